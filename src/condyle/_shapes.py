@@ -1,0 +1,35 @@
+"""Check an array once, copy it, and freeze it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .errors import CondyleError
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+
+
+def frozen(values: ArrayLike, shape: tuple[int | None, ...], name: str, dtype: Any = np.float64) -> NDArray[Any]:
+    """A read-only copy of `values` with the given shape (None: any length); raises with the name and both shapes.
+
+    An array that is already read-only, owns its memory and has the right type is taken as it is.
+    """
+    try:
+        array = np.asarray(values, dtype=dtype)
+    except (TypeError, ValueError) as error:
+        raise CondyleError(f"{name} is not an array of numbers: {error}", code="bad-shape") from None
+    wanted = ", ".join("any" if length is None else str(length) for length in shape)
+    if array.ndim != len(shape) or any(
+        w is not None and w != h for w, h in zip(shape, array.shape, strict=True)
+    ):
+        raise CondyleError(f"{name} has shape {array.shape}, expected ({wanted})", code="bad-shape")
+    if array is values and not array.flags.writeable and array.base is None:
+        return array
+    array = np.array(array, order="C", copy=True)
+    array.flags.writeable = False
+    return array

@@ -1,0 +1,140 @@
+"""Rotations as (..., 3, 3) matrices: active, right-handed, column vectors. Leading axes are batch axes.
+
+Quaternions are wxyz and appear only here and at the borders. NaN in, NaN out.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._shapes import Floats
+
+_TINY = 1e-12  # rad; below it series stand in for sin(x)/x
+
+
+def from_quaternion(q_wxyz: ArrayLike) -> Floats:
+    """Matrices of quaternions (..., 4), which need not be of unit length; zero length gives NaN."""
+    q = np.asarray(q_wxyz, dtype=np.float64)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    w, x, y, z = np.moveaxis(q, -1, 0)
+    R = np.empty((*q.shape[:-1], 3, 3))
+    R[..., 0, 0] = 1 - 2 * (y * y + z * z)
+    R[..., 0, 1] = 2 * (x * y - z * w)
+    R[..., 0, 2] = 2 * (x * z + y * w)
+    R[..., 1, 0] = 2 * (x * y + z * w)
+    R[..., 1, 1] = 1 - 2 * (x * x + z * z)
+    R[..., 1, 2] = 2 * (y * z - x * w)
+    R[..., 2, 0] = 2 * (x * z - y * w)
+    R[..., 2, 1] = 2 * (y * z + x * w)
+    R[..., 2, 2] = 1 - 2 * (x * x + y * y)
+    return R
+
+
+def to_quaternion(R: ArrayLike) -> Floats:
+    """Unit quaternions wxyz (..., 4) with w >= 0."""
+    R = np.asarray(R, dtype=np.float64)
+    diagonal = np.diagonal(R, axis1=-2, axis2=-1)
+    trace = diagonal.sum(axis=-1)
+    # Four times the square of w, x, y, z; dividing by the largest keeps every branch well conditioned.
+    squares = np.concatenate([1 + trace[..., None], 1 + 2 * diagonal - trace[..., None]], axis=-1)
+    largest = np.argmax(np.nan_to_num(squares, nan=-1.0), axis=-1)
+    a = R[..., 2, 1] - R[..., 1, 2]
+    b = R[..., 0, 2] - R[..., 2, 0]
+    c = R[..., 1, 0] - R[..., 0, 1]
+    d = R[..., 1, 0] + R[..., 0, 1]
+    e = R[..., 0, 2] + R[..., 2, 0]
+    f = R[..., 2, 1] + R[..., 1, 2]
+    rows = np.stack(
+        [
+            np.stack([squares[..., 0], a, b, c], axis=-1),
+            np.stack([a, squares[..., 1], d, e], axis=-1),
+            np.stack([b, d, squares[..., 2], f], axis=-1),
+            np.stack([c, e, f, squares[..., 3]], axis=-1),
+        ],
+        axis=-2,
+    )
+    q = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
+    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
+    return np.where(q[..., :1] < 0, -q, q)
+
+
+def skew(v: ArrayLike) -> Floats:
+    """(..., 3, 3) with skew(v) @ x = v x x."""
+    v = np.asarray(v, dtype=np.float64)
+    S = np.zeros((*v.shape[:-1], 3, 3))
+    S[..., 0, 1], S[..., 0, 2], S[..., 1, 2] = -v[..., 2], v[..., 1], -v[..., 0]
+    S[..., 1, 0], S[..., 2, 0], S[..., 2, 1] = v[..., 2], -v[..., 1], v[..., 0]
+    return S
+
+
+def from_vector(r: ArrayLike) -> Floats:
+    """Rotation by |r| radians about r, for r (..., 3)."""
+    r = np.asarray(r, dtype=np.float64)
+    angle = np.linalg.norm(r, axis=-1)[..., None, None]
+    small = angle < _TINY
+    safe = np.where(small, 1.0, angle)
+    S = skew(r)
+    a = np.where(small, 1.0, np.sin(safe) / safe)
+    b = np.where(small, 0.5, 2 * (np.sin(0.5 * safe) / safe) ** 2)
+    return np.eye(3) + a * S + b * (S @ S)
+
+
+def to_vector(R: ArrayLike) -> Floats:
+    """Rotation vectors (..., 3) [rad] of length at most pi."""
+    q = to_quaternion(R)
+    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
+    angle = 2 * np.arctan2(sine, q[..., :1])
+    small = sine < _TINY
+    return q[..., 1:] * np.where(small, 2.0, angle / np.where(small, 1.0, sine))
+
+
+def angle(R: ArrayLike) -> Floats:
+    """Angle of rotation (...) [rad], from 0 to pi."""
+    return np.asarray(np.linalg.norm(to_vector(R), axis=-1))
+
+
+def from_euler(angles: ArrayLike, order: str, *, extrinsic: bool = False) -> Floats:
+    """Matrices of Euler angles (..., 3) [rad]; `order` such as "ZYX" names the axes in the order of the angles.
+
+    Intrinsic (the default): R = R_first @ R_second @ R_third. Extrinsic: the axes stay fixed, the product is reversed.
+    """
+    angles = np.asarray(angles, dtype=np.float64)
+    parts = []
+    for k, letter in enumerate(order.upper()):
+        i = "XYZ".index(letter)
+        vector = np.zeros((*angles.shape[:-1], 3))
+        vector[..., i] = angles[..., k]
+        parts.append(from_vector(vector))
+    if extrinsic:
+        parts.reverse()
+    return np.asarray(parts[0] @ parts[1] @ parts[2])
+
+
+def project(M: ArrayLike) -> Floats:
+    """Nearest rotation (Frobenius) to each (..., 3, 3); the result has determinant +1."""
+    M = np.asarray(M, dtype=np.float64)
+    known = np.isfinite(M).all(axis=(-2, -1))
+    U, _, Vt = np.linalg.svd(np.where(known[..., None, None], M, np.eye(3)))
+    sign = np.sign(np.linalg.det(U @ Vt))
+    U[..., :, 2] *= sign[..., None]
+    return np.where(known[..., None, None], U @ Vt, np.nan)
+
+
+def defect(M: ArrayLike) -> Floats:
+    """How far each (..., 3, 3) is from orthonormal: largest entry of |M'M - I|; inf where det <= 0, NaN stays NaN."""
+    M = np.asarray(M, dtype=np.float64)
+    off = np.abs(np.swapaxes(M, -1, -2) @ M - np.eye(3)).max(axis=(-2, -1))
+    det = np.einsum("...i,...i->...", np.cross(M[..., :, 0], M[..., :, 1]), M[..., :, 2])
+    return np.where(det <= 0, np.inf, off)
+
+
+def mean(R: ArrayLike, axis: int = 0) -> Floats:
+    """Chordal mean over one axis, NaN ignored: the rotation nearest to the average matrix."""
+    return project(np.nanmean(np.asarray(R, dtype=np.float64), axis=axis))
+
+
+def random(rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Floats:
+    """Uniform random rotations of the given batch shape."""
+    return from_quaternion(rng.standard_normal((*shape, 4)))

@@ -1,0 +1,323 @@
+"""Take: poses of rigid bodies over time. It knows no file format."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from . import rotation
+from ._shapes import Bools, Floats, Ints, frozen
+from .errors import CondyleError, UsageError
+from .findings import Finding
+
+UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
+ROUNDED = 1e-9  # departure from orthonormal that is rounding and is left alone
+REPAIRABLE = 0.05  # departure up to which few-decimal matrices are replaced by the nearest rotation
+
+
+@dataclass(frozen=True, eq=False)
+class Take:
+    """Poses of m rigid bodies over n frames, in one right-handed world.
+
+    names         m strings
+    time          (n,)          [s]  increasing within a segment
+    R_world_body  (n, m, 3, 3)  [-]  body axes in the world; NaN where not seen
+    p_world_body  (n, m, 3)     [m]  body origin in the world; NaN where not seen
+    segment       (n,)               number of the recording a frame belongs to; nothing differentiates across segments
+    timed         False when time was made up from a count of frames
+    """
+
+    names: tuple[str, ...]
+    time: Floats
+    R_world_body: Floats
+    p_world_body: Floats
+    segment: Ints = field(default=None)  # type: ignore[assignment]
+    timed: bool = True
+    sources: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = tuple(str(name) for name in self.names)
+        n, m = len(self.time), len(names)
+        R = frozen(self.R_world_body, (n, m, 3, 3), "R_world_body")
+        p = frozen(self.p_world_body, (n, m, 3), "p_world_body")
+        time = frozen(self.time, (n,), "time")
+        segment = np.zeros(n, np.int64) if self.segment is None else self.segment
+        segment = frozen(segment, (n,), "segment", np.int64)
+        _check_names(names)
+        if not np.isfinite(time).all():
+            frame = int(np.argmin(np.isfinite(time)))
+            raise CondyleError("time is not a number", code="bad-time", frame=frame)
+        backwards = (np.diff(time) <= 0) & (np.diff(segment) == 0)
+        if backwards.any():
+            frame = int(np.argmax(backwards)) + 1
+            raise CondyleError(
+                f"time does not increase ({time[frame - 1]:g} s, then {time[frame]:g} s)", code="bad-time", frame=frame
+            )
+        seen = np.isfinite(p).all(axis=-1) & np.isfinite(R).all(axis=(-2, -1))
+        if not seen.all():  # a pose is seen whole or not at all
+            p = frozen(np.where(seen[..., None], p, np.nan), p.shape, "p_world_body")
+            R = frozen(np.where(seen[..., None, None], R, np.nan), R.shape, "R_world_body")
+        seen.flags.writeable = False
+        values = dict(names=names, time=time, segment=segment, R_world_body=R, p_world_body=p, seen=seen)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    seen: Bools = field(init=False, repr=False)  # (n, m) True where a body's pose is known
+
+    @classmethod
+    def from_matrices(
+        cls,
+        T_world_body: ArrayLike,
+        *,
+        names: Sequence[str] | None = None,
+        time: ArrayLike | None = None,
+        rate: float | None = None,
+    ) -> Take:
+        """A take from homogeneous matrices (n, m, 4, 4) [m]; NaN where not seen. See `from_poses`."""
+        T = np.asarray(T_world_body, dtype=np.float64)
+        if T.ndim != 4 or T.shape[2:] != (4, 4):
+            raise CondyleError(f"T_world_body has shape {T.shape}, expected (frames, bodies, 4, 4)", code="bad-shape")
+        return cls.from_poses(T[..., :3, 3], R_world_body=T[..., :3, :3], names=names, time=time, rate=rate)
+
+    @classmethod
+    def from_poses(
+        cls,
+        p_world_body: ArrayLike,
+        q_world_body_wxyz: ArrayLike | None = None,
+        *,
+        R_world_body: ArrayLike | None = None,
+        names: Sequence[str] | None = None,
+        time: ArrayLike | None = None,
+        rate: float | None = None,
+        segment: ArrayLike | None = None,
+        sources: Sequence[str] = (),
+    ) -> Take:
+        """A take from positions (n, m, 3) [m] with quaternions wxyz (n, m, 4) or matrices (n, m, 3, 3).
+
+        Rotations are checked: what is nearly a rotation is repaired, what is none is masked, and both are findings.
+        Without `time` [s] the frames are counted at `rate` [Hz]; without either, at 100 Hz with a finding.
+        """
+        p = np.asarray(p_world_body, dtype=np.float64)
+        if p.ndim != 3 or p.shape[2] != 3:
+            raise CondyleError(f"p_world_body has shape {p.shape}, expected (frames, bodies, 3)", code="bad-shape")
+        n, m = p.shape[:2]
+        labels = tuple(f"body{k + 1}" for k in range(m)) if names is None else tuple(str(name) for name in names)
+        if len(labels) != m:
+            raise CondyleError(f"{len(labels)} names for {m} bodies", code="bad-shape")
+        if (q_world_body_wxyz is None) == (R_world_body is None):
+            raise UsageError("give either quaternions or matrices", code="bad-call")
+        if q_world_body_wxyz is not None:
+            R, findings = _from_quaternions(frozen(q_world_body_wxyz, (n, m, 4), "q_world_body_wxyz"), labels)
+        else:
+            R, findings = _checked_matrices(frozen(R_world_body, (n, m, 3, 3), "R_world_body"), labels)  # type: ignore[arg-type]
+        timed = time is not None or rate is not None
+        if time is not None:
+            clock = frozen(time, (n,), "time")
+        else:
+            if rate is not None and not rate > 0:
+                raise UsageError(f"rate {rate} Hz is not positive", code="bad-call")
+            clock = np.arange(n) / (rate or UNTIMED_RATE)
+        if not timed:
+            findings.append(
+                Finding("no-time", "warning", "no time and no rate: frames are counted at 100 Hz; give the rate")
+            )
+        segments = np.zeros(n, np.int64) if segment is None else frozen(segment, (n,), "segment", np.int64)
+        return cls(labels, clock, R, p, segments, timed, tuple(sources), tuple(findings))
+
+    @property
+    def frames(self) -> int:
+        return len(self.time)
+
+    @property
+    def bodies(self) -> int:
+        return len(self.names)
+
+    @cached_property
+    def seconds(self) -> float:
+        """Recorded time [s], summed over segments."""
+        inside = np.diff(self.segment) == 0
+        return float(np.diff(self.time)[inside].sum())
+
+    @cached_property
+    def rate(self) -> float:
+        """Median frames per second, or NaN for fewer than two frames."""
+        steps = np.diff(self.time)[np.diff(self.segment) == 0]
+        return float(1 / np.median(steps)) if len(steps) else float("nan")
+
+    def index(self, name: str) -> int:
+        """Position of a body by name; raises with the names there are."""
+        if name not in self.names:
+            raise UsageError(f"no body named '{name}'; this take has {', '.join(self.names)}", code="unknown-body")
+        return self.names.index(name)
+
+    def select(self, names: Iterable[str]) -> Take:
+        """The same take with these bodies, in this order."""
+        columns = [self.index(name) for name in names]
+        return replace(
+            self,
+            names=tuple(self.names[k] for k in columns),
+            R_world_body=self.R_world_body[:, columns],
+            p_world_body=self.p_world_body[:, columns],
+        )
+
+    def slice(self, start: int | None = None, stop: int | None = None, step: int | None = None) -> Take:
+        """Frames start:stop:step."""
+        rows = slice(start, stop, step)
+        return replace(
+            self,
+            time=self.time[rows],
+            segment=self.segment[rows],
+            R_world_body=self.R_world_body[rows],
+            p_world_body=self.p_world_body[rows],
+        )
+
+    def mask(self, hidden: ArrayLike) -> Take:
+        """The same take with the poses in `hidden` (n, m) taken as not seen."""
+        gone = np.asarray(hidden, dtype=bool)
+        return replace(
+            self,
+            R_world_body=np.where(gone[..., None, None], np.nan, self.R_world_body),
+            p_world_body=np.where(gone[..., None], np.nan, self.p_world_body),
+        )
+
+    def __str__(self) -> str:
+        unseen = 1 - float(self.seen.mean()) if self.seen.size else 0.0
+        rate = f" at {self.rate:.4g} Hz" if np.isfinite(self.rate) else ""
+        gaps = f", {unseen:.1%} of the poses missing" if unseen else ""
+        return f"{self.bodies} bodies, {self.frames} frames, {self.seconds:.1f} s{rate}{gaps}"
+
+
+def join(takes: Sequence[Take]) -> Take:
+    """Several takes of the same bodies as segments of one; bodies are matched by name."""
+    if not takes:
+        raise UsageError("no take to join", code="bad-call")
+    first = takes[0]
+    rest = [_matched(take, first) for take in takes[1:]]
+    parts = [first, *rest]
+    segments, offset = [], 0
+    for take in parts:
+        _, within = np.unique(take.segment, return_inverse=True)
+        segments.append(within + offset)
+        offset += int(within.max(initial=-1)) + 1
+    return Take(
+        first.names,
+        np.concatenate([take.time for take in parts]),
+        np.concatenate([take.R_world_body for take in parts]),
+        np.concatenate([take.p_world_body for take in parts]),
+        np.concatenate(segments),
+        all(take.timed for take in parts),
+        tuple(source for take in parts for source in take.sources),
+        tuple(finding for take in parts for finding in take.findings),
+    )
+
+
+def _matched(take: Take, first: Take) -> Take:
+    missing = [name for name in first.names if name not in take.names]
+    extra = [name for name in take.names if name not in first.names]
+    if missing or extra:
+        import difflib
+
+        name = (missing or extra)[0]
+        near = difflib.get_close_matches(name, extra if missing else first.names, 1, 0.4)
+        hint = f"; is '{near[0]}' the same sensor? rename it, or" if near else ";"
+        where, lacking = (
+            (take.sources or ("a later take",), first.sources) if missing else (first.sources, take.sources)
+        )
+        raise CondyleError(
+            f"sensor '{name}' of {', '.join(lacking) or 'the first take'} is missing here"
+            f"{hint} fit the takes one by one",
+            code="bodies-differ",
+            path=", ".join(where) or None,
+            body=name,
+        )
+    return take if take.names == first.names else take.select(first.names)
+
+
+def _check_names(names: tuple[str, ...]) -> None:
+    for name in names:
+        if not name.strip():
+            raise CondyleError("a body has no name", code="bad-name")
+        if names.count(name) > 1:
+            raise CondyleError(
+                f"two bodies are named '{name}'; names must differ", code="duplicate-name", body=name
+            )
+
+
+def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
+    """Matrices of quaternions, zero length masked, and what was found (FAULTS: near 1 silent, to 0.5 a warning)."""
+    length = np.linalg.norm(q, axis=-1)
+    findings = []
+    with np.errstate(invalid="ignore"):
+        zero = length < 1e-9
+        off = np.abs(length - 1)
+        far, near = ~zero & (off > 0.05), ~zero & (off > 1e-4) & (off <= 0.05)
+        bad = ~zero & (off > 0.5)
+    for k, name in enumerate(names):
+        if (zero | bad)[:, k].any():
+            rows = (zero | bad)[:, k]
+            findings.append(
+                Finding(
+                    "rotation-rejected", "warning",
+                    f"{name}: {rows.sum()} quaternions of length zero or far from one; those poses are left out",
+                    (name,), frame=int(np.argmax(rows)), count=int(rows.sum()),
+                )  # fmt: skip
+            )
+        if (far & ~bad)[:, k].any():
+            rows = (far & ~bad)[:, k]
+            worst = float(off[rows, k].max())
+            findings.append(
+                Finding(
+                    "quaternion-normalised", "warning",
+                    f"{name}: {rows.sum()} quaternions are off unit length by up to {worst:.2f} and were scaled; "
+                    "check the columns",
+                    (name,), value=worst, unit="1", frame=int(np.argmax(rows)), count=int(rows.sum()),
+                )  # fmt: skip
+            )
+        elif near[:, k].any():
+            findings.append(
+                Finding(
+                    "quaternion-normalised", "info",
+                    f"{name}: {near[:, k].sum()} quaternions were scaled to unit length",
+                    (name,), value=float(off[near[:, k], k].max()), unit="1",
+                    frame=int(np.argmax(near[:, k])), count=int(near[:, k].sum()),
+                )  # fmt: skip
+            )
+    return rotation.from_quaternion(np.where((zero | bad)[..., None], np.nan, q)), findings
+
+
+def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
+    """Rotations from matrices: rounding repaired, non-rotations masked; raises when most are none."""
+    with np.errstate(invalid="ignore"):
+        off = rotation.defect(R)
+        bad, rounded = off > REPAIRABLE, (off > ROUNDED) & (off <= REPAIRABLE)
+    findings: list[Finding] = []
+    for k, name in enumerate(names):
+        known = int(np.isfinite(off[:, k]).sum() + np.isinf(off[:, k]).sum())
+        count = int(bad[:, k].sum())
+        if count == 0:
+            continue
+        frame = int(np.argmax(bad[:, k]))
+        mirrored = np.isinf(off[bad[:, k], k]).mean() > 0.5
+        what = "mirrored (determinant -1): the axes are left-handed or swapped" if mirrored else "sheared or scaled"
+        if count > known / 2:
+            raise CondyleError(
+                f"{count} of {known} matrices are no rotations but {what}; convert them first",
+                code="not-rotations", frame=frame, body=name,
+            )  # fmt: skip
+        text = f"{name}: {count} matrices are no rotations ({what}); those poses are left out"
+        findings.append(Finding("rotation-rejected", "warning", text, (name,), frame=frame, count=count))
+    if rounded.any():
+        worst = float(off[rounded].max())
+        severity = "info" if worst < 5e-3 else "warning"
+        text = f"{rounded.sum()} matrices were off by up to {worst:.1g} and replaced by the nearest rotation"
+        R = np.where(rounded[..., None, None], rotation.project(np.where(rounded[..., None, None], R, np.nan)), R)
+        frame, count = int(np.argmax(rounded.any(axis=1))), int(rounded.sum())
+        findings.append(
+            Finding("rotation-repaired", severity, text, value=worst, unit="1", frame=frame, count=count)  # type: ignore[arg-type]
+        )
+    return np.where(bad[..., None, None], np.nan, R), findings
