@@ -57,7 +57,7 @@ def to_quaternion(R: ArrayLike) -> Floats:
     )
     q = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
     q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    return np.where(q[..., :1] < 0, -q, q)
+    return np.asarray(np.where(q[..., :1] < 0, -q, q))
 
 
 def skew(v: ArrayLike) -> Floats:
@@ -131,8 +131,12 @@ def defect(M: ArrayLike) -> Floats:
 
 
 def mean(R: ArrayLike, axis: int = 0) -> Floats:
-    """Chordal mean over one axis, NaN ignored: the rotation nearest to the average matrix."""
-    return project(np.nanmean(np.asarray(R, dtype=np.float64), axis=axis))
+    """Chordal mean over one axis, NaN ignored: the rotation nearest to the average matrix; NaN where all are NaN."""
+    R = np.asarray(R, dtype=np.float64)
+    known = np.isfinite(R).all(axis=(-2, -1), keepdims=True)
+    count = known.sum(axis=axis)
+    total = np.where(known, R, 0.0).sum(axis=axis)
+    return project(np.where(count > 0, total / np.maximum(count, 1), np.nan))
 
 
 def random(rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Floats:

@@ -35,7 +35,7 @@ class Take:
     time: Floats
     R_world_body: Floats
     p_world_body: Floats
-    segment: Ints = field(default=None)  # type: ignore[assignment]
+    segment: Ints = field(default=None)  # type: ignore[arg-type]
     timed: bool = True
     sources: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
@@ -178,7 +178,7 @@ class Take:
 
     def mask(self, hidden: ArrayLike) -> Take:
         """The same take with the poses in `hidden` (n, m) taken as not seen."""
-        gone = np.asarray(hidden, dtype=bool)
+        gone = frozen(hidden, (self.frames, self.bodies), "hidden", np.bool_)
         return replace(
             self,
             R_world_body=np.where(gone[..., None, None], np.nan, self.R_world_body),
@@ -223,16 +223,14 @@ def _matched(take: Take, first: Take) -> Take:
         import difflib
 
         name = (missing or extra)[0]
-        near = difflib.get_close_matches(name, extra if missing else first.names, 1, 0.4)
+        near = difflib.get_close_matches(name, extra, 1, 0.4) if missing else []
         hint = f"; is '{near[0]}' the same sensor? rename it, or" if near else ";"
-        where, lacking = (
-            (take.sources or ("a later take",), first.sources) if missing else (first.sources, take.sources)
-        )
+        has, lacks = (first, take) if missing else (take, first)
+        owner = ", ".join(has.sources) or ("the first take" if has is first else "a later take")
         raise CondyleError(
-            f"sensor '{name}' of {', '.join(lacking) or 'the first take'} is missing here"
-            f"{hint} fit the takes one by one",
+            f"sensor '{name}' of {owner} is missing here{hint} fit the takes one by one",
             code="bodies-differ",
-            path=", ".join(where) or None,
+            path=", ".join(lacks.sources) or None,
             body=name,
         )
     return take if take.names == first.names else take.select(first.names)
@@ -249,8 +247,9 @@ def _check_names(names: tuple[str, ...]) -> None:
 
 
 def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
-    """Matrices of quaternions, zero length masked, and what was found (FAULTS: near 1 silent, to 0.5 a warning)."""
-    length = np.linalg.norm(q, axis=-1)
+    """Matrices of quaternions, zero length masked; raises when most are far from unit length."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        length = np.linalg.norm(np.where(np.isfinite(q), q, np.nan), axis=-1)
     findings = []
     with np.errstate(invalid="ignore"):
         zero = length < 1e-9
@@ -258,6 +257,12 @@ def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
         far, near = ~zero & (off > 0.05), ~zero & (off > 1e-4) & (off <= 0.05)
         bad = ~zero & (off > 0.5)
     for k, name in enumerate(names):
+        count, known = int(bad[:, k].sum()), int((~zero & ~np.isnan(length))[:, k].sum())
+        if count > known / 2:
+            raise CondyleError(
+                f"{count} of {known} quaternions are far from unit length; check which columns hold them",
+                code="not-rotations", frame=int(np.argmax(bad[:, k])), body=name,
+            )  # fmt: skip
         if (zero | bad)[:, k].any():
             rows = (zero | bad)[:, k]
             findings.append(
@@ -292,21 +297,27 @@ def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
 
 def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
     """Rotations from matrices: rounding repaired, non-rotations masked; raises when most are none."""
-    with np.errstate(invalid="ignore"):
-        off = rotation.defect(R)
+    whole: Bools = np.asarray(np.isfinite(R).all(axis=(-2, -1)))
+    empty: Bools = np.asarray((R == 0).all(axis=(-2, -1)))  # a dropout written as zeros, not a wrong convention
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = rotation.defect(R if whole.all() else np.where(whole[..., None, None], R, np.nan))
+        off = np.where(np.isnan(off) & whole, np.inf, off)  # entries so large that their products overflow
         bad, rounded = off > REPAIRABLE, (off > ROUNDED) & (off <= REPAIRABLE)
     findings: list[Finding] = []
     for k, name in enumerate(names):
-        known = int(np.isfinite(off[:, k]).sum() + np.isinf(off[:, k]).sum())
         count = int(bad[:, k].sum())
         if count == 0:
             continue
         frame = int(np.argmax(bad[:, k]))
-        mirrored = np.isinf(off[bad[:, k], k]).mean() > 0.5
-        what = "mirrored (determinant -1): the axes are left-handed or swapped" if mirrored else "sheared or scaled"
-        if count > known / 2:
+        wrong, known = bad[:, k] & ~empty[:, k], int((~np.isnan(off[:, k]) & ~empty[:, k]).sum())
+        what = "sheared or scaled"
+        if not wrong.any():
+            what = "all zeros"
+        elif np.isinf(off[wrong, k]).mean() > 0.5:
+            what = "mirrored (determinant -1): the axes are left-handed or swapped"
+        if wrong.sum() > known / 2:
             raise CondyleError(
-                f"{count} of {known} matrices are no rotations but {what}; convert them first",
+                f"{wrong.sum()} of {known} matrices are no rotations but {what}; convert them first",
                 code="not-rotations", frame=frame, body=name,
             )  # fmt: skip
         text = f"{name}: {count} matrices are no rotations ({what}); those poses are left out"

@@ -1,0 +1,113 @@
+"""The joint of a pair of bodies from its sums: centre in both bodies, residual, rank (paper, section 3.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._shapes import Floats, Ints
+from .sums import PairSums
+from .take import Take
+
+RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
+REFINEMENTS = 2
+
+
+@dataclass(frozen=True, eq=False)
+class PairFits:
+    """Least-squares joints of P pairs; a pair is a row (child, parent).
+
+    pairs            (P, 2)
+    p_child_joint    (P, 3)     [m]  in the child; the solution of minimum norm where the motion leaves it open
+    p_parent_joint   (P, 3)     [m]
+    residual         (P,)       [m]  root mean square of the gap's length
+    frames           (P,)       [-]  frames in which both are seen
+    spread           (P, 3)     [-]  1 - s_k / n, ascending: half the mean square rotation that moves the k-th axis
+    axis_child       (P, 3, 3)  [-]  columns: the axes that `spread` belongs to, in the child
+    axis_parent      (P, 3, 3)  [-]  the same axes in the parent
+    """
+
+    pairs: Ints
+    p_child_joint: Floats
+    p_parent_joint: Floats
+    residual: Floats
+    frames: Floats
+    spread: Floats
+    axis_child: Floats
+    axis_parent: Floats
+
+    @property
+    def singular_values(self) -> Floats:
+        """(P, 6) singular values of the paper's stacked matrix Q, descending."""
+        n = self.frames[:, None]
+        high, low = np.sqrt(n * (2 - self.spread)), np.sqrt(n * np.maximum(self.spread, 0))
+        return np.concatenate([high, low[:, ::-1]], axis=1)
+
+    @property
+    def determined(self) -> Floats:
+        """(P, 3) True where rounding alone leaves the direction determined."""
+        return np.asarray(self.spread > RANK_RATIO**2 * (2 - self.spread))
+
+
+def all_pairs(m: int) -> Ints:
+    """(m (m - 1) / 2, 2) every pair once."""
+    return np.stack(np.triu_indices(m, 1), axis=1)
+
+
+def fit_pairs(sums: PairSums, pairs: Ints | None = None) -> PairFits:
+    """The paper's least-squares joint of each pair, from sums alone; a pair never seen together has NaN residual."""
+    pairs = all_pairs(sums.bodies) if pairs is None else np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    i, j = pairs.T
+    n = sums.frames[i, j]
+    share = 1 / np.maximum(n, 1)[:, None]
+    # With M = U S V' the 6 x 6 system falls apart into (n - s)(c' + l') and (n + s)(c' - l').
+    U, s, Vt = np.linalg.svd(sums.M[i, j] * share[..., None])
+    spread = np.maximum(1 - s, 0.0)
+    b_child, b_parent = sums.b[i, j] * share, sums.b[j, i] * share
+    c, l = _solve(U, Vt, spread, b_child, b_parent)
+    square = sums.dd[i, j] * share[:, 0] - np.sum(b_child * c, axis=1) - np.sum(b_parent * l, axis=1)
+    residual = np.where(n > 0, np.sqrt(np.maximum(square, 0.0)), np.nan)
+    return PairFits(pairs, c, l, residual, n, spread, U, np.swapaxes(Vt, 1, 2))
+
+
+def _solve(U: Floats, Vt: Floats, spread: Floats, b_child: Floats, b_parent: Floats) -> tuple[Floats, Floats]:
+    """Minimum-norm solution of [[I, -A], [-A', I]] [c; l] = [b_child; b_parent] with A = U (1 - spread) V'."""
+    bc = np.einsum("pkc,pk->pc", U, b_child)
+    bl = np.einsum("pck,pk->pc", Vt, b_parent)
+    known = spread > RANK_RATIO**2 * (2 - spread)
+    plus = np.where(known, (bc + bl) / np.where(known, spread, 1.0), 0.0)
+    minus = (bc - bl) / (2 - spread)
+    c = np.einsum("pkc,pc->pk", U, 0.5 * (plus + minus))
+    l = np.einsum("pck,pc->pk", Vt, 0.5 * (plus - minus))
+    return c, l
+
+
+def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
+    """(n, P, 3) [m] world vector from the parent's joint to the child's; NaN where either body is not seen."""
+    i, j = np.asarray(pairs).T
+    d = take.p_world_body[:, j] - take.p_world_body[:, i]
+    arm = np.einsum("npij,pj->npi", take.R_world_body[:, i], p_child_joint)
+    arm -= np.einsum("npij,pj->npi", take.R_world_body[:, j], p_parent_joint)
+    return np.asarray(arm - d)
+
+
+def refine_pairs(take: Take, fits: PairFits) -> PairFits:
+    """The same least-squares joints, corrected on the rows of the take: the residual from sums has a floor of 1e-8 m."""
+    i, j = fits.pairs.T
+    U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
+    c, l = fits.p_child_joint, fits.p_parent_joint
+    both = take.seen[:, i] & take.seen[:, j]
+    share = 1 / np.maximum(fits.frames, 1)[:, None]
+    for _ in range(REFINEMENTS):
+        gap = np.where(both[..., None], gaps(take, fits.pairs, c, l), 0.0)
+        R_child = np.where(both[..., None, None], take.R_world_body[:, i], 0.0)
+        R_parent = np.where(both[..., None, None], take.R_world_body[:, j], 0.0)
+        b_child = -np.einsum("npki,npk->pi", R_child, gap) * share
+        b_parent = np.einsum("npki,npk->pi", R_parent, gap) * share
+        dc, dl = _solve(U, Vt, fits.spread, b_child, b_parent)
+        c, l = c + dc, l + dl
+    gap = np.where(both[..., None], gaps(take, fits.pairs, c, l), 0.0)
+    square = np.einsum("npk,npk->p", gap, gap) * share[:, 0]
+    residual = np.where(fits.frames > 0, np.sqrt(square), np.nan)
+    return PairFits(fits.pairs, c, l, residual, fits.frames, fits.spread, fits.axis_child, fits.axis_parent)

@@ -1,0 +1,247 @@
+"""Which bodies are connected: the paper's spanning tree (section 3.3), then edge swaps that raise the likelihood.
+
+For any tree the map from independent relative positions to its residuals has unit Jacobian, so two trees compare by
+the log-determinant of the covariance of their stacked residuals alone. A wobble that two joints share (a sensor pack
+that moves with both thighs) is one small direction of that covariance, where a sum of residuals counts it twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._shapes import Bools, Floats, Ints
+from .joints import PairFits, gaps
+from .sums import centred
+from .take import Take
+
+ROWS = 2000  # frames the search looks at, evenly spread over the take
+NEAREST = 12  # candidate partners per body above WIDE bodies
+WIDE = 32
+FLOOR = 1e-6  # of the scene's size: residuals below it are taken as zero
+GAIN = 0.01  # fall of the log-determinant that makes a swap worth it: 0.2 % of one residual
+MAX_SWAPS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Edges as rows of a table of pairs, with how much worse the best alternative to each would be.
+
+    edges      (J,)  index into the pairs
+    margin     (J,)  factor by which the residual would grow with the best other edge in its place; inf if none
+    runner_up  (J,)  index of that pair, -1 if none
+    """
+
+    edges: Ints
+    margin: Floats
+    runner_up: Ints
+
+
+def spanning_tree(bodies: int, pairs: Ints, weight: Floats, names: Sequence[str], fixed: Sequence[int] = ()) -> Ints:
+    """Indices of the pairs that make the lightest spanning forest; `fixed` pairs come first, NaN weights never.
+
+    Equal weights are taken in the order of the bodies' names, so that the order of the bodies does not matter.
+    """
+    label = np.arange(bodies)
+    rank = {name: k for k, name in enumerate(sorted(names))}
+    ties = np.array([sorted((rank[names[i]], rank[names[j]])) for i, j in pairs]).reshape(-1, 2)
+    first = np.ones(len(pairs))
+    first[list(fixed)] = 0
+    order = np.lexsort((ties[:, 1], ties[:, 0], weight, first))
+    chosen = []
+    for k in order:
+        i, j = pairs[k]
+        if label[i] != label[j] and (np.isfinite(weight[k]) or k in fixed):
+            label[label == label[j]] = label[i]
+            chosen.append(k)
+    return np.array(chosen, dtype=np.int64)
+
+
+def nearest_pairs(fits: PairFits, bodies: int, keep: Ints) -> Ints:
+    """Indices of candidate pairs: all of them for few bodies, else each body's best partners and the pairs in `keep`."""
+    if bodies <= WIDE:
+        return np.flatnonzero(np.isfinite(fits.residual))
+    weight = np.full((bodies, bodies), np.inf)
+    i, j = fits.pairs.T
+    weight[i, j] = weight[j, i] = np.where(np.isfinite(fits.residual), fits.residual, np.inf)
+    bar = np.partition(weight, NEAREST, axis=1)[:, NEAREST]
+    near = (weight[i, j] <= bar[i]) | (weight[i, j] <= bar[j])
+    near[keep] = True
+    return np.flatnonzero(near & np.isfinite(fits.residual))
+
+
+def swap_edges(
+    take: Take, fits: PairFits, start: Ints, good: Bools | None = None, fixed: Sequence[int] = ()
+) -> Tree:
+    """Exchange edges of the tree `start` while the log-determinant of the residuals' covariance falls.
+
+    good   (n, m) poses to trust; fixed: pairs that stay
+    """
+    candidates = nearest_pairs(fits, take.bodies, start)
+    rows = _Rows(take, fits, candidates, good)
+    tree = [int(np.flatnonzero(candidates == k)[0]) for k in start]
+    held = np.isin(start, list(fixed))
+    pairs = fits.pairs[candidates]
+    for _ in range(MAX_SWAPS):
+        gain = rows.gains(tree)
+        gain[~_crossing(take.bodies, pairs, tree)] = np.inf
+        gain[held] = np.inf
+        a, b = np.unravel_index(np.argmin(gain), gain.shape) if gain.size else (0, 0)
+        if not gain.size or not gain[a, b] < -GAIN:
+            break
+        tree[a] = int(b)
+    if not tree:
+        return Tree(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+    gain = rows.gains(tree)
+    gain[~_crossing(take.bodies, pairs, tree)] = np.inf
+    return _with_margin(candidates[tree], gain / 6, candidates)
+
+
+def spanning_margins(bodies: int, fits: PairFits, edges: Ints) -> Tree:
+    """The paper's tree with the factor to the best edge that could replace each of its edges."""
+    weight = np.log(np.maximum(fits.residual, 1e-300))
+    gain = weight[None] - weight[edges][:, None]
+    gain[~_crossing(bodies, fits.pairs, list(edges))] = np.inf
+    gain[:, ~np.isfinite(fits.residual)] = np.inf
+    return _with_margin(edges, gain, np.arange(len(fits.pairs)))
+
+
+def _with_margin(edges: Ints, log_factor: Floats, candidates: Ints) -> Tree:
+    if not log_factor.size:
+        return Tree(edges, np.full(len(edges), np.inf), np.full(len(edges), -1))
+    best = np.argmin(log_factor, axis=1)
+    least = log_factor[np.arange(len(edges)), best]
+    margin = np.exp(np.minimum(least, 700.0))
+    return Tree(edges, np.where(np.isinf(least), np.inf, margin), np.where(np.isinf(least), -1, candidates[best]))
+
+
+def _crossing(bodies: int, pairs: Ints, tree: Sequence[int]) -> Bools:
+    """(J, P) whether a pair would join the two parts that the tree falls into without its edge."""
+    side = sides(bodies, pairs[list(tree)])
+    across = side[:, pairs[:, 0]] != side[:, pairs[:, 1]]
+    # Pairs between trees of a forest replace nothing.
+    across &= side[:, pairs[:, 0]] >= 0
+    across &= side[:, pairs[:, 1]] >= 0
+    across[np.arange(len(tree)), list(tree)] = False
+    return np.asarray(across)
+
+
+def sides(bodies: int, edges: Ints) -> Ints:
+    """(J, m) for each edge of a forest: 1 beyond the edge's second body, 0 on the first's side, -1 in another tree."""
+    edges = np.asarray(edges).reshape(-1, 2)
+    near = np.zeros((bodies, bodies), dtype=bool)
+    near[edges[:, 0], edges[:, 1]] = near[edges[:, 1], edges[:, 0]] = True
+    out = np.full((len(edges), bodies), -1, dtype=np.int64)
+    for k, (i, j) in enumerate(edges):
+        cut = near.copy()
+        cut[i, j] = cut[j, i] = False
+        for value, seed in ((0, i), (1, j)):
+            reached = np.zeros(bodies, dtype=bool)
+            reached[seed] = True
+            while True:
+                more = reached | cut[reached].any(axis=0)
+                if (more == reached).all():
+                    break
+                reached = more
+            out[k, reached] = value
+    return out
+
+
+class _Rows:
+    """Residual rows of the candidate pairs, and what exchanging one edge for another does to the log-determinant."""
+
+    def __init__(self, take: Take, fits: PairFits, candidates: Ints, good: Bools | None) -> None:
+        pick = np.unique(np.linspace(0, take.frames - 1, min(ROWS, take.frames)).astype(np.int64))
+        pairs = fits.pairs[candidates]
+        part = take if len(pick) == take.frames else _rows_of(take, pick)
+        gap = gaps(part, pairs, fits.p_child_joint[candidates], fits.p_parent_joint[candidates])
+        seen = part.seen if good is None else part.seen & good[pick]
+        both = seen[:, pairs[:, 0]] & seen[:, pairs[:, 1]]
+        self.whole = bool(both.all())
+        self.both = both.astype(np.float64)
+        self.gap = np.where(both[..., None], gap, 0.0)
+        self.count = np.maximum(both.sum(axis=0), 1)
+        self.own = np.einsum("npa,npb->pab", self.gap, self.gap) / self.count[:, None, None]
+        size = float(np.median(np.linalg.norm(centred(part.p_world_body, part.seen), axis=-1)[part.seen]))
+        self.floor = (FLOOR * max(size, 1e-300)) ** 2
+
+    def gains(self, tree: list[int]) -> Floats:
+        """(J, P) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree."""
+        J, P = len(tree), len(self.count)
+        n = len(self.gap)
+        edge_rows = self.gap[:, tree].reshape(n, 3 * J)
+        cross = (edge_rows.T @ self.gap.reshape(n, 3 * P)).reshape(J, 3, P, 3)
+        share = n if self.whole else np.maximum(self.both[:, tree].T @ self.both, 1.0)
+        cross = cross / (share if self.whole else share[:, None, :, None])  # type: ignore[index]
+        C = cross[:, :, tree].reshape(3 * J, 3 * J)
+        K = _inverse(C + self.floor * np.eye(3 * J))
+        flat = cross.reshape(3 * J, 3 * P)
+        W = K @ flat
+        left = self.own - np.einsum("kpa,kpb->pab", flat.reshape(3 * J, P, 3), W.reshape(3 * J, P, 3))
+        k_aa = K.reshape(J, 3, J, 3)[np.arange(J), :, np.arange(J)]
+        freed = np.linalg.inv(k_aa)
+        W = W.reshape(J, 3, P, 3)
+        back = np.einsum("jxpa,jxy,jypb->jpab", W, freed, W, optimize=True)
+        schur = left[None] + back + self.floor * np.eye(3)
+        return np.asarray(_logdet(schur) - _logdet(freed)[:, None])
+
+
+def _inverse(C: Floats) -> Floats:
+    """Inverse of a covariance; eigenvalues that pairwise counts made negative are lifted to rounding."""
+    scale = 1 / np.sqrt(np.diagonal(C))  # residuals of micrometres and of decimetres stand side by side
+    value, vector = np.linalg.eigh(0.5 * (C + C.T) * scale * scale[:, None])
+    value = np.maximum(value, 1e-10 * value[-1])
+    return np.asarray((vector / value) @ vector.T * scale * scale[:, None])
+
+
+def _logdet(S: Floats) -> Floats:
+    value = np.linalg.eigvalsh(0.5 * (S + np.swapaxes(S, -1, -2)))
+    return np.asarray(np.log(np.maximum(value, 1e-14 * np.abs(value[..., -1:]) + 1e-300)).sum(axis=-1))
+
+
+def _rows_of(take: Take, rows: Ints) -> Take:
+    return Take(take.names, take.time[rows], take.R_world_body[rows], take.p_world_body[rows], take.segment[rows])
+
+
+def orient(bodies: int, edges: Ints, roots: Sequence[int]) -> Ints:
+    """Parent (m,) of every body, -1 at the roots and for bodies that no root reaches."""
+    parent = np.full(bodies, -1, dtype=np.int64)
+    near: list[list[int]] = [[] for _ in range(bodies)]
+    for i, j in np.asarray(edges).reshape(-1, 2):
+        near[i].append(int(j))
+        near[j].append(int(i))
+    front, done = list(roots), set(roots)
+    while front:
+        body = front.pop(0)
+        for other in near[body]:
+            if other not in done:
+                parent[other] = body
+                done.add(other)
+                front.append(other)
+    return parent
+
+
+def components(bodies: int, edges: Ints) -> list[list[int]]:
+    """The trees of a forest as lists of bodies, single bodies among them, largest first."""
+    label = np.arange(bodies)
+    for i, j in np.asarray(edges).reshape(-1, 2):
+        label[label == label[j]] = label[i]
+    groups = [np.flatnonzero(label == value).tolist() for value in np.unique(label)]
+    return sorted(groups, key=lambda group: (-len(group), group))
+
+
+def choose_root(group: Sequence[int], edges: Ints, speed: Floats, names: Sequence[str]) -> int:
+    """The body of a tree that the others are nearest to (graph centre); among equals the calmest, then by name."""
+    members = list(group)
+    place = {body: k for k, body in enumerate(members)}
+    steps = np.full((len(members), len(members)), np.inf)
+    np.fill_diagonal(steps, 0)
+    for i, j in np.asarray(edges).reshape(-1, 2):
+        if i in place:
+            steps[place[i], place[j]] = steps[place[j], place[i]] = 1
+    for k in range(len(members)):
+        steps = np.minimum(steps, steps[:, k : k + 1] + steps[k : k + 1])
+    reach = steps.max(axis=1)
+    return min(members, key=lambda body: (reach[place[body]], speed[body], names[body]))
