@@ -39,6 +39,10 @@ class Tree:
     runner_up: Ints
 
 
+def no_tree() -> Tree:
+    return Tree(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+
+
 def spanning_tree(bodies: int, pairs: Ints, weight: Floats, names: Sequence[str], fixed: Sequence[int] = ()) -> Ints:
     """Indices of the pairs that make the lightest spanning forest; `fixed` pairs come first, NaN weights never.
 
@@ -73,30 +77,43 @@ def nearest_pairs(fits: PairFits, bodies: int, keep: Ints) -> Ints:
 
 
 def swap_edges(
-    take: Take, fits: PairFits, start: Ints, good: Bools | None = None, fixed: Sequence[int] = ()
-) -> Tree:
-    """Exchange edges of the tree `start` while the log-determinant of the residuals' covariance falls.
+    take: Take,
+    fits: PairFits,
+    start: Ints,
+    good: Bools | None = None,
+    fixed: Sequence[int] = (),
+    handicap: Floats | None = None,
+    search: bool = True,
+) -> tuple[Tree, Floats]:
+    """The tree after exchanging edges of `start` while the log-determinant of the residuals' covariance falls.
 
-    good   (n, m) poses to trust; fixed: pairs that stay
+    With it (J, P) the log margin of every pair over every edge, inf where a pair cannot stand in for the edge.
+
+    good      (n, m) poses to trust; fixed: pairs that stay
+    handicap  (P,) log of the factor by which a pair's residual counts as larger than it is
+    search    False: keep the tree, tell the margins only
     """
     candidates = nearest_pairs(fits, take.bodies, start)
     rows = _Rows(take, fits, candidates, good)
     tree = [int(np.flatnonzero(candidates == k)[0]) for k in start]
     held = np.isin(start, list(fixed))
     pairs = fits.pairs[candidates]
-    for _ in range(MAX_SWAPS):
-        gain = rows.gains(tree)
+    extra = np.zeros(len(candidates)) if handicap is None else 6 * handicap[candidates]
+    for _ in range(MAX_SWAPS if search else 0):
+        gain = rows.gains(tree) + extra - extra[tree][:, None]
         gain[~_crossing(take.bodies, pairs, tree)] = np.inf
         gain[held] = np.inf
         a, b = np.unravel_index(np.argmin(gain), gain.shape) if gain.size else (0, 0)
         if not gain.size or not gain[a, b] < -GAIN:
             break
         tree[a] = int(b)
+    rivals = np.full((len(tree), len(fits.pairs)), np.inf)
     if not tree:
-        return Tree(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
-    gain = rows.gains(tree)
+        return no_tree(), rivals
+    gain = rows.gains(tree) + extra - extra[tree][:, None]
     gain[~_crossing(take.bodies, pairs, tree)] = np.inf
-    return _with_margin(candidates[tree], gain / 6, candidates)
+    rivals[:, candidates] = gain / 6
+    return _with_margin(candidates[tree], gain / 6, candidates), rivals
 
 
 def spanning_margins(bodies: int, fits: PairFits, edges: Ints) -> Tree:

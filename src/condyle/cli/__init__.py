@@ -1,0 +1,115 @@
+"""The program `condyle`: parse first, import later. One file per verb, with `add_arguments(parser)` and `run(args)`.
+
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done with a finding of severity warning or worse, 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Any, Protocol, cast
+
+from .._version import __version__
+from ..errors import CondyleError, UsageError
+from .terminal import print_json, safe
+
+VERBS = {
+    "fit": "joints, tree and limb lengths from one or more recordings",
+    "info": "what is in a recording: bodies, frames, gaps, movement",
+    "simulate": "a recording of a known figure, with the truth beside it",
+    "demo": "the whole chain on a simulated recording, in a few seconds",
+}
+INTERRUPTED, BROKEN_PIPE = 130, 141  # what a shell reports for a program ended by SIGINT and by SIGPIPE
+
+
+class Verb(Protocol):
+    """What a file in this folder gives the program."""
+
+    def add_arguments(self, parser: argparse.ArgumentParser) -> None: ...
+    def run(self, args: argparse.Namespace) -> int: ...
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Runs one command and returns its exit status; a fault in the input is one line on standard error."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")  # a name must not fail on a terminal without Unicode
+    try:
+        return _run(words)
+    except KeyboardInterrupt:
+        print("condyle: interrupted; nothing was left half written", file=sys.stderr)
+        return INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output has gone. Python would complain once more when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return BROKEN_PIPE
+
+
+def _run(words: list[str]) -> int:
+    name = next((word for word in words if not word.startswith("-")), None)
+    verb = _verb(name) if name in VERBS else None
+    parser = _parser(name, verb)
+    try:
+        args = parser.parse_args(words)
+    except SystemExit as error:
+        return error.code if isinstance(error.code, int) else 2
+    if verb is None:
+        parser.print_help()
+        sys.stdout.flush()
+        return 2
+    try:
+        status = verb.run(args)
+    except CondyleError as error:
+        _tell(error, as_json=args.json)
+        status = 2 if isinstance(error, UsageError) else 1
+    except MemoryError:
+        _tell(CondyleError("not enough memory for this recording", code="out-of-memory"), as_json=args.json)
+        status = 1
+    sys.stdout.flush()
+    return status
+
+
+def _parser(chosen: str | None, verb: Verb | None) -> argparse.ArgumentParser:
+    """Every verb with its line of help; only the chosen one is imported for its arguments."""
+    parser = argparse.ArgumentParser(
+        prog="condyle",
+        description="The articulated figure inside a recording of positions and orientations.",
+        epilog="condyle VERB --help tells the options of a verb.",
+        formatter_class=_formatter,
+    )
+    parser.add_argument("--version", action="version", version=f"condyle {__version__}")
+    verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", prog="condyle")
+    for name, words in VERBS.items():
+        one = verbs.add_parser(name, help=words, description=_sentence(words), formatter_class=_formatter)
+        one.add_argument("--json", action="store_true", help="print the facts as JSON")
+        if name == chosen and verb is not None:
+            verb.add_arguments(one)
+    return parser
+
+
+def _verb(name: str | None) -> Verb:
+    return cast(Verb, import_module(f".{name}", __name__))
+
+
+def _sentence(words: str) -> str:
+    return words[0].upper() + words[1:] + "."
+
+
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """Colours in a terminal only: importing them takes longer than the rest of `--help`."""
+    kind: Any = argparse.HelpFormatter
+    if sys.stdout.isatty():
+        from rich_argparse import RichHelpFormatter as kind
+    return cast(argparse.HelpFormatter, kind(prog, max_help_position=32))
+
+
+def _tell(error: CondyleError, *, as_json: bool) -> None:
+    if as_json:
+        places = ("code", "text", "path", "line", "column", "frame", "body")
+        print_json({"error": {place: getattr(error, place) for place in places}})
+    else:
+        print(f"condyle: error: {safe(str(error))}", file=sys.stderr)

@@ -1,0 +1,124 @@
+"""What the verbs print. Text from files cannot act on the terminal; in a pipe everything is plain text, uncut."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from ..findings import Finding
+
+DONE, DONE_WITH_WARNINGS = 0, 3
+_COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
+# Control, format (bidirectional marks, zero width), surrogate and private characters, line and paragraph separators.
+_HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
+
+
+def safe(text: object) -> str:
+    """The text with every character that could act on a terminal written as an escape: ESC becomes \\x1b."""
+    words = str(text)
+    if words.isascii() and words.isprintable():
+        return words
+    return "".join(
+        letter.encode("unicode_escape").decode("ascii") if unicodedata.category(letter) in _HIDDEN else letter
+        for letter in words
+    )
+
+
+def print_line(text: str = "", *, style: str = "") -> None:
+    """One line; in a terminal wrapped at words and in the given rich style."""
+    if sys.stdout.isatty():
+        from rich.text import Text
+
+        _console().print(Text(safe(text), style=style))
+    else:
+        print(safe(text))
+
+
+def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1) -> None:
+    """A table with the first `left` columns flush left, the rest flush right; None is an empty cell."""
+    cells = [["" if cell is None else safe(cell) for cell in row] for row in rows]
+    head = [safe(column) for column in columns]
+    if sys.stdout.isatty():
+        from rich import box
+        from rich.table import Table
+        from rich.text import Text
+
+        table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+        for k, column in enumerate(head):
+            table.add_column(Text(column), justify="left" if k < left else "right", overflow="fold")
+        for row in cells:
+            table.add_row(*(Text(cell) for cell in row))
+        _console().print(table)
+        return
+    widths = [max(map(_width, column)) for column in zip(head, *cells, strict=True)]
+    for row in [head, *cells]:
+        padded = [
+            cell + " " * (width - _width(cell)) if k < left else " " * (width - _width(cell)) + cell
+            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        print("  ".join(padded).rstrip())
+
+
+def print_findings(findings: Iterable[Finding]) -> None:
+    """One line per finding, the worst first: `warning: what and what to do [code]`."""
+    from ..findings import sort_findings
+
+    for finding in sort_findings(findings):
+        if sys.stdout.isatty():
+            from rich.text import Text
+
+            text = Text.assemble(
+                (finding.severity, _COLOURS[finding.severity]),
+                f": {safe(finding.text)} ",
+                (f"[{finding.code}]", "dim"),
+            )
+            _console().print(text)
+        else:
+            print(safe(finding))
+
+
+def print_json(facts: Any) -> None:
+    """The facts as JSON; NaN and infinity become null, arrays become lists."""
+    print(json.dumps(to_plain(facts), indent=2, allow_nan=False))
+
+
+def to_plain(value: Any) -> Any:
+    """The value made of dict, list, str, int, float, bool and None only: what JSON can hold."""
+    if hasattr(value, "tolist"):
+        value = value.tolist()
+    if hasattr(value, "__dataclass_fields__"):
+        return {name: to_plain(getattr(value, name)) for name in value.__dataclass_fields__}
+    if isinstance(value, dict):
+        return {str(key): to_plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [to_plain(item) for item in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if value is None or isinstance(value, (str, int)) else str(value)
+
+
+def status_of(findings: Iterable[Finding]) -> int:
+    """Exit status of a command that is done: 3 where a finding is a warning or worse, else 0."""
+    return DONE_WITH_WARNINGS if any(finding.severity != "info" for finding in findings) else DONE
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    return Console(file=sys.stdout, highlight=False, markup=False, emoji=False)
+
+
+def _width(text: str) -> int:
+    """Cells a text takes in a terminal: two for wide characters, none for combining ones."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(letter) else 1 + (unicodedata.east_asian_width(letter) in "WF") for letter in text
+    )

@@ -1,0 +1,151 @@
+"""What kind of joint a pair is, and whether its point is determined: two separate answers, both against the noise.
+
+A relative rotation with variances v_1 >= v_2 >= v_3 about its own axes leaves 1 - s_k = (sum of v - v_k) / 2 in the
+singular values s_k of the mean relative rotation; orientation noise of the two sensors adds s_i^2 + s_j^2 to each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ._shapes import Bools, Floats
+from .joints import RANK_RATIO, PairFits
+from .noise import Noise
+from .sums import PairSums
+from .take import Take
+
+Kind = Literal["ball", "hinge", "rigid", "undetermined"]
+Point = Literal["determined", "arbitrary"]
+
+HINGE_RATIO = 0.2  # off-axis over main-axis rotation; built hinges have 0.01 to 0.07, two-axis joints over 0.5
+OPEN = 0.1  # standard error along a direction, as a share of the sensors' distance, above which the point is open there
+LEVER = 3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
+RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which two moving bodies are one
+MOVES = 0.25  # share of the noise's own rotation that must be exceeded before a pair turns at all
+INDEPENDENT = 2.0  # independent samples per second of motion
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """How P pairs of bodies turn against each other, with the noise taken off.
+
+    size      (P,)    [m]    rms distance between the two sensors
+    spread    (P, 3)  [-]    half mean square rotation that moves each axis, noise removed, ascending
+    main      (P,)    [rad]  rms rotation about the axis turned about most
+    off       (P,)    [rad]  rms rotation about the two other axes, per axis
+    lever     (P,)    [-]    main rotation times size, over the residual
+    error     (P, 3)  [m]    standard error of the centre along each axis of the fit; inf where nothing is known
+    samples   (P,)    [-]    independent samples
+    turns     (P,)           whether the pair turns above its noise
+    """
+
+    size: Floats
+    spread: Floats
+    main: Floats
+    off: Floats
+    lever: Floats
+    error: Floats
+    samples: Floats
+    turns: Bools
+
+    @property
+    def open(self) -> Bools:
+        """(P, 3) directions of the fit's axes along which the motion does not place the centre."""
+        return np.asarray(self.error > OPEN * self.size[:, None])
+
+
+def describe_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, scale: Floats | None = None) -> Motion:
+    """Motion of each fitted pair; `scale` (P,) [m] is the per-axis size of its gaps, from the residual by default."""
+    i, j = fits.pairs.T
+    floor = (noise.orientation[i] ** 2 + noise.orientation[j] ** 2)[:, None]
+    spread = np.maximum(fits.spread - floor, 0.0)
+    size = np.sqrt(sums.dd[i, j] / np.maximum(fits.frames, 1))
+    size = np.maximum(size, np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1))
+    if len(size):  # sensors that sit on one point still belong to a figure of some size
+        size = np.maximum(size, 0.3 * np.median(size))
+    rate = take.rate if np.isfinite(take.rate) else 1.0
+    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT * fits.frames / rate, 1.0))
+    main = np.sqrt(np.maximum(spread[:, 1] + spread[:, 2] - spread[:, 0], 0.0))
+    per_axis = fits.residual / np.sqrt(3) if scale is None else scale
+    known = fits.spread > RANK_RATIO**2 * (2 - fits.spread)
+    # Spread that the noise explains is no knowledge, but data without noise are known by rank alone.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = per_axis[:, None] / np.sqrt(spread * samples[:, None])
+        error = np.where(known & (spread > 0), np.nan_to_num(error, nan=0.0), np.inf)
+        lever = np.where(fits.residual > 0, main * size / fits.residual, np.inf)
+    turns = known[:, 1] & (spread[:, 1] > MOVES * floor[:, 0])
+    return Motion(size, spread, main, np.sqrt(spread[:, 0]), np.where(turns, lever, 0.0), error, samples, turns)
+
+
+def world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
+    """Rotation (m,) [rad] of each body in the world with the noise taken off, and the rms distance (m,) [m] by which
+    its best fixed point moves: what a body at rest, or turning about a point of the room, has little of.
+    """
+    rows = np.unique(np.linspace(0, take.frames - 1, min(1000, take.frames)).astype(np.int64))
+    R, p, seen = take.R_world_body[rows], take.p_world_body[rows], take.seen[rows]
+    turn, drift = np.zeros(take.bodies), np.zeros(take.bodies)
+    for k in range(take.bodies):
+        use = seen[:, k]
+        if use.sum() < 3:
+            continue
+        Rk, pk = R[use, k], p[use, k] - p[use, k].mean(axis=0)
+        mean = Rk.mean(axis=0)
+        turn[k] = np.sqrt(max(3 - np.linalg.svd(mean, compute_uv=False).sum() - 3 * noise.orientation[k] ** 2, 0.0))
+        A = Rk - mean
+        c, *_ = np.linalg.lstsq(A.reshape(-1, 3), -pk.reshape(-1), rcond=1e-3)
+        drift[k] = np.sqrt(np.mean(np.sum((A @ c + pk) ** 2, axis=1)))
+    return turn, drift
+
+
+def classify(
+    fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats
+) -> tuple[list[Kind], list[Point], Bools]:
+    """Kind and point of each pair, and (P, 3) the directions to hold at minimum norm."""
+    i, j = fits.pairs.T
+    ratio = np.sqrt(motion.spread[:, 0] / np.maximum(motion.spread[:, 1], 1e-300))
+    total = np.sqrt(motion.spread.sum(axis=1))
+    least = np.minimum(world_turn[i], world_turn[j])
+    loud = np.hypot(noise.orientation[i], noise.orientation[j])
+    still = total <= RIGID_RATIO * least
+    kinds: list[Kind] = []
+    points: list[Point] = []
+    held = motion.open.copy()
+    for k in range(len(fits.pairs)):
+        shut = int(motion.open[k].sum())
+        if (still[k] or not motion.turns[k]) and least[k] > 2 * loud[k] and least[k] > 0:
+            kind: Kind = "rigid"
+        elif not motion.turns[k] or motion.open[k, 1]:
+            kind = "undetermined"
+        elif ratio[k] < HINGE_RATIO:
+            kind = "hinge"
+        else:
+            kind = "undetermined" if shut else "ball"
+        if kind in ("rigid", "undetermined") and not motion.turns[k]:
+            held[k] = True
+        kinds.append(kind)
+        points.append("arbitrary" if kind == "rigid" or held[k].any() else "determined")
+    return kinds, points, held
+
+
+def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
+    """Axis of each pair in child and parent (P, 3): the first axis of the fit, its sign chosen by a fixed rule.
+
+    Positive along the world's mean direction with the largest component positive, so that the order of the bodies
+    and of the pair does not matter.
+    """
+    child, parent = fits.axis_child[:, :, 0], fits.axis_parent[:, :, 0]
+    mean = np.stack([np.nanmean(take.R_world_body[:, i], axis=0) for i in fits.pairs[:, 0]])
+    world = np.einsum("pxy,py->px", mean, child)
+    largest = np.take_along_axis(world, np.abs(world).argmax(axis=1)[:, None], axis=1)
+    sign = np.where(largest < 0, -1.0, 1.0)
+    return child * sign, parent * sign
+
+
+def play(fits: PairFits, motion: Motion) -> Floats:
+    """(P,) [rad] rms angle by which the hinge's axis itself turns, noise removed."""
+    return np.sqrt(2 * motion.spread[:, 0])
+
+

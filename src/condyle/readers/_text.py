@@ -1,0 +1,48 @@
+"""Bytes of text files, whatever program wrote them, as UTF-8."""
+
+from __future__ import annotations
+
+import codecs
+
+
+def to_utf8(raw: bytes) -> bytes:
+    """The same text as UTF-8 without a byte order mark: from UTF-8, UTF-16 or UTF-32; other bytes stay as they are.
+
+    Text in UTF-16 that was cut inside a character loses that character.
+    """
+    if raw.startswith(codecs.BOM_UTF8):
+        return raw[3:]
+    encoding = _wide_encoding(raw)
+    if encoding is None:
+        return raw
+    return raw.decode(encoding, "ignore").removeprefix("\ufeff").encode("utf-8", "replace")
+
+
+def decode(raw: bytes) -> str:
+    """Text of UTF-8 bytes, or of Latin-1 where they are not UTF-8."""
+    try:
+        return raw.decode("utf-8")
+    except UnicodeDecodeError:
+        return raw.decode("latin-1")
+
+
+def line_feeds(raw: bytes) -> bytes:
+    """The same lines ended by a line feed each, from CR or CRLF."""
+    if b"\r" not in raw:
+        return raw
+    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+
+
+def _wide_encoding(raw: bytes) -> str | None:
+    if raw.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
+        return "utf-32-le" if raw.startswith(codecs.BOM_UTF32_LE) else "utf-32-be"
+    if raw.startswith(codecs.BOM_UTF16_LE):
+        return "utf-16-le"
+    if raw.startswith(codecs.BOM_UTF16_BE):
+        return "utf-16-be"
+    start = raw[:64]  # without a mark: ASCII in two bytes has a NUL in every second place
+    if len(start) >= 8 and not any(start[1::2]) and all(start[0::2]):
+        return "utf-16-le"
+    if len(start) >= 8 and not any(start[0::2]) and all(start[1::2]):
+        return "utf-16-be"
+    return None

@@ -1,0 +1,336 @@
+"""condyle's CSV, one row per frame; docs/formats.md describes it.
+
+A clean file is read without a Python loop over its cells; only what that refuses is read cell by cell, to name the
+line and the column of the fault.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from .._shapes import Floats
+from ..errors import CondyleError, UsageError
+from ..findings import Finding
+from ..take import Take
+from ..units import metres_per
+from ._format import Format, Options
+from ._text import decode, line_feeds, to_utf8
+
+PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
+FIRST_LINE = "# condyle take"
+VERSION = 1
+RISKY = "=+-@'#\t\r\n"  # a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
+_BLOCK = 2**18  # bytes handed to the number parser at once: keeps its list of floats small
+
+
+@dataclass(frozen=True)
+class _Table:
+    """The head of a file, and the rows below it as bytes.
+
+    facts     what the comment lines say
+    columns   column names as written; line: 1-based line of the first row
+    """
+
+    facts: dict[str, str]
+    columns: list[str]
+    rows: bytes
+    line: int
+
+
+def looks_like(head: bytes) -> bool:
+    """The first line says so, or the first row below the comments names columns like `hip.px` and `hip.qw`."""
+    text = line_feeds(to_utf8(head)).lstrip()
+    if text.lstrip(b'"').startswith(FIRST_LINE.encode()):
+        return True
+    row = re.match(rb'(?:"?#[^\n]*\n|[ \t]*\n)*([^\n]*)', text)
+    return row is not None and all(part in row[1] for part in (b",", b".px", b".py", b".pz", b".qw", b".qz"))
+
+
+def read(path: Path, options: Options) -> Take:
+    """The take; empty cells are poses not seen, and a file cut short is told as a finding."""
+    table = _table(path.read_bytes())
+    names = _bodies(table)
+    scale = _scale(table.facts, options)
+    _check_quaternion_order(table)
+    values, cut = _values(table)
+    finding = _truncation(table.facts, len(values), cut)
+    if len(values) == 0:
+        raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
+    time = None if options.rate is not None or "time" not in table.columns else _time(table, values)
+    poses = values[:, [table.columns.index(f"{name}.{part}") for name in names for part in PARTS]]
+    poses = poses.reshape(len(values), len(names), len(PARTS))
+    take = Take.from_poses(
+        poses[..., :3] * scale,
+        poses[..., 3:],
+        names=[_unescaped(name) for name in names],
+        time=time,
+        rate=options.rate,
+        segment=_segment(table, values) if "segment" in table.columns else None,
+        sources=[str(path)],
+    )
+    return take if finding is None else replace(take, findings=(finding, *take.findings))
+
+
+def describe(path: Path) -> dict[str, str]:
+    with open(path, "rb") as stream:
+        facts, _, _ = _comments(line_feeds(to_utf8(stream.read(2**16))))
+    wanted = {"length": "m", "quaternion": "as the columns are named", "conventions": "not stated"}
+    return {key: facts.get(key, fallback) for key, fallback in wanted.items()}
+
+
+def _table(raw: bytes) -> _Table:
+    text = to_utf8(raw)
+    first = re.search(rb"\r\n?|\n", text)
+    if first is not None and first[0] != b"\n":
+        text = line_feeds(text)
+    facts, start, line = _comments(text)
+    if "condyle take" in facts and facts["condyle take"] != str(VERSION):
+        raise CondyleError(
+            f"this is version '{facts['condyle take']}' of the format, and version {VERSION} is read; update condyle",
+            code="newer-format",
+            line=1,
+        )
+    taken: list[int] = []
+    reader = csv.reader(_lines(text, start, taken), skipinitialspace=True)
+    try:
+        columns = next(reader, [])
+    except csv.Error as error:
+        raise CondyleError(f"the row of column names is broken: {error}", code="bad-header", line=line) from None
+    columns = [cell.strip() if cell.strip().lower() in ("time", "segment") else cell for cell in columns]
+    columns = [cell.lower() if cell.lower() in ("time", "segment") else cell for cell in columns]
+    if len(columns) < len(PARTS):
+        hint = "; cells must be separated by commas" if columns and ";" in columns[0] else ""
+        raise CondyleError(f"no row of column names below the header{hint}", code="bad-header", line=line)
+    return _Table(facts, columns, line_feeds(text[start + sum(taken) :]), line + reader.line_num)
+
+
+def _comments(text: bytes) -> tuple[dict[str, str], int, int]:
+    """What the comment lines at the top say, the byte after them, and the 1-based line there."""
+    facts: dict[str, str] = {}
+    start, line = 0, 1
+    while start < len(text):
+        end = text.find(b"\n", start)
+        stop = len(text) if end < 0 else end
+        row = text[start:stop].strip(b' \t\r"').rstrip(b",")  # spreadsheets quote comments and pad them with commas
+        if row and not row.startswith(b"#"):
+            break
+        words = decode(row).lstrip("# ").rstrip('" ')
+        if version := re.fullmatch(r"condyle take\s*(.*)", words):
+            facts["condyle take"] = version[1]
+        elif ":" in words:
+            key, _, value = words.partition(":")
+            facts.setdefault(key.strip().lower(), value.strip())
+        start, line = stop + 1, line + 1
+    return facts, start, line
+
+
+def _lines(text: bytes, start: int, taken: list[int]) -> Iterator[str]:
+    while start < len(text):
+        end = text.find(b"\n", start)
+        stop = len(text) if end < 0 else end + 1
+        taken.append(stop - start)
+        yield decode(text[start:stop])
+        start = stop
+
+
+def _bodies(table: _Table) -> list[str]:
+    """Names of the bodies, still escaped, by their first column; raises unless each has all its columns."""
+    where = table.line - 1
+    bodies: dict[str, set[str]] = {}
+    for k, cell in enumerate(table.columns):
+        if cell in table.columns[:k]:
+            raise CondyleError(f"a second column '{cell}'", code="duplicate-column", line=where, column=k + 1)
+        body, _, part = cell.rpartition(".")
+        if part in PARTS:
+            bodies.setdefault(body, set()).add(part)
+        elif cell not in ("time", "segment"):
+            raise CondyleError(
+                f"column '{cell}' is neither time, segment nor <body>.{'|'.join(PARTS)}",
+                code="unknown-column",
+                line=where,
+                column=k + 1,
+            )
+    for body, parts in bodies.items():
+        if missing := [part for part in PARTS if part not in parts]:
+            raise CondyleError(f"no column '{body}.{missing[0]}'", code="missing-column", line=where, body=body)
+    return list(bodies)
+
+
+def _unescaped(name: str) -> str:
+    return name[1:] if name[:1] == "'" and name[1:2] in RISKY and len(name) > 1 else name
+
+
+def _scale(facts: dict[str, str], options: Options) -> float:
+    if options.unit is not None:
+        return metres_per(options.unit)
+    try:
+        return metres_per(facts.get("length", "m"))
+    except UsageError as error:
+        raise CondyleError(error.text, code=error.code) from None
+
+
+def _check_quaternion_order(table: _Table) -> None:
+    """The column names decide; a header that says otherwise is a contradiction and not guessed about."""
+    columns = [cell for cell in table.columns if cell.rpartition(".")[2] in PARTS[3:]]
+    named = "".join(cell[-1] for cell in columns[:4])
+    stated = table.facts.get("quaternion", named)
+    if stated != named:
+        raise CondyleError(
+            f"the header says quaternions are {stated}, the columns are named {named}; correct one of them",
+            code="bad-header",
+            line=table.line - 1,
+        )
+
+
+def _values(table: _Table) -> tuple[Floats, bool]:
+    """Numbers (rows, columns), NaN for an empty cell, and whether a cut or broken last row was left out."""
+    whole, newline, tail = table.rows.rpartition(b"\n")
+    cut = bool(tail.strip())  # without its line end the last number may have lost digits
+    rows = (whole + newline).rstrip(b"\n \t")
+    width = len(table.columns)
+    before, _, last = rows.rpartition(b"\n")
+    if rows and last.count(b",") < width - 1:
+        rows, cut = before.rstrip(b"\n \t"), True
+    if not rows:
+        return np.empty((0, width)), cut
+    try:
+        return _quick(rows, width), cut
+    except ValueError:
+        values, broken_last = _careful(rows, table)
+        return values, cut or broken_last
+
+
+def _quick(rows: bytes, width: int) -> Floats:
+    """Rows of plain numbers; raises ValueError at anything else."""
+    import msgspec
+
+    decoder = msgspec.json.Decoder(list[float | None])
+    values = np.empty((rows.count(b"\n") + 1) * width)
+    start = filled = 0
+    while start < len(rows):
+        end = rows.find(b"\n", start + _BLOCK)
+        block = rows[start : len(rows) if end < 0 else end]
+        lines = block.split(b"\n")
+        if {line.count(b",") for line in lines} != {width - 1}:
+            raise ValueError("ragged")
+        try:
+            numbers = decoder.decode(b"[" + b",".join(lines) + b"]")
+        except msgspec.MsgspecError:  # most often an empty cell
+            try:
+                numbers = decoder.decode(b"[" + b",".join(map(_nulls, lines)) + b"]")
+            except msgspec.MsgspecError as error:
+                raise ValueError(str(error)) from None
+        values[filled : filled + len(numbers)] = np.array(numbers, dtype=np.float64)
+        filled += len(numbers)
+        start += len(block) + 1
+    return values.reshape(-1, width)
+
+
+def _nulls(line: bytes) -> bytes:
+    """The line with null in every cell that is empty or holds nan."""
+    if b"n" in line or b"N" in line:
+        line = re.sub(rb"(?i)\bnan\b", b"null", line)
+    if b",," in line or line.startswith(b",") or line.endswith(b","):
+        line = (b"," + line + b",").replace(b",,", b",null,").replace(b",,", b",null,")[1:-1]
+    return line
+
+
+def _careful(rows: bytes, table: _Table) -> tuple[Floats, bool]:
+    """The same cell by cell; a broken last row is left out, a broken row elsewhere raises with line and column."""
+    width = len(table.columns)
+    values: list[list[float]] = []
+    fault: CondyleError | None = None
+    for k, line in enumerate(rows.split(b"\n")):
+        if not line.strip():
+            continue
+        if fault is not None:
+            raise fault
+        cells = _cells(line)
+        row, at = [], table.line + k
+        if len(cells) != width:
+            fault = CondyleError(
+                f"{len(cells)} cells, expected {width}",
+                code="ragged-row",
+                line=at,
+                column=min(len(cells), width) + 1,
+            )
+            continue
+        for j, cell in enumerate(cells):
+            number = _number(cell)
+            if number is None:
+                fault = CondyleError(
+                    f"'{cell[:40]}' in column {table.columns[j]} is no number",
+                    code="bad-number",
+                    line=at,
+                    column=j + 1,
+                )
+                break
+            row.append(number)
+        else:
+            values.append(row)
+    return np.array(values, dtype=np.float64).reshape(len(values), width), fault is not None
+
+
+def _cells(line: bytes) -> list[str]:
+    text = decode(line)
+    try:
+        return next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:
+        return text.split(",")
+
+
+def _number(cell: str) -> float | None:
+    if not cell.strip() or cell.strip().lower() == "null":
+        return np.nan
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None
+
+
+def _time(table: _Table, values: Floats) -> Floats:
+    column = table.columns.index("time")
+    time = values[:, column]
+    if not np.isfinite(time).all():
+        row = int(np.argmin(np.isfinite(time)))
+        raise CondyleError("no time in this row", code="bad-time", line=table.line + row, column=column + 1, frame=row)
+    return time
+
+
+def _segment(table: _Table, values: Floats) -> Floats:
+    column = table.columns.index("segment")
+    segment = values[:, column]
+    whole = np.isfinite(segment) & (np.abs(segment) < 2**53) & (segment == np.trunc(segment))
+    if not whole.all():
+        row = int(np.argmin(whole))
+        raise CondyleError(
+            "the segment is not a whole number", code="bad-segment", line=table.line + row, column=column + 1
+        )
+    return segment
+
+
+def _truncation(facts: dict[str, str], present: int, cut: bool) -> Finding | None:
+    declared = facts.get("frames")
+    if declared is not None and not re.fullmatch(r"\d{1,12}", declared):
+        raise CondyleError(f"the header says frames: '{declared}', which is no count", code="bad-header")
+    missing = 0 if declared is None else int(declared) - present
+    if missing < 0:
+        raise CondyleError(
+            f"header says {declared} frames, {present} present; correct or delete the line '# frames'",
+            code="bad-header",
+        )
+    if not missing and not cut:
+        return None
+    said = f"header says {declared} frames, {present} present" if declared is not None else f"{present} frames present"
+    text = f"{said}; the last line is cut and was left out" if cut else f"{said}; the end of the recording is missing"
+    count = missing or 1
+    return Finding("truncated-file", "warning", text, value=float(count), unit="frames", frame=present, count=count)
+
+
+FORMAT = Format("csv", "condyle CSV", looks_like, read, describe, options=("rate", "unit"))

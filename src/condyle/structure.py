@@ -1,0 +1,229 @@
+"""From all pairs to a figure: which edges are joints, what is loose, what is not determined, which pairs close loops.
+
+A low residual proves nothing without motion, and a spanning tree always spans: both are put right here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._shapes import Bools, Floats, Ints
+from .contest import ROUNDS, settle
+from .joints import PairFits, fit_pairs, gaps
+from .kinds import LEVER, Motion, describe_motion, world_motion
+from .noise import Noise, estimate_noise
+from .solve import _CHI3_MEDIAN, inliers
+from .sums import PairSums, sum_pairs
+from .take import Take
+from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
+
+GROSS = 12.0  # robust standard deviations beyond which a pose is left out of the search for the tree
+REST = 0.5  # residual over drift in the room: a pair that fits no better than two bodies at rest
+RESOLVABLE = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
+THIN = 1.1  # margin below which an edge tells nothing
+APART = 8.0  # residual over the median of the tree's: another figure or a loose thing
+APART_SHARE = 0.1  # ... and at least this share of the sensors' distance
+UNRELATED_SHARE = 0.33  # residual over the sensors' distance that no joint has, however few bodies there are
+EXPLAINED = 4.0  # spread of one body in the other over the residual: above it the joint explains the motion
+
+
+@dataclass(frozen=True, eq=False)
+class Structure:
+    """The forest of a take.
+
+    fits        all pairs; edges, margin, runner_up index into them
+    tree        the edges that are joints, with margins
+    apart       pairs the spanning tree would need that are no joints
+    determined  False: nothing moved enough to tell; then tree is empty
+    loops       pairs outside the tree that fit like joints
+    tied        (edge, other) pairs whose joint is the same point, so that the motion cannot choose between them
+    good        (n, m) poses that are no gross outliers
+    noise       white noise of the sensors; turn, drift: motion of each body in the room
+    """
+
+    sums: PairSums
+    fits: PairFits
+    motion: Motion
+    tree: Tree
+    apart: Ints
+    determined: bool
+    loops: Ints
+    tied: list[tuple[int, int]]
+    good: Bools
+    noise: Noise
+    turn: Floats
+    drift: Floats
+
+
+def infer_structure(
+    take: Take,
+    *,
+    fixed: Sequence[tuple[int, int]] = (),
+    paper: bool = False,
+    still_world: int | None = None,
+) -> Structure:
+    """The tree of a take, or its forest.
+
+    fixed        pairs of bodies known to be joined; they are kept whatever they fit like
+    paper        the minimum spanning tree of the residuals as it is, without robustness, swaps or cuts
+    still_world  index of a body that is the room itself, which is still by right
+    """
+    good = take.seen
+    noise = Noise.none(take.bodies) if paper else estimate_noise(take)
+    sums = sum_pairs(take)
+    fits = fit_pairs(sums)
+    held = [_row(fits.pairs, pair) for pair in fixed]
+    turn, drift = world_motion(take, noise)
+    edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
+    if paper:
+        motion = describe_motion(take, sums, fits, noise)
+        tree = spanning_margins(take.bodies, fits, edges)
+        none = np.empty(0, np.int64)
+        return Structure(sums, fits, motion, tree, none, True, none, [], good, noise, turn, drift)
+    for _ in range(3):
+        fresh = _without_gross(take, fits, edges)
+        if (fresh == good).all():
+            break
+        good = fresh
+        part = take.mask(~good)
+        sums = sum_pairs(part)
+        fits = fit_pairs(sums)
+        noise = estimate_noise(part)
+        turn, drift = world_motion(part, noise)
+        edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
+    motion = describe_motion(take, sums, fits, noise)
+    handicap = _resting(fits, motion, drift, edges, still_world)
+    settled = False
+    edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
+    for _ in range(ROUNDS):
+        tree, rivals = swap_edges(take, fits, edges, good, held, handicap, search=not settled)
+        tree, settled = settle(take, sums, fits, tree, rivals, good, held, handicap)
+        if not settled:
+            break
+        edges = tree.edges
+    determined = bool(held) or _is_determined(motion, tree)
+    apart = _apart(sums, fits, motion, tree, held) if determined else tree.edges
+    keep = ~np.isin(tree.edges, apart)
+    tree = Tree(tree.edges[keep], tree.margin[keep], tree.runner_up[keep])
+    loops, tied = _loops(take, sums, fits, motion, tree, handicap) if determined else (np.empty(0, np.int64), [])
+    return Structure(sums, fits, motion, tree, apart, determined, loops, tied, good, noise, turn, drift)
+
+
+def _row(pairs: Ints, pair: tuple[int, int]) -> int:
+    low, high = min(pair), max(pair)
+    return int(np.flatnonzero((pairs[:, 0] == low) & (pairs[:, 1] == high))[0])
+
+
+def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
+    """(n, m) poses left when those far off at every joint of the tree are gone."""
+    pairs = fits.pairs[edges]
+    gap = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
+    with np.errstate(invalid="ignore"):
+        scale = np.nanmedian(np.where(np.isfinite(gap).any(axis=0), gap, 0.0), axis=0) / _CHI3_MEDIAN
+        weight = np.where(np.isnan(gap), 0.0, gap <= GROSS * scale + 1e-12)
+    return inliers(take, pairs, weight)
+
+
+def _resting(fits: PairFits, motion: Motion, drift: Floats, edges: Ints, still_world: int | None) -> Floats:
+    """(P,) log handicap of pairs that neither turn nor fit better than two bodies that stay where they are in the room.
+
+    Feet planted on a floor fit each other perfectly; that is no joint. Such a pair counts as if its residual were
+    twice a usual one, so that it is used only where nothing that moves offers itself.
+    """
+    i, j = fits.pairs.T
+    usual = 2 * float(np.median(fits.residual[edges])) if len(edges) else 0.0
+    at_rest = (fits.residual >= REST * np.hypot(drift[i], drift[j])) & (motion.lever < LEVER)
+    if still_world is not None:
+        at_rest &= (i != still_world) & (j != still_world)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        handicap = 0.5 * np.log1p((usual / np.maximum(fits.residual, 1e-9 * max(usual, 1e-300))) ** 2)
+    return np.where(at_rest & (fits.residual > 0) & (usual > 0), handicap, 0.0)
+
+
+def _is_determined(motion: Motion, tree: Tree) -> bool:
+    """Whether anything turns that a sensor could resolve, and at least half of the edges beat their rivals."""
+    edges = tree.edges
+    if not len(edges):
+        return False
+    exact = np.isinf(motion.lever[edges])
+    told = (tree.margin >= THIN) & ((motion.main[edges] > RESOLVABLE) & (motion.lever[edges] > 1) | exact)
+    told |= ~motion.turns[edges] & (tree.margin >= 1.5)  # two sensors on one body do not turn, and win by far
+    moves = exact.any() or (motion.main[edges] > RESOLVABLE).any()
+    return bool(moves and 2 * told.sum() >= len(edges))
+
+
+def _apart(sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, held: Sequence[int]) -> Ints:
+    """Edges of the tree that are no joints: another person, a loose prop, a pair that only slides."""
+    out = []
+    residual = fits.residual[tree.edges]
+    usual = float(np.median(residual))
+    scale = 0.5 * float(np.median(motion.size[tree.edges]))
+    for k in tree.edges:
+        i, j = fits.pairs[k]
+        n = max(float(fits.frames[k]), 1.0)
+        distance = np.sqrt(sums.dd[i, j] / n)
+        # Spread of the other body's origin as seen from each: what a joint has to explain.
+        own = [np.sum((sums.b[a, b] / n) ** 2) for a, b in ((i, j), (j, i))]
+        spread = np.sqrt(np.maximum(sums.dd[i, j] / n - min(own), 0.0))
+        share = fits.residual[k] / max(distance, scale, 1e-300)
+        explains = spread > EXPLAINED * fits.residual[k]
+        far = fits.residual[k] > APART * usual and share > APART_SHARE and not explains
+        unrelated = share > UNRELATED_SHARE and spread < 2.5 * fits.residual[k]
+        slides = motion.lever[k] < 1 and fits.residual[k] > APART_SHARE * motion.size[k]
+        if (far or unrelated or slides) and k not in held:
+            out.append(k)
+    return np.array(out, dtype=np.int64)
+
+
+def _loops(
+    take: Take, sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, handicap: Floats
+) -> tuple[Ints, list[tuple[int, int]]]:
+    """Pairs outside the tree that are located and fit like its joints, and pairs that only repeat a joint of it."""
+    edges = tree.edges
+    if not len(edges):
+        return np.empty(0, np.int64), []
+    usual = float(np.median(fits.residual[edges]))
+    bar = np.maximum(1.5 * usual, 1e-6 * np.median(motion.size))
+    fits_well = (fits.residual <= bar) & (motion.lever >= LEVER) & (handicap == 0)
+    fits_well &= motion.open.sum(axis=1) <= 1
+    fits_well[edges] = False
+    side = sides(take.bodies, fits.pairs[edges])
+    loops, tied = [], []
+    for k in np.flatnonzero(fits_well):
+        i, j = fits.pairs[k]
+        path = edges[(side[:, i] != side[:, j]) & (side[:, i] >= 0) & (side[:, j] >= 0)]
+        same = [int(e) for e in path if _same_point(take, fits, motion, int(k), int(e))]
+        if same:
+            tied.append((same[0], int(k)))
+        elif len(path) and fits.residual[k] <= 1.5 * fits.residual[path].max():
+            loops.append(int(k))
+    return np.array(loops, dtype=np.int64), tied
+
+
+def _same_point(take: Take, fits: PairFits, motion: Motion, a: int, b: int) -> bool:
+    """Whether two pairs' joints are one point of space throughout, as far as the motion tells."""
+    rows = np.linspace(0, take.frames - 1, min(200, take.frames)).astype(np.int64)
+    places = []
+    for k in (a, b):
+        i, j = fits.pairs[k]
+        R, p = take.R_world_body[rows], take.p_world_body[rows]
+        child = np.einsum("nxy,y->nx", R[:, i], fits.p_child_joint[k]) + p[:, i]
+        parent = np.einsum("nxy,y->nx", R[:, j], fits.p_parent_joint[k]) + p[:, j]
+        places.append(0.5 * (child + parent))
+    apart = places[0] - places[1]
+    for k in (a, b):  # along an axis on which the point is open, being elsewhere means nothing
+        if motion.open[k, 0]:
+            axis = np.einsum("nxy,y->nx", take.R_world_body[rows][:, fits.pairs[k, 0]], fits.axis_child[k, :, 0])
+            apart = apart - axis * np.sum(apart * axis, axis=1, keepdims=True)
+    away = np.linalg.norm(apart, axis=1)
+    error = np.where(motion.open, 0.0, motion.error)
+    reach = 0.1 * min(motion.size[a], motion.size[b]) + 2 * max(error[a].max(), error[b].max())
+    return bool(np.nanmedian(away) < reach)
+
+
+def loose_bodies(bodies: int, edges: Ints) -> list[int]:
+    """Bodies that no edge reaches."""
+    return [group[0] for group in components(bodies, edges) if len(group) == 1]

@@ -1,0 +1,140 @@
+"""cli/__init__.py: exit status, errors in one line, a quick start."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from condyle import cli
+from condyle.cli import VERBS, main
+from condyle.errors import CondyleError, UsageError
+
+
+def pretend(monkeypatch: pytest.MonkeyPatch, fault: BaseException | None = None, status: int = 0) -> None:
+    """A verb `info` that raises or returns."""
+
+    def run(args: argparse.Namespace) -> int:
+        if fault is not None:
+            raise fault
+        print("done")
+        return status
+
+    monkeypatch.setattr(cli, "_verb", lambda name: SimpleNamespace(add_arguments=lambda parser: None, run=run))
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_the_status_of_the_verb_is_the_status_of_the_program(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+    pretend(monkeypatch, status=status)
+    assert main(["info"]) == status
+
+
+@pytest.mark.parametrize(("kind", "status"), [(CondyleError, 1), (UsageError, 2)])
+def test_a_fault_is_one_line_on_standard_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: type[CondyleError], status: int
+) -> None:
+    pretend(monkeypatch, kind("too short", code="short", path="a\x1b[31m.csv", line=3))
+    assert main(["info"]) == status
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == "condyle: error: a\\x1b[31m.csv, line 3: too short\n"
+
+
+def test_a_fault_is_an_object_on_standard_output_with_json(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretend(monkeypatch, CondyleError("too short", code="short", path="a.csv", line=3))
+    assert main(["info", "--json"]) == 1
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert error["code"] == "short"
+    assert (error["path"], error["line"], error["column"]) == ("a.csv", 3, None)
+
+
+def test_too_little_memory_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pretend(monkeypatch, MemoryError())
+    assert main(["info"]) == 1
+    assert capsys.readouterr().err == "condyle: error: not enough memory for this recording\n"
+
+
+def test_an_interrupt_is_one_line_and_status_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pretend(monkeypatch, KeyboardInterrupt())
+    assert main(["info"]) == 130
+    assert capsys.readouterr().err == "condyle: interrupted; nothing was left half written\n"
+
+
+def test_a_bug_is_not_hidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend(monkeypatch, ZeroDivisionError())
+    with pytest.raises(ZeroDivisionError):
+        main(["info"])
+
+
+@pytest.mark.parametrize("words", [[], ["nonsense"], ["--nonsense"], ["info"], ["info", "a.npz", "--rate", "fast"]])
+def test_wrong_usage_has_status_2(words: list[str]) -> None:
+    assert main(words) == 2
+
+
+def test_help_names_every_verb_and_has_status_0(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    text = capsys.readouterr().out
+    assert all(verb in text for verb in VERBS)
+
+
+def test_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("condyle ")
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_its_file_and_takes_json(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    if not Path(cli.__file__).with_name(f"{verb}.py").exists():
+        pytest.skip(f"{verb} is not written yet")
+    assert main([verb, "--help"]) == 0
+    assert "--json" in capsys.readouterr().out
+
+
+def test_help_imports_neither_numpy_nor_rich_nor_any_verb() -> None:
+    code = (
+        "import sys; from condyle.cli import main; main(['--help']); "
+        "print([name for name in ('numpy', 'rich', 'scipy', 'msgspec', 'condyle.cli.info') if name in sys.modules])"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out.splitlines()[-1] == "[]"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
+def test_a_closed_pipe_ends_the_program_quietly(tmp_path: Path) -> None:
+    assert main(["simulate", str(tmp_path / "a.npz"), "--figure", "linkage", "--seconds", "1"]) == 0
+    program = [sys.executable, "-m", "condyle.cli", "info", *[str(tmp_path / "a.npz")] * 20, "--json"]
+    process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    process.stdout.close()
+    err = process.stderr.read()
+    process.stderr.close()
+    assert (process.wait(), err) == (141, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
+def test_an_interrupt_from_outside_leaves_nothing_half_written(tmp_path: Path) -> None:
+    program = [sys.executable, "-m", "condyle.cli", "simulate", str(tmp_path / "a.csv"), "--seconds", "600"]
+    program += ["--rate", "120"]
+    with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        for _ in range(400):  # until it has begun to write
+            if os.listdir(tmp_path) or process.poll() is not None:
+                break
+            time.sleep(0.05)
+        process.send_signal(signal.SIGINT)
+        _, err = process.communicate()
+    assert process.returncode == 130
+    assert err == b"condyle: interrupted; nothing was left half written\n"
+    assert os.listdir(tmp_path) == []

@@ -1,0 +1,108 @@
+from __future__ import annotations
+
+import io
+import json
+import re
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+from condyle.cli.terminal import print_findings, print_json, print_line, print_table, safe, status_of, to_plain
+from condyle.findings import Finding
+
+WARNING = Finding("no-time", "warning", "no time in [bold]a\x1b]0;title\x07.csv[/bold]")
+INFO = Finding("hinge", "info", "knee turns about one axis")
+HOSTILE = ["\x1b[31mred", "a\rb", "a\nb", "a\x9b31m", "\x07", "\u202egnp.exe", "a\u200bb", "\x7f", "a\u2028b", "\ud800"]
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def as_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
+    """Standard output as a terminal 40 cells wide; called inside the test, since pytest swaps it between phases."""
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "40")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    return stream
+
+
+@pytest.mark.parametrize("text", HOSTILE)
+def test_safe_leaves_no_character_that_could_act_on_a_terminal(text: str) -> None:
+    assert safe(text).isprintable()
+    assert "\\" in safe(text)
+
+
+@pytest.mark.parametrize("text", ["hip", "Fuß", "左手", "[bold]x[/bold]", "", "a b"])
+def test_safe_leaves_ordinary_text_alone(text: str) -> None:
+    assert safe(text) == text
+
+
+def test_a_table_in_a_pipe_is_plain_text_and_never_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["body", "x"], [("a" * 150, 1), ("左手", None), ("[red]b\x1b[0m", 12345)])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == "body" + " " * 152 + "x"
+    assert lines[1] == "a" * 150 + "      1"
+    assert lines[2] == "左手"
+    assert lines[3].startswith("[red]b\\x1b[0m ")
+    assert lines[3].endswith("12345")
+
+
+def test_an_empty_table_is_its_head(capsys: pytest.CaptureFixture[str]) -> None:
+    print_table(["body", "x"], [])
+    assert capsys.readouterr().out == "body  x\n"
+
+
+def test_a_table_in_a_narrow_terminal_folds_and_loses_no_letter(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = as_terminal(monkeypatch)
+    name = "".join("αβγδεζηθικ"[k % 10] for k in range(60))
+    print_table(["body", "number"], [(name, "123456789012")])
+    text = terminal.getvalue()
+    assert "…" not in text
+    assert sorted(letter for letter in text if letter in set(name)) == sorted(name)
+    assert "123456789012" in text
+    assert max(len(line) for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()) <= 40
+
+
+def test_markup_and_escapes_in_names_do_not_act_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = as_terminal(monkeypatch)
+    print_table(["body"], [("[red]x[/red]",), ("\x1b]0;t\x07",)])
+    print_line("[link=http://a]b[/link] \x1b[5m :smile:")
+    print_findings([WARNING])
+    text = terminal.getvalue()
+    assert "[red]x[/red]" in text
+    assert "[link=http://a]b[/link] \\x1b[5m" in text
+    assert ":smile:" in text
+    assert "\x1b]" not in text
+    assert "\x07" not in text
+
+
+def test_findings_are_one_line_each_with_the_worst_first(capsys: pytest.CaptureFixture[str]) -> None:
+    print_findings([INFO, WARNING])
+    first, second = capsys.readouterr().out.splitlines()
+    assert first == "warning: no time in [bold]a\\x1b]0;title\\x07.csv[/bold] [no-time]"
+    assert second == "info: knee turns about one axis [hinge]"
+
+
+@pytest.mark.parametrize(("findings", "status"), [([], 0), ([INFO], 0), ([INFO, WARNING], 3)])
+def test_the_status_is_3_where_a_finding_is_a_warning_or_worse(findings: list[Finding], status: int) -> None:
+    assert status_of(findings) == status
+
+
+def test_json_has_null_for_what_is_not_a_number(capsys: pytest.CaptureFixture[str]) -> None:
+    facts: dict[str, Any] = {"a": np.array([1.5, np.nan]), "b": np.float64("inf"), "c": np.int64(3), "d": (INFO,)}
+    print_json(facts)
+    read = json.loads(capsys.readouterr().out)
+    assert read["a"] == [1.5, None]
+    assert (read["b"], read["c"]) == (None, 3)
+    assert read["d"][0]["code"] == "hinge"
+
+
+def test_plain_values_are_left_as_they_are() -> None:
+    facts = {"a": [1, 2.5, True, None, "x"], "b": {}}
+    assert to_plain(facts) == facts

@@ -1,0 +1,24 @@
+from __future__ import annotations
+
+from condyle.errors import CondyleError, UsageError
+
+
+def test_an_error_names_every_place_it_knows_before_what_is_wrong() -> None:
+    error = CondyleError("'x' is no number", code="bad-number", path="a.csv", line=7, column=3)
+    assert str(error) == "a.csv, line 7, column 3: 'x' is no number"
+    assert str(CondyleError("lost", code="lost", frame=4, body="hip")) == "frame 4, sensor hip: lost"
+    assert str(CondyleError("plain", code="plain")) == "plain"
+
+
+def test_at_adds_the_file_and_keeps_the_rest() -> None:
+    error = CondyleError("wrong", code="bad", frame=2, body="hip").at("b.npz")
+    assert (error.path, error.frame, error.body, error.code) == ("b.npz", 2, "hip", "bad")
+
+
+def test_at_leaves_a_file_that_is_already_named() -> None:
+    error = CondyleError("wrong", code="bad", path="a.npz")
+    assert error.at("b.npz") is error
+
+
+def test_wrong_usage_is_caught_as_the_one_error_too() -> None:
+    assert issubclass(UsageError, CondyleError)

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from condyle.findings import CODES, Finding, sort_findings, worst_severity
+
+INFO, WARNING, ERROR = (Finding("hinge", severity, severity) for severity in ("info", "warning", "error"))  # type: ignore[arg-type]
+
+
+def test_findings_are_sorted_worst_first_and_stay_in_order_otherwise() -> None:
+    other = Finding("no-time", "info", "other")
+    assert sort_findings([INFO, other, WARNING, ERROR]) == (ERROR, WARNING, INFO, other)
+
+
+def test_the_worst_severity_of_nothing_is_none() -> None:
+    assert worst_severity([]) is None
+    assert worst_severity([INFO]) == "info"
+    assert worst_severity([INFO, ERROR, WARNING]) == "error"
+
+
+def test_an_unlisted_code_is_refused() -> None:
+    with pytest.raises(ValueError, match="'nonsense' is not listed"):
+        Finding("nonsense", "info", "text")
+
+
+def test_codes_are_kebab_case_and_explained() -> None:
+    for code, words in CODES.items():
+        assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
+        assert len(words) > 10
+
+
+def test_a_finding_prints_severity_text_and_code() -> None:
+    assert str(WARNING) == "warning: warning [hinge]"

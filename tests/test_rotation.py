@@ -1,0 +1,136 @@
+"""rotation.py against scipy.spatial.transform as an independent answer."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+from condyle import rotation
+
+EXACT = 1e-14  # entries of rotation matrices and quaternions, rad
+NEAR_PI = 1e-7  # rad, vectors close to half a turn, where the arc cosine of any method loses half its digits
+
+
+def _scipy_from_wxyz(q: np.ndarray) -> Rotation:
+    return Rotation.from_quat(np.roll(q, -1, axis=-1))
+
+
+def test_quaternions_give_the_same_matrices_as_scipy(rng: np.random.Generator) -> None:
+    q = rng.standard_normal((500, 4))
+    np.testing.assert_allclose(rotation.from_quaternion(q), _scipy_from_wxyz(q).as_matrix(), atol=EXACT)
+
+
+def test_matrices_give_the_same_quaternions_as_scipy_up_to_sign(rng: np.random.Generator) -> None:
+    R = Rotation.random(500, random_state=rng).as_matrix()
+    q = np.roll(Rotation.from_matrix(R).as_quat(), 1, axis=-1)
+    q = np.where(q[:, :1] < 0, -q, q)
+    np.testing.assert_allclose(rotation.to_quaternion(R), q, atol=EXACT)
+
+
+@pytest.mark.parametrize("axis", [(1, 0, 0), (0, 1, 0), (0, 0, 1), (1, 1, 0), (-1, 2, 0.5)])
+@pytest.mark.parametrize("angle", [0.0, 1e-13, 1e-9, 1e-4, 1.0, np.pi - 1e-4, np.pi - 1e-9, np.pi])
+def test_quaternions_survive_the_way_there_and_back_at_every_angle(axis: tuple[float, ...], angle: float) -> None:
+    R = rotation.from_vector(angle * np.array(axis) / np.linalg.norm(axis))
+    np.testing.assert_allclose(rotation.from_quaternion(rotation.to_quaternion(R)), R, atol=EXACT)
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-13, 1e-8, 1e-3, 1.0, 3.0])
+def test_vectors_agree_with_scipy_at_every_size(rng: np.random.Generator, size: float) -> None:
+    v = rng.standard_normal((100, 3))
+    v *= size / np.linalg.norm(v, axis=-1, keepdims=True)
+    np.testing.assert_allclose(rotation.from_vector(v), Rotation.from_rotvec(v).as_matrix(), atol=EXACT)
+    np.testing.assert_allclose(rotation.to_vector(rotation.from_vector(v)), v, atol=EXACT, rtol=1e-12)
+
+
+def test_a_small_rotation_keeps_its_digits(rng: np.random.Generator) -> None:
+    v = 1e-10 * rng.standard_normal((50, 3))
+    np.testing.assert_allclose(rotation.to_vector(rotation.from_vector(v)), v, rtol=1e-12)
+
+
+def test_half_a_turn_has_an_angle_of_pi(rng: np.random.Generator) -> None:
+    v = rng.standard_normal((100, 3))
+    v *= np.pi / np.linalg.norm(v, axis=-1, keepdims=True)
+    np.testing.assert_allclose(rotation.angle(rotation.from_vector(v)), np.pi, atol=NEAR_PI)
+
+
+@pytest.mark.parametrize(
+    "order", ["".join(order) for order in product("XYZ", repeat=3) if order[0] != order[1] != order[2]]
+)
+def test_euler_angles_of_every_order_agree_with_scipy(rng: np.random.Generator, order: str) -> None:
+    angles = rng.uniform(-np.pi, np.pi, (50, 3))
+    ours = rotation.from_euler(angles, order)
+    np.testing.assert_allclose(ours, Rotation.from_euler(order, angles).as_matrix(), atol=EXACT)
+    ours = rotation.from_euler(angles, order, extrinsic=True)
+    np.testing.assert_allclose(ours, Rotation.from_euler(order.lower(), angles).as_matrix(), atol=EXACT)
+
+
+def test_project_gives_the_nearest_rotation(rng: np.random.Generator) -> None:
+    R = rotation.random(rng, (200,))
+    M = R + 0.05 * rng.standard_normal((200, 3, 3))
+    P = rotation.project(M)
+    assert rotation.defect(P).max() < EXACT
+    best = np.linalg.norm(P - M, axis=(-2, -1))
+    for _ in range(20):
+        other = P @ rotation.from_vector(0.01 * rng.standard_normal((200, 3)))
+        assert (np.linalg.norm(other - M, axis=(-2, -1)) >= best).all()
+
+
+def test_project_of_a_mirror_image_is_a_proper_rotation(rng: np.random.Generator) -> None:
+    mirrored = rotation.random(rng, (50,)) * np.array([1, 1, -1.0])
+    assert (np.linalg.det(rotation.project(mirrored)) > 0).all()
+
+
+def test_defect_is_zero_for_rotations_and_infinite_for_mirror_images(rng: np.random.Generator) -> None:
+    R = rotation.random(rng, (50,))
+    assert rotation.defect(R).max() < EXACT
+    assert np.isinf(rotation.defect(-R)).all()
+    assert np.isinf(rotation.defect(np.zeros((3, 3))))
+
+
+def test_mean_agrees_with_scipy_and_leaves_out_nan(rng: np.random.Generator) -> None:
+    R = rotation.from_vector(rng.standard_normal((40, 3)))
+    expected = Rotation.from_matrix(R).mean().as_matrix()
+    with_gaps = np.concatenate([R, np.full((5, 3, 3), np.nan)])
+    np.testing.assert_allclose(rotation.mean(R), expected, atol=EXACT)
+    np.testing.assert_allclose(rotation.mean(with_gaps), expected, atol=EXACT)
+
+
+def test_mean_of_nothing_is_nan_without_a_warning() -> None:
+    assert np.isnan(rotation.mean(np.full((4, 2, 3, 3), np.nan))).all()
+    assert rotation.mean(np.empty((0, 2, 3, 3))).shape == (2, 3, 3)
+
+
+@pytest.mark.parametrize(
+    "function", [rotation.to_quaternion, rotation.to_vector, rotation.angle, rotation.project, rotation.defect]
+)
+@pytest.mark.parametrize("shape", [(), (1,), (0,), (0, 3), (2, 0), (2, 3)])
+def test_leading_axes_are_batch_axes_and_nan_stays_nan(function: object, shape: tuple[int, ...]) -> None:
+    result = np.asarray(function(np.full((*shape, 3, 3), np.nan)))  # type: ignore[operator]
+    assert result.shape[: len(shape)] == shape
+    assert np.isnan(result).all()
+
+
+def test_a_quaternion_of_length_zero_is_no_rotation() -> None:
+    assert np.isnan(rotation.from_quaternion([0, 0, 0, 0])).all()
+
+
+def test_the_sign_of_a_quaternion_does_not_matter(rng: np.random.Generator) -> None:
+    q = rng.standard_normal((20, 4))
+    np.testing.assert_array_equal(rotation.from_quaternion(q), rotation.from_quaternion(-q))
+
+
+def test_skew_is_the_cross_product(rng: np.random.Generator) -> None:
+    a, b = rng.standard_normal((2, 10, 3))
+    np.testing.assert_allclose((rotation.skew(a) @ b[..., None])[..., 0], np.cross(a, b), atol=EXACT)
+
+
+def test_random_rotations_are_uniform_over_octants(rng: np.random.Generator) -> None:
+    R = rotation.random(rng, (8000,))
+    assert rotation.defect(R).max() < EXACT
+    for column in range(3):
+        octant = ((R[:, :, column] > 0) * np.array([1, 2, 4])).sum(axis=-1)
+        counts = np.bincount(octant, minlength=8)
+        assert np.abs(counts - 1000).max() < 6 * np.sqrt(1000)

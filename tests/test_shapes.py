@@ -1,0 +1,46 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle._shapes import frozen
+from condyle.errors import CondyleError
+
+
+def test_a_list_becomes_a_read_only_array_of_doubles() -> None:
+    array = frozen([[1, 2]], (None, 2), "a")
+    assert array.dtype == np.float64
+    assert not array.flags.writeable
+
+
+def test_the_caller_keeps_a_writable_array_of_their_own() -> None:
+    mine = np.zeros(3)
+    array = frozen(mine, (3,), "a")
+    mine[0] = 1
+    assert array[0] == 0
+    assert mine.flags.writeable
+
+
+def test_a_view_of_a_writable_array_is_copied_even_when_it_is_read_only() -> None:
+    mine = np.zeros(4)
+    view = mine[:3]
+    view.flags.writeable = False
+    array = frozen(view, (3,), "a")
+    mine[0] = 1
+    assert array[0] == 0
+
+
+def test_a_frozen_array_is_not_copied_again() -> None:
+    array = frozen(np.zeros(3), (3,), "a")
+    assert frozen(array, (3,), "a") is array
+
+
+@pytest.mark.parametrize("shape", [(2,), (3, 1), (None, None)])
+def test_another_shape_is_refused_with_the_name_and_both_shapes(shape: tuple[int | None, ...]) -> None:
+    with pytest.raises(CondyleError, match=r"speed has shape \(3,\), expected \("):
+        frozen(np.zeros(3), shape, "speed")
+
+
+def test_text_is_refused_as_no_array_of_numbers() -> None:
+    with pytest.raises(CondyleError, match="speed is not an array of numbers"):
+        frozen(["a"], (1,), "speed")
