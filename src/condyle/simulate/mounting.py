@@ -1,0 +1,188 @@
+"""Virtual sensors on the bones of any moving skeleton, and the truth they should lead back to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .. import rotation
+from .._shapes import Bools, Floats, Ints, frozen
+from ..errors import UsageError
+from .figures import Kind, Limb, lengths_between_joints
+
+_CLEAR = 0.04  # m, least distance of a random sensor to any joint
+_LEAF = 0.08  # m, half the length given to a bone that carries no further joint
+
+
+@dataclass(frozen=True, eq=False)
+class Mounts:
+    """Where sensors sit: R_bone_body (m, 3, 3) and p_bone_body (m, 3) [m], sensor as seen from its bone."""
+
+    R_bone_body: Floats
+    p_bone_body: Floats
+
+    def __post_init__(self) -> None:
+        m = len(self.p_bone_body)
+        object.__setattr__(self, "R_bone_body", frozen(self.R_bone_body, (m, 3, 3), "R_bone_body"))
+        object.__setattr__(self, "p_bone_body", frozen(self.p_bone_body, (m, 3), "p_bone_body"))
+
+
+@dataclass(frozen=True)
+class Slip:
+    """From `time` [s] on the sensor of `body` sits elsewhere on its bone.
+
+    displacement [m] and rotation (vector, [rad]) are in the sensor's own frame.
+    """
+
+    body: str
+    time: float
+    displacement: tuple[float, float, float]
+    rotation: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Truth:
+    """What is exactly so in a simulated world, and what was done to its recording. Body = sensor = its bone.
+
+    time            (n,)          [s]
+    parent          (m,)               -1 at roots
+    p_child_joint   (m, 3)        [m]  joint to the parent in the body's own sensor frame; NaN at roots
+    p_parent_joint  (m, 3)        [m]  the same joint in the parent's sensor frame; NaN at roots
+    kind            m of "ball", "hinge", "rigid"
+    axis_child      (m, 3)        [-]  hinge axis in the two sensor frames; NaN unless hinge
+    axis_parent     (m, 3)
+    R_world_body    (n, m, 3, 3)       poses of sensors that stay fixed to their bones and are read without error
+    p_world_body    (n, m, 3)     [m]
+    mounts                             the sensors on their bones
+    slips, latency (m,) [s], scale, and masks (n, m) of spiked, burst, stale and missing samples: what was done
+    """
+
+    names: tuple[str, ...]
+    parent: Ints
+    time: Floats
+    p_child_joint: Floats
+    p_parent_joint: Floats
+    kind: tuple[Kind, ...]
+    axis_child: Floats
+    axis_parent: Floats
+    R_world_body: Floats
+    p_world_body: Floats
+    mounts: Mounts
+    slips: tuple[Slip, ...] = ()
+    latency: Floats = None  # type: ignore[assignment]
+    scale: float = 1.0
+    spiked: Bools = None  # type: ignore[assignment]
+    burst: Bools = None  # type: ignore[assignment]
+    stale: Bools = None  # type: ignore[assignment]
+    missing: Bools = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        n, m = len(self.time), len(self.names)
+        shapes = {"time": (n,), "R_world_body": (n, m, 3, 3), "p_world_body": (n, m, 3)}
+        rows = dict.fromkeys(("p_child_joint", "p_parent_joint", "axis_child", "axis_parent"), (m, 3))
+        for name, shape in (shapes | rows).items():
+            object.__setattr__(self, name, frozen(getattr(self, name), shape, name))
+        object.__setattr__(self, "parent", frozen(self.parent, (m,), "parent", np.int64))
+        latency = np.zeros(m) if self.latency is None else self.latency
+        object.__setattr__(self, "latency", frozen(latency, (m,), "latency"))
+        for name in ("spiked", "burst", "stale", "missing"):
+            mask = getattr(self, name)
+            mask = np.zeros((n, m), bool) if mask is None else mask
+            object.__setattr__(self, name, frozen(mask, (n, m), name, np.bool_))
+
+    @property
+    def limbs(self) -> dict[Limb, float]:
+        """Distances [m] between the joints of each body, keyed (body, from_child, to_child)."""
+        return lengths_between_joints(self.names, self.parent, self.p_child_joint, self.p_parent_joint)
+
+    @property
+    def edges(self) -> frozenset[tuple[str, str]]:
+        """The tree as (child, parent) names."""
+        return frozenset(
+            (name, self.names[up]) for name, up in zip(self.names, self.parent.tolist(), strict=True) if up >= 0
+        )
+
+
+def random_mounts(
+    parent: ArrayLike, p_parent_joint: ArrayLike, rng: np.random.Generator, *, p_child_joint: ArrayLike | None = None
+) -> Mounts:
+    """Sensors turned at random, 5 to 11 cm from the middle of their bones and clear of the joints."""
+    up, p_up = np.asarray(parent), np.asarray(p_parent_joint, dtype=np.float64)
+    m = len(up)
+    p_own = np.zeros((m, 3)) if p_child_joint is None else np.asarray(p_child_joint, dtype=np.float64)
+    p = np.empty((m, 3))
+    for k in range(m):
+        joints = p_up[up == k] if up[k] < 0 else np.concatenate([p_own[[k]], p_up[up == k]])
+        middle = joints.mean(axis=0) if len(joints) else np.zeros(3)
+        if len(joints) == 1:
+            reach = np.linalg.norm(p_up[k]) if up[k] >= 0 else 0.0
+            middle = joints[0] + (_LEAF * p_up[k] / reach if reach > 0 else 0.0)
+        tries = rng.standard_normal((32, 3))
+        tries *= rng.uniform(0.05, 0.11, (32, 1)) / np.linalg.norm(tries, axis=-1, keepdims=True)
+        gap = np.linalg.norm(middle + tries[:, None] - joints, axis=-1).min(axis=1, initial=np.inf)
+        p[k] = middle + tries[int(np.argmax(gap > _CLEAR))]
+    return Mounts(rotation.random(rng, (m,)), p)
+
+
+def mount(
+    names: Sequence[str],
+    parent: ArrayLike,
+    R_world_bone: ArrayLike,
+    p_world_bone: ArrayLike,
+    p_parent_joint: ArrayLike,
+    rng: np.random.Generator | None,
+    time: ArrayLike,
+    *,
+    p_child_joint: ArrayLike | None = None,
+    kind: Sequence[Kind] | None = None,
+    axis: ArrayLike | None = None,
+    mounts: Mounts | None = None,
+) -> Truth:
+    """A sensor on each of m moving bones, at random from `rng` or as `mounts` says.
+
+    R_world_bone (n, m, 3, 3), p_world_bone (n, m, 3) [m], time (n,) [s]; p_parent_joint (m, 3) [m] is each bone's
+    joint in its parent's bone frame, p_child_joint (m, 3) in its own (zero by default: bones begin at their joint).
+    `kind` is "ball" by default; `axis` (m, 3) of hinges is the same in both bone frames. Parents come first; rows of
+    roots are not read.
+    """
+    up = np.asarray(parent, dtype=np.int64)
+    m = len(up)
+    if (up >= np.arange(m)).any():
+        late = names[int(np.argmax(up >= np.arange(m)))]
+        raise UsageError(f"the parent of '{late}' must come before it", code="bad-call", body=late)
+    root = (up < 0)[:, None]
+    R, p = np.asarray(R_world_bone, dtype=np.float64), np.asarray(p_world_bone, dtype=np.float64)
+    p_up = np.where(root, 0.0, np.asarray(p_parent_joint, dtype=np.float64))
+    p_own = np.zeros((m, 3)) if p_child_joint is None else np.where(root, 0.0, np.asarray(p_child_joint))
+    if mounts is None:
+        if rng is None:
+            raise UsageError("give a generator or mounts", code="bad-call")
+        mounts = random_mounts(up, p_up, rng, p_child_joint=p_own)
+    elif len(mounts.p_bone_body) != m:
+        raise UsageError(f"{len(mounts.p_bone_body)} mounts for {m} bones", code="bad-call")
+    R_bone, p_bone = mounts.R_bone_body, mounts.p_bone_body
+    R_body_bone = np.swapaxes(R_bone, -1, -2)
+    balls: list[Kind] = ["ball"]
+    kinds = tuple(balls * m if kind is None else kind)
+    hinge = np.array([[k == "hinge"] for k in kinds]) & ~root
+    axes = np.where(hinge, np.full((m, 3), np.nan) if axis is None else np.asarray(axis), np.nan)
+    return Truth(
+        names=tuple(names),
+        parent=up,
+        time=np.asarray(time, dtype=np.float64),
+        p_child_joint=np.where(root, np.nan, _turned(R_body_bone, p_own - p_bone)),
+        p_parent_joint=np.where(root, np.nan, _turned(R_body_bone[up], p_up - p_bone[up])),
+        kind=kinds,
+        axis_child=_turned(R_body_bone, axes),
+        axis_parent=_turned(R_body_bone[up], axes),
+        R_world_body=R @ R_bone,
+        p_world_body=p + _turned(R, p_bone),
+        mounts=mounts,
+    )
+
+
+def _turned(R: Floats, v: Floats) -> Floats:
+    return np.asarray(np.einsum("...ij,...j->...i", R, v))
