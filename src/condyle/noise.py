@@ -7,14 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import rotation
-from ._shapes import Bools, Floats
+from ._shapes import Bools, Floats, Ints
 from .take import Take
 
 ORDER = 6
 _GAIN = 924.0  # C(12, 6): variance of a sixth difference of white noise, in units of its variance
 _MAD = 1.482602218505602  # median absolute deviation to standard deviation
 ENOUGH = 20  # windows below which a sensor's noise is not told
-SAMPLE = 4000  # frames looked at; more would not change the median
+SAMPLE = 1500  # frames looked at; more would not change the median
+UNEVEN = 0.5  # spread of log variance over the capture space from which noise counts as growing with place
+MOST = 2.5  # log variance beyond which a place is not trusted further
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +35,7 @@ class Noise:
         return cls(np.zeros(bodies), np.zeros(bodies))
 
 
-def windows(take: Take, good: Bools | None = None, length: int = ORDER + 1) -> tuple[Floats, Bools]:
+def windows(take: Take, good: Bools | None = None, length: int = ORDER + 1) -> tuple[Ints, Bools]:
     """First frames of runs of `length` frames inside one segment, and (runs, m) whether a body is good in all of them."""
     seen = take.seen if good is None else take.seen & good
     n = take.frames
@@ -81,3 +83,44 @@ def _spread(differences: Floats, whole: Bools) -> Floats:
     if told.any():
         out[told] = np.nanmedian(values[:, told], axis=(0, 2)) * _MAD / np.sqrt(_GAIN)
     return out
+
+
+def place_precision(take: Take, good: Bools | None = None) -> Floats | None:
+    """(n, m) variance of each pose's noise relative to its sensor's usual one, where noise depends on place; else None.
+
+    Magnetic noise grows with the distance to the transmitter, wherever that stands: the log of the squared sixth
+    difference is fitted by one quadratic in position, shared by all sensors, so no origin is assumed.
+    """
+    if not take.timed:
+        return None
+    starts, whole = windows(take, good)
+    if whole.sum() < 50 * ENOUGH:
+        return None
+    pick = starts[:: max(1, len(starts) * take.bodies // 20000)]
+    whole = whole[:: max(1, len(starts) * take.bodies // 20000)]
+    offsets = np.array([1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0])
+    with np.errstate(invalid="ignore", divide="ignore"):
+        d6 = sum(w * take.p_world_body[pick + k] for k, w in enumerate(offsets))
+        y = np.log(np.square(d6).sum(axis=-1))
+    use = whole & np.isfinite(y)
+    centre = np.nanmean(take.p_world_body, axis=(0, 1))
+    size = float(np.nanstd(take.p_world_body)) or 1.0
+    X = _quadratic((take.p_world_body[pick + ORDER // 2] - centre) / size)
+    y = np.where(use, y, 0.0)
+    X = np.where(use[..., None], X, 0.0)
+    count = np.maximum(use.sum(axis=0), 1)
+    y = np.where(use, y - y.sum(axis=0) / count, 0.0)  # every sensor has its own level
+    X = np.where(use[..., None], X - X.sum(axis=0) / count[:, None], 0.0)
+    beta, *_ = np.linalg.lstsq(X.reshape(-1, 9), y.ravel(), rcond=None)
+    fitted = X @ beta
+    if float(fitted[use].std()) < UNEVEN:
+        return None
+    field = _quadratic((take.p_world_body - centre) / size) @ beta
+    field = field - np.nanmean(field, axis=0)
+    return np.asarray(np.exp(np.clip(np.where(take.seen, field, 0.0), -MOST, MOST)))
+
+
+def _quadratic(x: Floats) -> Floats:
+    """(..., 9) the monomials of degree one and two of positions (..., 3)."""
+    cross = np.stack([x[..., 0] * x[..., 1], x[..., 0] * x[..., 2], x[..., 1] * x[..., 2]], axis=-1)
+    return np.concatenate([x, x * x, cross], axis=-1)

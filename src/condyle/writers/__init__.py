@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ..errors import UsageError
 from ..take import Take
-from ._atomic import atomic
+from .._atomic import atomic
 from .csv import write_take_csv
 from .npz import write_take_npz
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..take import Take
-from ._atomic import atomic
+from .._atomic import atomic
 
 
 def write_take_npz(path: str | os.PathLike[str], take: Take) -> None:

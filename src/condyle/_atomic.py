@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from ..errors import CondyleError
+from .errors import CondyleError
 
 
 @contextmanager

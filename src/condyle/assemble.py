@@ -1,0 +1,165 @@
+"""Joints, limbs and sensor placements as values, from the arrays of a solution."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from ._shapes import Floats
+from .intervals import Z95, Uncertainty
+from .joints import PairFits, gaps
+from .kinds import Kind, Motion, Point, hinge_axes
+from .skeleton import Joint, Limb, Placement, limb_geometry
+from .solve import Solution
+from .structure import Structure
+from .take import Take
+
+
+def assemble_joints(
+    take: Take,
+    structure: Structure,
+    solution: Solution,
+    fits: PairFits,
+    motion: Motion,
+    kinds: Sequence[Kind],
+    points: Sequence[Point],
+    sure: Uncertainty | None,
+) -> list[Joint]:
+    """One Joint per pair of the solution, in its order."""
+    gap = gaps(take, solution.pairs, solution.p_child_joint, solution.p_parent_joint)
+    square = np.where(solution.weight > 0, np.sum(gap**2, axis=2), 0.0) * solution.weight
+    residual = np.sqrt(square.sum(axis=0) / np.maximum(solution.weight.sum(axis=0), 1e-300))
+    child_axes, parent_axes = hinge_axes(fits, take)
+    values = fits.singular_values
+    spread = motion.spread
+    turned = np.sqrt(np.maximum(spread.sum(axis=1, keepdims=True) - 2 * spread, 0.0))
+    margins = _margins(take, structure)
+    joints = []
+    for a, (i, j) in enumerate(solution.pairs):
+        hinge = kinds[a] == "hinge"
+        margin, runner = margins.get(frozenset((int(i), int(j))), (None, None))
+        covariance = None
+        if sure is not None and kinds[a] in ("ball", "hinge"):
+            covariance = sure.covariance[6 * a : 6 * a + 6, 6 * a : 6 * a + 6]
+            covariance = 0.5 * (covariance + covariance.T)
+        joints.append(
+            Joint(
+                child=take.names[i],
+                parent=take.names[j],
+                kind=kinds[a],
+                point=points[a],
+                p_child_joint=solution.p_child_joint[a],
+                p_parent_joint=solution.p_parent_joint[a],
+                axis_child=child_axes[a] if hinge else None,
+                axis_parent=parent_axes[a] if hinge else None,
+                play=float(np.sqrt(2 * spread[a, 0])) if hinge else None,
+                residual=float(residual[a]),
+                frames=int(fits.frames[a]),
+                singular_values=values[a],
+                covariance=covariance,
+                margin=margin,
+                runner_up=runner,
+                rotation=np.sort(turned[a])[::-1],
+            )
+        )
+    return joints
+
+
+def _margins(take: Take, structure: Structure) -> dict[frozenset[int], tuple[float | None, tuple[str, str] | None]]:
+    out: dict[frozenset[int], tuple[float | None, tuple[str, str] | None]] = {}
+    tree = structure.tree
+    for edge, margin, runner in zip(tree.edges, tree.margin, tree.runner_up, strict=True):
+        pair = frozenset(int(x) for x in structure.fits.pairs[edge])
+        if runner < 0:
+            out[pair] = (None, None)
+        else:
+            i, j = structure.fits.pairs[runner]
+            out[pair] = (float(margin), (take.names[i], take.names[j]))
+    return out
+
+
+def settle_points(joints: Sequence[Joint]) -> list[Joint]:
+    """Hinges whose point is arbitrary, moved along their axis to the foot of the nearest joint that is known.
+
+    The parent's own joint decides first, then another joint of the parent, then one of the child.
+    """
+    known = {joint.child: joint for joint in joints if joint.point == "determined"}
+    out = []
+    for joint in joints:
+        if joint.kind == "hinge" and joint.point == "arbitrary" and joint.axis_parent is not None:
+            place = _neighbour(joint, joints, known)
+            if place is not None:
+                on_parent, target = place
+                own = joint.p_parent_joint if on_parent else joint.p_child_joint
+                axis = joint.axis_parent if on_parent else joint.axis_child
+                assert axis is not None and joint.axis_child is not None
+                step = float((target - own) @ axis)
+                joint = replace(
+                    joint,
+                    p_child_joint=joint.p_child_joint + step * joint.axis_child,
+                    p_parent_joint=joint.p_parent_joint + step * joint.axis_parent,
+                )
+        out.append(joint)
+    return out
+
+
+def _neighbour(joint: Joint, joints: Sequence[Joint], known: dict[str, Joint]) -> tuple[bool, Floats] | None:
+    """Whether a known joint sits on the parent, and where on that body."""
+    if joint.parent in known:
+        return True, known[joint.parent].p_child_joint
+    for other in joints:
+        if other.parent == joint.parent and other.child != joint.child and other.point == "determined":
+            return True, other.p_parent_joint
+    for other in joints:
+        if other.parent == joint.child and other.point == "determined":
+            return False, other.p_parent_joint
+    return None
+
+
+def assemble_limbs(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Limb]:
+    """The distance between every two joints of a body, with its interval."""
+    on: dict[str, list[int]] = {}
+    for k, joint in enumerate(joints):
+        on.setdefault(joint.parent, []).append(k)
+        on.setdefault(joint.child, []).insert(0, k)  # a body's own joint comes first
+    limbs = []
+    for body, mine in on.items():
+        for a, b in combinations(mine, 2):
+            limbs.append(_limb(joints, a, b, body, sure))
+    return limbs
+
+
+def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty | None) -> Limb:
+    first, second = joints[a], joints[b]
+    shape = limb_geometry(first, second, body)
+    if shape is None:
+        return Limb(body, first.child, second.child, None, None, None)
+    length, direction, between = shape
+    if sure is None:
+        return Limb(body, first.child, second.child, length, None, None, between)
+    slope = np.zeros(len(sure.covariance))
+    for k, sign in ((a, 1.0), (b, -1.0)):
+        half = 0 if joints[k].child == body else 3
+        slope[6 * k + half : 6 * k + half + 3] += sign * direction
+    half_width = Z95 * float(np.sqrt(max(slope @ sure.covariance @ slope, 0.0)))
+    return Limb(body, first.child, second.child, length, max(length - half_width, 0.0), length + half_width, between)
+
+
+def assemble_placements(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Placement]:
+    """Every joint as seen from each of its two sensors."""
+    out = []
+    for k, joint in enumerate(joints):
+        for half, (body, place) in enumerate(
+            ((joint.child, joint.p_child_joint), (joint.parent, joint.p_parent_joint))
+        ):
+            distance = float(np.linalg.norm(place))
+            low = high = None
+            if sure is not None and joint.covariance is not None and joint.point == "determined" and distance > 0:
+                block = sure.covariance[6 * k + 3 * half : 6 * k + 3 * half + 3, 6 * k + 3 * half : 6 * k + 3 * half + 3]
+                width = Z95 * float(np.sqrt(max(place @ block @ place, 0.0))) / distance
+                low, high = max(distance - width, 0.0), distance + width
+            out.append(Placement(body, joint.child, place, distance, low, high))
+    return out

@@ -1,0 +1,236 @@
+"""How sure the joints are: 95 % intervals that stay honest when the error repeats with the motion.
+
+No resampling inside one recording sees an error that comes back whenever the joint bends or the sensor visits a bent
+part of the field. So every joint's gap is modelled as random effects that follow the joint's angle and the sensors'
+places, with sizes estimated from the gap itself (REML), and those effects are carried through the estimator.
+Where the gap is white and no larger than the sensors' noise, no such effects are added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import rotation
+from ._shapes import Bools, Floats, Ints
+from .noise import Noise
+from .solve import Solution
+from .take import Take
+
+BLOCK_RATE = 6.0  # Hz: motion is slower, white noise is averaged away
+ROUNDS = 12
+WHITENINGS = 2
+LAG = 1.0  # s over which what is left after the effects may still be correlated
+WHITE_CORRELATION = 2.6  # standard errors of the first autocorrelation that still count as none
+NOISE_EXCESS = 1.35  # gap variance over what the sensors' noise explains, up to which it is noise
+SAFETY = 1.1  # widening of the effects' part: real skin is not of the shape assumed
+Z95 = 1.959963984540054
+
+
+@dataclass(frozen=True, eq=False)
+class Uncertainty:
+    """Covariance of the unknowns of a solution.
+
+    covariance  (6J, 6J) [m^2]  joint by joint, child half first; held directions have none
+    white       (J,)            joints whose gap is white noise of the sensors' size
+    effect      (J,) [m]        rms gap that follows the motion, per axis
+    """
+
+    covariance: Floats
+    white: Bools
+    effect: Floats
+
+
+def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncertainty:
+    """Random-effect covariance of all joints of a solution."""
+    blocks = _Blocks(take, solution)
+    J = len(solution.pairs)
+    if blocks.count < 12:
+        return Uncertainty(solution.covariance(), np.zeros(J, dtype=bool), np.zeros(J))
+    S = np.linalg.inv(solution.residual_cov)
+    Z = blocks.Z * np.sqrt(blocks.weight)[:, None, :, None]  # (b, 3, J, 6)
+    flat = Z.reshape(3 * blocks.count, 6 * J)
+    N = (flat.T @ flat) * np.kron(S, np.ones((6, 6)))
+    basis = solution.basis
+    gain = basis @ np.linalg.pinv(basis.T @ N @ basis, hermitian=True) @ basis.T
+    white = _is_white(take, solution, noise, blocks)
+    V = np.zeros((6 * J, 6 * J))
+    effect = np.zeros(J)
+    rest = np.zeros((blocks.count, 3, J))
+    stretch = np.ones(J)
+    for a in range(J):
+        root = np.repeat(np.sqrt(blocks.weight[:, a]), 3)
+        y = blocks.gap[:, :, a].reshape(-1) * root
+        Q = Z[:, :, a].reshape(-1, 6)
+        if white[a]:
+            left = y - Q @ np.linalg.lstsq(Q, y, rcond=None)[0]
+        else:
+            X, groups = blocks.features(a)
+            X = X * root[:, None]
+            variance, left = _coloured_effects(y, Q, X, groups, blocks.fresh)
+            T = (flat.T @ X) * np.repeat(S[:, a], 6)[:, None]
+            B = gain @ T * np.sqrt(variance[groups])
+            V += SAFETY**2 * (B @ B.T)
+            effect[a] = np.sqrt(np.sum((X**2).mean(axis=0) * variance[groups]))
+            stretch[a] = _long_run(left.reshape(-1, 3), blocks.step)
+        rest[:, :, a] = left.reshape(-1, 3)
+    C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count)
+    C *= np.sqrt(stretch[:, None] * stretch)
+    middle = (flat.T @ flat) * np.kron(S @ C @ S, np.ones((6, 6)))
+    V += gain @ middle @ gain
+    return Uncertainty(V, white, effect)
+
+
+class _Blocks:
+    """Gaps and designs averaged over short blocks of frames, block by block within segments."""
+
+    def __init__(self, take: Take, solution: Solution) -> None:
+        rate = take.rate if np.isfinite(take.rate) else 1.0
+        length = max(1, round(rate / BLOCK_RATE))
+        self.step = length / rate
+        start = np.concatenate([[0], np.flatnonzero(np.diff(take.segment)) + 1, [take.frames]])
+        first = np.concatenate([np.arange(a, b, length) for a, b in zip(start[:-1], start[1:], strict=True)])
+        self.pairs = solution.pairs
+        i, j = solution.pairs.T
+        w = solution.weight
+        total = np.maximum(np.add.reduceat(w, first, axis=0), 1e-300)
+        self.weight = np.where(total > 1e-200, total, 0.0)  # frames' worth of weight in each block and joint
+        self.count = len(first)
+        self.fresh = np.isin(first, start)  # first block of a segment
+
+        def mean(values: Floats) -> Floats:
+            shape = (len(w), len(i)) + (1,) * (values.ndim - 2)
+            summed = np.add.reduceat(np.where(w.reshape(shape) > 0, values, 0.0) * w.reshape(shape), first, axis=0)
+            return np.asarray(summed / total.reshape((len(first), len(i)) + (1,) * (values.ndim - 2)))
+
+        R_child, R_parent = mean(take.R_world_body[:, i]), mean(take.R_world_body[:, j])
+        d = mean(take.p_world_body[:, j] - take.p_world_body[:, i])
+        self.place = mean(0.5 * (take.p_world_body[:, j] + take.p_world_body[:, i]))
+        self.R_child, self.R_parent = R_child, R_parent
+        self.Z = np.concatenate([R_child, -R_parent], axis=3).transpose(0, 2, 1, 3)  # (b, 3, J, 6)
+        self.arm = np.einsum("bjxy,jy->bjx", R_child, solution.p_child_joint) - np.einsum(
+            "bjxy,jy->bjx", R_parent, solution.p_parent_joint
+        )  # the sensors' distance as the joint has it; the measured one would explain its own noise
+        self.gap = (self.arm - d).transpose(0, 2, 1)  # (b, 3, J)
+
+    def features(self, a: int) -> tuple[Floats, Ints]:
+        """(3 b, F) shapes an error could take at joint a, each of unit size, and the group of each column."""
+        relative = np.swapaxes(self.R_child[:, a], 1, 2) @ self.R_parent[:, a]
+        known = self.weight[:, a] > 0
+        relative = rotation.project(np.where(known[:, None, None], relative, np.eye(3)))
+        middle = rotation.project(relative[known].mean(axis=0)) if known.any() else np.eye(3)
+        angle = rotation.to_vector(middle.T @ relative)
+        place = self.place[:, a] - self.place[known, a].mean(axis=0) if known.any() else self.place[:, a]
+        place = place / max(float(np.sqrt((place[known] ** 2).mean())) if known.any() else 1.0, 1e-9)
+        arm = self.arm[:, a]
+        pairs = [angle[:, s] * angle[:, t] for s in range(3) for t in range(s, 3)]
+        local = [(0, angle), (1, np.stack(pairs, axis=1))]
+        world = [(2, arm), (3, (arm[:, :, None] * place[:, None, :]).reshape(len(arm), 9))]
+        columns, groups = [], []
+        for group, values in local:  # displacements that live in a body's own axes
+            block = np.einsum("bxr,bs->bxrs", self.R_parent[:, a], _unit(values, known))
+            columns.append(block.reshape(3 * len(arm), -1))
+            groups += [group] * columns[-1].shape[1]
+        for group, values in world:  # bent fields live in the room
+            block = np.einsum("xr,bs->bxrs", np.eye(3), _unit(values, known))
+            columns.append(block.reshape(3 * len(arm), -1))
+            groups += [group] * columns[-1].shape[1]
+        return np.concatenate(columns, axis=1), np.array(groups)
+
+
+def _unit(values: Floats, known: Bools) -> Floats:
+    """All columns divided by one number, so that their rms size together is one."""
+    size = float(np.sqrt((values[known] ** 2).sum(axis=1).mean())) if known.any() else 1.0
+    return values / max(size, 1e-12)
+
+
+def _coloured_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools) -> tuple[Floats, Floats]:
+    """`_random_effects` when the rest of y is correlated from block to block: without the whitening, slow noise is
+    taken for effects of the slow motion. `fresh` (b,) marks blocks that follow none.
+    """
+    variance, b = _random_effects(y, Q, X, groups)
+    left = y - Q @ b[: Q.shape[1]] - X @ b[Q.shape[1] :]
+    for _ in range(WHITENINGS):
+        e = left.reshape(-1, 3)
+        follows = ~fresh[1:, None]
+        rho = float((e[1:] * e[:-1] * follows).sum() / max((e[:-1] ** 2 * follows).sum(), 1e-300))
+        rho = min(max(rho, 0.0), 0.95)
+        if rho < 0.05:
+            break
+        table = _whiten(np.column_stack([y, Q, X]), rho, fresh)
+        yw, Qw, Xw = table[:, 0], table[:, 1 : 1 + Q.shape[1]], table[:, 1 + Q.shape[1] :]
+        variance, b = _random_effects(yw, Qw, Xw, groups, variance)
+        left = y - Q @ b[: Q.shape[1]] - X @ b[Q.shape[1] :]
+    return variance, left
+
+
+def _whiten(table: Floats, rho: float, fresh: Bools) -> Floats:
+    """Rows (3 b, F) with what the previous block predicts taken away."""
+    rows = table.reshape(len(fresh), 3, -1)
+    out = rows.copy()
+    out[1:] -= rho * rows[:-1]
+    out[fresh] = rows[fresh] * np.sqrt(1 - rho**2)
+    return np.asarray(out.reshape(table.shape))
+
+
+def _random_effects(
+    y: Floats, Q: Floats, X: Floats, groups: Ints, start: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Variance of each group of effects by restricted maximum likelihood, and the fixed and random coefficients."""
+    q, r = np.linalg.qr(Q)
+    keep = np.abs(np.diagonal(r)) > 1e-9 * np.abs(np.diagonal(r)).max(initial=1e-300)
+    q = q[:, keep]
+    inner = q.T @ np.column_stack([y, X])
+    free_y, free_X = y - q @ inner[:, 0], X - q @ inner[:, 1:]
+    rows = len(y) - q.shape[1]
+    XX, Xy, yy = free_X.T @ free_X, free_X.T @ free_y, float(free_y @ free_y)
+    member = np.arange(groups.max() + 1)[:, None] == groups
+    size = member.sum(axis=1)
+    noise = yy / rows
+    variance = np.full(len(member), 0.25 * noise) if start is None else start.copy()
+    b = np.zeros(len(Xy))
+    for _ in range(ROUNDS):
+        A = XX / noise
+        A[np.diag_indices_from(A)] += 1 / np.maximum(variance[groups], 1e-9 * noise)
+        covariance = np.linalg.inv(A)
+        b = covariance @ Xy / noise
+        # MacKay's fixed point for the variances: many times fewer rounds than expectation-maximisation.
+        known = np.maximum(size - (member @ np.diagonal(covariance)) / np.maximum(variance, 1e-9 * noise), 1e-3 * size)
+        variance = np.maximum((member @ (b * b)) / known, 1e-9 * noise)
+        left = max(yy - 2 * float(b @ Xy) + float(b @ XX @ b), 1e-12 * yy)
+        noise = max(left / max(rows - float(known.sum()), 1.0), 1e-300)
+    fixed = np.zeros(Q.shape[1])
+    fixed[keep] = np.linalg.lstsq(r[np.ix_(keep, keep)], inner[:, 0] - inner[:, 1:] @ b, rcond=None)[0]
+    return variance, np.concatenate([fixed, b])
+
+
+def _long_run(left: Floats, step: float) -> float:
+    """Factor by which correlation in time makes the mean of a series less sure than its variance says; at least 1."""
+    n = len(left)
+    lags = min(max(1, round(LAG / step)), n - 2)
+    zero = float((left * left).sum())
+    if zero <= 0:
+        return 1.0
+    total = 1.0
+    for k in range(1, lags + 1):
+        total += 2 * (1 - k / (lags + 1)) * float((left[k:] * left[:-k]).sum()) / zero
+    return max(total, 1.0)
+
+
+def expected_gap_variance(solution: Solution, noise: Noise) -> Floats:
+    """(J,) [m^2] per axis variance of each gap that the sensors' white noise explains."""
+    i, j = solution.pairs.T
+    lever = (noise.orientation[i] ** 2) * np.sum(solution.p_child_joint**2, axis=1)
+    lever += (noise.orientation[j] ** 2) * np.sum(solution.p_parent_joint**2, axis=1)
+    return np.asarray(noise.position[i] ** 2 + noise.position[j] ** 2 + 2 / 3 * lever)
+
+
+def _is_white(take: Take, solution: Solution, noise: Noise, blocks: _Blocks) -> Bools:
+    """(J,) whether a gap is as large as the sensors' noise and uncorrelated from block to block."""
+    own = np.diagonal(solution.residual_cov) / 1.02
+    small = own <= NOISE_EXCESS * expected_gap_variance(solution, noise)
+    e = blocks.gap * np.sqrt(blocks.weight)[:, None, :]
+    zero = np.maximum((e * e).sum(axis=(0, 1)), 1e-300)
+    lag = (e[1:] * e[:-1]).sum(axis=(0, 1)) / zero
+    return np.asarray(small & (np.abs(lag) < WHITE_CORRELATION / np.sqrt(3 * blocks.count)))

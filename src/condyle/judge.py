@@ -1,0 +1,218 @@
+"""What a person should know about a calibration: findings, each with what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .findings import Finding
+from .intervals import Z95, Uncertainty, expected_gap_variance
+from .kinds import Motion
+from .skeleton import Joint
+from .solve import Solution, inliers
+from .structure import Structure
+from .take import Take
+from .tree import components
+
+GAPPY = 0.2  # share of missing poses from which a body's gaps are a warning
+SPIKY = 0.005  # share of outliers from which they are a warning
+DOUBTFUL = 1.25  # margin below which an edge is reported
+LOUD = 3.0  # residual over what the noise explains
+LARGE = 0.03  # residual over the sensors' distance
+WIDE = 0.1  # half-width of an interval over the length
+MISFIT = 1.5  # a given edge that fits so many times worse than another
+
+
+def judge_take(take: Take) -> list[Finding]:
+    """Missing poses, body by body."""
+    found = []
+    missing = ~take.seen
+    for k, name in enumerate(take.names):
+        count = int(missing[:, k].sum())
+        if count:
+            share = count / take.frames
+            what = "check the sensor" if share > GAPPY else "they are left out for this sensor only"
+            found.append(
+                Finding(
+                    "missing-samples",
+                    "warning" if share > GAPPY else "info",
+                    f"{name}: {count} of {take.frames} poses are missing ({share:.1%}); {what}",
+                    (name,),
+                    value=share,
+                    unit="1",
+                    frame=int(np.argmax(missing[:, k])),
+                    count=count,
+                )
+            )
+    return found
+
+
+def judge_structure(
+    take: Take,
+    structure: Structure,
+    roots: Sequence[int],
+    given_root: str | None,
+    given_tree: Sequence[tuple[str, str]],
+) -> list[Finding]:
+    """The tree: whether there is one, what is loose, which edges are doubtful, which pairs close loops."""
+    if not structure.determined:
+        return [
+            Finding(
+                "tree-not-determined",
+                "error",
+                "nothing moved enough to tell which bodies are connected; move every joint through its range, "
+                "or give the tree",
+            )
+        ]
+    found = []
+    pairs, names = structure.fits.pairs, take.names
+    groups = components(take.bodies, pairs[structure.tree.edges])
+    trees = [group for group in groups if len(group) > 1]
+    for group in groups:
+        if len(group) == 1:
+            found.append(_loose(take, structure, group[0]))
+    if len(trees) > 1:
+        sizes = " and ".join(str(len(group)) for group in trees)
+        heads = ", ".join(names[root] for root in roots if any(root in group for group in trees))
+        text = f"the bodies form {len(trees)} figures of {sizes} bodies (roots {heads}); they share no joint"
+        found.append(Finding("several-figures", "info", text, value=len(trees), unit="1"))
+    if given_root is None and trees:
+        heads = ", ".join(names[root] for root in roots if any(root in group for group in trees))
+        text = f"root {heads}: the centre of the tree, the calmest body among equals; choose another with --root"
+        found.append(Finding("root-chosen", "info", text, tuple(heads.split(", "))))
+    known = {frozenset(pair) for pair in given_tree}
+    tied = {edge for edge, _ in structure.tied}
+    for edge, margin, runner in zip(
+        structure.tree.edges, structure.tree.margin, structure.tree.runner_up, strict=True
+    ):
+        ends = tuple(names[k] for k in pairs[edge])
+        if runner < 0:
+            continue
+        other = " - ".join(names[k] for k in pairs[runner])
+        if frozenset(ends) in known:
+            if margin < 1 / MISFIT:
+                text = f"{ends[0]} - {ends[1]} was given, but {other} fits {1 / margin:.1f} times better; check the tree"
+                found.append(Finding("given-edge-misfit", "warning", text, ends, value=1 / margin, unit="1"))
+        elif margin < DOUBTFUL:
+            found.append(_doubt(ends, other, float(margin), edge in tied))
+    for k in structure.loops:
+        ends = tuple(names[x] for x in pairs[k])
+        size = float(structure.fits.residual[k])
+        text = f"{ends[0]} - {ends[1]} fit like a joint ({size * 1000:.3g} mm) though the tree does not need it: a loop"
+        found.append(Finding("loop-joint", "info", text, ends, value=size, unit="m"))
+    return found
+
+
+def _loose(take: Take, structure: Structure, body: int) -> Finding:
+    name = take.names[body]
+    seen = int(take.seen[:, body].sum())
+    if seen < 3:
+        text = f"{name}: seen in {seen} frames only; it is left out, check the sensor"
+        return Finding("few-frames", "warning", text, (name,), count=seen)
+    nearest = [k for k in structure.apart if body in structure.fits.pairs[k]]
+    if nearest:
+        k = min(nearest, key=lambda pair: float(structure.fits.residual[pair]))
+        other = take.names[next(int(x) for x in structure.fits.pairs[k] if x != body)]
+        size = float(structure.fits.residual[k])
+        if structure.motion.lever[k] < 1:
+            text = f"{name}: moves against {other} without a common centre ({size * 1000:.3g} mm); it is not joined"
+            return Finding("not-rotary", "warning", text, (name, other), value=size, unit="m")
+        text = f"{name}: joined to nothing; the nearest is {other}, {size * 1000:.3g} mm off; is it a loose thing?"
+        return Finding("loose-body", "warning", text, (name,), value=size, unit="m")
+    return Finding("loose-body", "warning", f"{name}: joined to nothing", (name,))
+
+
+def _doubt(ends: tuple[str, ...], other: str, margin: float, tied: bool) -> Finding:
+    worse = f"{(margin - 1) * 100:.0f} %" if margin >= 1 else "no"
+    if tied:
+        text = (
+            f"{ends[0]} - {ends[1]} and {other} share one point, so the motion hardly tells them apart "
+            f"({worse} worse); if the tree matters there, give it with --tree"
+        )
+        return Finding("tied-edges", "warning", text, ends, value=margin, unit="1")
+    text = (
+        f"{ends[0]} - {ends[1]} is doubtful: with {other} instead the gap is only {worse} larger; "
+        "move these joints more, or give the edge with --tree"
+    )
+    return Finding("thin-margin", "warning", text, ends, value=margin, unit="1")
+
+
+def judge_joints(
+    take: Take,
+    joints: Sequence[Joint],
+    solution: Solution,
+    structure: Structure,
+    motion: Motion,
+    sure: Uncertainty | None,
+) -> list[Finding]:
+    """Kinds, open directions, large gaps, wide intervals, outliers."""
+    found = []
+    expected = expected_gap_variance(solution, structure.noise)
+    for a, joint in enumerate(joints):
+        found += _kind(joint, motion, a)
+        noise = float(np.sqrt(3 * expected[a]))
+        if joint.residual > LOUD * noise and joint.residual > LARGE * motion.size[a]:
+            text = (
+                f"{joint.child}: its joint with {joint.parent} comes apart by {joint.residual * 1000:.3g} mm rms, "
+                f"the sensors' noise explains {noise * 1000:.2g} mm; soft mounting, several joints in one, or not a joint"
+            )
+            found.append(
+                Finding(
+                    "large-residual", "warning", text, (joint.child, joint.parent), value=joint.residual, unit="m"
+                )
+            )
+        if sure is not None and joint.covariance is not None and joint.point == "determined":
+            width = Z95 * float(np.sqrt(np.linalg.eigvalsh(joint.covariance)[-1] / 2))
+            if width > WIDE * motion.size[a]:
+                text = (
+                    f"{joint.child}: its centre is known to {width * 1000:.2g} mm only, the joint turned "
+                    f"{np.degrees(joint.rotation[0]):.2g} and {np.degrees(joint.rotation[1]):.2g} deg rms; move it more"
+                )
+                found.append(Finding("wide-interval", "warning", text, (joint.child,), value=width, unit="m"))
+    return found + _outliers(take, structure, solution)
+
+
+def _kind(joint: Joint, motion: Motion, a: int) -> list[Finding]:
+    ends = (joint.child, joint.parent)
+    main = float(np.degrees(joint.rotation[0]))
+    if joint.kind == "hinge" and joint.point == "determined":
+        wander = float(np.degrees(joint.play or 0.0))
+        text = f"{joint.child}: a hinge against {joint.parent}, {main:.3g} deg rms about one axis, {wander:.2g} deg play"
+        return [Finding("hinge", "info", text, ends, value=joint.play, unit="rad")]
+    if joint.kind == "hinge":
+        text = (
+            f"{joint.child}: only one axis exercised against {joint.parent}; the point along it is not determined "
+            "and was set beside the neighbouring joint; if it can turn otherwise, twist it"
+        )
+        return [Finding("one-axis-only", "info", text, ends)]
+    if joint.kind == "rigid":
+        text = f"{joint.child} and {joint.parent} never moved against each other; they count as one rigid body"
+        return [Finding("rigid-pair", "info", text, ends)]
+    if joint.kind == "undetermined":
+        least = float(np.degrees(np.sqrt(max(motion.spread[a, 0], 0.0))))
+        text = (
+            f"{joint.child}: connected to {joint.parent}, but where is not determined ({main:.2g} deg about the main "
+            f"axis, {least:.2g} deg about the others); move this joint about more axes, and for longer"
+        )
+        return [Finding("undetermined-joint", "warning", text, ends, value=np.radians(main), unit="rad")]
+    return []
+
+
+def _outliers(take: Take, structure: Structure, solution: Solution) -> list[Finding]:
+    found = []
+    kept = inliers(take, solution.pairs, solution.weight) & structure.good if solution.robust.any() else structure.good
+    lost = take.seen & ~kept
+    for k, name in enumerate(take.names):
+        count = int(lost[:, k].sum())
+        if count:
+            share = count / take.frames
+            text = f"{name}: {count} poses ({share:.1%}) disagree with every joint of the sensor and were weighted out"
+            severity = "warning" if share > SPIKY else "info"
+            frame = int(np.argmax(lost[:, k]))
+            found.append(
+                Finding("outliers", severity, text, (name,), value=share, unit="1", frame=frame, count=count)  # type: ignore[arg-type]
+            )
+    return found
+
+

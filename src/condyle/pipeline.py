@@ -1,0 +1,351 @@
+"""From a take to a calibrated figure: the one module that knows the whole chain."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from ._shapes import Bools, Floats, Ints
+from .assemble import assemble_joints, assemble_limbs, assemble_placements, settle_points
+from .errors import CondyleError, UsageError
+from .findings import Finding, sort_findings
+from .intervals import Uncertainty, estimate_uncertainty
+from .joints import PairFits, fit_pairs, gaps, refine_pairs
+from .judge import judge_joints, judge_structure, judge_take
+from .kinds import classify, describe_motion
+from .likelihood import fit_likelihood
+from .noise import place_precision
+from .skeleton import Joint, SensorNoise, Skeleton
+from .solve import EXACT, Solution, solution_of, solve_together
+from .structure import Structure, infer_structure
+from .take import Take
+from .tree import choose_root, components, no_tree, orient
+
+Method = Literal["default", "least-squares", "accurate"]
+TreeScore = Literal["likelihood", "residual"]
+WORLD = "world"
+FEWEST_FRAMES = 3  # two frames always fit
+CONVENTIONS = {
+    "length": "m",
+    "angle": "rad",
+    "time": "s",
+    "handedness": "right",
+    "rotation": "R_world_body, active, column vectors",
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a calibration was asked for.
+
+    method      "default": all joints together, corrected and robust; "least-squares": the paper's estimator;
+                "accurate": whole-skeleton maximum likelihood under white noise
+    tree_score  "likelihood": log-determinant of the residuals; "residual": the paper's minimum spanning tree.
+                None: residual for least-squares, likelihood otherwise
+    tree        known edges (parent, child), all of them or some
+    root        name of the root; None: the graph centre, calmest first
+    loops       pairs known to close a loop; located like joints
+    world       add a fixed body `world`, so that bodies can be joined to the room
+    intervals   estimate the intervals (the slowest step)
+    """
+
+    method: Method = "default"
+    tree_score: TreeScore | None = None
+    tree: tuple[tuple[str, str], ...] = ()
+    root: str | None = None
+    loops: tuple[tuple[str, str], ...] = ()
+    world: bool = False
+    intervals: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Calibration:
+    """A skeleton with the take it came from and what is left over frame by frame.
+
+    gap     (n, J, 3) [m]  world vector from the parent's to the child's side of each joint; NaN where not seen
+    weight  (n, J)    [-]  how much each gap counted; 0: not seen or weighted out
+    """
+
+    skeleton: Skeleton
+    take: Take
+    gap: Floats
+    weight: Floats
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.skeleton.findings
+
+    def __str__(self) -> str:
+        return str(self.skeleton)
+
+
+def calibrate(
+    take: Take,
+    *,
+    method: Method = "default",
+    tree: Iterable[tuple[str, str]] | Mapping[str, str | None] = (),
+    root: str | None = None,
+    loops: Iterable[tuple[str, str]] = (),
+    world: bool = False,
+    tree_score: TreeScore | None = None,
+    intervals: bool = True,
+) -> Calibration:
+    """The articulated figure inside a take. See `Options`; `tree` is (parent, child) edges or {child: parent}."""
+    edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else list(tree)
+    options = Options(method, tree_score, tuple(edges), root, tuple(tuple(pair) for pair in loops), world, intervals)  # type: ignore[misc]
+    return run(take, options)
+
+
+def run(take: Take, options: Options) -> Calibration:
+    """`calibrate` with its options as one value."""
+    _check_options(options)
+    if options.world:
+        take = with_world(take)
+    _check_take(take, options)
+    fixed = [(take.index(parent), take.index(child)) for parent, child in options.tree]
+    _check_forest(take, fixed)
+    paper = (options.tree_score or ("residual" if options.method == "least-squares" else "likelihood")) == "residual"
+    room = take.names.index(WORLD) if options.world else None
+    structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
+    _check_twins(take, structure)
+    roots, parent = _roots(take, structure, options)
+    findings = judge_take(take) + judge_structure(take, structure, roots, options.root, options.tree)
+    pairs = _ordered(parent, roots)
+    if not len(pairs):
+        return _empty(take, options, structure, roots, findings)
+    solution, fits = solve(take, structure, pairs, options.method)
+    motion = describe_motion(take, structure.sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
+    kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
+    sure = _uncertainty(take, solution, structure, options)
+    joints = assemble_joints(take, structure, solution, fits, motion, kinds, points, sure)
+    joints = settle_points(joints)
+    loops = _loop_joints(take, structure, options)
+    findings += judge_joints(take, joints, solution, structure, motion, sure)
+    limbs = assemble_limbs(joints, sure)
+    skeleton = Skeleton(
+        bodies=take.names,
+        roots=tuple(take.names[k] for k in roots if (parent == k).any()),
+        loose=tuple(take.names[k] for k in range(take.bodies) if parent[k] < 0 and not (parent == k).any()),
+        joints=tuple(joints),
+        limbs=tuple(limbs),
+        loops=tuple(loops),
+        sensors=tuple(assemble_placements(joints, sure)),
+        findings=sort_findings([*take.findings, *findings]),
+        **_provenance(take, options, structure),
+    )
+    gap = gaps(take, pairs, *_halves(joints))
+    return Calibration(skeleton, take, gap, solution.weight)
+
+
+def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tuple[Solution, PairFits]:
+    """The joints of the given edges by the chosen method, with the plain fits that carry rank and axes."""
+    if method == "least-squares":
+        fits = refine_pairs(take, fit_pairs(structure.sums, pairs))
+        return solution_of(take, fits), fits
+    trusted = take if (structure.good == take.seen).all() else take.mask(~structure.good)
+    fits = refine_pairs(trusted, fit_pairs(structure.sums, pairs))
+    motion = describe_motion(take, structure.sums, fits, structure.noise)
+    if (fits.residual <= EXACT * motion.size).all():
+        return solution_of(take, fits), fits
+    _, _, held = classify(fits, motion, structure.noise, structure.turn)
+    held |= ~fits.determined
+    base = _place_weights(take, structure, pairs)
+    solution = solve_together(take, fits, structure.noise, held, base)
+    if method == "accurate" and (structure.noise.position > 0).any():
+        solution = fit_likelihood(take, solution, structure.noise)
+    return solution, fits
+
+
+def with_world(take: Take) -> Take:
+    """The take with a fixed body `world` at the origin of the room."""
+    if WORLD in take.names:
+        raise UsageError("this take already has a body named 'world'; rename it", code="duplicate-name", body=WORLD)
+    R = np.concatenate([take.R_world_body, np.tile(np.eye(3), (take.frames, 1, 1, 1))], axis=1)
+    p = np.concatenate([take.p_world_body, np.zeros((take.frames, 1, 3))], axis=1)
+    return replace(take, names=(*take.names, WORLD), R_world_body=R, p_world_body=p)
+
+
+def _place_weights(take: Take, structure: Structure, pairs: Ints) -> Floats | None:
+    """(n, J) relative precision of the gaps where the noise depends on place, 1 on average; else None."""
+    relative = place_precision(take, structure.good)
+    if relative is None:
+        return None
+    variance = relative * np.maximum(structure.noise.position, 1e-12) ** 2
+    weight = 1 / (variance[:, pairs[:, 0]] + variance[:, pairs[:, 1]])
+    return np.asarray(weight / weight.mean(axis=0))
+
+
+def _uncertainty(take: Take, solution: Solution, structure: Structure, options: Options) -> Uncertainty | None:
+    if not options.intervals:
+        return None
+    if not take.timed or not np.diagonal(solution.residual_cov).max() > 0:
+        J = len(solution.pairs)
+        return Uncertainty(solution.covariance(), np.zeros(J, dtype=bool), np.zeros(J))
+    return estimate_uncertainty(take, solution, structure.noise)
+
+
+def _loop_joints(take: Take, structure: Structure, options: Options) -> list[Joint]:
+    """Loop joints found and named, each located for itself by the robust estimator."""
+    named = [(take.index(a), take.index(b)) for a, b in options.loops]
+    found = [tuple(int(x) for x in structure.fits.pairs[k]) for k in structure.loops]
+    pairs = named + [pair for pair in found if pair not in named and pair[::-1] not in named]
+    joints = []
+    for pair in pairs:
+        row = np.array([pair])
+        solution, fits = solve(take, structure, row, options.method)
+        motion = describe_motion(take, structure.sums, fits, structure.noise)
+        kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
+        sure = _uncertainty(take, solution, structure, options)
+        made = assemble_joints(take, structure, solution, fits, motion, kinds, points, sure)
+        span = (float(take.time[0]), float(take.time[-1]))
+        joints.append(replace(made[0], time=span, margin=None, runner_up=None))
+    return joints
+
+
+def _roots(take: Take, structure: Structure, options: Options) -> tuple[list[int], Ints]:
+    """One root per tree of the forest, and the parent of every body."""
+    edges = structure.fits.pairs[structure.tree.edges]
+    speed = _mean_speed(take)
+    given = None if options.root is None else take.index(options.root)
+    if given is None and options.world:
+        given = take.names.index(WORLD)
+    heads = _given_heads(take, options)
+    roots = []
+    for group in components(take.bodies, edges):
+        if given in group:
+            roots.append(given)
+        elif heads and any(head in group for head in heads):
+            roots.append(next(head for head in heads if head in group))
+        else:
+            roots.append(choose_root(group, edges, speed, take.names))
+    return roots, orient(take.bodies, edges, roots)  # type: ignore[arg-type]
+
+
+def _given_heads(take: Take, options: Options) -> list[int]:
+    """Root implied by a hierarchy that was given whole: the one parent that is nobody's child."""
+    if len(options.tree) != take.bodies - 1:
+        return []
+    children = {child for _, child in options.tree}
+    return [take.index(name) for name in take.names if name not in children][:1]
+
+
+def _mean_speed(take: Take) -> Floats:
+    step = np.diff(take.time)[:, None]
+    inside = (np.diff(take.segment) == 0)[:, None]
+    length = np.linalg.norm(np.diff(take.p_world_body, axis=0), axis=2)
+    ok = inside & np.isfinite(length)
+    total = np.where(ok, length, 0.0).sum(axis=0)
+    return np.asarray(total / np.maximum((ok * step).sum(axis=0), 1e-12))
+
+
+def _ordered(parent: Ints, roots: Sequence[int]) -> Ints:
+    """(J, 2) child, parent with parents before children."""
+    order, front = [], list(roots)
+    while front:
+        body = front.pop(0)
+        children = np.flatnonzero(parent == body).tolist()
+        order += [(child, body) for child in children]
+        front += children
+    return np.array(order, dtype=np.int64).reshape(-1, 2)
+
+
+def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:
+    return np.stack([j.p_child_joint for j in joints]), np.stack([j.p_parent_joint for j in joints])
+
+
+def _provenance(take: Take, options: Options, structure: Structure) -> dict[str, object]:
+    masked = (~structure.good).sum(axis=0)
+    asked = {key: value for key, value in asdict(options).items() if key != "method"}
+    return {
+        "noise": tuple(
+            SensorNoise(name, float(p), float(r))
+            for name, p, r in zip(take.names, structure.noise.position, structure.noise.orientation, strict=True)
+        ),
+        "take": {
+            "frames": take.frames,
+            "seconds": take.seconds,
+            "sources": list(take.sources),
+            "masked": {name: int(count) for name, count in zip(take.names, masked, strict=True)},
+        },
+        "method": options.method,
+        "options": asked,
+        "conventions": CONVENTIONS,
+    }
+
+
+def _empty(
+    take: Take, options: Options, structure: Structure, roots: Sequence[int], findings: list[Finding]
+) -> Calibration:
+    skeleton = Skeleton(
+        bodies=take.names,
+        roots=(),
+        loose=take.names,
+        joints=(),
+        findings=sort_findings([*take.findings, *findings]),
+        **_provenance(take, options, structure),  # type: ignore[arg-type]
+    )
+    return Calibration(skeleton, take, np.zeros((take.frames, 0, 3)), np.zeros((take.frames, 0)))
+
+
+def _check_options(options: Options) -> None:
+    if options.method not in get_args(Method):
+        raise UsageError(
+            f"no method named '{options.method}'; choose from {', '.join(get_args(Method))}", code="bad-call"
+        )
+    if options.tree_score not in (None, *get_args(TreeScore)):
+        raise UsageError(
+            f"no tree score named '{options.tree_score}'; choose from {', '.join(get_args(TreeScore))}", code="bad-call"
+        )
+
+
+def _check_take(take: Take, options: Options) -> None:
+    path = ", ".join(take.sources) or None
+    if take.bodies < 2:
+        name = take.names[0] if take.names else None
+        raise CondyleError(
+            "one sensor alone has no joint; to fit it against the room, add --world (world=True)",
+            code="one-sensor", path=path, body=name,
+        )  # fmt: skip
+    if take.frames < FEWEST_FRAMES:
+        raise CondyleError(
+            f"{take.frames} frames cannot tell a joint; at least {FEWEST_FRAMES} are needed, and seconds of motion",
+            code="few-frames", path=path,
+        )  # fmt: skip
+    seen = take.seen.sum(axis=0)
+    if (seen >= FEWEST_FRAMES).sum() < 2:
+        raise CondyleError(
+            "fewer than two sensors are seen in three frames or more; check the file's columns and units",
+            code="nothing-seen", path=path,
+        )  # fmt: skip
+    if options.root is not None:
+        take.index(options.root)
+
+
+def _check_forest(take: Take, fixed: Sequence[tuple[int, int]]) -> None:
+    label = list(range(take.bodies))
+    for parent, child in fixed:
+        if label[parent] == label[child]:
+            raise UsageError(
+                f"the given tree closes a loop at '{take.names[parent]}' and '{take.names[child]}'; "
+                "name that edge as a loop instead",
+                code="bad-tree",
+            )
+        old = label[child]
+        label = [label[parent] if value == old else value for value in label]
+
+
+def _check_twins(take: Take, structure: Structure) -> None:
+    """Two sensors that report the same pose in every frame are one sensor read twice."""
+    sums = structure.sums
+    for i, j in structure.fits.pairs[structure.fits.residual <= 1e-9]:
+        n = sums.frames[i, j]
+        same = sums.dd[i, j] <= 1e-18 * n and np.trace(sums.M[i, j]) >= 3 * n * (1 - 1e-14)
+        if n >= FEWEST_FRAMES and same:
+            raise CondyleError(
+                f"'{take.names[i]}' and '{take.names[j]}' report the same pose in all {int(n)} frames; "
+                "remove one, or check the columns",
+                code="identical-sensors", path=", ".join(take.sources) or None, body=take.names[j],
+            )  # fmt: skip

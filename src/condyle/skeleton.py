@@ -1,0 +1,218 @@
+"""Skeleton: the articulated figure, every number with its evidence. A constant value; motion lives elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ._shapes import Floats, frozen
+from ._version import __version__
+from .errors import UsageError
+from .findings import Finding
+from .kinds import Kind, Point
+
+Between = Literal["joints", "joint and axis", "axes"]
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """One connection of two bodies. A joint is named by its child.
+
+    p_child_joint    (3,)  [m]    the joint in the child's (outboard body's) own frame
+    p_parent_joint   (3,)  [m]    the same point in the parent's (inboard body's) frame
+    kind, point                   see docs/conventions.md; point "arbitrary": some direction is not determined
+    axis_child       (3,)  [-]    unit axis of a hinge in the child, axis_parent in the parent; None unless hinge
+    play                   [rad]  rms angle by which a hinge's axis wanders, noise removed; None unless hinge
+    residual               [m]    root mean square length of the gap over frames with weight
+    frames                 [-]    frames in which both bodies are seen
+    singular_values  (6,)  [-]    of the paper's stacked matrix, descending
+    covariance       (6, 6) [m^2] of [p_child_joint, p_parent_joint]; None where the joint is not determined
+    margin                 [-]    times the gap would grow with the best other edge in its place; None if there is none
+    runner_up                     that edge, (parent, child) in no particular order
+    rotation         (3,)  [rad]  rms relative rotation about the pair's own axes, descending, noise removed
+    time                   [s]    (start, end) in which a loop joint holds; None for joints of the tree
+    """
+
+    child: str
+    parent: str
+    kind: Kind
+    point: Point
+    p_child_joint: Floats
+    p_parent_joint: Floats
+    axis_child: Floats | None
+    axis_parent: Floats | None
+    play: float | None
+    residual: float
+    frames: int
+    singular_values: Floats
+    covariance: Floats | None
+    margin: float | None
+    runner_up: tuple[str, str] | None
+    rotation: Floats
+    time: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        shapes: dict[str, tuple[int, ...]] = {
+            "p_child_joint": (3,),
+            "p_parent_joint": (3,),
+            "axis_child": (3,),
+            "axis_parent": (3,),
+            "singular_values": (6,),
+            "covariance": (6, 6),
+            "rotation": (3,),
+        }
+        for name, shape in shapes.items():
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, frozen(value, shape, name))
+
+
+@dataclass(frozen=True)
+class Limb:
+    """Distance on one body between two of its joints, each named by its child; all None where not determined.
+
+    length, low, high  [m]  estimate and 95 % interval
+    between                 what was measured: two joints, a joint and a hinge's axis, or two axes
+    """
+
+    body: str
+    from_joint: str
+    to_joint: str
+    length: float | None
+    low: float | None
+    high: float | None
+    between: Between = "joints"
+
+
+@dataclass(frozen=True, eq=False)
+class Placement:
+    """Where a sensor sits on its body: a joint in the sensor's frame, and their distance with its 95 % interval.
+
+    p_body_joint  (3,)  [m]
+    distance, low, high [m]  low and high None where the point is not determined
+    """
+
+    body: str
+    joint: str
+    p_body_joint: Floats
+    distance: float
+    low: float | None
+    high: float | None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p_body_joint", frozen(self.p_body_joint, (3,), "p_body_joint"))
+
+
+@dataclass(frozen=True)
+class SensorNoise:
+    """White noise of one sensor, standard deviation per axis: position [m], orientation [rad]."""
+
+    body: str
+    position: float
+    orientation: float
+
+
+@dataclass(frozen=True, eq=False)
+class Skeleton:
+    """The articulated figure of a take, or the figures: joints on a forest.
+
+    bodies    names, in the take's order
+    roots     one per tree; loose: bodies joined to nothing
+    joints    parents before children
+    scale     factor that was applied to the recorded lengths
+    """
+
+    bodies: tuple[str, ...]
+    roots: tuple[str, ...]
+    loose: tuple[str, ...]
+    joints: tuple[Joint, ...]
+    limbs: tuple[Limb, ...] = ()
+    loops: tuple[Joint, ...] = ()
+    sensors: tuple[Placement, ...] = ()
+    noise: tuple[SensorNoise, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    take: Mapping[str, Any] = field(default_factory=dict)
+    method: str = "default"
+    options: Mapping[str, Any] = field(default_factory=dict)
+    conventions: Mapping[str, Any] = field(default_factory=dict)
+    scale: float = 1.0
+    condyle: str = __version__
+
+    def joint(self, child: str) -> Joint:
+        """The joint of a body with its parent; raises with the choices."""
+        for joint in self.joints:
+            if joint.child == child:
+                return joint
+        names = ", ".join(joint.child for joint in self.joints) or "none"
+        raise UsageError(f"no joint named '{child}'; a joint is named by its child: {names}", code="unknown-joint")
+
+    def limb(self, body: str, from_joint: str | None = None, to_joint: str | None = None) -> Limb:
+        """The limb of a body; name its two joints where the body has more than two."""
+        found = [
+            limb
+            for limb in self.limbs
+            if limb.body == body
+            and (from_joint is None or from_joint in (limb.from_joint, limb.to_joint))
+            and (to_joint is None or to_joint in (limb.from_joint, limb.to_joint))
+        ]
+        if len(found) != 1:
+            choices = ", ".join(f"{limb.body} {limb.from_joint}-{limb.to_joint}" for limb in found or self.limbs)
+            raise UsageError(f"{len(found)} limbs fit '{body}'; there are {choices or 'none'}", code="unknown-limb")
+        return found[0]
+
+    @property
+    def parent(self) -> dict[str, str | None]:
+        """{body: parent}, None for roots and loose bodies."""
+        table: dict[str, str | None] = dict.fromkeys(self.bodies)
+        table.update({joint.child: joint.parent for joint in self.joints})
+        return table
+
+    def __str__(self) -> str:
+        seconds, frames = self.take.get("seconds"), self.take.get("frames")
+        head = f"{len(self.bodies)} sensors"
+        if frames is not None and seconds is not None:
+            head += f", {frames} frames, {seconds:.1f} s"
+        notes = sum(finding.severity != "info" for finding in self.findings)
+        tail = f"{notes} finding{'s' * (notes != 1)} to look at" if notes else "nothing to look at"
+        if not self.joints:
+            return f"{head}: no tree can be told from this motion, {tail}"
+        worst = max(self.joints, key=lambda joint: joint.residual)
+        trees = "tree found" if len(self.roots) == 1 else f"{len(self.roots)} figures found"
+        loose = f", {len(self.loose)} loose" if self.loose else ""
+        return f"{head}: {trees}{loose}, worst joint {worst.child} {worst.residual * 1000:.3g} mm, {tail}"
+
+
+def limb_geometry(
+    joint_a: Joint, joint_b: Joint, body: str
+) -> tuple[float, Floats, Between] | None:
+    """Length [m] on `body` between two of its joints, the unit direction it is measured along, and what it joins.
+
+    None where a joint is not located. To an arbitrary point of a hinge no length is told; to its axis one is.
+    """
+    places, axes = [], []
+    for joint in (joint_a, joint_b):
+        own = joint.child == body
+        places.append(joint.p_child_joint if own else joint.p_parent_joint)
+        if joint.kind in ("rigid", "undetermined"):
+            return None
+        if joint.point == "arbitrary":
+            axis = joint.axis_child if own else joint.axis_parent
+            if axis is None:
+                return None
+            axes.append(axis)
+    apart = places[0] - places[1]
+    between: Between = ("joints", "joint and axis", "axes")[len(axes)]  # type: ignore[assignment]
+    if len(axes) == 2:
+        normal = np.cross(axes[0], axes[1])
+        if np.linalg.norm(normal) > np.sin(np.radians(5)):
+            normal = normal / np.linalg.norm(normal)
+            length = float(apart @ normal)
+            return abs(length), normal * (1 if length >= 0 else -1), between
+        axes = axes[:1]  # nearly parallel: the distance of the two lines
+    for axis in axes:
+        apart = apart - axis * (apart @ axis)
+    length = float(np.linalg.norm(apart))
+    return length, apart / length if length > 0 else np.array([1.0, 0, 0]), between
