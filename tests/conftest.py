@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from pathlib import Path
+
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")  # small matrices: threads only wait for each other
 
 import numpy as np
 import pytest

@@ -1,9 +1,9 @@
 """condyle: the articulated figure inside a recording of positions and orientations.
 
-    import condyle
-    take = condyle.read("take.npz")
-    calibration = condyle.calibrate(take)
-    print(calibration.skeleton.limb("l_thigh"))
+import condyle
+take = condyle.read("take.npz")
+calibration = condyle.calibrate(take)
+print(calibration.skeleton.limb("l_thigh"))
 """
 
 from importlib import import_module

@@ -24,9 +24,7 @@ def frozen(values: ArrayLike, shape: tuple[int | None, ...], name: str, dtype: A
     except (TypeError, ValueError) as error:
         raise CondyleError(f"{name} is not an array of numbers: {error}", code="bad-shape") from None
     wanted = ", ".join("any" if length is None else str(length) for length in shape)
-    if array.ndim != len(shape) or any(
-        w is not None and w != h for w, h in zip(shape, array.shape, strict=True)
-    ):
+    if array.ndim != len(shape) or any(w is not None and w != h for w, h in zip(shape, array.shape, strict=True)):
         raise CondyleError(f"{name} has shape {array.shape}, expected ({wanted})", code="bad-shape")
     if array is values and not array.flags.writeable and array.base is None:
         return array

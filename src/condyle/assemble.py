@@ -95,7 +95,8 @@ def settle_points(joints: Sequence[Joint]) -> list[Joint]:
                 on_parent, target = place
                 own = joint.p_parent_joint if on_parent else joint.p_child_joint
                 axis = joint.axis_parent if on_parent else joint.axis_child
-                assert axis is not None and joint.axis_child is not None
+                assert axis is not None
+                assert joint.axis_child is not None
                 step = float((target - own) @ axis)
                 joint = replace(
                     joint,
@@ -144,7 +145,7 @@ def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty 
     for k, sign in ((a, 1.0), (b, -1.0)):
         half = 0 if joints[k].child == body else 3
         slope[6 * k + half : 6 * k + half + 3] += sign * direction
-    half_width = Z95 * float(np.sqrt(max(slope @ sure.covariance @ slope, 0.0)))
+    half_width = Z95 * float(np.sqrt(max(float(slope @ sure.covariance @ slope), 0.0)))
     return Limb(body, first.child, second.child, length, max(length - half_width, 0.0), length + half_width, between)
 
 
@@ -158,8 +159,10 @@ def assemble_placements(joints: Sequence[Joint], sure: Uncertainty | None) -> li
             distance = float(np.linalg.norm(place))
             low = high = None
             if sure is not None and joint.covariance is not None and joint.point == "determined" and distance > 0:
-                block = sure.covariance[6 * k + 3 * half : 6 * k + 3 * half + 3, 6 * k + 3 * half : 6 * k + 3 * half + 3]
-                width = Z95 * float(np.sqrt(max(place @ block @ place, 0.0))) / distance
+                block = sure.covariance[
+                    6 * k + 3 * half : 6 * k + 3 * half + 3, 6 * k + 3 * half : 6 * k + 3 * half + 3
+                ]
+                width = Z95 * float(np.sqrt(max(float(place @ block @ place), 0.0))) / distance
                 low, high = max(distance - width, 0.0), distance + width
             out.append(Placement(body, joint.child, place, distance, low, high))
     return out

@@ -76,7 +76,7 @@ def _logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints) -> float:
         sweeps=SOLVE_SWEEPS,
     )
     gap = gaps(take, pairs, solved.p_child_joint, solved.p_parent_joint)
-    both = np.isfinite(gap).all(axis=2)
+    both = np.asarray(np.isfinite(gap).all(axis=2))
     flat = np.where(both[..., None], gap, 0.0).reshape(len(gap), -1)
     w = np.repeat(both, 3, axis=1).astype(np.float64)
     C = (flat.T @ flat) / np.maximum(w.T @ w, 1.0)

@@ -9,6 +9,7 @@ Where the gap is white and no larger than the sensors' noise, no such effects ar
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -90,7 +91,7 @@ class _Blocks:
         length = max(1, round(rate / BLOCK_RATE))
         self.step = length / rate
         start = np.concatenate([[0], np.flatnonzero(np.diff(take.segment)) + 1, [take.frames]])
-        first = np.concatenate([np.arange(a, b, length) for a, b in zip(start[:-1], start[1:], strict=True)])
+        first = np.concatenate([np.arange(a, b, length) for a, b in pairwise(start)])
         self.pairs = solution.pairs
         i, j = solution.pairs.T
         w = solution.weight

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._shapes import Floats, Ints
+from ._shapes import Bools, Floats, Ints
 from .sums import PairSums
 from .take import Take
 
@@ -45,7 +45,7 @@ class PairFits:
         return np.concatenate([high, low[:, ::-1]], axis=1)
 
     @property
-    def determined(self) -> Floats:
+    def determined(self) -> Bools:
         """(P, 3) True where rounding alone leaves the direction determined."""
         return np.asarray(self.spread > RANK_RATIO**2 * (2 - self.spread))
 
@@ -93,7 +93,7 @@ def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats)
 
 
 def refine_pairs(take: Take, fits: PairFits) -> PairFits:
-    """The same least-squares joints, corrected on the rows of the take: the residual from sums has a floor of 1e-8 m."""
+    """The same least-squares joints, corrected on the rows of the take: sums have a floor of 1e-8 m."""
     i, j = fits.pairs.T
     U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
     c, l = fits.p_child_joint, fits.p_parent_joint

@@ -83,16 +83,16 @@ def judge_structure(
         found.append(Finding("root-chosen", "info", text, tuple(heads.split(", "))))
     known = {frozenset(pair) for pair in given_tree}
     tied = {edge for edge, _ in structure.tied}
-    for edge, margin, runner in zip(
-        structure.tree.edges, structure.tree.margin, structure.tree.runner_up, strict=True
-    ):
+    for edge, margin, runner in zip(structure.tree.edges, structure.tree.margin, structure.tree.runner_up, strict=True):
         ends = tuple(names[k] for k in pairs[edge])
         if runner < 0:
             continue
         other = " - ".join(names[k] for k in pairs[runner])
         if frozenset(ends) in known:
             if margin < 1 / MISFIT:
-                text = f"{ends[0]} - {ends[1]} was given, but {other} fits {1 / margin:.1f} times better; check the tree"
+                text = (
+                    f"{ends[0]} - {ends[1]} was given, but {other} fits {1 / margin:.1f} times better; check the tree"
+                )
                 found.append(Finding("given-edge-misfit", "warning", text, ends, value=1 / margin, unit="1"))
         elif margin < DOUBTFUL:
             found.append(_doubt(ends, other, float(margin), edge in tied))
@@ -155,12 +155,10 @@ def judge_joints(
         if joint.residual > LOUD * noise and joint.residual > LARGE * motion.size[a]:
             text = (
                 f"{joint.child}: its joint with {joint.parent} comes apart by {joint.residual * 1000:.3g} mm rms, "
-                f"the sensors' noise explains {noise * 1000:.2g} mm; soft mounting, several joints in one, or not a joint"
+                f"the noise explains {noise * 1000:.2g} mm; soft mounting, several joints in one, or not a joint"
             )
             found.append(
-                Finding(
-                    "large-residual", "warning", text, (joint.child, joint.parent), value=joint.residual, unit="m"
-                )
+                Finding("large-residual", "warning", text, (joint.child, joint.parent), value=joint.residual, unit="m")
             )
         if sure is not None and joint.covariance is not None and joint.point == "determined":
             width = Z95 * float(np.sqrt(np.linalg.eigvalsh(joint.covariance)[-1] / 2))
@@ -178,7 +176,9 @@ def _kind(joint: Joint, motion: Motion, a: int) -> list[Finding]:
     main = float(np.degrees(joint.rotation[0]))
     if joint.kind == "hinge" and joint.point == "determined":
         wander = float(np.degrees(joint.play or 0.0))
-        text = f"{joint.child}: a hinge against {joint.parent}, {main:.3g} deg rms about one axis, {wander:.2g} deg play"
+        text = (
+            f"{joint.child}: a hinge against {joint.parent}, {main:.3g} deg rms about one axis, {wander:.2g} deg play"
+        )
         return [Finding("hinge", "info", text, ends, value=joint.play, unit="rad")]
     if joint.kind == "hinge":
         text = (
@@ -214,5 +214,3 @@ def _outliers(take: Take, structure: Structure, solution: Solution) -> list[Find
                 Finding("outliers", severity, text, (name,), value=share, unit="1", frame=frame, count=count)  # type: ignore[arg-type]
             )
     return found
-
-

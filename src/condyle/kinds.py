@@ -20,7 +20,7 @@ from .take import Take
 Kind = Literal["ball", "hinge", "rigid", "undetermined"]
 Point = Literal["determined", "arbitrary"]
 
-HINGE_RATIO = 0.2  # off-axis over main-axis rotation; built hinges have 0.01 to 0.07, two-axis joints over 0.5
+HINGE_RATIO = 0.12  # off-axis over main-axis rotation; built hinges have 0.01 to 0.07, two-axis joints over 0.5
 OPEN = 0.1  # standard error along a direction, as a share of the sensors' distance, above which the point is open there
 LEVER = 3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
 RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which two moving bodies are one
@@ -100,9 +100,7 @@ def world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
     return turn, drift
 
 
-def classify(
-    fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats
-) -> tuple[list[Kind], list[Point], Bools]:
+def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -> tuple[list[Kind], list[Point], Bools]:
     """Kind and point of each pair, and (P, 3) the directions to hold at minimum norm."""
     i, j = fits.pairs.T
     ratio = np.sqrt(motion.spread[:, 0] / np.maximum(motion.spread[:, 1], 1e-300))
@@ -147,5 +145,3 @@ def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
 def play(fits: PairFits, motion: Motion) -> Floats:
     """(P,) [rad] rms angle by which the hinge's axis itself turns, noise removed."""
     return np.sqrt(2 * motion.spread[:, 0])
-
-

@@ -36,7 +36,7 @@ class Noise:
 
 
 def windows(take: Take, good: Bools | None = None, length: int = ORDER + 1) -> tuple[Ints, Bools]:
-    """First frames of runs of `length` frames inside one segment, and (runs, m) whether a body is good in all of them."""
+    """First frames of runs of `length` frames in one segment, and (runs, m) whether a body is good throughout."""
     seen = take.seen if good is None else take.seen & good
     n = take.frames
     if n < length:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
-from ._shapes import Bools, Floats, Ints
+from ._shapes import Floats, Ints
 from .assemble import assemble_joints, assemble_limbs, assemble_placements, settle_points
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
@@ -22,7 +22,7 @@ from .skeleton import Joint, SensorNoise, Skeleton
 from .solve import EXACT, Solution, solution_of, solve_together
 from .structure import Structure, infer_structure
 from .take import Take
-from .tree import choose_root, components, no_tree, orient
+from .tree import choose_root, components, orient
 
 Method = Literal["default", "least-squares", "accurate"]
 TreeScore = Literal["likelihood", "residual"]
@@ -215,13 +215,13 @@ def _roots(take: Take, structure: Structure, options: Options) -> tuple[list[int
     heads = _given_heads(take, options)
     roots = []
     for group in components(take.bodies, edges):
-        if given in group:
+        if given is not None and given in group:
             roots.append(given)
         elif heads and any(head in group for head in heads):
             roots.append(next(head for head in heads if head in group))
         else:
             roots.append(choose_root(group, edges, speed, take.names))
-    return roots, orient(take.bodies, edges, roots)  # type: ignore[arg-type]
+    return roots, orient(take.bodies, edges, roots)
 
 
 def _given_heads(take: Take, options: Options) -> list[int]:
@@ -256,7 +256,7 @@ def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:
     return np.stack([j.p_child_joint for j in joints]), np.stack([j.p_parent_joint for j in joints])
 
 
-def _provenance(take: Take, options: Options, structure: Structure) -> dict[str, object]:
+def _provenance(take: Take, options: Options, structure: Structure) -> dict[str, Any]:
     masked = (~structure.good).sum(axis=0)
     asked = {key: value for key, value in asdict(options).items() if key != "method"}
     return {
@@ -285,7 +285,7 @@ def _empty(
         loose=take.names,
         joints=(),
         findings=sort_findings([*take.findings, *findings]),
-        **_provenance(take, options, structure),  # type: ignore[arg-type]
+        **_provenance(take, options, structure),
     )
     return Calibration(skeleton, take, np.zeros((take.frames, 0, 3)), np.zeros((take.frames, 0)))
 
@@ -307,19 +307,23 @@ def _check_take(take: Take, options: Options) -> None:
         name = take.names[0] if take.names else None
         raise CondyleError(
             "one sensor alone has no joint; to fit it against the room, add --world (world=True)",
-            code="one-sensor", path=path, body=name,
-        )  # fmt: skip
+            code="one-sensor",
+            path=path,
+            body=name,
+        )
     if take.frames < FEWEST_FRAMES:
         raise CondyleError(
             f"{take.frames} frames cannot tell a joint; at least {FEWEST_FRAMES} are needed, and seconds of motion",
-            code="few-frames", path=path,
-        )  # fmt: skip
+            code="few-frames",
+            path=path,
+        )
     seen = take.seen.sum(axis=0)
     if (seen >= FEWEST_FRAMES).sum() < 2:
         raise CondyleError(
             "fewer than two sensors are seen in three frames or more; check the file's columns and units",
-            code="nothing-seen", path=path,
-        )  # fmt: skip
+            code="nothing-seen",
+            path=path,
+        )
     if options.root is not None:
         take.index(options.root)
 
@@ -347,5 +351,7 @@ def _check_twins(take: Take, structure: Structure) -> None:
             raise CondyleError(
                 f"'{take.names[i]}' and '{take.names[j]}' report the same pose in all {int(n)} frames; "
                 "remove one, or check the columns",
-                code="identical-sensors", path=", ".join(take.sources) or None, body=take.names[j],
-            )  # fmt: skip
+                code="identical-sensors",
+                path=", ".join(take.sources) or None,
+                body=take.names[j],
+            )

@@ -185,9 +185,7 @@ class Skeleton:
         return f"{head}: {trees}{loose}, worst joint {worst.child} {worst.residual * 1000:.3g} mm, {tail}"
 
 
-def limb_geometry(
-    joint_a: Joint, joint_b: Joint, body: str
-) -> tuple[float, Floats, Between] | None:
+def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Floats, Between] | None:
     """Length [m] on `body` between two of its joints, the unit direction it is measured along, and what it joins.
 
     None where a joint is not located. To an arbitrary point of a hinge no length is told; to its axis one is.
@@ -204,7 +202,7 @@ def limb_geometry(
                 return None
             axes.append(axis)
     apart = places[0] - places[1]
-    between: Between = ("joints", "joint and axis", "axes")[len(axes)]  # type: ignore[assignment]
+    between: Between = ("joints", "joint and axis", "axes")[len(axes)]
     if len(axes) == 2:
         normal = np.cross(axes[0], axes[1])
         if np.linalg.norm(normal) > np.sin(np.radians(5)):

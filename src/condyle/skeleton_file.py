@@ -14,7 +14,6 @@ from .findings import Finding, Severity
 from .kinds import Kind, Point
 from .skeleton import Between, Joint, Limb, Placement, SensorNoise, Skeleton
 
-FORMAT, VERSION = "condyle.skeleton", 1
 Vector = tuple[float, float, float]
 
 
@@ -129,9 +128,7 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
         roots=tuple(file.roots),
         loose=tuple(file.loose),
         joints=tuple(_joint(joint) for joint in file.joints),
-        limbs=tuple(
-            Limb(x.body, x.from_joint, x.to_joint, x.length, x.low, x.high, x.between) for x in file.limbs
-        ),
+        limbs=tuple(Limb(x.body, x.from_joint, x.to_joint, x.length, x.low, x.high, x.between) for x in file.limbs),
         loops=tuple(_joint(joint) for joint in file.loops),
         sensors=tuple(
             Placement(x.body, x.joint, np.array(x.p_body_joint), x.distance, x.low, x.high) for x in file.sensors
@@ -177,24 +174,52 @@ def _joint(j: _Joint) -> Joint:
         return None if values is None else np.array(values, dtype=np.float64)
 
     return Joint(
-        j.child, j.parent, j.kind, j.point, array(j.p_child_joint), array(j.p_parent_joint), array(j.axis_child),
-        array(j.axis_parent), j.play, j.residual, j.frames, array(j.singular_values), array(j.covariance), j.margin,
-        j.runner_up, array(j.coverage["rotation"]), j.time,
-    )  # fmt: skip
+        j.child,
+        j.parent,
+        j.kind,
+        j.point,
+        array(j.p_child_joint),
+        array(j.p_parent_joint),
+        array(j.axis_child),
+        array(j.axis_parent),
+        j.play,
+        j.residual,
+        j.frames,
+        array(j.singular_values),
+        array(j.covariance),
+        j.margin,
+        j.runner_up,
+        array(j.coverage["rotation"]),
+        j.time,
+    )
 
 
 def _file(s: Skeleton) -> _File:
     def joint(j: Joint) -> _Joint:
         covariance = None if j.covariance is None else [[float(x) for x in row] for row in j.covariance]
         return _Joint(
-            j.child, j.parent, j.kind, j.point, _vector(j.p_child_joint), _vector(j.p_parent_joint),
-            _vector(j.axis_child), _vector(j.axis_parent), j.play, j.residual, j.frames, _vector(j.singular_values),
-            covariance, j.margin, j.runner_up, {"rotation": _vector(j.rotation)}, j.time,
-        )  # fmt: skip
+            j.child,
+            j.parent,
+            j.kind,
+            j.point,
+            _vector(j.p_child_joint),
+            _vector(j.p_parent_joint),
+            _vector(j.axis_child),
+            _vector(j.axis_parent),
+            j.play,
+            j.residual,
+            j.frames,
+            _vector(j.singular_values),
+            covariance,
+            j.margin,
+            j.runner_up,
+            {"rotation": _vector(j.rotation)},
+            j.time,
+        )
 
     return _File(
-        format=FORMAT,
-        version=VERSION,
+        format="condyle.skeleton",
+        version=1,
         condyle=s.condyle,
         units="m",
         bodies=list(s.bodies),

@@ -6,19 +6,19 @@ robust weights where the residuals ask for them. The paper's estimator is the fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
 from ._shapes import Bools, Floats, Ints
-from .joints import PairFits, gaps
+from .joints import PairFits
 from .noise import Noise
 from .take import Take
 
 SWEEPS = 3
 LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
 TUKEY = 5.0  # robust standard deviations at which a residual stops counting
-_CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
+CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY: a Gaussian leaves 1.5e-5 there
 EXACT = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
 GUARD = 0.5  # share of the weakest rotation's signal that the noise correction may take away
@@ -26,15 +26,14 @@ GUARD = 0.5  # share of the weakest rotation's signal that the noise correction 
 
 @dataclass(frozen=True, eq=False)
 class Solution:
-    """Joints of a tree with the sums that produced them.
+    """Joints of a tree, solved together, with the normal matrix that produced them.
 
     pairs           (J, 2)          child, parent
     p_child_joint   (J, 3)     [m]
     p_parent_joint  (J, 3)     [m]
     weight          (n, J)     [-]  0 where not seen or weighted out
-    covariance      (J, 3, 6J) ...  see `information`
-    information     (6J, 6J)        normal matrix; unknowns joint by joint, child half first
-    basis           (6J, F)         directions that were solved for; the rest are held at minimum norm
+    information     (6J, 6J) [1/m^2]  normal matrix; unknowns joint by joint, child half first
+    basis           (6J, F)    [-]  directions that were solved for; the rest are held at minimum norm
     residual_cov    (J, J)   [m^2]  per axis covariance of the joints' gaps
     robust          (J,)            whether outliers made the weights count
     """
@@ -59,16 +58,20 @@ class Solution:
         return np.asarray(self.basis @ np.linalg.pinv(N, hermitian=True) @ self.basis.T)
 
 
-def tukey_weights(length: Floats, seen: Bools) -> tuple[Floats, Bools]:
-    """Tukey's weights (n, J) of gap lengths [m], 0 where not seen, and whether a joint's gaps have outliers."""
+def tukey_weights(length: Floats, seen: Bools, always: Bools | None = None) -> tuple[Floats, Bools]:
+    """Tukey's weights (n, J) of gap lengths [m], 0 where not seen, and whether a joint's gaps have outliers.
+
+    Joints without outliers get weight 1 throughout, except those in `always` (J,).
+    """
     masked = np.where(seen, length, np.nan)
     with np.errstate(invalid="ignore"):
-        scale = _nanmedian(masked) / _CHI3_MEDIAN
+        scale = _nanmedian(masked) / CHI3_MEDIAN
         x = length / np.maximum(scale, 1e-300)
         far = (x > TUKEY) & seen
         fires = far.sum(axis=0) > np.maximum(OUTLIER_SHARE * seen.sum(axis=0), 2)
         w = np.where(seen & (x < TUKEY), (1 - (x / TUKEY) ** 2) ** 2, 0.0)
-    return np.where(fires, w, seen.astype(np.float64)), fires
+    chosen = fires if always is None else fires | always
+    return np.where(chosen, w, seen.astype(np.float64)), fires
 
 
 def _nanmedian(values: Floats) -> Floats:
@@ -88,7 +91,8 @@ def inliers(take: Take, pairs: Ints, weight: Floats, threshold: float = 1e-9) ->
         own = (pairs == body).any(axis=1)
         if own.any():
             judged = take.seen[:, pairs[own].ravel()].reshape(take.frames, -1, 2).all(axis=2)
-            bad = judged.any(axis=1) & ~(weight[:, own] > threshold).any(axis=1)
+            agrees = np.asarray(weight[:, own] > threshold).any(axis=1)
+            bad = np.asarray(judged).any(axis=1) & ~agrees
             good[:, body] &= ~bad
     return good
 
@@ -109,72 +113,56 @@ def solve_together(
     base_weight  (n, J) relative precision of each joint's gap, 1 on average, where the noise changes with place
     robust       weigh out outliers where they are found; correct: remove the bias of orientation noise
     """
+    rows = _Rows(take, start.pairs)
     J = len(start.pairs)
-    i, j = start.pairs.T
-    seen = take.seen[:, i] & take.seen[:, j]
     basis = free_basis(start, held)
-    R = _zeroed(take)
-    d = np.where(seen[..., None], take.p_world_body[:, j] - take.p_world_body[:, i], 0.0)
-    u = np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel()
-    if held is not None:
-        u = basis @ (basis.T @ u)
-    shrink = _shrink(start, noise, held) if correct else np.ones((6 * J, 6 * J))
-    own = np.sqrt(np.diagonal(shrink, 0)) if correct else np.ones(6 * J)
-    row_shrink = _row_shrink(start, noise, held) if correct else own
-    weight = seen.astype(np.float64) if base_weight is None else np.where(seen, base_weight, 0.0)
+    u = basis @ (basis.T @ np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel())
+    half = row_factors(start, noise, held) if correct else np.ones(6 * J)
+    both = _pair_factors(start.pairs, half)
+    weight = rows.seen.astype(np.float64) if base_weight is None else np.where(rows.seen, base_weight, 0.0)
     fires = np.zeros(J, dtype=bool)
-    G = H = None
-    S = np.eye(J)
-    C = np.eye(J)
+    G, H = rows.sums(weight)
     for sweep in range(sweeps + 2):
-        gap = _gap(R, d, start.pairs, u, seen)
-        if robust and sweep <= sweeps:
-            length = np.linalg.norm(gap, axis=2)
-            if base_weight is not None:
-                length = length * np.sqrt(base_weight)
-            w, now = tukey_weights(length, seen)
-            if sweep == 0:
-                fires = now
-            fires = fires | now
-            w = np.where(fires, w, seen)
-            fresh = w if base_weight is None else w * base_weight
+        gap = rows.gap(u)
+        if robust:
+            fresh, fires = _robust_weights(gap, rows.seen, base_weight, fires)
             if not np.array_equal(fresh, weight):
-                weight, G = fresh, None
-        C = _residual_covariance(gap, weight)
+                weight = fresh
+                G, H = rows.sums(weight)
+        C = residual_covariance(gap, weight)
         # The first sweeps are pair by pair, so that an outlier in one joint cannot leak into the others.
         S = np.linalg.inv(C) if sweep > 1 or not fires.any() else np.diag(1 / np.diagonal(C))
-        if G is None:
-            G, H = _sums(R, d, start.pairs, weight)
-        N = G * shrink * np.kron(S, np.ones((6, 6)))
-        rhs = (H.reshape(J, 6, J) * S[:, None, :]).sum(axis=2).ravel() * row_shrink  # type: ignore[union-attr]
-        new = basis @ np.linalg.solve(basis.T @ N @ basis, basis.T @ rhs)
-        moved = np.abs(new - u).max(initial=0.0)
-        u = new
-        if sweep >= 2 and moved < 1e-9 * np.abs(u).max(initial=1.0):
+        N = G * both * np.kron(S, np.ones((6, 6)))
+        rhs = (H.reshape(J, 6, J) * S[:, None, :]).sum(axis=2).ravel() * half
+        old, u = u, basis @ np.linalg.solve(basis.T @ N @ basis, basis.T @ rhs)
+        if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
-    gap = _gap(R, d, start.pairs, u, seen)
-    C = _residual_covariance(gap, weight)
-    N = G * shrink * np.kron(np.linalg.inv(C), np.ones((6, 6)))
+    C = residual_covariance(rows.gap(u), weight)
+    N = G * both * np.kron(np.linalg.inv(C), np.ones((6, 6)))
     halves = u.reshape(J, 2, 3)
     return Solution(start.pairs, halves[:, 0], halves[:, 1], weight, N, basis, C, fires)
 
 
 def solution_of(take: Take, fits: PairFits) -> Solution:
     """Plain least squares as a Solution: every joint for itself, nothing weighed, no correction."""
-    J = len(fits.pairs)
-    i, j = fits.pairs.T
-    seen = take.seen[:, i] & take.seen[:, j]
-    basis = free_basis(fits, ~fits.determined)
-    R = _zeroed(take)
-    d = np.where(seen[..., None], take.p_world_body[:, j] - take.p_world_body[:, i], 0.0)
-    weight = seen.astype(np.float64)
+    rows = _Rows(take, fits.pairs)
+    weight = rows.seen.astype(np.float64)
     u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
-    C = _residual_covariance(_gap(R, d, fits.pairs, u, seen), weight)
-    G, _ = _sums(R, d, fits.pairs, weight)
+    C = residual_covariance(rows.gap(u), weight)
+    G, _ = rows.sums(weight)
     N = G * np.kron(np.diag(1 / np.diagonal(C)), np.ones((6, 6)))
-    return Solution(
-        fits.pairs, fits.p_child_joint, fits.p_parent_joint, weight, N, basis, C, np.zeros(J, dtype=bool)
-    )
+    basis = free_basis(fits, ~fits.determined)
+    quiet = np.zeros(len(fits.pairs), dtype=bool)
+    return Solution(fits.pairs, fits.p_child_joint, fits.p_parent_joint, weight, N, basis, C, quiet)
+
+
+def _robust_weights(gap: Floats, seen: Bools, base_weight: Floats | None, fires: Bools) -> tuple[Floats, Bools]:
+    """(n, J) weights of gaps (n, J, 3), and which joints have outliers; once a joint had some it keeps its weights."""
+    length = np.linalg.norm(gap, axis=2)
+    if base_weight is not None:
+        length = length * np.sqrt(base_weight)
+    weight, now = tukey_weights(length, seen, always=fires)
+    return weight if base_weight is None else weight * base_weight, fires | now
 
 
 def free_basis(fits: PairFits, held: Bools | None) -> Floats:
@@ -205,33 +193,58 @@ def guarded_noise(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
     return s
 
 
-def _row_shrink(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
+def row_factors(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
+    """(6J,) factors that undo E[R] = (1 - s^2) R in what a sensor's rotation is multiplied with."""
     s = guarded_noise(fits, noise, held)
     return np.repeat(1 / (1 - s[fits.pairs.ravel()] ** 2), 3)
 
 
-def _shrink(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
-    """(6J, 6J) factors that undo E[R] = (1 - s^2) R in products of two different sensors' rotations."""
-    rows = _row_shrink(fits, noise, held)
-    sensor = np.repeat(fits.pairs.ravel(), 3)
-    return np.where(sensor[:, None] == sensor[None], 1.0, rows[:, None] * rows[None])
+def _pair_factors(pairs: Ints, half: Floats) -> Floats:
+    """(6J, 6J) the same for products of two sensors' rotations; a sensor with itself is exact."""
+    sensor = np.repeat(pairs.ravel(), 3)
+    return np.where(sensor[:, None] == sensor[None], 1.0, half[:, None] * half[None])
 
 
-def _zeroed(take: Take) -> Floats:
-    return take.R_world_body if take.seen.all() else np.where(take.seen[..., None, None], take.R_world_body, 0.0)
+class _Rows:
+    """The rows of J joints: gaps at given unknowns, and the weighted sums of the normal equations."""
+
+    def __init__(self, take: Take, pairs: Ints) -> None:
+        self.i, self.j = pairs.T
+        self.seen = take.seen[:, self.i] & take.seen[:, self.j]
+        d = take.p_world_body[:, self.j] - take.p_world_body[:, self.i]
+        self.whole = bool(self.seen.all())
+        if self.whole:
+            self.R, self.d = take.R_world_body, d
+        else:
+            self.R = np.where(take.seen[..., None, None], take.R_world_body, 0.0)
+            self.d = np.where(self.seen[..., None], d, 0.0)
+
+    def gap(self, u: Floats) -> Floats:
+        """(n, J, 3) gaps R_i c - R_j l - d, 0 where not seen."""
+        halves = u.reshape(-1, 2, 3)
+        gap = np.einsum("njxy,jy->njx", self.R[:, self.i], halves[:, 0])
+        gap -= np.einsum("njxy,jy->njx", self.R[:, self.j], halves[:, 1])
+        gap -= self.d
+        return gap if self.whole else np.where(self.seen[..., None], gap, 0.0)
+
+    def sums(self, weight: Floats) -> tuple[Floats, Floats]:
+        """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight, chunk by chunk."""
+        n, J = weight.shape
+        G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
+        step = max(64, 400_000 // (6 * J))
+        for start in range(0, n, step):
+            part = slice(start, start + step)
+            root = np.sqrt(weight[part])[..., None, None]
+            Z = np.empty((len(root), 3, J, 6))
+            Z[..., :3] = (self.R[part, self.i] * root).transpose(0, 2, 1, 3)
+            Z[..., 3:] = -(self.R[part, self.j] * root).transpose(0, 2, 1, 3)
+            flat = Z.reshape(-1, 6 * J)
+            G += flat.T @ flat
+            H += flat.T @ (self.d[part] * root[..., 0]).transpose(0, 2, 1).reshape(-1, J)
+        return G, H
 
 
-def _gap(R: Floats, d: Floats, pairs: Ints, u: Floats, seen: Bools) -> Floats:
-    """(n, J, 3) gaps R_i c - R_j l - d, 0 where not seen."""
-    i, j = pairs.T
-    halves = u.reshape(-1, 2, 3)
-    gap = np.einsum("njxy,jy->njx", R[:, i], halves[:, 0])
-    gap -= np.einsum("njxy,jy->njx", R[:, j], halves[:, 1])
-    gap -= d
-    return gap if seen.all() else np.where(seen[..., None], gap, 0.0)
-
-
-def _residual_covariance(gap: Floats, weight: Floats) -> Floats:
+def residual_covariance(gap: Floats, weight: Floats) -> Floats:
     """(J, J) per axis, over frames weighted for both joints, loaded and lifted to be positive."""
     n, J, _ = gap.shape
     root = np.sqrt(weight)
@@ -243,21 +256,3 @@ def _residual_covariance(gap: Floats, weight: Floats) -> Floats:
     C = (vector * np.maximum(value, 1e-6)) @ vector.T
     np.fill_diagonal(C, np.diagonal(C) + LOADING)
     return np.asarray(C * size * size[:, None])
-
-
-def _sums(R: Floats, d: Floats, pairs: Ints, weight: Floats) -> tuple[Floats, Floats]:
-    """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight, chunk by chunk."""
-    n, J = weight.shape
-    G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
-    i, j = pairs.T
-    step = max(64, 400_000 // (6 * J))
-    for start in range(0, n, step):
-        rows = slice(start, start + step)
-        root = np.sqrt(weight[rows])[..., None, None]
-        Z = np.empty((len(root), 3, J, 6))
-        Z[..., :3] = (R[rows, i] * root).transpose(0, 2, 1, 3)
-        Z[..., 3:] = -(R[rows, j] * root).transpose(0, 2, 1, 3)
-        flat = Z.reshape(-1, 6 * J)
-        G += flat.T @ flat
-        H += flat.T @ (d[rows] * root[..., 0]).transpose(0, 2, 1).reshape(-1, J)
-    return G, H

@@ -15,7 +15,7 @@ from .contest import ROUNDS, settle
 from .joints import PairFits, fit_pairs, gaps
 from .kinds import LEVER, Motion, describe_motion, world_motion
 from .noise import Noise, estimate_noise
-from .solve import _CHI3_MEDIAN, inliers
+from .solve import CHI3_MEDIAN, inliers
 from .sums import PairSums, sum_pairs
 from .take import Take
 from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
@@ -122,7 +122,7 @@ def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
     pairs = fits.pairs[edges]
     gap = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
     with np.errstate(invalid="ignore"):
-        scale = np.nanmedian(np.where(np.isfinite(gap).any(axis=0), gap, 0.0), axis=0) / _CHI3_MEDIAN
+        scale = np.nanmedian(np.where(np.isfinite(gap).any(axis=0), gap, 0.0), axis=0) / CHI3_MEDIAN
         weight = np.where(np.isnan(gap), 0.0, gap <= GROSS * scale + 1e-12)
     return inliers(take, pairs, weight)
 

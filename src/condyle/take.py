@@ -63,7 +63,7 @@ class Take:
             p = frozen(np.where(seen[..., None], p, np.nan), p.shape, "p_world_body")
             R = frozen(np.where(seen[..., None, None], R, np.nan), R.shape, "R_world_body")
         seen.flags.writeable = False
-        values = dict(names=names, time=time, segment=segment, R_world_body=R, p_world_body=p, seen=seen)
+        values = {"names": names, "time": time, "segment": segment, "R_world_body": R, "p_world_body": p, "seen": seen}
         for name, value in values.items():
             object.__setattr__(self, name, value)
 
@@ -241,9 +241,7 @@ def _check_names(names: tuple[str, ...]) -> None:
         if not name.strip():
             raise CondyleError("a body has no name", code="bad-name")
         if names.count(name) > 1:
-            raise CondyleError(
-                f"two bodies are named '{name}'; names must differ", code="duplicate-name", body=name
-            )
+            raise CondyleError(f"two bodies are named '{name}'; names must differ", code="duplicate-name", body=name)
 
 
 def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
@@ -261,36 +259,50 @@ def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
         if count > known / 2:
             raise CondyleError(
                 f"{count} of {known} quaternions are far from unit length; check which columns hold them",
-                code="not-rotations", frame=int(np.argmax(bad[:, k])), body=name,
-            )  # fmt: skip
+                code="not-rotations",
+                frame=int(np.argmax(bad[:, k])),
+                body=name,
+            )
         if (zero | bad)[:, k].any():
             rows = (zero | bad)[:, k]
             findings.append(
                 Finding(
-                    "rotation-rejected", "warning",
+                    "rotation-rejected",
+                    "warning",
                     f"{name}: {rows.sum()} quaternions of length zero or far from one; those poses are left out",
-                    (name,), frame=int(np.argmax(rows)), count=int(rows.sum()),
-                )  # fmt: skip
+                    (name,),
+                    frame=int(np.argmax(rows)),
+                    count=int(rows.sum()),
+                )
             )
         if (far & ~bad)[:, k].any():
             rows = (far & ~bad)[:, k]
             worst = float(off[rows, k].max())
             findings.append(
                 Finding(
-                    "quaternion-normalised", "warning",
+                    "quaternion-normalised",
+                    "warning",
                     f"{name}: {rows.sum()} quaternions are off unit length by up to {worst:.2f} and were scaled; "
                     "check the columns",
-                    (name,), value=worst, unit="1", frame=int(np.argmax(rows)), count=int(rows.sum()),
-                )  # fmt: skip
+                    (name,),
+                    value=worst,
+                    unit="1",
+                    frame=int(np.argmax(rows)),
+                    count=int(rows.sum()),
+                )
             )
         elif near[:, k].any():
             findings.append(
                 Finding(
-                    "quaternion-normalised", "info",
+                    "quaternion-normalised",
+                    "info",
                     f"{name}: {near[:, k].sum()} quaternions were scaled to unit length",
-                    (name,), value=float(off[near[:, k], k].max()), unit="1",
-                    frame=int(np.argmax(near[:, k])), count=int(near[:, k].sum()),
-                )  # fmt: skip
+                    (name,),
+                    value=float(off[near[:, k], k].max()),
+                    unit="1",
+                    frame=int(np.argmax(near[:, k])),
+                    count=int(near[:, k].sum()),
+                )
             )
     return rotation.from_quaternion(np.where((zero | bad)[..., None], np.nan, q)), findings
 
@@ -318,8 +330,10 @@ def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
         if wrong.sum() > known / 2:
             raise CondyleError(
                 f"{wrong.sum()} of {known} matrices are no rotations but {what}; convert them first",
-                code="not-rotations", frame=frame, body=name,
-            )  # fmt: skip
+                code="not-rotations",
+                frame=frame,
+                body=name,
+            )
         text = f"{name}: {count} matrices are no rotations ({what}); those poses are left out"
         findings.append(Finding("rotation-rejected", "warning", text, (name,), frame=frame, count=count))
     if rounded.any():

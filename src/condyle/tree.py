@@ -64,7 +64,7 @@ def spanning_tree(bodies: int, pairs: Ints, weight: Floats, names: Sequence[str]
 
 
 def nearest_pairs(fits: PairFits, bodies: int, keep: Ints) -> Ints:
-    """Indices of candidate pairs: all of them for few bodies, else each body's best partners and the pairs in `keep`."""
+    """Indices of candidate pairs: all for few bodies, else each body's best partners and the pairs in `keep`."""
     if bodies <= WIDE:
         return np.flatnonzero(np.isfinite(fits.residual))
     weight = np.full((bodies, bodies), np.inf)
@@ -202,7 +202,7 @@ class _Rows:
         W = W.reshape(J, 3, P, 3)
         back = np.einsum("jxpa,jxy,jypb->jpab", W, freed, W, optimize=True)
         schur = left[None] + back + self.floor * np.eye(3)
-        return np.asarray(_logdet(schur) - _logdet(freed)[:, None])
+        return np.asarray(_logdet(np.asarray(schur)) - _logdet(np.asarray(freed))[:, None])
 
 
 def _inverse(C: Floats) -> Floats:

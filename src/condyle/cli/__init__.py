@@ -35,6 +35,8 @@ class Verb(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status; a fault in the input is one line on standard error."""
     words = list(sys.argv[1:] if argv is None else argv)
+    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ.setdefault(name, "1")  # the matrices are small: threads would wait for each other most of the time
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a name must not fail on a terminal without Unicode

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from .._atomic import atomic
 from ..errors import UsageError
 from ..take import Take
-from .._atomic import atomic
 from .csv import write_take_csv
-from .npz import write_take_npz
+from .npz import write_motion_npz, write_take_npz
 
-__all__ = ["atomic", "check_suffix", "write_take", "write_take_csv", "write_take_npz"]
+__all__ = ["atomic", "check_suffix", "write_motion_npz", "write_take", "write_take_csv", "write_take_npz"]
 
 _BY_SUFFIX = {".npz": write_take_npz, ".csv": write_take_csv}
 

@@ -8,9 +8,9 @@ import re
 import numpy as np
 
 from .. import rotation
+from .._atomic import atomic
 from ..readers.csv import PARTS, RISKY, VERSION
 from ..take import Take
-from .._atomic import atomic
 
 CONVENTIONS = (
     "time [s]; p is the body's origin in the world and q turns the body's axes into the world's "

@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..take import Take
 from .._atomic import atomic
+from .._shapes import Floats
+from ..skeleton import Skeleton
+from ..take import Take
 
 
 def write_take_npz(path: str | os.PathLike[str], take: Take) -> None:
@@ -16,6 +18,25 @@ def write_take_npz(path: str | os.PathLike[str], take: Take) -> None:
 
     Time that was made up from a count of frames is not written, nor is a single segment.
     """
+    with atomic(path) as stream:
+        np.savez(stream, **_take_arrays(take))
+
+
+def write_motion_npz(path: str | os.PathLike[str], take: Take, gap: Floats, weight: Floats, skeleton: Skeleton) -> None:
+    """Writes a take as `write_take_npz` does and, joint by joint, what a calibration left over.
+
+    joints  (J,)            the joints, each named by its child
+    gap     (n, J, 3) [m]   world vector between the two sides of the joint; NaN where not seen
+    weight  (n, J)    [-]   how much each gap counted; seen (n, m): which poses were there
+    """
+    arrays = _take_arrays(take)
+    arrays["joints"] = np.array([joint.child for joint in skeleton.joints], dtype=np.str_)
+    arrays["gap"], arrays["weight"], arrays["seen"] = gap, weight, take.seen
+    with atomic(path) as stream:
+        np.savez(stream, **arrays)
+
+
+def _take_arrays(take: Take) -> dict[str, Any]:
     arrays: dict[str, Any] = {
         "names": np.array(take.names, dtype=np.str_),
         "R_world_body": take.R_world_body,
@@ -25,5 +46,4 @@ def write_take_npz(path: str | os.PathLike[str], take: Take) -> None:
         arrays["time"] = take.time
     if take.segment.any():
         arrays["segment"] = take.segment
-    with atomic(path) as stream:
-        np.savez(stream, **arrays)
+    return arrays

@@ -1,0 +1,120 @@
+"""condyle fit FILE...: the articulated figure inside one or more recordings."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import UsageError
+from .arguments import add_reading_arguments, reading_options
+from .summary import print_calibration
+from .terminal import print_json, print_line, status_of
+
+if TYPE_CHECKING:
+    from ..pipeline import Calibration
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, with unmoved sensors")
+    parser.add_argument(
+        "-o", "--out", metavar="DIR", help="folder for skeleton.json and motion.npz; made if it is missing"
+    )
+    parser.add_argument(
+        "--method",
+        choices=("default", "least-squares", "accurate"),
+        default="default",
+        help="default: all joints together, robust; least-squares: the paper's; accurate: maximum likelihood, slower",
+    )
+    parser.add_argument(
+        "--tree",
+        metavar="EDGES",
+        help="known edges, all or some: parent:child,parent:child,... or a file with one 'parent child' a line, "
+        "or a skeleton.json",
+    )
+    parser.add_argument(
+        "--tree-score",
+        choices=("likelihood", "residual"),
+        help="how unknown edges are chosen; residual is the paper's spanning tree, and what least-squares uses",
+    )
+    parser.add_argument("--root", metavar="BODY", help="the root; by default the centre of the tree, calmest first")
+    parser.add_argument(
+        "--loop", metavar="A:B", action="append", default=[], help="a pair known to close a loop; repeatable"
+    )
+    parser.add_argument("--world", action="store_true", help="add the room as a fixed body named world")
+    parser.add_argument("--no-intervals", action="store_true", help="skip the intervals, the slowest step")
+    add_reading_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ..pipeline import calibrate
+    from ..readers import read
+    from ..take import join
+
+    begin = time.perf_counter()
+    take = join([read(file, **reading_options(args)) for file in args.files])
+    calibration = calibrate(
+        take,
+        method=args.method,
+        tree=read_edges(args.tree) if args.tree else (),
+        root=args.root,
+        loops=[_pair(text) for text in args.loop],
+        world=args.world,
+        tree_score=args.tree_score,
+        intervals=not args.no_intervals,
+    )
+    spent = time.perf_counter() - begin
+    written = write_calibration(Path(args.out), calibration) if args.out else []
+    if args.json:
+        from ..skeleton_file import to_plain
+
+        print_json(to_plain(calibration.skeleton))
+    else:
+        print_calibration(calibration.skeleton)
+        for path in written:
+            print_line(f"wrote {path}")
+        print_line(f"{spent:.2f} s", style="dim")
+    return status_of(calibration.findings)
+
+
+def write_calibration(folder: Path, calibration: Calibration) -> list[Path]:
+    """skeleton.json and motion.npz in `folder`, each whole or not at all."""
+    from ..errors import CondyleError
+    from ..skeleton_file import write_skeleton
+    from ..writers import write_motion_npz
+
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CondyleError(f"cannot be made: {error.strerror}", code="unwritable", path=folder) from None
+    paths = [folder / "motion.npz", folder / "skeleton.json"]
+    write_motion_npz(paths[0], calibration.take, calibration.gap, calibration.weight, calibration.skeleton)
+    write_skeleton(paths[1], calibration.skeleton)
+    return paths
+
+
+def read_edges(text: str) -> list[tuple[str, str]]:
+    """(parent, child) edges from `a:b,c:d`, a file of pairs, or a skeleton.json."""
+    path = Path(text)
+    if path.suffix == ".json" or path.is_dir():
+        from ..skeleton_file import read_skeleton
+
+        return [(joint.parent, joint.child) for joint in read_skeleton(path).joints]
+    if path.is_file():
+        edges = []
+        for number, line in enumerate(path.read_text().splitlines(), 1):
+            words = line.split("#")[0].replace(":", " ").replace(",", " ").split()
+            if words and len(words) != 2:
+                raise UsageError(f"'{line.strip()}' is not 'parent child'", code="bad-tree", path=path, line=number)
+            if words:
+                edges.append((words[0], words[1]))
+        return edges
+    return [_pair(part) for part in text.split(",") if part.strip()]
+
+
+def _pair(text: str) -> tuple[str, str]:
+    parent, colon, child = text.strip().partition(":")
+    if not (parent and colon and child):
+        raise UsageError(f"'{text}' is neither a file nor parent:child", code="bad-tree")
+    return parent.strip(), child.strip()
