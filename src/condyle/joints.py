@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ._shapes import Bools, Floats, Ints
-from .sums import PairSums
+from .sums import PairSums, chunks, stacked
 from .take import Take
 
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
-REFINEMENTS = 2
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,29 +84,54 @@ def _solve(U: Floats, Vt: Floats, spread: Floats, b_child: Floats, b_parent: Flo
 
 def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
     """(n, P, 3) [m] world vector from the parent's joint to the child's; NaN where either body is not seen."""
+    W = gap_columns(take.bodies, pairs, p_child_joint, p_parent_joint)
     i, j = np.asarray(pairs).T
-    d = take.p_world_body[:, j] - take.p_world_body[:, i]
-    arm = np.einsum("npij,pj->npi", take.R_world_body[:, i], p_child_joint)
-    arm -= np.einsum("npij,pj->npi", take.R_world_body[:, j], p_parent_joint)
-    return np.asarray(arm - d)
+    out = np.empty((take.frames, len(pairs), 3))
+    for rows in chunks(take):
+        seen = take.seen[rows]
+        X, _, _ = stacked(take.R_world_body[rows], take.p_world_body[rows], seen)
+        out[rows] = (X @ W).reshape(len(seen), 3, len(pairs)).transpose(0, 2, 1)
+        if not seen.all():
+            out[rows][~(seen[:, i] & seen[:, j])] = np.nan
+    return out
+
+
+def gap_columns(bodies: int, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
+    """(4 m, P) what turns stacked poses into gaps R_i c + p_i - R_j l - p_j."""
+    W = np.zeros((bodies, 4, len(pairs)))
+    k = np.arange(len(pairs))
+    i, j = np.asarray(pairs).T
+    W[i, :3, k], W[i, 3, k] = p_child_joint, 1.0
+    W[j, :3, k], W[j, 3, k] = -p_parent_joint, -1.0
+    return W.reshape(4 * bodies, len(pairs))
 
 
 def refine_pairs(take: Take, fits: PairFits) -> PairFits:
-    """The same least-squares joints, corrected on the rows of the take: sums have a floor of 1e-8 m."""
-    i, j = fits.pairs.T
+    """The same least-squares joints, corrected on the rows of the take: sums leave the residual a floor of 1e-8 m."""
     U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
     c, l = fits.p_child_joint, fits.p_parent_joint
-    both = take.seen[:, i] & take.seen[:, j]
     share = 1 / np.maximum(fits.frames, 1)[:, None]
-    for _ in range(REFINEMENTS):
-        gap = np.where(both[..., None], gaps(take, fits.pairs, c, l), 0.0)
-        R_child = np.where(both[..., None, None], take.R_world_body[:, i], 0.0)
-        R_parent = np.where(both[..., None, None], take.R_world_body[:, j], 0.0)
-        b_child = -np.einsum("npki,npk->pi", R_child, gap) * share
-        b_parent = np.einsum("npki,npk->pi", R_parent, gap) * share
-        dc, dl = _solve(U, Vt, fits.spread, b_child, b_parent)
-        c, l = c + dc, l + dl
-    gap = np.where(both[..., None], gaps(take, fits.pairs, c, l), 0.0)
-    square = np.einsum("npk,npk->p", gap, gap) * share[:, 0]
-    residual = np.where(fits.frames > 0, np.sqrt(square), np.nan)
-    return PairFits(fits.pairs, c, l, residual, fits.frames, fits.spread, fits.axis_child, fits.axis_parent)
+    b_child, b_parent, _ = _gap_sums(take, fits.pairs, c, l)
+    dc, dl = _solve(U, Vt, fits.spread, -b_child * share, b_parent * share)
+    c, l = c + dc, l + dl
+    _, _, square = _gap_sums(take, fits.pairs, c, l)
+    residual = np.where(fits.frames > 0, np.sqrt(square * share[:, 0]), np.nan)
+    return replace(fits, p_child_joint=c, p_parent_joint=l, residual=residual)
+
+
+def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Floats, Floats]:
+    """Sums of R_i' gap, R_j' gap (P, 3) and gap.gap (P,) over the frames in which both are seen."""
+    W = gap_columns(take.bodies, pairs, c, l)
+    i, j = pairs.T
+    back, square = np.zeros(W.shape), np.zeros(len(i))
+    for rows in chunks(take):
+        seen = take.seen[rows]
+        X, _, _ = stacked(take.R_world_body[rows], take.p_world_body[rows], seen)
+        gap = X @ W
+        if not seen.all():
+            gap *= np.repeat(seen[:, i] & seen[:, j], 3, axis=0)
+        back += X.T @ gap
+        square += np.einsum("np,np->p", gap, gap)
+    k = np.arange(len(i))
+    rotated = back.reshape(take.bodies, 4, len(i))
+    return rotated[i, :3, k], rotated[j, :3, k], square

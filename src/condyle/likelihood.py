@@ -14,91 +14,139 @@ from . import rotation
 from ._shapes import Bools, Floats, Ints
 from .noise import Noise
 from .solve import Solution
+from .sums import centred
 from .take import Take
 
 ROUNDS = 8
-_CHUNK = 256  # frames whose (3J x 6m) blocks are held at once
+_CHUNK = 256  # frames whose (3J x 3J) blocks are held at once
+SETTLED = 0.01  # standard errors by which the joints may still move when the rounds end
 DROPPED = 0.05  # robust weight below which a gap is left out
 
 
 def fit_likelihood(take: Take, start: Solution, noise: Noise) -> Solution:
     """The joints of `start` that make the recorded poses most likely; its held directions stay held."""
-    pairs = start.pairs
-    J, m = len(pairs), take.bodies
+    model = _Model(take.bodies, start.pairs, noise)
     use = start.weight > DROPPED
-    seen = take.seen
-    R_raw = np.where(seen[..., None, None], take.R_world_body, np.eye(3))
-    shift = np.where(seen[..., None], take.p_world_body, 0.0)
-    origin = shift.sum(axis=1, keepdims=True) / np.maximum(seen.sum(axis=1), 1)[:, None, None]
-    p_raw = np.where(seen[..., None], shift - origin, 0.0)
-    variance = np.concatenate([np.tile(noise.orientation**2, (3, 1)), np.tile(noise.position**2, (3, 1))]).T  # (m, 6)
-    u = start.unknowns
-    v = np.zeros((take.frames, m, 6))
-    N = start.information
+    R_raw = np.where(take.seen[..., None, None], take.R_world_body, np.eye(3))
+    p_raw = centred(take.p_world_body, take.seen)
+    u, N = start.unknowns, start.information
+    turn, shift = np.zeros(p_raw.shape), np.zeros(p_raw.shape)  # the poses' corrections
     for _ in range(ROUNDS):
-        N, h = np.zeros((6 * J, 6 * J)), np.zeros(6 * J)
+        N, h = np.zeros(N.shape), np.zeros(len(u))
         kept = []
         for lo in range(0, take.frames, _CHUNK):
             rows = slice(lo, lo + _CHUNK)
-            R = R_raw[rows] @ rotation.from_vector(-v[rows, :, :3])
-            p = p_raw[rows] - v[rows, :, 3:]
-            A, B, g = _linearise(R, p, pairs, u, use[rows])
-            w = g - np.einsum("nas,ns->na", B, v[rows].reshape(len(R), -1))
-            weighted = _covariance_inverse(B, variance, use[rows])
+            R = R_raw[rows] @ rotation.from_vector(-turn[rows])
+            arms = model.arms(R, u, use[rows])
+            # The gap at the corrected poses, moved back to where no correction was made.
+            w = model.gap(p_raw[rows] - shift[rows], arms, use[rows]) - model.push(arms, turn[rows], shift[rows], R)
+            weighted = model.inverse_covariance(arms, use[rows])
+            A = model.slope(R, use[rows])
             SA = weighted @ A
             N += np.einsum("nax,nay->xy", A, SA, optimize=True)
             h += np.einsum("nax,na->x", SA, w, optimize=True)
-            kept.append((rows, A, B, w, weighted))
-        du = -start.basis @ np.linalg.solve(start.basis.T @ N @ start.basis, start.basis.T @ h)
-        for rows, A, B, w, weighted in kept:
+            kept.append((rows, R, arms, A, w, weighted))
+        inner = start.basis.T @ N @ start.basis
+        du = -start.basis @ np.linalg.solve(inner, start.basis.T @ h)
+        for rows, R, arms, A, w, weighted in kept:
             pull = np.einsum("nab,nb->na", weighted, w + A @ du)
-            v[rows] = -np.einsum("nas,na->ns", B, pull).reshape(-1, m, 6) * variance
+            turn[rows], shift[rows] = model.correction(arms, pull.reshape(len(R), -1, 3), R)
         u = u + du
-        if np.abs(du).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
+        if float(du @ N @ du) < SETTLED**2 * len(u):
             break
-    halves = u.reshape(J, 2, 3)
+    halves = u.reshape(-1, 2, 3)
     return replace(start, p_child_joint=halves[:, 0], p_parent_joint=halves[:, 1], information=N)
 
 
 def fisher_information(take: Take, pairs: Ints, unknowns: Floats, noise: Noise) -> Floats:
     """(6J, 6J) information about the joints in exact poses recorded with this white noise; its inverse is the bound."""
-    J = len(pairs)
-    N = np.zeros((6 * J, 6 * J))
-    variance = np.concatenate([np.tile(noise.orientation**2, (3, 1)), np.tile(noise.position**2, (3, 1))]).T
+    model = _Model(take.bodies, pairs, noise)
+    N = np.zeros((6 * len(pairs), 6 * len(pairs)))
     for lo in range(0, take.frames, _CHUNK):
         rows = slice(lo, lo + _CHUNK)
-        seen = take.seen[rows]
-        use = seen[:, pairs[:, 0]] & seen[:, pairs[:, 1]]
-        R = np.where(seen[..., None, None], take.R_world_body[rows], np.eye(3))
-        A, B, _ = _linearise(R, np.zeros((*R.shape[:2], 3)), pairs, unknowns, use)
-        N += np.einsum("nax,nay->xy", A, _covariance_inverse(B, variance, use) @ A, optimize=True)
+        use = take.seen[rows, pairs[:, 0]] & take.seen[rows, pairs[:, 1]]
+        R = np.where(take.seen[rows][..., None, None], take.R_world_body[rows], np.eye(3))
+        A = model.slope(R, use)
+        weighted = model.inverse_covariance(model.arms(R, unknowns, use), use)
+        N += np.einsum("nax,nay->xy", A, weighted @ A, optimize=True)
     return N
 
 
-def _linearise(R: Floats, p: Floats, pairs: Ints, u: Floats, use: Bools) -> tuple[Floats, Floats, Floats]:
-    """A = dg/du (n, 3J, 6J), B = dg/dv (n, 3J, 6m), g (n, 3J) of the gaps g = R_i c + p_i - R_j l - p_j."""
-    n, m = R.shape[:2]
-    J = len(pairs)
-    A, B = np.zeros((n, J, 3, J, 6)), np.zeros((n, J, 3, m, 6))
-    g = np.zeros((n, J, 3))
-    halves = u.reshape(J, 2, 3)
-    for a, bodies in enumerate(pairs):
-        for half, (body, sign) in enumerate(zip(bodies, (1.0, -1.0), strict=True)):
-            x = halves[a, half]
-            Rs = sign * R[:, body] * use[:, a, None, None]
-            A[:, a, :, a, 3 * half : 3 * half + 3] = Rs
-            B[:, a, :, body, :3] = Rs @ rotation.skew(x)
-            B[:, a, :, body, 3:] = -sign * np.eye(3) * use[:, a, None, None]
-            g[:, a] += Rs @ x + sign * p[:, body] * use[:, a, None]
-    return A.reshape(n, 3 * J, 6 * J), B.reshape(n, 3 * J, 6 * m), g.reshape(n, 3 * J)
+class _Model:
+    """The linearised gaps g = R_i c + p_i - R_j l - p_j of J joints over m bodies.
 
+    With R = R~ exp(-[turn]) and p = p~ - shift, half h of joint a hangs on body s by the arm y = +-R_s x (world
+    axes, + for the child), and moves by dg = R_s [x] turn -+ shift.
+    """
 
-def _covariance_inverse(B: Floats, variance: Floats, use: Bools) -> Floats:
-    """(n, 3J, 3J) inverse covariance of the linearised gaps; unused gaps get a unit block, their rows of B are zero."""
-    scaled = B * np.sqrt(variance).ravel()
-    S = scaled @ np.swapaxes(scaled, 1, 2)
-    k = np.arange(S.shape[1])
-    unused = np.repeat(~use, 3, axis=1)
-    scale = float(np.einsum("naa->n", S).mean() / max(len(k), 1)) or 1.0
-    S[:, k, k] += unused * scale + 1e-9 * scale
-    return np.asarray(np.linalg.inv(S))
+    def __init__(self, bodies: int, pairs: Ints, noise: Noise) -> None:
+        self.bodies, self.pairs = bodies, pairs
+        self.turn_variance, self.shift_variance = noise.orientation**2, noise.position**2
+        self.sign = np.tile([1.0, -1.0], (len(pairs), 1))
+        # Every two halves that hang on one body share its noise.
+        flat = pairs.ravel()
+        self.shared = [(a, b) for a in range(len(flat)) for b in range(len(flat)) if flat[a] == flat[b]]
+
+    def arms(self, R: Floats, u: Floats, use: Bools) -> Floats:
+        """(n, 2J, 3) [m] the lever of each half in the world, signed; 0 where a gap is not used."""
+        x = u.reshape(-1, 3)
+        y = np.einsum("nhxy,hy->nhx", R[:, self.pairs.ravel()], x) * self.sign.ravel()[:, None]
+        return np.asarray(y * np.repeat(use, 2, axis=1)[..., None])
+
+    def gap(self, p: Floats, arms: Floats, use: Bools) -> Floats:
+        i, j = self.pairs.T
+        g = arms[:, 0::2] + arms[:, 1::2] + (p[:, i] - p[:, j]) * use[..., None]
+        return g.reshape(len(p), -1)
+
+    def slope(self, R: Floats, use: Bools) -> Floats:
+        """(n, 3J, 6J) dg/du."""
+        n, J = use.shape
+        A = np.zeros((n, J, 3, J, 6))
+        k = np.arange(J)
+        i, j = self.pairs.T
+        used = use.T[..., None, None]
+        A[:, k, :, k, :3] = R[:, i].transpose(1, 0, 2, 3) * used
+        A[:, k, :, k, 3:] = -R[:, j].transpose(1, 0, 2, 3) * used
+        return A.reshape(n, 3 * J, 6 * J)
+
+    def push(self, arms: Floats, turn: Floats, shift: Floats, R: Floats) -> Floats:
+        """(n, 3J) B v: how the corrections move the gaps. R [x] t = (R x) x (R t)."""
+        bodies = self.pairs.ravel()
+        turned = np.einsum("nhxy,nhy->nhx", R[:, bodies], turn[:, bodies])
+        active = (np.abs(arms).sum(axis=2) > 0)[..., None]
+        halves = np.cross(arms, turned) - self.sign.ravel()[:, None] * shift[:, bodies] * active
+        return np.asarray((halves[:, 0::2] + halves[:, 1::2]).reshape(len(arms), -1))
+
+    def correction(self, arms: Floats, pull: Floats, R: Floats) -> tuple[Floats, Floats]:
+        """-W B' pull for every body: rotation (n, m, 3) [rad] in its own axes and shift (n, m, 3) [m]."""
+        bodies = self.pairs.ravel()
+        each = np.repeat(pull, 2, axis=1)
+        active = (np.abs(arms).sum(axis=2) > 0)[..., None]
+        # B' of dg = y x (R t): R' (pull x y) with the sign of the cross product.
+        turned = np.einsum("nhyx,nhy->nhx", R[:, bodies], np.cross(each, arms))
+        moved = -self.sign.ravel()[:, None] * each * active
+        turn, shift = np.zeros((len(R), self.bodies, 3)), np.zeros((len(R), self.bodies, 3))
+        for h, body in enumerate(bodies):
+            turn[:, body] -= self.turn_variance[body] * turned[:, h]
+            shift[:, body] -= self.shift_variance[body] * moved[:, h]
+        return turn, shift
+
+    def inverse_covariance(self, arms: Floats, use: Bools) -> Floats:
+        """(n, 3J, 3J) inverse covariance of the linearised gaps; a gap that is not used gets a block of its own."""
+        n, J = use.shape
+        bodies, sign = self.pairs.ravel(), self.sign.ravel()
+        S = np.zeros((n, J, 3, J, 3))
+        eye = np.eye(3)
+        for a, b in self.shared:
+            s = bodies[a]
+            y, z = arms[:, a], arms[:, b]
+            # [y][z]' = (y.z) I - z y'
+            block = np.einsum("nx,nx->n", y, z)[:, None, None] * eye - z[:, :, None] * y[:, None, :]
+            both = (use[:, a // 2] & use[:, b // 2])[:, None, None]
+            block = self.turn_variance[s] * block + self.shift_variance[s] * sign[a] * sign[b] * both * eye
+            S[:, a // 2, :, b // 2, :] += block
+        square = S.reshape(n, 3 * J, 3 * J)
+        k = np.arange(3 * J)
+        scale = float(np.einsum("naa->n", square).mean() / max(3 * J, 1)) or 1.0
+        square[:, k, k] += np.repeat(~use, 3, axis=1) * scale + 1e-9 * scale
+        return np.asarray(np.linalg.inv(square))

@@ -11,8 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._shapes import Bools, Floats, Ints
-from .joints import PairFits
+from .joints import PairFits, gap_columns
 from .noise import Noise
+from .sums import stacked
 from .take import Take
 
 SWEEPS = 3
@@ -209,38 +210,45 @@ class _Rows:
     """The rows of J joints: gaps at given unknowns, and the weighted sums of the normal equations."""
 
     def __init__(self, take: Take, pairs: Ints) -> None:
-        self.i, self.j = pairs.T
-        self.seen = take.seen[:, self.i] & take.seen[:, self.j]
-        d = take.p_world_body[:, self.j] - take.p_world_body[:, self.i]
+        self.bodies, self.pairs = take.bodies, pairs
+        i, j = pairs.T
+        self.seen = take.seen[:, i] & take.seen[:, j]
         self.whole = bool(self.seen.all())
-        if self.whole:
-            self.R, self.d = take.R_world_body, d
-        else:
-            self.R = np.where(take.seen[..., None, None], take.R_world_body, 0.0)
-            self.d = np.where(self.seen[..., None], d, 0.0)
+        self.X, self.R, self.p = stacked(take.R_world_body, take.p_world_body, take.seen)
 
     def gap(self, u: Floats) -> Floats:
-        """(n, J, 3) gaps R_i c - R_j l - d, 0 where not seen."""
+        """(n, J, 3) gaps, 0 where not seen."""
         halves = u.reshape(-1, 2, 3)
-        gap = np.einsum("njxy,jy->njx", self.R[:, self.i], halves[:, 0])
-        gap -= np.einsum("njxy,jy->njx", self.R[:, self.j], halves[:, 1])
-        gap -= self.d
+        W = gap_columns(self.bodies, self.pairs, halves[:, 0], halves[:, 1])
+        gap = (self.X @ W).reshape(len(self.seen), 3, -1).transpose(0, 2, 1)
         return gap if self.whole else np.where(self.seen[..., None], gap, 0.0)
 
     def sums(self, weight: Floats) -> tuple[Floats, Floats]:
-        """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight, chunk by chunk."""
-        n, J = weight.shape
+        """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight."""
+        J = len(self.pairs)
+        if self.whole and (weight == 1).all():
+            # Without weights every product is already in the Gram matrix of the stacked poses.
+            columns = 4 * self.pairs.ravel()[:, None] + np.arange(3)
+            sign = np.tile(np.repeat([1.0, -1.0], 3), J)
+            used = columns.ravel()
+            gram = self.X.T @ self.X
+            places = 4 * self.pairs + 3
+            G = gram[np.ix_(used, used)] * sign * sign[:, None]
+            H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]
+            return G, H
+        i, j = self.pairs.T
         G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
         step = max(64, 400_000 // (6 * J))
-        for start in range(0, n, step):
+        for start in range(0, len(weight), step):
             part = slice(start, start + step)
             root = np.sqrt(weight[part])[..., None, None]
             Z = np.empty((len(root), 3, J, 6))
-            Z[..., :3] = (self.R[part, self.i] * root).transpose(0, 2, 1, 3)
-            Z[..., 3:] = -(self.R[part, self.j] * root).transpose(0, 2, 1, 3)
+            Z[..., :3] = (self.R[part, i] * root).transpose(0, 2, 1, 3)
+            Z[..., 3:] = -(self.R[part, j] * root).transpose(0, 2, 1, 3)
             flat = Z.reshape(-1, 6 * J)
+            d = (self.p[part, j] - self.p[part, i]) * root[..., 0]
             G += flat.T @ flat
-            H += flat.T @ (self.d[part] * root[..., 0]).transpose(0, 2, 1).reshape(-1, J)
+            H += flat.T @ d.transpose(0, 2, 1).reshape(-1, J)
         return G, H
 
 

@@ -5,6 +5,7 @@ Files, chunks, windows, streams and several takes are sums of sums. One pass ser
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,11 +43,9 @@ class PairSums:
 
 def sum_pairs(take: Take) -> PairSums:
     """The sums of all pairs of a take, chunk by chunk in memory that does not grow with the take."""
-    n, m = take.frames, take.bodies
+    m = take.bodies
     total = PairSums(np.zeros((m, m)), np.zeros((m, m, 3, 3)), np.zeros((m, m, 3)), np.zeros((m, m)))
-    step = max(32, CHUNK_BYTES // (96 * max(m, 1)))
-    for start in range(0, n, step):
-        rows = slice(start, start + step)
+    for rows in chunks(take):
         total = total + _sum_block(take.R_world_body[rows], take.p_world_body[rows], take.seen[rows])
     return total
 
@@ -66,17 +65,33 @@ def centred(p_world_body: Floats, seen: Bools) -> Floats:
     return np.asarray(np.where(seen[..., None], p - (p.sum(axis=1) / count)[:, None], 0.0))
 
 
-def _sum_block(R: Floats, p: Floats, seen: Bools) -> PairSums:
+def stacked(R: Floats, p: Floats, seen: Bools) -> tuple[Floats, Floats, Floats]:
+    """(3 n, 4 m) all poses as one matrix, with the rotations and centred positions it holds; 0 where not seen.
+
+    Rows are (frame, world axis), columns (body, [its three axes, its position]): products of its columns are what
+    every pair of bodies needs, and a column vector of joint centres turns it into gaps.
+    """
     n, m = seen.shape
-    whole = bool(seen.all())
     p = centred(p, seen)
-    if not whole:
+    if not seen.all():
         R = np.where(seen[..., None, None], R, 0.0)
-    # Rows are (frame, world axis), columns (body, [its three axes, its position]).
     X = np.empty((n, 3, m, 4))
     X[..., :3] = R.transpose(0, 2, 1, 3)
     X[..., 3] = p.transpose(0, 2, 1)
-    flat = X.reshape(3 * n, 4 * m)
+    return X.reshape(3 * n, 4 * m), R, p
+
+
+def chunks(take: Take) -> Iterator[slice]:
+    """Frames in blocks that keep a stacked matrix small."""
+    step = max(32, CHUNK_BYTES // (96 * max(take.bodies, 1)))
+    for start in range(0, take.frames, step):
+        yield slice(start, start + step)
+
+
+def _sum_block(R: Floats, p: Floats, seen: Bools) -> PairSums:
+    n, m = seen.shape
+    whole = bool(seen.all())
+    flat, R, p = stacked(R, p, seen)
     gram = (flat.T @ flat).reshape(m, 4, m, 4).transpose(0, 2, 1, 3)
     M, Rp, pp = gram[..., :3, :3], gram[..., :3, 3], gram[..., 3, 3]
     own = np.einsum("nirc,nir->nic", R, p)  # R_i' p_i
