@@ -10,7 +10,7 @@ import numpy as np
 
 from ._shapes import Floats
 from .intervals import Z95, Uncertainty
-from .joints import PairFits, gaps
+from .joints import PairFits
 from .kinds import Kind, Motion, Point, hinge_axes
 from .skeleton import Joint, Limb, Placement, limb_geometry
 from .solve import Solution
@@ -22,15 +22,15 @@ def assemble_joints(
     take: Take,
     structure: Structure,
     solution: Solution,
+    gap: Floats,
     fits: PairFits,
     motion: Motion,
     kinds: Sequence[Kind],
     points: Sequence[Point],
     sure: Uncertainty | None,
 ) -> list[Joint]:
-    """One Joint per pair of the solution, in its order."""
-    gap = gaps(take, solution.pairs, solution.p_child_joint, solution.p_parent_joint)
-    square = np.where(solution.weight > 0, np.sum(gap**2, axis=2), 0.0) * solution.weight
+    """One Joint per pair of the solution, in its order; `gap` (n, J, 3) [m] is what the solution leaves."""
+    square = np.where(solution.weight > 0, np.square(gap).sum(axis=2), 0.0) * solution.weight
     residual = np.sqrt(square.sum(axis=0) / np.maximum(solution.weight.sum(axis=0), 1e-300))
     child_axes, parent_axes = hinge_axes(fits, take)
     values = fits.singular_values

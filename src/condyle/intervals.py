@@ -100,14 +100,23 @@ class _Blocks:
         self.count = len(first)
         self.fresh = np.isin(first, start)  # first block of a segment
 
-        def mean(values: Floats) -> Floats:
-            shape = (len(w), len(i)) + (1,) * (values.ndim - 2)
-            summed = np.add.reduceat(np.where(w.reshape(shape) > 0, values, 0.0) * w.reshape(shape), first, axis=0)
-            return np.asarray(summed / total.reshape((len(first), len(i)) + (1,) * (values.ndim - 2)))
-
-        R_child, R_parent = mean(take.R_world_body[:, i]), mean(take.R_world_body[:, j])
-        d = mean(take.p_world_body[:, j] - take.p_world_body[:, i])
-        self.place = mean(0.5 * (take.p_world_body[:, j] + take.p_world_body[:, i]))
+        if (w == 1).all():
+            size = np.diff(np.append(first, take.frames)).astype(np.float64)
+            R = np.add.reduceat(take.R_world_body, first, axis=0) / size[:, None, None, None]
+            p = np.add.reduceat(take.p_world_body, first, axis=0) / size[:, None, None]
+            R_child, R_parent, p_child, p_parent = R[:, i], R[:, j], p[:, i], p[:, j]
+        else:
+            R_child, R_parent, p_child, p_parent = (
+                _block_mean(values[:, bodies], w, first, total)
+                for values, bodies in (
+                    (take.R_world_body, i),
+                    (take.R_world_body, j),
+                    (take.p_world_body, i),
+                    (take.p_world_body, j),
+                )
+            )
+        d = p_parent - p_child
+        self.place = 0.5 * (p_parent + p_child)
         self.R_child, self.R_parent = R_child, R_parent
         self.Z = np.concatenate([R_child, -R_parent], axis=3).transpose(0, 2, 1, 3)  # (b, 3, J, 6)
         self.arm = np.einsum("bjxy,jy->bjx", R_child, solution.p_child_joint) - np.einsum(
@@ -138,6 +147,14 @@ class _Blocks:
             columns.append(block.reshape(3 * len(arm), -1))
             groups += [group] * columns[-1].shape[1]
         return np.concatenate(columns, axis=1), np.array(groups)
+
+
+def _block_mean(values: Floats, weight: Floats, first: Ints, total: Floats) -> Floats:
+    """Weighted means of (n, J, ...) over blocks that start at `first`; 0 where nothing has weight."""
+    spare = (1,) * (values.ndim - 2)
+    w = weight.reshape(*weight.shape, *spare)
+    summed = np.add.reduceat(np.where(w > 0, values, 0.0) * w, first, axis=0)
+    return np.asarray(summed / total.reshape(*total.shape, *spare))
 
 
 def _unit(values: Floats, known: Bools) -> Floats:

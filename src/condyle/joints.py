@@ -90,7 +90,7 @@ def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats)
     for rows in chunks(take):
         seen = take.seen[rows]
         X, _, _ = stacked(take.R_world_body[rows], take.p_world_body[rows], seen)
-        out[rows] = (X @ W).reshape(len(seen), 3, len(pairs)).transpose(0, 2, 1)
+        out[rows] = (X @ W).reshape(3, len(seen), len(pairs)).transpose(1, 2, 0)
         if not seen.all():
             out[rows][~(seen[:, i] & seen[:, j])] = np.nan
     return out
@@ -109,14 +109,15 @@ def gap_columns(bodies: int, pairs: Ints, p_child_joint: Floats, p_parent_joint:
 def refine_pairs(take: Take, fits: PairFits) -> PairFits:
     """The same least-squares joints, corrected on the rows of the take: sums leave the residual a floor of 1e-8 m."""
     U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
-    c, l = fits.p_child_joint, fits.p_parent_joint
     share = 1 / np.maximum(fits.frames, 1)[:, None]
-    b_child, b_parent, _ = _gap_sums(take, fits.pairs, c, l)
+    b_child, b_parent, square = _gap_sums(take, fits.pairs, fits.p_child_joint, fits.p_parent_joint)
     dc, dl = _solve(U, Vt, fits.spread, -b_child * share, b_parent * share)
-    c, l = c + dc, l + dl
-    _, _, square = _gap_sums(take, fits.pairs, c, l)
-    residual = np.where(fits.frames > 0, np.sqrt(square * share[:, 0]), np.nan)
-    return replace(fits, p_child_joint=c, p_parent_joint=l, residual=residual)
+    # A step to the minimum of a quadratic lowers it by half of slope times step; no second pass is needed.
+    square = square + np.sum(b_child * dc - b_parent * dl, axis=1)
+    residual = np.where(fits.frames > 0, np.sqrt(np.maximum(square, 0.0) * share[:, 0]), np.nan)
+    return replace(
+        fits, p_child_joint=fits.p_child_joint + dc, p_parent_joint=fits.p_parent_joint + dl, residual=residual
+    )
 
 
 def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Floats, Floats]:
@@ -129,7 +130,7 @@ def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Fl
         X, _, _ = stacked(take.R_world_body[rows], take.p_world_body[rows], seen)
         gap = X @ W
         if not seen.all():
-            gap *= np.repeat(seen[:, i] & seen[:, j], 3, axis=0)
+            gap *= np.tile(seen[:, i] & seen[:, j], (3, 1))
         back += X.T @ gap
         square += np.einsum("np,np->p", gap, gap)
     k = np.arange(len(i))

@@ -120,8 +120,11 @@ def run(take: Take, options: Options) -> Calibration:
     motion = describe_motion(take, structure.sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
     kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
     sure = _uncertainty(take, solution, structure, options)
-    joints = assemble_joints(take, structure, solution, fits, motion, kinds, points, sure)
-    joints = settle_points(joints)
+    gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
+    located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
+    joints = settle_points(located)
+    if any(a is not b for a, b in zip(joints, located, strict=True)):
+        gap = gaps(take, pairs, *_halves(joints))
     loops = _loop_joints(take, structure, options)
     findings += judge_joints(take, joints, solution, structure, motion, sure)
     limbs = assemble_limbs(joints, sure)
@@ -136,7 +139,6 @@ def run(take: Take, options: Options) -> Calibration:
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
-    gap = gaps(take, pairs, *_halves(joints))
     return Calibration(skeleton, take, gap, solution.weight)
 
 
@@ -199,7 +201,8 @@ def _loop_joints(take: Take, structure: Structure, options: Options) -> list[Joi
         motion = describe_motion(take, structure.sums, fits, structure.noise)
         kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
         sure = _uncertainty(take, solution, structure, options)
-        made = assemble_joints(take, structure, solution, fits, motion, kinds, points, sure)
+        gap = gaps(take, row, solution.p_child_joint, solution.p_parent_joint)
+        made = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
         span = (float(take.time[0]), float(take.time[-1]))
         joints.append(replace(made[0], time=span, margin=None, runner_up=None))
     return joints

@@ -20,6 +20,7 @@ SWEEPS = 3
 LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
 TUKEY = 5.0  # robust standard deviations at which a residual stops counting
 CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
+MEDIAN_ROWS = 2000  # rows a median is taken over
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY: a Gaussian leaves 1.5e-5 there
 EXACT = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
 GUARD = 0.5  # share of the weakest rotation's signal that the noise correction may take away
@@ -64,15 +65,16 @@ def tukey_weights(length: Floats, seen: Bools, always: Bools | None = None) -> t
 
     Joints without outliers get weight 1 throughout, except those in `always` (J,).
     """
-    masked = np.where(seen, length, np.nan)
+    every = max(1, len(length) // MEDIAN_ROWS)
+    scale = _nanmedian(np.where(seen[::every], length[::every], np.nan)) / CHI3_MEDIAN
+    bar = TUKEY * np.maximum(scale, 1e-300)
     with np.errstate(invalid="ignore"):
-        scale = _nanmedian(masked) / CHI3_MEDIAN
-        x = length / np.maximum(scale, 1e-300)
-        far = (x > TUKEY) & seen
-        fires = far.sum(axis=0) > np.maximum(OUTLIER_SHARE * seen.sum(axis=0), 2)
-        w = np.where(seen & (x < TUKEY), (1 - (x / TUKEY) ** 2) ** 2, 0.0)
-    chosen = fires if always is None else fires | always
-    return np.where(chosen, w, seen.astype(np.float64)), fires
+        fires = ((length > bar) & seen).sum(axis=0) > np.maximum(OUTLIER_SHARE * seen.sum(axis=0), 2)
+        weight = seen.astype(np.float64)
+        for a in np.flatnonzero(fires if always is None else fires | always):
+            x = length[:, a] / bar[a]
+            weight[:, a] *= np.where(x < 1, (1 - x**2) ** 2, 0.0)
+    return weight, fires
 
 
 def _nanmedian(values: Floats) -> Floats:
@@ -158,8 +160,8 @@ def solution_of(take: Take, fits: PairFits) -> Solution:
 
 
 def _robust_weights(gap: Floats, seen: Bools, base_weight: Floats | None, fires: Bools) -> tuple[Floats, Bools]:
-    """(n, J) weights of gaps (n, J, 3), and which joints have outliers; once a joint had some it keeps its weights."""
-    length = np.linalg.norm(gap, axis=2)
+    """(n, J) weights of gaps (3, n, J), and which joints have outliers; once a joint had some it keeps its weights."""
+    length = np.sqrt(np.square(gap).sum(axis=0))
     if base_weight is not None:
         length = length * np.sqrt(base_weight)
     weight, now = tukey_weights(length, seen, always=fires)
@@ -217,11 +219,11 @@ class _Rows:
         self.X, self.R, self.p = stacked(take.R_world_body, take.p_world_body, take.seen)
 
     def gap(self, u: Floats) -> Floats:
-        """(n, J, 3) gaps, 0 where not seen."""
+        """(3, n, J) gaps, world axis first, 0 where not seen."""
         halves = u.reshape(-1, 2, 3)
         W = gap_columns(self.bodies, self.pairs, halves[:, 0], halves[:, 1])
-        gap = (self.X @ W).reshape(len(self.seen), 3, -1).transpose(0, 2, 1)
-        return gap if self.whole else np.where(self.seen[..., None], gap, 0.0)
+        gap = (self.X @ W).reshape(3, len(self.seen), -1)
+        return gap if self.whole else gap * self.seen
 
     def sums(self, weight: Floats) -> tuple[Floats, Floats]:
         """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight."""
@@ -253,10 +255,12 @@ class _Rows:
 
 
 def residual_covariance(gap: Floats, weight: Floats) -> Floats:
-    """(J, J) per axis, over frames weighted for both joints, loaded and lifted to be positive."""
-    n, J, _ = gap.shape
+    """(J, J) per axis covariance of gaps (3, n, J) over frames weighted for both joints, loaded and lifted to be
+    positive.
+    """
+    _, n, J = gap.shape
     root = np.sqrt(weight)
-    scaled = (gap * root[..., None]).transpose(0, 2, 1).reshape(3 * n, J)
+    scaled = (gap * root).reshape(3 * n, J)
     count = np.maximum(root.T @ root, 1e-300)
     C = (scaled.T @ scaled) / (3 * count)
     size = np.sqrt(np.maximum(np.diagonal(C), 1e-300))

@@ -13,7 +13,7 @@ import numpy as np
 from ._shapes import Bools, Floats
 from .take import Take
 
-CHUNK_BYTES = 2_000_000  # of one block of frames laid out for the matrix product
+CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,33 +51,31 @@ def sum_pairs(take: Take) -> PairSums:
 
 
 def centred(p_world_body: Floats, seen: Bools) -> Floats:
-    """Positions with each frame's mean over the seen bodies taken away, 0 where not seen.
+    """Positions from each frame's first seen body, 0 where not seen.
 
     Only differences between bodies matter; without this, products of positions far from the origin lose them.
     """
     if seen.all():
-        return np.asarray(p_world_body - p_world_body.mean(axis=1, keepdims=True))
+        return np.asarray(p_world_body - p_world_body[:, :1])
     p = np.where(seen[..., None], p_world_body, 0.0)
-    count = np.maximum(seen.sum(axis=1), 1)[:, None]
-    # The mean is taken about the frame's first seen body, so that kilometres do not round away millimetres.
     first = np.take_along_axis(p, np.argmax(seen, axis=1)[:, None, None], axis=1)
-    p = np.where(seen[..., None], p - first, 0.0)
-    return np.asarray(np.where(seen[..., None], p - (p.sum(axis=1) / count)[:, None], 0.0))
+    return np.where(seen[..., None], p - first, 0.0)
 
 
 def stacked(R: Floats, p: Floats, seen: Bools) -> tuple[Floats, Floats, Floats]:
     """(3 n, 4 m) all poses as one matrix, with the rotations and centred positions it holds; 0 where not seen.
 
-    Rows are (frame, world axis), columns (body, [its three axes, its position]): products of its columns are what
+    Rows are (world axis, frame), columns (body, [its three axes, its position]): products of its columns are what
     every pair of bodies needs, and a column vector of joint centres turns it into gaps.
     """
     n, m = seen.shape
     p = centred(p, seen)
     if not seen.all():
         R = np.where(seen[..., None, None], R, 0.0)
-    X = np.empty((n, 3, m, 4))
-    X[..., :3] = R.transpose(0, 2, 1, 3)
-    X[..., 3] = p.transpose(0, 2, 1)
+    X = np.empty((3, n, m, 4))
+    for axis in range(3):
+        X[axis, :, :, :3] = R[:, :, axis]
+        X[axis, :, :, 3] = p[:, :, axis]
     return X.reshape(3 * n, 4 * m), R, p
 
 
@@ -94,13 +92,14 @@ def _sum_block(R: Floats, p: Floats, seen: Bools) -> PairSums:
     flat, R, p = stacked(R, p, seen)
     gram = (flat.T @ flat).reshape(m, 4, m, 4).transpose(0, 2, 1, 3)
     M, Rp, pp = gram[..., :3, :3], gram[..., :3, 3], gram[..., 3, 3]
-    own = np.einsum("nirc,nir->nic", R, p)  # R_i' p_i
+    k = np.arange(m)
     if whole:
         frames = np.full((m, m), float(n))
-        own_b = np.broadcast_to(own.sum(axis=0)[:, None], (m, m, 3))
+        own_b = np.broadcast_to(Rp[k, k][:, None], (m, m, 3))
         square = np.broadcast_to(np.diagonal(pp)[:, None], (m, m))
     else:
         w = seen.astype(np.float64)
+        own = np.einsum("nirc,nir->nic", R, p)  # R_i' p_i, frame by frame, since partners are seen in other frames
         frames = w.T @ w
         own_b = (w.T @ own.reshape(n, 3 * m)).reshape(m, m, 3).transpose(1, 0, 2)
         square = (w.T @ np.einsum("nic,nic->ni", p, p)).T
