@@ -41,9 +41,8 @@ def settle(
     close = [entry for entry in sorted(close) if tree.edges[entry[1]] not in held][:RIVALS]
     if not close:
         return tree, False
-    rows = np.unique(np.linspace(0, take.frames - 1, min(FRAMES, take.frames)).astype(np.int64))
-    part = take.mask(~good) if not (good == take.seen).all() else take
-    part = Take(take.names, take.time[rows], part.R_world_body[rows], part.p_world_body[rows], take.segment[rows])
+    part, rows = take.thinned(FRAMES)
+    part = part.mask(~good[rows])
     base = _logdet(part, sums, fits, tree.edges) + 6 * handicap[tree.edges].sum()
     edges, margin, runner = tree.edges.copy(), tree.margin.copy(), tree.runner_up.copy()
     best, winner = 0.0, None

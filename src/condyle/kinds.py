@@ -84,20 +84,22 @@ def world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
     """Rotation (m,) [rad] of each body in the world with the noise taken off, and the rms distance (m,) [m] by which
     its best fixed point moves: what a body at rest, or turning about a point of the room, has little of.
     """
-    rows = np.unique(np.linspace(0, take.frames - 1, min(1000, take.frames)).astype(np.int64))
-    R, p, seen = take.R_world_body[rows], take.p_world_body[rows], take.seen[rows]
-    turn, drift = np.zeros(take.bodies), np.zeros(take.bodies)
-    for k in range(take.bodies):
-        use = seen[:, k]
-        if use.sum() < 3:
-            continue
-        Rk, pk = R[use, k], p[use, k] - p[use, k].mean(axis=0)
-        mean = Rk.mean(axis=0)
-        turn[k] = np.sqrt(max(3 - np.linalg.svd(mean, compute_uv=False).sum() - 3 * noise.orientation[k] ** 2, 0.0))
-        A = Rk - mean
-        c, *_ = np.linalg.lstsq(A.reshape(-1, 3), -pk.reshape(-1), rcond=1e-3)
-        drift[k] = np.sqrt(np.mean(np.sum((A @ c + pk) ** 2, axis=1)))
-    return turn, drift
+    part, _ = take.thinned(1000)
+    seen = part.seen[..., None].astype(np.float64)
+    count = np.maximum(seen.sum(axis=0), 1.0)  # (m, 1)
+    R = np.where(part.seen[..., None, None], part.R_world_body, 0.0)
+    p = np.where(part.seen[..., None], part.p_world_body, 0.0)
+    p = (p - p.sum(axis=0) / count) * seen
+    mean = R.sum(axis=0) / count[..., None]
+    kept = np.linalg.svd(mean, compute_uv=False).sum(axis=1)
+    turn = np.sqrt(np.maximum(3 - kept - 3 * noise.orientation**2, 0.0))
+    # The point c that moves least: minimise the mean of |(R - mean) c + p|^2.
+    A = np.eye(3) - np.swapaxes(mean, 1, 2) @ mean
+    b = np.einsum("nmxy,nmx->my", R, p) / count
+    c = -np.einsum("mxy,my->mx", np.linalg.pinv(A, rcond=1e-6, hermitian=True), b)
+    square = np.square(p).sum(axis=(0, 2)) / count[:, 0] + np.einsum("mx,mx->m", c, b)
+    few = count[:, 0] < 3
+    return np.where(few, 0.0, turn), np.where(few, 0.0, np.sqrt(np.maximum(square, 0.0)))
 
 
 def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -> tuple[list[Kind], list[Point], Bools]:
@@ -135,7 +137,9 @@ def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
     and of the pair does not matter.
     """
     child, parent = fits.axis_child[:, :, 0], fits.axis_parent[:, :, 0]
-    mean = np.stack([np.nanmean(take.R_world_body[:, i], axis=0) for i in fits.pairs[:, 0]])
+    part, _ = take.thinned(1000)
+    R = np.where(part.seen[..., None, None], part.R_world_body, 0.0)
+    mean = R.sum(axis=0)[fits.pairs[:, 0]]
     world = np.einsum("pxy,py->px", mean, child)
     largest = np.take_along_axis(world, np.abs(world).argmax(axis=1)[:, None], axis=1)
     sign = np.where(largest < 0, -1.0, 1.0)

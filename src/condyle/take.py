@@ -185,6 +185,19 @@ class Take:
             p_world_body=np.where(gone[..., None], np.nan, self.p_world_body),
         )
 
+    def thinned(self, most: int) -> tuple[Take, Ints]:
+        """At most `most` frames, evenly spread over the take, and which ones they are."""
+        rows = np.arange(self.frames) if self.frames <= most else np.arange(most) * self.frames // most
+        if len(rows) == self.frames:
+            return self, rows
+        return replace(
+            self,
+            time=self.time[rows],
+            segment=self.segment[rows],
+            R_world_body=self.R_world_body[rows],
+            p_world_body=self.p_world_body[rows],
+        ), rows
+
     def __str__(self) -> str:
         unseen = 1 - float(self.seen.mean()) if self.seen.size else 0.0
         rate = f" at {self.rate:.4g} Hz" if np.isfinite(self.rate) else ""
@@ -201,7 +214,7 @@ def join(takes: Sequence[Take]) -> Take:
     parts = [first, *rest]
     segments, offset = [], 0
     for take in parts:
-        _, within = np.unique(take.segment, return_inverse=True)
+        within = np.concatenate([[0], np.cumsum(np.diff(take.segment) != 0)])[: take.frames]
         segments.append(within + offset)
         offset += int(within.max(initial=-1)) + 1
     return Take(

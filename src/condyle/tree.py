@@ -170,9 +170,8 @@ class _Rows:
     """Residual rows of the candidate pairs, and what exchanging one edge for another does to the log-determinant."""
 
     def __init__(self, take: Take, fits: PairFits, candidates: Ints, good: Bools | None) -> None:
-        pick = np.unique(np.linspace(0, take.frames - 1, min(ROWS, take.frames)).astype(np.int64))
+        part, pick = take.thinned(ROWS)
         pairs = fits.pairs[candidates]
-        part = take if len(pick) == take.frames else _rows_of(take, pick)
         gap = gaps(part, pairs, fits.p_child_joint[candidates], fits.p_parent_joint[candidates])
         seen = part.seen if good is None else part.seen & good[pick]
         both = seen[:, pairs[:, 0]] & seen[:, pairs[:, 1]]
@@ -218,10 +217,6 @@ def _logdet(S: Floats) -> Floats:
     return np.asarray(np.log(np.maximum(value, 1e-14 * np.abs(value[..., -1:]) + 1e-300)).sum(axis=-1))
 
 
-def _rows_of(take: Take, rows: Ints) -> Take:
-    return Take(take.names, take.time[rows], take.R_world_body[rows], take.p_world_body[rows], take.segment[rows])
-
-
 def orient(bodies: int, edges: Ints, roots: Sequence[int]) -> Ints:
     """Parent (m,) of every body, -1 at the roots and for bodies that no root reaches."""
     parent = np.full(bodies, -1, dtype=np.int64)
@@ -245,7 +240,7 @@ def components(bodies: int, edges: Ints) -> list[list[int]]:
     label = np.arange(bodies)
     for i, j in np.asarray(edges).reshape(-1, 2):
         label[label == label[j]] = label[i]
-    groups = [np.flatnonzero(label == value).tolist() for value in np.unique(label)]
+    groups = [np.flatnonzero(label == value).tolist() for value in sorted(set(label.tolist()))]
     return sorted(groups, key=lambda group: (-len(group), group))
 
 
