@@ -11,7 +11,7 @@ import numpy as np
 from ._shapes import Floats
 from .intervals import Z95, Uncertainty
 from .joints import PairFits
-from .kinds import Kind, Motion, Point, hinge_axes
+from .kinds import OPEN, Kind, Motion, Point, hinge_axes
 from .skeleton import Joint, Limb, Placement, limb_geometry
 from .solve import Solution
 from .structure import Structure
@@ -45,12 +45,17 @@ def assemble_joints(
         if sure is not None and kinds[a] in ("ball", "hinge"):
             covariance = sure.covariance[6 * a : 6 * a + 6, 6 * a : 6 * a + 6]
             covariance = 0.5 * (covariance + covariance.T)
+        point = points[a]
+        if hinge and covariance is not None:
+            along = np.concatenate([child_axes[a], parent_axes[a]]) / 2
+            if along @ covariance @ along > (OPEN * motion.size[a]) ** 2:
+                point = "arbitrary"  # determined by the fit, but not by any honest measure
         joints.append(
             Joint(
                 child=take.names[i],
                 parent=take.names[j],
                 kind=kinds[a],
-                point=points[a],
+                point=point,
                 p_child_joint=solution.p_child_joint[a],
                 p_parent_joint=solution.p_parent_joint[a],
                 axis_child=child_axes[a] if hinge else None,

@@ -20,6 +20,7 @@ from .solve import Solution
 from .take import Take
 
 BLOCK_RATE = 6.0  # Hz: motion is slower, white noise is averaged away
+FEWEST_BLOCKS = 60  # a short take is cut into shorter blocks
 ROUNDS = 12
 WHITENINGS = 2
 LAG = 1.0  # s over which what is left after the effects may still be correlated
@@ -43,12 +44,12 @@ class Uncertainty:
     effect: Floats
 
 
-def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncertainty:
-    """Random-effect covariance of all joints of a solution."""
+def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncertainty | None:
+    """Random-effect covariance of all joints of a solution; None for a take too short to tell."""
     blocks = _Blocks(take, solution)
     J = len(solution.pairs)
-    if blocks.count < 12:
-        return Uncertainty(solution.covariance(), np.zeros(J, dtype=bool), np.zeros(J))
+    if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
+        return None
     S = np.linalg.inv(solution.residual_cov)
     Z = blocks.Z * np.sqrt(blocks.weight)[:, None, :, None]  # (b, 3, J, 6)
     flat = Z.reshape(3 * blocks.count, 6 * J)
@@ -88,7 +89,7 @@ class _Blocks:
 
     def __init__(self, take: Take, solution: Solution) -> None:
         rate = take.rate if np.isfinite(take.rate) else 1.0
-        length = max(1, round(rate / BLOCK_RATE))
+        length = max(1, min(round(rate / BLOCK_RATE), take.frames // FEWEST_BLOCKS))
         self.step = length / rate
         start = np.concatenate([[0], np.flatnonzero(np.diff(take.segment)) + 1, [take.frames]])
         first = np.concatenate([np.arange(a, b, length) for a, b in pairwise(start)])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from ._shapes import Bools, Ints
 from .findings import Finding
 from .intervals import Z95, Uncertainty, expected_gap_variance
 from .kinds import Motion
@@ -22,6 +23,11 @@ LOUD = 3.0  # residual over what the noise explains
 LARGE = 0.03  # residual over the sensors' distance
 WIDE = 0.1  # half-width of an interval over the length
 MISFIT = 1.5  # a given edge that fits so many times worse than another
+
+
+def mm(metres: float) -> str:
+    """A length for people: millimetres with two or three digits."""
+    return f"{metres * 1000:.0f}" if metres >= 0.01 else f"{metres * 1000:.2g}"
 
 
 def judge_take(take: Take) -> list[Finding]:
@@ -99,7 +105,7 @@ def judge_structure(
     for k in structure.loops:
         ends = tuple(names[x] for x in pairs[k])
         size = float(structure.fits.residual[k])
-        text = f"{ends[0]} - {ends[1]} fit like a joint ({size * 1000:.3g} mm) though the tree does not need it: a loop"
+        text = f"{ends[0]} - {ends[1]} fit like a joint ({mm(size)} mm) though the tree does not need it: a loop"
         found.append(Finding("loop-joint", "info", text, ends, value=size, unit="m"))
     return found
 
@@ -116,9 +122,9 @@ def _loose(take: Take, structure: Structure, body: int) -> Finding:
         other = take.names[next(int(x) for x in structure.fits.pairs[k] if x != body)]
         size = float(structure.fits.residual[k])
         if structure.motion.lever[k] < 1:
-            text = f"{name}: moves against {other} without a common centre ({size * 1000:.3g} mm); it is not joined"
+            text = f"{name}: moves against {other} without a common centre ({mm(size)} mm); it is not joined"
             return Finding("not-rotary", "warning", text, (name, other), value=size, unit="m")
-        text = f"{name}: joined to nothing; the nearest is {other}, {size * 1000:.3g} mm off; is it a loose thing?"
+        text = f"{name}: joined to nothing; the nearest is {other}, {mm(size)} mm off; is it a loose thing?"
         return Finding("loose-body", "warning", text, (name,), value=size, unit="m")
     return Finding("loose-body", "warning", f"{name}: joined to nothing", (name,))
 
@@ -154,8 +160,8 @@ def judge_joints(
         noise = float(np.sqrt(3 * expected[a]))
         if joint.residual > LOUD * noise and joint.residual > LARGE * motion.size[a]:
             text = (
-                f"{joint.child}: its joint with {joint.parent} comes apart by {joint.residual * 1000:.3g} mm rms, "
-                f"the noise explains {noise * 1000:.2g} mm; soft mounting, several joints in one, or not a joint"
+                f"{joint.child}: its joint with {joint.parent} comes apart by {mm(joint.residual)} mm rms, "
+                f"the noise explains {mm(noise)} mm; soft mounting, several joints in one, or not a joint"
             )
             found.append(
                 Finding("large-residual", "warning", text, (joint.child, joint.parent), value=joint.residual, unit="m")
@@ -164,7 +170,7 @@ def judge_joints(
             width = Z95 * float(np.sqrt(np.linalg.eigvalsh(joint.covariance)[-1] / 2))
             if width > WIDE * motion.size[a]:
                 text = (
-                    f"{joint.child}: its centre is known to {width * 1000:.2g} mm only, the joint turned "
+                    f"{joint.child}: its centre is known to {mm(width)} mm only, the joint turned "
                     f"{np.degrees(joint.rotation[0]):.2g} and {np.degrees(joint.rotation[1]):.2g} deg rms; move it more"
                 )
                 found.append(Finding("wide-interval", "warning", text, (joint.child,), value=width, unit="m"))
@@ -200,9 +206,10 @@ def _kind(joint: Joint, motion: Motion, a: int) -> list[Finding]:
 
 
 def _outliers(take: Take, structure: Structure, solution: Solution) -> list[Finding]:
-    found = []
+    found: list[Finding] = []
     kept = inliers(take, solution.pairs, solution.weight) & structure.good if solution.robust.any() else structure.good
     lost = take.seen & ~kept
+    lost &= ~_led_astray(solution.pairs, lost)
     for k, name in enumerate(take.names):
         count = int(lost[:, k].sum())
         if count:
@@ -214,3 +221,14 @@ def _outliers(take: Take, structure: Structure, solution: Solution) -> list[Find
                 Finding("outliers", severity, text, (name,), value=share, unit="1", frame=frame, count=count)  # type: ignore[arg-type]
             )
     return found
+
+
+def _led_astray(pairs: Ints, lost: Bools) -> Bools:
+    """(n, m) poses of a body with one joint that only look wrong because its partner is; of a lone pair, the child."""
+    out = np.zeros_like(lost)
+    count = np.bincount(pairs.ravel(), minlength=lost.shape[1])
+    for child, parent in pairs:
+        for end, other in ((child, parent), (parent, child)):
+            if count[end] == 1 and (count[other] > 1 or end == parent):
+                out[:, end] |= lost[:, other]
+    return out

@@ -20,6 +20,7 @@ from .take import Take
 Kind = Literal["ball", "hinge", "rigid", "undetermined"]
 Point = Literal["determined", "arbitrary"]
 
+HINGE_LIKE = 0.25  # the same, where the motion leaves the point along the axis open anyway
 HINGE_RATIO = 0.12  # off-axis over main-axis rotation; built hinges have 0.01 to 0.07, two-axis joints over 0.5
 OPEN = 0.1  # standard error along a direction, as a share of the sensors' distance, above which the point is open there
 LEVER = 3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
@@ -119,7 +120,7 @@ def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -
             kind: Kind = "rigid"
         elif not motion.turns[k] or motion.open[k, 1]:
             kind = "undetermined"
-        elif ratio[k] < HINGE_RATIO:
+        elif ratio[k] < (HINGE_LIKE if motion.open[k, 0] else HINGE_RATIO):
             kind = "hinge"
         else:
             kind = "undetermined" if shut else "ball"

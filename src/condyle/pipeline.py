@@ -19,7 +19,7 @@ from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
 from .noise import place_precision
 from .skeleton import Joint, SensorNoise, Skeleton
-from .solve import EXACT, Solution, solution_of, solve_together
+from .solve import EXACT, Solution, gap_scale, solution_of, solve_together
 from .structure import Structure, infer_structure
 from .take import Take
 from .tree import choose_root, components, orient
@@ -149,15 +149,16 @@ def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tupl
         return solution_of(take, fits), fits
     trusted = take if (structure.good == take.seen).all() else take.mask(~structure.good)
     fits = refine_pairs(trusted, fit_pairs(structure.sums, pairs))
-    motion = describe_motion(take, structure.sums, fits, structure.noise)
+    scale = np.minimum(gap_scale(trusted, fits), fits.residual / np.sqrt(3))
+    motion = describe_motion(take, structure.sums, fits, structure.noise, scale)
     if (fits.residual <= EXACT * motion.size).all():
         return solution_of(take, fits), fits
     _, _, held = classify(fits, motion, structure.noise, structure.turn)
     held |= ~fits.determined
     base = _place_weights(take, structure, pairs)
-    solution = solve_together(take, fits, structure.noise, held, base)
+    solution = solve_together(trusted, fits, structure.noise, held, base)
     if method == "accurate" and (structure.noise.position > 0).any():
-        solution = fit_likelihood(take, solution, structure.noise)
+        solution = fit_likelihood(trusted, solution, structure.noise)
     return solution, fits
 
 
@@ -246,12 +247,14 @@ def _mean_speed(take: Take) -> Floats:
 
 def _ordered(parent: Ints, roots: Sequence[int]) -> Ints:
     """(J, 2) child, parent with parents before children."""
-    order, front = [], list(roots)
-    while front:
-        body = front.pop(0)
-        children = np.flatnonzero(parent == body).tolist()
-        order += [(child, body) for child in children]
-        front += children
+    order = []
+    for root in roots:
+        front = [root]
+        while front:
+            body = front.pop(0)
+            children = np.flatnonzero(parent == body).tolist()
+            order += [(child, body) for child in children]
+            front += children
     return np.array(order, dtype=np.int64).reshape(-1, 2)
 
 

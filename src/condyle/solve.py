@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._shapes import Bools, Floats, Ints
-from .joints import PairFits, gap_columns
+from .joints import PairFits, gap_columns, gaps
 from .noise import Noise
 from .sums import stacked
 from .take import Take
@@ -20,6 +20,8 @@ SWEEPS = 3
 LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
 TUKEY = 5.0  # robust standard deviations at which a residual stops counting
 CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
+LIVELY = 1.0  # s: a stretch, judged with its neighbours, that may have a scale of its own
+LIFT = 4.0  # times the overall scale up to which a lively stretch may raise its own
 MEDIAN_ROWS = 2000  # rows a median is taken over
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY: a Gaussian leaves 1.5e-5 there
 EXACT = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
@@ -60,21 +62,41 @@ class Solution:
         return np.asarray(self.basis @ np.linalg.pinv(N, hermitian=True) @ self.basis.T)
 
 
-def tukey_weights(length: Floats, seen: Bools, always: Bools | None = None) -> tuple[Floats, Bools]:
+def tukey_weights(length: Floats, seen: Bools, window: int = 0, always: Bools | None = None) -> tuple[Floats, Bools]:
     """Tukey's weights (n, J) of gap lengths [m], 0 where not seen, and whether a joint's gaps have outliers.
 
-    Joints without outliers get weight 1 throughout, except those in `always` (J,).
+    The scale is the median over the take. Where a joint rests for long, motion itself would then look like outliers;
+    so the scale may rise to the median of the `window` frames around, but not far. Joints without outliers get
+    weight 1 throughout, except those in `always` (J,).
     """
     every = max(1, len(length) // MEDIAN_ROWS)
     scale = _nanmedian(np.where(seen[::every], length[::every], np.nan)) / CHI3_MEDIAN
     bar = TUKEY * np.maximum(scale, 1e-300)
     with np.errstate(invalid="ignore"):
-        fires = ((length > bar) & seen).sum(axis=0) > np.maximum(OUTLIER_SHARE * seen.sum(axis=0), 2)
-        weight = seen.astype(np.float64)
-        for a in np.flatnonzero(fires if always is None else fires | always):
-            x = length[:, a] / bar[a]
+        suspects = ((length > bar) & seen).sum(axis=0) > np.maximum(OUTLIER_SHARE * seen.sum(axis=0), 2)
+    fires = np.zeros_like(suspects)
+    weight = seen.astype(np.float64)
+    for a in np.flatnonzero(suspects if always is None else suspects | always):
+        local = _local_median(np.where(seen[:, a], length[:, a], np.nan), window) / CHI3_MEDIAN
+        own = TUKEY * np.clip(local, max(scale[a], 1e-300), LIFT * max(scale[a], 1e-300))
+        x = np.where(seen[:, a], length[:, a] / own, 0.0)
+        fires[a] = (x > 1).sum() > max(OUTLIER_SHARE * seen[:, a].sum(), 2)
+        if fires[a] or (always is not None and always[a]):
             weight[:, a] *= np.where(x < 1, (1 - x**2) ** 2, 0.0)
     return weight, fires
+
+
+def _local_median(values: Floats, window: int) -> Floats:
+    """(n,) median of the block of `window` values around and its two neighbours, NaN left out; 0 without a window."""
+    n = len(values)
+    blocks = n // window if window else 0
+    if blocks < 3:
+        return np.zeros(n)
+    table = values[: blocks * window].reshape(blocks, window)
+    padded = np.concatenate([table[:1], table, table[-1:]])
+    three = np.concatenate([padded[:-2], padded[1:-1], padded[2:]], axis=1)
+    middle = _nanmedian(three.T)
+    return np.asarray(middle[np.minimum(np.arange(n) // window, blocks - 1)])
 
 
 def _nanmedian(values: Floats) -> Floats:
@@ -85,6 +107,13 @@ def _nanmedian(values: Floats) -> Floats:
     out = np.zeros(values.shape[1])
     out[known] = np.nanmedian(values[:, known], axis=0)
     return out
+
+
+def gap_scale(take: Take, fits: PairFits) -> Floats:
+    """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
+    part, _ = take.thinned(MEDIAN_ROWS)
+    gap = gaps(part, fits.pairs, fits.p_child_joint, fits.p_parent_joint)
+    return _nanmedian(np.sqrt(np.square(gap).sum(axis=2))) / CHI3_MEDIAN
 
 
 def inliers(take: Take, pairs: Ints, weight: Floats, threshold: float = 1e-9) -> Bools:
@@ -124,11 +153,12 @@ def solve_together(
     both = _pair_factors(start.pairs, half)
     weight = rows.seen.astype(np.float64) if base_weight is None else np.where(rows.seen, base_weight, 0.0)
     fires = np.zeros(J, dtype=bool)
+    window = round(LIVELY * take.rate) if np.isfinite(take.rate) else 0
     G, H = rows.sums(weight)
     for sweep in range(sweeps + 2):
         gap = rows.gap(u)
         if robust:
-            fresh, fires = _robust_weights(gap, rows.seen, base_weight, fires)
+            fresh, fires = _robust_weights(gap, rows.seen, base_weight, fires, window)
             if not np.array_equal(fresh, weight):
                 weight = fresh
                 G, H = rows.sums(weight)
@@ -159,12 +189,14 @@ def solution_of(take: Take, fits: PairFits) -> Solution:
     return Solution(fits.pairs, fits.p_child_joint, fits.p_parent_joint, weight, N, basis, C, quiet)
 
 
-def _robust_weights(gap: Floats, seen: Bools, base_weight: Floats | None, fires: Bools) -> tuple[Floats, Bools]:
+def _robust_weights(
+    gap: Floats, seen: Bools, base_weight: Floats | None, fires: Bools, window: int
+) -> tuple[Floats, Bools]:
     """(n, J) weights of gaps (3, n, J), and which joints have outliers; once a joint had some it keeps its weights."""
     length = np.sqrt(np.square(gap).sum(axis=0))
     if base_weight is not None:
         length = length * np.sqrt(base_weight)
-    weight, now = tukey_weights(length, seen, always=fires)
+    weight, now = tukey_weights(length, seen, window, fires)
     return weight if base_weight is None else weight * base_weight, fires | now
 
 

@@ -13,14 +13,14 @@ import numpy as np
 from ._shapes import Bools, Floats, Ints
 from .contest import ROUNDS, settle
 from .joints import PairFits, fit_pairs, gaps
-from .kinds import LEVER, Motion, describe_motion, world_motion
+from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
 from .noise import Noise, estimate_noise
 from .solve import CHI3_MEDIAN, inliers
 from .sums import PairSums, sum_pairs
 from .take import Take
 from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
 
-GROSS = 12.0  # robust standard deviations beyond which a pose is left out of the search for the tree
+GROSS = 10.0  # robust standard deviations beyond which a pose is left out of the search for the tree
 REST = 0.5  # residual over drift in the room: a pair that fits no better than two bodies at rest
 RESOLVABLE = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
 THIN = 1.1  # margin below which an edge tells nothing
@@ -83,8 +83,9 @@ def infer_structure(
         tree = spanning_margins(take.bodies, fits, edges)
         none = np.empty(0, np.int64)
         return Structure(sums, fits, motion, tree, none, True, none, [], good, noise, turn, drift)
+    held_samples = repeats(take)
     for _ in range(3):
-        fresh = _without_gross(take, fits, edges)
+        fresh = _without_gross(take, fits, edges) & ~held_samples
         if (fresh == good).all():
             break
         good = fresh
@@ -104,12 +105,22 @@ def infer_structure(
         if not settled:
             break
         edges = tree.edges
-    determined = bool(held) or _is_determined(motion, tree)
+    determined = bool(held) or _is_determined(motion, tree, fits, turn)
     apart = _apart(sums, fits, motion, tree, held) if determined else tree.edges
     keep = ~np.isin(tree.edges, apart)
     tree = Tree(tree.edges[keep], tree.margin[keep], tree.runner_up[keep])
     loops, tied = _loops(take, sums, fits, motion, tree, handicap) if determined else (np.empty(0, np.int64), [])
     return Structure(sums, fits, motion, tree, apart, determined, loops, tied, good, noise, turn, drift)
+
+
+def repeats(take: Take) -> Bools:
+    """(n, m) poses that repeat the frame before to the last bit while another body moves: a sensor that was held."""
+    out = np.zeros((take.frames, take.bodies), dtype=bool)
+    same = (take.p_world_body[1:] == take.p_world_body[:-1]).all(axis=2)
+    if same.any():
+        same &= (take.R_world_body[1:] == take.R_world_body[:-1]).all(axis=(2, 3))
+        out[1:] = same & ~same.all(axis=1, keepdims=True) & (np.diff(take.segment) == 0)[:, None]
+    return out
 
 
 def _row(pairs: Ints, pair: tuple[int, int]) -> int:
@@ -143,15 +154,18 @@ def _resting(fits: PairFits, motion: Motion, drift: Floats, edges: Ints, still_w
     return np.where(at_rest & (fits.residual > 0) & (usual > 0), handicap, 0.0)
 
 
-def _is_determined(motion: Motion, tree: Tree) -> bool:
+def _is_determined(motion: Motion, tree: Tree, fits: PairFits, turn: Floats) -> bool:
     """Whether anything turns that a sensor could resolve, and at least half of the edges beat their rivals."""
     edges = tree.edges
     if not len(edges):
         return False
     exact = np.isinf(motion.lever[edges])
     told = (tree.margin >= THIN) & ((motion.main[edges] > RESOLVABLE) & (motion.lever[edges] > 1) | exact)
-    told |= ~motion.turns[edges] & (tree.margin >= 1.5)  # two sensors on one body do not turn, and win by far
-    moves = exact.any() or (motion.main[edges] > RESOLVABLE).any()
+    # Two sensors on one body turn in the room but not against each other.
+    carried = np.minimum(turn[fits.pairs[edges, 0]], turn[fits.pairs[edges, 1]])
+    one_body = (np.sqrt(motion.spread[edges].sum(axis=1)) <= RIGID_RATIO * carried) & (carried > 10 * RESOLVABLE)
+    told |= one_body & (tree.margin >= THIN)
+    moves = exact.any() or one_body.any() or (motion.main[edges] > RESOLVABLE).any()
     return bool(moves and 2 * told.sum() >= len(edges))
 
 

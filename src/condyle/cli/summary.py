@@ -12,7 +12,16 @@ if TYPE_CHECKING:
     from ..findings import Finding
     from ..skeleton import Joint, Limb, Skeleton
 
-_MERGED = {"missing-samples", "outliers", "hinge", "one-axis-only", "rigid-pair"}  # info about many bodies: one line
+# Findings that many bodies tend to share; from three on they are told in one line.
+_MERGED = {
+    "missing-samples",
+    "outliers",
+    "hinge",
+    "one-axis-only",
+    "rigid-pair",
+    "wide-interval",
+    "undetermined-joint",
+}
 
 
 def print_calibration(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], float] | None = None) -> None:
@@ -78,24 +87,30 @@ def true_length(limb: Limb, truth: Mapping[tuple[str, str, str], float]) -> floa
 
 
 def merge(findings: tuple[Finding, ...]) -> list[Finding]:
-    """The findings with information about many bodies told in one line a kind; warnings stay one by one."""
+    """The findings with those that many bodies share told in one line a kind; single ones stay as they are."""
     from dataclasses import replace
 
     out: list[Finding] = []
     for finding in findings:
-        same = [f for f in findings if f.code == finding.code and f.severity == "info"]
-        if finding.severity != "info" or finding.code not in _MERGED or len(same) < 3:
+        same = [f for f in findings if f.code == finding.code and f.severity == finding.severity]
+        if finding.code not in _MERGED or len(same) < 3:
             out.append(finding)
         elif finding is same[0]:
             bodies = tuple(f.bodies[0] for f in same)
-            counted = sum(f.count or 0 for f in same)
+            names = ", ".join(bodies)
+            counts = ", ".join(f"{f.bodies[0]} {f.count}" for f in same)
             words = {
-                "missing-samples": f"{counted} poses of {len(same)} sensors are missing; they are left out",
-                "outliers": f"{counted} poses of {len(same)} sensors disagree with their joints and were weighted out",
-                "hinge": f"hinges: {', '.join(bodies)}",
-                "one-axis-only": f"only one axis exercised, so the point along it is open: {', '.join(bodies)}; "
-                "if they can turn otherwise, twist them",
-                "rigid-pair": f"never moved against their parents: {', '.join(bodies)}",
+                "missing-samples": f"missing poses, left out for their own sensor only: {counts}",
+                "outliers": f"poses that disagree with every joint of their sensor were weighted out: {counts}",
+                "hinge": f"hinges: {names}",
+                "one-axis-only": f"only one axis exercised, so the point along it is open and was set beside the "
+                f"neighbouring joint: {names}; if they can turn otherwise, twist them",
+                "rigid-pair": f"never moved against their parents: {names}",
+                "wide-interval": "centres known poorly, move these joints more: "
+                + ", ".join(f"{f.bodies[0]} +-{(f.value or 0) * 1000:.0f} mm" for f in same),
+                "undetermined-joint": f"connected, but where is not determined: {names}; move these joints about more "
+                "axes, and for longer",
             }
-            out.append(replace(finding, text=words[finding.code], bodies=bodies, count=counted or None))
+            total = sum(f.count or 0 for f in same) or None
+            out.append(replace(finding, text=words[finding.code], bodies=bodies, count=total))
     return out
