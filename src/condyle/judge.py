@@ -20,7 +20,7 @@ GAPPY = 0.2  # share of missing poses from which a body's gaps are a warning
 SPIKY = 0.005  # share of outliers from which they are a warning
 DOUBTFUL = 1.25  # margin below which an edge is reported
 LOUD = 3.0  # residual over what the noise explains
-LARGE = 0.03  # residual over the sensors' distance
+LARGE, HUGE = 0.03, 0.1  # residual over the sensors' distance
 WIDE = 0.1  # half-width of an interval over the length
 MISFIT = 1.5  # a given edge that fits so many times worse than another
 
@@ -158,7 +158,8 @@ def judge_joints(
     for a, joint in enumerate(joints):
         found += _kind(joint, motion, a)
         noise = float(np.sqrt(3 * expected[a]))
-        if joint.residual > LOUD * noise and joint.residual > LARGE * motion.size[a]:
+        large = LARGE if noise > 0 else HUGE  # where the noise is not known, only what no noise could be
+        if joint.residual > LOUD * noise and joint.residual > large * motion.size[a]:
             text = (
                 f"{joint.child}: its joint with {joint.parent} comes apart by {mm(joint.residual)} mm rms, "
                 f"the noise explains {mm(noise)} mm; soft mounting, several joints in one, or not a joint"

@@ -72,7 +72,7 @@ def infer_structure(
     still_world  index of a body that is the room itself, which is still by right
     """
     good = take.seen
-    noise = Noise.none(take.bodies) if paper else estimate_noise(take)
+    noise = estimate_noise(take)
     sums = sum_pairs(take)
     fits = fit_pairs(sums)
     held = [_row(fits.pairs, pair) for pair in fixed]
@@ -114,12 +114,16 @@ def infer_structure(
 
 
 def repeats(take: Take) -> Bools:
-    """(n, m) poses that repeat the frame before to the last bit while another body moves: a sensor that was held."""
+    """(n, m) poses that repeat the frame before to the last bit while another body moves: a sensor that was held.
+
+    A body that repeats in most frames stands still, or reports at a lower rate, and is left alone.
+    """
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     same = (take.p_world_body[1:] == take.p_world_body[:-1]).all(axis=2)
     if same.any():
         same &= (take.R_world_body[1:] == take.R_world_body[:-1]).all(axis=(2, 3))
         out[1:] = same & ~same.all(axis=1, keepdims=True) & (np.diff(take.segment) == 0)[:, None]
+        out[:, out.mean(axis=0) > 0.5] = False
     return out
 
 

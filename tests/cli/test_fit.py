@@ -1,0 +1,158 @@
+"""condyle fit and condyle demo, as a person runs them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from condyle import Take, read, read_skeleton, write_take
+from condyle.cli import main
+from condyle.cli.fit import read_edges
+from condyle.errors import UsageError
+from condyle.simulate import Disturbances, linkage, simulate
+
+NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("fit") / "take.npz"
+    write_take(path, simulate(linkage(), seconds=15, seed=3, disturbances=NOISY).take)
+    return path
+
+
+def test_fit_prints_a_sentence_joints_lengths_and_findings(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(recording)]) == 0
+    text = capsys.readouterr().out
+    assert text.startswith("6 sensors, 450 frames, 15.0 s: tree found")
+    assert "l_forearm" in text
+    assert "95 % interval" in text
+    assert "[root-chosen]" in text
+
+
+def test_fit_writes_skeleton_and_motion(recording: Path, tmp_path: Path) -> None:
+    out = tmp_path / "deep" / "out"
+    assert main(["fit", str(recording), "-o", str(out)]) == 0
+    skeleton = read_skeleton(out)
+    assert len(skeleton.joints) == 5
+    motion = np.load(out / "motion.npz")
+    assert motion["gap"].shape == (450, 5, 3)
+    assert list(motion["joints"]) == [joint.child for joint in skeleton.joints]
+    assert sorted(path.name for path in out.iterdir()) == ["motion.npz", "skeleton.json"]
+    assert read(out / "motion.npz").names == skeleton.bodies
+
+
+def test_json_is_the_same_as_the_file(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(recording), "-o", str(tmp_path), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == json.loads((tmp_path / "skeleton.json").read_text())
+
+
+def test_npz_and_csv_give_the_same_skeleton(recording: Path, tmp_path: Path) -> None:
+    csv = tmp_path / "take.csv"
+    write_take(csv, read(recording))
+    main(["fit", str(recording), "-o", str(tmp_path / "a")])
+    main(["fit", str(csv), "-o", str(tmp_path / "b")])
+    a, b = read_skeleton(tmp_path / "a"), read_skeleton(tmp_path / "b")
+    for one, other in zip(a.joints, b.joints, strict=True):
+        assert np.abs(one.p_child_joint - other.p_child_joint).max() < 1e-9
+
+
+def test_several_files_are_one_calibration(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(recording), str(recording)]) == 0
+    assert "900 frames" in capsys.readouterr().out
+
+
+def test_files_of_other_bodies_are_refused_with_a_near_name(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    take = read(recording)
+    names = tuple(name.replace("l_forearm", "l_fore_arm") for name in take.names)
+    write_take(tmp_path / "b.npz", Take(names, take.time, take.R_world_body, take.p_world_body))
+    assert main(["fit", str(recording), str(tmp_path / "b.npz")]) == 1
+    error = capsys.readouterr().err
+    assert "l_forearm" in error
+    assert "l_fore_arm" in error
+
+
+@pytest.mark.parametrize(
+    "option", [["--method", "least-squares"], ["--method", "accurate"], ["--tree-score", "residual"]]
+)
+def test_every_method_runs(option: list[str], recording: Path) -> None:
+    assert main(["fit", str(recording), *option]) == 0
+
+
+def test_tree_and_root_are_taken_from_text_file_and_skeleton(recording: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    main(["fit", str(recording), "-o", str(out), "--tree", "head:chest,chest:l_upper_arm", "--root", "head"])
+    assert read_skeleton(out).roots == ("head",)
+    listing = tmp_path / "tree.txt"
+    listing.write_text("# parent child\nhead chest\nchest:l_upper_arm\n\n")
+    assert read_edges(str(listing)) == [("head", "chest"), ("chest", "l_upper_arm")]
+    assert len(read_edges(str(out / "skeleton.json"))) == 5
+    assert len(read_edges(str(out))) == 5
+
+
+def test_a_tree_that_cannot_be_read_is_a_usage_error(tmp_path: Path, recording: Path) -> None:
+    listing = tmp_path / "tree.txt"
+    listing.write_text("head chest\nchest\n")
+    with pytest.raises(UsageError, match="line 2"):
+        read_edges(str(listing))
+    assert main(["fit", str(recording), "--tree", "head"]) == 2
+    assert main(["fit", str(recording), "--root", "hip"]) == 2
+
+
+def test_one_sensor_suggests_the_world(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one = tmp_path / "one.npz"
+    write_take(one, read(recording).select(["head"]))
+    assert main(["fit", str(one)]) == 1
+    assert "--world" in capsys.readouterr().err
+
+
+def test_a_still_take_is_done_with_a_finding(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    still = tmp_path / "still.npz"
+    write_take(still, simulate(linkage(), "still", seconds=5, disturbances=NOISY).take)
+    assert main(["fit", str(still), "-o", str(tmp_path / "out")]) == 3
+    assert "[tree-not-determined]" in capsys.readouterr().out
+    assert read_skeleton(tmp_path / "out").joints == ()
+
+
+def test_a_folder_that_is_a_file_is_told_and_nothing_is_written(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "out").write_text("mine")
+    assert main(["fit", str(recording), "-o", str(tmp_path / "out")]) == 1
+    assert "cannot be made" in capsys.readouterr().err
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+def test_hostile_names_do_not_reach_the_terminal(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    take = read(recording)
+    names = ("\x1b[31mhead[/bold]", *take.names[1:])
+    write_take(tmp_path / "h.npz", Take(names, take.time, take.R_world_body, take.p_world_body))
+    main(["fit", str(tmp_path / "h.npz")])
+    assert "\x1b" not in capsys.readouterr().out
+
+
+def test_demo_recovers_what_it_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "demo"
+    assert main(["demo", "-o", str(out)]) == 0
+    text = capsys.readouterr().out
+    assert "true mm" in text
+    assert "intervals hold the true length" in text
+    assert {path.name for path in out.iterdir()} == {"take.npz", "truth.json", "skeleton.json", "motion.npz"}
+    truth = json.loads((out / "truth.json").read_text())
+    skeleton = read_skeleton(out)
+    assert {frozenset((j["child"], j["parent"])) for j in truth["joints"]} == {
+        frozenset((j.child, j.parent)) for j in skeleton.joints
+    }
+
+
+def test_demo_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "-o", str(tmp_path), "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert set(facts) == {"skeleton", "truth"}

@@ -1,0 +1,116 @@
+"""Close contests between edges: a rival gets the trial of a solve of its own, nothing else does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle import contest
+from condyle.contest import CLOSE, settle
+from condyle.joints import fit_pairs
+from condyle.simulate import Disturbances, human, linkage, simulate
+from condyle.sums import sum_pairs
+from condyle.tree import Tree, spanning_tree, swap_edges
+
+WOBBLE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3), pelvis_wobble=0.04)
+
+
+class Case:
+    """A walk whose pelvis wobbles, its pairs, and the tree that exchanges of edges lead to."""
+
+    def __init__(self, seed: int) -> None:
+        world = simulate(human(), "walk", seconds=15, seed=seed, range=0.5, disturbances=WOBBLE)
+        self.take, self.true = world.take, {frozenset(edge) for edge in world.truth.edges}
+        self.sums = sum_pairs(self.take)
+        self.fits = fit_pairs(self.sums)
+        start = spanning_tree(15, self.fits.pairs, self.fits.residual, self.take.names)
+        self.tree, self.rivals = swap_edges(self.take, self.fits, start)
+        self.free = np.zeros(len(self.fits.pairs))
+
+    def edges(self, tree: Tree) -> set[frozenset[str]]:
+        return {frozenset((self.take.names[i], self.take.names[j])) for i, j in self.fits.pairs[tree.edges]}
+
+    def settle(self, held=(), handicap=None) -> tuple[Tree, bool]:
+        extra = self.free if handicap is None else handicap
+        return settle(self.take, self.sums, self.fits, self.tree, self.rivals, self.take.seen, list(held), extra)
+
+
+@pytest.fixture(scope="module")
+def wrong() -> Case:
+    """Pair by pair the wrong tree looks best; solved together the right one does."""
+    case = Case(seed=0)
+    assert case.edges(case.tree) != case.true
+    return case
+
+
+@pytest.fixture(scope="module")
+def right() -> Case:
+    case = Case(seed=4)
+    assert case.edges(case.tree) == case.true
+    return case
+
+
+def test_a_rival_that_fits_better_when_solved_together_wins(wrong) -> None:
+    tree, changed = wrong.settle()
+    assert changed
+    assert wrong.edges(tree) == wrong.true
+
+
+def test_only_one_edge_changes_at_a_time(wrong) -> None:
+    tree, _ = wrong.settle()
+    assert (tree.edges != wrong.tree.edges).sum() == 1
+
+
+def test_an_edge_that_is_given_gets_no_rival(wrong) -> None:
+    tree, changed = wrong.settle(held=wrong.tree.edges.tolist())
+    assert not changed
+    np.testing.assert_array_equal(tree.edges, wrong.tree.edges)
+
+
+def test_a_right_tree_stands_and_its_margins_grow(right) -> None:
+    tree, changed = right.settle()
+    assert not changed
+    np.testing.assert_array_equal(tree.edges, right.tree.edges)
+    tried = np.nanmin(np.where(np.isfinite(right.rivals), right.rivals, np.nan), axis=1) < np.log(CLOSE)
+    assert tried.any()
+    assert tree.margin[tried].min() > right.tree.margin[tried].min()
+    np.testing.assert_array_equal(tree.margin[~tried], right.tree.margin[~tried])
+
+
+def test_a_handicap_weighs_on_the_rivals(wrong) -> None:
+    handicap = np.full(len(wrong.fits.pairs), np.log(100))
+    handicap[wrong.tree.edges] = 0
+    assert not wrong.settle(handicap=handicap)[1]
+
+
+def test_without_close_rivals_nothing_is_solved(monkeypatch) -> None:
+    take = simulate(linkage(), seconds=5, seed=1, disturbances=Disturbances(position_noise=0.002)).take
+    sums = sum_pairs(take)
+    fits = fit_pairs(sums)
+    start = spanning_tree(6, fits.pairs, fits.residual, take.names)
+    tree, rivals = swap_edges(take, fits, start)
+    monkeypatch.setattr(contest, "solve_together", None)
+    same, changed = settle(take, sums, fits, tree, rivals, take.seen, [], np.zeros(15))
+    assert same is tree
+    assert not changed
+
+
+def test_poses_that_are_not_good_have_no_say(right, rng) -> None:
+    bad = rng.random(right.take.seen.shape) < 0.02
+    args = (right.sums, right.fits, right.tree, right.rivals)
+    spoilt = right.take.p_world_body + bad[..., None] * rng.normal(size=(*bad.shape, 3))
+    from condyle.take import Take
+
+    take = Take(right.take.names, right.take.time, right.take.R_world_body, spoilt)
+    masked, _ = settle(right.take.mask(bad), *args, right.take.seen & ~bad, [], right.free)
+    left_out, _ = settle(take, *args, ~bad, [], right.free)
+    np.testing.assert_allclose(left_out.margin, masked.margin, rtol=1e-6)
+
+
+def test_a_tree_without_edges_is_settled() -> None:
+    take = simulate(linkage(), seconds=2, seed=1).take
+    sums = sum_pairs(take)
+    none = Tree(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
+    tree, changed = settle(take, sums, fit_pairs(sums), none, np.empty((0, 15)), take.seen, [], np.zeros(15))
+    assert len(tree.edges) == 0
+    assert not changed

@@ -1,0 +1,77 @@
+"""Intervals: narrow when the gap is white noise, wide when the error follows the motion."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle.intervals import Uncertainty, _random_effects, estimate_uncertainty, expected_gap_variance
+from condyle.joints import fit_pairs, refine_pairs
+from condyle.noise import estimate_noise
+from condyle.simulate import Disturbances, World, linkage, simulate
+from condyle.solve import Solution, solve_together
+from condyle.sums import sum_pairs
+
+WHITE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
+
+
+def solved(world: World) -> tuple[Solution, Uncertainty | None]:
+    truth = world.truth
+    pairs = np.array([(k, p) for k, p in enumerate(truth.parent) if p >= 0])
+    fits = refine_pairs(world.take, fit_pairs(sum_pairs(world.take), pairs))
+    noise = estimate_noise(world.take)
+    solution = solve_together(world.take, fits, noise)
+    return solution, estimate_uncertainty(world.take, solution, noise)
+
+
+def test_white_noise_is_recognised_and_gives_the_narrow_covariance() -> None:
+    solution, sure = solved(simulate(linkage(), seconds=30, seed=4, disturbances=WHITE))
+    assert sure is not None
+    assert sure.white.all()
+    ratio = np.sqrt(np.diagonal(sure.covariance) / np.diagonal(solution.covariance()))
+    assert ratio == pytest.approx(np.ones(len(ratio)), abs=0.25)
+
+
+@pytest.mark.parametrize("what", [{"field_warp": 0.0125}, {"soft_tissue": 0.005}])
+def test_errors_that_follow_the_motion_are_recognised_and_widen_the_intervals(what: dict) -> None:
+    world = simulate(linkage(), seconds=30, seed=4, disturbances=Disturbances(0.0015, np.radians(0.2), **what))
+    solution, sure = solved(world)
+    assert sure is not None
+    assert not sure.white.any()
+    narrow = np.sqrt(np.diagonal(solution.covariance()))
+    wide = np.sqrt(np.diagonal(sure.covariance))
+    assert np.median(wide / narrow) > 3
+    assert (sure.effect > 0.0005).all()
+
+
+def test_a_take_of_a_moment_claims_nothing() -> None:
+    world = simulate(linkage(), seconds=0.3, rate=30, seed=1, disturbances=WHITE)
+    assert solved(world)[1] is None
+
+
+def test_the_covariance_is_symmetric_and_positive() -> None:
+    _, sure = solved(
+        simulate(linkage(), seconds=10, seed=9, disturbances=Disturbances(0.002, 0.004, soft_tissue=0.004))
+    )
+    assert sure is not None
+    assert np.abs(sure.covariance - sure.covariance.T).max() < 1e-12
+    assert np.linalg.eigvalsh(sure.covariance)[0] > -1e-12
+
+
+def test_expected_gap_is_position_noise_and_levers_of_orientation_noise() -> None:
+    world = simulate(linkage(), seconds=30, seed=4, disturbances=WHITE)
+    solution, _ = solved(world)
+    expected = expected_gap_variance(solution, estimate_noise(world.take))
+    assert np.diagonal(solution.residual_cov) / expected == pytest.approx(np.ones(5), abs=0.2)
+
+
+def test_random_effects_of_known_size_are_found(rng: np.random.Generator) -> None:
+    rows, sizes = 3000, np.array([0.5, 0.0, 2.0])
+    groups = np.repeat([0, 1, 2], 12)
+    found = []
+    for _ in range(12):
+        Q, X = rng.standard_normal((rows, 6)), rng.standard_normal((rows, 36))
+        y = Q @ rng.standard_normal(6) + X @ (sizes[groups] * rng.standard_normal(36)) + 0.3 * rng.standard_normal(rows)
+        variance, _ = _random_effects(y, Q, X, groups)
+        found.append(np.sqrt(variance))
+    assert np.mean(found, axis=0) == pytest.approx(sizes, abs=0.15)

@@ -1,0 +1,286 @@
+"""The whole chain on known worlds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import CondyleError, Take, UsageError, calibrate, rotation
+from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
+
+EXACT_LENGTH = 1e-9  # m
+NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
+
+
+@pytest.fixture(scope="module")
+def noisy_linkage() -> World:
+    return simulate(linkage(), seconds=20, rate=30, seed=11, disturbances=NOISY)
+
+
+def edges(calibration: condyle.Calibration) -> set[frozenset[str]]:
+    return {frozenset((joint.child, joint.parent)) for joint in calibration.skeleton.joints}
+
+
+def true_edges(world: World) -> set[frozenset[str]]:
+    return {frozenset(edge) for edge in world.truth.edges}
+
+
+def codes(calibration: condyle.Calibration) -> set[str]:
+    return {finding.code for finding in calibration.findings}
+
+
+def length_errors(calibration: condyle.Calibration, world: World) -> list[float]:
+    truth = world.truth.limbs
+    known = {**truth, **{(body, b, a): length for (body, a, b), length in truth.items()}}
+    return [
+        limb.length - known[limb.body, limb.from_joint, limb.to_joint]
+        for limb in calibration.skeleton.limbs
+        if limb.length is not None
+    ]
+
+
+@pytest.mark.parametrize("method", ["default", "least-squares", "accurate"])
+def test_exact_data_give_exact_lengths_and_the_right_tree(method: condyle.pipeline.Method) -> None:
+    world = simulate(linkage(), seconds=10, rate=30, seed=3)
+    result = calibrate(world.take, method=method)
+    assert edges(result) == true_edges(world)
+    assert np.abs(length_errors(result, world)).max() < EXACT_LENGTH
+    assert {joint.kind for joint in result.skeleton.joints} == {"ball"}
+
+
+def test_noisy_data_give_lengths_whose_intervals_hold_them(noisy_linkage: World) -> None:
+    result = calibrate(noisy_linkage.take)
+    assert edges(result) == true_edges(noisy_linkage)
+    errors = length_errors(result, noisy_linkage)
+    widths = [(limb.high - limb.low) / 2 for limb in result.skeleton.limbs]  # type: ignore[operator]
+    assert len(errors) == len(widths) == 5
+    assert np.abs(errors).max() < 0.005
+    assert np.mean(np.abs(errors) <= widths) >= 0.8
+    assert max(widths) < 0.01
+
+
+def test_the_take_is_not_changed_and_the_same_take_gives_the_same_result(noisy_linkage: World) -> None:
+    before = noisy_linkage.take.p_world_body.copy()
+    first, second = calibrate(noisy_linkage.take), calibrate(noisy_linkage.take)
+    assert (noisy_linkage.take.p_world_body == before).all()
+    for a, b in zip(first.skeleton.joints, second.skeleton.joints, strict=True):
+        assert (a.p_child_joint == b.p_child_joint).all()
+
+
+def test_a_rigid_move_of_the_world_changes_nothing(noisy_linkage: World, rng: np.random.Generator) -> None:
+    take = noisy_linkage.take
+    R, p = rotation.random(rng), rng.uniform(-5, 5, 3)
+    moved = Take.from_poses(
+        take.p_world_body @ R.T + p, R_world_body=R @ take.R_world_body, names=take.names, time=take.time
+    )
+    for a, b in zip(calibrate(take).skeleton.joints, calibrate(moved).skeleton.joints, strict=True):
+        assert (a.child, a.parent, a.kind) == (b.child, b.parent, b.kind)
+        assert np.abs(a.p_child_joint - b.p_child_joint).max() < EXACT_LENGTH
+
+
+def test_the_order_of_the_bodies_does_not_matter(noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    shuffled = take.select(sorted(take.names, key=lambda name: name[::-1]))
+    one, other = calibrate(take).skeleton, calibrate(shuffled).skeleton
+    assert one.roots == other.roots
+    assert one.parent == {name: other.parent[name] for name in one.parent}
+    for joint in one.joints:
+        assert np.abs(joint.p_child_joint - other.joint(joint.child).p_child_joint).max() < 1e-6
+
+
+def test_a_given_root_is_the_root_and_an_unknown_one_is_told_with_the_names(noisy_linkage: World) -> None:
+    assert calibrate(noisy_linkage.take, root="l_forearm").skeleton.roots == ("l_forearm",)
+    with pytest.raises(UsageError, match="no body named 'hip'; this take has head, chest"):
+        calibrate(noisy_linkage.take.select(["head", "chest"]), root="hip")
+
+
+def test_a_given_tree_is_kept_and_a_given_misfit_is_told(noisy_linkage: World) -> None:
+    right = [(parent, child) for child, parent in noisy_linkage.truth.edges]
+    assert edges(calibrate(noisy_linkage.take, tree=right)) == true_edges(noisy_linkage)
+    wrong = calibrate(noisy_linkage.take, tree=[("head", "l_forearm")])
+    assert frozenset(("head", "l_forearm")) in edges(wrong)
+    assert "given-edge-misfit" in codes(wrong)
+
+
+def test_a_given_tree_that_closes_a_loop_is_refused(noisy_linkage: World) -> None:
+    loop = [("head", "chest"), ("chest", "l_upper_arm"), ("l_upper_arm", "head")]
+    with pytest.raises(UsageError, match="closes a loop"):
+        calibrate(noisy_linkage.take, tree=loop)
+
+
+def test_a_whole_given_hierarchy_says_its_own_root(noisy_linkage: World) -> None:
+    parents = {"chest": "head", "l_upper_arm": "chest", "r_upper_arm": "chest"}
+    parents |= {"l_forearm": "l_upper_arm", "r_forearm": "r_upper_arm"}
+    skeleton = calibrate(noisy_linkage.take, tree={**parents, "head": None}).skeleton
+    assert skeleton.roots == ("head",)
+    assert {child: parent for child, parent in skeleton.parent.items() if parent} == parents
+
+
+def test_least_squares_is_the_papers_estimator_pair_by_pair(noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    result = calibrate(take, method="least-squares")
+    for joint in result.skeleton.joints:
+        i, j = take.names.index(joint.child), take.names.index(joint.parent)
+        Q = np.concatenate([take.R_world_body[:, i], -take.R_world_body[:, j]], axis=2).reshape(-1, 6)
+        d = (take.p_world_body[:, j] - take.p_world_body[:, i]).reshape(-1)
+        u, square, _, values = np.linalg.lstsq(Q, d, rcond=None)
+        assert np.abs(u[:3] - joint.p_child_joint).max() < 1e-12
+        assert np.abs(u[3:] - joint.p_parent_joint).max() < 1e-12
+        assert joint.residual == pytest.approx(np.sqrt(square[0] / take.frames), rel=1e-9)
+        assert np.abs(values - joint.singular_values).max() < 1e-8
+
+
+def test_hinges_have_axes_an_open_point_and_lengths_to_the_axis() -> None:
+    world = simulate(chain(("ball", "hinge", "ball")), seconds=20, rate=30, seed=5, disturbances=NOISY)
+    skeleton = calibrate(world.take, root="link0").skeleton
+    hinge = skeleton.joint("link2")
+    assert (hinge.kind, hinge.point) == ("hinge", "arbitrary")
+    k = world.truth.names.index("link2")
+    assert abs(hinge.axis_child @ world.truth.axis_child[k]) > np.cos(np.radians(1))  # type: ignore[operator]
+    assert abs(hinge.axis_parent @ world.truth.axis_parent[k]) > np.cos(np.radians(1))  # type: ignore[operator]
+    limb = skeleton.limb("link1")
+    assert limb.between == "joint and axis"
+    assert limb.length == pytest.approx(0.3, abs=0.005)
+    assert "one-axis-only" in {finding.code for finding in skeleton.findings}
+
+
+def test_two_people_and_a_prop_are_not_glued_together() -> None:
+    worlds = [simulate(linkage(), seconds=20, seed=1, disturbances=NOISY)]
+    worlds += [simulate(linkage(), seconds=20, seed=2, disturbances=NOISY), prop(seconds=20, seed=3)]
+    result = calibrate(together(worlds).take)
+    assert len(result.skeleton.roots) == 2
+    assert result.skeleton.loose == ("c_prop",)
+    assert all(joint.child[0] == joint.parent[0] for joint in result.skeleton.joints)
+    assert {"several-figures"} < codes(result)
+    assert codes(result) & {"loose-body", "not-rotary"}
+
+
+def test_a_still_take_has_no_joint_and_says_so() -> None:
+    still = simulate(human(), "still", seconds=5, rate=30, disturbances=NOISY)
+    result = calibrate(still.take)
+    assert result.skeleton.joints == ()
+    assert result.skeleton.loose == still.take.names
+    assert codes(result) == {"tree-not-determined"}
+
+
+def test_a_rod_is_one_rigid_body() -> None:
+    result = calibrate(rod(seconds=20, disturbances=NOISY).take)
+    assert [joint.kind for joint in result.skeleton.joints] == ["rigid"]
+    assert "rigid-pair" in codes(result)
+    assert result.skeleton.limbs == ()
+
+
+def test_one_sensor_is_refused_with_the_way_out_and_fits_against_the_world(noisy_linkage: World) -> None:
+    take = noisy_linkage.take.select(["head"])
+    with pytest.raises(CondyleError, match="--world") as caught:
+        calibrate(take)
+    assert caught.value.code == "one-sensor"
+    assert calibrate(take, world=True).skeleton.roots in {("world",), ()}
+
+
+def test_a_door_against_the_room_is_a_hinge(rng: np.random.Generator) -> None:
+    angle = 0.8 * np.sin(np.linspace(0, 12, 600))
+    R = rotation.from_vector(angle[:, None] * [0.0, 0, 1]) @ rotation.random(rng)
+    hinge, arm = np.array([1.0, 2, 0.5]), np.array([0.6, 0.1, 0.3])
+    p = hinge + rotation.from_vector(angle[:, None] * [0.0, 0, 1]) @ arm + 0.001 * rng.standard_normal((600, 3))
+    R = R @ rotation.from_vector(0.003 * rng.standard_normal((600, 3)))
+    take = Take.from_poses(p[:, None], R_world_body=R[:, None], names=["door"], rate=30)
+    joint = calibrate(take, world=True).skeleton.joint("door")
+    assert joint.kind == "hinge"
+    assert abs(joint.axis_parent[2]) > 0.9999  # type: ignore[index]
+    assert np.abs(joint.p_parent_joint[:2] - hinge[:2]).max() < 0.002
+
+
+def test_fewer_than_three_frames_are_refused(noisy_linkage: World) -> None:
+    with pytest.raises(CondyleError, match="2 frames cannot tell a joint") as caught:
+        calibrate(noisy_linkage.take.slice(0, 2))
+    assert caught.value.code == "few-frames"
+
+
+def test_two_identical_sensors_are_named(noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    twice = Take(
+        (*take.names, "copy"),
+        take.time,
+        np.concatenate([take.R_world_body, take.R_world_body[:, :1]], axis=1),
+        np.concatenate([take.p_world_body, take.p_world_body[:, :1]], axis=1),
+    )
+    with pytest.raises(CondyleError, match=r"'\w+' and 'copy'") as caught:
+        calibrate(twice)
+    assert caught.value.code == "identical-sensors"
+
+
+def test_missing_poses_count_as_deleted_rows(noisy_linkage: World, rng: np.random.Generator) -> None:
+    take = noisy_linkage.take.select(["chest", "head"])
+    gone = rng.random(take.frames) < 0.2
+    hidden = np.zeros((take.frames, 2), dtype=bool)
+    hidden[gone, 1] = True
+    masked = calibrate(take.mask(hidden), method="least-squares").skeleton.joints[0]
+    kept = np.flatnonzero(~gone)
+    rows = Take(take.names, take.time[kept], take.R_world_body[kept], take.p_world_body[kept])
+    deleted = calibrate(rows, method="least-squares").skeleton.joints[0]
+    assert np.abs(masked.p_child_joint - deleted.p_child_joint).max() < 1e-12
+    assert masked.residual == pytest.approx(deleted.residual, rel=1e-9)
+
+
+def test_a_sensor_that_is_never_seen_is_loose_and_told(noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+    hidden[:, take.names.index("l_forearm")] = True
+    result = calibrate(take.mask(hidden))
+    assert result.skeleton.loose == ("l_forearm",)
+    assert "few-frames" in codes(result)
+    assert len(result.skeleton.joints) == 4
+
+
+def test_all_unseen_is_refused(noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    with pytest.raises(CondyleError, match="fewer than two sensors") as caught:
+        calibrate(take.mask(np.ones((take.frames, take.bodies), dtype=bool)))
+    assert caught.value.code == "nothing-seen"
+
+
+def test_a_take_without_time_is_fitted_and_claims_no_more_than_it_knows(noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    untimed = Take.from_poses(take.p_world_body, R_world_body=take.R_world_body, names=take.names)
+    result = calibrate(untimed)
+    assert edges(result) == true_edges(noisy_linkage)
+    assert "no-time" in codes(result)
+
+
+def test_several_recordings_of_one_figure_are_one_calibration() -> None:
+    mounts = simulate(linkage(), seconds=10, seed=7).truth.mounts
+    worlds = [simulate(linkage(), seconds=10, seed=s, disturbances=NOISY, mounts=mounts) for s in (7, 8)]
+    both = calibrate(condyle.join([world.take for world in worlds]))
+    alone = calibrate(worlds[0].take)
+    assert both.skeleton.take["frames"] == 2 * alone.skeleton.take["frames"]
+    assert edges(both) == true_edges(worlds[0])
+    assert np.abs(length_errors(both, worlds[0])).max() < 0.005
+
+
+def test_named_loops_are_located(noisy_linkage: World) -> None:
+    result = calibrate(noisy_linkage.take, loops=[("head", "l_forearm")])
+    assert [(loop.child, loop.parent) for loop in result.skeleton.loops] == [("head", "l_forearm")]
+    assert result.skeleton.loops[0].time is not None
+
+
+def test_intervals_can_be_left_out(noisy_linkage: World) -> None:
+    skeleton = calibrate(noisy_linkage.take, intervals=False).skeleton
+    assert all(limb.length is not None and limb.low is None for limb in skeleton.limbs)
+    assert all(joint.covariance is None for joint in skeleton.joints)
+
+
+@pytest.mark.parametrize("call", [{"method": "best"}, {"tree_score": "luck"}])
+def test_an_unknown_choice_is_told_with_the_choices(call: dict, noisy_linkage: World) -> None:
+    with pytest.raises(UsageError, match="choose from"):
+        calibrate(noisy_linkage.take, **call)
+
+
+def test_gaps_and_weights_belong_to_the_joints(noisy_linkage: World) -> None:
+    result = calibrate(noisy_linkage.take)
+    n, J = noisy_linkage.take.frames, len(result.skeleton.joints)
+    assert result.gap.shape == (n, J, 3)
+    assert result.weight.shape == (n, J)
+    rms = np.sqrt((np.sum(result.gap**2, axis=2) * result.weight).sum(axis=0) / result.weight.sum(axis=0))
+    assert rms == pytest.approx([joint.residual for joint in result.skeleton.joints], rel=1e-9)

@@ -1,0 +1,80 @@
+"""Values of a skeleton: frozen, named, and honest about what lengths join."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle import UsageError
+from condyle.skeleton import Joint, Limb, Skeleton, limb_geometry
+
+LENGTH = 1e-12  # m
+
+
+def joint(child: str, parent: str, at_child, at_parent, kind="ball", point="determined", axis=None) -> Joint:  # type: ignore[no-untyped-def]
+    return Joint(
+        child, parent, kind, point, np.array(at_child, float), np.array(at_parent, float), axis, axis, None, 0.001, 100,
+        np.ones(6), None, 2.0, None, np.zeros(3),
+    )  # fmt: skip
+
+
+def test_arrays_of_a_joint_are_copies_and_cannot_be_written() -> None:
+    place = np.zeros(3)
+    made = joint("a", "b", place, place)
+    place[0] = 1
+    assert made.p_child_joint[0] == 0
+    with pytest.raises(ValueError, match="read-only"):
+        made.p_child_joint[0] = 1
+
+
+def test_the_length_between_two_points_is_their_distance() -> None:
+    length, direction, between = limb_geometry(
+        joint("b", "a", [0, 0, 0], [9, 9, 9]), joint("c", "b", [0] * 3, [3, 4, 0]), "b"
+    )  # type: ignore[misc]
+    assert length == pytest.approx(5, abs=LENGTH)
+    assert between == "joints"
+    assert direction == pytest.approx([-0.6, -0.8, 0])
+
+
+def test_the_length_to_a_hinge_with_an_open_point_is_to_its_axis() -> None:
+    axis = np.array([0.0, 0, 1])
+    hinge = joint("c", "b", [0] * 3, [3, 4, 7], "hinge", "arbitrary", axis)
+    length, direction, between = limb_geometry(joint("b", "a", [0, 0, 0], [0] * 3), hinge, "b")  # type: ignore[misc]
+    assert (length, between) == (pytest.approx(5, abs=LENGTH), "joint and axis")
+    assert abs(direction @ axis) < LENGTH
+
+
+def test_two_open_hinges_are_as_far_apart_as_their_axes() -> None:
+    along_x = joint("b", "a", [0, 0, 0], [0] * 3, "hinge", "arbitrary", np.array([1.0, 0, 0]))
+    along_y = joint("c", "b", [0] * 3, [5, 6, 2], "hinge", "arbitrary", np.array([0.0, 1, 0]))
+    length, _, between = limb_geometry(along_x, along_y, "b")  # type: ignore[misc]
+    assert (length, between) == (pytest.approx(2, abs=LENGTH), "axes")
+    parallel = joint("c", "b", [0] * 3, [5, 3, 4], "hinge", "arbitrary", np.array([1.0, 0, 0]))
+    length, _, _ = limb_geometry(along_x, parallel, "b")  # type: ignore[misc]
+    assert length == pytest.approx(5, abs=LENGTH)
+
+
+@pytest.mark.parametrize("kind", ["rigid", "undetermined"])
+def test_no_length_is_told_to_a_joint_that_is_not_located(kind: str) -> None:
+    assert limb_geometry(joint("b", "a", [0] * 3, [0] * 3), joint("c", "b", [0] * 3, [1] * 3, kind), "b") is None
+
+
+def test_joints_and_limbs_are_found_by_name_or_told_with_the_choices() -> None:
+    joints = (joint("b", "a", [0] * 3, [0] * 3), joint("c", "b", [0] * 3, [1] * 3))
+    limbs = (Limb("b", "b", "c", 1.0, 0.9, 1.1), Limb("b", "b", "d", 1.0, 0.9, 1.1))
+    skeleton = Skeleton(("a", "b", "c"), ("a",), (), joints, limbs)
+    assert skeleton.joint("c").parent == "b"
+    assert skeleton.limb("b", "c").to_joint == "c"
+    assert skeleton.parent == {"a": None, "b": "a", "c": "b"}
+    with pytest.raises(UsageError, match="named by its child: b, c"):
+        skeleton.joint("elbow")
+    with pytest.raises(UsageError, match="2 limbs fit 'b'"):
+        skeleton.limb("b")
+
+
+def test_a_skeleton_prints_like_a_sentence() -> None:
+    skeleton = Skeleton(
+        ("a", "b"), ("a",), (), (joint("b", "a", [0] * 3, [0] * 3),), take={"frames": 9, "seconds": 1.0}
+    )
+    assert str(skeleton) == "2 sensors, 9 frames, 1.0 s: tree found, worst joint b 1 mm, nothing to look at"
+    assert "no tree can be told" in str(Skeleton(("a", "b"), (), ("a", "b"), ()))

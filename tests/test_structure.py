@@ -1,0 +1,337 @@
+"""From all pairs to a figure: right trees, loose things left loose, and no tree where nothing tells one."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle import rotation
+from condyle.joints import refine_pairs
+from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
+from condyle.structure import Structure, infer_structure, loose_bodies
+from condyle.take import Take
+from condyle.tree import choose_root
+from oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, wander
+
+POSITION_M, ORIENTATION_RAD = 0.003, np.radians(0.3)
+NOISE = Disturbances(position_noise=POSITION_M, orientation_noise=ORIENTATION_RAD)
+LOCATED_M = 0.003  # error of a loop joint's place at this noise
+EXACT_M = 1e-9
+
+
+def edges_of(take: Take, structure: Structure, rows=None) -> set[frozenset[str]]:
+    rows = structure.tree.edges if rows is None else np.asarray(rows, np.int64)
+    return {frozenset((take.names[i], take.names[j])) for i, j in structure.fits.pairs[rows]}
+
+
+def true_edges(world: World) -> set[frozenset[str]]:
+    return {frozenset(edge) for edge in world.truth.edges}
+
+
+def repeats_masked(take: Take) -> Take:
+    """Poses that repeat the one before to the last digit are not new measurements."""
+    held = np.zeros((take.frames, take.bodies), bool)
+    held[1:] = (take.p_world_body[1:] == take.p_world_body[:-1]).all(axis=2)
+    return take.mask(held)
+
+
+@pytest.mark.parametrize("paper", [True, False], ids=["plain", "default"])
+@pytest.mark.parametrize("figure", [human(), linkage()], ids=["human", "linkage"])
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+def test_the_tree_is_right_on_clean_data(figure, motion, paper) -> None:
+    world = simulate(figure, motion, seconds=10, seed=6)
+    found = infer_structure(world.take, paper=paper)
+    assert edges_of(world.take, found) == true_edges(world)
+    assert found.determined
+    assert len(found.apart) == len(found.loops) == len(found.tied) == 0
+
+
+@pytest.mark.parametrize("seed", [1, 2, 7])
+def test_a_wobbling_pelvis_misleads_the_plain_tree_only(seed) -> None:
+    wobble = replace(NOISE, pelvis_wobble=0.04)
+    world = simulate(human(), "walk", seconds=20, seed=seed, range=0.5, disturbances=wobble)
+    assert edges_of(world.take, infer_structure(world.take, paper=True)) != true_edges(world)
+    assert edges_of(world.take, infer_structure(world.take)) == true_edges(world)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+def test_spikes_and_bursts_do_not_mislead(motion, seed) -> None:
+    world = simulate(human(), motion, seconds=20, seed=seed, disturbances=replace(NOISE, spikes=0.05, bursts=0.05))
+    found = infer_structure(world.take)
+    assert edges_of(world.take, found) == true_edges(world)
+    spoilt = world.truth.spiked | world.truth.burst
+    assert found.good[~spoilt].mean() > 0.97
+    assert found.good[world.truth.spiked].mean() < 0.2
+
+
+def test_spikes_make_no_loop_joint() -> None:
+    world = simulate(human(), "walk", seconds=20, seed=2, disturbances=replace(NOISE, spikes=0.05, bursts=0.05))
+    assert len(infer_structure(world.take).loops) == 0
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_fifth_of_stale_samples_does_not_mislead_on_exercise(seed) -> None:
+    world = simulate(human(), "exercise", seed=seed, disturbances=replace(NOISE, stale=0.2))
+    assert edges_of(world.take, infer_structure(world.take, paper=True)) != true_edges(world)
+    assert edges_of(world.take, infer_structure(world.take)) == true_edges(world)
+
+
+def test_a_fifth_of_stale_samples_does_not_mislead_on_a_walk_once_repeats_are_masked() -> None:
+    world = simulate(human(), "walk", seed=1, disturbances=replace(NOISE, stale=0.2))
+    take = repeats_masked(world.take)
+    assert edges_of(take, infer_structure(take)) == true_edges(world)
+
+
+@pytest.mark.parametrize(("motion", "seed"), [("walk", 0), ("walk", 1), ("exercise", 3)])
+@pytest.mark.xfail(
+    strict=True,
+    reason="covariances from pairwise counts are not positive, and the search for edges runs away on them",
+)
+def test_a_fifth_of_missing_samples_does_not_mislead(motion, seed) -> None:
+    gaps = replace(NOISE, missing=0.2, missing_run=0.5)
+    world = simulate(human(), motion, seconds=20, seed=seed, disturbances=gaps)
+    assert edges_of(world.take, infer_structure(world.take, paper=True)) == true_edges(world)
+    assert edges_of(world.take, infer_structure(world.take)) == true_edges(world)
+
+
+def test_a_few_missing_samples_do_not_mislead() -> None:
+    world = simulate(human(), "walk", seconds=20, seed=3, disturbances=replace(NOISE, missing=0.05))
+    assert edges_of(world.take, infer_structure(world.take)) == true_edges(world)
+
+
+def two_walkers(seconds: float, seed: int, apart: float) -> World:
+    """Two people at once, the second turned and moved by `apart` [m] so that both walk round places of their own."""
+    first, second = (simulate(human(), "walk", seconds=seconds, seed=seed + k, disturbances=NOISE) for k in (0, 100))
+    away = moved(second.take, rotation.from_vector([0, 0, 1.0]), np.array([apart, 0.3 * apart, 0]))
+    return together([first, replace(second, take=away), prop("ball", seconds=seconds, seed=seed, disturbances=NOISE)])
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_two_people_and_a_ball_are_three_figures(seed) -> None:
+    world = two_walkers(15, seed, apart=2.0)
+    found = infer_structure(world.take)
+    assert edges_of(world.take, found) == true_edges(world)
+    assert found.determined
+    assert len(found.apart) == 2
+    assert [world.take.names[k] for k in loose_bodies(31, found.fits.pairs[found.tree.edges])] == ["c_ball"]
+
+
+@pytest.mark.xfail(
+    strict=True, reason="a residual of 12 cm, 16 times the usual, passes as a joint when it is 0.099 of 1.2 m"
+)
+def test_two_people_who_circle_one_place_are_two_figures() -> None:
+    world = two_walkers(20, 2, apart=0.0)
+    assert edges_of(world.take, infer_structure(world.take)) == true_edges(world)
+
+
+def test_a_loose_thing_is_not_glued_to_a_person() -> None:
+    for seed in range(3):
+        person = simulate(human(), "exercise", seconds=15, seed=seed, disturbances=NOISE)
+        world = together([person, prop(seconds=15, seed=seed, disturbances=NOISE)], ["", ""])
+        found = infer_structure(world.take)
+        assert edges_of(world.take, found) == true_edges(world)
+        assert [world.take.names[k] for k in loose_bodies(16, found.fits.pairs[found.tree.edges])] == ["prop"]
+
+
+@pytest.mark.parametrize("roll", [0.5, 2.0], ids=["hardly rolling", "rolling"])
+def test_planted_feet_hang_on_their_legs_and_not_on_each_other(rng, roll) -> None:
+    plain_failures = 0
+    for _ in range(4):
+        take, true = squat(rng, roll=np.radians(roll))
+        take = noisy(take, rng, POSITION_M, ORIENTATION_RAD)
+        found = infer_structure(take)
+        plain_failures += frozenset(("l_foot", "r_foot")) in edges_of(take, infer_structure(take, paper=True))
+        assert not found.determined or edges_of(take, found) == true
+    assert roll > 1 or plain_failures
+
+
+def test_feet_that_do_not_move_at_all_are_not_joined_to_each_other(rng) -> None:
+    """Two still feet are one body to the motion: which shank hangs on which cannot be told, but they are no pair."""
+    for _ in range(3):
+        take, _ = squat(rng)
+        take = noisy(take, rng, POSITION_M, ORIENTATION_RAD)
+        assert frozenset(("l_foot", "r_foot")) not in edges_of(take, infer_structure(take))
+        assert frozenset(("l_foot", "r_foot")) in edges_of(take, infer_structure(take, paper=True))
+
+
+@pytest.mark.xfail(strict=True, reason="a pair at rest with a residual of exactly zero gets no handicap")
+def test_feet_that_do_not_move_at_all_are_not_joined_on_exact_data_either() -> None:
+    for seed in range(6):
+        take, _ = squat(np.random.default_rng(seed))
+        assert frozenset(("l_foot", "r_foot")) not in edges_of(take, infer_structure(take))
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0], ids=["exact", "noisy"])
+@pytest.mark.xfail(
+    strict=True, reason="every edge of a ring has a rival as good as itself, which reads as nothing having moved"
+)
+def test_a_ring_of_four_bars_has_one_loop_joint_and_it_is_located(noise) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 4])
+        take, places = four_bars(rng)
+        take = noisy(take, rng, noise * 0.002, noise * ORIENTATION_RAD)
+        found = infer_structure(take)
+        assert len(found.tree.edges) == 3
+        assert len(found.loops) == 1
+        assert edges_of(take, found) | edges_of(take, found, found.loops) == set(places)
+        fits = refine_pairs(take, found.fits)
+        k = int(found.loops[0])
+        child = int(fits.pairs[k, 0])
+        p_world_joint = take.p_world_body[:, child] + take.R_world_body[:, child] @ fits.p_child_joint[k]
+        place = places[frozenset(take.names[b] for b in fits.pairs[k])]
+        assert np.linalg.norm(p_world_joint - place, axis=1).mean() < (4 * LOCATED_M if noise else EXACT_M)
+
+
+@pytest.mark.parametrize(
+    "noise",
+    [
+        pytest.param(0.0, id="exact"),
+        pytest.param(
+            1.0,
+            id="noisy",
+            marks=pytest.mark.xfail(
+                strict=True, reason="two of three edges tie, which reads as nothing having moved, so there is no tree"
+            ),
+        ),
+    ],
+)
+def test_bodies_that_share_one_point_are_reported_as_tied(noise) -> None:
+    for seed in range(3):
+        rng = np.random.default_rng([seed, 3])
+        take = noisy(common_point(rng), rng, noise * 0.002, noise * ORIENTATION_RAD)
+        found = infer_structure(take)
+        edges = edges_of(take, found)
+        assert len(edges) == 3
+        assert frozenset(("right", "tip")) in edges
+        assert len(found.tied) == 1
+        in_the_tree, other = (edges_of(take, found, [row]) for row in found.tied[0])
+        assert in_the_tree < edges
+        assert in_the_tree | other < {frozenset(x) for x in (("hub", "left"), ("hub", "right"), ("left", "right"))}
+        assert len(found.loops) == 0
+
+
+@pytest.mark.parametrize("disturbances", [Disturbances(), NOISE], ids=["exact", "noisy"])
+def test_nothing_that_moves_means_no_tree(disturbances) -> None:
+    take = simulate(linkage(), "still", seconds=10, seed=1, disturbances=disturbances).take
+    found = infer_structure(take)
+    assert not found.determined
+    assert len(found.tree.edges) == len(found.loops) == len(found.tied) == 0
+    assert len(found.apart) == 5
+    assert len(loose_bodies(6, found.fits.pairs[found.tree.edges])) == 6
+
+
+def test_a_figure_carried_about_stiffly_is_no_tree_either() -> None:
+    one = rod(seconds=15, seed=2, disturbances=NOISE).take
+    R, p = one.R_world_body[:, 0], one.p_world_body[:, 0]
+    rng = np.random.default_rng(3)
+    offsets = rng.uniform(-0.3, 0.3, (4, 3))
+    stiff = Take(tuple("abcd"), one.time, np.repeat(R[:, None], 4, axis=1), np.stack([p + R @ x for x in offsets], 1))
+    assert not infer_structure(noisy(stiff, rng, POSITION_M, ORIENTATION_RAD)).determined
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0], ids=["exact", "noisy"])
+def test_a_pair_that_only_slides_is_no_joint(rng, noise) -> None:
+    take = noisy(sliding(rng), rng, noise * POSITION_M, noise * ORIENTATION_RAD)
+    assert len(infer_structure(take).tree.edges) == 0
+
+
+def test_two_bodies_at_rest_are_no_joint(rng) -> None:
+    for shaken in (resting(rng), noisy(resting(rng), rng, POSITION_M, ORIENTATION_RAD)):
+        found = infer_structure(shaken)
+        assert len(found.tree.edges) == 0
+        assert not found.determined
+
+
+def test_a_slider_on_a_figure_is_set_apart(rng) -> None:
+    """A body that shifts along a bone without turning against it."""
+    for seed in range(3):
+        world = simulate(linkage(), "walk", seconds=15, seed=seed, disturbances=NOISE)
+        take, k = world.take, world.take.index("l_forearm")
+        R, n = take.R_world_body[:, k], take.frames
+        shift = 0.15 * wander(rng, n, 3, rate=30) + [0.3, 0, 0]
+        p = take.p_world_body[:, k] + np.einsum("nij,nj->ni", R, shift)
+        more = Take(
+            (*take.names, "slider"),
+            take.time,
+            np.concatenate([take.R_world_body, R[:, None]], axis=1),
+            np.concatenate([take.p_world_body, p[:, None]], axis=1),
+        )
+        found = infer_structure(more)
+        assert edges_of(more, found) == true_edges(world)
+        assert "slider" in set().union(*edges_of(more, found, found.apart))
+
+
+def test_two_sensors_on_one_bone_are_joined() -> None:
+    world = simulate(chain(("ball", "rigid", "ball")), "walk", seconds=15, seed=1, disturbances=NOISE)
+    assert edges_of(world.take, infer_structure(world.take)) == true_edges(world)
+
+
+def test_given_edges_are_kept_whatever_they_fit_like() -> None:
+    world = simulate(linkage(), "walk", seconds=10, seed=1, disturbances=NOISE)
+    head, forearm = world.take.index("head"), world.take.index("r_forearm")
+    for paper in (False, True):
+        found = infer_structure(world.take, fixed=[(forearm, head)], paper=paper)
+        edges = edges_of(world.take, found)
+        assert frozenset(("head", "r_forearm")) in edges
+        assert len(edges) == 5
+        assert len(edges & true_edges(world)) == 4
+
+
+def test_a_given_tree_is_the_tree_even_of_a_take_in_which_nothing_moves() -> None:
+    world = simulate(linkage(), "still", seconds=5, seed=1, disturbances=NOISE)
+    given = [(k, int(up)) for k, up in enumerate(world.truth.parent) if up >= 0]
+    found = infer_structure(world.take, fixed=given)
+    assert found.determined
+    assert edges_of(world.take, found) == true_edges(world)
+
+
+@pytest.mark.parametrize("seconds", [0.1, 0.5])
+def test_a_very_short_take_gives_an_answer(seconds) -> None:
+    found = infer_structure(simulate(linkage(), "walk", seconds=seconds, seed=1, disturbances=NOISE).take)
+    assert len(found.tree.edges) + len(found.apart) == 5
+
+
+def test_one_frame_determines_nothing() -> None:
+    found = infer_structure(simulate(linkage(), "walk", seconds=1, seed=1).take.slice(0, 1))
+    assert not found.determined
+    assert len(found.tree.edges) == 0
+
+
+def test_a_body_that_is_never_seen_is_loose() -> None:
+    world = simulate(linkage(), "walk", seconds=8, seed=1, disturbances=NOISE)
+    hidden = np.zeros((world.take.frames, 6), bool)
+    hidden[:, world.take.index("head")] = True
+    found = infer_structure(world.take.mask(hidden))
+    assert edges_of(world.take, found) == true_edges(world) - {frozenset(("chest", "head"))}
+    assert loose_bodies(6, found.fits.pairs[found.tree.edges]) == [world.take.index("head")]
+
+
+@pytest.mark.parametrize("case", ["one body", "no frames", "nothing seen"])
+@pytest.mark.xfail(strict=True, reason="a take without any pair breaks the search for edges")
+def test_a_take_without_pairs_has_no_tree(case) -> None:
+    take = simulate(linkage(), "walk", seconds=2, seed=1).take
+    if case == "one body":
+        take = take.select(["head"])
+    elif case == "no frames":
+        take = take.slice(0, 0)
+    else:
+        take = take.mask(np.ones((take.frames, 6), bool))
+    found = infer_structure(take)
+    assert not found.determined
+    assert len(found.tree.edges) == 0
+
+
+def test_tree_and_root_do_not_depend_on_the_order_of_the_bodies(rng) -> None:
+    world = simulate(human(), "walk", seconds=10, seed=8, disturbances=NOISE)
+    roots = set()
+    for _ in range(3):
+        take = world.take.select(rng.permutation(world.take.names))
+        found = infer_structure(take)
+        assert edges_of(take, found) == true_edges(world)
+        speed = np.linalg.norm(np.diff(take.p_world_body, axis=0), axis=2).mean(axis=0)
+        edges = found.fits.pairs[found.tree.edges]
+        roots.add(take.names[choose_root(range(15), edges, speed, take.names)])
+    assert roots == {"pelvis"}

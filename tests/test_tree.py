@@ -1,0 +1,250 @@
+"""Trees of pairs: the lightest, exchanges of edges, margins, roots; nothing depends on the order of the bodies."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle.joints import all_pairs, fit_pairs
+from condyle.simulate import Disturbances, human, linkage, simulate
+from condyle.sums import sum_pairs
+from condyle.take import Take
+from condyle.tree import (
+    NEAREST,
+    WIDE,
+    choose_root,
+    components,
+    nearest_pairs,
+    no_tree,
+    orient,
+    sides,
+    spanning_margins,
+    spanning_tree,
+    swap_edges,
+)
+
+WOBBLE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3), pelvis_wobble=0.04)
+LOG = 1e-9  # of a log margin
+STAR = np.array([[0, 1], [0, 2], [0, 3], [3, 4]])
+
+
+def names_of(take: Take, pairs: np.ndarray) -> set[frozenset[str]]:
+    return {frozenset((take.names[i], take.names[j])) for i, j in pairs}
+
+
+@pytest.fixture(scope="module")
+def wobbling():
+    """A walk at half range whose pelvis sensor is pushed about, its pairs, and the plain spanning tree."""
+    world = simulate(human(), "walk", seconds=20, seed=1, range=0.5, disturbances=WOBBLE)
+    fits = fit_pairs(sum_pairs(world.take))
+    start = spanning_tree(15, fits.pairs, fits.residual, world.take.names)
+    return world, fits, start
+
+
+def test_the_lightest_edges_that_close_no_ring_are_chosen() -> None:
+    pairs = all_pairs(4)  # 01 02 03 12 13 23
+    chosen = spanning_tree(4, pairs, np.array([1.0, 2, 9, 3, 8, 4]), "abcd")
+    assert {tuple(pairs[k]) for k in chosen} == {(0, 1), (0, 2), (2, 3)}
+
+
+def test_pairs_without_a_residual_are_never_chosen() -> None:
+    pairs = all_pairs(3)
+    chosen = spanning_tree(3, pairs, np.array([np.nan, 1.0, np.nan]), "abc")
+    assert chosen.tolist() == [1]
+
+
+def test_fixed_pairs_come_first_whatever_they_weigh() -> None:
+    pairs = all_pairs(3)
+    assert set(spanning_tree(3, pairs, np.array([1.0, 2.0, 50.0]), "abc", fixed=[2])) == {0, 2}
+    assert set(spanning_tree(3, pairs, np.array([1.0, 2.0, np.nan]), "abc", fixed=[2])) == {0, 2}
+
+
+def test_equal_weights_are_taken_in_the_order_of_names(rng) -> None:
+    names = ("delta", "alpha", "charlie", "bravo", "echo")
+    chosen = []
+    for _ in range(6):
+        order = rng.permutation(5)
+        shuffled = [names[k] for k in order]
+        pairs = all_pairs(5)
+        edges = pairs[spanning_tree(5, pairs, np.ones(10), shuffled)]
+        chosen.append({frozenset((shuffled[i], shuffled[j])) for i, j in edges})
+    assert all(tree == chosen[0] for tree in chosen)
+
+
+@pytest.mark.parametrize("bodies", [0, 1])
+def test_fewer_than_two_bodies_have_no_edges(bodies) -> None:
+    pairs = all_pairs(bodies)
+    assert len(spanning_tree(bodies, pairs, np.empty(0), "ab"[:bodies])) == 0
+    assert len(no_tree().edges) == 0
+
+
+@pytest.mark.parametrize("figure", [human(), linkage()], ids=["human", "linkage"])
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+def test_the_papers_tree_is_right_on_clean_data(figure, motion) -> None:
+    world = simulate(figure, motion, seconds=10, seed=4)
+    fits = fit_pairs(sum_pairs(world.take))
+    edges = spanning_tree(world.take.bodies, fits.pairs, fits.residual, world.take.names)
+    assert names_of(world.take, fits.pairs[edges]) == {frozenset(edge) for edge in world.truth.edges}
+
+
+def test_exchanging_edges_repairs_a_wobbling_pelvis(wobbling) -> None:
+    world, fits, start = wobbling
+    true = {frozenset(edge) for edge in world.truth.edges}
+    assert names_of(world.take, fits.pairs[start]) != true
+    tree, _ = swap_edges(world.take, fits, start)
+    assert names_of(world.take, fits.pairs[tree.edges]) == true
+
+
+def test_after_the_search_no_exchange_is_worth_it(wobbling) -> None:
+    world, fits, start = wobbling
+    tree, rivals = swap_edges(world.take, fits, start)
+    assert rivals.shape == (14, 105)
+    assert rivals.min() > -0.01
+    np.testing.assert_allclose(np.log(tree.margin), rivals.min(axis=1), atol=LOG)
+    np.testing.assert_array_equal(tree.runner_up, rivals.argmin(axis=1))
+
+
+def test_without_search_the_tree_stays_and_its_margins_are_told(wobbling) -> None:
+    world, fits, start = wobbling
+    tree, rivals = swap_edges(world.take, fits, start, search=False)
+    np.testing.assert_array_equal(tree.edges, start)
+    assert rivals.min() < -0.01
+    assert tree.margin.min() < 1
+
+
+def test_fixed_edges_are_never_exchanged(wobbling) -> None:
+    world, fits, start = wobbling
+    true = {frozenset(edge) for edge in world.truth.edges}
+    wrong = [int(k) for k in start if not names_of(world.take, fits.pairs[[k]]) <= true]
+    tree, _ = swap_edges(world.take, fits, start, fixed=wrong)
+    assert set(wrong) <= set(tree.edges.tolist())
+
+
+def test_only_pairs_that_join_the_two_parts_stand_in_for_an_edge(wobbling) -> None:
+    world, fits, start = wobbling
+    tree, rivals = swap_edges(world.take, fits, start)
+    side = sides(15, fits.pairs[tree.edges])
+    for a in range(14):
+        across = side[a, fits.pairs[:, 0]] != side[a, fits.pairs[:, 1]]
+        across[tree.edges[a]] = False
+        np.testing.assert_array_equal(np.isfinite(rivals[a]), across)
+
+
+def test_a_handicap_counts_as_a_larger_residual(wobbling) -> None:
+    world, fits, start = wobbling
+    plain, rivals = swap_edges(world.take, fits, start)
+    handicap = np.zeros(len(fits.pairs))
+    handicap[plain.runner_up[0]] = np.log(3)
+    _, harder = swap_edges(world.take, fits, plain.edges, handicap=handicap, search=False)
+    np.testing.assert_allclose(
+        harder[0, plain.runner_up[0]] - rivals[0, plain.runner_up[0]], np.log(3), rtol=0, atol=1e-6
+    )
+
+
+def test_poses_that_are_not_good_are_not_looked_at(rng) -> None:
+    world = simulate(linkage(), "walk", seconds=10, seed=2, disturbances=Disturbances(position_noise=0.002))
+    take = world.take
+    bad = np.zeros((take.frames, take.bodies), bool)
+    bad[::4] = True
+    spoilt = Take(take.names, take.time, take.R_world_body, take.p_world_body + bad[..., None] * rng.normal(size=3))
+    spoilt = Take(
+        take.names, take.time, take.R_world_body, take.p_world_body + bad[..., None] * rng.normal(size=(1, 6, 3))
+    )
+    fits = fit_pairs(sum_pairs(take))
+    start = spanning_tree(6, fits.pairs, fits.residual, take.names)
+    _, clean = swap_edges(take.mask(bad), fits, start, search=False)
+    _, rivals = swap_edges(spoilt, fits, start, good=~bad, search=False)
+    np.testing.assert_allclose(rivals, clean, atol=1e-6)
+
+
+def test_the_papers_margin_is_the_ratio_to_the_next_best_edge() -> None:
+    world = simulate(linkage(), seconds=8, seed=3, disturbances=Disturbances(position_noise=0.003))
+    fits = fit_pairs(sum_pairs(world.take))
+    edges = spanning_tree(6, fits.pairs, fits.residual, world.take.names)
+    tree = spanning_margins(6, fits, edges)
+    for a, edge in enumerate(edges):
+        rest = np.delete(edges, a)
+        groups = components(6, fits.pairs[rest])
+        label = {body: g for g, group in enumerate(groups) for body in group}
+        across = [k for k, (i, j) in enumerate(fits.pairs) if label[i] != label[j] and k != edge]
+        best = min(across, key=lambda k: fits.residual[k])
+        assert tree.runner_up[a] == best
+        assert tree.margin[a] == pytest.approx(fits.residual[best] / fits.residual[edge])
+
+
+def test_two_bodies_have_a_tree_that_nothing_rivals(rng) -> None:
+    take = simulate(linkage(), seconds=5, seed=1).take.select(["chest", "head"])
+    fits = fit_pairs(sum_pairs(take))
+    for tree in (swap_edges(take, fits, np.array([0]))[0], spanning_margins(2, fits, np.array([0]))):
+        assert tree.edges.tolist() == [0]
+        assert np.isinf(tree.margin[0])
+        assert tree.runner_up[0] == -1
+
+
+def test_an_empty_tree_stays_empty() -> None:
+    take = simulate(linkage(), seconds=2, seed=1).take
+    tree, rivals = swap_edges(take, fit_pairs(sum_pairs(take)), np.empty(0, np.int64))
+    assert len(tree.edges) == 0
+    assert rivals.shape == (0, 15)
+
+
+def test_few_bodies_keep_all_pairs_as_candidates_and_many_the_nearest(rng) -> None:
+    take = simulate(linkage(), seconds=3, seed=1).take
+    fits = fit_pairs(sum_pairs(take))
+    np.testing.assert_array_equal(nearest_pairs(fits, 6, np.empty(0, np.int64)), np.arange(15))
+    m = WIDE + 20
+    wide = Take(
+        tuple(f"b{k}" for k in range(m)),
+        np.arange(30) / 30,
+        np.tile(np.eye(3), (30, m, 1, 1)),
+        rng.standard_normal((30, m, 3)),
+    )
+    fits = fit_pairs(sum_pairs(wide))
+    worst = int(np.argmax(fits.residual))
+    near = nearest_pairs(fits, m, np.array([worst]))
+    assert worst in near
+    assert len(near) < len(fits.pairs) / 2
+    for body in range(m):
+        own = np.flatnonzero((fits.pairs == body).any(axis=1))
+        best = own[np.argsort(fits.residual[own])[:NEAREST]]
+        assert set(best) <= set(near)
+
+
+def test_the_sides_of_an_edge_are_the_parts_it_holds_together() -> None:
+    side = sides(6, STAR)  # body 5 stands alone
+    assert side[3].tolist() == [0, 0, 0, 0, 1, -1]
+    assert side[2].tolist() == [0, 0, 0, 1, 1, -1]
+    assert side[0].tolist() == [0, 1, 0, 0, 0, -1]
+    assert sides(3, np.empty((0, 2), np.int64)).shape == (0, 3)
+
+
+def test_parents_point_to_the_root() -> None:
+    assert orient(5, STAR, [0]).tolist() == [-1, 0, 0, 0, 3]
+    assert orient(5, STAR, [4]).tolist() == [3, 0, 0, 4, -1]
+    assert orient(6, STAR, [0]).tolist() == [-1, 0, 0, 0, 3, -1]
+    assert orient(0, np.empty((0, 2), np.int64), []).tolist() == []
+
+
+def test_components_come_largest_first_with_single_bodies_among_them() -> None:
+    assert components(7, np.array([[5, 6], [0, 3], [3, 1]])) == [[0, 1, 3], [5, 6], [2], [4]]
+    assert components(2, np.empty((0, 2), np.int64)) == [[0], [1]]
+    assert components(0, np.empty((0, 2), np.int64)) == []
+
+
+def test_the_root_is_the_middle_of_the_tree_and_the_calmer_of_two() -> None:
+    line = np.array([[0, 1], [1, 2], [2, 3]])
+    assert choose_root([0, 1, 2, 3], line, np.array([0.0, 2.0, 1.0, 0.0]), "abcd") == 2
+    assert choose_root([0, 1, 2, 3], line, np.array([9.0, 1.0, 2.0, 9.0]), "abcd") == 1
+    assert choose_root([0, 1, 2, 3], line, np.ones(4), "dcba") == 2  # by name where all else is equal
+    assert choose_root([4], line, np.ones(5), "abcde") == 4
+
+
+def test_the_root_does_not_depend_on_the_order_of_the_bodies(rng) -> None:
+    names = np.array(["pelvis", "chest", "head", "thigh", "shank", "foot"])
+    edges, speed = np.array([[0, 1], [1, 2], [0, 3], [3, 4], [4, 5]]), rng.random(6)
+    want = names[choose_root(range(6), edges, speed, names)]
+    for _ in range(10):
+        order = rng.permutation(6)
+        place = np.argsort(order)
+        found = choose_root(rng.permutation(6).tolist(), place[edges], speed[order], names[order])
+        assert names[order][found] == want
