@@ -23,9 +23,13 @@ SETTLED = 0.01  # standard errors by which the joints may still move when the ro
 DROPPED = 0.05  # robust weight below which a gap is left out
 
 
-def fit_likelihood(take: Take, start: Solution, noise: Noise) -> Solution:
-    """The joints of `start` that make the recorded poses most likely; its held directions stay held."""
+def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats | None = None) -> Solution:
+    """The joints of `start` that make the recorded poses most likely; its held directions stay held.
+
+    relative  (n, m) variance of each pose over its sensor's usual one, where the noise depends on place
+    """
     model = _Model(take.bodies, start.pairs, noise)
+    spread = np.ones((take.frames, take.bodies)) if relative is None else relative
     use = start.weight > DROPPED
     R_raw = np.where(take.seen[..., None, None], take.R_world_body, np.eye(3))
     p_raw = centred(take.p_world_body, take.seen)
@@ -40,7 +44,7 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise) -> Solution:
             arms = model.arms(R, u, use[rows])
             # The gap at the corrected poses, moved back to where no correction was made.
             w = model.gap(p_raw[rows] - shift[rows], arms, use[rows]) - model.push(arms, turn[rows], shift[rows], R)
-            weighted = model.inverse_covariance(arms, use[rows])
+            weighted = model.inverse_covariance(arms, use[rows], spread[rows])
             A = model.slope(R, use[rows])
             SA = weighted @ A
             N += np.einsum("nax,nay->xy", A, SA, optimize=True)
@@ -50,7 +54,7 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise) -> Solution:
         du = -start.basis @ np.linalg.solve(inner, start.basis.T @ h)
         for rows, R, arms, A, w, weighted in kept:
             pull = np.einsum("nab,nb->na", weighted, w + A @ du)
-            turn[rows], shift[rows] = model.correction(arms, pull.reshape(len(R), -1, 3), R)
+            turn[rows], shift[rows] = model.correction(arms, pull.reshape(len(R), -1, 3), R, spread[rows])
         u = u + du
         if float(du @ N @ du) < SETTLED**2 * len(u):
             break
@@ -67,7 +71,7 @@ def fisher_information(take: Take, pairs: Ints, unknowns: Floats, noise: Noise) 
         use = take.seen[rows, pairs[:, 0]] & take.seen[rows, pairs[:, 1]]
         R = np.where(take.seen[rows][..., None, None], take.R_world_body[rows], np.eye(3))
         A = model.slope(R, use)
-        weighted = model.inverse_covariance(model.arms(R, unknowns, use), use)
+        weighted = model.inverse_covariance(model.arms(R, unknowns, use), use, np.ones(R.shape[:2]))
         N += np.einsum("nax,nay->xy", A, weighted @ A, optimize=True)
     return N
 
@@ -117,7 +121,7 @@ class _Model:
         halves = np.cross(arms, turned) - self.sign.ravel()[:, None] * shift[:, bodies] * active
         return np.asarray((halves[:, 0::2] + halves[:, 1::2]).reshape(len(arms), -1))
 
-    def correction(self, arms: Floats, pull: Floats, R: Floats) -> tuple[Floats, Floats]:
+    def correction(self, arms: Floats, pull: Floats, R: Floats, spread: Floats) -> tuple[Floats, Floats]:
         """-W B' pull for every body: rotation (n, m, 3) [rad] in its own axes and shift (n, m, 3) [m]."""
         bodies = self.pairs.ravel()
         each = np.repeat(pull, 2, axis=1)
@@ -127,11 +131,11 @@ class _Model:
         moved = -self.sign.ravel()[:, None] * each * active
         turn, shift = np.zeros((len(R), self.bodies, 3)), np.zeros((len(R), self.bodies, 3))
         for h, body in enumerate(bodies):
-            turn[:, body] -= self.turn_variance[body] * turned[:, h]
-            shift[:, body] -= self.shift_variance[body] * moved[:, h]
+            turn[:, body] -= self.turn_variance[body] * spread[:, body, None] * turned[:, h]
+            shift[:, body] -= self.shift_variance[body] * spread[:, body, None] * moved[:, h]
         return turn, shift
 
-    def inverse_covariance(self, arms: Floats, use: Bools) -> Floats:
+    def inverse_covariance(self, arms: Floats, use: Bools, spread: Floats) -> Floats:
         """(n, 3J, 3J) inverse covariance of the linearised gaps; a gap that is not used gets a block of its own."""
         n, J = use.shape
         bodies, sign = self.pairs.ravel(), self.sign.ravel()
@@ -144,7 +148,7 @@ class _Model:
             block = np.einsum("nx,nx->n", y, z)[:, None, None] * eye - z[:, :, None] * y[:, None, :]
             both = (use[:, a // 2] & use[:, b // 2])[:, None, None]
             block = self.turn_variance[s] * block + self.shift_variance[s] * sign[a] * sign[b] * both * eye
-            S[:, a // 2, :, b // 2, :] += block
+            S[:, a // 2, :, b // 2, :] += block * spread[:, s, None, None]
         square = S.reshape(n, 3 * J, 3 * J)
         k = np.arange(3 * J)
         scale = float(np.einsum("naa->n", square).mean() / max(3 * J, 1)) or 1.0

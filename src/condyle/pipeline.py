@@ -19,8 +19,9 @@ from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
 from .noise import place_precision
 from .skeleton import Joint, SensorNoise, Skeleton
-from .solve import EXACT, Solution, gap_scale, solution_of, solve_together
+from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
 from .structure import Structure, infer_structure
+from .sums import sum_pairs
 from .take import Take
 from .tree import choose_root, components, orient
 
@@ -153,12 +154,20 @@ def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tupl
     motion = describe_motion(take, structure.sums, fits, structure.noise, scale)
     if (fits.residual <= EXACT * motion.size).all():
         return solution_of(take, fits), fits
-    _, _, held = classify(fits, motion, structure.noise, structure.turn)
-    held |= ~fits.determined
-    base = _place_weights(take, structure, pairs)
+    held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
+    relative = place_precision(take, structure.good)
+    base = _place_weights(structure, pairs, relative)
     solution = solve_together(trusted, fits, structure.noise, held, base)
+    if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
+        kept = inliers(take, pairs, solution.weight) & structure.good
+        sums = sum_pairs(take.mask(~kept))
+        fits = refine_pairs(take.mask(~kept), fit_pairs(sums, pairs))
+        motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
+        again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
+        if (again != held).any():
+            solution = solve_together(trusted, fits, structure.noise, again, base)
     if method == "accurate" and (structure.noise.position > 0).any():
-        solution = fit_likelihood(trusted, solution, structure.noise)
+        solution = fit_likelihood(trusted, solution, structure.noise, relative)
     return solution, fits
 
 
@@ -171,9 +180,8 @@ def with_world(take: Take) -> Take:
     return replace(take, names=(*take.names, WORLD), R_world_body=R, p_world_body=p)
 
 
-def _place_weights(take: Take, structure: Structure, pairs: Ints) -> Floats | None:
+def _place_weights(structure: Structure, pairs: Ints, relative: Floats | None) -> Floats | None:
     """(n, J) relative precision of the gaps where the noise depends on place, 1 on average; else None."""
-    relative = place_precision(take, structure.good)
     if relative is None:
         return None
     variance = relative * np.maximum(structure.noise.position, 1e-12) ** 2

@@ -69,21 +69,31 @@ def tukey_weights(length: Floats, seen: Bools, window: int = 0, always: Bools | 
     so the scale may rise to the median of the `window` frames around, but not far. Joints without outliers get
     weight 1 throughout, except those in `always` (J,).
     """
-    every = max(1, len(length) // MEDIAN_ROWS)
-    scale = _nanmedian(np.where(seen[::every], length[::every], np.nan)) / CHI3_MEDIAN
-    bar = TUKEY * np.maximum(scale, 1e-300)
-    with np.errstate(invalid="ignore"):
-        suspects = ((length > bar) & seen).sum(axis=0) > np.maximum(OUTLIER_SHARE * seen.sum(axis=0), 2)
-    fires = np.zeros_like(suspects)
     weight = seen.astype(np.float64)
-    for a in np.flatnonzero(suspects if always is None else suspects | always):
-        local = _local_median(np.where(seen[:, a], length[:, a], np.nan), window) / CHI3_MEDIAN
-        own = TUKEY * np.clip(local, max(scale[a], 1e-300), LIFT * max(scale[a], 1e-300))
-        x = np.where(seen[:, a], length[:, a] / own, 0.0)
-        fires[a] = (x > 1).sum() > max(OUTLIER_SHARE * seen[:, a].sum(), 2)
-        if fires[a] or (always is not None and always[a]):
+    fires = np.zeros(length.shape[1], dtype=bool)
+    for a in range(length.shape[1]):
+        kept = always is not None and always[a]
+        limit = max(OUTLIER_SHARE * seen[:, a].sum(), 2)
+        if not kept and (length[:, a] > TUKEY * _overall_scale(length[:, a], seen[:, a])).sum() <= limit:
+            continue
+        x = length[:, a] / (TUKEY * gap_bar(length[:, a], seen[:, a], window))
+        fires[a] = (x > 1).sum() > limit
+        if fires[a] or kept:
             weight[:, a] *= np.where(x < 1, (1 - x**2) ** 2, 0.0)
     return weight, fires
+
+
+def gap_bar(length: Floats, seen: Bools, window: int) -> Floats:
+    """(n,) [m] robust per axis size of a gap's length around each frame: overall, or of a livelier stretch."""
+    scale = _overall_scale(length, seen)
+    local = _local_median(np.where(seen, length, np.nan), window) / CHI3_MEDIAN
+    return np.clip(local, scale, LIFT * scale)
+
+
+def _overall_scale(length: Floats, seen: Bools) -> float:
+    every = max(1, len(length) // MEDIAN_ROWS)
+    values = length[::every][seen[::every]]
+    return max(float(np.median(values)) / CHI3_MEDIAN, 1e-300) if len(values) else 1e-300
 
 
 def _local_median(values: Floats, window: int) -> Floats:

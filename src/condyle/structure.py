@@ -15,19 +15,20 @@ from .contest import ROUNDS, settle
 from .joints import PairFits, fit_pairs, gaps
 from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
 from .noise import Noise, estimate_noise
-from .solve import CHI3_MEDIAN, inliers
+from .solve import LIVELY, gap_bar, inliers
 from .sums import PairSums, sum_pairs
 from .take import Take
 from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
 
 GROSS = 10.0  # robust standard deviations beyond which a pose is left out of the search for the tree
+CALM = 0.05  # drift in the room over the usual one, below which a body that does not turn rests
 REST = 0.5  # residual over drift in the room: a pair that fits no better than two bodies at rest
 RESOLVABLE = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
 THIN = 1.1  # margin below which an edge tells nothing
 APART = 8.0  # residual over the median of the tree's: another figure or a loose thing
-APART_SHARE = 0.1  # ... and at least this share of the sensors' distance
-UNRELATED_SHARE = 0.33  # residual over the sensors' distance that no joint has, however few bodies there are
-EXPLAINED = 4.0  # spread of one body in the other over the residual: above it the joint explains the motion
+APART_SHARE = 0.22  # ... and at least this share of the figure's usual distance between joined sensors
+UNRELATED_SHARE = 0.33  # that share when it alone tells, however few bodies there are
+SLIDES = 0.1  # residual over the sensors' distance of a pair that moves without turning
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,7 +97,7 @@ def infer_structure(
         turn, drift = world_motion(part, noise)
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     motion = describe_motion(take, sums, fits, noise)
-    handicap = _resting(fits, motion, drift, edges, still_world)
+    handicap = _resting(fits, motion, turn, drift, edges, still_world)
     settled = False
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
     for _ in range(ROUNDS):
@@ -136,26 +137,48 @@ def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
     """(n, m) poses left when those far off at every joint of the tree are gone."""
     pairs = fits.pairs[edges]
     gap = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
-    with np.errstate(invalid="ignore"):
-        scale = np.nanmedian(np.where(np.isfinite(gap).any(axis=0), gap, 0.0), axis=0) / CHI3_MEDIAN
-        weight = np.where(np.isnan(gap), 0.0, gap <= GROSS * scale + 1e-12)
+    window = round(LIVELY * take.rate) if np.isfinite(take.rate) else 0
+    seen = np.isfinite(gap)
+    weight = np.zeros(gap.shape)
+    for a in np.flatnonzero(seen.any(axis=0)):
+        bar = GROSS * gap_bar(gap[:, a], seen[:, a], window)
+        weight[:, a] = np.where(seen[:, a], gap[:, a], np.inf) <= bar + 1e-12
     return inliers(take, pairs, weight)
 
 
-def _resting(fits: PairFits, motion: Motion, drift: Floats, edges: Ints, still_world: int | None) -> Floats:
-    """(P,) log handicap of pairs that neither turn nor fit better than two bodies that stay where they are in the room.
+def _resting(
+    fits: PairFits, motion: Motion, turn: Floats, drift: Floats, edges: Ints, still_world: int | None
+) -> Floats:
+    """(P,) log handicap of pairs whose fit says only that bodies stay where they are in the room.
 
-    Feet planted on a floor fit each other perfectly; that is no joint. Such a pair counts as if its residual were
-    twice a usual one, so that it is used only where nothing that moves offers itself.
+    Feet planted on a floor fit each other perfectly, and whatever turns about one foot fits the other as well: feet and
+    floor are one body. Two bodies that rest are no joint, and of the resting bodies that one moving body fits, only the
+    nearest is taken at its word. The others count as if their residual were twice a usual one larger, so that they are
+    used only where nothing else offers itself.
     """
     i, j = fits.pairs.T
     usual = 2 * float(np.median(fits.residual[edges])) if len(edges) else 0.0
     at_rest = (fits.residual >= REST * np.hypot(drift[i], drift[j])) & (motion.lever < LEVER)
+    at_rest |= _farther_rest(fits, (turn < 2 * RESOLVABLE) & (drift < CALM * np.median(drift)))
     if still_world is not None:
         at_rest &= (i != still_world) & (j != still_world)
     with np.errstate(divide="ignore", invalid="ignore"):
         handicap = 0.5 * np.log1p((usual / np.maximum(fits.residual, 1e-9 * max(usual, 1e-300))) ** 2)
     return np.where(at_rest & (fits.residual > 0) & (usual > 0), handicap, 0.0)
+
+
+def _farther_rest(fits: PairFits, rests: Bools) -> Bools:
+    """(P,) pairs of a moving and a resting body where another resting body fits the moving one alike and is nearer."""
+    i, j = fits.pairs.T
+    out = np.zeros(len(i), dtype=bool)
+    reach = np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1)
+    mixed = rests[i] != rests[j]
+    for body in np.flatnonzero(~rests):
+        rows = np.flatnonzero(mixed & ((i == body) | (j == body)) & np.isfinite(fits.residual))
+        for k in rows:
+            alike = rows[(fits.residual[rows] <= 1.5 * fits.residual[k]) & (rows != k)]
+            out[k] = bool((reach[alike] < reach[k]).any())
+    return out
 
 
 def _is_determined(motion: Motion, tree: Tree, fits: PairFits, turn: Floats) -> bool:
@@ -175,25 +198,18 @@ def _is_determined(motion: Motion, tree: Tree, fits: PairFits, turn: Floats) -> 
 
 def _apart(sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, held: Sequence[int]) -> Ints:
     """Edges of the tree that are no joints: another person, a loose prop, a pair that only slides."""
-    out = []
-    residual = fits.residual[tree.edges]
-    usual = float(np.median(residual))
-    scale = 0.5 * float(np.median(motion.size[tree.edges]))
-    for k in tree.edges:
-        i, j = fits.pairs[k]
-        n = max(float(fits.frames[k]), 1.0)
-        distance = np.sqrt(sums.dd[i, j] / n)
-        # Spread of the other body's origin as seen from each: what a joint has to explain.
-        own = [np.sum((sums.b[a, b] / n) ** 2) for a, b in ((i, j), (j, i))]
-        spread = np.sqrt(np.maximum(sums.dd[i, j] / n - min(own), 0.0))
-        share = fits.residual[k] / max(distance, scale, 1e-300)
-        explains = spread > EXPLAINED * fits.residual[k]
-        far = fits.residual[k] > APART * usual and share > APART_SHARE and not explains
-        unrelated = share > UNRELATED_SHARE and spread < 2.5 * fits.residual[k]
-        slides = motion.lever[k] < 1 and fits.residual[k] > APART_SHARE * motion.size[k]
-        if (far or unrelated or slides) and k not in held:
-            out.append(k)
-    return np.array(out, dtype=np.int64)
+    edges = tree.edges
+    residual = fits.residual[edges]
+    share = residual / max(float(np.median(motion.size[edges])), 1e-300)
+    i, j = fits.pairs[edges].T
+    n = np.maximum(fits.frames[edges], 1.0)
+    # Spread of the other body's origin as seen from each: what a joint has to explain.
+    own = np.minimum(np.sum((sums.b[i, j].T / n) ** 2, axis=0), np.sum((sums.b[j, i].T / n) ** 2, axis=0))
+    spread = np.sqrt(np.maximum(sums.dd[i, j] / n - own, 0.0))
+    far = (residual > APART * np.median(residual)) & (share > APART_SHARE)
+    unrelated = (share > UNRELATED_SHARE) & (spread < 2.5 * residual)
+    slides = (motion.lever[edges] < 1) & (residual > SLIDES * motion.size[edges]) & (residual > 2 * np.median(residual))
+    return np.asarray(edges[(far | unrelated | slides) & ~np.isin(edges, list(held))])
 
 
 def _loops(
