@@ -137,7 +137,7 @@ def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
     """(n, m) poses left when those far off at every joint of the tree are gone."""
     pairs = fits.pairs[edges]
     gap = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
-    window = round(LIVELY * take.rate) if np.isfinite(take.rate) else 0
+    window = round(3 * LIVELY * take.rate) if np.isfinite(take.rate) else 0
     seen = np.isfinite(gap)
     weight = np.zeros(gap.shape)
     for a in np.flatnonzero(seen.any(axis=0)):
