@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, fit_pairs, gaps
 from .noise import Noise
@@ -79,6 +80,6 @@ def _logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints) -> float:
     flat = np.where(both[..., None], gap, 0.0).reshape(len(gap), -1)
     w = np.repeat(both, 3, axis=1).astype(np.float64)
     C = (flat.T @ flat) / np.maximum(w.T @ w, 1.0)
-    size = np.sqrt(np.median(sums.dd[pairs[:, 0], pairs[:, 1]] / np.maximum(start.frames, 1)))
+    size = np.sqrt(median(sums.dd[pairs[:, 0], pairs[:, 1]] / np.maximum(start.frames, 1)))
     value = np.linalg.eigvalsh(C + (FLOOR * size) ** 2 * np.eye(len(C)))
     return float(np.log(np.maximum(value, (FLOOR * size) ** 2)).sum())

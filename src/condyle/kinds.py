@@ -11,6 +11,7 @@ from typing import Literal
 
 import numpy as np
 
+from ._median import median
 from ._shapes import Bools, Floats
 from .joints import RANK_RATIO, PairFits
 from .noise import Noise
@@ -66,7 +67,7 @@ def describe_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sc
     size = np.sqrt(sums.dd[i, j] / np.maximum(fits.frames, 1))
     size = np.maximum(size, np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1))
     if len(size):  # sensors that sit on one point still belong to a figure of some size
-        size = np.maximum(size, 0.3 * np.median(size))
+        size = np.maximum(size, 0.3 * median(size))
     rate = take.rate if np.isfinite(take.rate) else 1.0
     samples = np.minimum(fits.frames, np.maximum(INDEPENDENT * fits.frames / rate, 1.0))
     main = np.sqrt(np.maximum(spread[:, 1] + spread[:, 2] - spread[:, 0], 0.0))

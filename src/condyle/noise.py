@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from . import rotation
+from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .take import Take
 
@@ -81,7 +82,7 @@ def _spread(differences: Floats, whole: Bools) -> Floats:
     out = np.zeros(whole.shape[1])
     told = whole.sum(axis=0) >= ENOUGH
     if told.any():
-        out[told] = np.nanmedian(values[:, told], axis=(0, 2)) * _MAD / np.sqrt(_GAIN)
+        out[told] = median(values[:, told].transpose(0, 2, 1).reshape(-1, int(told.sum()))) * _MAD / np.sqrt(_GAIN)
     return out
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, gap_columns, gaps
 from .noise import Noise
@@ -93,7 +94,7 @@ def gap_bar(length: Floats, seen: Bools, window: int) -> Floats:
 def _overall_scale(length: Floats, seen: Bools) -> float:
     every = max(1, len(length) // MEDIAN_ROWS)
     values = length[::every][seen[::every]]
-    return max(float(np.median(values)) / CHI3_MEDIAN, 1e-300) if len(values) else 1e-300
+    return max(float(median(values)) / CHI3_MEDIAN, 1e-300) if len(values) else 1e-300
 
 
 def _local_median(values: Floats, window: int) -> Floats:
@@ -105,25 +106,15 @@ def _local_median(values: Floats, window: int) -> Floats:
     table = values[: blocks * window].reshape(blocks, window)
     padded = np.concatenate([table[:1], table, table[-1:]])
     three = np.concatenate([padded[:-2], padded[1:-1], padded[2:]], axis=1)
-    middle = _nanmedian(three.T)
+    middle = median(three.T)
     return np.asarray(middle[np.minimum(np.arange(n) // window, blocks - 1)])
-
-
-def _nanmedian(values: Floats) -> Floats:
-    """Median over axis 0 without NaN; 0 for a column of NaN. Faster than numpy's for whole columns."""
-    if np.isfinite(values).all():
-        return np.asarray(np.median(values, axis=0))
-    known = np.isfinite(values).any(axis=0)
-    out = np.zeros(values.shape[1])
-    out[known] = np.nanmedian(values[:, known], axis=0)
-    return out
 
 
 def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
     part, _ = take.thinned(MEDIAN_ROWS)
     gap = gaps(part, fits.pairs, fits.p_child_joint, fits.p_parent_joint)
-    return _nanmedian(np.sqrt(np.square(gap).sum(axis=2))) / CHI3_MEDIAN
+    return median(np.sqrt(np.square(gap).sum(axis=2))) / CHI3_MEDIAN
 
 
 def inliers(take: Take, pairs: Ints, weight: Floats, threshold: float = 1e-9) -> Bools:

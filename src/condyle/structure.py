@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .contest import ROUNDS, settle
 from .joints import PairFits, fit_pairs, gaps
@@ -157,9 +158,9 @@ def _resting(
     used only where nothing else offers itself.
     """
     i, j = fits.pairs.T
-    usual = 2 * float(np.median(fits.residual[edges])) if len(edges) else 0.0
+    usual = 2 * float(median(fits.residual[edges])) if len(edges) else 0.0
     at_rest = (fits.residual >= REST * np.hypot(drift[i], drift[j])) & (motion.lever < LEVER)
-    at_rest |= _farther_rest(fits, (turn < 2 * RESOLVABLE) & (drift < CALM * np.median(drift)))
+    at_rest |= _farther_rest(fits, (turn < 2 * RESOLVABLE) & (drift < CALM * median(drift)))
     if still_world is not None:
         at_rest &= (i != still_world) & (j != still_world)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -200,15 +201,15 @@ def _apart(sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, held: Seq
     """Edges of the tree that are no joints: another person, a loose prop, a pair that only slides."""
     edges = tree.edges
     residual = fits.residual[edges]
-    share = residual / max(float(np.median(motion.size[edges])), 1e-300)
+    share = residual / max(float(median(motion.size[edges])), 1e-300)
     i, j = fits.pairs[edges].T
     n = np.maximum(fits.frames[edges], 1.0)
     # Spread of the other body's origin as seen from each: what a joint has to explain.
     own = np.minimum(np.sum((sums.b[i, j].T / n) ** 2, axis=0), np.sum((sums.b[j, i].T / n) ** 2, axis=0))
     spread = np.sqrt(np.maximum(sums.dd[i, j] / n - own, 0.0))
-    far = (residual > APART * np.median(residual)) & (share > APART_SHARE)
+    far = (residual > APART * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (spread < 2.5 * residual)
-    slides = (motion.lever[edges] < 1) & (residual > SLIDES * motion.size[edges]) & (residual > 2 * np.median(residual))
+    slides = (motion.lever[edges] < 1) & (residual > SLIDES * motion.size[edges]) & (residual > 2 * median(residual))
     return np.asarray(edges[(far | unrelated | slides) & ~np.isin(edges, list(held))])
 
 
@@ -219,8 +220,8 @@ def _loops(
     edges = tree.edges
     if not len(edges):
         return np.empty(0, np.int64), []
-    usual = float(np.median(fits.residual[edges]))
-    bar = np.maximum(1.5 * usual, 1e-6 * np.median(motion.size))
+    usual = float(median(fits.residual[edges]))
+    bar = np.maximum(1.5 * usual, 1e-6 * median(motion.size))
     fits_well = (fits.residual <= bar) & (motion.lever >= LEVER) & (handicap == 0)
     fits_well &= motion.open.sum(axis=1) <= 1
     fits_well[edges] = False
@@ -255,7 +256,7 @@ def _same_point(take: Take, fits: PairFits, motion: Motion, a: int, b: int) -> b
     away = np.linalg.norm(apart, axis=1)
     error = np.where(motion.open, 0.0, motion.error)
     reach = 0.1 * min(motion.size[a], motion.size[b]) + 2 * max(error[a].max(), error[b].max())
-    return bool(np.nanmedian(away) < reach)
+    return bool(median(away) < reach)
 
 
 def loose_bodies(bodies: int, edges: Ints) -> list[int]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import rotation
+from ._median import median
 from ._shapes import Bools, Floats, Ints, frozen
 from .errors import CondyleError, UsageError
 from .findings import Finding
@@ -147,7 +148,7 @@ class Take:
     def rate(self) -> float:
         """Median frames per second, or NaN for fewer than two frames."""
         steps = np.diff(self.time)[np.diff(self.segment) == 0]
-        return float(1 / np.median(steps)) if len(steps) else float("nan")
+        return float(1 / median(steps)) if len(steps) else float("nan")
 
     def index(self, name: str) -> int:
         """Position of a body by name; raises with the names there are."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, gaps
 from .sums import centred
@@ -180,7 +181,7 @@ class _Rows:
         self.gap = np.where(both[..., None], gap, 0.0)
         self.count = np.maximum(both.sum(axis=0), 1)
         self.own = np.einsum("npa,npb->pab", self.gap, self.gap) / self.count[:, None, None]
-        size = float(np.median(np.linalg.norm(centred(part.p_world_body, part.seen), axis=-1)[part.seen]))
+        size = float(median(np.linalg.norm(centred(part.p_world_body, part.seen), axis=-1)[part.seen]))
         self.floor = (FLOOR * max(size, 1e-300)) ** 2
 
     def gains(self, tree: list[int]) -> Floats:
