@@ -19,8 +19,9 @@ from .noise import Noise, estimate_noise
 from .solve import LIVELY, gap_bar, inliers
 from .sums import PairSums, sum_pairs
 from .take import Take
-from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
+from .tree import Tree, components, no_tree, sides, spanning_margins, spanning_tree, swap_edges
 
+MANY = 128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
 GROSS = 10.0  # robust standard deviations beyond which a pose is left out of the search for the tree
 CALM = 0.05  # drift in the room over the usual one, below which a body that does not turn rests
 REST = 0.5  # residual over drift in the room: a pair that fits no better than two bodies at rest
@@ -84,7 +85,9 @@ def infer_structure(
         motion = describe_motion(take, sums, fits, noise)
         tree = spanning_margins(take.bodies, fits, edges)
         none = np.empty(0, np.int64)
-        return Structure(sums, fits, motion, tree, none, True, none, [], good, noise, turn, drift)
+        determined = bool(held) or _is_determined(motion, tree, fits, turn)
+        tree = tree if determined else no_tree()
+        return Structure(sums, fits, motion, tree, none, determined, none, [], good, noise, turn, drift)
     held_samples = repeats(take)
     for _ in range(3):
         fresh = _without_gross(take, fits, edges) & ~held_samples
@@ -101,7 +104,8 @@ def infer_structure(
     handicap = _resting(fits, motion, turn, drift, edges, still_world)
     settled = False
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
-    for _ in range(ROUNDS):
+    tree = spanning_margins(take.bodies, fits, edges)
+    for _ in range(ROUNDS if take.bodies <= MANY else 0):
         tree, rivals = swap_edges(take, fits, edges, good, held, handicap, search=not settled)
         tree, settled = settle(take, sums, fits, tree, rivals, good, held, handicap)
         if not settled:

@@ -50,8 +50,9 @@ def spanning_tree(bodies: int, pairs: Ints, weight: Floats, names: Sequence[str]
     Equal weights are taken in the order of the bodies' names, so that the order of the bodies does not matter.
     """
     label = np.arange(bodies)
-    rank = {name: k for k, name in enumerate(sorted(names))}
-    ties = np.array([sorted((rank[names[i]], rank[names[j]])) for i, j in pairs]).reshape(-1, 2)
+    rank = np.empty(bodies, dtype=np.int64)
+    rank[sorted(range(bodies), key=lambda k: names[k])] = np.arange(bodies)
+    ties = np.sort(rank[pairs], axis=1)
     first = np.ones(len(pairs))
     first[list(fixed)] = 0
     order = np.lexsort((ties[:, 1], ties[:, 0], weight, first))
@@ -61,6 +62,8 @@ def spanning_tree(bodies: int, pairs: Ints, weight: Floats, names: Sequence[str]
         if label[i] != label[j] and (np.isfinite(weight[k]) or k in fixed):
             label[label == label[j]] = label[i]
             chosen.append(k)
+            if len(chosen) == bodies - 1:
+                break
     return np.array(chosen, dtype=np.int64)
 
 
@@ -119,11 +122,23 @@ def swap_edges(
 
 def spanning_margins(bodies: int, fits: PairFits, edges: Ints) -> Tree:
     """The paper's tree with the factor to the best edge that could replace each of its edges."""
-    weight = np.log(np.maximum(fits.residual, 1e-300))
-    gain = weight[None] - weight[edges][:, None]
-    gain[~_crossing(bodies, fits.pairs, list(edges))] = np.inf
-    gain[:, ~np.isfinite(fits.residual)] = np.inf
-    return _with_margin(edges, gain, np.arange(len(fits.pairs)))
+    i, j = fits.pairs.T
+    weight = np.full((bodies, bodies), np.inf)
+    row = np.full((bodies, bodies), -1, dtype=np.int64)
+    usable = np.isfinite(fits.residual)
+    usable[edges] = False
+    weight[i[usable], j[usable]] = np.log(np.maximum(fits.residual[usable], 1e-300))
+    row[i, j] = np.arange(len(fits.pairs))
+    weight, row = np.minimum(weight, weight.T), np.maximum(row, row.T)
+    margin, runner = np.full(len(edges), np.inf), np.full(len(edges), -1, dtype=np.int64)
+    for k, side in enumerate(sides(bodies, fits.pairs[edges])):
+        there, here = np.flatnonzero(side == 1), np.flatnonzero(side == 0)
+        block = weight[np.ix_(there, here)]
+        if block.size and np.isfinite(block.min()):
+            a, b = np.unravel_index(np.argmin(block), block.shape)
+            own = np.log(max(float(fits.residual[edges[k]]), 1e-300))
+            margin[k], runner[k] = np.exp(min(block[a, b] - own, 700.0)), row[there[a], here[b]]
+    return Tree(edges, margin, runner)
 
 
 def _with_margin(edges: Ints, log_factor: Floats, candidates: Ints) -> Tree:
@@ -147,24 +162,30 @@ def _crossing(bodies: int, pairs: Ints, tree: Sequence[int]) -> Bools:
 
 
 def sides(bodies: int, edges: Ints) -> Ints:
-    """(J, m) for each edge of a forest: 1 beyond the edge's second body, 0 on the first's side, -1 in another tree."""
+    """(J, m) for each edge of a forest: 1 on one side of the edge, 0 on the other, -1 in another tree."""
     edges = np.asarray(edges).reshape(-1, 2)
-    near = np.zeros((bodies, bodies), dtype=bool)
-    near[edges[:, 0], edges[:, 1]] = near[edges[:, 1], edges[:, 0]] = True
-    out = np.full((len(edges), bodies), -1, dtype=np.int64)
-    for k, (i, j) in enumerate(edges):
-        cut = near.copy()
-        cut[i, j] = cut[j, i] = False
-        for value, seed in ((0, i), (1, j)):
-            reached = np.zeros(bodies, dtype=bool)
-            reached[seed] = True
-            while True:
-                more = reached | cut[reached].any(axis=0)
-                if (more == reached).all():
-                    break
-                reached = more
-            out[k, reached] = value
-    return out
+    groups = components(bodies, edges)
+    parent = orient(bodies, edges, [group[0] for group in groups])
+    group_of = np.empty(bodies, dtype=np.int64)
+    for k, group in enumerate(groups):
+        group_of[group] = k
+    beyond = np.eye(bodies, dtype=bool)  # [a, b]: b hangs below a
+    for body in leaves_first(parent):
+        if parent[body] >= 0:
+            beyond[parent[body]] |= beyond[body]
+    below = np.where(parent[edges[:, 0]] == edges[:, 1], edges[:, 0], edges[:, 1])
+    same = group_of[below][:, None] == group_of[None]
+    return np.where(same, beyond[below].astype(np.int64), -1)
+
+
+def leaves_first(parent: Ints) -> Ints:
+    """All bodies, children before their parents."""
+    depth = np.zeros(len(parent), dtype=np.int64)
+    above = parent.copy()
+    while (above >= 0).any():
+        depth += above >= 0
+        above = np.where(above >= 0, parent[above], -1)
+    return np.argsort(-depth, kind="stable")
 
 
 class _Rows:
