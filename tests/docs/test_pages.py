@@ -1,0 +1,71 @@
+"""Pages hang together: every block runs, every link leads somewhere, every page is in the index."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from condyle.cli import main
+
+from .pages import DOCS, PAGES, anchor, blocks, prose, sections
+
+DONE = (0, 3)  # exit status of a command that did its work, without and with warnings
+PRINTS = "prints\n"  # first line of a text block that holds the output of the block before it
+NEAR = 1 / 3  # share by which a printed number may differ from the page's
+SMALL = 0.11  # difference that never matters: one unit of the last digit printed
+RUNNABLE = [page for page in PAGES if blocks(page, "python") or blocks(page, "sh")]
+
+
+@pytest.mark.parametrize("page", RUNNABLE, ids=lambda page: page.stem)
+def test_every_block_of_a_page_runs_in_order_and_prints_what_the_page_says(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    session: dict[str, object] = {"__name__": page.stem}
+    printed = ""
+    for block in blocks(page):
+        if block.language == "python":
+            # The empty lines above make a traceback name the line of the page.
+            exec(compile("\n" * (block.line - 1) + block.text, str(page), "exec"), session)
+            printed = capsys.readouterr().out
+        elif block.language == "sh":
+            for command in block.text.splitlines():
+                program, *words = shlex.split(command, comments=True)
+                assert program == "condyle", command
+                assert main(words) in DONE, command
+        elif block.text.startswith(PRINTS):
+            compare(printed, block.text.removeprefix(PRINTS))
+
+
+def compare(printed: str, told: str) -> None:
+    """Fails unless the words are the same and the numbers near."""
+    number = r"[-+]?\d+(?:\.\d+)?"
+    assert re.sub(number, "0", printed) == re.sub(number, "0", told)
+    for found, expected in zip(re.findall(number, printed), re.findall(number, told), strict=True):
+        assert float(found) == pytest.approx(float(expected), rel=NEAR, abs=SMALL), printed
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\(([^)]+)\)", prose(page)):
+        if target.startswith(("http://", "https://")):
+            continue
+        file, _, place = target.partition("#")
+        there = page if not file else (DOCS / file).resolve()
+        assert there.is_file(), f"{page.name} links to {target}"
+        if place:
+            assert place in {anchor(head) for head in sections(there)}, f"{page.name} links to {target}"
+
+
+def test_the_index_lists_every_page_once() -> None:
+    listed = re.findall(r"\]\((\w[\w-]*\.md)\)", (DOCS / "index.md").read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(page.name for page in PAGES if page.name != "index.md")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_a_block_says_its_language(page: Path) -> None:
+    opened = re.findall(r"^```(\w*)$", page.read_text(encoding="utf-8"), re.MULTILINE)[::2]
+    assert set(opened) <= {"python", "sh", "text", "json"}
