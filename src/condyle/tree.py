@@ -197,8 +197,6 @@ class _Rows:
         gap = gaps(part, pairs, fits.p_child_joint[candidates], fits.p_parent_joint[candidates])
         seen = part.seen if good is None else part.seen & good[pick]
         both = seen[:, pairs[:, 0]] & seen[:, pairs[:, 1]]
-        self.whole = bool(both.all())
-        self.both = both.astype(np.float64)
         self.gap = np.where(both[..., None], gap, 0.0)
         self.count = np.maximum(both.sum(axis=0), 1)
         self.own = np.einsum("npa,npb->pab", self.gap, self.gap) / self.count[:, None, None]
@@ -211,8 +209,8 @@ class _Rows:
         n = len(self.gap)
         edge_rows = self.gap[:, tree].reshape(n, 3 * J)
         cross = (edge_rows.T @ self.gap.reshape(n, 3 * P)).reshape(J, 3, P, 3)
-        share = n if self.whole else np.maximum(self.both[:, tree].T @ self.both, 1.0)
-        cross = cross / (share if self.whole else share[:, None, :, None])  # type: ignore[index]
+        # Counts of single pairs, not of pairs of pairs: those would make the covariance indefinite.
+        cross = cross / np.sqrt(self.count[tree][:, None] * self.count)[:, None, :, None]
         C = cross[:, :, tree].reshape(3 * J, 3 * J)
         K = _inverse(C + self.floor * np.eye(3 * J))
         flat = cross.reshape(3 * J, 3 * P)
