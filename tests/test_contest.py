@@ -10,6 +10,7 @@ from condyle.contest import CLOSE, settle
 from condyle.joints import fit_pairs
 from condyle.simulate import Disturbances, human, linkage, simulate
 from condyle.sums import sum_pairs
+from condyle.take import Take
 from condyle.tree import Tree, spanning_tree, swap_edges
 
 WOBBLE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3), pelvis_wobble=0.04)
@@ -99,8 +100,6 @@ def test_poses_that_are_not_good_have_no_say(right, rng) -> None:
     bad = rng.random(right.take.seen.shape) < 0.02
     args = (right.sums, right.fits, right.tree, right.rivals)
     spoilt = right.take.p_world_body + bad[..., None] * rng.normal(size=(*bad.shape, 3))
-    from condyle.take import Take
-
     take = Take(right.take.names, right.take.time, right.take.R_world_body, spoilt)
     masked, _ = settle(right.take.mask(bad), *args, right.take.seen & ~bad, [], right.free)
     left_out, _ = settle(take, *args, ~bad, [], right.free)

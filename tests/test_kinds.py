@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle import rotation
 from condyle.joints import fit_pairs
 from condyle.kinds import Motion, classify, describe_motion, hinge_axes, play, world_motion
 from condyle.noise import estimate_noise
 from condyle.simulate import Disturbances, chain, simulate
 from condyle.sums import sum_pairs
 from condyle.take import Take
-from oracle.worlds import ball, carried, hinge, noisy, resting, rigid, sliding, take_of, wander
+from oracle.worlds import ball, carried, hinge, joined, noisy, resting, rigid, sliding, take_of, wander
 
 NOISES = {  # m and rad per axis, white
     "exact": (0.0, 0.0),
@@ -67,9 +68,6 @@ def test_a_hinge_with_a_little_play_has_a_point_where_the_sensors_are_good_enoug
 
 def test_a_joint_of_two_axes_is_a_ball(rng, shake) -> None:
     n = 400
-    from condyle import rotation
-    from oracle.worlds import joined
-
     first, second = np.zeros((2, n, 3))
     first[:, 1], second[:, 0] = 0.6 * wander(rng, n), 0.4 * wander(rng, n)
     pair = joined(rng, rotation.from_vector(first) @ rotation.from_vector(second))
@@ -83,6 +81,11 @@ def test_two_sensors_on_one_body_that_is_carried_about_are_rigid(rng, shake) -> 
         assert points == ["arbitrary"]
         assert held.all()
         assert not motion.turns[0]
+
+
+def test_two_sensors_on_a_body_that_gives_a_little_are_rigid(rng) -> None:
+    for _ in range(REPEATS):
+        assert judged(noisy(ball(rng, turn=0.01).take, rng, *NOISES["optical"]))[0] == ["rigid"]
 
 
 @pytest.mark.parametrize("noise", [name for name in NOISES if name != "exact"])

@@ -62,7 +62,7 @@ def test_it_comes_near_the_bound_where_least_squares_does_not() -> None:
 
 
 def test_it_beats_least_squares_on_a_person() -> None:
-    world = simulate(human(), "walk", seconds=10, seed=2, disturbances=LOUD)
+    world = simulate(human(), "walk", seconds=10, rate=60, seed=2, disturbances=LOUD)
     plain, likely, bound = np.sqrt(errors(world, known_noise(15)))
     assert likely < 0.8 * plain
     assert likely < 1.5 * bound

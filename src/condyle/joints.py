@@ -82,6 +82,21 @@ def _solve(U: Floats, Vt: Floats, spread: Floats, b_child: Floats, b_parent: Flo
     return c, l
 
 
+def orientation_bias(fits: PairFits, orientation_noise: Floats) -> Floats:
+    """(P, 6) [m] by which orientation noise (m,) [rad] of the sensors pulls a least-squares joint off, to first order.
+
+    E[R] shrinks by 1 - s^2 while R'R stays I, so the centre moves towards the sensors, and more frames do not help.
+    """
+    i, j = fits.pairs.T
+    s_child, s_parent = orientation_noise[i, None] ** 2, orientation_noise[j, None] ** 2
+    A = (fits.axis_child * (1 - fits.spread)[:, None, :]) @ np.swapaxes(fits.axis_parent, 1, 2)
+    c, l = fits.p_child_joint, fits.p_parent_joint
+    child = -(s_child * c + s_parent * np.einsum("pxy,py->px", A, l))
+    parent = -(s_parent * l + s_child * np.einsum("pyx,py->px", A, c))
+    U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
+    return np.concatenate(_solve(U, Vt, fits.spread, child, parent), axis=1)
+
+
 def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
     """(n, P, 3) [m] world vector from the parent's joint to the child's; NaN where either body is not seen."""
     W = gap_columns(take.bodies, pairs, p_child_joint, p_parent_joint)

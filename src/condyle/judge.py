@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 
+from ._median import median
 from ._shapes import Bools, Ints
 from .findings import Finding
 from .intervals import Z95, Uncertainty, expected_gap_variance
@@ -22,6 +23,7 @@ DOUBTFUL = 1.25  # margin below which an edge is reported
 LOUD = 3.0  # residual over what the noise explains
 LARGE, HUGE = 0.03, 0.1  # residual over the sensors' distance
 WIDE = 0.1  # half-width of an interval over the length
+SMALLEST, LARGEST = 0.005, 3.0  # m between joined sensors, beyond which a unit is doubted
 MISFIT = 1.5  # a given edge that fits so many times worse than another
 
 
@@ -58,32 +60,32 @@ def judge_structure(
     take: Take,
     structure: Structure,
     roots: Sequence[int],
-    given_root: str | None,
+    root_is_chosen: bool,
     given_tree: Sequence[tuple[str, str]],
 ) -> list[Finding]:
     """The tree: whether there is one, what is loose, which edges are doubtful, which pairs close loops."""
-    if not structure.determined:
-        return [
-            Finding(
-                "tree-not-determined",
-                "error",
-                "nothing moved enough to tell which bodies are connected; move every joint through its range, "
-                "or give the tree",
-            )
-        ]
-    found = []
+    found = [] if structure.determined else [_undetermined()]
+    if not structure.determined and not len(structure.tree.edges):
+        return found
     pairs, names = structure.fits.pairs, take.names
     groups = components(take.bodies, pairs[structure.tree.edges])
     trees = [group for group in groups if len(group) > 1]
-    for group in groups:
-        if len(group) == 1:
-            found.append(_loose(take, structure, group[0]))
+    alone = [group[0] for group in groups if len(group) == 1]
+    if len(alone) > 2 and 2 * len(alone) > take.bodies:
+        text = (
+            f"{len(alone)} of {take.bodies} bodies are joined to nothing; are the rotations transposed, the "
+            "quaternions in another order, the angles in degrees, or the positions in another unit?"
+        )
+        found.append(Finding("loose-body", "error", text, tuple(names[k] for k in alone), value=len(alone), unit="1"))
+    else:
+        found += [_loose(take, structure, body) for body in alone]
+    found += _size(structure)
     if len(trees) > 1:
         sizes = " and ".join(str(len(group)) for group in trees)
         heads = ", ".join(names[root] for root in roots if any(root in group for group in trees))
         text = f"the bodies form {len(trees)} figures of {sizes} bodies (roots {heads}); they share no joint"
         found.append(Finding("several-figures", "info", text, value=len(trees), unit="1"))
-    if given_root is None and trees:
+    if root_is_chosen and trees:
         heads = ", ".join(names[root] for root in roots if any(root in group for group in trees))
         text = f"root {heads}: the centre of the tree, the calmest body among equals; choose another with --root"
         found.append(Finding("root-chosen", "info", text, tuple(heads.split(", "))))
@@ -108,6 +110,24 @@ def judge_structure(
         text = f"{ends[0]} - {ends[1]} fit like a joint ({mm(size)} mm) though the tree does not need it: a loop"
         found.append(Finding("loop-joint", "info", text, ends, value=size, unit="m"))
     return found
+
+
+def _undetermined() -> Finding:
+    text = (
+        "nothing moved enough to tell which bodies are connected; move every joint through its range, or give the tree"
+    )
+    return Finding("tree-not-determined", "error", text)
+
+
+def _size(structure: Structure) -> list[Finding]:
+    """Whether joined sensors are as far apart as on people and machines; a wrong unit shows nowhere else."""
+    if not len(structure.tree.edges):
+        return []
+    usual = float(median(structure.motion.size[structure.tree.edges]))
+    if SMALLEST <= usual <= LARGEST:
+        return []
+    text = f"joined sensors are {usual:.3g} m apart; is that the unit? give it with --unit"
+    return [Finding("implausible-size", "warning", text, value=usual, unit="m")]
 
 
 def _loose(take: Take, structure: Structure, body: int) -> Finding:
@@ -151,12 +171,13 @@ def judge_joints(
     structure: Structure,
     motion: Motion,
     sure: Uncertainty | None,
+    moved: Collection[str] = (),
 ) -> list[Finding]:
-    """Kinds, open directions, large gaps, wide intervals, outliers."""
+    """Kinds, open directions, large gaps, wide intervals, outliers; `moved` hinges stand beside a neighbour's joint."""
     found = []
     expected = expected_gap_variance(solution, structure.noise)
     for a, joint in enumerate(joints):
-        found += _kind(joint, motion, a)
+        found += _kind(joint, motion, a, joint.child in moved)
         noise = float(np.sqrt(3 * expected[a]))
         large = LARGE if noise > 0 else HUGE  # where the noise is not known, only what no noise could be
         if joint.residual > LOUD * noise and joint.residual > large * motion.size[a]:
@@ -178,7 +199,7 @@ def judge_joints(
     return found + _outliers(take, structure, solution)
 
 
-def _kind(joint: Joint, motion: Motion, a: int) -> list[Finding]:
+def _kind(joint: Joint, motion: Motion, a: int, moved: bool) -> list[Finding]:
     ends = (joint.child, joint.parent)
     main = float(np.degrees(joint.rotation[0]))
     if joint.kind == "hinge" and joint.point == "determined":
@@ -188,9 +209,10 @@ def _kind(joint: Joint, motion: Motion, a: int) -> list[Finding]:
         )
         return [Finding("hinge", "info", text, ends, value=joint.play, unit="rad")]
     if joint.kind == "hinge":
+        place = "beside the neighbouring joint" if moved else "nearest to the sensors"
         text = (
-            f"{joint.child}: only one axis exercised against {joint.parent}; the point along it is not determined "
-            "and was set beside the neighbouring joint; if it can turn otherwise, twist it"
+            f"{joint.child}: only one axis exercised against {joint.parent}; where along it is not determined, "
+            f"the point {place} is given; if it can turn otherwise, twist it"
         )
         return [Finding("one-axis-only", "info", text, ends)]
     if joint.kind == "rigid":

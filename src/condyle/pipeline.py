@@ -13,7 +13,7 @@ from .assemble import assemble_joints, assemble_limbs, assemble_placements, sett
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
 from .intervals import Uncertainty, estimate_uncertainty
-from .joints import PairFits, fit_pairs, gaps, refine_pairs
+from .joints import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
 from .judge import judge_joints, judge_structure, judge_take
 from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
@@ -95,9 +95,23 @@ def calibrate(
     intervals: bool = True,
 ) -> Calibration:
     """The articulated figure inside a take. See `Options`; `tree` is (parent, child) edges or {child: parent}."""
-    edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else list(tree)
-    options = Options(method, tree_score, tuple(edges), root, tuple(tuple(pair) for pair in loops), world, intervals)  # type: ignore[misc]
+    edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
+    options = Options(
+        method, tree_score, _named_pairs(edges, "tree"), root, _named_pairs(loops, "loops"), world, intervals
+    )
     return run(take, options)
+
+
+def _named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:
+    """Pairs of names, checked: two each, and of two different bodies."""
+    out = []
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            raise UsageError(f"{what} has {pair!r} where a pair of body names is expected", code="bad-tree")
+        if pair[0] == pair[1]:
+            raise UsageError(f"{what} joins '{pair[0]}' to itself; name two bodies", code="bad-tree")
+        out.append((pair[0], pair[1]))
+    return tuple(out)
 
 
 def run(take: Take, options: Options) -> Calibration:
@@ -113,21 +127,22 @@ def run(take: Take, options: Options) -> Calibration:
     structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
     _check_twins(take, structure)
     roots, parent = _roots(take, structure, options)
-    findings = judge_take(take) + judge_structure(take, structure, roots, options.root, options.tree)
+    findings = judge_take(take) + judge_structure(take, structure, roots, _root_rule(take, options), options.tree)
     pairs = _ordered(parent, roots)
     if not len(pairs):
         return _empty(take, options, structure, roots, findings)
     solution, fits = solve(take, structure, pairs, options.method)
     motion = describe_motion(take, structure.sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
     kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
-    sure = _uncertainty(take, solution, structure, options)
+    sure = _uncertainty(take, solution, fits, structure, options)
     gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
     located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
     joints = settle_points(located)
-    if any(a is not b for a, b in zip(joints, located, strict=True)):
+    if joints != located:
         gap = gaps(take, pairs, *_halves(joints))
     loops = _loop_joints(take, structure, options)
-    findings += judge_joints(take, joints, solution, structure, motion, sure)
+    moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
+    findings += judge_joints(take, joints, solution, structure, motion, sure, moved)
     limbs = assemble_limbs(joints, sure)
     skeleton = Skeleton(
         bodies=take.names,
@@ -157,7 +172,10 @@ def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tupl
     held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
     relative = place_precision(take, structure.good)
     base = _place_weights(structure, pairs, relative)
-    solution = solve_together(trusted, fits, structure.noise, held, base)
+    # Where gross outliers were taken out, lesser ones are left: a few of them do not show in the count, but do harm.
+    lost = np.asarray((take.seen & ~structure.good).any(axis=0))
+    suspect = np.asarray(lost[pairs].any(axis=1))
+    solution = solve_together(trusted, fits, structure.noise, held, base, suspect=suspect)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
         kept = inliers(take, pairs, solution.weight) & structure.good
         sums = sum_pairs(take.mask(~kept))
@@ -165,7 +183,7 @@ def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tupl
         motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
         again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
         if (again != held).any():
-            solution = solve_together(trusted, fits, structure.noise, again, base)
+            solution = solve_together(trusted, fits, structure.noise, again, base, suspect=suspect)
     if method == "accurate" and (structure.noise.position > 0).any():
         solution = fit_likelihood(trusted, solution, structure.noise, relative)
     return solution, fits
@@ -189,13 +207,19 @@ def _place_weights(structure: Structure, pairs: Ints, relative: Floats | None) -
     return np.asarray(weight / weight.mean(axis=0))
 
 
-def _uncertainty(take: Take, solution: Solution, structure: Structure, options: Options) -> Uncertainty | None:
+def _uncertainty(
+    take: Take, solution: Solution, fits: PairFits, structure: Structure, options: Options
+) -> Uncertainty | None:
     if not options.intervals:
         return None
-    if not take.timed or not np.diagonal(solution.residual_cov).max() > 0:
-        J = len(solution.pairs)
-        return Uncertainty(solution.covariance(), np.zeros(J, dtype=bool), np.zeros(J))
-    return estimate_uncertainty(take, solution, structure.noise)
+    if not take.timed:  # without time nothing tells noise from errors that repeat with the motion
+        return None
+    sure = estimate_uncertainty(take, solution, structure.noise)
+    if sure is None or solution.together:
+        return sure
+    # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
+    pull = orientation_bias(fits, structure.noise.orientation).ravel()
+    return replace(sure, covariance=sure.covariance + np.outer(pull, pull))
 
 
 def _loop_joints(take: Take, structure: Structure, options: Options) -> list[Joint]:
@@ -209,7 +233,7 @@ def _loop_joints(take: Take, structure: Structure, options: Options) -> list[Joi
         solution, fits = solve(take, structure, row, options.method)
         motion = describe_motion(take, structure.sums, fits, structure.noise)
         kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
-        sure = _uncertainty(take, solution, structure, options)
+        sure = _uncertainty(take, solution, fits, structure, options)
         gap = gaps(take, row, solution.p_child_joint, solution.p_parent_joint)
         made = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
         span = (float(take.time[0]), float(take.time[-1]))
@@ -234,6 +258,11 @@ def _roots(take: Take, structure: Structure, options: Options) -> tuple[list[int
         else:
             roots.append(choose_root(group, edges, speed, take.names))
     return roots, orient(take.bodies, edges, roots)
+
+
+def _root_rule(take: Take, options: Options) -> bool:
+    """Whether the root is condyle's own choice."""
+    return options.root is None and not options.world and not _given_heads(take, options)
 
 
 def _given_heads(take: Take, options: Options) -> list[int]:

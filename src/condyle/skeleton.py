@@ -172,7 +172,8 @@ class Skeleton:
 
     def __str__(self) -> str:
         seconds, frames = self.take.get("seconds"), self.take.get("frames")
-        head = f"{len(self.bodies)} sensors"
+        count = len(self.bodies) - bool(self.options.get("world"))
+        head = f"{count} sensor{'s' * (count != 1)}"
         if frames is not None and seconds is not None:
             head += f", {frames} frames, {seconds:.1f} s"
         notes = sum(finding.severity != "info" for finding in self.findings)

@@ -155,7 +155,7 @@ def read_skeleton(path: str | Path) -> Skeleton:
     try:
         data = place.read_bytes()
     except OSError as error:
-        raise CondyleError(f"cannot be read: {error.strerror}", code="unreadable", path=place) from None
+        raise CondyleError(f"cannot be read: {error.strerror}", code="unreadable-file", path=place) from None
     return from_json(data, path=place)
 
 

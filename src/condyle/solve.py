@@ -41,6 +41,7 @@ class Solution:
     basis           (6J, F)    [-]  directions that were solved for; the rest are held at minimum norm
     residual_cov    (J, J)   [m^2]  per axis covariance of the joints' gaps
     robust          (J,)            whether outliers made the weights count
+    together                        False: every joint for itself, as the paper does
     """
 
     pairs: Ints
@@ -51,6 +52,7 @@ class Solution:
     basis: Floats
     residual_cov: Floats
     robust: Bools
+    together: bool = True
 
     @property
     def unknowns(self) -> Floats:
@@ -139,12 +141,14 @@ def solve_together(
     robust: bool = True,
     correct: bool = True,
     sweeps: int = SWEEPS,
+    suspect: Bools | None = None,
 ) -> Solution:
     """The default estimator over the joints of `start`, whose pairs are the edges of a tree (child, parent).
 
     held         (J, 3) directions of `start.axis_child` that the motion leaves open: kept at minimum norm
     base_weight  (n, J) relative precision of each joint's gap, 1 on average, where the noise changes with place
     robust       weigh out outliers where they are found; correct: remove the bias of orientation noise
+    suspect      (J,) joints known to have outliers, weighed whatever their gaps look like
     """
     rows = _Rows(take, start.pairs)
     J = len(start.pairs)
@@ -153,7 +157,7 @@ def solve_together(
     half = row_factors(start, noise, held) if correct else np.ones(6 * J)
     both = _pair_factors(start.pairs, half)
     weight = rows.seen.astype(np.float64) if base_weight is None else np.where(rows.seen, base_weight, 0.0)
-    fires = np.zeros(J, dtype=bool)
+    fires = np.zeros(J, dtype=bool) if suspect is None else suspect
     window = round(LIVELY * take.rate) if np.isfinite(take.rate) else 0
     G, H = rows.sums(weight)
     for sweep in range(sweeps + 2):
@@ -187,7 +191,7 @@ def solution_of(take: Take, fits: PairFits) -> Solution:
     N = G * np.kron(np.diag(1 / np.diagonal(C)), np.ones((6, 6)))
     basis = free_basis(fits, ~fits.determined)
     quiet = np.zeros(len(fits.pairs), dtype=bool)
-    return Solution(fits.pairs, fits.p_child_joint, fits.p_parent_joint, weight, N, basis, C, quiet)
+    return Solution(fits.pairs, fits.p_child_joint, fits.p_parent_joint, weight, N, basis, C, quiet, together=False)
 
 
 def _robust_weights(

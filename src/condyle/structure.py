@@ -19,7 +19,7 @@ from .noise import Noise, estimate_noise
 from .solve import LIVELY, gap_bar, inliers
 from .sums import PairSums, sum_pairs
 from .take import Take
-from .tree import Tree, components, no_tree, sides, spanning_margins, spanning_tree, swap_edges
+from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
 
 MANY = 128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
 GROSS = 10.0  # robust standard deviations beyond which a pose is left out of the search for the tree
@@ -85,8 +85,10 @@ def infer_structure(
         motion = describe_motion(take, sums, fits, noise)
         tree = spanning_margins(take.bodies, fits, edges)
         none = np.empty(0, np.int64)
-        determined = bool(held) or _is_determined(motion, tree, fits, turn)
-        tree = tree if determined else no_tree()
+        determined = len(held) == take.bodies - 1 or _is_determined(motion, tree, fits, turn)
+        if not determined:
+            known = np.isin(tree.edges, held)
+            tree = Tree(tree.edges[known], tree.margin[known], tree.runner_up[known])
         return Structure(sums, fits, motion, tree, none, determined, none, [], good, noise, turn, drift)
     held_samples = repeats(take)
     for _ in range(3):
@@ -111,8 +113,8 @@ def infer_structure(
         if not settled:
             break
         edges = tree.edges
-    determined = bool(held) or _is_determined(motion, tree, fits, turn)
-    apart = _apart(sums, fits, motion, tree, held) if determined else tree.edges
+    determined = len(held) == take.bodies - 1 or _is_determined(motion, tree, fits, turn)
+    apart = _apart(sums, fits, motion, tree, held) if determined else tree.edges[~np.isin(tree.edges, held)]
     keep = ~np.isin(tree.edges, apart)
     tree = Tree(tree.edges[keep], tree.margin[keep], tree.runner_up[keep])
     loops, tied = _loops(take, sums, fits, motion, tree, handicap) if determined else (np.empty(0, np.int64), [])

@@ -203,7 +203,8 @@ class Take:
         unseen = 1 - float(self.seen.mean()) if self.seen.size else 0.0
         rate = f" at {self.rate:.4g} Hz" if np.isfinite(self.rate) else ""
         gaps = f", {unseen:.1%} of the poses missing" if unseen else ""
-        return f"{self.bodies} bodies, {self.frames} frames, {self.seconds:.1f} s{rate}{gaps}"
+        bodies = "1 body" if self.bodies == 1 else f"{self.bodies} bodies"
+        return f"{bodies}, {self.frames} frames, {self.seconds:.1f} s{rate}{gaps}"
 
 
 def join(takes: Sequence[Take]) -> Take:

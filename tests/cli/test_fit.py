@@ -60,9 +60,16 @@ def test_npz_and_csv_give_the_same_skeleton(recording: Path, tmp_path: Path) -> 
         assert np.abs(one.p_child_joint - other.p_child_joint).max() < 1e-9
 
 
-def test_several_files_are_one_calibration(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["fit", str(recording), str(recording)]) == 0
+def test_several_files_are_one_calibration(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    other = tmp_path / "other.npz"
+    other.write_bytes(recording.read_bytes())
+    assert main(["fit", str(recording), str(other)]) == 0
     assert "900 frames" in capsys.readouterr().out
+
+
+def test_the_same_file_twice_is_refused(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["fit", str(recording), str(recording)]) == 2
+    assert "named twice" in capsys.readouterr().err
 
 
 def test_files_of_other_bodies_are_refused_with_a_near_name(

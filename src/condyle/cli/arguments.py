@@ -34,7 +34,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """What the user may say about the numbers in the files."""
     reading = parser.add_argument_group("where a file does not say, or says it wrongly")
     reading.add_argument("--rate", type=positive, metavar="HZ", help="frames per second")
-    reading.add_argument("--unit", metavar="UNIT", help="unit of length: m, cm, mm, in, ft")
+    reading.add_argument("--unit", metavar="UNIT", help="unit of length: m, cm, mm, um, in, ft")
 
 
 def reading_options(args: argparse.Namespace) -> dict[str, Any]:

@@ -53,6 +53,9 @@ def run(args: argparse.Namespace) -> int:
     from ..take import join
 
     begin = time.perf_counter()
+    twice = [file for k, file in enumerate(args.files) if Path(file).resolve() in map(_resolved, args.files[:k])]
+    if twice:
+        raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
     take = join([read(file, **reading_options(args)) for file in args.files])
     calibration = calibrate(
         take,
@@ -111,6 +114,10 @@ def read_edges(text: str) -> list[tuple[str, str]]:
                 edges.append((words[0], words[1]))
         return edges
     return [_pair(part) for part in text.split(",") if part.strip()]
+
+
+def _resolved(file: str) -> Path:
+    return Path(file).resolve()
 
 
 def _pair(text: str) -> tuple[str, str]:

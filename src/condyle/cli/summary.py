@@ -103,8 +103,8 @@ def merge(findings: tuple[Finding, ...]) -> list[Finding]:
                 "missing-samples": f"missing poses, left out for their own sensor only: {counts}",
                 "outliers": f"poses that disagree with every joint of their sensor were weighted out: {counts}",
                 "hinge": f"hinges: {names}",
-                "one-axis-only": f"only one axis exercised, so the point along it is open and was set beside the "
-                f"neighbouring joint: {names}; if they can turn otherwise, twist them",
+                "one-axis-only": f"only one axis exercised, so the point along it is open: {names}; if they can "
+                "turn otherwise, twist them",
                 "rigid-pair": f"never moved against their parents: {names}",
                 "wide-interval": "centres known poorly, move these joints more: "
                 + ", ".join(f"{f.bodies[0]} +-{(f.value or 0) * 1000:.0f} mm" for f in same),

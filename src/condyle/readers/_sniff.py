@@ -64,6 +64,8 @@ def _text_kind(text: str) -> str:
     lines = [line for line in text.split("\n")[:-1] or [text] if line.strip() and not line.startswith("#")][:50]
     for separator, word in (("\t", "tabs"), (";", "semicolons"), (",", "commas")):
         counts = [line.count(separator) for line in lines]
+        if counts and min(counts[-5:]) > 0 and separator != "," and ".px" in text:
+            return f"condyle's CSV with {word} between the cells; separate them by commas, with points in the numbers"
         if counts and min(counts[-5:]) > 0:
             return f"a text table with {word}, but without condyle's column names (time, <body>.px, ... <body>.qz)"
     return "a text file"
