@@ -1,0 +1,56 @@
+"""Short versions of the measurements of speed and memory, as claims."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from benchmarks import speed
+from condyle.joints import all_pairs
+from condyle.sums import sum_pairs
+
+SEED = 30_000
+FASTER = 2.0  # times, all pairs and the tree against one lstsq per pair; far below what an idle machine shows
+SUMS_BYTES = 16e6
+AGREE = 1e-9  # m, residuals from sums against residuals from rows
+
+
+@pytest.fixture(scope="module")
+def world():
+    return speed.recording(16, 10, 120.0, SEED)
+
+
+def test_both_ways_find_the_same_tree(world):
+    take, pairs = world.take, all_pairs(16)
+    residual = np.array([residual for _, residual in speed.lstsq_all(take, pairs)])
+    tree = speed.scipy_tree(16, pairs, residual).tocoo()
+    found = speed.least_squares(take)
+    assert {tuple(sorted(pair)) for pair in zip(*tree.coords, strict=True)} == {
+        tuple(sorted(pair)) for pair in found.pairs.tolist()
+    }
+    rows = [np.flatnonzero((pairs == sorted(pair)).all(axis=1))[0] for pair in found.pairs]
+    np.testing.assert_allclose(found.residual, residual[rows], atol=AGREE)
+
+
+def test_one_pass_over_the_data_beats_one_fit_per_pair(world):
+    mine = speed.least_time(lambda: speed.least_squares(world.take), 3)
+    theirs, whole = speed.rival_time(world.take, 3)
+    assert whole
+    assert theirs >= FASTER * mine
+
+
+def test_sums_need_little_memory_however_long_the_take(world):
+    sum_pairs(world.take)
+    tracemalloc.start()
+    sum_pairs(world.take)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= SUMS_BYTES
+
+
+def test_centres_are_no_worse_than_lstsq_near_and_far(world):
+    for row in speed.exactness(SEED, seconds=5.0):
+        ours, theirs = (float(text.split()[0]) for text in row[1:3])
+        assert ours <= theirs, row[0]

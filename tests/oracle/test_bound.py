@@ -1,0 +1,101 @@
+"""Information and maximum likelihood against the whole problem written out: every pose a parameter of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import least_squares
+
+from condyle import rotation
+from condyle.joints import fit_pairs
+from condyle.likelihood import fisher_information, fit_likelihood
+from condyle.noise import Noise
+from condyle.solve import solve_together
+from condyle.sums import sum_pairs
+from condyle.take import Take
+from oracle.worlds import carried, noisy, take_of, wander
+
+PAIRS = np.array([[1, 0], [2, 1], [3, 1]])  # a trunk of two bodies with two branches
+STEP = 1e-6  # rad and m, of numerical derivatives
+INFORMATION = 1e-5  # relative
+ERRORS = 0.05  # standard errors by which two ways of maximising may differ
+NOISE = Noise(np.array([0.002, 0.003, 0.004, 0.003]), np.array([0.01, 0.02, 0.01, 0.015]))
+
+
+def world(rng: np.random.Generator, n: int) -> tuple[Take, np.ndarray]:
+    """Exact poses of four bodies joined as PAIRS, and the unknowns (18,)."""
+    u = rng.uniform(-0.3, 0.3, (3, 2, 3))
+    R, p = [None] * 4, [None] * 4
+    R[0], p[0] = carried(rng, n)
+    for (child, parent), (c, l) in zip(PAIRS, u, strict=True):
+        R[child] = R[parent] @ rotation.from_vector(0.6 * wander(rng, n, 3, rate=3.0))
+        p[child] = p[parent] + R[parent] @ l - R[child] @ c
+    return take_of("abcd", R, p, rate=3.0), u.ravel()
+
+
+def poses(u: np.ndarray, R: np.ndarray, p_root: np.ndarray) -> np.ndarray:
+    """Positions (n, 4, 3) that joints, orientations (n, 4, 3, 3) and the first body's place lead to."""
+    p = np.empty((len(R), 4, 3))
+    p[:, 0] = p_root
+    for (child, parent), (c, l) in zip(PAIRS, u.reshape(3, 2, 3), strict=True):
+        p[:, child] = p[:, parent] + R[:, parent] @ l - R[:, child] @ c
+    return p
+
+
+def misfit(take: Take, u: np.ndarray, turn: np.ndarray, place: np.ndarray) -> np.ndarray:
+    """(n, 24) what was recorded against what the parameters say, in standard deviations.
+
+    Orientations are the recorded ones turned back by `turn` (n, 4, 3) [rad], which is then their error.
+    """
+    R = take.R_world_body @ rotation.from_vector(-turn)
+    off = (take.p_world_body - poses(u, R, place)) / NOISE.position[:, None]
+    return np.concatenate([turn / NOISE.orientation[:, None], off], axis=2).reshape(take.frames, -1)
+
+
+def test_the_information_is_that_of_the_whole_problem_with_the_poses_eliminated(rng) -> None:
+    take, u = world(rng, 6)
+    own = np.zeros((take.frames, 4, 3)), take.p_world_body[:, 0]
+    to_joints = np.stack(
+        [(misfit(take, u + STEP * e, *own) - misfit(take, u - STEP * e, *own)) / (2 * STEP) for e in np.eye(18)], axis=2
+    )
+    to_poses = []
+    for k in range(15):  # twelve turns and a place, of every frame by itself
+        step = np.zeros(15)
+        step[k] = STEP
+        turn, place = np.broadcast_to(step[:12].reshape(4, 3), own[0].shape), step[12:]
+        ahead, behind = misfit(take, u, turn, own[1] + place), misfit(take, u, -turn, own[1] - place)
+        to_poses.append((ahead - behind) / (2 * STEP))
+    to_poses = np.stack(to_poses, axis=2)
+    want = np.zeros((18, 18))
+    for A, B in zip(to_joints, to_poses, strict=True):
+        cross = A.T @ B
+        want += A.T @ A - cross @ np.linalg.solve(B.T @ B, cross.T)
+    found = fisher_information(take, PAIRS, u, NOISE)
+    np.testing.assert_allclose(found, want, rtol=0, atol=INFORMATION * np.abs(want).max())
+
+
+@pytest.mark.parametrize("case", range(3))
+def test_the_likeliest_joints_are_those_of_a_general_optimiser(rng, case) -> None:
+    exact, true = world(rng, 14)
+    parts = [noisy(exact.select([name]), rng, NOISE.position[k], NOISE.orientation[k]) for k, name in enumerate("abcd")]
+    take = Take(
+        exact.names,
+        exact.time,
+        np.concatenate([part.R_world_body for part in parts], axis=1),
+        np.concatenate([part.p_world_body for part in parts], axis=1),
+    )
+    start = solve_together(take, fit_pairs(sum_pairs(take), PAIRS), NOISE, robust=False)
+    found = fit_likelihood(take, start, NOISE)
+    n = take.frames
+
+    def cost(x: np.ndarray) -> np.ndarray:
+        return misfit(take, x[:18], x[18 : 18 + 12 * n].reshape(n, 4, 3), x[18 + 12 * n :].reshape(n, 3)).ravel()
+
+    x = np.concatenate([true, np.zeros(12 * n), take.p_world_body[:, 0].ravel()])
+    best = least_squares(cost, x, method="trf", x_scale="jac", xtol=1e-12, ftol=1e-12, gtol=1e-12)
+    off = found.unknowns - best.x[:18]
+    information = fisher_information(exact, PAIRS, true, NOISE)
+    assert np.sqrt(off @ information @ off / 18) < ERRORS
+    # Both are as far from the truth as the noise allows, so agreeing is no matter of starting there.
+    wrong = start.unknowns - best.x[:18]
+    assert np.sqrt(wrong @ information @ wrong / 18) > 2 * ERRORS
