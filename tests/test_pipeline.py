@@ -333,3 +333,18 @@ def test_a_given_edge_does_not_invent_the_rest_of_a_still_take() -> None:
     result = calibrate(still.take, tree=[("chest", "head")])
     assert edges(result) == {frozenset(("chest", "head"))}
     assert "tree-not-determined" in codes(result)
+
+
+@pytest.mark.parametrize(
+    ("outliers", "bar"),
+    [({"stale": 0.2, "stale_run": 0.5}, 0.0025), ({"bursts": 0.2}, 0.006), ({"spikes": 0.1}, 0.0025)],
+    ids=["held samples", "bursts", "spikes"],
+)
+def test_a_fifth_of_bad_samples_is_survived(outliers: dict, bar: float) -> None:
+    bad = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3), **outliers)
+    world = simulate(human(), seed=1, disturbances=bad)
+    tree = [(parent, child) for child, parent in world.truth.edges]
+    joints = calibrate(world.take, tree=tree, intervals=False).skeleton.joints
+    place = world.truth.names.index
+    errors = [joint.p_child_joint - world.truth.p_child_joint[place(joint.child)] for joint in joints]
+    assert np.sqrt(np.mean(np.sum(np.square(errors), axis=1))) < bar  # m; plain least squares is 3 to 16 cm off

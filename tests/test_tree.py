@@ -180,7 +180,6 @@ def test_two_bodies_have_a_tree_that_nothing_rivals(rng) -> None:
         assert tree.runner_up[0] == -1
 
 
-@pytest.mark.xfail(strict=True, reason="the search inverts the covariance of no residuals")
 def test_an_empty_tree_stays_empty() -> None:
     take = simulate(linkage(), seconds=2, seed=1).take
     tree, rivals = swap_edges(take, fit_pairs(sum_pairs(take)), np.empty(0, np.int64))

@@ -62,7 +62,7 @@ def fit_pairs(sums: PairSums, pairs: Ints | None = None) -> PairFits:
     share = 1 / np.maximum(n, 1)[:, None]
     # With M = U S V' the 6 x 6 system falls apart into (n - s)(c' + l') and (n + s)(c' - l').
     U, s, Vt = np.linalg.svd(sums.M[i, j] * share[..., None])
-    spread = np.maximum(1 - s, 0.0)
+    spread = np.where(n[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
     b_child, b_parent = sums.b[i, j] * share, sums.b[j, i] * share
     c, l = _solve(U, Vt, spread, b_child, b_parent)
     square = sums.dd[i, j] * share[:, 0] - np.sum(b_child * c, axis=1) - np.sum(b_parent * l, axis=1)

@@ -68,8 +68,8 @@ def describe_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sc
     size = np.maximum(size, np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1))
     if len(size):  # sensors that sit on one point still belong to a figure of some size
         size = np.maximum(size, 0.3 * median(size))
-    rate = take.rate if np.isfinite(take.rate) else 1.0
-    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT * fits.frames / rate, 1.0))
+    seconds = take.seconds * fits.frames / max(take.frames, 1)
+    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT * seconds, 1.0))
     main = np.sqrt(np.maximum(spread[:, 1] + spread[:, 2] - spread[:, 0], 0.0))
     per_axis = fits.residual / np.sqrt(3) if scale is None else scale
     known = fits.spread > RANK_RATIO**2 * (2 - fits.spread)
@@ -98,9 +98,12 @@ def world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
     # The point c that moves least: minimise the mean of |(R - mean) c + p|^2.
     A = np.eye(3) - np.swapaxes(mean, 1, 2) @ mean
     b = np.einsum("nmxy,nmx->my", R, p) / count
-    c = -np.einsum("mxy,my->mx", np.linalg.pinv(A, rcond=1e-6, hermitian=True), b)
+    value, vector = np.linalg.eigh(A)
+    inverse = np.where(value > 1e-9, 1 / np.maximum(value, 1e-9), 0.0)  # a body that does not turn has no such point
+    c = -np.einsum("mxk,mk,myk,my->mx", vector, inverse, vector, b)
     square = np.square(p).sum(axis=(0, 2)) / count[:, 0] + np.einsum("mx,mx->m", c, b)
     few = count[:, 0] < 3
+    turn = np.where(turn > 1e-6, turn, 0.0)  # rad; less is rounding
     return np.where(few, 0.0, turn), np.where(few, 0.0, np.sqrt(np.maximum(square, 0.0)))
 
 
@@ -111,13 +114,17 @@ def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -
     total = np.sqrt(motion.spread.sum(axis=1))
     least = np.minimum(world_turn[i], world_turn[j])
     loud = np.hypot(noise.orientation[i], noise.orientation[j])
-    still = total <= RIGID_RATIO * least
+    still = (total <= RIGID_RATIO * least) | ~motion.turns
+    blur = 3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + 2 * (loud * motion.size) ** 2
+    still &= fits.residual <= np.maximum(
+        RIGID_RATIO * motion.size, 2 * np.sqrt(blur)
+    )  # a pair that slides is not rigid
     kinds: list[Kind] = []
     points: list[Point] = []
     held = motion.open.copy()
     for k in range(len(fits.pairs)):
         shut = int(motion.open[k].sum())
-        if (still[k] or not motion.turns[k]) and least[k] > 2 * loud[k] and least[k] > 0:
+        if still[k] and least[k] > 2 * loud[k] and least[k] > 0:
             kind: Kind = "rigid"
         elif not motion.turns[k] or motion.open[k, 1]:
             kind = "undetermined"

@@ -43,7 +43,9 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats |
             R = R_raw[rows] @ rotation.from_vector(-turn[rows])
             arms = model.arms(R, u, use[rows])
             # The gap at the corrected poses, moved back to where no correction was made.
-            w = model.gap(p_raw[rows] - shift[rows], arms, use[rows]) - model.push(arms, turn[rows], shift[rows], R)
+            w = model.gap(p_raw[rows] - shift[rows], arms, use[rows]) - model.push(
+                arms, turn[rows], shift[rows], R, use[rows]
+            )
             weighted = model.inverse_covariance(arms, use[rows], spread[rows])
             A = model.slope(R, use[rows])
             SA = weighted @ A
@@ -54,7 +56,7 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats |
         du = -start.basis @ np.linalg.solve(inner, start.basis.T @ h)
         for rows, R, arms, A, w, weighted in kept:
             pull = np.einsum("nab,nb->na", weighted, w + A @ du)
-            turn[rows], shift[rows] = model.correction(arms, pull.reshape(len(R), -1, 3), R, spread[rows])
+            turn[rows], shift[rows] = model.correction(arms, pull.reshape(len(R), -1, 3), R, spread[rows], use[rows])
         u = u + du
         if float(du @ N @ du) < SETTLED**2 * len(u):
             break
@@ -113,19 +115,19 @@ class _Model:
         A[:, k, :, k, 3:] = -R[:, j].transpose(1, 0, 2, 3) * used
         return A.reshape(n, 3 * J, 6 * J)
 
-    def push(self, arms: Floats, turn: Floats, shift: Floats, R: Floats) -> Floats:
+    def push(self, arms: Floats, turn: Floats, shift: Floats, R: Floats, use: Bools) -> Floats:
         """(n, 3J) B v: how the corrections move the gaps. R [x] t = (R x) x (R t)."""
         bodies = self.pairs.ravel()
         turned = np.einsum("nhxy,nhy->nhx", R[:, bodies], turn[:, bodies])
-        active = (np.abs(arms).sum(axis=2) > 0)[..., None]
+        active = np.repeat(use, 2, axis=1)[..., None]
         halves = np.cross(arms, turned) - self.sign.ravel()[:, None] * shift[:, bodies] * active
         return np.asarray((halves[:, 0::2] + halves[:, 1::2]).reshape(len(arms), -1))
 
-    def correction(self, arms: Floats, pull: Floats, R: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    def correction(self, arms: Floats, pull: Floats, R: Floats, spread: Floats, use: Bools) -> tuple[Floats, Floats]:
         """-W B' pull for every body: rotation (n, m, 3) [rad] in its own axes and shift (n, m, 3) [m]."""
         bodies = self.pairs.ravel()
         each = np.repeat(pull, 2, axis=1)
-        active = (np.abs(arms).sum(axis=2) > 0)[..., None]
+        active = np.repeat(use, 2, axis=1)[..., None]
         # B' of dg = y x (R t): R' (pull x y) with the sign of the cross product.
         turned = np.einsum("nhyx,nhy->nhx", R[:, bodies], np.cross(each, arms))
         moved = -self.sign.ravel()[:, None] * each * active

@@ -22,9 +22,10 @@ LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is 
 TUKEY = 5.0  # robust standard deviations at which a residual stops counting
 CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
 LIVELY = 1.0  # s: a stretch, judged with its neighbours, that may have a scale of its own
-LIFT = 4.0  # times the overall scale up to which a lively stretch may raise its own
+LIFT = 3.0  # times the overall scale up to which a lively stretch may raise its own
 MEDIAN_ROWS = 2000  # rows a median is taken over
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY: a Gaussian leaves 1.5e-5 there
+ROUNDING = 1e-12  # m: gaps of exact data, which are no outliers of each other
 EXACT = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
 GUARD = 0.5  # share of the weakest rotation's signal that the noise correction may take away
 
@@ -172,7 +173,9 @@ def solve_together(
         S = np.linalg.inv(C) if sweep > 1 or not fires.any() else np.diag(1 / np.diagonal(C))
         N = G * both * np.kron(S, np.ones((6, 6)))
         rhs = (H.reshape(J, 6, J) * S[:, None, :]).sum(axis=2).ravel() * half
-        old, u = u, basis @ np.linalg.solve(basis.T @ N @ basis, basis.T @ rhs)
+        inner = basis.T @ N @ basis
+        inner[np.diag_indices_from(inner)] += np.diagonal(inner) == 0  # a joint without frames stays where it is
+        old, u = u, basis @ np.linalg.solve(inner, basis.T @ rhs)
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     C = residual_covariance(rows.gap(u), weight)
@@ -199,6 +202,7 @@ def _robust_weights(
 ) -> tuple[Floats, Bools]:
     """(n, J) weights of gaps (3, n, J), and which joints have outliers; once a joint had some it keeps its weights."""
     length = np.sqrt(np.square(gap).sum(axis=0))
+    length[length < ROUNDING] = 0.0
     if base_weight is not None:
         length = length * np.sqrt(base_weight)
     weight, now = tukey_weights(length, seen, window, fires)
@@ -259,7 +263,7 @@ class _Rows:
         """(3, n, J) gaps, world axis first, 0 where not seen."""
         halves = u.reshape(-1, 2, 3)
         W = gap_columns(self.bodies, self.pairs, halves[:, 0], halves[:, 1])
-        gap = (self.X @ W).reshape(3, len(self.seen), -1)
+        gap = (self.X @ W).reshape(3, *self.seen.shape)
         return gap if self.whole else gap * self.seen
 
     def sums(self, weight: Floats) -> tuple[Floats, Floats]:

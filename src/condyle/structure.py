@@ -21,11 +21,13 @@ from .sums import PairSums, sum_pairs
 from .take import Take
 from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
 
+ENOUGH = 6  # whole frames per dimension of the joints' covariance
 MANY = 128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
 GROSS = 10.0  # robust standard deviations beyond which a pose is left out of the search for the tree
 CALM = 0.05  # drift in the room over the usual one, below which a body that does not turn rests
 REST = 0.5  # residual over drift in the room: a pair that fits no better than two bodies at rest
 RESOLVABLE = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
+TELLING = 5.0  # lever motion over residual from which an edge is told even though another one ties with it
 THIN = 1.1  # margin below which an edge tells nothing
 APART = 8.0  # residual over the median of the tree's: another figure or a loose thing
 APART_SHARE = 0.22  # ... and at least this share of the figure's usual distance between joined sensors
@@ -85,7 +87,7 @@ def infer_structure(
         motion = describe_motion(take, sums, fits, noise)
         tree = spanning_margins(take.bodies, fits, edges)
         none = np.empty(0, np.int64)
-        determined = len(held) == take.bodies - 1 or _is_determined(motion, tree, fits, turn)
+        determined = _all_given(held, take) or _is_determined(motion, tree, fits, turn)
         if not determined:
             known = np.isin(tree.edges, held)
             tree = Tree(tree.edges[known], tree.margin[known], tree.runner_up[known])
@@ -107,13 +109,14 @@ def infer_structure(
     settled = False
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
     tree = spanning_margins(take.bodies, fits, edges)
+    part, trusted = _whole_frames(take, good)
     for _ in range(ROUNDS if take.bodies <= MANY else 0):
-        tree, rivals = swap_edges(take, fits, edges, good, held, handicap, search=not settled)
-        tree, settled = settle(take, sums, fits, tree, rivals, good, held, handicap)
+        tree, rivals = swap_edges(part, fits, edges, trusted, held, handicap, search=not settled)
+        tree, settled = settle(part, sums, fits, tree, rivals, trusted, held, handicap)
         if not settled:
             break
         edges = tree.edges
-    determined = len(held) == take.bodies - 1 or _is_determined(motion, tree, fits, turn)
+    determined = _all_given(held, take) or _is_determined(motion, tree, fits, turn)
     apart = _apart(sums, fits, motion, tree, held) if determined else tree.edges[~np.isin(tree.edges, held)]
     keep = ~np.isin(tree.edges, apart)
     tree = Tree(tree.edges[keep], tree.margin[keep], tree.runner_up[keep])
@@ -124,15 +127,27 @@ def infer_structure(
 def repeats(take: Take) -> Bools:
     """(n, m) poses that repeat the frame before to the last bit while another body moves: a sensor that was held.
 
-    A body that repeats in most frames stands still, or reports at a lower rate, and is left alone.
+    A body that repeats in many frames stands still, or is read at a lower rate, and is left alone.
     """
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     same = (take.p_world_body[1:] == take.p_world_body[:-1]).all(axis=2)
     if same.any():
         same &= (take.R_world_body[1:] == take.R_world_body[:-1]).all(axis=(2, 3))
         out[1:] = same & ~same.all(axis=1, keepdims=True) & (np.diff(take.segment) == 0)[:, None]
-        out[:, out.mean(axis=0) > 0.5] = False
+        out[:, out.mean(axis=0) > 0.3] = False
     return out
+
+
+def _all_given(held: Sequence[int], take: Take) -> bool:
+    return 0 < len(held) == take.bodies - 1
+
+
+def _whole_frames(take: Take, good: Bools) -> tuple[Take, Bools]:
+    """The frames in which every body is trusted, if they are enough for a covariance of all joints; else all frames."""
+    rows = np.flatnonzero(good.all(axis=1))
+    if len(rows) == take.frames or len(rows) < ENOUGH * 3 * (take.bodies - 1):
+        return take, good
+    return take.at(rows), good[rows]
 
 
 def _row(pairs: Ints, pair: tuple[int, int]) -> int:
@@ -164,14 +179,17 @@ def _resting(
     used only where nothing else offers itself.
     """
     i, j = fits.pairs.T
-    usual = 2 * float(median(fits.residual[edges])) if len(edges) else 0.0
+    if not len(edges):
+        return np.zeros(len(i))
+    usual = 2 * max(float(median(fits.residual[edges])), 1e-6 * float(median(motion.size[edges])))
+    drift = np.where(drift > 1e-5 * drift.max(), drift, 0.0)  # less is rounding
     at_rest = (fits.residual >= REST * np.hypot(drift[i], drift[j])) & (motion.lever < LEVER)
     at_rest |= _farther_rest(fits, (turn < 2 * RESOLVABLE) & (drift < CALM * median(drift)))
     if still_world is not None:
         at_rest &= (i != still_world) & (j != still_world)
     with np.errstate(divide="ignore", invalid="ignore"):
         handicap = 0.5 * np.log1p((usual / np.maximum(fits.residual, 1e-9 * max(usual, 1e-300))) ** 2)
-    return np.where(at_rest & (fits.residual > 0) & (usual > 0), handicap, 0.0)
+    return np.where(at_rest, handicap, 0.0)
 
 
 def _farther_rest(fits: PairFits, rests: Bools) -> Bools:
@@ -183,7 +201,7 @@ def _farther_rest(fits: PairFits, rests: Bools) -> Bools:
     for body in np.flatnonzero(~rests):
         rows = np.flatnonzero(mixed & ((i == body) | (j == body)) & np.isfinite(fits.residual))
         for k in rows:
-            alike = rows[(fits.residual[rows] <= 1.5 * fits.residual[k]) & (rows != k)]
+            alike = rows[(fits.residual[rows] <= 1.5 * fits.residual[k] + 1e-6 * reach[k]) & (rows != k)]
             out[k] = bool((reach[alike] < reach[k]).any())
     return out
 
@@ -197,6 +215,8 @@ def _is_determined(motion: Motion, tree: Tree, fits: PairFits, turn: Floats) -> 
     told = (tree.margin >= THIN) & ((motion.main[edges] > RESOLVABLE) & (motion.lever[edges] > 1) | exact)
     # Two sensors on one body turn in the room but not against each other.
     carried = np.minimum(turn[fits.pairs[edges, 0]], turn[fits.pairs[edges, 1]])
+    # Bodies that share a point tie, and so do all edges of a ring: that is no lack of motion.
+    told |= (motion.main[edges] > RESOLVABLE) & (motion.lever[edges] > TELLING)
     one_body = (np.sqrt(motion.spread[edges].sum(axis=1)) <= RIGID_RATIO * carried) & (carried > 10 * RESOLVABLE)
     told |= one_body & (tree.margin >= THIN)
     moves = exact.any() or one_body.any() or (motion.main[edges] > RESOLVABLE).any()
@@ -215,7 +235,9 @@ def _apart(sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, held: Seq
     spread = np.sqrt(np.maximum(sums.dd[i, j] / n - own, 0.0))
     far = (residual > APART * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (spread < 2.5 * residual)
-    slides = (motion.lever[edges] < 1) & (residual > SLIDES * motion.size[edges]) & (residual > 2 * median(residual))
+    slides = (motion.lever[edges] < 1) & (residual > SLIDES * motion.size[edges])
+    if len(edges) > 2:  # where all are soft, a gap larger than the motion is no sign of sliding
+        slides &= residual > 2 * median(residual)
     return np.asarray(edges[(far | unrelated | slides) & ~np.isin(edges, list(held))])
 
 
@@ -227,7 +249,8 @@ def _loops(
     if not len(edges):
         return np.empty(0, np.int64), []
     usual = float(median(fits.residual[edges]))
-    bar = np.maximum(1.5 * usual, 1e-6 * median(motion.size))
+    size = median(motion.size)
+    bar = np.maximum(1.5 * usual, 1e-6 * size)
     fits_well = (fits.residual <= bar) & (motion.lever >= LEVER) & (handicap == 0)
     fits_well &= motion.open.sum(axis=1) <= 1
     fits_well[edges] = False
@@ -239,7 +262,7 @@ def _loops(
         same = [int(e) for e in path if _same_point(take, fits, motion, int(k), int(e))]
         if same:
             tied.append((same[0], int(k)))
-        elif len(path) and fits.residual[k] <= 1.5 * fits.residual[path].max():
+        elif len(path) and fits.residual[k] <= max(1.5 * float(fits.residual[path].max()), 1e-6 * float(size)):
             loops.append(int(k))
     return np.array(loops, dtype=np.int64), tied
 

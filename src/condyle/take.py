@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -168,7 +169,10 @@ class Take:
 
     def slice(self, start: int | None = None, stop: int | None = None, step: int | None = None) -> Take:
         """Frames start:stop:step."""
-        rows = slice(start, stop, step)
+        return self.at(slice(start, stop, step))
+
+    def at(self, rows: Ints | builtins.slice) -> Take:
+        """These frames, in increasing order."""
         return replace(
             self,
             time=self.time[rows],
@@ -189,15 +193,7 @@ class Take:
     def thinned(self, most: int) -> tuple[Take, Ints]:
         """At most `most` frames, evenly spread over the take, and which ones they are."""
         rows = np.arange(self.frames) if self.frames <= most else np.arange(most) * self.frames // most
-        if len(rows) == self.frames:
-            return self, rows
-        return replace(
-            self,
-            time=self.time[rows],
-            segment=self.segment[rows],
-            R_world_body=self.R_world_body[rows],
-            p_world_body=self.p_world_body[rows],
-        ), rows
+        return (self if len(rows) == self.frames else self.at(rows)), rows
 
     def __str__(self) -> str:
         unseen = 1 - float(self.seen.mean()) if self.seen.size else 0.0

@@ -97,6 +97,8 @@ def swap_edges(
     handicap  (P,) log of the factor by which a pair's residual counts as larger than it is
     search    False: keep the tree, tell the margins only
     """
+    if not len(start):
+        return no_tree(), np.full((0, len(fits.pairs)), np.inf)
     candidates = nearest_pairs(fits, take.bodies, start)
     rows = _Rows(take, fits, candidates, good)
     tree = [int(np.flatnonzero(candidates == k)[0]) for k in start]
@@ -112,8 +114,6 @@ def swap_edges(
             break
         tree[a] = int(b)
     rivals = np.full((len(tree), len(fits.pairs)), np.inf)
-    if not tree:
-        return no_tree(), rivals
     gain = rows.gains(tree) + extra - extra[tree][:, None]
     gain[~_crossing(take.bodies, pairs, tree)] = np.inf
     rivals[:, candidates] = gain / 6

@@ -115,9 +115,6 @@ def magnetic(repeats: bool) -> Take:
         pytest.param(
             False,
             id="repeated rows dropped",
-            marks=pytest.mark.xfail(
-                strict=True, reason="sensors that are read by turns repeat by turns, and masking that leaves no frame"
-            ),
         ),
     ],
 )

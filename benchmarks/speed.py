@@ -1,0 +1,275 @@
+"""Speed and memory, as ratios taken side by side in one run: CPU time, one thread, the least of five.
+
+The rival is what one would write first: one `numpy.linalg.lstsq` for every pair of bodies, then scipy's spanning
+tree over the residuals. Where that takes minutes, a sample of the pairs is timed and scaled up; the table says so.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import minimum_spanning_tree
+
+import condyle
+from condyle.joints import PairFits, all_pairs, fit_pairs, refine_pairs
+from condyle.simulate import Figure, World, simulate
+from condyle.sums import sum_pairs
+from condyle.take import Take
+from condyle.tree import spanning_tree
+
+from .bound import noise
+from .harness import Table, arguments, known_tree, progress, publish
+
+SAMPLE = 60  # pairs timed where all of them would take minutes
+SCORE_SAMPLE = 4
+BIOBUDDY = "0.3.2"
+
+
+def branching(bodies: int) -> Figure:
+    """Every body has two children 0.3 m away, so that a figure of any size fits into a room."""
+    rng = np.random.default_rng(bodies)
+    step = rng.standard_normal((bodies, 3))
+    step *= 0.3 / np.linalg.norm(step, axis=1, keepdims=True)
+    step[0] = 0
+    names = tuple(f"body{k:03d}" for k in range(bodies))
+    kinds = ("ball",) * bodies
+    return Figure(names, (np.arange(bodies) + 1) // 2 - 1, step, kinds, np.full((bodies, 3), np.nan))  # type: ignore[arg-type]
+
+
+def recording(bodies: int, seconds: float, rate: float, seed: int) -> World:
+    return simulate(branching(bodies), "walk", seconds=seconds, rate=rate, seed=seed, disturbances=noise(0.3, 0.5))
+
+
+def least_time(call: Callable[[], object], times: int = 5) -> float:
+    """Least CPU seconds of `call`."""
+    spent = []
+    for _ in range(times):
+        gc.collect()
+        begin = time.process_time()
+        call()
+        spent.append(time.process_time() - begin)
+    return min(spent)
+
+
+def least_squares(take: Take) -> PairFits:
+    """All pairs, spanning tree, joints of the tree corrected on the rows."""
+    fits = fit_pairs(sum_pairs(take))
+    edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names)
+    return refine_pairs(take, PairFits(**{name: getattr(fits, name)[edges] for name in vars(fits)}))
+
+
+def lstsq_pair(take: Take, i: int, j: int) -> tuple[np.ndarray, float]:
+    """Both halves of the joint of a pair (6,) [m], and its residual."""
+    R, p = take.R_world_body, take.p_world_body
+    A = np.concatenate([R[:, i], -R[:, j]], axis=2).reshape(-1, 6)
+    u, square, *_ = np.linalg.lstsq(A, (p[:, j] - p[:, i]).ravel(), rcond=None)
+    return u, float(np.sqrt(square[0] / take.frames)) if len(square) else 0.0
+
+
+def lstsq_all(take: Take, pairs: np.ndarray) -> list[tuple[np.ndarray, float]]:
+    return [lstsq_pair(take, i, j) for i, j in pairs]
+
+
+def scipy_tree(bodies: int, pairs: np.ndarray, residual: np.ndarray) -> Any:
+    return minimum_spanning_tree(coo_array((residual, (pairs[:, 0], pairs[:, 1])), shape=(bodies, bodies)))
+
+
+def rival_time(take: Take, times: int = 5) -> tuple[float, bool]:
+    """CPU seconds of one lstsq per pair and the spanning tree, and whether all pairs were timed."""
+    pairs = all_pairs(take.bodies)
+    whole = len(pairs) <= 4 * SAMPLE
+    rows = np.arange(len(pairs)) if whole else np.random.default_rng(0).choice(len(pairs), SAMPLE, replace=False)
+    spent = least_time(lambda: lstsq_all(take, pairs[rows]), times) * len(pairs) / len(rows)
+    residual = fit_pairs(sum_pairs(take)).residual
+    return spent + least_time(lambda: scipy_tree(take.bodies, pairs, residual), times), whole
+
+
+def speeds(seed: int) -> list[list[str]]:
+    rows = []
+    for bodies, seconds, rate in ((16, 45, 120.0), (64, 60, 240.0), (500, 10, 120.0)):
+        take = recording(bodies, seconds, rate, seed).take
+        mine = least_time(lambda: least_squares(take))  # noqa: B023
+        theirs, whole = rival_time(take)
+        what = f"least squares, unknown tree, {bodies} bodies x {seconds} s x {rate:g} Hz, against one lstsq per pair"
+        rows.append(_row(what, theirs / mine, f"{mine * 1e3:.1f} ms against {theirs:.3g} s", whole))
+        progress(" | ".join(rows[-1]))
+        if bodies == 16:
+            rows += first_take(take, mine, theirs, seed)
+    return rows
+
+
+def first_take(take: Take, mine: float, theirs: float, seed: int) -> list[list[str]]:
+    """What is compared on 16 bodies x 45 s x 120 Hz."""
+    rows = []
+    score = score_time(take)
+    if score is None:
+        rows.append(["the same against BioBuddy's SCoRE on every pair", "not measured", "no environment for it"])
+    else:
+        what = f"the same against BioBuddy {BIOBUDDY} SCoRE on every pair"
+        rows.append(_row(what, score / mine, f"{mine * 1e3:.1f} ms against {score:.3g} s", False, SCORE_SAMPLE))
+    tree = known_tree(recording(16, 1, 120.0, seed).truth)
+    for method, times in (("default", 5), ("least-squares", 5)):
+        full = least_time(lambda: condyle.calibrate(take, method=method), times)  # noqa: B023
+        known = least_time(lambda: condyle.calibrate(take, method=method, tree=tree), times)  # noqa: B023
+        amounts = f"{full * 1e3:.0f} ms against {theirs:.3g} s"
+        rows.append(
+            _row(f"`calibrate(method='{method}')` with intervals, against one lstsq per pair", theirs / full, amounts)
+        )
+        amounts = f"{full * 1e3:.0f} ms against {known * 1e3:.0f} ms"
+        rows.append([f"`calibrate(method='{method}')`: unknown over known tree", f"{full / known:.2f}", amounts])
+        for row in rows[-2:]:
+            progress(" | ".join(row))
+    edges = lstsq_edges(take, tree)
+    what = "least squares, unknown tree, over one lstsq per edge of a known tree"
+    rows.append([what, f"{mine / edges:.2f}", f"{mine * 1e3:.1f} ms against {edges * 1e3:.1f} ms"])
+    return rows
+
+
+def lstsq_edges(take: Take, tree: Sequence[tuple[str, str]]) -> float:
+    pairs = np.array([(take.index(child), take.index(parent)) for parent, child in tree])
+    return least_time(lambda: lstsq_all(take, pairs))
+
+
+def _row(what: str, ratio: float, amounts: str, whole: bool = True, sample: int = SAMPLE) -> list[str]:
+    return [what, f"{ratio:.3g} times faster", amounts + ("" if whole else f" (scaled from {sample} pairs)")]
+
+
+def score_time(take: Take) -> float | None:
+    """CPU seconds of BioBuddy's SCoRE on every pair, scaled from a few; None where it cannot be installed."""
+    python = biobuddy_python()
+    if python is None:
+        return None
+    pairs = all_pairs(take.bodies)
+    asked = [f"{i}:{j}" for i, j in pairs[np.linspace(0, len(pairs) - 1, SCORE_SAMPLE).astype(int)]]
+    with tempfile.TemporaryDirectory() as folder:
+        poses = Path(folder) / "poses.npz"
+        np.savez(poses, R_world_body=take.R_world_body, p_world_body=take.p_world_body)
+        script = Path(__file__).with_name("score_pairs.py")
+        least = np.full(SCORE_SAMPLE, np.inf)
+        for _ in range(2):
+            out = subprocess.run([python, script, poses, *asked], capture_output=True, text=True, check=True).stdout
+            least = np.minimum(least, [pair["seconds"] for pair in json.loads(out)])
+    return float(least.mean() * len(pairs))
+
+
+def biobuddy_python() -> Path | None:
+    """The interpreter of an environment that holds BioBuddy and nothing of ours; made by uv where it is missing."""
+    home = Path(tempfile.gettempdir()) / f"condyle-biobuddy-{BIOBUDDY}"
+    python = home / "bin" / "python"
+    if python.exists():
+        return python
+    uv = shutil.which("uv")
+    if uv is None:
+        return None
+    wanted = ["pip", "install", "-q", "--python", str(python), f"biobuddy=={BIOBUDDY}", "matplotlib"]
+    for command in (["venv", "-q", str(home)], wanted):
+        if subprocess.run([uv, *command], check=False).returncode:
+            shutil.rmtree(home, ignore_errors=True)
+            return None
+    return python
+
+
+def memory(seed: int) -> list[list[str]]:
+    """Most memory that `sum_pairs` holds beyond the take."""
+    rows = []
+    for bodies, seconds in ((16, 45), (16, 180), (64, 15), (64, 60)):
+        take = recording(bodies, seconds, 120.0, seed).take
+        _ = take.seen
+        tracemalloc.start()
+        sum_pairs(take)
+        peak = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        rows.append([f"{bodies} bodies, {take.frames} frames", f"{peak / 1e6:.1f} MB"])
+    return rows
+
+
+def exactness(seed: int, seconds: float = 45.0) -> list[list[str]]:
+    """Centres of the tree's joints against a reference in extended precision, near the origin and 1 km away."""
+    rows = []
+    for label, shake in (("exact poses", noise(0, 0)), ("0.3 cm, 0.5 deg", noise(0.3, 0.5))):
+        for away in (0.0, 1000.0):
+            take = simulate(branching(16), "walk", seconds=seconds, rate=120.0, seed=seed, disturbances=shake).take
+            take = replace(take, p_world_body=take.p_world_body + [away, 0, 0])
+            fits = least_squares(take)
+            kept = fits.singular_values[:, -1] >= 1e-2 * fits.singular_values[:, 0]
+            mine = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1)[kept]
+            true = np.stack([reference(take, i, j) for i, j in fits.pairs[kept]])
+            plain = np.stack([lstsq_pair(take, i, j)[0] for i, j in fits.pairs[kept]])
+            ours, theirs = (float(np.abs(found - true).max()) for found in (mine, plain))
+            rows.append([f"{label}, {away:g} m from the origin", f"{ours:.1e} m", f"{theirs:.1e} m", str(kept.sum())])
+    return rows
+
+
+def reference(take: Take, i: int, j: int) -> np.ndarray:
+    """The least-squares joint (6,) [m] of a pair: normal equations in extended precision, corrected until they hold."""
+    wide = np.longdouble
+    A = np.concatenate([take.R_world_body[:, i], -take.R_world_body[:, j]], axis=2).reshape(-1, 6).astype(wide)
+    d = (take.p_world_body[:, j].astype(wide) - take.p_world_body[:, i].astype(wide)).ravel()
+    inverse = np.linalg.inv((A.T @ A).astype(np.float64)).astype(wide)
+    u = np.zeros(6, wide)
+    for _ in range(8):
+        u = u + inverse @ (A.T @ (d - A @ u))
+    return u
+
+
+def command_line(seed: int) -> list[list[str]]:
+    """`condyle fit take.csv` against an interpreter that only imports numpy; CPU of the whole process."""
+    rows = []
+    bare = min(_process_time([sys.executable, "-c", "import numpy"]) for _ in range(5))
+    rows.append(["`python -c 'import numpy'`", f"{bare * 1e3:.0f} ms", "1"])
+    with tempfile.TemporaryDirectory() as folder:
+        for seconds, rate in ((45, 30.0), (45, 120.0)):
+            path = Path(folder) / f"take{rate:g}.csv"
+            condyle.write_take(path, recording(16, seconds, rate, seed).take)
+            command = [sys.executable, "-m", "condyle.cli", "fit", str(path), "--method", "least-squares"]
+            mine = min(_process_time([*command, "--no-intervals"]) for _ in range(5))
+            what = (
+                f"`condyle fit take.csv --method least-squares --no-intervals`, 16 bodies x {seconds} s x {rate:g} Hz"
+            )
+            size = path.stat().st_size / 1e6
+            rows.append([f"{what} ({size:.1f} MB)", f"{mine * 1e3:.0f} ms", f"{mine / bare:.2f}"])
+    return rows
+
+
+def _process_time(command: Sequence[str]) -> float:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=dict(os.environ), check=False)
+    if done.returncode not in (0, 3):
+        raise RuntimeError(done.stderr.decode())
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    given = arguments(__doc__, trials=5)
+    parts: dict[str, tuple[list[str], Callable[[int], list[list[str]]]]] = {
+        "Speed": (["what", "ratio", "CPU times"], speeds),
+        "Extra memory of the sums": (["take", "peak"], memory),
+        "Centres against extended precision, largest error": (["poses", "condyle", "lstsq", "joints"], exactness),
+        "Command line": (["process", "CPU time", "ratio"], command_line),
+    }
+    tables = {
+        caption: Table(heads, part(given.seed)) for caption, (heads, part) in parts.items() if given.only in caption
+    }
+    how = "CPU time, one thread, least of five. Ratios are between runs in one process, minutes apart at most."
+    data = {caption: [list(row) for row in table.rows] for caption, table in tables.items()}
+    publish("speed", "Speed and memory", how, tables, data, given)
+
+
+if __name__ == "__main__":
+    main()
