@@ -26,7 +26,7 @@ WHITENINGS = 2
 LAG = 1.0  # s over which what is left after the effects may still be correlated
 WHITE_CORRELATION = 2.6  # standard errors of the first autocorrelation that still count as none
 NOISE_EXCESS = 1.35  # gap variance over what the sensors' noise explains, up to which it is noise
-SAFETY = 1.1  # widening of the effects' part: real skin is not of the shape assumed
+SAFETY = 1.1  # widening of all intervals: real errors are not of the shapes assumed
 Z95 = 1.959963984540054
 
 
@@ -74,7 +74,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
             variance, left = _coloured_effects(y, Q, X, groups, blocks.fresh)
             T = (flat.T @ X) * np.repeat(S[:, a], 6)[:, None]
             B = gain @ T * np.sqrt(variance[groups])
-            V += SAFETY**2 * (B @ B.T)
+            V += B @ B.T
             effect[a] = np.sqrt(np.sum((X**2).mean(axis=0) * variance[groups]))
             stretch[a] = _long_run(left.reshape(-1, 3), blocks.step)
         rest[:, :, a] = left.reshape(-1, 3)
@@ -82,7 +82,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
     C *= np.sqrt(stretch[:, None] * stretch)
     middle = (flat.T @ flat) * np.kron(S @ C @ S, np.ones((6, 6)))
     V += gain @ middle @ gain
-    return Uncertainty(V, white, effect)
+    return Uncertainty(SAFETY**2 * V, white, effect)
 
 
 class _Blocks:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ._shapes import Bools, Floats, Ints
-from .sums import PairSums, chunks, stacked
+from .sums import PairSums, centred, chunks, stacked
 from .take import Take
 
+DENSE = 64  # bodies up to which gaps come from one product of all poses with all joints
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 
 
@@ -139,15 +140,27 @@ def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Fl
     """Sums of R_i' gap, R_j' gap (P, 3) and gap.gap (P,) over the frames in which both are seen."""
     W = gap_columns(take.bodies, pairs, c, l)
     i, j = pairs.T
-    back, square = np.zeros(W.shape), np.zeros(len(i))
+    k = np.arange(len(i))
+    b_child, b_parent, square = np.zeros((len(i), 3)), np.zeros((len(i), 3)), np.zeros(len(i))
     for rows in chunks(take):
         seen = take.seen[rows]
+        both = seen[:, i] & seen[:, j]
+        if take.bodies > DENSE:  # in the product of all bodies with all pairs nearly everything would be zero
+            p = centred(take.p_world_body[rows], seen)
+            R_child = np.where(both[..., None, None], take.R_world_body[rows, i], 0.0)
+            R_parent = np.where(both[..., None, None], take.R_world_body[rows, j], 0.0)
+            gap = np.einsum("npxy,py->npx", R_child, c) - np.einsum("npxy,py->npx", R_parent, l)
+            gap += np.where(both[..., None], p[:, i] - p[:, j], 0.0)
+            b_child += np.einsum("npxy,npx->py", R_child, gap)
+            b_parent += np.einsum("npxy,npx->py", R_parent, gap)
+            square += np.einsum("npx,npx->p", gap, gap)
+            continue
         X, _, _ = stacked(take.R_world_body[rows], take.p_world_body[rows], seen)
-        gap = X @ W
-        if not seen.all():
-            gap *= np.tile(seen[:, i] & seen[:, j], (3, 1))
-        back += X.T @ gap
-        square += np.einsum("np,np->p", gap, gap)
-    k = np.arange(len(i))
-    rotated = back.reshape(take.bodies, 4, len(i))
-    return rotated[i, :3, k], rotated[j, :3, k], square
+        flat = X @ W
+        if not both.all():
+            flat *= np.tile(both, (3, 1))
+        back = (X.T @ flat).reshape(take.bodies, 4, len(i))
+        b_child += back[i, :3, k]
+        b_parent += back[j, :3, k]
+        square += np.einsum("np,np->p", flat, flat)
+    return b_child, b_parent, square

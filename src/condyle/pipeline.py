@@ -29,6 +29,7 @@ Method = Literal["default", "least-squares", "accurate"]
 TreeScore = Literal["likelihood", "residual"]
 WORLD = "world"
 FEWEST_FRAMES = 3  # two frames always fit
+NOISE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 CONVENTIONS = {
     "length": "m",
     "angle": "rad",
@@ -215,11 +216,18 @@ def _uncertainty(
     if not take.timed:  # without time nothing tells noise from errors that repeat with the motion
         return None
     sure = estimate_uncertainty(take, solution, structure.noise)
-    if sure is None or solution.together:
-        return sure
-    # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
-    pull = orientation_bias(fits, structure.noise.orientation).ravel()
-    return replace(sure, covariance=sure.covariance + np.outer(pull, pull))
+    if sure is None:
+        return None
+    if solution.together:
+        # The pull of orientation noise was taken away as far as the noise is known.
+        doubt = min(0.5, max(NOISE_DOUBT, 2.5 / np.sqrt(take.frames)))
+        alone = np.diag(structure.noise.orientation)
+        pulls = np.stack([doubt * orientation_bias(fits, one).ravel() for one in alone])
+        pulls = pulls @ solution.basis @ solution.basis.T
+    else:
+        # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
+        pulls = orientation_bias(fits, structure.noise.orientation).reshape(1, -1)
+    return replace(sure, covariance=sure.covariance + pulls.T @ pulls)
 
 
 def _loop_joints(take: Take, structure: Structure, options: Options) -> list[Joint]:

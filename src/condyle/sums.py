@@ -14,6 +14,7 @@ from ._shapes import Bools, Floats
 from .take import Take
 
 CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
+FEWEST_ROWS = 256  # frames in a block, however many bodies there are
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,11 +44,29 @@ class PairSums:
 
 def sum_pairs(take: Take) -> PairSums:
     """The sums of all pairs of a take, chunk by chunk in memory that does not grow with the take."""
-    m = take.bodies
-    total = PairSums(np.zeros((m, m)), np.zeros((m, m, 3, 3)), np.zeros((m, m, 3)), np.zeros((m, m)))
+    n, m = take.frames, take.bodies
+    whole = bool(take.seen.all())
+    gram = np.zeros((4 * m, 4 * m))
+    frames, own_b, square = np.zeros((m, m)), np.zeros((m, m, 3)), np.zeros((m, m))
     for rows in chunks(take):
-        total = total + _sum_block(take.R_world_body[rows], take.p_world_body[rows], take.seen[rows])
-    return total
+        seen = take.seen[rows]
+        X, R, p = stacked(take.R_world_body[rows], take.p_world_body[rows], seen)
+        gram += X.T @ X
+        if not whole:  # what a body adds alone is summed over the frames in which its partner is seen
+            w = seen.astype(np.float64)
+            frames += w.T @ w
+            own = np.einsum("nirc,nir->nic", R, p).reshape(len(w), 3 * m)  # R_i' p_i
+            own_b += (w.T @ own).reshape(m, m, 3).transpose(1, 0, 2)
+            square += (w.T @ np.einsum("nic,nic->ni", p, p)).T
+    blocks = gram.reshape(m, 4, m, 4).transpose(0, 2, 1, 3)
+    Rp, pp = blocks[..., :3, 3], blocks[..., 3, 3]
+    if whole:
+        k = np.arange(m)
+        frames += n
+        own_b += Rp[k, k][:, None]
+        square += np.diagonal(pp)[:, None]
+    dd = np.maximum(square + square.T - 2 * pp, 0.0)
+    return PairSums(frames, np.ascontiguousarray(blocks[..., :3, :3]), Rp - own_b, dd)
 
 
 def centred(p_world_body: Floats, seen: Bools) -> Floats:
@@ -80,28 +99,7 @@ def stacked(R: Floats, p: Floats, seen: Bools) -> tuple[Floats, Floats, Floats]:
 
 
 def chunks(take: Take) -> Iterator[slice]:
-    """Frames in blocks that keep a stacked matrix small."""
-    step = max(32, CHUNK_BYTES // (96 * max(take.bodies, 1)))
+    """Frames in blocks whose stacked matrix fits a processor's cache, and is tall enough for its product to pay."""
+    step = max(FEWEST_ROWS, CHUNK_BYTES // (96 * max(take.bodies, 1)))
     for start in range(0, take.frames, step):
         yield slice(start, start + step)
-
-
-def _sum_block(R: Floats, p: Floats, seen: Bools) -> PairSums:
-    n, m = seen.shape
-    whole = bool(seen.all())
-    flat, R, p = stacked(R, p, seen)
-    gram = (flat.T @ flat).reshape(m, 4, m, 4).transpose(0, 2, 1, 3)
-    M, Rp, pp = gram[..., :3, :3], gram[..., :3, 3], gram[..., 3, 3]
-    k = np.arange(m)
-    if whole:
-        frames = np.full((m, m), float(n))
-        own_b = np.broadcast_to(Rp[k, k][:, None], (m, m, 3))
-        square = np.broadcast_to(np.diagonal(pp)[:, None], (m, m))
-    else:
-        w = seen.astype(np.float64)
-        own = np.einsum("nirc,nir->nic", R, p)  # R_i' p_i, frame by frame, since partners are seen in other frames
-        frames = w.T @ w
-        own_b = (w.T @ own.reshape(n, 3 * m)).reshape(m, m, 3).transpose(1, 0, 2)
-        square = (w.T @ np.einsum("nic,nic->ni", p, p)).T
-    dd = np.maximum(square + square.T - 2 * pp, 0.0)
-    return PairSums(frames, np.ascontiguousarray(M), Rp - own_b, dd)
