@@ -78,7 +78,7 @@ def tukey_weights(length: Floats, seen: Bools, window: int = 0, always: Bools | 
     for a in range(length.shape[1]):
         kept = always is not None and always[a]
         limit = max(OUTLIER_SHARE * seen[:, a].sum(), 2)
-        if not kept and (length[:, a] > TUKEY * _overall_scale(length[:, a], seen[:, a])).sum() <= limit:
+        if not kept and (length[:, a] > TUKEY * overall_scale(length[:, a], seen[:, a])).sum() <= limit:
             continue
         x = length[:, a] / (TUKEY * gap_bar(length[:, a], seen[:, a], window))
         fires[a] = (x > 1).sum() > limit
@@ -89,12 +89,13 @@ def tukey_weights(length: Floats, seen: Bools, window: int = 0, always: Bools | 
 
 def gap_bar(length: Floats, seen: Bools, window: int) -> Floats:
     """(n,) [m] robust per axis size of a gap's length around each frame: overall, or of a livelier stretch."""
-    scale = _overall_scale(length, seen)
+    scale = overall_scale(length, seen)
     local = _local_median(np.where(seen, length, np.nan), window) / CHI3_MEDIAN
     return np.clip(local, scale, LIFT * scale)
 
 
-def _overall_scale(length: Floats, seen: Bools) -> float:
+def overall_scale(length: Floats, seen: Bools) -> float:
+    """[m] robust per axis size of a gap's length over the take."""
     every = max(1, len(length) // MEDIAN_ROWS)
     values = length[::every][seen[::every]]
     return max(float(median(values)) / CHI3_MEDIAN, 1e-300) if len(values) else 1e-300

@@ -16,7 +16,7 @@ from .contest import ROUNDS, settle
 from .joints import PairFits, fit_pairs, gaps
 from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
 from .noise import Noise, estimate_noise
-from .solve import LIVELY, gap_bar, inliers
+from .solve import LIVELY, gap_bar, inliers, overall_scale
 from .sums import PairSums, sum_pairs
 from .take import Take
 from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
@@ -161,11 +161,12 @@ def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
     gap = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
     window = round(3 * LIVELY * take.rate) if np.isfinite(take.rate) else 0
     seen = np.isfinite(gap)
-    weight = np.zeros(gap.shape)
+    weight = seen.astype(np.float64)
     for a in np.flatnonzero(seen.any(axis=0)):
-        bar = GROSS * gap_bar(gap[:, a], seen[:, a], window)
-        weight[:, a] = np.where(seen[:, a], gap[:, a], np.inf) <= bar + 1e-12
-    return inliers(take, pairs, weight)
+        length = np.where(seen[:, a], gap[:, a], 0.0)
+        if length.max() > GROSS * overall_scale(length, seen[:, a]) + 1e-12:
+            weight[:, a] *= length <= GROSS * gap_bar(length, seen[:, a], window) + 1e-12
+    return inliers(take, pairs, weight) if not (weight == seen).all() else take.seen
 
 
 def _resting(
