@@ -60,6 +60,8 @@ class Finding:
     def __post_init__(self) -> None:
         if self.code not in CODES:
             raise ValueError(f"finding code '{self.code}' is not listed in findings.CODES")
+        if self.value is not None:  # a plain number, whatever computed it: files know no others
+            object.__setattr__(self, "value", float(self.value))
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.text} [{self.code}]"

@@ -12,10 +12,11 @@ from ._shapes import Bools, Floats, Ints
 from .take import Take
 
 ORDER = 6
+_SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth difference
 _GAIN = 924.0  # C(12, 6): variance of a sixth difference of white noise, in units of its variance
 _MAD = 1.482602218505602  # median absolute deviation to standard deviation
 ENOUGH = 20  # windows below which a sensor's noise is not told
-SAMPLE = 1500  # frames looked at; more would not change the median
+SAMPLE = 500  # windows looked at, spread over the take; more would hardly change the median
 UNEVEN = 0.5  # spread of log variance over the capture space from which noise counts as growing with place
 MOST = 2.5  # log variance beyond which a place is not trusted further
 
@@ -43,7 +44,8 @@ def windows(take: Take, good: Bools | None = None, length: int = ORDER + 1) -> t
     if n < length:
         return np.empty(0, np.int64), np.empty((0, take.bodies), bool)
     starts = np.arange(n - length + 1)
-    inside = take.segment[starts] == take.segment[starts + length - 1]
+    run = np.concatenate([[0], np.cumsum(np.diff(take.segment) != 0)])
+    inside = run[starts] == run[starts + length - 1]
     # A jump in time is no neighbour either.
     step = np.diff(take.time, prepend=take.time[:1])
     usual = 1.5 / take.rate if np.isfinite(take.rate) else np.inf
@@ -61,20 +63,27 @@ def estimate_noise(take: Take, good: Bools | None = None) -> Noise:
     """
     if not take.timed or take.frames <= ORDER:
         return Noise.none(take.bodies)
-    block = take.slice(*_middle(take.frames))
-    starts, whole = windows(block, None if good is None else good[slice(*_middle(take.frames))])
+    starts, whole = windows(take, good)
     if len(starts) < ENOUGH:
         return Noise.none(take.bodies)
+    spread = starts[np.arange(SAMPLE) * len(starts) // SAMPLE] if len(starts) > SAMPLE else starts
+    told = whole[np.arange(SAMPLE) * len(starts) // SAMPLE] if len(starts) > SAMPLE else whole
+    position, orientation = _differences(take, spread, told)
+    for body in np.flatnonzero((told.sum(axis=0) < ENOUGH) & (whole.sum(axis=0) >= ENOUGH)):
+        own = starts[whole[:, body]][:SAMPLE]  # a sensor that is seen in some stretches only
+        one = take.select([take.names[body]])
+        position[body], orientation[body] = (x[0] for x in _differences(one, own, np.ones((len(own), 1), dtype=bool)))
+    return Noise(position, orientation)
+
+
+def _differences(take: Take, starts: Ints, whole: Bools) -> tuple[Floats, Floats]:
+    """Noise (m,) of position [m] and orientation [rad] from windows of frames that begin at `starts`."""
     with np.errstate(invalid="ignore"):
-        dp = np.diff(block.p_world_body, n=ORDER, axis=0)[starts]
-        step = rotation.to_vector(np.swapaxes(block.R_world_body[:-1], -1, -2) @ block.R_world_body[1:])
-        dr = np.diff(step, n=ORDER - 1, axis=0)[starts]
-    return Noise(_spread(dp, whole), _spread(dr, whole))
-
-
-def _middle(n: int) -> tuple[int, int]:
-    start = max(0, (n - SAMPLE) // 2)
-    return start, min(n, start + SAMPLE)
+        dp = sum(w * take.p_world_body[starts + k] for k, w in enumerate(_SIXTH))
+        frames = np.stack([take.R_world_body[starts + k] for k in range(ORDER + 1)])
+        step = rotation.to_vector(np.swapaxes(frames[:-1], -1, -2) @ frames[1:])
+        dr = np.diff(step, n=ORDER - 1, axis=0)[0]
+    return _spread(np.asarray(dp), whole), _spread(dr, whole)
 
 
 def _spread(differences: Floats, whole: Bools) -> Floats:
@@ -99,9 +108,8 @@ def place_precision(take: Take, good: Bools | None = None) -> Floats | None:
         return None
     pick = starts[:: max(1, len(starts) * take.bodies // 20000)]
     whole = whole[:: max(1, len(starts) * take.bodies // 20000)]
-    offsets = np.array([1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0])
     with np.errstate(invalid="ignore", divide="ignore"):
-        d6 = sum(w * take.p_world_body[pick + k] for k, w in enumerate(offsets))
+        d6 = sum(w * take.p_world_body[pick + k] for k, w in enumerate(_SIXTH))
         y = np.log(np.square(d6).sum(axis=-1))
     use = whole & np.isfinite(y)
     centre = np.nanmean(take.p_world_body, axis=(0, 1))

@@ -6,7 +6,7 @@ A low residual proves nothing without motion, and a spanning tree always spans: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from .sums import PairSums, sum_pairs
 from .take import Take
 from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
 
+RARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 ENOUGH = 6  # whole frames per dimension of the joints' covariance
 MANY = 128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
 GROSS = 10.0  # robust standard deviations beyond which a pose is left out of the search for the tree
@@ -79,7 +80,7 @@ def infer_structure(
     good = take.seen
     noise = estimate_noise(take)
     sums = sum_pairs(take)
-    fits = fit_pairs(sums)
+    fits = _candidates(sums)
     held = [_row(fits.pairs, pair) for pair in fixed]
     turn, drift = world_motion(take, noise)
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
@@ -100,7 +101,7 @@ def infer_structure(
         good = fresh
         part = take.mask(~good)
         sums = sum_pairs(part)
-        fits = fit_pairs(sums)
+        fits = _candidates(sums)
         noise = estimate_noise(part)
         turn, drift = world_motion(part, noise)
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
@@ -122,6 +123,16 @@ def infer_structure(
     tree = Tree(tree.edges[keep], tree.margin[keep], tree.runner_up[keep])
     loops, tied = _loops(take, sums, fits, motion, tree, handicap) if determined else (np.empty(0, np.int64), [])
     return Structure(sums, fits, motion, tree, apart, determined, loops, tied, good, noise, turn, drift)
+
+
+def _candidates(sums: PairSums) -> PairFits:
+    """The fits of all pairs; those seen together too rarely to stand for an edge have NaN for residual.
+
+    In a few frames anything fits.
+    """
+    fits = fit_pairs(sums)
+    rare = fits.frames < RARE * median(fits.frames)
+    return replace(fits, residual=np.where(rare, np.nan, fits.residual))
 
 
 def repeats(take: Take) -> Bools:

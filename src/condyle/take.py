@@ -16,6 +16,7 @@ from ._shapes import Bools, Floats, Ints, frozen
 from .errors import CondyleError, UsageError
 from .findings import Finding
 
+FARTHEST = 1e9  # m: a position beyond is no position, and its square would drown all others
 UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
 ROUNDED = 1e-9  # departure from orthonormal that is rounding and is left alone
 REPAIRABLE = 0.05  # departure up to which few-decimal matrices are replaced by the nearest rotation
@@ -60,7 +61,8 @@ class Take:
             raise CondyleError(
                 f"time does not increase ({time[frame - 1]:g} s, then {time[frame]:g} s)", code="bad-time", frame=frame
             )
-        seen = np.isfinite(p).all(axis=-1) & np.isfinite(R).all(axis=(-2, -1))
+        with np.errstate(invalid="ignore"):
+            seen = (np.abs(p) < FARTHEST).all(axis=-1) & np.isfinite(R).all(axis=(-2, -1))
         if not seen.all():  # a pose is seen whole or not at all
             p = frozen(np.where(seen[..., None], p, np.nan), p.shape, "p_world_body")
             R = frozen(np.where(seen[..., None, None], R, np.nan), R.shape, "R_world_body")
@@ -210,6 +212,7 @@ def join(takes: Sequence[Take]) -> Take:
     first = takes[0]
     rest = [_matched(take, first) for take in takes[1:]]
     parts = [first, *rest]
+    starts = np.cumsum([0] + [take.frames for take in parts[:-1]]).tolist()
     segments, offset = [], 0
     for take in parts:
         within = np.concatenate([[0], np.cumsum(np.diff(take.segment) != 0)])[: take.frames]
@@ -223,8 +226,13 @@ def join(takes: Sequence[Take]) -> Take:
         np.concatenate(segments),
         all(take.timed for take in parts),
         tuple(source for take in parts for source in take.sources),
-        tuple(finding for take in parts for finding in take.findings),
+        tuple(_later(finding, start) for take, start in zip(parts, starts, strict=True) for finding in take.findings),
     )
+
+
+def _later(finding: Finding, frames: int) -> Finding:
+    """A finding whose frames are counted from so many frames earlier."""
+    return finding if finding.frame is None else replace(finding, frame=finding.frame + frames)
 
 
 def _matched(take: Take, first: Take) -> Take:

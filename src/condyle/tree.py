@@ -69,15 +69,18 @@ def spanning_tree(bodies: int, pairs: Ints, weight: Floats, names: Sequence[str]
 
 def nearest_pairs(fits: PairFits, bodies: int, keep: Ints) -> Ints:
     """Indices of candidate pairs: all for few bodies, else each body's best partners and the pairs in `keep`."""
+    usable = np.isfinite(fits.residual)
     if bodies <= WIDE:
-        return np.flatnonzero(np.isfinite(fits.residual))
+        usable[keep] = True
+        return np.flatnonzero(usable)
     weight = np.full((bodies, bodies), np.inf)
     i, j = fits.pairs.T
     weight[i, j] = weight[j, i] = np.where(np.isfinite(fits.residual), fits.residual, np.inf)
     bar = np.partition(weight, NEAREST, axis=1)[:, NEAREST]
     near = (weight[i, j] <= bar[i]) | (weight[i, j] <= bar[j])
+    near &= usable
     near[keep] = True
-    return np.flatnonzero(near & np.isfinite(fits.residual))
+    return np.flatnonzero(near)
 
 
 def swap_edges(
@@ -226,7 +229,9 @@ class _Rows:
 
 def _inverse(C: Floats) -> Floats:
     """Inverse of a covariance; eigenvalues that pairwise counts made negative are lifted to rounding."""
-    scale = 1 / np.sqrt(np.diagonal(C))  # residuals of micrometres and of decimetres stand side by side
+    scale = 1 / np.sqrt(
+        np.maximum(np.diagonal(C), 1e-300)
+    )  # residuals of micrometres and of decimetres stand side by side
     value, vector = np.linalg.eigh(0.5 * (C + C.T) * scale * scale[:, None])
     value = np.maximum(value, 1e-10 * value[-1])
     return np.asarray((vector / value) @ vector.T * scale * scale[:, None])

@@ -131,7 +131,7 @@ def test_a_folder_that_is_a_file_is_told_and_nothing_is_written(
 ) -> None:
     (tmp_path / "out").write_text("mine")
     assert main(["fit", str(recording), "-o", str(tmp_path / "out")]) == 1
-    assert "cannot be made" in capsys.readouterr().err
+    assert "is a file" in capsys.readouterr().err
     assert (tmp_path / "out").read_text() == "mine"
 
 

@@ -22,6 +22,17 @@ def not_negative(text: str) -> float:
     return value
 
 
+def whole(text: str) -> int:
+    """A whole number of zero or more."""
+    try:
+        value = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number") from None
+    if value < 0:
+        raise argparse.ArgumentTypeError(f"'{text}' is below zero")
+    return value
+
+
 def percent(text: str) -> float:
     """A share from 0 to 100."""
     value = not_negative(text)

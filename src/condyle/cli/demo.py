@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from .arguments import whole
 from .fit import write_calibration
 from .simulate import truth_facts
 from .summary import print_calibration, true_length
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", metavar="DIR", default="condyle-demo", help="default: condyle-demo")
-    parser.add_argument("--seed", type=int, default=0, help="another seed is another subject's motion; default: 0")
+    parser.add_argument("--seed", type=whole, default=0, help="another seed is another subject's motion; default: 0")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -87,6 +88,8 @@ def write_calibration(folder: Path, calibration: Calibration) -> list[Path]:
     from ..skeleton_file import write_skeleton
     from ..writers import write_motion_npz
 
+    if folder.is_file():
+        raise CondyleError("is a file; give the name of a folder", code="unwritable", path=folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -100,20 +103,30 @@ def write_calibration(folder: Path, calibration: Calibration) -> list[Path]:
 def read_edges(text: str) -> list[tuple[str, str]]:
     """(parent, child) edges from `a:b,c:d`, a file of pairs, or a skeleton.json."""
     path = Path(text)
-    if path.suffix == ".json" or path.is_dir():
+    if path.suffix == ".json" or os.path.isdir(text):
         from ..skeleton_file import read_skeleton
 
-        return [(joint.parent, joint.child) for joint in read_skeleton(path).joints]
-    if path.is_file():
+        return _some([(joint.parent, joint.child) for joint in read_skeleton(path).joints], text)
+    if os.path.isfile(text):  # os.path answers no where a list of edges is too long for a name
         edges = []
-        for number, line in enumerate(path.read_text().splitlines(), 1):
+        try:
+            lines = path.read_text(encoding="utf-8-sig").splitlines()
+        except (OSError, UnicodeDecodeError) as error:
+            raise UsageError(f"is no list of 'parent child' lines: {error}", code="bad-tree", path=path) from None
+        for number, line in enumerate(lines, 1):
             words = line.split("#")[0].replace(":", " ").replace(",", " ").split()
             if words and len(words) != 2:
                 raise UsageError(f"'{line.strip()}' is not 'parent child'", code="bad-tree", path=path, line=number)
             if words:
                 edges.append((words[0], words[1]))
-        return edges
-    return [_pair(part) for part in text.split(",") if part.strip()]
+        return _some(edges, text)
+    return _some([_pair(part) for part in text.split(",") if part.strip()], text)
+
+
+def _some(edges: list[tuple[str, str]], text: str) -> list[tuple[str, str]]:
+    if not edges:
+        raise UsageError(f"'{text}' names no edge", code="bad-tree")
+    return edges
 
 
 def _resolved(file: str) -> Path:

@@ -8,7 +8,8 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .arguments import not_negative, percent, positive
+from ..errors import UsageError
+from .arguments import not_negative, percent, positive, whole
 from .terminal import print_json, print_line, to_plain
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--motion", choices=("exercise", "walk", "still"), default="exercise", help="default: exercise")
     parser.add_argument("--seconds", type=positive, default=45.0, metavar="S", help="default: 45")
     parser.add_argument("--rate", type=positive, default=30.0, metavar="HZ", help="frames per second; default: 30")
-    parser.add_argument("--seed", type=int, default=0, help="the same seed gives the same recording; default: 0")
+    parser.add_argument("--seed", type=whole, default=0, help="the same seed gives the same recording; default: 0")
     group = parser.add_argument_group("what the tracker and the body do to it (default: nothing)")
     for name, unit, _, kind, words in _DISTURBANCES:
         group.add_argument(f"--{name}", type=kind, metavar=unit.replace("%", "PERCENT"), help=words)
@@ -51,6 +52,8 @@ def run(args: argparse.Namespace) -> int:
 
     out = Path(args.out)
     check_suffix(out)
+    if args.seconds * args.rate < 1:
+        raise UsageError(f"{args.seconds:g} s at {args.rate:g} Hz has no frame", code="bad-call")
     disturbances: dict[str, Any] = {"latency": dict(args.latency)} if args.latency else {}
     for option, _, factor, _, _ in _DISTURBANCES:
         name = option.replace("-", "_")
