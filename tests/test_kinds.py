@@ -141,7 +141,7 @@ def test_play_is_the_angle_by_which_the_axis_turns(rng) -> None:
     noise, sums = estimate_noise(take), sum_pairs(take)
     fits = fit_pairs(sums, CHILD_PARENT)
     # The play is wandering of rms 0.03 about each of three axes, less its part along the hinge.
-    assert play(fits, describe_motion(take, sums, fits, noise))[0] == pytest.approx(0.03 * np.sqrt(2), rel=0.3)
+    assert play(describe_motion(take, sums, fits, noise))[0] == pytest.approx(0.03 * np.sqrt(2), rel=0.3)
 
 
 def test_hinge_axes_are_right_in_both_bodies_and_do_not_depend_on_the_order(rng) -> None:

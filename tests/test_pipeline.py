@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -348,3 +350,74 @@ def test_a_fifth_of_bad_samples_is_survived(outliers: dict, bar: float) -> None:
     place = world.truth.names.index
     errors = [joint.p_child_joint - world.truth.p_child_joint[place(joint.child)] for joint in joints]
     assert np.sqrt(np.mean(np.sum(np.square(errors), axis=1))) < bar  # m; plain least squares is 3 to 16 cm off
+
+
+@pytest.mark.parametrize("frames", [1, 2, 5, 20])
+def test_a_sensor_seen_in_few_frames_does_not_spoil_the_tree(frames: int, noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+    hidden[frames:, take.names.index("l_forearm")] = True
+    result = calibrate(take.mask(hidden))
+    assert edges(result) == {edge for edge in true_edges(noisy_linkage) if "l_forearm" not in edge}
+    assert result.skeleton.loose == ("l_forearm",)
+    assert "few-frames" in codes(result)
+
+
+def test_a_given_edge_that_is_never_seen_together_is_refused(noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+    hidden[:300, 0] = hidden[300:, 1] = True
+    for call in ({"tree": [take.names[:2]]}, {"loops": [take.names[:2]]}):
+        with pytest.raises(CondyleError, match="share 0 frames"):
+            calibrate(take.mask(hidden), **call)
+
+
+def test_a_sensor_hidden_in_the_middle_has_its_own_noise() -> None:
+    world = simulate(linkage(), seconds=60, rate=60, seed=1, disturbances=Disturbances(0.002, 0.01))
+    hidden = np.zeros((world.take.frames, world.take.bodies), dtype=bool)
+    hidden[1000:2600, 0] = True
+    result = calibrate(world.take.mask(hidden))
+    assert all(noise.position == pytest.approx(0.002, rel=0.2) for noise in result.skeleton.noise)
+    assert np.abs(length_errors(result, world)).max() < 0.01
+
+
+def test_orientations_without_positions_are_refused(noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    flat = Take(take.names, take.time, take.R_world_body, 0 * take.p_world_body)
+    with pytest.raises(CondyleError, match="orientations only") as caught:
+        calibrate(flat)
+    assert caught.value.code == "no-positions"
+
+
+@pytest.mark.parametrize("size", [1e100, 1e160, -1e300])
+@pytest.mark.parametrize("method", ["default", "least-squares"])
+def test_a_position_beyond_all_measure_is_not_seen(size: float, method: str, noisy_linkage: World) -> None:
+    take = noisy_linkage.take
+    p = take.p_world_body.copy()
+    p[7, 2, 1] = size
+    result = calibrate(Take(take.names, take.time, take.R_world_body, p), method=method)  # type: ignore[arg-type]
+    assert edges(result) == true_edges(noisy_linkage)
+
+
+def test_two_parents_are_refused_and_an_edge_said_twice_is_one(noisy_linkage: World) -> None:
+    with pytest.raises(UsageError, match="two parents for 'chest'"):
+        calibrate(noisy_linkage.take, tree=[("head", "chest"), ("l_upper_arm", "chest")])
+    twice = calibrate(noisy_linkage.take, tree=[("chest", "head"), ("chest", "head")], intervals=False)
+    assert edges(twice) == true_edges(noisy_linkage)
+
+
+def test_a_loop_said_twice_or_used_by_the_tree_is_told_once(noisy_linkage: World) -> None:
+    loops = [("head", "l_forearm"), ("l_forearm", "head"), ("chest", "head")]
+    result = calibrate(noisy_linkage.take, loops=loops, intervals=False)
+    assert len(result.skeleton.loops) == 1
+    with pytest.raises(UsageError):
+        calibrate(noisy_linkage.take, loops=[("head", "nobody")])
+
+
+def test_poor_data_can_be_written(tmp_path: Path) -> None:
+    shaky = Disturbances(position_noise=0.003, orientation_noise=np.radians(1))
+    world = simulate(human(), "walk", seconds=4, rate=30, seed=0, disturbances=shaky)
+    for call in ({}, {"tree": [("head", "l_foot")]}):
+        skeleton = calibrate(world.take, **call).skeleton  # type: ignore[arg-type]
+        condyle.write_skeleton(tmp_path / "skeleton.json", skeleton)
+        assert len(condyle.read_skeleton(tmp_path).findings) == len(skeleton.findings)

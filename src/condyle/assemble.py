@@ -11,7 +11,7 @@ import numpy as np
 from ._shapes import Floats
 from .intervals import Z95, Uncertainty
 from .joints import PairFits
-from .kinds import OPEN, Kind, Motion, Point, hinge_axes
+from .kinds import OPEN, Kind, Motion, Point, hinge_axes, play
 from .skeleton import Joint, Limb, Placement, limb_geometry
 from .solve import Solution
 from .structure import Structure
@@ -30,12 +30,12 @@ def assemble_joints(
     sure: Uncertainty | None,
 ) -> list[Joint]:
     """One Joint per pair of the solution, in its order; `gap` (n, J, 3) [m] is what the solution leaves."""
-    square = np.where(solution.weight > 0, np.square(gap).sum(axis=2), 0.0) * solution.weight
-    residual = np.sqrt(square.sum(axis=0) / np.maximum(solution.weight.sum(axis=0), 1e-300))
+    residual = gap_residual(gap, solution.weight)
     child_axes, parent_axes = hinge_axes(fits, take)
     values = fits.singular_values
     spread = motion.spread
     turned = np.sqrt(np.maximum(spread.sum(axis=1, keepdims=True) - 2 * spread, 0.0))
+    wander = play(motion)
     margins = _margins(take, structure)
     joints = []
     for a, (i, j) in enumerate(solution.pairs):
@@ -60,7 +60,7 @@ def assemble_joints(
                 p_parent_joint=solution.p_parent_joint[a],
                 axis_child=child_axes[a] if hinge else None,
                 axis_parent=parent_axes[a] if hinge else None,
-                play=float(np.sqrt(2 * spread[a, 0])) if hinge else None,
+                play=float(wander[a]) if hinge else None,
                 residual=float(residual[a]),
                 frames=int(fits.frames[a]),
                 singular_values=values[a],
@@ -71,6 +71,12 @@ def assemble_joints(
             )
         )
     return joints
+
+
+def gap_residual(gap: Floats, weight: Floats) -> Floats:
+    """(J,) [m] root mean square length of gaps (n, J, 3) over frames with weight (n, J)."""
+    square = np.where(weight > 0, np.square(gap).sum(axis=2), 0.0) * weight
+    return np.asarray(np.sqrt(square.sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)))
 
 
 def _margins(take: Take, structure: Structure) -> dict[frozenset[int], tuple[float | None, tuple[str, str] | None]]:

@@ -57,7 +57,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
     N = (flat.T @ flat) * np.kron(S, np.ones((6, 6)))
     basis = solution.basis
     gain = basis @ np.linalg.pinv(basis.T @ N @ basis, hermitian=True) @ basis.T
-    white = _is_white(take, solution, noise, blocks)
+    white = _is_white(solution, noise, blocks)
     V = np.zeros((6 * J, 6 * J))
     effect = np.zeros(J)
     rest = np.zeros((blocks.count, 3, J))
@@ -76,7 +76,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
             B = gain @ T * np.sqrt(variance[groups])
             V += B @ B.T
             effect[a] = np.sqrt(np.sum((X**2).mean(axis=0) * variance[groups]))
-            stretch[a] = _long_run(left.reshape(-1, 3), blocks.step)
+            stretch[a] = _long_run(left.reshape(-1, 3), blocks.step, blocks.run)
         rest[:, :, a] = left.reshape(-1, 3)
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count)
     C *= np.sqrt(stretch[:, None] * stretch)
@@ -101,6 +101,7 @@ class _Blocks:
         self.weight = np.where(total > 1e-200, total, 0.0)  # frames' worth of weight in each block and joint
         self.count = len(first)
         self.fresh = np.isin(first, start)  # first block of a segment
+        self.run = np.cumsum(self.fresh.astype(np.int64))
 
         if (w == 1).all():
             size = np.diff(np.append(first, take.frames)).astype(np.float64)
@@ -225,8 +226,11 @@ def _random_effects(
     return variance, np.concatenate([fixed, b])
 
 
-def _long_run(left: Floats, step: float) -> float:
-    """Factor by which correlation in time makes the mean of a series less sure than its variance says; at least 1."""
+def _long_run(left: Floats, step: float, run: Ints) -> float:
+    """Factor by which correlation in time makes the mean of a series less sure than its variance says; at least 1.
+
+    run   (b,) number of the segment of each block; segments have nothing to do with each other
+    """
     n = len(left)
     lags = min(max(1, round(LAG / step)), n - 2)
     zero = float((left * left).sum())
@@ -234,7 +238,8 @@ def _long_run(left: Floats, step: float) -> float:
         return 1.0
     total = 1.0
     for k in range(1, lags + 1):
-        total += 2 * (1 - k / (lags + 1)) * float((left[k:] * left[:-k]).sum()) / zero
+        near = (run[k:] == run[:-k])[:, None]
+        total += 2 * (1 - k / (lags + 1)) * float((left[k:] * left[:-k] * near).sum()) / zero
     return max(total, 1.0)
 
 
@@ -246,11 +251,11 @@ def expected_gap_variance(solution: Solution, noise: Noise) -> Floats:
     return np.asarray(noise.position[i] ** 2 + noise.position[j] ** 2 + 2 / 3 * lever)
 
 
-def _is_white(take: Take, solution: Solution, noise: Noise, blocks: _Blocks) -> Bools:
+def _is_white(solution: Solution, noise: Noise, blocks: _Blocks) -> Bools:
     """(J,) whether a gap is as large as the sensors' noise and uncorrelated from block to block."""
     own = np.diagonal(solution.residual_cov) / 1.02
     small = own <= NOISE_EXCESS * expected_gap_variance(solution, noise)
     e = blocks.gap * np.sqrt(blocks.weight)[:, None, :]
     zero = np.maximum((e * e).sum(axis=(0, 1)), 1e-300)
-    lag = (e[1:] * e[:-1]).sum(axis=(0, 1)) / zero
+    lag = (e[1:] * e[:-1] * ~blocks.fresh[1:, None, None]).sum(axis=(0, 1)) / zero
     return np.asarray(small & (np.abs(lag) < WHITE_CORRELATION / np.sqrt(3 * blocks.count)))

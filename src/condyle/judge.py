@@ -13,7 +13,7 @@ from .intervals import Z95, Uncertainty, expected_gap_variance
 from .kinds import Motion
 from .skeleton import Joint
 from .solve import Solution, inliers
-from .structure import Structure
+from .structure import RARE, Structure, loose_bodies
 from .take import Take
 from .tree import components
 
@@ -22,7 +22,7 @@ SPIKY = 0.005  # share of outliers from which they are a warning
 DOUBTFUL = 1.25  # margin below which an edge is reported
 LOUD = 3.0  # residual over what the noise explains
 LARGE, HUGE = 0.03, 0.1  # residual over the sensors' distance
-WIDE = 0.1  # half-width of an interval over the length
+WIDE = 0.1  # half-width of a centre's interval over the sensors' distance
 SMALLEST, LARGEST = 0.005, 3.0  # m between joined sensors, beyond which a unit is doubted
 MISFIT = 1.5  # a given edge that fits so many times worse than another
 
@@ -60,7 +60,7 @@ def judge_structure(
     take: Take,
     structure: Structure,
     roots: Sequence[int],
-    root_is_chosen: bool,
+    asked_root: int | None,
     given_tree: Sequence[tuple[str, str]],
 ) -> list[Finding]:
     """The tree: whether there is one, what is loose, which edges are doubtful, which pairs close loops."""
@@ -70,7 +70,7 @@ def judge_structure(
     pairs, names = structure.fits.pairs, take.names
     groups = components(take.bodies, pairs[structure.tree.edges])
     trees = [group for group in groups if len(group) > 1]
-    alone = [group[0] for group in groups if len(group) == 1]
+    alone = loose_bodies(take.bodies, pairs[structure.tree.edges])
     if len(alone) > 2 and 2 * len(alone) > take.bodies:
         text = (
             f"{len(alone)} of {take.bodies} bodies are joined to nothing; are the rotations transposed, the "
@@ -80,15 +80,18 @@ def judge_structure(
     else:
         found += [_loose(take, structure, body) for body in alone]
     found += _size(structure)
+    heads = [names[root] for root in roots if any(root in group for group in trees)]
     if len(trees) > 1:
         sizes = " and ".join(str(len(group)) for group in trees)
-        heads = ", ".join(names[root] for root in roots if any(root in group for group in trees))
-        text = f"the bodies form {len(trees)} figures of {sizes} bodies (roots {heads}); they share no joint"
+        text = f"the bodies form {len(trees)} figures of {sizes} bodies (roots {', '.join(heads)}); they share no joint"
         found.append(Finding("several-figures", "info", text, value=len(trees), unit="1"))
-    if root_is_chosen and trees:
-        heads = ", ".join(names[root] for root in roots if any(root in group for group in trees))
-        text = f"root {heads}: the centre of the tree, the calmest body among equals; choose another with --root"
-        found.append(Finding("root-chosen", "info", text, tuple(heads.split(", "))))
+    chosen = [head for head in heads if asked_root is None or head != names[asked_root]]
+    if chosen:
+        text = (
+            f"root {', '.join(chosen)}: the centre of the tree, the calmest body among equals; "
+            "choose another with --root"
+        )
+        found.append(Finding("root-chosen", "info", text, tuple(chosen)))
     known = {frozenset(pair) for pair in given_tree}
     tied = {edge for edge, _ in structure.tied}
     for edge, margin, runner in zip(structure.tree.edges, structure.tree.margin, structure.tree.runner_up, strict=True):
@@ -133,8 +136,8 @@ def _size(structure: Structure) -> list[Finding]:
 def _loose(take: Take, structure: Structure, body: int) -> Finding:
     name = take.names[body]
     seen = int(take.seen[:, body].sum())
-    if seen < 3:
-        text = f"{name}: seen in {seen} frames only; it is left out, check the sensor"
+    if seen < RARE * take.frames:
+        text = f"{name}: seen in {seen} of {take.frames} frames, too few to place it; check the sensor"
         return Finding("few-frames", "warning", text, (name,), count=seen)
     nearest = [k for k in structure.apart if body in structure.fits.pairs[k]]
     if nearest:
@@ -150,15 +153,15 @@ def _loose(take: Take, structure: Structure, body: int) -> Finding:
 
 
 def _doubt(ends: tuple[str, ...], other: str, margin: float, tied: bool) -> Finding:
-    worse = f"{(margin - 1) * 100:.0f} %" if margin >= 1 else "no"
+    worse = f"only {(margin - 1) * 100:.0f} % larger" if margin > 1 else "no larger"
     if tied:
         text = (
             f"{ends[0]} - {ends[1]} and {other} share one point, so the motion hardly tells them apart "
-            f"({worse} worse); if the tree matters there, give it with --tree"
+            f"(the gap is {worse}); if the tree matters there, give it with --tree"
         )
         return Finding("tied-edges", "warning", text, ends, value=margin, unit="1")
     text = (
-        f"{ends[0]} - {ends[1]} is doubtful: with {other} instead the gap is only {worse} larger; "
+        f"{ends[0]} - {ends[1]} is doubtful: with {other} instead the gap is {worse}; "
         "move these joints more, or give the edge with --tree"
     )
     return Finding("thin-margin", "warning", text, ends, value=margin, unit="1")

@@ -21,8 +21,8 @@ from .take import Take
 Kind = Literal["ball", "hinge", "rigid", "undetermined"]
 Point = Literal["determined", "arbitrary"]
 
-HINGE_LIKE = 0.25  # the same, where the motion leaves the point along the axis open anyway
 HINGE_RATIO = 0.12  # off-axis over main-axis rotation; built hinges have 0.01 to 0.07, two-axis joints over 0.5
+HINGE_LIKE = 0.25  # the same, where the motion leaves the point along the axis open anyway
 OPEN = 0.1  # standard error along a direction, as a share of the sensors' distance, above which the point is open there
 LEVER = 3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
 RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which two moving bodies are one
@@ -69,7 +69,7 @@ def describe_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sc
     if len(size):  # sensors that sit on one point still belong to a figure of some size
         size = np.maximum(size, 0.3 * median(size))
     seconds = take.seconds * fits.frames / max(take.frames, 1)
-    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT * seconds, 1.0))
+    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT * seconds, 1.0)) if take.timed else fits.frames
     main = np.sqrt(np.maximum(spread[:, 1] + spread[:, 2] - spread[:, 0], 0.0))
     per_axis = fits.residual / np.sqrt(3) if scale is None else scale
     known = fits.spread > RANK_RATIO**2 * (2 - fits.spread)
@@ -123,7 +123,6 @@ def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -
     points: list[Point] = []
     held = motion.open.copy()
     for k in range(len(fits.pairs)):
-        shut = int(motion.open[k].sum())
         if still[k] and least[k] > 2 * loud[k] and least[k] > 0:
             kind: Kind = "rigid"
         elif not motion.turns[k] or motion.open[k, 1]:
@@ -131,7 +130,7 @@ def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -
         elif ratio[k] < (HINGE_LIKE if motion.open[k, 0] else HINGE_RATIO):
             kind = "hinge"
         else:
-            kind = "undetermined" if shut else "ball"
+            kind = "undetermined" if motion.open[k].any() else "ball"
         if kind in ("rigid", "undetermined") and not motion.turns[k]:
             held[k] = True
         kinds.append(kind)
@@ -155,6 +154,6 @@ def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
     return child * sign, parent * sign
 
 
-def play(fits: PairFits, motion: Motion) -> Floats:
+def play(motion: Motion) -> Floats:
     """(P,) [rad] rms angle by which the hinge's axis itself turns, noise removed."""
     return np.sqrt(2 * motion.spread[:, 0])

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ._shapes import Floats, Ints
-from .assemble import assemble_joints, assemble_limbs, assemble_placements, settle_points
+from .assemble import assemble_joints, assemble_limbs, assemble_placements, gap_residual, settle_points
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
 from .intervals import Uncertainty, estimate_uncertainty
@@ -21,7 +21,7 @@ from .noise import place_precision
 from .skeleton import Joint, SensorNoise, Skeleton
 from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
 from .structure import Structure, infer_structure
-from .sums import sum_pairs
+from .sums import PairSums, centred, sum_pairs
 from .take import Take
 from .tree import choose_root, components, orient
 
@@ -111,7 +111,8 @@ def _named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str
             raise UsageError(f"{what} has {pair!r} where a pair of body names is expected", code="bad-tree")
         if pair[0] == pair[1]:
             raise UsageError(f"{what} joins '{pair[0]}' to itself; name two bodies", code="bad-tree")
-        out.append((pair[0], pair[1]))
+        if (pair[0], pair[1]) not in out:
+            out.append((pair[0], pair[1]))
     return tuple(out)
 
 
@@ -122,18 +123,20 @@ def run(take: Take, options: Options) -> Calibration:
         take = with_world(take)
     _check_take(take, options)
     fixed = [(take.index(parent), take.index(child)) for parent, child in options.tree]
+    named_loops = [(take.index(a), take.index(b)) for a, b in options.loops]
     _check_forest(take, fixed)
+    _check_seen_together(take, [*fixed, *named_loops])
     paper = (options.tree_score or ("residual" if options.method == "least-squares" else "likelihood")) == "residual"
     room = take.names.index(WORLD) if options.world else None
     structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
     _check_twins(take, structure)
     roots, parent = _roots(take, structure, options)
-    findings = judge_take(take) + judge_structure(take, structure, roots, _root_rule(take, options), options.tree)
+    findings = judge_take(take) + judge_structure(take, structure, roots, _asked_root(take, options), options.tree)
     pairs = _ordered(parent, roots)
     if not len(pairs):
         return _empty(take, options, structure, roots, findings)
-    solution, fits = solve(take, structure, pairs, options.method)
-    motion = describe_motion(take, structure.sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
+    solution, fits, sums = solve(take, structure, pairs, options.method)
+    motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
     kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
     sure = _uncertainty(take, solution, fits, structure, options)
     gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
@@ -141,6 +144,11 @@ def run(take: Take, options: Options) -> Calibration:
     joints = settle_points(located)
     if joints != located:
         gap = gaps(take, pairs, *_halves(joints))
+        residual = gap_residual(gap, solution.weight)
+        joints = [
+            joint if joint is before else replace(joint, residual=float(value))
+            for joint, before, value in zip(joints, located, residual, strict=True)
+        ]
     loops = _loop_joints(take, structure, options)
     moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
     findings += judge_joints(take, joints, solution, structure, motion, sure, moved)
@@ -159,17 +167,20 @@ def run(take: Take, options: Options) -> Calibration:
     return Calibration(skeleton, take, gap, solution.weight)
 
 
-def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tuple[Solution, PairFits]:
-    """The joints of the given edges by the chosen method, with the plain fits that carry rank and axes."""
+def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tuple[Solution, PairFits, PairSums]:
+    """The joints of the given edges by the chosen method, and the plain fits with their sums: rank and axes."""
+    sums = structure.sums
     if method == "least-squares":
-        fits = refine_pairs(take, fit_pairs(structure.sums, pairs))
-        return solution_of(take, fits), fits
+        if not (structure.good == take.seen).all():
+            sums = sum_pairs(take)
+        fits = refine_pairs(take, fit_pairs(sums, pairs))
+        return solution_of(take, fits), fits, sums
     trusted = take if (structure.good == take.seen).all() else take.mask(~structure.good)
-    fits = refine_pairs(trusted, fit_pairs(structure.sums, pairs))
+    fits = refine_pairs(trusted, fit_pairs(sums, pairs))
     scale = np.minimum(gap_scale(trusted, fits), fits.residual / np.sqrt(3))
-    motion = describe_motion(take, structure.sums, fits, structure.noise, scale)
+    motion = describe_motion(take, sums, fits, structure.noise, scale)
     if (fits.residual <= EXACT * motion.size).all():
-        return solution_of(take, fits), fits
+        return solution_of(take, fits), fits, sums
     held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
     relative = place_precision(take, structure.good)
     base = _place_weights(structure, pairs, relative)
@@ -187,7 +198,7 @@ def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tupl
             solution = solve_together(trusted, fits, structure.noise, again, base, suspect=suspect)
     if method == "accurate" and (structure.noise.position > 0).any():
         solution = fit_likelihood(trusted, solution, structure.noise, relative)
-    return solution, fits
+    return solution, fits, sums
 
 
 def with_world(take: Take) -> Take:
@@ -233,13 +244,15 @@ def _uncertainty(
 def _loop_joints(take: Take, structure: Structure, options: Options) -> list[Joint]:
     """Loop joints found and named, each located for itself by the robust estimator."""
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
-    found = [tuple(int(x) for x in structure.fits.pairs[k]) for k in structure.loops]
-    pairs = named + [pair for pair in found if pair not in named and pair[::-1] not in named]
+    found = [(int(i), int(j)) for i, j in structure.fits.pairs[structure.loops]]
+    used = {frozenset(pair) for pair in structure.fits.pairs[structure.tree.edges].tolist()}
+    pairs = [pair for pair in named + found if frozenset(pair) not in used]
+    pairs = list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
     joints = []
     for pair in pairs:
         row = np.array([pair])
-        solution, fits = solve(take, structure, row, options.method)
-        motion = describe_motion(take, structure.sums, fits, structure.noise)
+        solution, fits, sums = solve(take, structure, row, options.method)
+        motion = describe_motion(take, sums, fits, structure.noise)
         kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
         sure = _uncertainty(take, solution, fits, structure, options)
         gap = gaps(take, row, solution.p_child_joint, solution.p_parent_joint)
@@ -253,24 +266,22 @@ def _roots(take: Take, structure: Structure, options: Options) -> tuple[list[int
     """One root per tree of the forest, and the parent of every body."""
     edges = structure.fits.pairs[structure.tree.edges]
     speed = _mean_speed(take)
-    given = None if options.root is None else take.index(options.root)
-    if given is None and options.world:
-        given = take.names.index(WORLD)
-    heads = _given_heads(take, options)
-    roots = []
-    for group in components(take.bodies, edges):
-        if given is not None and given in group:
-            roots.append(given)
-        elif heads and any(head in group for head in heads):
-            roots.append(next(head for head in heads if head in group))
-        else:
-            roots.append(choose_root(group, edges, speed, take.names))
+    given = _asked_root(take, options)
+    groups = components(take.bodies, edges)
+    roots = [
+        given if given is not None and given in group else choose_root(group, edges, speed, take.names)
+        for group in groups
+    ]
     return roots, orient(take.bodies, edges, roots)
 
 
-def _root_rule(take: Take, options: Options) -> bool:
-    """Whether the root is condyle's own choice."""
-    return options.root is None and not options.world and not _given_heads(take, options)
+def _asked_root(take: Take, options: Options) -> int | None:
+    """The root that was asked for, by name, by the room, or by a whole hierarchy."""
+    if options.root is not None:
+        return take.index(options.root)
+    if options.world:
+        return take.names.index(WORLD)
+    return next(iter(_given_heads(take, options)), None)
 
 
 def _given_heads(take: Take, options: Options) -> list[int]:
@@ -375,13 +386,27 @@ def _check_take(take: Take, options: Options) -> None:
             code="nothing-seen",
             path=path,
         )
+    apart = np.abs(centred(take.p_world_body, take.seen)).max(initial=0.0)
+    if apart == 0:
+        raise CondyleError(
+            "all positions are the same; are these orientations only? condyle needs positions as well",
+            code="no-positions",
+            path=path,
+        )
     if options.root is not None:
         take.index(options.root)
 
 
 def _check_forest(take: Take, fixed: Sequence[tuple[int, int]]) -> None:
     label = list(range(take.bodies))
+    above: dict[int, int] = {}
     for parent, child in fixed:
+        if above.setdefault(child, parent) != parent:
+            raise UsageError(
+                f"the given tree has two parents for '{take.names[child]}': '{take.names[above[child]]}' and "
+                f"'{take.names[parent]}'",
+                code="bad-tree",
+            )
         if label[parent] == label[child]:
             raise UsageError(
                 f"the given tree closes a loop at '{take.names[parent]}' and '{take.names[child]}'; "
@@ -392,15 +417,27 @@ def _check_forest(take: Take, fixed: Sequence[tuple[int, int]]) -> None:
         label = [label[parent] if value == old else value for value in label]
 
 
+def _check_seen_together(take: Take, pairs: Sequence[tuple[int, int]]) -> None:
+    for i, j in pairs:
+        together = int((take.seen[:, i] & take.seen[:, j]).sum())
+        if together < FEWEST_FRAMES:
+            raise CondyleError(
+                f"'{take.names[i]}' and '{take.names[j]}' were given as joined but share {together} frames",
+                code="few-frames",
+                path=", ".join(take.sources) or None,
+            )
+
+
 def _check_twins(take: Take, structure: Structure) -> None:
     """Two sensors that report the same pose in every frame are one sensor read twice."""
-    sums = structure.sums
-    for i, j in structure.fits.pairs[structure.fits.residual <= 1e-9]:
-        n = sums.frames[i, j]
-        same = sums.dd[i, j] <= 1e-18 * n and np.trace(sums.M[i, j]) >= 3 * n * (1 - 1e-14)
-        if n >= FEWEST_FRAMES and same:
+    alike = structure.fits.residual <= 1e-6 * structure.motion.size
+    for i, j in structure.fits.pairs[alike]:
+        both = take.seen[:, i] & take.seen[:, j]
+        same = np.array_equal(take.p_world_body[both, i], take.p_world_body[both, j])
+        same = same and np.array_equal(take.R_world_body[both, i], take.R_world_body[both, j])
+        if both.sum() >= FEWEST_FRAMES and same:
             raise CondyleError(
-                f"'{take.names[i]}' and '{take.names[j]}' report the same pose in all {int(n)} frames; "
+                f"'{take.names[i]}' and '{take.names[j]}' report the same pose in all {both.sum()} frames; "
                 "remove one, or check the columns",
                 code="identical-sensors",
                 path=", ".join(take.sources) or None,

@@ -27,7 +27,7 @@ class Joint:
     axis_child       (3,)  [-]    unit axis of a hinge in the child, axis_parent in the parent; None unless hinge
     play                   [rad]  rms angle by which a hinge's axis wanders, noise removed; None unless hinge
     residual               [m]    root mean square length of the gap over frames with weight
-    frames                 [-]    frames in which both bodies are seen
+    frames                 [-]    frames in which both bodies are seen and trusted
     singular_values  (6,)  [-]    of the paper's stacked matrix, descending
     covariance       (6, 6) [m^2] of [p_child_joint, p_parent_joint]; None where the joint is not determined
     margin                 [-]    times the gap would grow with the best other edge in its place; None if there is none

@@ -17,6 +17,10 @@ from .skeleton import Between, Joint, Limb, Placement, SensorNoise, Skeleton
 Vector = tuple[float, float, float]
 
 
+class _Coverage(msgspec.Struct, forbid_unknown_fields=True):
+    rotation: Vector
+
+
 class _Joint(msgspec.Struct, forbid_unknown_fields=True):
     child: str
     parent: str
@@ -33,7 +37,7 @@ class _Joint(msgspec.Struct, forbid_unknown_fields=True):
     covariance: list[list[float]] | None
     margin: float | None
     runner_up: tuple[str, str] | None
-    coverage: dict[str, Vector]
+    coverage: _Coverage
     time: tuple[float, float] | None = None
 
 
@@ -123,6 +127,15 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
         raise CondyleError(
             f"a joint names '{sorted(unknown)[0]}', which is not among the bodies", code="bad-skeleton", path=path
         )
+    try:
+        return _skeleton(file)
+    except (CondyleError, ValueError) as error:
+        raise CondyleError(
+            f"not a skeleton that this version reads ({error})", code="bad-skeleton", path=path
+        ) from None
+
+
+def _skeleton(file: _File) -> Skeleton:
     return Skeleton(
         bodies=tuple(file.bodies),
         roots=tuple(file.roots),
@@ -189,7 +202,7 @@ def _joint(j: _Joint) -> Joint:
         array(j.covariance),
         j.margin,
         j.runner_up,
-        array(j.coverage["rotation"]),
+        array(j.coverage.rotation),
         j.time,
     )
 
@@ -213,7 +226,7 @@ def _file(s: Skeleton) -> _File:
             covariance,
             j.margin,
             j.runner_up,
-            {"rotation": _vector(j.rotation)},
+            _Coverage(_vector(j.rotation)),
             j.time,
         )
 

@@ -160,7 +160,7 @@ def solve_together(
     both = _pair_factors(start.pairs, half)
     weight = rows.seen.astype(np.float64) if base_weight is None else np.where(rows.seen, base_weight, 0.0)
     fires = np.zeros(J, dtype=bool) if suspect is None else suspect
-    window = round(LIVELY * take.rate) if np.isfinite(take.rate) else 0
+    window = round(LIVELY * take.rate) if take.timed and np.isfinite(take.rate) else 0
     G, H = rows.sums(weight)
     for sweep in range(sweeps + 2):
         gap = rows.gap(u)

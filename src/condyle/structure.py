@@ -121,7 +121,7 @@ def infer_structure(
     apart = _apart(sums, fits, motion, tree, held) if determined else tree.edges[~np.isin(tree.edges, held)]
     keep = ~np.isin(tree.edges, apart)
     tree = Tree(tree.edges[keep], tree.margin[keep], tree.runner_up[keep])
-    loops, tied = _loops(take, sums, fits, motion, tree, handicap) if determined else (np.empty(0, np.int64), [])
+    loops, tied = _loops(take, fits, motion, tree, handicap) if determined else (np.empty(0, np.int64), [])
     return Structure(sums, fits, motion, tree, apart, determined, loops, tied, good, noise, turn, drift)
 
 
@@ -170,7 +170,7 @@ def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
     """(n, m) poses left when those far off at every joint of the tree are gone."""
     pairs = fits.pairs[edges]
     gap = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
-    window = round(3 * LIVELY * take.rate) if np.isfinite(take.rate) else 0
+    window = round(3 * LIVELY * take.rate) if take.timed and np.isfinite(take.rate) else 0
     seen = np.isfinite(gap)
     weight = seen.astype(np.float64)
     for a in np.flatnonzero(seen.any(axis=0)):
@@ -254,7 +254,7 @@ def _apart(sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, held: Seq
 
 
 def _loops(
-    take: Take, sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, handicap: Floats
+    take: Take, fits: PairFits, motion: Motion, tree: Tree, handicap: Floats
 ) -> tuple[Ints, list[tuple[int, int]]]:
     """Pairs outside the tree that are located and fit like its joints, and pairs that only repeat a joint of it."""
     edges = tree.edges

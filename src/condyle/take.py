@@ -16,7 +16,7 @@ from ._shapes import Bools, Floats, Ints, frozen
 from .errors import CondyleError, UsageError
 from .findings import Finding
 
-FARTHEST = 1e9  # m: a position beyond is no position, and its square would drown all others
+FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
 UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
 ROUNDED = 1e-9  # departure from orthonormal that is rounding and is left alone
 REPAIRABLE = 0.05  # departure up to which few-decimal matrices are replaced by the nearest rotation

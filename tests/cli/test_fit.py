@@ -163,3 +163,21 @@ def test_demo_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) ->
     assert main(["demo", "-o", str(tmp_path), "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert set(facts) == {"skeleton", "truth"}
+
+
+def test_a_long_list_of_edges_is_no_file_name(recording: Path) -> None:
+    edges = ", ".join(["chest : head", "chest : l_upper_arm", "chest : r_upper_arm"] * 12)
+    assert len(edges) > 255
+    assert len(read_edges(edges)) == 36
+    assert main(["fit", str(recording), "--tree", edges, "--no-intervals"]) == 0
+
+
+def test_a_tree_that_is_no_text_or_names_no_edge_is_a_usage_error(recording: Path, tmp_path: Path) -> None:
+    (tmp_path / "bad.txt").write_bytes(b"\xff\xfe\x00")
+    assert main(["fit", str(recording), "--tree", str(tmp_path / "bad.txt")]) == 2
+    assert main(["fit", str(recording), "--tree", ","]) == 2
+
+
+@pytest.mark.parametrize("words", [["demo", "--seed", "-3"], ["simulate", "x.npz", "--seconds", "0.001"]])
+def test_impossible_worlds_are_usage_errors(words: list[str]) -> None:
+    assert main(words) == 2

@@ -60,7 +60,7 @@ def test_built_hinges_have_little_play() -> None:
     kinds = kinds_of(take, found)
     for k in found.tree.edges:
         if kinds[frozenset(take.names[b] for b in found.fits.pairs[k])] == "hinge":
-            assert np.degrees(play(found.fits, found.motion)[k]) < BUILT_PLAY_DEG
+            assert np.degrees(play(found.motion)[k]) < BUILT_PLAY_DEG
 
 
 @pytest.mark.parametrize(

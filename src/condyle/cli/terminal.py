@@ -106,7 +106,9 @@ def to_plain(value: Any) -> Any:
 
 def status_of(findings: Iterable[Finding]) -> int:
     """Exit status of a command that is done: 3 where a finding is a warning or worse, else 0."""
-    return DONE_WITH_WARNINGS if any(finding.severity != "info" for finding in findings) else DONE
+    from ..findings import worst_severity
+
+    return DONE if worst_severity(findings) in (None, "info") else DONE_WITH_WARNINGS
 
 
 def _console() -> Console:
