@@ -18,7 +18,8 @@ from .sums import centred
 from .take import Take
 
 ROUNDS = 8
-_CHUNK = 256  # frames whose (3J x 3J) blocks are held at once
+_CHUNK = 256  # frames whose (3J x 3J) blocks are formed at once
+MOST_BYTES = 1_000_000_000  # of blocks kept within a round; above, they are formed twice
 SETTLED = 0.01  # standard errors by which the joints may still move when the rounds end
 DROPPED = 0.05  # robust weight below which a gap is left out
 
@@ -35,28 +36,34 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats |
     p_raw = centred(take.p_world_body, take.seen)
     u, N = start.unknowns, start.information
     turn, shift = np.zeros(p_raw.shape), np.zeros(p_raw.shape)  # the poses' corrections
+    blocks = [slice(lo, lo + _CHUNK) for lo in range(0, take.frames, _CHUNK)]
+    keep = take.frames * (3 * len(start.pairs)) ** 2 * 24 < MOST_BYTES
+
+    def linearised(rows: slice) -> tuple[Floats, Floats, Floats, Floats, Floats]:
+        R = R_raw[rows] @ rotation.from_vector(-turn[rows])
+        arms = model.arms(R, u, use[rows])
+        # The gap at the corrected poses, moved back to where no correction was made.
+        w = model.gap(p_raw[rows] - shift[rows], arms, use[rows])
+        w -= model.push(arms, turn[rows], shift[rows], R, use[rows])
+        return R, arms, w, model.slope(R, use[rows]), model.inverse_covariance(arms, use[rows], spread[rows])
+
     for _ in range(ROUNDS):
         N, h = np.zeros(N.shape), np.zeros(len(u))
         kept = []
-        for lo in range(0, take.frames, _CHUNK):
-            rows = slice(lo, lo + _CHUNK)
-            R = R_raw[rows] @ rotation.from_vector(-turn[rows])
-            arms = model.arms(R, u, use[rows])
-            # The gap at the corrected poses, moved back to where no correction was made.
-            w = model.gap(p_raw[rows] - shift[rows], arms, use[rows]) - model.push(
-                arms, turn[rows], shift[rows], R, use[rows]
-            )
-            weighted = model.inverse_covariance(arms, use[rows], spread[rows])
-            A = model.slope(R, use[rows])
+        for rows in blocks:
+            parts = linearised(rows)
+            _, _, w, A, weighted = parts
             SA = weighted @ A
             N += np.einsum("nax,nay->xy", A, SA, optimize=True)
             h += np.einsum("nax,na->x", SA, w, optimize=True)
-            kept.append((rows, R, arms, A, w, weighted))
+            if keep:
+                kept.append(parts)
         inner = start.basis.T @ N @ start.basis
         du = -start.basis @ np.linalg.solve(inner, start.basis.T @ h)
-        for rows, R, arms, A, w, weighted in kept:
-            pull = np.einsum("nab,nb->na", weighted, w + A @ du)
-            turn[rows], shift[rows] = model.correction(arms, pull.reshape(len(R), -1, 3), R, spread[rows], use[rows])
+        for k, rows in enumerate(blocks):
+            R, arms, w, A, weighted = kept[k] if keep else linearised(rows)
+            pull = np.einsum("nab,nb->na", weighted, w + A @ du).reshape(len(R), -1, 3)
+            turn[rows], shift[rows] = model.correction(arms, pull, R, spread[rows], use[rows])
         u = u + du
         if float(du @ N @ du) < SETTLED**2 * len(u):
             break

@@ -232,6 +232,8 @@ def _is_determined(motion: Motion, tree: Tree, fits: PairFits, turn: Floats) -> 
     one_body = (np.sqrt(motion.spread[edges].sum(axis=1)) <= RIGID_RATIO * carried) & (carried > 10 * RESOLVABLE)
     told |= one_body & (tree.margin >= THIN)
     moves = exact.any() or one_body.any() or (motion.main[edges] > RESOLVABLE).any()
+    if not one_body.any() and motion.open[edges, 1].all():  # not one joint is located even to a line
+        return False
     return bool(moves and 2 * told.sum() >= len(edges))
 
 
