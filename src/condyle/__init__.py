@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from .errors import CondyleError, UsageError
     from .findings import CODES, Finding
     from .joints import PairFits, fit_pairs
-    from .pipeline import Calibration, Options, calibrate
+    from .options import Options
+    from .pipeline import Calibration, calibrate
     from .readers import read
     from .skeleton import Joint, Limb, Placement, Skeleton
     from .skeleton_file import read_skeleton, write_skeleton
@@ -31,7 +32,7 @@ _HOME = {
     "Finding": "findings",
     "Joint": "skeleton",
     "Limb": "skeleton",
-    "Options": "pipeline",
+    "Options": "options",
     "PairFits": "joints",
     "PairSums": "sums",
     "Placement": "skeleton",

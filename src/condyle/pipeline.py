@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, get_args
+from typing import Any
 
 import numpy as np
 
 from ._shapes import Floats, Ints
 from .assemble import assemble_joints, assemble_limbs, assemble_placements, gap_residual, settle_points
-from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
 from .intervals import Uncertainty, estimate_uncertainty
 from .joints import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
@@ -18,17 +17,26 @@ from .judge import judge_joints, judge_structure, judge_take
 from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
 from .noise import place_precision
+from .options import (
+    WORLD,
+    Method,
+    Options,
+    TreeScore,
+    check_forest,
+    check_options,
+    check_seen_together,
+    check_take,
+    check_twins,
+    named_pairs,
+    with_world,
+)
 from .skeleton import Joint, SensorNoise, Skeleton
 from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
 from .structure import Structure, infer_structure
-from .sums import PairSums, centred, sum_pairs
+from .sums import PairSums, sum_pairs
 from .take import Take
 from .tree import choose_root, components, orient
 
-Method = Literal["default", "least-squares", "accurate"]
-TreeScore = Literal["likelihood", "residual"]
-WORLD = "world"
-FEWEST_FRAMES = 3  # two frames always fit
 NOISE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 CONVENTIONS = {
     "length": "m",
@@ -37,30 +45,6 @@ CONVENTIONS = {
     "handedness": "right",
     "rotation": "R_world_body, active, column vectors",
 }
-
-
-@dataclass(frozen=True)
-class Options:
-    """What a calibration was asked for.
-
-    method      "default": all joints together, corrected and robust; "least-squares": the paper's estimator;
-                "accurate": whole-skeleton maximum likelihood under white noise
-    tree_score  "likelihood": log-determinant of the residuals; "residual": the paper's minimum spanning tree.
-                None: residual for least-squares, likelihood otherwise
-    tree        known edges (parent, child), all of them or some
-    root        name of the root; None: the graph centre, calmest first
-    loops       pairs known to close a loop; located like joints
-    world       add a fixed body `world`, so that bodies can be joined to the room
-    intervals   estimate the intervals (the slowest step)
-    """
-
-    method: Method = "default"
-    tree_score: TreeScore | None = None
-    tree: tuple[tuple[str, str], ...] = ()
-    root: str | None = None
-    loops: tuple[tuple[str, str], ...] = ()
-    world: bool = False
-    intervals: bool = True
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,38 +82,25 @@ def calibrate(
     """The articulated figure inside a take. See `Options`; `tree` is (parent, child) edges or {child: parent}."""
     edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
     options = Options(
-        method, tree_score, _named_pairs(edges, "tree"), root, _named_pairs(loops, "loops"), world, intervals
+        method, tree_score, named_pairs(edges, "tree"), root, named_pairs(loops, "loops"), world, intervals
     )
     return run(take, options)
 
 
-def _named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:
-    """Pairs of names, checked: two each, and of two different bodies."""
-    out = []
-    for pair in pairs:
-        if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
-            raise UsageError(f"{what} has {pair!r} where a pair of body names is expected", code="bad-tree")
-        if pair[0] == pair[1]:
-            raise UsageError(f"{what} joins '{pair[0]}' to itself; name two bodies", code="bad-tree")
-        if (pair[0], pair[1]) not in out:
-            out.append((pair[0], pair[1]))
-    return tuple(out)
-
-
 def run(take: Take, options: Options) -> Calibration:
     """`calibrate` with its options as one value."""
-    _check_options(options)
+    check_options(options)
     if options.world:
         take = with_world(take)
-    _check_take(take, options)
+    check_take(take, options)
     fixed = [(take.index(parent), take.index(child)) for parent, child in options.tree]
     named_loops = [(take.index(a), take.index(b)) for a, b in options.loops]
-    _check_forest(take, fixed)
-    _check_seen_together(take, [*fixed, *named_loops])
+    check_forest(take, fixed)
+    check_seen_together(take, [*fixed, *named_loops])
     paper = (options.tree_score or ("residual" if options.method == "least-squares" else "likelihood")) == "residual"
     room = take.names.index(WORLD) if options.world else None
     structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
-    _check_twins(take, structure)
+    check_twins(take, structure)
     roots, parent = _roots(take, structure, options)
     findings = judge_take(take) + judge_structure(take, structure, roots, _asked_root(take, options), options.tree)
     pairs = _ordered(parent, roots)
@@ -199,15 +170,6 @@ def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tupl
     if method == "accurate" and (structure.noise.position > 0).any():
         solution = fit_likelihood(trusted, solution, structure.noise, relative)
     return solution, fits, sums
-
-
-def with_world(take: Take) -> Take:
-    """The take with a fixed body `world` at the origin of the room."""
-    if WORLD in take.names:
-        raise UsageError("this take already has a body named 'world'; rename it", code="duplicate-name", body=WORLD)
-    R = np.concatenate([take.R_world_body, np.tile(np.eye(3), (take.frames, 1, 1, 1))], axis=1)
-    p = np.concatenate([take.p_world_body, np.zeros((take.frames, 1, 3))], axis=1)
-    return replace(take, names=(*take.names, WORLD), R_world_body=R, p_world_body=p)
 
 
 def _place_weights(structure: Structure, pairs: Ints, relative: Floats | None) -> Floats | None:
@@ -350,96 +312,3 @@ def _empty(
         **_provenance(take, options, structure),
     )
     return Calibration(skeleton, take, np.zeros((take.frames, 0, 3)), np.zeros((take.frames, 0)))
-
-
-def _check_options(options: Options) -> None:
-    if options.method not in get_args(Method):
-        raise UsageError(
-            f"no method named '{options.method}'; choose from {', '.join(get_args(Method))}", code="bad-call"
-        )
-    if options.tree_score not in (None, *get_args(TreeScore)):
-        raise UsageError(
-            f"no tree score named '{options.tree_score}'; choose from {', '.join(get_args(TreeScore))}", code="bad-call"
-        )
-
-
-def _check_take(take: Take, options: Options) -> None:
-    path = ", ".join(take.sources) or None
-    if take.bodies < 2:
-        name = take.names[0] if take.names else None
-        raise CondyleError(
-            "one sensor alone has no joint; to fit it against the room, add --world (world=True)",
-            code="one-sensor",
-            path=path,
-            body=name,
-        )
-    if take.frames < FEWEST_FRAMES:
-        raise CondyleError(
-            f"{take.frames} frames cannot tell a joint; at least {FEWEST_FRAMES} are needed, and seconds of motion",
-            code="few-frames",
-            path=path,
-        )
-    seen = take.seen.sum(axis=0)
-    if (seen >= FEWEST_FRAMES).sum() < 2:
-        raise CondyleError(
-            "fewer than two sensors are seen in three frames or more; check the file's columns and units",
-            code="nothing-seen",
-            path=path,
-        )
-    apart = np.abs(centred(take.p_world_body, take.seen)).max(initial=0.0)
-    if apart == 0:
-        raise CondyleError(
-            "all positions are the same; are these orientations only? condyle needs positions as well",
-            code="no-positions",
-            path=path,
-        )
-    if options.root is not None:
-        take.index(options.root)
-
-
-def _check_forest(take: Take, fixed: Sequence[tuple[int, int]]) -> None:
-    label = list(range(take.bodies))
-    above: dict[int, int] = {}
-    for parent, child in fixed:
-        if above.setdefault(child, parent) != parent:
-            raise UsageError(
-                f"the given tree has two parents for '{take.names[child]}': '{take.names[above[child]]}' and "
-                f"'{take.names[parent]}'",
-                code="bad-tree",
-            )
-        if label[parent] == label[child]:
-            raise UsageError(
-                f"the given tree closes a loop at '{take.names[parent]}' and '{take.names[child]}'; "
-                "name that edge as a loop instead",
-                code="bad-tree",
-            )
-        old = label[child]
-        label = [label[parent] if value == old else value for value in label]
-
-
-def _check_seen_together(take: Take, pairs: Sequence[tuple[int, int]]) -> None:
-    for i, j in pairs:
-        together = int((take.seen[:, i] & take.seen[:, j]).sum())
-        if together < FEWEST_FRAMES:
-            raise CondyleError(
-                f"'{take.names[i]}' and '{take.names[j]}' were given as joined but share {together} frames",
-                code="few-frames",
-                path=", ".join(take.sources) or None,
-            )
-
-
-def _check_twins(take: Take, structure: Structure) -> None:
-    """Two sensors that report the same pose in every frame are one sensor read twice."""
-    alike = structure.fits.residual <= 1e-6 * structure.motion.size
-    for i, j in structure.fits.pairs[alike]:
-        both = take.seen[:, i] & take.seen[:, j]
-        same = np.array_equal(take.p_world_body[both, i], take.p_world_body[both, j])
-        same = same and np.array_equal(take.R_world_body[both, i], take.R_world_body[both, j])
-        if both.sum() >= FEWEST_FRAMES and same:
-            raise CondyleError(
-                f"'{take.names[i]}' and '{take.names[j]}' report the same pose in all {both.sum()} frames; "
-                "remove one, or check the columns",
-                code="identical-sensors",
-                path=", ".join(take.sources) or None,
-                body=take.names[j],
-            )

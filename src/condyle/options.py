@@ -1,0 +1,158 @@
+"""What a calibration is asked for, and whether a take can answer: every refusal in one place."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, get_args
+
+import numpy as np
+
+from .errors import CondyleError, UsageError
+from .structure import Structure
+from .sums import centred
+from .take import Take
+
+Method = Literal["default", "least-squares", "accurate"]
+TreeScore = Literal["likelihood", "residual"]
+WORLD = "world"
+FEWEST_FRAMES = 3  # two frames always fit
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a calibration was asked for.
+
+    method      "default": all joints together, corrected and robust; "least-squares": the paper's estimator;
+                "accurate": whole-skeleton maximum likelihood under white noise
+    tree_score  "likelihood": log-determinant of the residuals; "residual": the paper's minimum spanning tree.
+                None: residual for least-squares, likelihood otherwise
+    tree        known edges (parent, child), all of them or some
+    root        name of the root; None: the graph centre, calmest first
+    loops       pairs known to close a loop; located like joints
+    world       add a fixed body `world`, so that bodies can be joined to the room
+    intervals   estimate the intervals (the slowest step)
+    """
+
+    method: Method = "default"
+    tree_score: TreeScore | None = None
+    tree: tuple[tuple[str, str], ...] = ()
+    root: str | None = None
+    loops: tuple[tuple[str, str], ...] = ()
+    world: bool = False
+    intervals: bool = True
+
+
+def named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:
+    """Pairs of names, checked: two each, and of two different bodies."""
+    out = []
+    for pair in pairs:
+        if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            raise UsageError(f"{what} has {pair!r} where a pair of body names is expected", code="bad-tree")
+        if pair[0] == pair[1]:
+            raise UsageError(f"{what} joins '{pair[0]}' to itself; name two bodies", code="bad-tree")
+        if (pair[0], pair[1]) not in out:
+            out.append((pair[0], pair[1]))
+    return tuple(out)
+
+
+def with_world(take: Take) -> Take:
+    """The take with a fixed body `world` at the origin of the room."""
+    if WORLD in take.names:
+        raise UsageError("this take already has a body named 'world'; rename it", code="duplicate-name", body=WORLD)
+    R = np.concatenate([take.R_world_body, np.tile(np.eye(3), (take.frames, 1, 1, 1))], axis=1)
+    p = np.concatenate([take.p_world_body, np.zeros((take.frames, 1, 3))], axis=1)
+    return replace(take, names=(*take.names, WORLD), R_world_body=R, p_world_body=p)
+
+
+def check_options(options: Options) -> None:
+    if options.method not in get_args(Method):
+        raise UsageError(
+            f"no method named '{options.method}'; choose from {', '.join(get_args(Method))}", code="bad-call"
+        )
+    if options.tree_score not in (None, *get_args(TreeScore)):
+        raise UsageError(
+            f"no tree score named '{options.tree_score}'; choose from {', '.join(get_args(TreeScore))}", code="bad-call"
+        )
+
+
+def check_take(take: Take, options: Options) -> None:
+    path = ", ".join(take.sources) or None
+    if take.bodies < 2:
+        name = take.names[0] if take.names else None
+        raise CondyleError(
+            "one sensor alone has no joint; to fit it against the room, add --world (world=True)",
+            code="one-sensor",
+            path=path,
+            body=name,
+        )
+    if take.frames < FEWEST_FRAMES:
+        raise CondyleError(
+            f"{take.frames} frames cannot tell a joint; at least {FEWEST_FRAMES} are needed, and seconds of motion",
+            code="few-frames",
+            path=path,
+        )
+    seen = take.seen.sum(axis=0)
+    if (seen >= FEWEST_FRAMES).sum() < 2:
+        raise CondyleError(
+            "fewer than two sensors are seen in three frames or more; check the file's columns and units",
+            code="nothing-seen",
+            path=path,
+        )
+    apart = np.abs(centred(take.p_world_body, take.seen)).max(initial=0.0)
+    if apart == 0:
+        raise CondyleError(
+            "all positions are the same; are these orientations only? condyle needs positions as well",
+            code="no-positions",
+            path=path,
+        )
+    if options.root is not None:
+        take.index(options.root)
+
+
+def check_forest(take: Take, fixed: Sequence[tuple[int, int]]) -> None:
+    label = list(range(take.bodies))
+    above: dict[int, int] = {}
+    for parent, child in fixed:
+        if above.setdefault(child, parent) != parent:
+            raise UsageError(
+                f"the given tree has two parents for '{take.names[child]}': '{take.names[above[child]]}' and "
+                f"'{take.names[parent]}'",
+                code="bad-tree",
+            )
+        if label[parent] == label[child]:
+            raise UsageError(
+                f"the given tree closes a loop at '{take.names[parent]}' and '{take.names[child]}'; "
+                "name that edge as a loop instead",
+                code="bad-tree",
+            )
+        old = label[child]
+        label = [label[parent] if value == old else value for value in label]
+
+
+def check_seen_together(take: Take, pairs: Sequence[tuple[int, int]]) -> None:
+    for i, j in pairs:
+        together = int((take.seen[:, i] & take.seen[:, j]).sum())
+        if together < FEWEST_FRAMES:
+            raise CondyleError(
+                f"'{take.names[i]}' and '{take.names[j]}' were given as joined but share {together} frames",
+                code="few-frames",
+                path=", ".join(take.sources) or None,
+            )
+
+
+def check_twins(take: Take, structure: Structure) -> None:
+    """Two sensors that report the same pose in every frame are one sensor read twice."""
+    alike = structure.fits.residual <= 1e-6 * structure.motion.size
+    for i, j in structure.fits.pairs[alike]:
+        both = take.seen[:, i] & take.seen[:, j]
+        same = np.array_equal(take.p_world_body[both, i], take.p_world_body[both, j])
+        same = same and np.array_equal(take.R_world_body[both, i], take.R_world_body[both, j])
+        if both.sum() >= FEWEST_FRAMES and same:
+            raise CondyleError(
+                f"'{take.names[i]}' and '{take.names[j]}' report the same pose in all {both.sum()} frames; "
+                "remove one, or check the columns",
+                code="identical-sensors",
+                path=", ".join(take.sources) or None,
+                body=take.names[j],
+            )
