@@ -87,7 +87,9 @@ def test_a_take_comes_back_from_csv_with_every_digit_of_its_positions(
 
 @QUIET
 @given(p=hnp.arrays(np.float64, (3, 1, 3), elements=st.floats(-1e11, 1e11)))
-def test_any_position_that_can_be_one_comes_back_from_csv(tmp_path_factory: pytest.TempPathFactory, p: np.ndarray) -> None:
+def test_any_position_that_can_be_one_comes_back_from_csv(
+    tmp_path_factory: pytest.TempPathFactory, p: np.ndarray
+) -> None:
     path = tmp_path_factory.getbasetemp() / "position.csv"
     write_take(path, Take.from_poses(p, np.tile([1.0, 0, 0, 0], (3, 1, 1)), rate=10))
     np.testing.assert_array_equal(read(path).p_world_body, p)
