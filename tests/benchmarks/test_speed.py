@@ -1,4 +1,4 @@
-"""Short versions of the measurements of speed and memory, as claims."""
+"""What the measurements of speed compare is the same, and memory and precision are as claimed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from condyle.joints import all_pairs
 from condyle.sums import sum_pairs
 
 SEED = 30_000
-FASTER = 2.0  # times, all pairs and the tree against one lstsq per pair; far below what an idle machine shows
 SUMS_BYTES = 16e6
 AGREE = 1e-9  # m, residuals from sums against residuals from rows
 
@@ -32,13 +31,6 @@ def test_both_ways_find_the_same_tree(world):
     }
     rows = [np.flatnonzero((pairs == sorted(pair)).all(axis=1))[0] for pair in found.pairs]
     np.testing.assert_allclose(found.residual, residual[rows], atol=AGREE)
-
-
-def test_one_pass_over_the_data_beats_one_fit_per_pair(world):
-    mine = speed.least_time(lambda: speed.least_squares(world.take), 3)
-    theirs, whole = speed.rival_time(world.take, 3)
-    assert whole
-    assert theirs >= FASTER * mine
 
 
 def test_sums_need_little_memory_however_long_the_take(world):
