@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ._shapes import Bools, Floats, Ints
-from .sums import PairSums, centred, chunks, stacked
+from .sums import PairSums, blocks, centred, chunks
 from .take import Take
 
 DENSE = 64  # bodies up to which gaps come from one product of all poses with all joints
@@ -103,9 +103,8 @@ def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats)
     W = gap_columns(take.bodies, pairs, p_child_joint, p_parent_joint)
     i, j = np.asarray(pairs).T
     out = np.empty((take.frames, len(pairs), 3))
-    for rows in chunks(take):
+    for rows, X in blocks(take):
         seen = take.seen[rows]
-        X, _, _ = stacked(take.R_world_body[rows], take.p_world_body[rows], seen)
         out[rows] = (X @ W).reshape(3, len(seen), len(pairs)).transpose(1, 2, 0)
         if not seen.all():
             out[rows][~(seen[:, i] & seen[:, j])] = np.nan
@@ -138,14 +137,13 @@ def refine_pairs(take: Take, fits: PairFits) -> PairFits:
 
 def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Floats, Floats]:
     """Sums of R_i' gap, R_j' gap (P, 3) and gap.gap (P,) over the frames in which both are seen."""
-    W = gap_columns(take.bodies, pairs, c, l)
     i, j = pairs.T
     k = np.arange(len(i))
     b_child, b_parent, square = np.zeros((len(i), 3)), np.zeros((len(i), 3)), np.zeros(len(i))
-    for rows in chunks(take):
-        seen = take.seen[rows]
-        both = seen[:, i] & seen[:, j]
-        if take.bodies > DENSE:  # in the product of all bodies with all pairs nearly everything would be zero
+    if take.bodies > DENSE:  # in the product of all bodies with all pairs nearly everything would be zero
+        for rows in chunks(take):
+            seen = take.seen[rows]
+            both = seen[:, i] & seen[:, j]
             p = centred(take.p_world_body[rows], seen)
             R_child = np.where(both[..., None, None], take.R_world_body[rows, i], 0.0)
             R_parent = np.where(both[..., None, None], take.R_world_body[rows, j], 0.0)
@@ -154,8 +152,10 @@ def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Fl
             b_child += np.einsum("npxy,npx->py", R_child, gap)
             b_parent += np.einsum("npxy,npx->py", R_parent, gap)
             square += np.einsum("npx,npx->p", gap, gap)
-            continue
-        X, _, _ = stacked(take.R_world_body[rows], take.p_world_body[rows], seen)
+        return b_child, b_parent, square
+    W = gap_columns(take.bodies, pairs, c, l)
+    for rows, X in blocks(take):
+        both = take.seen[rows, i] & take.seen[rows, j]
         flat = X @ W
         if not both.all():
             flat *= np.tile(both, (3, 1))

@@ -14,7 +14,7 @@ from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, gap_columns, gaps
 from .noise import Noise
-from .sums import stacked
+from .sums import whole_stack
 from .take import Take
 
 SWEEPS = 3
@@ -258,7 +258,7 @@ class _Rows:
         i, j = pairs.T
         self.seen = take.seen[:, i] & take.seen[:, j]
         self.whole = bool(self.seen.all())
-        self.X, self.R, self.p = stacked(take.R_world_body, take.p_world_body, take.seen)
+        self.X = whole_stack(take)
 
     def gap(self, u: Floats) -> Floats:
         """(3, n, J) gaps, world axis first, 0 where not seen."""
@@ -281,18 +281,19 @@ class _Rows:
             H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]
             return G, H
         i, j = self.pairs.T
+        poses = self.X.reshape(3, len(weight), self.bodies, 4)
         G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
         step = max(64, 400_000 // (6 * J))
         for start in range(0, len(weight), step):
             part = slice(start, start + step)
-            root = np.sqrt(weight[part])[..., None, None]
-            Z = np.empty((len(root), 3, J, 6))
-            Z[..., :3] = (self.R[part, i] * root).transpose(0, 2, 1, 3)
-            Z[..., 3:] = -(self.R[part, j] * root).transpose(0, 2, 1, 3)
+            root = np.sqrt(weight[part])
+            child, parent = poses[:, part, i], poses[:, part, j]
+            Z = np.empty((3, len(root), J, 6))
+            Z[..., :3] = child[..., :3] * root[..., None]
+            Z[..., 3:] = -parent[..., :3] * root[..., None]
             flat = Z.reshape(-1, 6 * J)
-            d = (self.p[part, j] - self.p[part, i]) * root[..., 0]
             G += flat.T @ flat
-            H += flat.T @ d.transpose(0, 2, 1).reshape(-1, J)
+            H += flat.T @ ((parent[..., 3] - child[..., 3]) * root).reshape(-1, J)
         return G, H
 
 

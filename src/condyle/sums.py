@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from ._shapes import Bools, Floats
 from .take import Take
 
 CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
+KEPT_BYTES = 9_000_000  # of the matrix that is kept with a small take
 FEWEST_ROWS = 256  # frames in a block, however many bodies there are
 
 
@@ -48,25 +50,24 @@ def sum_pairs(take: Take) -> PairSums:
     whole = bool(take.seen.all())
     gram = np.zeros((4 * m, 4 * m))
     frames, own_b, square = np.zeros((m, m)), np.zeros((m, m, 3)), np.zeros((m, m))
-    for rows in chunks(take):
-        seen = take.seen[rows]
-        X, R, p = stacked(take.R_world_body[rows], take.p_world_body[rows], seen)
+    for rows, X in blocks(take):
         gram += X.T @ X
         if not whole:  # what a body adds alone is summed over the frames in which its partner is seen
-            w = seen.astype(np.float64)
+            w = take.seen[rows].astype(np.float64)
+            poses = X.reshape(3, len(w), m, 4)
             frames += w.T @ w
-            own = np.einsum("nirc,nir->nic", R, p).reshape(len(w), 3 * m)  # R_i' p_i
+            own = np.einsum("anic,ani->nic", poses[..., :3], poses[..., 3]).reshape(len(w), 3 * m)  # R_i' p_i
             own_b += (w.T @ own).reshape(m, m, 3).transpose(1, 0, 2)
-            square += (w.T @ np.einsum("nic,nic->ni", p, p)).T
-    blocks = gram.reshape(m, 4, m, 4).transpose(0, 2, 1, 3)
-    Rp, pp = blocks[..., :3, 3], blocks[..., 3, 3]
+            square += (w.T @ np.einsum("ani,ani->ni", poses[..., 3], poses[..., 3])).T
+    grid = gram.reshape(m, 4, m, 4).transpose(0, 2, 1, 3)
+    Rp, pp = grid[..., :3, 3], grid[..., 3, 3]
     if whole:
         k = np.arange(m)
         frames += n
         own_b += Rp[k, k][:, None]
         square += np.diagonal(pp)[:, None]
     dd = np.maximum(square + square.T - 2 * pp, 0.0)
-    return PairSums(frames, np.ascontiguousarray(blocks[..., :3, :3]), Rp - own_b, dd)
+    return PairSums(frames, np.ascontiguousarray(grid[..., :3, :3]), Rp - own_b, dd)
 
 
 def centred(p_world_body: Floats, seen: Bools) -> Floats:
@@ -81,21 +82,48 @@ def centred(p_world_body: Floats, seen: Bools) -> Floats:
     return np.where(seen[..., None], p - first, 0.0)
 
 
-def stacked(R: Floats, p: Floats, seen: Bools) -> tuple[Floats, Floats, Floats]:
-    """(3 n, 4 m) all poses as one matrix, with the rotations and centred positions it holds; 0 where not seen.
+def stacked(take: Take, rows: slice = slice(None)) -> Floats:
+    """(3 n, 4 m) poses of a take as one matrix; 0 where not seen.
 
-    Rows are (world axis, frame), columns (body, [its three axes, its position]): products of its columns are what
-    every pair of bodies needs, and a column vector of joint centres turns it into gaps.
+    Rows are (world axis, frame), columns (body, [its three axes, its centred position]): products of its columns are
+    what every pair of bodies needs, and a column vector of joint centres turns it into gaps.
     """
+    R, seen = take.R_world_body[rows], take.seen[rows]
     n, m = seen.shape
-    p = centred(p, seen)
+    p = centred(take.p_world_body[rows], seen)
     if not seen.all():
         R = np.where(seen[..., None, None], R, 0.0)
     X = np.empty((3, n, m, 4))
     for axis in range(3):
         X[axis, :, :, :3] = R[:, :, axis]
         X[axis, :, :, 3] = p[:, :, axis]
-    return X.reshape(3 * n, 4 * m), R, p
+    return X.reshape(3 * n, 4 * m)
+
+
+_kept: WeakKeyDictionary[Take, Floats] = WeakKeyDictionary()
+
+
+def forget_stacks() -> None:
+    """Drops the kept matrices; for measurements that must not find them made."""
+    _kept.clear()
+
+
+def whole_stack(take: Take) -> Floats:
+    """The stacked matrix of all frames. That of a small take is made once and kept beside it."""
+    if take.frames * take.bodies * 96 > KEPT_BYTES:
+        return stacked(take)
+    if take not in _kept:
+        _kept[take] = stacked(take)
+    return _kept[take]
+
+
+def blocks(take: Take) -> Iterator[tuple[slice, Floats]]:
+    """All frames in blocks, each with its stacked matrix; a small take is one block."""
+    if take.frames * take.bodies * 96 <= KEPT_BYTES:
+        yield slice(0, take.frames), whole_stack(take)
+        return
+    for rows in chunks(take):
+        yield rows, stacked(take, rows)
 
 
 def chunks(take: Take) -> Iterator[slice]:
