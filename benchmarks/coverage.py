@@ -16,7 +16,7 @@ from condyle.intervals import Z95
 from condyle.simulate import Disturbances, Figure, Truth, human, linkage, simulate
 
 from .bound import CM, noise
-from .harness import Table, arguments, edges, percent, progress, publish, rms, true_edges
+from .harness import Table, arguments, edges, measured, percent, progress, publish, rms, true_edges
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,7 @@ def _lengths(truth: Truth) -> dict[tuple[str, str | None, str | None], float]:
 def main() -> None:
     given = arguments(__doc__, trials=30)
     rows, data = [], {}
-    for case in CASES:
-        if given.only not in case.name:
-            continue
-        found = measure(case, range(given.seed, given.seed + given.trials))
+    for case, found in measured(CASES, measure, given):
         rows.append(
             [
                 case.name,

@@ -6,7 +6,7 @@ import argparse
 import json
 import platform
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -42,6 +42,13 @@ def arguments(what: str, trials: int) -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=FIRST_SEED, help=f"seed of the first recording ({FIRST_SEED})")
     parser.add_argument("--only", default="", help="run only the cases whose name contains this; nothing is written")
     return parser.parse_args()
+
+
+def measured(cases: Sequence[Any], measure: Callable[[Any, range], Any], given: argparse.Namespace) -> Iterator[Any]:
+    """(case, what `measure` found over the asked seeds) for every case that was asked for."""
+    for case in cases:
+        if given.only in case.name:
+            yield case, measure(case, range(given.seed, given.seed + given.trials))
 
 
 def versions() -> dict[str, str]:

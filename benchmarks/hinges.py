@@ -12,7 +12,7 @@ import condyle
 from condyle.simulate import Disturbances, chain, simulate
 
 from .bound import CM, noise
-from .harness import Table, arguments, known_tree, progress, publish, rms
+from .harness import Table, arguments, known_tree, measured, progress, publish, rms
 
 KINDS = ("ball", "hinge", "hinge", "ball", "hinge", "rigid", "ball")
 
@@ -81,10 +81,7 @@ def between(a: np.ndarray, b: np.ndarray) -> float:
 def main() -> None:
     given = arguments(__doc__, trials=30)
     rows, data = [], {}
-    for case in CASES:
-        if given.only not in case.name:
-            continue
-        found = measure(case, range(given.seed, given.seed + given.trials))
+    for case, found in measured(CASES, measure, given):
         rows.append(
             [
                 case.name,

@@ -14,7 +14,7 @@ from condyle.simulate import World, disturb, exercise, human, linkage, mount, pr
 from condyle.simulate.motions import clock, forward
 
 from .bound import CM, noise
-from .harness import Table, arguments, doubts, edges, names_wrong_edge, percent, progress, publish, true_edges
+from .harness import Table, arguments, doubts, edges, measured, names_wrong_edge, percent, progress, publish, true_edges
 
 QUIET = (0.15, 0.15)  # cm, deg of white noise under every case
 
@@ -190,10 +190,7 @@ def loose_bodies(world: World) -> list[str]:
 def main() -> None:
     given = arguments(__doc__, trials=20)
     rows, data = [], {}
-    for case in CASES:
-        if given.only not in case.name:
-            continue
-        tally = measure(case, range(given.seed, given.seed + given.trials))
+    for case, tally in measured(CASES, measure, given):
         wrong = tally.trials - tally.right
         told = [f"{tally.wrong_told} of {wrong}", f"{tally.wrong_named} of {wrong}"] if wrong else ["-", "-"]
         doubted = [f"{tally.right_doubted} of {tally.right}", f"{tally.right_loud} of {tally.right}"]

@@ -47,7 +47,12 @@ class PairFits:
     @property
     def determined(self) -> Bools:
         """(P, 3) True where rounding alone leaves the direction determined."""
-        return np.asarray(self.spread > RANK_RATIO**2 * (2 - self.spread))
+        return above_rounding(self.spread)
+
+
+def above_rounding(spread: Floats) -> Bools:
+    """Where a spread is more than rounding: its singular value is at least RANK_RATIO of the largest."""
+    return np.asarray(spread > RANK_RATIO**2 * (2 - spread))
 
 
 def all_pairs(m: int) -> Ints:
@@ -75,7 +80,7 @@ def _solve(U: Floats, Vt: Floats, spread: Floats, b_child: Floats, b_parent: Flo
     """Minimum-norm solution of [[I, -A], [-A', I]] [c; l] = [b_child; b_parent] with A = U (1 - spread) V'."""
     bc = np.einsum("pkc,pk->pc", U, b_child)
     bl = np.einsum("pck,pk->pc", Vt, b_parent)
-    known = spread > RANK_RATIO**2 * (2 - spread)
+    known = above_rounding(spread)
     plus = np.where(known, (bc + bl) / np.where(known, spread, 1.0), 0.0)
     minus = (bc - bl) / (2 - spread)
     c = np.einsum("pkc,pc->pk", U, 0.5 * (plus + minus))

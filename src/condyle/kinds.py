@@ -13,7 +13,7 @@ import numpy as np
 
 from ._median import median
 from ._shapes import Bools, Floats
-from .joints import RANK_RATIO, PairFits
+from .joints import PairFits
 from .noise import Noise
 from .sums import PairSums
 from .take import Take
@@ -72,7 +72,7 @@ def describe_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sc
     samples = np.minimum(fits.frames, np.maximum(INDEPENDENT * seconds, 1.0)) if take.timed else fits.frames
     main = np.sqrt(np.maximum(spread[:, 1] + spread[:, 2] - spread[:, 0], 0.0))
     per_axis = fits.residual / np.sqrt(3) if scale is None else scale
-    known = fits.spread > RANK_RATIO**2 * (2 - fits.spread)
+    known = fits.determined
     # Spread that the noise explains is no knowledge, but data without noise are known by rank alone.
     with np.errstate(divide="ignore", invalid="ignore"):
         error = per_axis[:, None] / np.sqrt(spread * samples[:, None])

@@ -9,7 +9,7 @@ import numpy as np
 from . import rotation
 from ._median import median
 from ._shapes import Bools, Floats, Ints
-from .take import Take
+from .take import Take, evenly
 
 ORDER = 6
 _SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth difference
@@ -66,9 +66,9 @@ def estimate_noise(take: Take, good: Bools | None = None) -> Noise:
     starts, whole = windows(take, good)
     if len(starts) < ENOUGH:
         return Noise.none(take.bodies)
-    spread = starts[np.arange(SAMPLE) * len(starts) // SAMPLE] if len(starts) > SAMPLE else starts
-    told = whole[np.arange(SAMPLE) * len(starts) // SAMPLE] if len(starts) > SAMPLE else whole
-    position, orientation = _differences(take, spread, told)
+    pick = evenly(len(starts), SAMPLE)
+    told = whole[pick]
+    position, orientation = _differences(take, starts[pick], told)
     for body in np.flatnonzero((told.sum(axis=0) < ENOUGH) & (whole.sum(axis=0) >= ENOUGH)):
         own = starts[whole[:, body]][:SAMPLE]  # a sensor that is seen in some stretches only
         one = take.select([take.names[body]])
@@ -106,8 +106,8 @@ def place_precision(take: Take, good: Bools | None = None) -> Floats | None:
     starts, whole = windows(take, good)
     if whole.sum() < 50 * ENOUGH:
         return None
-    pick = starts[:: max(1, len(starts) * take.bodies // 20000)]
-    whole = whole[:: max(1, len(starts) * take.bodies // 20000)]
+    every = max(1, len(starts) * take.bodies // 20000)
+    pick, whole = starts[::every], whole[::every]
     with np.errstate(invalid="ignore", divide="ignore"):
         d6 = sum(w * take.p_world_body[pick + k] for k, w in enumerate(_SIXTH))
         y = np.log(np.square(d6).sum(axis=-1))

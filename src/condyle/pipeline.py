@@ -105,7 +105,7 @@ def run(take: Take, options: Options) -> Calibration:
     findings = judge_take(take) + judge_structure(take, structure, roots, _asked_root(take, options), options.tree)
     pairs = _ordered(parent, roots)
     if not len(pairs):
-        return _empty(take, options, structure, roots, findings)
+        return _empty(take, options, structure, findings)
     solution, fits, sums = solve(take, structure, pairs, options.method)
     motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
     kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
@@ -120,7 +120,7 @@ def run(take: Take, options: Options) -> Calibration:
             joint if joint is before else replace(joint, residual=float(value))
             for joint, before, value in zip(joints, located, residual, strict=True)
         ]
-    loops = _loop_joints(take, structure, options)
+    loops = _loop_joints(take, structure, options, named_loops)
     moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
     findings += judge_joints(take, joints, solution, structure, motion, sure, moved)
     limbs = assemble_limbs(joints, sure)
@@ -161,8 +161,9 @@ def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tupl
     solution = solve_together(trusted, fits, structure.noise, held, base, suspect=suspect)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
         kept = inliers(take, pairs, solution.weight) & structure.good
-        sums = sum_pairs(take.mask(~kept))
-        fits = refine_pairs(take.mask(~kept), fit_pairs(sums, pairs))
+        best = take.mask(~kept)
+        sums = sum_pairs(best)
+        fits = refine_pairs(best, fit_pairs(sums, pairs))
         motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
         again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
         if (again != held).any():
@@ -203,9 +204,8 @@ def _uncertainty(
     return replace(sure, covariance=sure.covariance + pulls.T @ pulls)
 
 
-def _loop_joints(take: Take, structure: Structure, options: Options) -> list[Joint]:
-    """Loop joints found and named, each located for itself by the robust estimator."""
-    named = [(take.index(a), take.index(b)) for a, b in options.loops]
+def _loop_joints(take: Take, structure: Structure, options: Options, named: list[tuple[int, int]]) -> list[Joint]:
+    """Loop joints found and named, each located for itself by the chosen method."""
     found = [(int(i), int(j)) for i, j in structure.fits.pairs[structure.loops]]
     used = {frozenset(pair) for pair in structure.fits.pairs[structure.tree.edges].tolist()}
     pairs = [pair for pair in named + found if frozenset(pair) not in used]
@@ -300,9 +300,7 @@ def _provenance(take: Take, options: Options, structure: Structure) -> dict[str,
     }
 
 
-def _empty(
-    take: Take, options: Options, structure: Structure, roots: Sequence[int], findings: list[Finding]
-) -> Calibration:
+def _empty(take: Take, options: Options, structure: Structure, findings: list[Finding]) -> Calibration:
     skeleton = Skeleton(
         bodies=take.names,
         roots=(),

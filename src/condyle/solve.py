@@ -94,6 +94,11 @@ def gap_bar(length: Floats, seen: Bools, window: int) -> Floats:
     return np.clip(local, scale, LIFT * scale)
 
 
+def frames_in(take: Take, seconds: float) -> int:
+    """Frames in so many seconds; 0 for a take without time."""
+    return round(seconds * take.rate) if take.timed and np.isfinite(take.rate) else 0
+
+
 def overall_scale(length: Floats, seen: Bools) -> float:
     """[m] robust per axis size of a gap's length over the take."""
     every = max(1, len(length) // MEDIAN_ROWS)
@@ -160,7 +165,7 @@ def solve_together(
     both = _pair_factors(start.pairs, half)
     weight = rows.seen.astype(np.float64) if base_weight is None else np.where(rows.seen, base_weight, 0.0)
     fires = np.zeros(J, dtype=bool) if suspect is None else suspect
-    window = round(LIVELY * take.rate) if take.timed and np.isfinite(take.rate) else 0
+    window = frames_in(take, LIVELY)
     G, H = rows.sums(weight)
     for sweep in range(sweeps + 2):
         gap = rows.gap(u)

@@ -16,7 +16,7 @@ from .contest import ROUNDS, settle
 from .joints import PairFits, fit_pairs, gaps
 from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
 from .noise import Noise, estimate_noise
-from .solve import LIVELY, gap_bar, inliers, overall_scale
+from .solve import LIVELY, frames_in, gap_bar, inliers, overall_scale
 from .sums import PairSums, sum_pairs
 from .take import Take
 from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
@@ -43,7 +43,7 @@ class Structure:
     fits        all pairs; edges, margin, runner_up index into them
     tree        the edges that are joints, with margins
     apart       pairs the spanning tree would need that are no joints
-    determined  False: nothing moved enough to tell; then tree is empty
+    determined  False: nothing moved enough to tell; then the tree has given edges only
     loops       pairs outside the tree that fit like joints
     tied        (edge, other) pairs whose joint is the same point, so that the motion cannot choose between them
     good        (n, m) poses that are no gross outliers
@@ -90,8 +90,7 @@ def infer_structure(
         none = np.empty(0, np.int64)
         determined = _all_given(held, take) or _is_determined(motion, tree, fits, turn)
         if not determined:
-            known = np.isin(tree.edges, held)
-            tree = Tree(tree.edges[known], tree.margin[known], tree.runner_up[known])
+            tree = tree.at(np.isin(tree.edges, held))
         return Structure(sums, fits, motion, tree, none, determined, none, [], good, noise, turn, drift)
     held_samples = repeats(take)
     for _ in range(3):
@@ -119,8 +118,7 @@ def infer_structure(
         edges = tree.edges
     determined = _all_given(held, take) or _is_determined(motion, tree, fits, turn)
     apart = _apart(sums, fits, motion, tree, held) if determined else tree.edges[~np.isin(tree.edges, held)]
-    keep = ~np.isin(tree.edges, apart)
-    tree = Tree(tree.edges[keep], tree.margin[keep], tree.runner_up[keep])
+    tree = tree.at(~np.isin(tree.edges, apart))
     loops, tied = _loops(take, fits, motion, tree, handicap) if determined else (np.empty(0, np.int64), [])
     return Structure(sums, fits, motion, tree, apart, determined, loops, tied, good, noise, turn, drift)
 
@@ -170,7 +168,7 @@ def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
     """(n, m) poses left when those far off at every joint of the tree are gone."""
     pairs = fits.pairs[edges]
     gap = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
-    window = round(3 * LIVELY * take.rate) if take.timed and np.isfinite(take.rate) else 0
+    window = frames_in(take, 3 * LIVELY)
     seen = np.isfinite(gap)
     weight = seen.astype(np.float64)
     for a in np.flatnonzero(seen.any(axis=0)):
@@ -225,10 +223,10 @@ def _is_determined(motion: Motion, tree: Tree, fits: PairFits, turn: Floats) -> 
         return False
     exact = np.isinf(motion.lever[edges])
     told = (tree.margin >= THIN) & ((motion.main[edges] > RESOLVABLE) & (motion.lever[edges] > 1) | exact)
-    # Two sensors on one body turn in the room but not against each other.
-    carried = np.minimum(turn[fits.pairs[edges, 0]], turn[fits.pairs[edges, 1]])
     # Bodies that share a point tie, and so do all edges of a ring: that is no lack of motion.
     told |= (motion.main[edges] > RESOLVABLE) & (motion.lever[edges] > TELLING)
+    # Two sensors on one body turn in the room but not against each other.
+    carried = np.minimum(turn[fits.pairs[edges, 0]], turn[fits.pairs[edges, 1]])
     one_body = (np.sqrt(motion.spread[edges].sum(axis=1)) <= RIGID_RATIO * carried) & (carried > 10 * RESOLVABLE)
     told |= one_body & (tree.margin >= THIN)
     moves = exact.any() or one_body.any() or (motion.main[edges] > RESOLVABLE).any()

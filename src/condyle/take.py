@@ -194,7 +194,7 @@ class Take:
 
     def thinned(self, most: int) -> tuple[Take, Ints]:
         """At most `most` frames, evenly spread over the take, and which ones they are."""
-        rows = np.arange(self.frames) if self.frames <= most else np.arange(most) * self.frames // most
+        rows = evenly(self.frames, most)
         return (self if len(rows) == self.frames else self.at(rows)), rows
 
     def __str__(self) -> str:
@@ -203,6 +203,11 @@ class Take:
         gaps = f", {unseen:.1%} of the poses missing" if unseen else ""
         bodies = "1 body" if self.bodies == 1 else f"{self.bodies} bodies"
         return f"{bodies}, {self.frames} frames, {self.seconds:.1f} s{rate}{gaps}"
+
+
+def evenly(count: int, most: int) -> Ints:
+    """At most `most` of the numbers below `count`, evenly spread."""
+    return np.arange(count) if count <= most else np.arange(most) * count // most
 
 
 def join(takes: Sequence[Take]) -> Take:

@@ -39,6 +39,10 @@ class Tree:
     margin: Floats
     runner_up: Ints
 
+    def at(self, chosen: Bools) -> Tree:
+        """The edges where `chosen` (J,) is True."""
+        return Tree(self.edges[chosen], self.margin[chosen], self.runner_up[chosen])
+
 
 def no_tree() -> Tree:
     return Tree(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
@@ -108,17 +112,21 @@ def swap_edges(
     held = np.isin(start, list(fixed))
     pairs = fits.pairs[candidates]
     extra = np.zeros(len(candidates)) if handicap is None else 6 * handicap[candidates]
-    for _ in range(MAX_SWAPS if search else 0):
+
+    def gains() -> Floats:
         gain = rows.gains(tree) + extra - extra[tree][:, None]
         gain[~_crossing(take.bodies, pairs, tree)] = np.inf
-        gain[held] = np.inf
-        a, b = np.unravel_index(np.argmin(gain), gain.shape) if gain.size else (0, 0)
-        if not gain.size or not gain[a, b] < -GAIN:
+        return gain
+
+    gain = gains()
+    for _ in range(MAX_SWAPS if search else 0):
+        free = np.where(held[:, None], np.inf, gain)
+        a, b = np.unravel_index(np.argmin(free), free.shape)
+        if not free[a, b] < -GAIN:
             break
         tree[a] = int(b)
+        gain = gains()
     rivals = np.full((len(tree), len(fits.pairs)), np.inf)
-    gain = rows.gains(tree) + extra - extra[tree][:, None]
-    gain[~_crossing(take.bodies, pairs, tree)] = np.inf
     rivals[:, candidates] = gain / 6
     return _with_margin(candidates[tree], gain / 6, candidates), rivals
 
