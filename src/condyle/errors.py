@@ -42,7 +42,7 @@ class CondyleError(Exception):
         """The same error, naming the file it came from; a path already named stays."""
         if self.path is not None:
             return self
-        return CondyleError(
+        return type(self)(
             self.text,
             code=self.code,
             path=path,

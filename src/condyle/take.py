@@ -23,6 +23,30 @@ REPAIRABLE = 0.05  # departure up to which few-decimal matrices are replaced by 
 
 
 @dataclass(frozen=True, eq=False)
+class OwnSkeleton:
+    """The skeleton that a file brings along: what another program solved, or the exact truth of a synthetic clip.
+
+    names           m bones
+    parent          (m,) index of the parent bone, -1 at a root
+    p_parent_joint  (m, 3) [m] where each bone's joint is in its parent's frame; a root has zeros
+    """
+
+    names: tuple[str, ...]
+    parent: Ints
+    p_parent_joint: Floats
+
+    def __post_init__(self) -> None:
+        m = len(self.names)
+        object.__setattr__(self, "names", tuple(str(name) for name in self.names))
+        object.__setattr__(self, "parent", frozen(self.parent, (m,), "parent", np.int64))
+        object.__setattr__(self, "p_parent_joint", frozen(self.p_parent_joint, (m, 3), "p_parent_joint"))
+
+    def changed(self, p_parent_joint: Floats) -> OwnSkeleton:
+        """The same bones with their joints elsewhere: in another unit, or mirrored."""
+        return OwnSkeleton(self.names, self.parent, p_parent_joint)
+
+
+@dataclass(frozen=True, eq=False)
 class Take:
     """Poses of m rigid bodies over n frames, in one right-handed world.
 
@@ -32,6 +56,8 @@ class Take:
     p_world_body  (n, m, 3)     [m]  body origin in the world; NaN where not seen
     segment       (n,)               number of the recording a frame belongs to; nothing differentiates across segments
     timed         False when time was made up from a count of frames
+    up            axis of the world that points up, "z" or "-y"; None: not known
+    own           skeleton that the file brought along, or None; nothing is estimated from it
     """
 
     names: tuple[str, ...]
@@ -42,6 +68,8 @@ class Take:
     timed: bool = True
     sources: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
+    up: str | None = None
+    own: OwnSkeleton | None = None
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -232,6 +260,8 @@ def join(takes: Sequence[Take]) -> Take:
         all(take.timed for take in parts),
         tuple(source for take in parts for source in take.sources),
         tuple(_later(finding, start) for take, start in zip(parts, starts, strict=True) for finding in take.findings),
+        first.up,
+        first.own,
     )
 
 

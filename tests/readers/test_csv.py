@@ -6,10 +6,8 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.readers import csv as csv_reader
 from condyle.readers import read
 from condyle.take import Take
-from condyle.writers import write_take
 
 BODY = "{0}.px,{0}.py,{0}.pz,{0}.qw,{0}.qx,{0}.qy,{0}.qz"
 HEAD = "# condyle take 1\n# frames: 3\n# length: m\n# quaternion: wxyz\n"
@@ -214,9 +212,12 @@ def test_an_empty_time_is_an_error_with_its_line(path: Path) -> None:
     assert (error.code, error.line, error.column) == ("bad-time", 7, 1)
 
 
-def test_time_that_does_not_increase_is_an_error_that_names_the_file(path: Path) -> None:
-    error = fault(path, WHOLE.replace("\n0.2,", "\n0.1,"))
-    assert (error.code, error.frame) == ("bad-time", 2)
+def test_a_row_that_repeats_the_time_of_the_row_before_is_left_out_and_told(path: Path) -> None:
+    path.write_text(WHOLE.replace("\n0.2,", "\n0.1,"))
+    take = read(path)
+    assert take.time.tolist() == [0, 0.1]
+    (finding,) = take.findings
+    assert (finding.code, finding.frame, finding.count) == ("repeated-time", 2, 1)
 
 
 def test_a_second_column_of_the_same_name_is_an_error(path: Path) -> None:
@@ -269,22 +270,3 @@ def test_a_file_with_bytes_changed_is_read_or_refused_and_never_a_crash(path: Pa
             damaged[place] = int(rng.choice(list(b'\x00\xff,."\n\r#=e-9 ')))
         result = read_or_fault(path, bytes(damaged))
         assert isinstance(result, Take) or result.path == str(path)
-
-
-@pytest.mark.parametrize(("frames", "gap"), [(1, False), (1, True), (3000, False), (3000, True)])
-def test_the_quick_way_and_the_careful_way_read_the_same_numbers(
-    path: Path, rng: np.random.Generator, frames: int, gap: bool
-) -> None:
-    p = rng.standard_normal((frames, 2, 3)) * 10.0 ** rng.integers(-200, 3, (frames, 2, 3))
-    q = rng.standard_normal((frames, 2, 4))
-    if gap:
-        p[rng.random((frames, 2)) < 0.3] = np.nan
-    q /= np.linalg.norm(q, axis=-1, keepdims=True)
-    write_take(path, Take.from_poses(p, q, rate=100))
-    table = csv_reader._table(path.read_bytes())
-    rows = table.rows.rstrip(b"\n")
-    quick = csv_reader._quick(rows, len(table.columns))
-    careful, broken = csv_reader._careful(rows, table)
-    assert not broken
-    assert path.stat().st_size > csv_reader._BLOCK or frames == 1
-    np.testing.assert_array_equal(quick, careful)

@@ -235,7 +235,7 @@ def test_a_file_with_any_byte_changed_is_read_or_refused_and_never_a_crash(
 
 
 def test_faults_found_by_the_take_name_the_file(path: Path, rng: np.random.Generator) -> None:
-    np.savez(path, **{**arrays(rng), "time": np.zeros(6)})
+    np.savez(path, **{**arrays(rng), "time": np.full(6, np.nan)})
     assert fault(path).code == "bad-time"
     np.savez(path, **{**arrays(rng), "names": np.array(["a", "a"])})
     assert fault(path).code == "duplicate-name"

@@ -10,7 +10,7 @@ import pytest
 
 from condyle import readers
 from condyle.errors import CondyleError, UsageError
-from condyle.readers import Format, Options, describe, identify, read
+from condyle.readers import Format, Options, identify, read, read_recording
 from condyle.take import Take
 from condyle.writers import write_take
 
@@ -115,11 +115,14 @@ def test_two_formats_that_claim_a_file_are_an_error_with_both_names(
     path = tmp_path / "a.npz"
     write_take(path, TAKE)
     (real, *_) = readers.formats()
-    twin = Format("twin", "Twin NPZ", real.looks_like, real.read, real.describe)
-    monkeypatch.setattr(readers, "formats", lambda: (real, twin))
+    twins = {k: Format(k, f"{k.title()} NPZ", real.looks_like, real.read, certain=False) for k in ("one", "two")}
+    monkeypatch.setattr(readers, "_MODULES", tuple(twins))
+    monkeypatch.setattr(readers, "_format", twins.__getitem__)
     error = fault(path)
     assert error.code == "ambiguous-format"
-    assert "condyle NPZ and Twin NPZ" in error.text
+    assert "One NPZ and Two NPZ" in error.text
+    assert "--format one or --format two" in error.text
+    assert read(path, format="two").names == TAKE.names
 
 
 def test_an_option_that_no_reader_knows_is_refused_with_the_choices(tmp_path: Path) -> None:
@@ -127,15 +130,22 @@ def test_an_option_that_no_reader_knows_is_refused_with_the_choices(tmp_path: Pa
         read(tmp_path / "a.npz", speed=1)
 
 
-def test_an_option_that_a_format_cannot_use_is_refused_not_ignored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_option_that_a_format_cannot_use_is_refused_not_ignored(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     write_take(path, TAKE)
-    (real, *_) = readers.formats()
-    monkeypatch.setattr(readers, "formats", lambda: (Format("n", "Fixed", real.looks_like, real.read, real.describe),))
-    with pytest.raises(UsageError, match="Fixed has no use for the option 'unit'"):
-        read(path, unit="mm")
+    with pytest.raises(UsageError, match="'quaternion' is for quaternions, but this condyle NPZ file has matrices"):
+        read(path, quaternion="xyzw")
+    with pytest.raises(UsageError, match="'degrees' is for Euler angles"):
+        read(path, degrees=True)
+    with pytest.raises(UsageError, match="condyle NPZ has no use for the option 'columns'"):
+        read(path, columns="map.toml")
+
+
+def test_an_unknown_format_name_is_refused_with_the_choices(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    write_take(path, TAKE)
+    with pytest.raises(UsageError, match="no format 'nzp'; choose from npz, csv"):
+        read(path, format="nzp")
 
 
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf")])
@@ -154,12 +164,13 @@ def test_rate_and_unit_win_over_the_file(tmp_path: Path, suffix: str) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])
-def test_describe_tells_format_and_conventions(tmp_path: Path, suffix: str) -> None:
+def test_a_recording_tells_its_conventions(tmp_path: Path, suffix: str) -> None:
     path = tmp_path / f"a{suffix}"
     write_take(path, TAKE)
-    facts = describe(path)
-    assert facts["format"] == f"condyle {suffix[1:].upper()}"
-    assert facts["length"] == "m"
+    recording = read_recording(path)
+    assert recording.facts["length"] == "m"
+    assert recording.convention.unit == "m"
+    assert "rotation" in recording.convention.stated
 
 
 def test_no_format_claims_any_of_the_recorded_files_of_others(shared_data: Path) -> None:

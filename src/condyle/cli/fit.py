@@ -51,13 +51,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..pipeline import calibrate
     from ..readers import read
-    from ..take import join
 
     begin = time.perf_counter()
     twice = [file for k, file in enumerate(args.files) if Path(file).resolve() in map(_resolved, args.files[:k])]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
-    take = join([read(file, **reading_options(args)) for file in args.files])
+    take = read(args.files, **reading_options(args))
     calibration = calibrate(
         take,
         method=args.method,

@@ -18,12 +18,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..readers import describe, read
+    from ..readers import Options, identify, read_recording
+    from ..recording import to_take
 
-    takes = [read(path, **reading_options(args)) for path in args.files]
+    options = Options.of(**reading_options(args))
+    recordings = [read_recording(path, options) for path in args.files]
+    takes = [to_take(recording) for recording in recordings]
     facts = [
-        {"path": path, "conventions": describe(path), **facts_of(take)}
-        for path, take in zip(args.files, takes, strict=True)
+        {"path": path, "conventions": {"format": identify(path).title, **recording.facts}, **facts_of(take)}
+        for path, recording, take in zip(args.files, recordings, takes, strict=True)
     ]
     if args.json:
         print_json({"files": facts})

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..take import Take
+from ..recording import EXTRINSIC, MATRIX, QUATERNIONS, Recording, width_of
 from ..units import metres_per
 
 
@@ -16,18 +16,52 @@ from ..units import metres_per
 class Options:
     """What the caller says about the numbers in a file. None: as the file says. What is given wins over the file.
 
-    rate   frames per second [Hz]
-    unit   unit of length of the positions: "m", "mm", "inches", ...
+    rate        frames per second [Hz]
+    unit        unit of length of the positions: "m", "mm", "inches", ...
+    up          axis of the file that points up: "y", "-z", ...
+    handed      "right" or "left"
+    quaternion  "wxyz" or "xyzw"
+    euler       order of the angles' axes: "ZYX", or "ZYX-extrinsic" for fixed axes
+    degrees     Euler angles are in degrees (False: radians)
+    transposed  rotations turn the world's axes into the body's
+    axes        the file's axis that each axis of the positions is, with its sign: "x,-z,y"
+    bodies      markers of each body: a path to a bodies.toml, or {"pelvis": ["LASI", ...]}
+    columns     path to a column map (TOML) for a table that no format knows
+    format      name of the format, where the content leaves it open
     """
 
     rate: float | None = None
     unit: str | None = None
+    up: str | None = None
+    handed: str | None = None
+    quaternion: str | None = None
+    euler: str | None = None
+    degrees: bool | None = None
+    transposed: bool | None = None
+    axes: str | None = None
+    bodies: str | Path | Mapping[str, Sequence[str]] | None = None
+    columns: str | Path | None = None
+    format: str | None = None
 
     def __post_init__(self) -> None:
         if self.rate is not None and not 0 < self.rate < float("inf"):
             raise UsageError(f"rate {self.rate} Hz is not a positive number", code="bad-option")
         if self.unit is not None:
             metres_per(self.unit)
+        if self.quaternion not in (None, *QUATERNIONS):
+            raise UsageError(f"quaternion is wxyz or xyzw, not '{self.quaternion}'", code="bad-option")
+        if self.euler is not None and width_of(self.euler_order) != 3:
+            raise UsageError(
+                f"'{self.euler}' is no order of Euler angles such as ZYX or ZYX-extrinsic", code="bad-option"
+            )
+
+    @property
+    def euler_order(self) -> str:
+        """`euler` as a convention spells it: the axes in capitals, then `-extrinsic` where that is said."""
+        order, dash, frame = (self.euler or "").partition("-")
+        if dash and frame not in ("intrinsic", "extrinsic"):
+            raise UsageError(f"'{self.euler}': after the axes comes -intrinsic or -extrinsic", code="bad-option")
+        return order.upper() + (EXTRINSIC if frame == "extrinsic" else "")
 
     @property
     def given(self) -> tuple[str, ...]:
@@ -46,15 +80,60 @@ class Options:
 
 @dataclass(frozen=True)
 class Format:
-    """One file format. `looks_like` sees the first bytes only and never raises.
+    """One file format.
 
-    options    names of the `Options` this format can use; others are refused, not ignored
-    describe   facts told by the file's head: unit, conventions; a few words each
+    looks_like  sees the first bytes only (64 KiB) and never raises; `_text.head_lines` gives them as text
+    read        the numbers as they stand in the file. It converts nothing that `Convention` can say, applies no option
+                but those that it needs to parse, and raises CondyleError only. What it repaired is a finding
+    certain     the content names the format beyond doubt: the first such format that looks like a file wins
+    options     names of options of its own kind that this format uses: `columns`
     """
 
     name: str
     title: str
     looks_like: Callable[[bytes], bool]
-    read: Callable[[Path, Options], Take]
-    describe: Callable[[Path], dict[str, str]]
+    read: Callable[[Path, Options], Recording]
+    certain: bool = True
     options: tuple[str, ...] = ()
+
+
+def applied(recording: Recording, options: Options, title: str) -> Recording:
+    """The recording under what the user says of its numbers; an option that cannot apply is refused, not ignored."""
+    from dataclasses import replace
+
+    convention = recording.convention
+    kind = convention.rotation if recording.bodies is not None else None
+    changes: dict[str, Any] = {}
+    for name in ("unit", "up", "handed"):
+        if getattr(options, name) is not None:
+            changes[name] = getattr(options, name)
+    if options.axes is not None:
+        changes["axes"] = tuple(part.strip().lower() for part in options.axes.split(","))
+    if options.quaternion is not None:
+        _needs(kind in QUATERNIONS, "quaternion", title, "quaternions", kind)
+        changes["rotation"] = options.quaternion
+    if options.euler is not None or options.degrees is not None:
+        is_euler = kind is not None and kind not in (*QUATERNIONS, MATRIX)
+        _needs(is_euler, "euler" if options.euler is not None else "degrees", title, "Euler angles", kind)
+    if options.euler is not None:
+        changes["rotation"] = options.euler_order
+    if options.degrees is not None:
+        changes["degrees"] = options.degrees
+    if options.transposed is not None:
+        _needs(kind is not None, "transposed", title, "orientations", kind)
+        changes["transposed"] = options.transposed
+    if options.rate is not None:
+        recording = replace(recording, time=None, rate=options.rate)
+    return recording.under(convention.but(given=True, **changes)) if changes else recording
+
+
+def _needs(fits: bool, option: str, title: str, wanted: str, kind: str | None) -> None:
+    if fits:
+        return
+    if kind is None:
+        has = "markers only"
+    elif kind in QUATERNIONS:
+        has = "quaternions"
+    else:
+        has = "matrices" if kind == MATRIX else "Euler angles"
+    raise UsageError(f"the option '{option}' is for {wanted}, but this {title} file has {has}", code="option-not-used")

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import codecs
+from functools import lru_cache
+from pathlib import Path
+
+from ..errors import CondyleError
 
 
 def to_utf8(raw: bytes) -> bytes:
@@ -46,3 +50,24 @@ def _wide_encoding(raw: bytes) -> str | None:
     if len(start) >= 8 and not any(start[0::2]) and all(start[1::2]):
         return "utf-16-be"
     return None
+
+
+@lru_cache(maxsize=4)
+def head_lines(head: bytes) -> tuple[str, ...]:
+    """The first lines of a file as text, without line ends; the last one, which may be cut, only if it stands alone.
+
+    Empty where the bytes are no text.
+    """
+    text = line_feeds(to_utf8(head))
+    if b"\x00" in text:
+        return ()
+    lines = decode(text).split("\n")
+    return tuple(lines[:-1] if len(lines) > 1 else lines)
+
+
+def read_text(path: Path) -> bytes:
+    """The whole file as UTF-8 with line feeds; raises where it is no text."""
+    text = line_feeds(to_utf8(path.read_bytes()))
+    if b"\x00" in text[:65536]:
+        raise CondyleError("is no text: it has zero bytes", code="damaged-file")
+    return text

@@ -9,24 +9,24 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
+from .._shapes import Floats, Ints
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
-from ..take import Take
+from ..recording import Bodies, Convention, Recording
 from ..units import metres_per
 from ._format import Format, Options
+from ._table import parse_rows, truncation
 from ._text import decode, line_feeds, to_utf8
 
 PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
 FIRST_LINE = "# condyle take"
 VERSION = 1
 RISKY = "=+-@'#\t\r\n"  # a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
-_BLOCK = 2**18  # bytes handed to the number parser at once: keeps its list of floats small
 
 
 @dataclass(frozen=True)
@@ -52,36 +52,34 @@ def looks_like(head: bytes) -> bool:
     return row is not None and all(part in row[1] for part in (b",", b".px", b".py", b".pz", b".qw", b".qz"))
 
 
-def read(path: Path, options: Options) -> Take:
-    """The take; empty cells are poses not seen, and a file cut short is told as a finding."""
+def read(path: Path, options: Options) -> Recording:
+    """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
     table = _table(path.read_bytes())
     names = _bodies(table)
-    scale = _scale(table.facts, options)
     _check_quaternion_order(table)
-    values, cut = _values(table)
-    finding = _truncation(table.facts, len(values), cut)
+    values, cut = parse_rows(table.rows, table.columns, line=table.line)
+    findings = _truncation(table.facts, len(values), cut)
     if len(values) == 0:
         raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
-    time = None if options.rate is not None or "time" not in table.columns else _time(table, values)
     poses = values[:, [table.columns.index(f"{name}.{part}") for name in names for part in PARTS]]
     poses = poses.reshape(len(values), len(names), len(PARTS))
-    take = Take.from_poses(
-        poses[..., :3] * scale,
-        poses[..., 3:],
-        names=[_unescaped(name) for name in names],
-        time=time,
-        rate=options.rate,
-        segment=_segment(table, values) if "segment" in table.columns else None,
-        sources=[str(path)],
+    unit = table.facts.get("length", "m")
+    if options.unit is None:
+        _check_unit(unit)
+    stated = (
+        {"rotation", "transposed", "handed", "unit"} if "condyle take" in table.facts else {"unit"} & set(table.facts)
     )
-    return take if finding is None else replace(take, findings=(finding, *take.findings))
-
-
-def describe(path: Path) -> dict[str, str]:
-    with open(path, "rb") as stream:
-        facts, _, _ = _comments(line_feeds(to_utf8(stream.read(2**16))))
     wanted = {"length": "m", "quaternion": "as the columns are named", "conventions": "not stated"}
-    return {key: facts.get(key, fallback) for key, fallback in wanted.items()}
+    return Recording(
+        str(path),
+        "csv",
+        bodies=Bodies(tuple(_unescaped(name) for name in names), poses[..., :3], poses[..., 3:]),
+        time=_time(table, values) if options.rate is None and "time" in table.columns else None,
+        segment=_segment(table, values) if "segment" in table.columns else None,
+        convention=Convention("wxyz", unit=options.unit or unit, stated=frozenset(stated)),
+        facts={key: table.facts.get(key, fallback) for key, fallback in wanted.items()},
+        findings=tuple(findings),
+    )
 
 
 def _table(raw: bytes) -> _Table:
@@ -166,11 +164,9 @@ def _unescaped(name: str) -> str:
     return name[1:] if name[:1] == "'" and name[1:2] in RISKY and len(name) > 1 else name
 
 
-def _scale(facts: dict[str, str], options: Options) -> float:
-    if options.unit is not None:
-        return metres_per(options.unit)
+def _check_unit(unit: str) -> None:
     try:
-        return metres_per(facts.get("length", "m"))
+        metres_per(unit)
     except UsageError as error:
         raise CondyleError(error.text, code=error.code) from None
 
@@ -188,112 +184,6 @@ def _check_quaternion_order(table: _Table) -> None:
         )
 
 
-def _values(table: _Table) -> tuple[Floats, bool]:
-    """Numbers (rows, columns), NaN for an empty cell, and whether a cut or broken last row was left out."""
-    whole, newline, tail = table.rows.rpartition(b"\n")
-    cut = bool(tail.strip())  # without its line end the last number may have lost digits
-    rows = (whole + newline).rstrip(b"\n \t")
-    width = len(table.columns)
-    before, _, last = rows.rpartition(b"\n")
-    if rows and last.count(b",") < width - 1:
-        rows, cut = before.rstrip(b"\n \t"), True
-    if not rows:
-        return np.empty((0, width)), cut
-    try:
-        return _quick(rows, width), cut
-    except ValueError:
-        values, broken_last = _careful(rows, table)
-        return values, cut or broken_last
-
-
-def _quick(rows: bytes, width: int) -> Floats:
-    """Rows of plain numbers; raises ValueError at anything else."""
-    import msgspec
-
-    decoder = msgspec.json.Decoder(list[float | None])
-    values = np.empty((rows.count(b"\n") + 1) * width)
-    start = filled = 0
-    while start < len(rows):
-        end = rows.find(b"\n", start + _BLOCK)
-        block = rows[start : len(rows) if end < 0 else end]
-        lines = block.split(b"\n")
-        if {line.count(b",") for line in lines} != {width - 1}:
-            raise ValueError("ragged")
-        try:
-            numbers = decoder.decode(b"[" + b",".join(lines) + b"]")
-        except msgspec.MsgspecError:  # most often an empty cell
-            try:
-                numbers = decoder.decode(b"[" + b",".join(map(_nulls, lines)) + b"]")
-            except msgspec.MsgspecError as error:
-                raise ValueError(str(error)) from None
-        values[filled : filled + len(numbers)] = np.array(numbers, dtype=np.float64)
-        filled += len(numbers)
-        start += len(block) + 1
-    return values.reshape(-1, width)
-
-
-def _nulls(line: bytes) -> bytes:
-    """The line with null in every cell that is empty or holds nan."""
-    if b"n" in line or b"N" in line:
-        line = re.sub(rb"(?i)\bnan\b", b"null", line)
-    if b",," in line or line.startswith(b",") or line.endswith(b","):
-        line = (b"," + line + b",").replace(b",,", b",null,").replace(b",,", b",null,")[1:-1]
-    return line
-
-
-def _careful(rows: bytes, table: _Table) -> tuple[Floats, bool]:
-    """The same cell by cell; a broken last row is left out, a broken row elsewhere raises with line and column."""
-    width = len(table.columns)
-    values: list[list[float]] = []
-    fault: CondyleError | None = None
-    for k, line in enumerate(rows.split(b"\n")):
-        if not line.strip():
-            continue
-        if fault is not None:
-            raise fault
-        cells = _cells(line)
-        row, at = [], table.line + k
-        if len(cells) != width:
-            fault = CondyleError(
-                f"{len(cells)} cells, expected {width}",
-                code="ragged-row",
-                line=at,
-                column=min(len(cells), width) + 1,
-            )
-            continue
-        for j, cell in enumerate(cells):
-            number = _number(cell)
-            if number is None:
-                fault = CondyleError(
-                    f"'{cell[:40]}' in column {table.columns[j]} is no number",
-                    code="bad-number",
-                    line=at,
-                    column=j + 1,
-                )
-                break
-            row.append(number)
-        else:
-            values.append(row)
-    return np.array(values, dtype=np.float64).reshape(len(values), width), fault is not None
-
-
-def _cells(line: bytes) -> list[str]:
-    text = decode(line)
-    try:
-        return next(csv.reader([text], skipinitialspace=True), [])
-    except csv.Error:
-        return text.split(",")
-
-
-def _number(cell: str) -> float | None:
-    if not cell.strip() or cell.strip().lower() == "null":
-        return np.nan
-    try:
-        return None if "_" in cell else float(cell)
-    except ValueError:
-        return None
-
-
 def _time(table: _Table, values: Floats) -> Floats:
     column = table.columns.index("time")
     time = values[:, column]
@@ -303,7 +193,7 @@ def _time(table: _Table, values: Floats) -> Floats:
     return time
 
 
-def _segment(table: _Table, values: Floats) -> Floats:
+def _segment(table: _Table, values: Floats) -> Ints:
     column = table.columns.index("segment")
     segment = values[:, column]
     whole = np.isfinite(segment) & (np.abs(segment) < 2**53) & (segment == np.trunc(segment))
@@ -312,10 +202,10 @@ def _segment(table: _Table, values: Floats) -> Floats:
         raise CondyleError(
             "the segment is not a whole number", code="bad-segment", line=table.line + row, column=column + 1
         )
-    return segment
+    return segment.astype(np.int64)
 
 
-def _truncation(facts: dict[str, str], present: int, cut: bool) -> Finding | None:
+def _truncation(facts: dict[str, str], present: int, cut: bool) -> list[Finding]:
     declared = facts.get("frames")
     if declared is not None and not re.fullmatch(r"\d{1,12}", declared):
         raise CondyleError(f"the header says frames: '{declared}', which is no count", code="bad-header")
@@ -325,12 +215,7 @@ def _truncation(facts: dict[str, str], present: int, cut: bool) -> Finding | Non
             f"header says {declared} frames, {present} present; correct or delete the line '# frames'",
             code="bad-header",
         )
-    if not missing and not cut:
-        return None
-    said = f"header says {declared} frames, {present} present" if declared is not None else f"{present} frames present"
-    text = f"{said}; the last line is cut and was left out" if cut else f"{said}; the end of the recording is missing"
-    count = missing or 1
-    return Finding("truncated-file", "warning", text, value=float(count), unit="frames", frame=present, count=count)
+    return truncation(present, None if declared is None else int(declared), cut)
 
 
-FORMAT = Format("csv", "condyle CSV", looks_like, read, describe, options=("rate", "unit"))
+FORMAT = Format("csv", "condyle CSV", looks_like, read)

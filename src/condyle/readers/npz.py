@@ -15,8 +15,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ..errors import CondyleError
-from ..take import Take
-from ..units import metres_per
+from ..recording import Bodies, Convention, Recording
 from ._format import Format, Options
 
 MAX_BYTES = 8 * 2**30  # of all arrays together, unpacked
@@ -43,24 +42,27 @@ def looks_like(head: bytes) -> bool:
     return head[30 : 30 + length].endswith(b".npy")
 
 
-def read(path: Path, options: Options) -> Take:
-    """The take; poses that are not finite are masked, and matrices are checked by Take."""
+def read(path: Path, options: Options) -> Recording:
+    """Names, time, matrices and positions as they stand in the arrays."""
     arrays = _arrays(path)
-    scale = 1.0 if options.unit is None else metres_per(options.unit)
-    positions = arrays["p_world_body"]
-    return Take.from_poses(
-        positions if scale == 1.0 else positions * scale,
-        R_world_body=arrays["R_world_body"],
-        names=[_text(name) for name in arrays["names"].tolist()],
-        time=None if options.rate is not None else arrays.get("time"),
-        rate=options.rate,
+    R = arrays["R_world_body"]
+    return Recording(
+        str(path),
+        "npz",
+        bodies=Bodies(
+            tuple(_text(name) for name in arrays["names"].tolist()),
+            arrays["p_world_body"],
+            R.reshape(*R.shape[:2], 9),
+        ),
+        time=arrays.get("time"),
         segment=arrays.get("segment"),
-        sources=[str(path)],
+        convention=Convention("matrix", unit="m", stated=frozenset({"rotation", "transposed", "unit", "handed"})),
+        facts={
+            "length": "m",
+            "orientation": "matrices",
+            "conventions": "body axes and origins in a right-handed world",
+        },
     )
-
-
-def describe(path: Path) -> dict[str, str]:
-    return {"length": "m", "orientation": "matrices", "conventions": "body axes and origins in a right-handed world"}
 
 
 def _arrays(path: Path) -> dict[str, NDArray[Any]]:
@@ -181,4 +183,4 @@ def _text(name: str | bytes) -> str:
         return name.decode("latin-1")
 
 
-FORMAT = Format("npz", "condyle NPZ", looks_like, read, describe, options=("rate", "unit"))
+FORMAT = Format("npz", "condyle NPZ", looks_like, read)

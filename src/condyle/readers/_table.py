@@ -1,0 +1,193 @@
+"""Rows of numbers in text, whatever separates them: fast where they are plain, exact about the place of a fault."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from .._shapes import Floats
+from ..errors import CondyleError
+from ..findings import Finding
+from ._text import decode
+
+BLOCK = 2**18  # bytes handed to the number parser at once: keeps its list of floats small
+MOST_CELLS = 5 * 10**8  # of one table, 4 GB: a file that claims more is refused before memory is asked for
+
+
+def parse_rows(
+    rows: bytes,
+    names: Sequence[str],
+    *,
+    line: int,
+    separator: bytes | None = b",",
+    decimal_comma: bool = False,
+) -> tuple[Floats, bool]:
+    """Numbers (rows, columns), NaN for an empty cell, `nan`, `null`; and whether a cut or broken last row was left out.
+
+    rows       lines ended by a line feed; blank lines are skipped
+    names      of the columns, for messages; a separator too many at the end of the lines is allowed
+    line       1-based line of the file on which `rows` begins
+    separator  None: any run of blanks and tabs
+
+    A broken row that is not the last raises with line and column. A last row without its line end counts as cut: its
+    last number may have lost digits.
+    """
+    width = len(names)
+    whole, newline, tail = rows.rpartition(b"\n")
+    cut = bool(tail.strip())
+    body = (whole + newline).rstrip(b"\n \t") if separator != b"\t" else (whole + newline).rstrip(b"\n ")
+    before, _, last = body.rpartition(b"\n")
+    if body and _cells_in(last, separator) < width:
+        body, cut = before.rstrip(b"\n"), True
+    if not body:
+        return np.empty((0, width)), cut
+    if (body.count(b"\n") + 1) * width > MOST_CELLS:
+        raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
+    try:
+        return _quick(body, width, separator, decimal_comma), cut
+    except ValueError:
+        values, broken_last = _careful(body, names, line, separator, decimal_comma)
+        return values, cut or broken_last
+
+
+def separator_of(line: str) -> tuple[bytes | None, bool]:
+    """Separator of a row of numbers and whether it has decimal commas; None: blanks.
+
+    Tabs and semicolons are told by being there; then a comma is a decimal comma where no point is. Raises nothing.
+    """
+    for mark in ("\t", ";"):
+        if mark in line.strip("\n\r "):
+            return mark.encode(), "," in line and "." not in line
+    if "," in line:
+        return b",", False
+    return None, False
+
+
+def truncation(present: int, declared: int | None, cut: bool) -> list[Finding]:
+    """What to say of a file that ends early; nothing where it does not. `declared`: frames that its header promises."""
+    missing = 0 if declared is None else declared - present
+    if missing <= 0 and not cut:
+        return []
+    said = f"header says {declared} frames, {present} present" if declared is not None else f"{present} frames present"
+    text = f"{said}; the last line is cut and was left out" if cut else f"{said}; the end of the recording is missing"
+    count = max(missing, 1)
+    return [Finding("truncated-file", "warning", text, value=float(count), unit="frames", frame=present, count=count)]
+
+
+def _cells_in(line: bytes, separator: bytes | None) -> int:
+    return len(line.split()) if separator is None else line.count(separator) + 1
+
+
+def _quick(body: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> Floats:
+    """Rows of plain numbers; raises ValueError at anything else."""
+    values = np.empty((body.count(b"\n") + 1) * width)
+    start = filled = 0
+    while start < len(body):
+        end = body.find(b"\n", start + BLOCK)
+        block = body[start : len(body) if end < 0 else end]
+        lines = [_plain(line, separator, decimal_comma) for line in block.split(b"\n") if line.strip()]
+        counts = {line.count(b",") for line in lines}
+        if counts == {width}:  # a separator at the end of each line
+            if not all(line.endswith(b",") for line in lines):
+                raise ValueError("ragged")
+            lines = [line[:-1] for line in lines]
+        elif counts and counts != {width - 1}:
+            raise ValueError("ragged")
+        numbers = _floats(lines)
+        values[filled : filled + len(numbers)] = numbers
+        filled += len(numbers)
+        start += len(block) + 1
+    return values[:filled].reshape(-1, width)
+
+
+def _plain(line: bytes, separator: bytes | None, decimal_comma: bool) -> bytes:
+    """The line with commas between its cells and no blanks at its ends."""
+    if separator is None:
+        line = b",".join(line.split())
+        return line
+    if decimal_comma:
+        line = line.replace(b",", b".")
+    return line.strip(b" \r").replace(separator, b",") if separator != b"," else line.strip(b" \t\r")
+
+
+def _floats(lines: list[bytes]) -> Floats:
+    import msgspec
+
+    if not lines:
+        return np.empty(0)
+    try:
+        return np.array(_decoder().decode(b"[" + b",".join(lines) + b"]"), dtype=np.float64)
+    except msgspec.MsgspecError:  # most often an empty cell, or +1 and .5, which JSON does not know
+        pass
+    text = b",".join(lines)
+    if b"_" in text:
+        raise ValueError("underscore")
+    if b"n" in text or b"N" in text:
+        text = re.sub(rb"(?i)\bnull\b", b"nan", text)
+    return np.array([float(cell) if cell.strip() else np.nan for cell in text.split(b",")])
+
+
+@cache
+def _decoder() -> Any:
+    import msgspec
+
+    return msgspec.json.Decoder(list[float | None])
+
+
+def _careful(
+    body: bytes, names: Sequence[str], line: int, separator: bytes | None, decimal_comma: bool
+) -> tuple[Floats, bool]:
+    """The same cell by cell; a broken last row is left out, a broken row elsewhere raises with line and column."""
+    width = len(names)
+    values: list[list[float]] = []
+    fault: CondyleError | None = None
+    for k, raw in enumerate(body.split(b"\n")):
+        if not raw.strip():
+            continue
+        if fault is not None:
+            raise fault
+        cells = _cells(raw, separator)
+        if len(cells) == width + 1 and not cells[-1].strip():
+            cells = cells[:-1]
+        if len(cells) != width:
+            at = min(len(cells), width) + 1
+            fault = CondyleError(f"{len(cells)} cells, expected {width}", code="ragged-row", line=line + k, column=at)
+            continue
+        row = []
+        for j, cell in enumerate(cells):
+            number = _number(cell.replace(",", ".") if decimal_comma else cell)
+            if number is None:
+                text = f"'{cell[:40]}' in column {names[j]} is no number"
+                fault = CondyleError(text, code="bad-number", line=line + k, column=j + 1)
+                break
+            row.append(number)
+        else:
+            values.append(row)
+    return np.array(values, dtype=np.float64).reshape(len(values), width), fault is not None
+
+
+def _cells(line: bytes, separator: bytes | None) -> list[str]:
+    text = decode(line)
+    if separator is None:
+        return text.split()
+    if separator != b",":
+        return text.split(separator.decode())
+    try:
+        return next(csv.reader([text], skipinitialspace=True), [])
+    except csv.Error:
+        return text.split(",")
+
+
+def _number(cell: str) -> float | None:
+    cell = cell.strip().strip('"')
+    if not cell or cell.lower() == "null":
+        return np.nan
+    try:
+        return None if "_" in cell else float(cell)
+    except ValueError:
+        return None

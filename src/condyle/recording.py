@@ -1,0 +1,321 @@
+"""Recording: the numbers of a file as they stand there, and what the file says they mean. Poses come out as a Take.
+
+A reader fills a Recording and converts nothing: units, quaternion order, Euler order, handedness stay data, so that an
+option can overrule them and the doctor can try others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from . import rotation
+from ._median import median
+from ._shapes import Floats, Ints, frozen
+from .clock import in_order
+from .errors import CondyleError, UsageError
+from .findings import Finding
+from .take import OwnSkeleton, Take, evenly
+from .units import metres_per
+
+QUATERNIONS = ("wxyz", "xyzw")
+MATRIX = "matrix"
+UPS = ("x", "y", "z", "-x", "-y", "-z")
+HANDS = ("right", "left")
+EULER_ORDERS = (
+    "XYZ", "XZY", "YXZ", "YZX", "ZXY", "ZYX",
+    "XYX", "XZX", "YXY", "YZY", "ZXZ", "ZYZ",
+)  # fmt: skip
+EXTRINSIC = "-extrinsic"
+GIMBAL = np.radians(1.0)  # of the middle angle from where the other two turn about one axis
+
+
+@dataclass(frozen=True)
+class Convention:
+    """How numbers become poses. A value that the file does not state is the format's custom, or None where it has none.
+
+    rotation    "wxyz", "xyzw" (quaternions), "matrix" (row by row), an Euler order "ZYX" (intrinsic) or "ZYX-extrinsic"
+    degrees     Euler angles are in degrees, not radians
+    transposed  the rotations turn the world's axes into the body's: their transposes are meant
+    axes        the file's axis, with its sign, that each axis of the positions is: ("x", "-z", "y")
+    unit        of the positions; None: not known
+    handed      "right" or "left": of the file's world
+    up          axis that points up, "y" or "-z"; None: not known
+    stated      names of the fields above that the file declares; given: those that the user does
+    """
+
+    rotation: str = "wxyz"
+    degrees: bool = True
+    transposed: bool = False
+    axes: tuple[str, str, str] = ("x", "y", "z")
+    unit: str | None = None
+    handed: str = "right"
+    up: str | None = None
+    stated: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        width_of(self.rotation)
+        if self.unit is not None:
+            metres_per(self.unit)
+        if self.handed not in HANDS:
+            raise UsageError(f"handed is 'right' or 'left', not '{self.handed}'", code="bad-option")
+        if self.up is not None and self.up not in UPS:
+            raise UsageError(f"up is one of {', '.join(UPS)}, not '{self.up}'", code="bad-option")
+        if sorted(axis[-1:] for axis in self.axes) != ["x", "y", "z"] or not set(self.axes) <= set(UPS):
+            raise UsageError(
+                f"'{','.join(self.axes)}' is not x, y and z in some order, each with or without a minus",
+                code="bad-option",
+            )
+
+    def but(self, *, given: bool = False, **changes: object) -> Convention:
+        """The same with some fields changed, by the user (`given`) or by the program."""
+        who = self.given | set(changes) if given else self.given
+        return replace(self, given=frozenset(who), **changes)  # type: ignore[arg-type]
+
+    def __str__(self) -> str:
+        if self.rotation in QUATERNIONS:
+            words = [f"quaternion {self.rotation}"]
+        elif self.rotation == MATRIX:
+            words = ["matrices"]
+        else:
+            words = [f"Euler {self.rotation} in {'degrees' if self.degrees else 'radians'}"]
+        if self.transposed:
+            words.append("transposed")
+        if self.axes != ("x", "y", "z"):
+            words.append(f"position axes {','.join(self.axes)}")
+        if self.handed == "left":
+            words.append("left-handed")
+        return ", ".join(words)
+
+
+def width_of(rotation_kind: str) -> int:
+    """Numbers per orientation: 4, 9 or 3; raises with the choices."""
+    if rotation_kind in QUATERNIONS:
+        return 4
+    if rotation_kind == MATRIX:
+        return 9
+    if rotation_kind.removesuffix(EXTRINSIC) in EULER_ORDERS:
+        return 3
+    raise UsageError(
+        f"no rotation '{rotation_kind}'; choose from wxyz, xyzw, matrix, or Euler axes like ZYX or ZYX-extrinsic",
+        code="bad-option",
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Bodies:
+    """Poses as written. names m; position (n, m, 3); orientation (n, m, 3 | 4 | 9); NaN where there is no number."""
+
+    names: tuple[str, ...]
+    position: Floats
+    orientation: Floats
+
+    def __post_init__(self) -> None:
+        m = len(self.names)
+        position = frozen(self.position, (None, m, 3), "position")
+        orientation = frozen(self.orientation, (len(position), m, None), "orientation")
+        object.__setattr__(self, "names", tuple(str(name) for name in self.names))
+        object.__setattr__(self, "position", position)
+        object.__setattr__(self, "orientation", orientation)
+
+
+@dataclass(frozen=True, eq=False)
+class Markers:
+    """Points as written. names k; position (n, k, 3) in the file's unit; NaN where a marker is not seen."""
+
+    names: tuple[str, ...]
+    position: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "names", tuple(str(name) for name in self.names))
+        object.__setattr__(self, "position", frozen(self.position, (None, len(self.names), 3), "position"))
+
+
+@dataclass(frozen=True, eq=False)
+class Recording:
+    """One file, or several joined: bodies, markers or both over n frames.
+
+    time       (n,) [s] as written: it may repeat or jump; None where the file has none
+    rate       [Hz] where the file states it and has no time
+    segment    (n,) or None
+    facts      what the file says about itself, a few words each, for people
+    solved_by  program that solved these poses on a skeleton of its own, or None
+    own        that skeleton, where the file has it; lengths in the file's unit
+    """
+
+    source: str
+    format: str
+    bodies: Bodies | None = None
+    markers: Markers | None = None
+    time: Floats | None = None
+    rate: float | None = None
+    segment: Ints | None = None
+    convention: Convention = field(default_factory=Convention)
+    facts: dict[str, str] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+    solved_by: str | None = None
+    own: OwnSkeleton | None = None
+
+    def __post_init__(self) -> None:
+        parts = [len(part.position) for part in (self.bodies, self.markers) if part is not None]
+        if not parts or max(parts) != min(parts):
+            raise ValueError("a recording has bodies, markers or both, of the same number of frames")
+        if self.time is not None:
+            object.__setattr__(self, "time", frozen(self.time, (parts[0],), "time"))
+        if self.segment is not None:
+            object.__setattr__(self, "segment", frozen(self.segment, (parts[0],), "segment", np.int64))
+        if self.bodies is not None and width_of(self.convention.rotation) != self.bodies.orientation.shape[2]:
+            raise ValueError(
+                f"{self.bodies.orientation.shape[2]} numbers per orientation for {self.convention.rotation}"
+            )
+
+    @cached_property
+    def frames(self) -> int:
+        part = self.bodies if self.bodies is not None else self.markers
+        return 0 if part is None else len(part.position)
+
+    def under(self, convention: Convention) -> Recording:
+        """The same numbers, understood in another way."""
+        return replace(self, convention=convention)
+
+    def at(self, rows: Ints | slice) -> Recording:
+        """These frames only."""
+        bodies, markers = self.bodies, self.markers
+        return replace(
+            self,
+            bodies=None if bodies is None else Bodies(bodies.names, bodies.position[rows], bodies.orientation[rows]),
+            markers=None if markers is None else Markers(markers.names, markers.position[rows]),
+            time=None if self.time is None else self.time[rows],
+            segment=None if self.segment is None else self.segment[rows],
+        )
+
+
+def to_take(recording: Recording) -> Take:
+    """The poses of a recording's bodies under its convention, right-handed and in metres, with every finding."""
+    bodies, convention = recording.bodies, recording.convention
+    if bodies is None:
+        raise CondyleError(
+            "holds markers but no bodies; say which markers belong together with --bodies, "
+            f"or let `condyle info {recording.source}` propose them",
+            code="markers-only",
+        )
+    findings = list(recording.findings)
+    metres, doubt = length_of(recording)
+    findings += doubt
+    rows, segment, time, repaired = in_order(recording.time, recording.segment, recording.frames)
+    findings += repaired
+    position = bodies.position[rows] * metres
+    orientation = bodies.orientation[rows]
+    if convention.axes != ("x", "y", "z"):
+        position = position @ axes_matrix(convention.axes).T
+    rate = recording.rate if time is None else None
+    common = {"names": bodies.names, "time": time, "rate": rate, "segment": segment, "sources": [recording.source]}
+    if convention.rotation in QUATERNIONS and not convention.transposed and convention.handed == "right":
+        q = orientation if convention.rotation == "wxyz" else orientation[..., [3, 0, 1, 2]]
+        take = Take.from_poses(position, q, **common)  # type: ignore[arg-type]
+    else:
+        R, told = matrices(orientation, convention, bodies.names)
+        findings += told
+        if convention.handed == "left":
+            mirror = mirror_of(convention)
+            position, R = position * mirror, mirror[:, None] * R * mirror
+        take = Take.from_poses(position, R_world_body=R, **common)  # type: ignore[arg-type]
+    if recording.solved_by is not None:
+        text = (
+            f"these poses were solved by {recording.solved_by} on a skeleton of its own: "
+            "a small residual tells how well that skeleton is found again, not how accurate it is"
+        )
+        findings.append(Finding("solved-poses", "info", text))
+    own = recording.own
+    if own is not None:
+        sign = mirror_of(convention) if convention.handed == "left" else 1.0
+        own = own.changed(own.p_parent_joint * metres * sign)
+    return replace(take, findings=(*findings, *take.findings), up=convention.up, own=own)
+
+
+def matrices(orientation: Floats, convention: Convention, names: Sequence[str] = ()) -> tuple[Floats, list[Finding]]:
+    """(n, m, 3, 3) as the convention has them, still in the file's handedness, and what was noticed."""
+    kind = convention.rotation
+    findings: list[Finding] = []
+    if kind in QUATERNIONS:
+        R = rotation.from_quaternion(orientation if kind == "wxyz" else orientation[..., [3, 0, 1, 2]])
+    elif kind == MATRIX:
+        R = orientation.reshape(*orientation.shape[:-1], 3, 3)
+    else:
+        order, angles = kind.removesuffix(EXTRINSIC), np.radians(orientation) if convention.degrees else orientation
+        R = rotation.from_euler(angles, order, extrinsic=kind.endswith(EXTRINSIC))
+        findings += _near_gimbal_lock(angles[..., 1], order, names)
+    return (np.swapaxes(R, -1, -2) if convention.transposed else R), findings
+
+
+def axes_matrix(axes: Sequence[str]) -> Floats:
+    """(3, 3) with p_world = A @ p_file."""
+    A = np.zeros((3, 3))
+    for row, axis in enumerate(axes):
+        A[row, "xyz".index(axis[-1])] = -1.0 if axis.startswith("-") else 1.0
+    return A
+
+
+def mirror_of(convention: Convention) -> Floats:
+    """Signs (3,) that make a left-handed world right-handed: x is turned about, or y where x points up."""
+    flipped = 1 if (convention.up or "")[-1:] == "x" else 0
+    return np.where(np.arange(3) == flipped, -1.0, 1.0)
+
+
+def length_of(recording: Recording) -> tuple[float, list[Finding]]:
+    """Metres in the file's unit: as given, as stated, or the plausible one with a finding."""
+    unit = recording.convention.unit
+    if unit is not None:
+        return metres_per(unit), []
+    part = recording.markers if recording.bodies is None else recording.bodies
+    assert part is not None
+    unit = plausible_unit(part.position)
+    text = (
+        f"the file does not say its unit of length; {unit} gives sizes that a person or a machine has. "
+        "A wrong unit scales every length alike and cannot be seen in residuals: give --unit"
+    )
+    return metres_per(unit), [Finding("unit-assumed", "warning", text, value=metres_per(unit), unit="m")]
+
+
+def plausible_unit(position: Floats) -> str:
+    """m, cm or mm: whichever puts the usual distance between neighbouring things nearest to 0.3 m.
+
+    For one thing alone it is the extent of its path that counts.
+    """
+    p = position[evenly(len(position), 200)]
+    p = np.where((p == 0).all(axis=-1, keepdims=True), np.nan, p)
+    with np.errstate(invalid="ignore"):
+        apart = np.linalg.norm(p[:, :, None] - p[:, None, :], axis=-1)
+        apart[:, np.arange(p.shape[1]), np.arange(p.shape[1])] = np.inf
+        nearest = np.where(np.isnan(apart), np.inf, apart).min(axis=2, initial=np.inf)
+    known = nearest[np.isfinite(nearest) & (nearest > 0)]
+    if known.size:
+        size = float(median(known))
+    else:
+        seen = p[np.isfinite(p).all(axis=-1)]
+        size = float(np.ptp(seen, axis=0).max()) if len(seen) else 1.0
+    if not (np.isfinite(size) and size > 0):
+        return "m"
+    return min(("m", "cm", "mm"), key=lambda unit: abs(np.log(size * metres_per(unit) / 0.3)))
+
+
+def _near_gimbal_lock(middle: Floats, order: str, names: Sequence[str]) -> list[Finding]:
+    with np.errstate(invalid="ignore"):
+        critical = np.cos(middle) if order[0] != order[2] else np.sin(middle)
+        near = np.abs(critical) < np.sin(GIMBAL)
+    found = []
+    for k, name in enumerate(names):
+        rows = near[:, k]
+        if rows.any():
+            text = (
+                f"{name}: {rows.sum()} poses are within 1 degree of gimbal lock; "
+                "the rotation is read without loss, but its angles jump there"
+            )
+            found.append(
+                Finding("gimbal-lock", "info", text, (name,), frame=int(np.argmax(rows)), count=int(rows.sum()))
+            )
+    return found
