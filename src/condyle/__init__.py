@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .joints import PairFits, fit_pairs
     from .options import Options
     from .pipeline import Calibration, calibrate
-    from .readers import read
+    from .loading import read
     from .skeleton import Joint, Limb, Placement, Skeleton
     from .skeleton_file import read_skeleton, write_skeleton
     from .sums import PairSums, sum_pairs
@@ -42,7 +42,7 @@ _HOME = {
     "calibrate": "pipeline",
     "fit_pairs": "joints",
     "join": "take",
-    "read": "readers",
+    "read": "loading",
     "read_skeleton": "skeleton_file",
     "rotation": "",
     "simulate": "",

@@ -38,6 +38,11 @@ class CondyleError(Exception):
                 place.append(f"{word} {value}")
         return f"{', '.join(place)}: {self.text}" if place else self.text
 
+    def facts(self) -> dict[str, str | int | None]:
+        """The error as plain values, for programs."""
+        places = ("code", "text", "path", "line", "column", "frame", "body")
+        return {place: getattr(self, place) for place in places}
+
     def at(self, path: str | Path) -> CondyleError:
         """The same error, naming the file it came from; a path already named stays."""
         if self.path is not None:

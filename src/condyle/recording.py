@@ -30,6 +30,8 @@ EULER_ORDERS = (
     "XYX", "XZX", "YXY", "YZY", "ZXZ", "ZYZ",
 )  # fmt: skip
 EXTRINSIC = "-extrinsic"
+VECTOR = "vector"
+CMU_UNIT = "0.056444"  # m: an inch over 0.45
 GIMBAL = np.radians(1.0)  # of the middle angle from where the other two turn about one axis
 
 
@@ -37,14 +39,17 @@ GIMBAL = np.radians(1.0)  # of the middle angle from where the other two turn ab
 class Convention:
     """How numbers become poses. A value that the file does not state is the format's custom, or None where it has none.
 
-    rotation    "wxyz", "xyzw" (quaternions), "matrix" (row by row), an Euler order "ZYX" (intrinsic) or "ZYX-extrinsic"
-    degrees     Euler angles are in degrees, not radians
+    rotation    "wxyz", "xyzw" (quaternions), "matrix" (row by row), "vector" (axis times angle), or an Euler order:
+                "ZYX" (intrinsic), "ZYX-extrinsic"
+    degrees     angles are in degrees, not radians
     transposed  the rotations turn the world's axes into the body's: their transposes are meant
     axes        the file's axis, with its sign, that each axis of the positions is: ("x", "-z", "y")
     unit        of the positions; None: not known
     handed      "right" or "left": of the file's world
     up          axis that points up, "y" or "-z"; None: not known
-    stated      names of the fields above that the file declares; given: those that the user does
+    stated      names of the fields above that the file declares
+    given       ... that the user says
+    guessed     ... that nobody says, not even a custom of the format: the motion has to tell
     """
 
     rotation: str = "wxyz"
@@ -56,6 +61,7 @@ class Convention:
     up: str | None = None
     stated: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
+    guessed: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         width_of(self.rotation)
@@ -74,7 +80,7 @@ class Convention:
     def but(self, *, given: bool = False, **changes: object) -> Convention:
         """The same with some fields changed, by the user (`given`) or by the program."""
         who = self.given | set(changes) if given else self.given
-        return replace(self, given=frozenset(who), **changes)  # type: ignore[arg-type]
+        return replace(self, given=frozenset(who), guessed=self.guessed - who, **changes)  # type: ignore[arg-type]
 
     def __str__(self) -> str:
         if self.rotation in QUATERNIONS:
@@ -82,7 +88,8 @@ class Convention:
         elif self.rotation == MATRIX:
             words = ["matrices"]
         else:
-            words = [f"Euler {self.rotation} in {'degrees' if self.degrees else 'radians'}"]
+            kind = "rotation vector" if self.rotation == VECTOR else f"Euler {self.rotation}"
+            words = [f"{kind} in {'degrees' if self.degrees else 'radians'}"]
         if self.transposed:
             words.append("transposed")
         if self.axes != ("x", "y", "z"):
@@ -98,10 +105,10 @@ def width_of(rotation_kind: str) -> int:
         return 4
     if rotation_kind == MATRIX:
         return 9
-    if rotation_kind.removesuffix(EXTRINSIC) in EULER_ORDERS:
+    if rotation_kind == VECTOR or rotation_kind.removesuffix(EXTRINSIC) in EULER_ORDERS:
         return 3
     raise UsageError(
-        f"no rotation '{rotation_kind}'; choose from wxyz, xyzw, matrix, or Euler axes like ZYX or ZYX-extrinsic",
+        f"no rotation '{rotation_kind}'; choose from wxyz, xyzw, matrix, vector, or Euler axes: ZYX, ZYX-extrinsic",
         code="bad-option",
     )
 
@@ -211,7 +218,7 @@ def to_take(recording: Recording) -> Take:
     position = bodies.position[rows] * metres
     orientation = bodies.orientation[rows]
     if convention.axes != ("x", "y", "z"):
-        position = position @ axes_matrix(convention.axes).T
+        position = along_axes(position, convention.axes)
     rate = recording.rate if time is None else None
     common = {"names": bodies.names, "time": time, "rate": rate, "segment": segment, "sources": [recording.source]}
     if convention.rotation in QUATERNIONS and not convention.transposed and convention.handed == "right":
@@ -246,18 +253,27 @@ def matrices(orientation: Floats, convention: Convention, names: Sequence[str] =
     elif kind == MATRIX:
         R = orientation.reshape(*orientation.shape[:-1], 3, 3)
     else:
-        order, angles = kind.removesuffix(EXTRINSIC), np.radians(orientation) if convention.degrees else orientation
-        R = rotation.from_euler(angles, order, extrinsic=kind.endswith(EXTRINSIC))
-        findings += _near_gimbal_lock(angles[..., 1], order, names)
+        known = np.where(np.isfinite(orientation), orientation, np.nan)  # an infinite angle is none
+        angles = np.radians(known) if convention.degrees else known
+        if kind == VECTOR:
+            R = rotation.from_vector(angles)
+        else:
+            order = kind.removesuffix(EXTRINSIC)
+            R = rotation.from_euler(angles, order, extrinsic=kind.endswith(EXTRINSIC))
+            findings += _near_gimbal_lock(angles[..., 1], order, names)
     return (np.swapaxes(R, -1, -2) if convention.transposed else R), findings
 
 
+def along_axes(position: Floats, axes: Sequence[str]) -> Floats:
+    """Positions (..., 3) along other axes of the same room: each of `axes` is an old one, with its sign."""
+    order = ["xyz".index(axis[-1]) for axis in axes]
+    sign = np.array([-1.0 if axis.startswith("-") else 1.0 for axis in axes])
+    return np.asarray(position[..., order] * sign)
+
+
 def axes_matrix(axes: Sequence[str]) -> Floats:
-    """(3, 3) with p_world = A @ p_file."""
-    A = np.zeros((3, 3))
-    for row, axis in enumerate(axes):
-        A[row, "xyz".index(axis[-1])] = -1.0 if axis.startswith("-") else 1.0
-    return A
+    """(3, 3) with p_new = A @ p_old for `along_axes`."""
+    return along_axes(np.eye(3), axes).T
 
 
 def mirror_of(convention: Convention) -> Floats:
@@ -273,9 +289,10 @@ def length_of(recording: Recording) -> tuple[float, list[Finding]]:
         return metres_per(unit), []
     part = recording.markers if recording.bodies is None else recording.bodies
     assert part is not None
-    unit = plausible_unit(part.position)
+    unit = plausible_unit(part.position) if recording.own is None else unit_of_figure(recording.own)
+    spoken = unit if unit.isalpha() else f"{unit} m"
     text = (
-        f"the file does not say its unit of length; {unit} gives sizes that a person or a machine has. "
+        f"the file does not say its unit of length; {spoken} gives sizes that a person or a machine has. "
         "A wrong unit scales every length alike and cannot be seen in residuals: give --unit"
     )
     return metres_per(unit), [Finding("unit-assumed", "warning", text, value=metres_per(unit), unit="m")]
@@ -288,7 +305,7 @@ def plausible_unit(position: Floats) -> str:
     """
     p = position[evenly(len(position), 200)]
     p = np.where((p == 0).all(axis=-1, keepdims=True), np.nan, p)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         apart = np.linalg.norm(p[:, :, None] - p[:, None, :], axis=-1)
         apart[:, np.arange(p.shape[1]), np.arange(p.shape[1])] = np.inf
         nearest = np.where(np.isnan(apart), np.inf, apart).min(axis=2, initial=np.inf)
@@ -301,6 +318,39 @@ def plausible_unit(position: Floats) -> str:
     if not (np.isfinite(size) and size > 0):
         return "m"
     return min(("m", "cm", "mm"), key=lambda unit: abs(np.log(size * metres_per(unit) / 0.3)))
+
+
+def unit_of_figure(own: OwnSkeleton) -> str:
+    """m, cm or mm where one makes the skeleton a person; else inches or the CMU clips' unit; else the nearest.
+
+    A person is measured from joint to joint along the longest way through the skeleton, from a toe to a hand: whatever
+    the pose, 2.1 to 2.3 m in the people of the CMU clips.
+    """
+    path = _longest_path(own)
+    if not (np.isfinite(path) and path > 0):
+        return "m"
+    for units, low, high in ((("m", "cm", "mm"), 1.5, 3.0), (("in", CMU_UNIT), 1.9, 2.6)):
+        for unit in units:
+            if low <= path * metres_per(unit) <= high:
+                return unit
+    return min(("m", "cm", "mm"), key=lambda unit: abs(np.log(path * metres_per(unit) / 2.2)))
+
+
+def _longest_path(own: OwnSkeleton) -> float:
+    children: dict[int, list[int]] = {}
+    for k, up in enumerate(own.parent.tolist()):
+        children.setdefault(up, []).append(k)
+    order = list(children.get(-1, ()))
+    for k in order:  # grows while it is walked: parents first
+        order.extend(children.get(k, ()))
+    with np.errstate(over="ignore"):
+        length = np.linalg.norm(own.p_parent_joint, axis=1)
+        deepest, longest = np.zeros(len(length)), 0.0
+        for k in reversed(order):
+            ways = sorted((float(deepest[child] + length[child]) for child in children.get(k, ())), reverse=True)
+            deepest[k] = ways[0] if ways else 0.0
+            longest = max(longest, sum(ways[:2]))
+    return longest
 
 
 def _near_gimbal_lock(middle: Floats, order: str, names: Sequence[str]) -> list[Finding]:

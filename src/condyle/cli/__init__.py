@@ -14,11 +14,12 @@ from typing import Any, Protocol, cast
 
 from .._version import __version__
 from ..errors import CondyleError, UsageError
-from .terminal import print_json, safe
+from .terminal import print_error, print_json
 
 VERBS = {
     "fit": "joints, tree and limb lengths from one or more recordings",
     "info": "what is in a recording: bodies, frames, gaps, movement",
+    "doctor": "which convention the numbers use, tried on the motion itself",
     "simulate": "a recording of a known figure, with the truth beside it",
     "demo": "the whole chain on a simulated recording, in a few seconds",
 }
@@ -111,7 +112,6 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
 
 def _tell(error: CondyleError, *, as_json: bool) -> None:
     if as_json:
-        places = ("code", "text", "path", "line", "column", "frame", "body")
-        print_json({"error": {place: getattr(error, place) for place in places}})
+        print_json({"error": error.facts()})
     else:
-        print(f"condyle: error: {safe(str(error))}", file=sys.stderr)
+        print_error(error)

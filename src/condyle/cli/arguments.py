@@ -43,15 +43,51 @@ def percent(text: str) -> float:
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """What the user may say about the numbers in the files."""
-    reading = parser.add_argument_group("where a file does not say, or says it wrongly")
+    reading = parser.add_argument_group("where a file does not say, or says it wrongly (what is given here wins)")
     reading.add_argument("--rate", type=positive, metavar="HZ", help="frames per second")
-    reading.add_argument("--unit", metavar="UNIT", help="unit of length: m, cm, mm, um, in, ft")
+    reading.add_argument("--unit", metavar="UNIT", help="unit of length: m, cm, mm, um, in, ft, or a number of metres")
+    reading.add_argument("--up", metavar="AXIS", help="axis that points up: x, y, z, -x, -y, -z")
+    reading.add_argument("--handed", choices=("right", "left"), help="handedness of the file's world")
+    reading.add_argument("--quaternion", choices=("wxyz", "xyzw"), help="order of the quaternions' numbers")
+    reading.add_argument("--euler", metavar="ORDER", help="axes of the angles: ZYX, ZYX-extrinsic for fixed axes, or vector")
+    angles = reading.add_mutually_exclusive_group()
+    angles.add_argument("--degrees", action="store_const", const=True, default=None, help="angles are in degrees")
+    angles.add_argument("--radians", dest="degrees", action="store_const", const=False, help="angles are in radians")
+    turned = reading.add_mutually_exclusive_group()
+    turned.add_argument(
+        "--transposed", action="store_const", const=True, default=None, help="rotations turn the world into the body"
+    )
+    turned.add_argument(
+        "--not-transposed",
+        dest="transposed",
+        action="store_const",
+        const=False,
+        help="they turn the body into the world",
+    )
+    reading.add_argument(
+        "--axes", metavar="AXES", help="which axes of the file the positions' x, y, z are: --axes=x,-z,y"
+    )
+    reading.add_argument("--bodies", metavar="FILE", help="bodies.toml that names the markers of each body")
+    reading.add_argument("--columns", metavar="FILE", help="column map (TOML) for a table that no format knows")
+    reading.add_argument("--format", metavar="NAME", help="name of the format, where the content leaves it open")
+    reading.add_argument(
+        "--no-doctor",
+        dest="doctor",
+        action="store_const",
+        const=False,
+        help="try no other convention than the one said",
+    )
+
+
+READING = (
+    "rate", "unit", "up", "handed", "quaternion", "euler", "degrees", "transposed", "axes", "bodies", "columns",
+    "format", "doctor",
+)  # fmt: skip
 
 
 def reading_options(args: argparse.Namespace) -> dict[str, Any]:
-    """The same as options of `condyle.readers.read`; only what was given."""
-    given = {"rate": args.rate, "unit": args.unit}
-    return {name: value for name, value in given.items() if value is not None}
+    """The same as options of `condyle.read`; only what was given."""
+    return {name: getattr(args, name) for name in READING if getattr(args, name) is not None}
 
 
 def _number(text: str) -> float:

@@ -49,8 +49,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from ..loading import read
     from ..pipeline import calibrate
-    from ..readers import read
 
     begin = time.perf_counter()
     twice = [file for k, file in enumerate(args.files) if Path(file).resolve() in map(_resolved, args.files[:k])]

@@ -1,41 +1,95 @@
-"""condyle info FILE...: what is in a recording."""
+"""condyle info FILE...: what is in a recording, how it was understood, and what is missing to fit it."""
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..errors import CondyleError, UsageError
 from .arguments import add_reading_arguments, reading_options
-from .terminal import print_findings, print_json, print_line, print_table, status_of
+from .terminal import print_error, print_findings, print_json, print_line, print_table, status_of
 
 if TYPE_CHECKING:
+    from ..propose_bodies import Proposal as BodyProposal
+    from ..readers import Options
+    from ..recording import Convention, Markers, Recording
     from ..take import Take
+
+DEGREES = 57.29577951308232
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings")
+    parser.add_argument(
+        "--propose",
+        metavar="FILE",
+        help="write what is missing, to be edited: a bodies.toml for markers, a column map for an unknown table",
+    )
     add_reading_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..readers import Options, identify, read_recording
-    from ..recording import to_take
+    from ..readers import Options
 
     options = Options.of(**reading_options(args))
-    recordings = [read_recording(path, options) for path in args.files]
-    takes = [to_take(recording) for recording in recordings]
-    facts = [
-        {"path": path, "conventions": {"format": identify(path).title, **recording.facts}, **facts_of(take)}
-        for path, recording, take in zip(args.files, recordings, takes, strict=True)
-    ]
+    if args.propose and len(args.files) > 1:
+        raise UsageError("--propose takes one file at a time", code="bad-call")
+    facts, worst = [], 0
+    for k, path in enumerate(args.files):
+        if k and not args.json:
+            print_line()
+        try:
+            one, status = _file(path, options, args)
+        except UsageError:
+            raise
+        except CondyleError as error:  # the other files are still looked at
+            one, status = {"path": path, "error": error.facts()}, 1
+            if not args.json:
+                print_error(error)
+        facts.append(one)
+        worst = 1 if 1 in (worst, status) else max(worst, status)
     if args.json:
         print_json({"files": facts})
+    return worst
+
+
+def _file(path: str, options: Options, args: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    from ..loading import bodies_in
+    from ..readers import identify, read_recording
+    from ..recording import to_take
+
+    try:
+        recording = read_recording(path, options)
+    except CondyleError as error:
+        if error.code != "unknown-format" or (told := _column_map(path, args)) is None:
+            raise
+        return told, 0
+    (recording,) = bodies_in([recording], options)
+    title = identify(path, "columns" if options.columns else options.format).title
+    facts: dict[str, Any] = {"path": path, "conventions": {"format": title, **recording.facts}}
+    facts["understood"] = understood(recording.convention)
+    take = None
+    if recording.bodies is not None:
+        take = to_take(recording)
+        facts |= facts_of(take)
     else:
-        for k, (one, take) in enumerate(zip(facts, takes, strict=True)):
-            if k:
-                print_line()
-            _print(one, take)
-    return status_of(finding for take in takes for finding in take.findings)
+        facts |= {"frames": recording.frames, "findings": list(recording.findings)}
+    proposals: list[BodyProposal] = []
+    if recording.markers is not None:
+        facts["markers"] = _marker_facts(recording.markers)
+        if recording.bodies is None or args.propose:
+            proposals = _proposed_bodies(recording)
+            facts["proposed_bodies"] = [
+                {"name": one.name, "markers": list(one.markers), "fit_error": one.error} for one in proposals
+            ]
+    if not args.json:
+        _print(facts, recording, take, proposals)
+    if args.propose:
+        _write_bodies(args.propose, path, proposals)
+        if not args.json:
+            print_line(f"wrote {args.propose}")
+    return facts, status_of(facts["findings"])
 
 
 def facts_of(take: Take) -> dict[str, Any]:
@@ -52,7 +106,7 @@ def facts_of(take: Take) -> dict[str, Any]:
         rms = float(np.sqrt(np.mean(turned[seen, k] ** 2))) if seen.any() else None
         extent = _extent(take.p_world_body[seen, k])
         bodies.append({"name": name, "missing": 1 - float(seen.mean()), "rotation_rms": rms, "position_extent": extent})
-    return {
+    facts: dict[str, Any] = {
         "frames": take.frames,
         "seconds": take.seconds,
         "rate": take.rate,
@@ -62,6 +116,95 @@ def facts_of(take: Take) -> dict[str, Any]:
         "bodies": bodies,
         "findings": list(take.findings),
     }
+    if take.own is not None:
+        facts["own_skeleton"] = [
+            {"name": name, "parent": take.own.names[up] if up >= 0 else None, "p_parent_joint": p.tolist()}
+            for name, up, p in zip(take.own.names, take.own.parent, take.own.p_parent_joint, strict=True)
+        ]
+    return facts
+
+
+def understood(convention: Convention) -> dict[str, str]:
+    """Every part of a convention with who says so: the user, the file, or custom."""
+    words = {
+        "rotation": convention.rotation if convention.rotation != "matrix" else "matrices",
+        "unit": convention.unit or "not known",
+        "handed": convention.handed,
+        "up": convention.up or "not known",
+    }
+    if convention.transposed:
+        words["transposed"] = "yes"
+    if convention.axes != ("x", "y", "z"):
+        words["axes"] = ",".join(convention.axes)
+    if convention.rotation[:1].isupper():
+        words["degrees"] = "yes" if convention.degrees else "no"
+    out = {}
+    for name, word in words.items():
+        who = "given" if name in convention.given else "stated" if name in convention.stated else "assumed"
+        out[name] = word if word == "not known" else f"{word} ({who})"
+    return out
+
+
+def _column_map(path: str, args: argparse.Namespace) -> dict[str, Any] | None:
+    """What to tell of a table that no format knows; None where it is no table."""
+    from .._atomic import atomic
+    from ..readers._propose import propose
+
+    proposal = propose(path)
+    if proposal is None:
+        return None
+    facts = {"path": path, "columns": proposal.toml, "reasons": list(proposal.reasons), "findings": []}
+    if not args.json:
+        print_line(f"{path}: a table whose columns no format explains", style="bold")
+        for reason in proposal.reasons:
+            print_line(f"- {reason}")
+    if proposal.toml is None:
+        return facts
+    target = args.propose or "map.toml"
+    if args.propose:
+        with atomic(Path(args.propose)) as stream:
+            stream.write(proposal.toml.encode())
+    if not args.json:
+        print_line()
+        for line in proposal.toml.rstrip().split("\n"):
+            print_line(f"  {line}")
+        print_line()
+        if args.propose:
+            print_line(f"wrote {args.propose}; check it, then: condyle fit {path} --columns {args.propose}")
+        else:
+            print_line(
+                f"if that is right: condyle info {path} --propose {target}, then condyle fit {path} --columns {target}"
+            )
+    return facts
+
+
+def _marker_facts(markers: Markers) -> list[dict[str, Any]]:
+    import numpy as np
+
+    missing = 1 - np.isfinite(markers.position).all(axis=2).mean(axis=0)
+    return [{"name": name, "missing": float(share)} for name, share in zip(markers.names, missing, strict=True)]
+
+
+def _proposed_bodies(recording: Recording) -> list[BodyProposal]:
+    from ..propose_bodies import propose_bodies
+    from ..recording import length_of
+
+    assert recording.markers is not None
+    metres, _ = length_of(recording)
+    return propose_bodies(recording.markers.position * metres, recording.markers.names)
+
+
+def _write_bodies(target: str, source: str, proposals: list[BodyProposal]) -> None:
+    from ..bodies_file import write_bodies
+
+    if not proposals:
+        raise CondyleError("no markers keep their distances, so no body can be proposed", code="no-data", path=source)
+    write_bodies(
+        target,
+        {one.name: one.markers for one in proposals},
+        {one.name: f"fit error {one.error * 1000:.1f} mm" for one in proposals},
+        heading=["markers that keep their distances; rename, merge and correct as you know better"],
+    )
 
 
 def _extent(p: Any) -> list[float] | None:
@@ -69,10 +212,32 @@ def _extent(p: Any) -> list[float] | None:
     return [float(size) for size in p.max(axis=0) - p.min(axis=0)] if len(p) else None
 
 
-def _print(facts: dict[str, Any], take: Take) -> None:
+def _print(facts: dict[str, Any], recording: Recording, take: Take | None, proposals: list[BodyProposal]) -> None:
     told = dict(facts["conventions"])
-    print_line(f"{facts['path']}: {told.pop('format')}, {take}", style="bold")
-    print_line("as the file says: " + "; ".join(f"{key} {value}" for key, value in told.items()))
+    title = told.pop("format")
+    what = str(take) if take is not None else f"markers only, {recording.frames} frames"
+    print_line(f"{facts['path']}: {title}, {what}", style="bold")
+    if told:
+        print_line("the file says: " + "; ".join(f"{key} {value}" for key, value in told.items()))
+    print_line("understood as: " + "; ".join(f"{key} {value}" for key, value in facts["understood"].items()))
+    if take is not None:
+        _print_bodies(facts)
+    if "markers" in facts:
+        seen = sum(marker["missing"] < 1 for marker in facts["markers"])
+        print_line(f"{len(facts['markers'])} markers, {seen} of them seen")
+    if proposals:
+        print_line("markers that keep their distances, so that each group may be a body:")
+        rows = [(one.name, ", ".join(one.markers), f"{one.error * 1000:.1f}") for one in proposals]
+        print_table(["body", "markers", "fit error [mm]"], rows, left=2)
+        path = facts["path"]
+        print_line(
+            f"to use them: condyle info {path} --propose bodies.toml, edit it, "
+            f"then condyle fit {path} --bodies bodies.toml"
+        )
+    print_findings(facts["findings"])
+
+
+def _print_bodies(facts: dict[str, Any]) -> None:
     if facts["segments"] > 1:
         print_line(f"{facts['segments']} segments")
     if facts["extent"]:
@@ -81,10 +246,9 @@ def _print(facts: dict[str, Any], take: Take) -> None:
         (
             body["name"],
             f"{body['missing']:.1%}",
-            None if body["rotation_rms"] is None else f"{body['rotation_rms'] * 57.29577951308232:.1f}",
+            None if body["rotation_rms"] is None else f"{body['rotation_rms'] * DEGREES:.1f}",
             None if body["position_extent"] is None else " x ".join(f"{size:.3f}" for size in body["position_extent"]),
         )
         for body in facts["bodies"]
     ]
     print_table(["body", "missing", "turns, rms [deg]", "moves within [m]"], rows)
-    print_findings(take.findings)

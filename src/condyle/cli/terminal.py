@@ -84,6 +84,11 @@ def print_findings(findings: Iterable[Finding]) -> None:
             print(safe(finding))
 
 
+def print_error(error: Exception) -> None:
+    """One line on standard error."""
+    print(f"condyle: error: {safe(error)}", file=sys.stderr)
+
+
 def print_json(facts: Any) -> None:
     """The facts as JSON; NaN and infinity become null, arrays become lists."""
     print(json.dumps(to_plain(facts), indent=2, allow_nan=False))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..recording import EXTRINSIC, MATRIX, QUATERNIONS, Recording, width_of
+from ..recording import EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Recording, width_of
 from ..units import metres_per
 
 
@@ -21,13 +21,14 @@ class Options:
     up          axis of the file that points up: "y", "-z", ...
     handed      "right" or "left"
     quaternion  "wxyz" or "xyzw"
-    euler       order of the angles' axes: "ZYX", or "ZYX-extrinsic" for fixed axes
+    euler       order of the angles' axes: "ZYX", or "ZYX-extrinsic" for fixed axes; "vector" for axis times angle
     degrees     Euler angles are in degrees (False: radians)
     transposed  rotations turn the world's axes into the body's
     axes        the file's axis that each axis of the positions is, with its sign: "x,-z,y"
     bodies      markers of each body: a path to a bodies.toml, or {"pelvis": ["LASI", ...]}
     columns     path to a column map (TOML) for a table that no format knows
     format      name of the format, where the content leaves it open
+    doctor      False: take the convention as it is said, without trying others
     """
 
     rate: float | None = None
@@ -42,6 +43,7 @@ class Options:
     bodies: str | Path | Mapping[str, Sequence[str]] | None = None
     columns: str | Path | None = None
     format: str | None = None
+    doctor: bool | None = None
 
     def __post_init__(self) -> None:
         if self.rate is not None and not 0 < self.rate < float("inf"):
@@ -59,6 +61,8 @@ class Options:
     def euler_order(self) -> str:
         """`euler` as a convention spells it: the axes in capitals, then `-extrinsic` where that is said."""
         order, dash, frame = (self.euler or "").partition("-")
+        if self.euler == VECTOR:
+            return VECTOR
         if dash and frame not in ("intrinsic", "extrinsic"):
             raise UsageError(f"'{self.euler}': after the axes comes -intrinsic or -extrinsic", code="bad-option")
         return order.upper() + (EXTRINSIC if frame == "extrinsic" else "")
@@ -86,7 +90,6 @@ class Format:
     read        the numbers as they stand in the file. It converts nothing that `Convention` can say, applies no option
                 but those that it needs to parse, and raises CondyleError only. What it repaired is a finding
     certain     the content names the format beyond doubt: the first such format that looks like a file wins
-    options     names of options of its own kind that this format uses: `columns`
     """
 
     name: str
@@ -94,13 +97,10 @@ class Format:
     looks_like: Callable[[bytes], bool]
     read: Callable[[Path, Options], Recording]
     certain: bool = True
-    options: tuple[str, ...] = ()
 
 
 def applied(recording: Recording, options: Options, title: str) -> Recording:
     """The recording under what the user says of its numbers; an option that cannot apply is refused, not ignored."""
-    from dataclasses import replace
-
     convention = recording.convention
     kind = convention.rotation if recording.bodies is not None else None
     changes: dict[str, Any] = {}

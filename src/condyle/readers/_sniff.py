@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from ._text import to_utf8
+import re
+
+from ._text import head_lines, to_utf8
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"PK\x05\x06", "an empty ZIP archive"),
@@ -51,6 +53,17 @@ def seems_to_be(head: bytes) -> str:
     return _text_kind(text.decode("utf-8", "replace"))
 
 
+def is_table(head: bytes) -> bool:
+    """Whether these bytes start a text of rows with several numbers each."""
+    lines = [line for line in head_lines(head) if line.strip()][-5:]
+    return bool(lines) and all(_numbers_in(line) >= 3 for line in lines)
+
+
+def _numbers_in(line: str) -> int:
+    cells = re.split(r"[\s;]+|,\s*", line)
+    return sum(re.fullmatch(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", cell) is not None for cell in cells)
+
+
 def _text_kind(text: str) -> str:
     start = text.lstrip().lower()
     if start.startswith(("<!doctype html", "<html")):
@@ -67,5 +80,5 @@ def _text_kind(text: str) -> str:
         if counts and min(counts[-5:]) > 0 and separator != "," and ".px" in text:
             return f"condyle's CSV with {word} between the cells; separate them by commas, with points in the numbers"
         if counts and min(counts[-5:]) > 0:
-            return f"a text table with {word}, but without condyle's column names (time, <body>.px, ... <body>.qz)"
+            return f"a text table with {word} whose columns no format explains"
     return "a text file"

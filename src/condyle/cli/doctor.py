@@ -1,0 +1,100 @@
+"""condyle doctor FILE...: which convention do these numbers use."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from .arguments import add_reading_arguments, reading_options
+from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from ..doctor import Diagnosis
+
+SHOWN = 8  # readings listed, best first
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, in one convention")
+    add_reading_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ..doctor import UNSEEN, diagnose
+    from ..errors import CondyleError
+    from ..loading import bodies_in
+    from ..readers import Options, read_recording
+
+    options = Options.of(**reading_options(args))
+    recordings = bodies_in([read_recording(path, options) for path in args.files], options)
+    diagnosis = diagnose(recordings, thorough=True)
+    if diagnosis is None:
+        raise CondyleError(
+            "nothing to compare: conventions show in how bodies move against each other, "
+            "and that takes two bodies and thirty frames",
+            code="nothing-to-compare",
+            path=args.files[0],
+        )
+    said, certain = sentence(diagnosis)
+    if args.json:
+        print_json({"files": args.files, "verdict": diagnosis.verdict, "text": said, **facts_of(diagnosis)})
+        return DONE if certain else DONE_WITH_WARNINGS
+    print_line(said, style="bold")
+    best = diagnosis.best.gap
+    shown = list(diagnosis.ranking[:SHOWN])
+    if diagnosis.used not in shown:
+        shown.append(diagnosis.used)
+    print_table(
+        ["read as", "joints come apart [mm]", "times the best", ""],
+        [
+            (one, f"{one.gap * 1000:.2f}", f"{one.gap / best:.2f}", "in use" if one is diagnosis.used else "")
+            for one in shown
+        ],
+    )
+    for odd in diagnosis.odd:
+        print_line(f"{odd.name}: fits {odd.times:.0f} times better with {odd}, unlike the other sensors")
+    print_line(UNSEEN, style="dim")
+    return DONE if certain else DONE_WITH_WARNINGS
+
+
+def sentence(diagnosis: Diagnosis) -> tuple[str, bool]:
+    """The verdict in words, and whether everything is as it was said."""
+    from ..doctor import changed_fields, option_of
+
+    used, best = diagnosis.used, diagnosis.best
+    if diagnosis.verdict == "confirmed":
+        others = [one for one in diagnosis.ranking if one is not used]
+        lead = f"; every other reading is {others[0].gap / used.gap:.1f} times worse or more" if others else ""
+        return f"{used}: confirmed by the motion{lead}", not diagnosis.odd
+    if diagnosis.verdict == "untested":
+        return f"{used}: not tested; every reading fits about alike, so the motion cannot tell them apart", False
+    fields = changed_fields(used.convention, best.convention)
+    if diagnosis.verdict == "other":
+        times = used.gap / best.gap
+        return f"{best}: fits {times:.1f} times better than {used}; say {option_of(best.convention, fields)}", False
+    rival = diagnosis.rival if diagnosis.rival is not None and diagnosis.rival is not best else used
+    fields = changed_fields(rival.convention, best.convention)
+    one, other = option_of(best.convention, fields), option_of(rival.convention, fields)
+    return f"{best} and {rival} fit about alike and give different figures; say {one} or {other}", False
+
+
+def facts_of(diagnosis: Diagnosis) -> dict[str, Any]:
+    """The ranking and the odd sensors as plain facts."""
+    best = diagnosis.best.gap
+    return {
+        "ranking": [
+            {
+                "read_as": str(one),
+                "gap": one.gap,
+                "times": one.gap / best,
+                "in_use": one is diagnosis.used,
+                "rotation": one.convention.rotation,
+                "degrees": one.convention.degrees,
+                "transposed": one.convention.transposed,
+                "axes": list(one.convention.axes),
+            }
+            for one in diagnosis.ranking
+        ],
+        "sensors": [{"name": odd.name, "times": odd.times, "read_as": str(odd)} for odd in diagnosis.odd],
+        "unseen": ["global mirror", "global scale"],
+    }

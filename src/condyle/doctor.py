@@ -1,0 +1,283 @@
+"""Which convention do these numbers use? A wrong one makes the joints come apart many times more than the right one.
+
+Each way to understand the numbers is scored by how far the joints of its own best tree come apart. What moves every
+pair alike cannot be seen so: a mirrored scene, one scale for all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+
+from ._median import median
+from ._shapes import Floats, Ints
+from .errors import CondyleError
+from .findings import Finding
+from .joints import PairFits, fit_pairs
+from .judge import mm
+from .misfit import scene_size, tree_gap
+from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
+from .recording import EULER_ORDERS, EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Convention, Recording, to_take
+from .sums import sum_pairs
+from .take import Take, evenly, join
+from .tree import spanning_tree
+
+ROWS = 300  # frames that a convention is tried on
+FEWEST = 30  # frames below which it is not tried: anything fits
+CLEAR = 2.0  # times better, from which the motion overrules what a file says or is used to say
+AHEAD = 1.5  # times better than every other reading of the rotations: then no other axes are tried
+CLOSE = 1.3  # times better, below which two readings do alike
+SAME = 0.02  # of the scene's size: joints moved by less are the same figure
+SHORTLIST = 4  # ways to read the rotations that are tried with every order of the axes
+UNSEEN = "not to be seen in residuals: a scene that is mirrored as a whole, and one scale for all positions"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One way to understand the numbers; gap [m]: how far the joints of its tree come apart, robust."""
+
+    convention: Convention
+    gap: float
+
+    def __str__(self) -> str:
+        return str(self.convention)
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What the motion says about a convention.
+
+    ranking   candidates, best first; the one in use is among them
+    used      the convention as the file or the user has it
+    verdict   "confirmed": the one in use fits best; "other": another one is clearly better; "ambiguous": the `rival`
+              does about as well; "untested": too little motion, or nothing fits any better than anything else
+    odd       sensors that need a reading of their own
+    """
+
+    ranking: tuple[Candidate, ...]
+    used: Candidate
+    verdict: str
+    rival: Candidate | None = None
+    odd: tuple[OddSensor, ...] = ()
+
+    @property
+    def best(self) -> Candidate:
+        return self.ranking[0]
+
+
+def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diagnosis | None:
+    """Compares the convention in use with others; None where there are fewer than two bodies or thirty frames.
+
+    The search widens until one is clearly best: the rotations first, then every order of the positions' axes with the
+    best of them. `thorough` tries all of it in any case, for a full ranking.
+    """
+    thin = _thinned(recordings)
+    if thin is None:
+        return None
+    base = thin[0].convention
+    used = Candidate(base, _gap(thin, base))
+    found = [used]
+    tried = {_key(base)}
+
+    def widen(options: Iterator[Convention]) -> None:
+        for convention in options:
+            if _key(convention) not in tried:
+                tried.add(_key(convention))
+                found.append(Candidate(convention, _gap(thin, convention)))
+
+    widen(_rotations(base, thin, all_orders=False))
+    if thorough or not _stands_out(used, found, CLEAR):
+        widen(_rotations(base, thin, all_orders=True))
+    if thorough or not _stands_out(used, found, AHEAD):
+        for candidate in sorted(found, key=_by_gap)[:SHORTLIST]:
+            widen(_axes(candidate.convention))
+    ranking = _without_twins(sorted(found, key=_by_gap), used)
+    verdict, rival = _verdict(ranking, used, thin)
+    chosen = used if verdict in ("confirmed", "untested") else ranking[0]
+    take = _take(thin, chosen.convention)
+    return Diagnosis(tuple(ranking), used, verdict, rival, find_odd_sensors(take) if take is not None else ())
+
+
+def _by_gap(candidate: Candidate) -> float:
+    return candidate.gap if np.isfinite(candidate.gap) else np.inf
+
+
+def _key(convention: Convention) -> tuple[object, ...]:
+    return convention.rotation, convention.degrees, convention.transposed, convention.axes
+
+
+def _stands_out(used: Candidate, found: Sequence[Candidate], times: float) -> bool:
+    """Whether the convention in use is so many times better than every other so far."""
+    return all(one is used or one.gap >= times * used.gap for one in found)
+
+
+def _without_twins(ranking: Sequence[Candidate], used: Candidate) -> list[Candidate]:
+    """Of readings that differ by the axes of the room or of the bodies only, the one that changes least.
+
+    Those have the same gaps to rounding: xyzw transposed, with axes z,-y,x, is wxyz in another room.
+    """
+    kept: list[Candidate] = []
+    for one in sorted(ranking, key=lambda candidate: (_changes(candidate, used), _by_gap(candidate))):
+        if not any(abs(one.gap - other.gap) <= 1e-6 * other.gap for other in kept if np.isfinite(other.gap)):
+            kept.append(one)
+    return sorted(kept, key=_by_gap)
+
+
+def _changes(one: Candidate, used: Candidate) -> int:
+    return sum(a != b for a, b in zip(_key(one.convention), _key(used.convention), strict=True))
+
+
+def _verdict(ranking: Sequence[Candidate], used: Candidate, thin: Sequence[Recording]) -> tuple[str, Candidate | None]:
+    known = np.array([one.gap for one in ranking if np.isfinite(one.gap)])
+    best = ranking[0]
+    if len(known) < 2 or not np.isfinite(best.gap) or float(median(known[1:])) < CLOSE * best.gap:
+        return "untested", None
+    rivals = [one for one in ranking if one is not best and one.gap < CLOSE * best.gap and _differ(thin, one, best)]
+    if best is used or not _differ(thin, used, best):
+        return ("ambiguous", rivals[0]) if rivals else ("confirmed", None)
+    if used.gap < CLEAR * best.gap:
+        return "ambiguous", used
+    return ("ambiguous", rivals[0]) if rivals else ("other", None)
+
+
+def apply_diagnosis(
+    recordings: Sequence[Recording], diagnosis: Diagnosis | None
+) -> tuple[list[Recording], list[Finding]]:
+    """The recordings under the convention that the motion tells, and what was changed or doubted.
+
+    What the user gave is never changed. A file that states nothing, and whose numbers fit two ways, is an error.
+    """
+    if diagnosis is None or diagnosis.verdict in ("confirmed", "untested"):
+        return list(recordings), []
+    used, best = diagnosis.used, diagnosis.best
+    fields = changed_fields(used.convention, best.convention)
+    if diagnosis.verdict == "ambiguous":
+        return _undecided(recordings, diagnosis)
+    times = used.gap / best.gap
+    option = option_of(best.convention, fields)
+    if fields & used.convention.given:
+        text = f"as {used}, as was said, the joints come apart {times:.0f} times more than as {best}; check {option}"
+        return list(recordings), [Finding("convention-doubt", "warning", text, value=times, unit="1")]
+    said = "the file says" if fields & used.convention.stated else "such files usually mean"
+    text = (
+        f"read as {best}, not as {used} as {said}: the joints come apart {times:.0f} times less; "
+        f"say {option} if that is right, or the other to keep it"
+    )
+    finding = Finding("convention-repaired", "warning", text, value=times, unit="1")
+    return [one.under(best.convention) for one in recordings], [finding]
+
+
+def _undecided(recordings: Sequence[Recording], diagnosis: Diagnosis) -> tuple[list[Recording], list[Finding]]:
+    """Two readings fit about alike: what was said holds, custom holds where it fits best, and a guess stops."""
+    used = diagnosis.used
+    other = diagnosis.rival if diagnosis.rival is not None and diagnosis.rival is not used else diagnosis.best
+    differs = changed_fields(used.convention, other.convention)
+    if differs <= used.convention.given | used.convention.stated:
+        return list(recordings), []
+    if used is diagnosis.best and not differs & used.convention.guessed:
+        text = (
+            f"read as {used}, as such files usually mean, but {other} fits nearly as well "
+            f"({other.gap / used.gap:.2f} times); move more, or say {option_of(used.convention, differs)}"
+        )
+        return list(recordings), [Finding("convention-unclear", "warning", text, value=other.gap / used.gap, unit="1")]
+    raise CondyleError(
+        f"the numbers fit as {used} (joints come apart by {mm(used.gap)} mm) and as {other} ({mm(other.gap)} mm); "
+        f"say which it is: {option_of(used.convention, differs)} or {option_of(other.convention, differs)}",
+        code="ambiguous-convention",
+    )
+
+
+def changed_fields(one: Convention, other: Convention) -> set[str]:
+    """Names of the fields in which two conventions read numbers differently."""
+    names = ("rotation", "degrees", "transposed", "axes")
+    return {name for name in names if getattr(one, name) != getattr(other, name)}
+
+
+def option_of(convention: Convention, fields: set[str]) -> str:
+    """What the user writes to say these fields of a convention."""
+    words = []
+    if "rotation" in fields:
+        kind = "quaternion" if convention.rotation in QUATERNIONS else "euler"
+        words.append(f"--{kind} {convention.rotation}")
+    if "degrees" in fields:
+        words.append("--degrees" if convention.degrees else "--radians")
+    if "transposed" in fields:
+        words.append("--transposed" if convention.transposed else "--not-transposed")
+    if "axes" in fields:
+        words.append(f"--axes={','.join(convention.axes)}")
+    return " ".join(words)
+
+
+def _differ(thin: Sequence[Recording], one: Candidate, other: Candidate) -> bool:
+    """Whether two readings of the same numbers give different figures.
+
+    Readings that differ by turned axes of the room or of a body, or by a mirror, put every joint at the same distance
+    from both sensors: xyzw transposed, with axes z,-y,x, is wxyz in another room.
+    """
+    a, b = _take(thin, one.convention), _take(thin, other.convention)
+    if a is None or b is None:
+        return True
+    first, second = fit_pairs(sum_pairs(a)), fit_pairs(sum_pairs(b))
+    edges = spanning_tree(a.bodies, first.pairs, first.residual, a.names)
+    reach = np.stack([_reach(fits, edges) for fits in (first, second)])
+    return bool((np.abs(reach[0] - reach[1]) > SAME * scene_size(a)).any())
+
+
+def _reach(fits: PairFits, edges: Ints) -> Floats:
+    """(J, 2) distances of each joint from its two sensors [m]."""
+    sides = (fits.p_child_joint[edges], fits.p_parent_joint[edges])
+    return np.stack([np.linalg.norm(side, axis=1) for side in sides], axis=1)
+
+
+def _thinned(recordings: Sequence[Recording]) -> list[Recording] | None:
+    if any(one.bodies is None or len(one.bodies.names) < 2 for one in recordings):
+        return None
+    frames = sum(one.frames for one in recordings)
+    thin = []
+    for one in recordings:
+        rows = evenly(one.frames, max(1, ROWS * one.frames // max(frames, 1)))
+        thin.append(replace(one.at(rows), time=None, rate=1.0, segment=None, findings=(), own=None))
+    return thin if frames >= FEWEST else None
+
+
+def _take(thin: Sequence[Recording], convention: Convention) -> Take | None:
+    known = convention if convention.unit is not None else replace(convention, unit="m")
+    try:
+        takes = [to_take(one.under(known)) for one in thin]
+        return takes[0] if len(takes) == 1 else join(takes)
+    except CondyleError:
+        return None
+
+
+def _gap(thin: Sequence[Recording], convention: Convention) -> float:
+    take = _take(thin, convention)
+    return np.inf if take is None else tree_gap(take)
+
+
+def _rotations(base: Convention, thin: Sequence[Recording], *, all_orders: bool) -> Iterator[Convention]:
+    """Other ways to read the rotations: quaternion order, transpose, Euler order and frame, degrees."""
+    if base.rotation in QUATERNIONS:
+        for order, transposed in product(QUATERNIONS, (False, True)):
+            yield base.but(rotation=order, transposed=transposed)
+    elif base.rotation == MATRIX:
+        for transposed in (False, True):
+            yield base.but(transposed=transposed)
+    else:
+        orders = EULER_ORDERS if all_orders else EULER_ORDERS[:6]
+        kinds = [order + frame for order in orders for frame in ("", EXTRINSIC)] + [VECTOR]
+        for kind, degrees, transposed in product(kinds, _angles(thin), (False, True) if all_orders else (False,)):
+            yield base.but(rotation=kind, degrees=degrees, transposed=transposed)
+
+
+def _angles(thin: Sequence[Recording]) -> tuple[bool, ...]:
+    """Whether angles can be degrees, radians or both: beyond two turns they are no radians."""
+    most = max(float(np.nanmax(np.abs(one.bodies.orientation), initial=0.0)) for one in thin if one.bodies is not None)
+    return (True,) if most > 4 * np.pi else (True, False)
+
+
+def _axes(base: Convention) -> Iterator[Convention]:
+    for axes in axis_orders():
+        yield base.but(axes=axes)

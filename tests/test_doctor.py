@@ -1,0 +1,159 @@
+"""doctor.py: the convention is told from the motion; what cannot be told stops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle import Take, rotation
+from condyle.doctor import apply_diagnosis, changed_fields, diagnose, option_of
+from condyle.errors import CondyleError
+from condyle.recording import Bodies, Convention, to_take
+from condyle.simulate import Disturbances, human, linkage, simulate
+from spoilt import FAULTS, recording_of
+
+NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
+HUMAN = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), soft_tissue=0.01, field_warp=0.007)
+SAME_FIGURE = 1e-9  # m, between limb lengths of a repaired and a right reading
+TIMES = 4.0  # a wrong reading comes apart so many times more
+
+
+@pytest.fixture(scope="module")
+def take() -> Take:
+    return simulate(linkage(), "walk", seconds=10, seed=7, disturbances=NOISE).take
+
+
+def lengths(take: Take) -> np.ndarray:
+    """Limb lengths by least squares along the true tree of the walk."""
+    import condyle
+
+    skeleton = condyle.calibrate(take, method="least-squares", intervals=False).skeleton
+    return np.array(sorted(limb.length for limb in skeleton.limbs if limb.length is not None))
+
+
+@pytest.mark.parametrize("kind", ["wxyz", "xyzw", "matrix", "ZYX"])
+def test_the_right_convention_is_confirmed(take: Take, kind: str) -> None:
+    diagnosis = diagnose([recording_of(take, kind)])
+    assert diagnosis is not None
+    assert diagnosis.verdict == "confirmed"
+    assert diagnosis.best is diagnosis.used
+    assert diagnosis.odd == ()
+
+
+@pytest.mark.parametrize("fault", list(FAULTS))
+def test_a_wrong_convention_is_many_times_worse_and_put_right(take: Take, fault: str) -> None:
+    spoilt = FAULTS[fault](take)
+    diagnosis = diagnose([spoilt])
+    assert diagnosis is not None
+    assert diagnosis.verdict == "other"
+    assert diagnosis.used.gap >= TIMES * diagnosis.best.gap
+    (repaired,), (finding,) = apply_diagnosis([spoilt], diagnosis)
+    assert (finding.code, finding.severity) == ("convention-repaired", "warning")
+    np.testing.assert_allclose(lengths(to_take(repaired)), lengths(take), atol=SAME_FIGURE)
+
+
+def test_soft_tissue_and_a_warped_field_do_not_hide_it() -> None:
+    take = simulate(human(), "exercise", seconds=20, seed=8, disturbances=HUMAN).take
+    diagnosis = diagnose([FAULTS["xyzw read as wxyz"](take)])
+    assert diagnosis is not None
+    assert diagnosis.verdict == "other"
+    assert diagnosis.best.convention.rotation == "xyzw"
+
+
+def test_nothing_is_told_from_a_take_that_does_not_move() -> None:
+    still = simulate(linkage(), "still", seconds=10, seed=1, disturbances=NOISE).take
+    diagnosis = diagnose([recording_of(still)])
+    assert diagnosis is not None
+    assert diagnosis.verdict == "untested"
+    recordings, findings = apply_diagnosis([recording_of(still)], diagnosis)
+    assert findings == []
+    assert recordings[0].convention == Convention("wxyz", unit="m")
+
+
+def test_what_the_user_gave_is_doubted_but_never_changed(take: Take) -> None:
+    spoilt = FAULTS["xyzw read as wxyz"](take)
+    given = spoilt.under(spoilt.convention.but(given=True, rotation="wxyz"))
+    recordings, (finding,) = apply_diagnosis([given], diagnose([given]))
+    assert finding.code == "convention-doubt"
+    assert "--quaternion xyzw" in finding.text
+    assert recordings[0].convention == given.convention
+
+
+@pytest.fixture(scope="module")
+def hardly_moving() -> Take:
+    loud = Disturbances(position_noise=0.01, orientation_noise=np.radians(1.0))
+    return simulate(linkage(), "walk", seconds=10, seed=3, range=0.15, disturbances=loud).take
+
+
+def test_two_conventions_that_fit_alike_stop_where_nobody_says_which(hardly_moving: Take) -> None:
+    one = recording_of(hardly_moving, "ZYX", guessed=frozenset({"rotation"}))
+    diagnosis = diagnose([one])
+    assert diagnosis is not None
+    assert diagnosis.verdict == "ambiguous"
+    with pytest.raises(CondyleError, match="say which it is: --euler ZYX or --euler ZYZ") as error:
+        apply_diagnosis([one], diagnosis)
+    assert error.value.code == "ambiguous-convention"
+
+
+def test_the_usual_convention_is_kept_with_a_warning_where_another_fits_nearly_as_well(hardly_moving: Take) -> None:
+    one = recording_of(hardly_moving, "ZYX")
+    recordings, (finding,) = apply_diagnosis([one], diagnose([one]))
+    assert (finding.code, finding.severity) == ("convention-unclear", "warning")
+    assert recordings[0].convention == one.convention
+
+
+def test_a_file_that_states_its_convention_is_believed_where_two_fit_alike(hardly_moving: Take) -> None:
+    one = recording_of(hardly_moving, "ZYX", stated=frozenset({"rotation"}))
+    recordings, findings = apply_diagnosis([one], diagnose([one]))
+    assert findings == []
+    assert recordings[0].convention == one.convention
+
+
+def test_one_body_or_few_frames_are_not_tried(take: Take) -> None:
+    assert diagnose([recording_of(take.select(["chest"]))]) is None
+    assert diagnose([recording_of(take.slice(0, 10))]) is None
+
+
+def test_several_files_are_judged_together(take: Take) -> None:
+    parts = [FAULTS["transposed"](take.slice(0, 150)), FAULTS["transposed"](take.slice(150, None))]
+    diagnosis = diagnose(parts)
+    assert diagnosis is not None
+    assert diagnosis.best.convention.transposed
+
+
+def test_a_thorough_look_ranks_every_reading_best_first(take: Take) -> None:
+    diagnosis = diagnose([recording_of(take)], thorough=True)
+    assert diagnosis is not None
+    gaps = [one.gap for one in diagnosis.ranking]
+    assert gaps == sorted(gaps)
+    assert len(gaps) > 20
+
+
+def test_a_loose_thing_does_not_hide_what_the_rest_says(take: Take, rng: np.random.Generator) -> None:
+    path = np.cumsum(rng.standard_normal((take.frames, 1, 3)), axis=0) * 0.02
+    spin = rotation.from_vector(np.cumsum(rng.standard_normal((take.frames, 1, 3)), axis=0) * 0.05)
+    both = Take(
+        (*take.names, "prop"),
+        take.time,
+        np.concatenate([take.R_world_body, spin], axis=1),
+        np.concatenate([take.p_world_body, path], axis=1),
+    )
+    diagnosis = diagnose([FAULTS["xyzw read as wxyz"](both)])
+    assert diagnosis is not None
+    assert diagnosis.verdict == "other"
+
+
+def test_numbers_that_are_no_rotations_in_one_reading_are_no_candidate(take: Take) -> None:
+    one = recording_of(take)
+    assert one.bodies is not None
+    broken = replace(one, bodies=Bodies(take.names, take.p_world_body, one.bodies.orientation * 7))
+    assert diagnose([broken]) is not None
+
+
+def test_options_are_spelled_as_the_command_line_takes_them() -> None:
+    convention = Convention("ZYX-extrinsic", degrees=False, transposed=True, axes=("x", "-z", "y"))
+    fields = changed_fields(Convention("XYZ"), convention)
+    assert fields == {"rotation", "degrees", "transposed", "axes"}
+    assert option_of(convention, fields) == "--euler ZYX-extrinsic --radians --transposed --axes=x,-z,y"

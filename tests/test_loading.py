@@ -1,0 +1,153 @@
+"""loading.py: files to one take."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import Take, rotation
+from condyle.errors import CondyleError, UsageError
+from condyle.loading import load, read
+from condyle.readers import Options
+from condyle.simulate import Disturbances, linkage, simulate
+from condyle.writers import write_take
+from spoilt import FAULTS, recording_of
+
+NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
+CLOSE = 1e-9
+
+
+@pytest.fixture(scope="module")
+def take() -> Take:
+    return simulate(linkage(), "walk", seconds=6, seed=5, disturbances=NOISE).take
+
+
+def transposed(take: Take) -> Take:
+    return replace(take, R_world_body=np.swapaxes(take.R_world_body, -1, -2))
+
+
+def test_several_files_are_segments_of_one_take(take: Take, tmp_path: Path) -> None:
+    write_take(tmp_path / "a.npz", take.slice(0, 90))
+    write_take(tmp_path / "b.csv", take.slice(90, None))
+    both = read([tmp_path / "a.npz", tmp_path / "b.csv"])
+    assert both.frames == take.frames
+    assert sorted(set(both.segment.tolist())) == [0, 1]
+
+
+def test_no_file_is_refused() -> None:
+    with pytest.raises(UsageError, match="no file"):
+        read([])
+
+
+def test_transposed_matrices_are_put_right_and_told(take: Take, tmp_path: Path) -> None:
+    write_take(tmp_path / "a.npz", transposed(take))
+    got = read(tmp_path / "a.npz")
+    np.testing.assert_allclose(got.R_world_body, take.R_world_body, atol=CLOSE)
+    assert [finding.code for finding in got.findings] == ["convention-repaired"]
+    assert "--transposed" in got.findings[0].text
+
+
+def test_an_explicit_option_wins_over_the_motion_and_is_doubted(take: Take, tmp_path: Path) -> None:
+    write_take(tmp_path / "a.npz", transposed(take))
+    got = read(tmp_path / "a.npz", transposed=False)
+    np.testing.assert_allclose(got.R_world_body, transposed(take).R_world_body, atol=CLOSE)
+    assert [finding.code for finding in got.findings] == ["convention-doubt"]
+    asked = read(tmp_path / "a.npz", transposed=True)
+    np.testing.assert_allclose(asked.R_world_body, take.R_world_body, atol=CLOSE)
+    assert asked.findings == ()
+
+
+def test_the_doctor_can_be_sent_away(take: Take, tmp_path: Path) -> None:
+    write_take(tmp_path / "a.npz", transposed(take))
+    loaded = load([tmp_path / "a.npz"], Options(doctor=False))
+    assert loaded.diagnosis is None
+    np.testing.assert_allclose(loaded.take.R_world_body, transposed(take).R_world_body, atol=CLOSE)
+
+
+def test_one_sensor_in_millimetres_is_an_error_that_names_file_and_sensor(take: Take, tmp_path: Path) -> None:
+    p = take.p_world_body.copy()
+    p[:, 2] *= 1000
+    write_take(tmp_path / "a.npz", replace(take, p_world_body=p))
+    with pytest.raises(CondyleError) as error:
+        read(tmp_path / "a.npz")
+    assert (error.value.code, error.value.body) == ("sensor-unit", take.names[2])
+    assert error.value.path == str(tmp_path / "a.npz")
+
+
+def trajectory(take: Take, body: int, offset: float = 0.0) -> str:
+    q = rotation.to_quaternion(take.R_world_body[:, body])[:, [1, 2, 3, 0]]
+    rows = np.column_stack([take.time + 1000 + offset, take.p_world_body[:, body], q])
+    return "".join(" ".join(repr(float(x)) for x in row) + "\n" for row in rows)
+
+
+def test_files_of_one_body_each_recorded_at_the_same_time_are_bodies_of_one_take(take: Take, tmp_path: Path) -> None:
+    for k in (0, 1):
+        (tmp_path / f"{take.names[k]}.tum").write_text(trajectory(take, k))
+    both = read([tmp_path / f"{take.names[k]}.tum" for k in (0, 1)])
+    assert both.names == take.names[:2]
+    np.testing.assert_allclose(both.p_world_body, take.p_world_body[:, :2], atol=CLOSE)
+
+
+def test_files_of_one_body_each_recorded_one_after_the_other_are_not_mixed_up(take: Take, tmp_path: Path) -> None:
+    (tmp_path / "a.tum").write_text(trajectory(take, 0))
+    (tmp_path / "b.tum").write_text(trajectory(take, 1, offset=1e4))
+    with pytest.raises(CondyleError) as error:
+        read([tmp_path / "a.tum", tmp_path / "b.tum"])
+    assert error.value.code == "bodies-differ"
+
+
+def test_bodies_without_markers_are_refused(take: Take, tmp_path: Path) -> None:
+    write_take(tmp_path / "a.npz", take)
+    with pytest.raises(UsageError, match="for markers"):
+        read(tmp_path / "a.npz", bodies={"a": ["M1", "M2", "M3"]})
+
+
+def test_a_fit_of_wrong_quaternions_gives_the_figure_of_right_ones(take: Take, tmp_path: Path) -> None:
+    wrong = FAULTS["xyzw read as wxyz"](take)
+    assert wrong.bodies is not None
+    q = wrong.bodies.orientation
+    header = "time," + ",".join(
+        f"{name}.{part}" for name in take.names for part in ("px", "py", "pz", "qw", "qx", "qy", "qz")
+    )
+    poses = np.concatenate([take.p_world_body, q], axis=2).reshape(take.frames, -1)
+    rows = np.column_stack([take.time, poses])
+    path = tmp_path / "a.csv"
+    path.write_text(header + "\n" + "".join(",".join(repr(float(x)) for x in row) + "\n" for row in rows))
+    fixed = condyle.calibrate(read(path), intervals=False).skeleton
+    right = condyle.calibrate(take, intervals=False).skeleton
+    assert "convention-repaired" in [finding.code for finding in fixed.findings]
+    for a, b in zip(fixed.limbs, right.limbs, strict=True):
+        assert a.length == pytest.approx(b.length, abs=1e-6)
+
+
+def test_the_doctor_command_ranks_readings_and_says_what_to_give(
+    take: Take, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from condyle.cli import main
+
+    path = tmp_path / "a.npz"
+    write_take(path, transposed(take))
+    assert main(["doctor", str(path)]) == 3
+    out = capsys.readouterr().out
+    assert "matrices, transposed: fits" in out.splitlines()[0]
+    assert "say --transposed" in out.splitlines()[0]
+    assert "not to be seen in residuals" in out
+    assert main(["doctor", str(path), "--json"]) == 3
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["verdict"] == "other"
+    assert facts["ranking"][0]["transposed"]
+    write_take(path, take)
+    assert main(["doctor", str(path)]) == 0
+    assert "confirmed by the motion" in capsys.readouterr().out
+    write_take(path, take.select(take.names[:1]))
+    assert main(["doctor", str(path)]) == 1
+    assert "takes two bodies" in capsys.readouterr().err
+
+
+def test_a_recording_survives_its_own_convention(take: Take) -> None:
+    assert recording_of(take).convention.rotation == "wxyz"

@@ -1,0 +1,62 @@
+"""odd_sensors.py: one sensor in another unit or convention is named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle import Take
+from condyle.errors import CondyleError
+from condyle.odd_sensors import OddSensor, apply_odd, axis_orders, find_odd_sensors, repair_odd_sensors
+from condyle.simulate import Disturbances, human, simulate
+
+NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
+CLOSE = 1e-12
+
+
+@pytest.fixture(scope="module")
+def take() -> Take:
+    return simulate(human(), "walk", seconds=10, seed=11, disturbances=NOISE).take
+
+
+def test_no_sensor_is_accused_where_all_agree(take: Take) -> None:
+    assert find_odd_sensors(take) == ()
+
+
+@pytest.mark.parametrize("name", ["head", "l_thigh", "r_hand"])
+def test_a_sensor_in_millimetres_is_an_error_that_names_it(take: Take, name: str) -> None:
+    name = next(one for one in take.names if name in one) if name not in take.names else name
+    spoilt = apply_odd(take, OddSensor(name, 1.0, scale=1000.0))
+    (odd,) = find_odd_sensors(spoilt)
+    assert odd.name == name
+    assert odd.scale == pytest.approx(0.001)
+    with pytest.raises(CondyleError) as error:
+        repair_odd_sensors(spoilt, [odd])
+    assert (error.value.code, error.value.body) == ("sensor-unit", name)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "undo"),
+    [
+        (OddSensor("l_thigh", 1.0, transposed=True), OddSensor("l_thigh", 1.0, transposed=True)),
+        (OddSensor("l_thigh", 1.0, shifted=1), OddSensor("l_thigh", 1.0, shifted=-1)),
+        (OddSensor("l_thigh", 1.0, axes=("x", "-y", "z")), OddSensor("l_thigh", 1.0, axes=("x", "-y", "z"))),
+    ],
+)
+def test_a_sensor_in_another_convention_is_named_and_put_right(take: Take, spoil: OddSensor, undo: OddSensor) -> None:
+    np.testing.assert_allclose(apply_odd(apply_odd(take, spoil), undo).R_world_body, take.R_world_body, atol=1e-9)
+    spoilt = apply_odd(take, spoil)
+    odd = find_odd_sensors(spoilt)
+    assert [one.name for one in odd] == ["l_thigh"]
+    repaired = repair_odd_sensors(spoilt, odd)
+    (finding,) = repaired.findings
+    assert (finding.code, finding.bodies) == ("sensor-convention", ("l_thigh",))
+    assert find_odd_sensors(replace(repaired, findings=())) == ()
+
+
+def test_every_order_of_axes_is_listed_once_up_to_a_mirror() -> None:
+    orders = axis_orders()
+    assert len(orders) == len(set(orders)) == 24
+    assert ("x", "y", "z") in orders
