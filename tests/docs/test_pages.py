@@ -54,18 +54,20 @@ def test_links_lead_somewhere(page: Path) -> None:
         if target.startswith(("http://", "https://")):
             continue
         file, _, place = target.partition("#")
-        there = page if not file else (DOCS / file).resolve()
+        there = page if not file else (page.parent / file).resolve()
         assert there.is_file(), f"{page.name} links to {target}"
         if place:
             assert place in {anchor(head) for head in sections(there)}, f"{page.name} links to {target}"
 
 
-def test_the_index_lists_every_page_once() -> None:
-    listed = re.findall(r"\]\((\w[\w-]*\.md)\)", (DOCS / "index.md").read_text(encoding="utf-8"))
-    assert sorted(listed) == sorted(page.name for page in PAGES if page.name != "index.md")
+@pytest.mark.parametrize(("index", "folder"), [("index.md", DOCS), ("formats.md", DOCS / "formats")])
+def test_an_index_lists_every_page_once(index: str, folder: Path) -> None:
+    inside = "" if folder == DOCS else f"{folder.name}/"
+    listed = re.findall(rf"\]\({inside}(\w[\w-]*\.md)\)", (DOCS / index).read_text(encoding="utf-8"))
+    assert sorted(listed) == sorted(page.name for page in folder.glob("*.md") if page.name != index)
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
 def test_a_block_says_its_language(page: Path) -> None:
     opened = re.findall(r"^```(\w*)$", page.read_text(encoding="utf-8"), re.MULTILINE)[::2]
-    assert set(opened) <= {"python", "sh", "text", "json"}
+    assert set(opened) <= {"python", "sh", "text", "json", "toml"}
