@@ -14,7 +14,12 @@ def test_a_unit_is_known_by_its_spellings(unit: str, metres: float) -> None:
     assert metres_per(unit) == metres
 
 
-@pytest.mark.parametrize("unit", ["", "furlong", "mmm"])
+@pytest.mark.parametrize(("unit", "metres"), [("0.056444", 0.056444), (" 1e-3 ", 0.001), ("2", 2.0)])
+def test_a_unit_may_be_a_number_of_metres(unit: str, metres: float) -> None:
+    assert metres_per(unit) == metres
+
+
+@pytest.mark.parametrize("unit", ["", "furlong", "mmm", "0", "-0.01", "nan", "inf", "1_0", "1e-30", "1e30", "0,01"])
 def test_an_unknown_unit_is_refused_with_the_choices(unit: str) -> None:
     with pytest.raises(UsageError) as error:
         metres_per(unit)

@@ -64,6 +64,11 @@ class Calibration:
     def findings(self) -> tuple[Finding, ...]:
         return self.skeleton.findings
 
+    def telling(self, findings: Sequence[Finding]) -> Calibration:
+        """The same with more findings."""
+        told = sort_findings([*self.findings, *findings])
+        return replace(self, skeleton=replace(self.skeleton, findings=told)) if findings else self
+
     def __str__(self) -> str:
         return str(self.skeleton)
 
@@ -296,7 +301,7 @@ def _provenance(take: Take, options: Options, structure: Structure) -> dict[str,
         },
         "method": options.method,
         "options": asked,
-        "conventions": CONVENTIONS,
+        "conventions": {**CONVENTIONS, "up": take.up, "read_as": take.read_as or None},
     }
 
 

@@ -32,6 +32,8 @@ EULER_ORDERS = (
 EXTRINSIC = "-extrinsic"
 VECTOR = "vector"
 CMU_UNIT = "0.056444"  # m: an inch over 0.45
+MOST_PAIRS = 4_000_000  # distances that a plausible unit is found from, whatever the number of bodies
+LARGEST_ANGLE = 1e12  # rad or deg: of a larger number hardly a digit would be left after whole turns
 GIMBAL = np.radians(1.0)  # of the middle angle from where the other two turn about one axis
 
 
@@ -241,7 +243,8 @@ def to_take(recording: Recording) -> Take:
     if own is not None:
         sign = mirror_of(convention) if convention.handed == "left" else 1.0
         own = own.changed(own.p_parent_joint * metres * sign)
-    return replace(take, findings=(*findings, *take.findings), up=convention.up, own=own)
+    read_as = f"{convention}, {convention.unit or f'{metres:g} m'}"
+    return replace(take, findings=(*findings, *take.findings), up=convention.up, own=own, read_as=read_as)
 
 
 def matrices(orientation: Floats, convention: Convention, names: Sequence[str] = ()) -> tuple[Floats, list[Finding]]:
@@ -253,7 +256,7 @@ def matrices(orientation: Floats, convention: Convention, names: Sequence[str] =
     elif kind == MATRIX:
         R = orientation.reshape(*orientation.shape[:-1], 3, 3)
     else:
-        known = np.where(np.isfinite(orientation), orientation, np.nan)  # an infinite angle is none
+        known = np.where(np.abs(orientation) < LARGEST_ANGLE, orientation, np.nan)
         angles = np.radians(known) if convention.degrees else known
         if kind == VECTOR:
             R = rotation.from_vector(angles)
@@ -303,7 +306,8 @@ def plausible_unit(position: Floats) -> str:
 
     For one thing alone it is the extent of its path that counts.
     """
-    p = position[evenly(len(position), 200)]
+    p = position[:, evenly(position.shape[1], 1000)]
+    p = p[evenly(len(p), min(200, max(1, MOST_PAIRS // max(p.shape[1], 1) ** 2)))]
     p = np.where((p == 0).all(axis=-1, keepdims=True), np.nan, p)
     with np.errstate(invalid="ignore", over="ignore"):
         apart = np.linalg.norm(p[:, :, None] - p[:, None, :], axis=-1)

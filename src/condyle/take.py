@@ -58,6 +58,7 @@ class Take:
     timed         False when time was made up from a count of frames
     up            axis of the world that points up, "z" or "-y"; None: not known
     own           skeleton that the file brought along, or None; nothing is estimated from it
+    read_as       how the numbers of the file were understood, in words; empty where there was no file
     """
 
     names: tuple[str, ...]
@@ -70,6 +71,7 @@ class Take:
     findings: tuple[Finding, ...] = ()
     up: str | None = None
     own: OwnSkeleton | None = None
+    read_as: str = ""
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -262,6 +264,7 @@ def join(takes: Sequence[Take]) -> Take:
         tuple(_later(finding, start) for take, start in zip(parts, starts, strict=True) for finding in take.findings),
         first.up,
         first.own,
+        "; ".join(dict.fromkeys(take.read_as for take in parts if take.read_as)),
     )
 
 
@@ -291,11 +294,13 @@ def _matched(take: Take, first: Take) -> Take:
 
 
 def _check_names(names: tuple[str, ...]) -> None:
+    known: set[str] = set()
     for name in names:
         if not name.strip():
             raise CondyleError("a body has no name", code="bad-name")
-        if names.count(name) > 1:
+        if name in known:
             raise CondyleError(f"two bodies are named '{name}'; names must differ", code="duplicate-name", body=name)
+        known.add(name)
 
 
 def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:

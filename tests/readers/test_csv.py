@@ -14,6 +14,15 @@ HEAD = "# condyle take 1\n# frames: 3\n# length: m\n# quaternion: wxyz\n"
 COLUMNS = "time," + BODY.format("hip") + "," + BODY.format("knee") + "\n"
 ROWS = [f"{k / 10},1,2,{k},1,0,0,0,4,5,6.5,0.5,0.5,-0.5,0.5\n" for k in range(3)]
 WHOLE = HEAD + COLUMNS + "".join(ROWS)
+SMALL: dict[str, bytes] = {
+    "whole": WHOLE.encode(),
+    "no header": (COLUMNS + "".join(ROWS)).encode(),
+    "segments, an empty pose": WHOLE.replace("time,", "segment,time,")
+    .replace("0.0,1,", "0,0.0,1,")
+    .replace("0.1,1,2,1,1,0,0,0,", "0,0.1,,,,,,,,")
+    .replace("0.2,1,", "1,0.2,1,")
+    .encode(),
+}
 
 
 @pytest.fixture

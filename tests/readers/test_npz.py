@@ -24,6 +24,18 @@ def arrays(rng: np.random.Generator, n: int = 6, m: int = 2) -> dict[str, Any]:
     }
 
 
+def packed(save: Any, **more: Any) -> bytes:
+    stream = io.BytesIO()
+    save(stream, **arrays(np.random.default_rng(0), 3), **more)
+    return stream.getvalue()
+
+
+SMALL: dict[str, bytes] = {
+    "plain": packed(np.savez),
+    "compressed": packed(np.savez_compressed, segment=np.array([0, 0, 1])),
+}
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "take.npz"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -74,10 +75,11 @@ def read_old(path: Path, text: bytes) -> Recording:
 
 def _frame(cells: Sequence[str], line: int) -> list[tuple[str, list[float]]]:
     """[(id, position and quaternion)] of the bodies that a frame record holds."""
-    if len(cells) < 4 or not cells[3].isdecimal() or 4 + CELLS * int(cells[3][:9]) > len(cells):
+    count = int(cells[3]) if len(cells) > 3 and re.fullmatch(r"\d{1,9}", cells[3]) else len(cells)
+    if 4 + CELLS * count > len(cells):
         raise CondyleError("the frame record is shorter than its count of rigid bodies", code="ragged-row", line=line)
     found = []
-    for k in range(4, 4 + CELLS * int(cells[3]), CELLS):
+    for k in range(4, 4 + CELLS * count, CELLS):
         found.append((cells[k], _numbers(cells[k + 1 : k + 8], line, k + 2)))
     return found
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,17 +30,22 @@ RISKY = "=+-@'#\t\r\n"  # a spreadsheet takes a name that starts so for a formul
 
 
 @dataclass(frozen=True)
-class _Table:
+class Table:
     """The head of a file, and the rows below it as bytes.
 
     facts     what the comment lines say
-    columns   column names as written; line: 1-based line of the first row
+    columns   column names as written
+    names     of the bodies, still escaped
+    line      1-based line of the first row
+    frame     of the first row: 0, but in a later part of a file
     """
 
     facts: dict[str, str]
     columns: list[str]
+    names: list[str]
     rows: bytes
     line: int
+    frame: int = 0
 
 
 def looks_like(head: bytes) -> bool:
@@ -54,15 +59,21 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: Options) -> Recording:
     """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
-    table = _table(path.read_bytes())
-    names = _bodies(table)
-    _check_quaternion_order(table)
+    table = read_head(path.read_bytes())
     values, cut = parse_rows(table.rows, table.columns, line=table.line)
-    findings = _truncation(table.facts, len(values), cut)
+    findings = check_frames(table.facts, len(values), cut)
     if len(values) == 0:
         raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
-    poses = values[:, [table.columns.index(f"{name}.{part}") for name in names for part in PARTS]]
-    poses = poses.reshape(len(values), len(names), len(PARTS))
+    return recording_of(path, table, values, options, findings)
+
+
+def recording_of(
+    path: Path, table: Table, values: Floats, options: Options, findings: Sequence[Finding] = ()
+) -> Recording:
+    """The numbers (rows, columns) below a head as a recording."""
+    column = {cell: k for k, cell in enumerate(table.columns)}
+    poses = values[:, [column[f"{name}.{part}"] for name in table.names for part in PARTS]]
+    poses = poses.reshape(len(values), len(table.names), len(PARTS))
     unit = table.facts.get("length", "m")
     if options.unit is None:
         _check_unit(unit)
@@ -73,7 +84,7 @@ def read(path: Path, options: Options) -> Recording:
     return Recording(
         str(path),
         "csv",
-        bodies=Bodies(tuple(_unescaped(name) for name in names), poses[..., :3], poses[..., 3:]),
+        bodies=Bodies(tuple(_unescaped(name) for name in table.names), poses[..., :3], poses[..., 3:]),
         time=_time(table, values) if options.rate is None and "time" in table.columns else None,
         segment=_segment(table, values) if "segment" in table.columns else None,
         convention=Convention("wxyz", unit=options.unit or unit, stated=frozenset(stated)),
@@ -82,7 +93,8 @@ def read(path: Path, options: Options) -> Recording:
     )
 
 
-def _table(raw: bytes) -> _Table:
+def read_head(raw: bytes) -> Table:
+    """The head of a file of which `raw` is the beginning, checked, and what of it lies below."""
     text = to_utf8(raw)
     first = re.search(rb"\r\n?|\n", text)
     if first is not None and first[0] != b"\n":
@@ -105,7 +117,10 @@ def _table(raw: bytes) -> _Table:
     if len(columns) < len(PARTS):
         hint = "; cells must be separated by commas" if columns and ";" in columns[0] else ""
         raise CondyleError(f"no row of column names below the header{hint}", code="bad-header", line=line)
-    return _Table(facts, columns, line_feeds(text[start + sum(taken) :]), line + reader.line_num)
+    line += reader.line_num
+    names = _bodies(columns, line - 1)
+    _check_quaternion_order(facts, columns, line - 1)
+    return Table(facts, columns, names, line_feeds(text[start + sum(taken) :]), line)
 
 
 def _comments(text: bytes) -> tuple[dict[str, str], int, int]:
@@ -137,13 +152,12 @@ def _lines(text: bytes, start: int, taken: list[int]) -> Iterator[str]:
         start = stop
 
 
-def _bodies(table: _Table) -> list[str]:
+def _bodies(columns: list[str], line: int) -> list[str]:
     """Names of the bodies, still escaped, by their first column; raises unless each has all its columns."""
-    where = table.line - 1
     bodies: dict[str, set[str]] = {}
-    for k, cell in enumerate(table.columns):
-        if cell in table.columns[:k]:
-            raise CondyleError(f"a second column '{cell}'", code="duplicate-column", line=where, column=k + 1)
+    for k, cell in enumerate(columns):
+        if cell in columns[:k]:
+            raise CondyleError(f"a second column '{cell}'", code="duplicate-column", line=line, column=k + 1)
         body, _, part = cell.rpartition(".")
         if part in PARTS:
             bodies.setdefault(body, set()).add(part)
@@ -151,12 +165,12 @@ def _bodies(table: _Table) -> list[str]:
             raise CondyleError(
                 f"column '{cell}' is neither time, segment nor <body>.{'|'.join(PARTS)}",
                 code="unknown-column",
-                line=where,
+                line=line,
                 column=k + 1,
             )
     for body, parts in bodies.items():
         if missing := [part for part in PARTS if part not in parts]:
-            raise CondyleError(f"no column '{body}.{missing[0]}'", code="missing-column", line=where, body=body)
+            raise CondyleError(f"no column '{body}.{missing[0]}'", code="missing-column", line=line, body=body)
     return list(bodies)
 
 
@@ -171,29 +185,35 @@ def _check_unit(unit: str) -> None:
         raise CondyleError(error.text, code=error.code) from None
 
 
-def _check_quaternion_order(table: _Table) -> None:
+def _check_quaternion_order(facts: dict[str, str], columns: list[str], line: int) -> None:
     """The column names decide; a header that says otherwise is a contradiction and not guessed about."""
-    columns = [cell for cell in table.columns if cell.rpartition(".")[2] in PARTS[3:]]
-    named = "".join(cell[-1] for cell in columns[:4])
-    stated = table.facts.get("quaternion", named)
+    parts = [cell for cell in columns if cell.rpartition(".")[2] in PARTS[3:]]
+    named = "".join(cell[-1] for cell in parts[:4])
+    stated = facts.get("quaternion", named)
     if stated != named:
         raise CondyleError(
             f"the header says quaternions are {stated}, the columns are named {named}; correct one of them",
             code="bad-header",
-            line=table.line - 1,
+            line=line,
         )
 
 
-def _time(table: _Table, values: Floats) -> Floats:
+def _time(table: Table, values: Floats) -> Floats:
     column = table.columns.index("time")
     time = values[:, column]
     if not np.isfinite(time).all():
         row = int(np.argmin(np.isfinite(time)))
-        raise CondyleError("no time in this row", code="bad-time", line=table.line + row, column=column + 1, frame=row)
+        raise CondyleError(
+            "no time in this row",
+            code="bad-time",
+            line=table.line + row,
+            column=column + 1,
+            frame=table.frame + row,
+        )
     return time
 
 
-def _segment(table: _Table, values: Floats) -> Ints:
+def _segment(table: Table, values: Floats) -> Ints:
     column = table.columns.index("segment")
     segment = values[:, column]
     whole = np.isfinite(segment) & (np.abs(segment) < 2**53) & (segment == np.trunc(segment))
@@ -205,7 +225,8 @@ def _segment(table: _Table, values: Floats) -> Ints:
     return segment.astype(np.int64)
 
 
-def _truncation(facts: dict[str, str], present: int, cut: bool) -> list[Finding]:
+def check_frames(facts: dict[str, str], present: int, cut: bool) -> list[Finding]:
+    """What to say of a file that ends early; raises where it holds more frames than its head declares."""
     declared = facts.get("frames")
     if declared is not None and not re.fullmatch(r"\d{1,12}", declared):
         raise CondyleError(f"the header says frames: '{declared}', which is no count", code="bad-header")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import math
 import struct
 import warnings
@@ -31,7 +32,15 @@ _SHAPES: dict[str, tuple[str, tuple[str | int, ...], str]] = {
     "segment": (_WHOLE, ("frames",), "whole numbers"),
 }
 _OPTIONAL = ("time", "segment")
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, struct.error, NotImplementedError, RuntimeError)
+_DAMAGE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    struct.error,
+    NotImplementedError,
+    RuntimeError,
+    UnicodeDecodeError,
+)
 
 
 def looks_like(head: bytes) -> bool:
@@ -74,7 +83,9 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
             headers = {name: _header(archive, member, name) for name, member in members.items()}
             _check_shapes(headers)
             return {name: _unpack(archive, members[name], headers[name], name) for name in headers}
-    except _DAMAGE as error:
+    except (*_DAMAGE, OSError) as error:
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:  # a place before the start of the file
+            raise
         raise CondyleError(
             f"the archive is cut short or damaged ({error}); copy it again", code="damaged-file"
         ) from None

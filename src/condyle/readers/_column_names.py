@@ -1,0 +1,234 @@
+"""What column names say: which body or marker a column belongs to, and which of its numbers it holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LONGEST = 200  # characters of a column's name that is taken apart
+GAP = r"[\s._:/|\-]*"
+CAMEL = r"(?:(?<=[a-z0-9])(?=[A-Z])|(?<![A-Za-z0-9])|(?<=[0-9])(?=[A-Za-z]))"  # where a new word begins
+_POSITION = r"positions?|pos|location|loc|translations?|trans|coordinates?|coord|xyz"
+_QUATERNION = r"quaternions?|quat"
+_ROTATION = r"rotations?|rot|orientations?|orient|ori|attitude"
+_ANGLES = r"eulerangles|eulers?|angles?|ang"
+_WORDS = rf"{_POSITION}|{_QUATERNION}|{_ROTATION}|{_ANGLES}"
+# `hand_pos_x`, `Position_Right_x`, `HandRotW`, `b.rotation.quaternion.X`, `loc1_x`
+_WORDED = re.compile(
+    rf"(?P<before>.*?){CAMEL}(?i:(?P<word>{_WORDS}))(?=[^a-z]|[wxyz]{GAP}\d*$)(?P<middle>(?:{GAP}(?!(?i:[wxyz])$).*?)?){GAP}(?P<part>[wxyzWXYZ])"
+    rf"(?P<after>(?:{GAP}\d+)?)$"
+)
+# `hand_px`, `qw`, `TX`, `rx1`, `q0`
+_SHORT = re.compile(
+    rf"(?P<before>.*?){CAMEL}(?P<word>[pPtTqQrR])_?(?P<part>[wxyzWXYZ]|(?<=[qQ])[0-3])(?P<after>(?:{GAP}\d+)?)$"
+)
+# `hand_x`, `x1`, `LASI X`, `HandX`
+_BARE = re.compile(rf"(?P<before>.*?){CAMEL}(?P<part>[wxyzWXYZ])(?P<after>(?:{GAP}\d+)?)$")
+# `yaw`, `s1_azimuth`
+_TURN = re.compile(
+    rf"(?P<before>.*?){CAMEL}(?i:(?P<part>roll|pitch|yaw|heading|azimuth|azim|az|elevation|elev|el))(?P<after>(?:{GAP}\d+)?)$"
+)
+# `Rot[0]`, `r11`, `R_02`, `m[1][2]`, `rot(2,3)`
+_MATRIX = re.compile(
+    rf"(?P<before>.*?){CAMEL}(?i:rotation|rotmat|rot|matrix|mat|r|m){GAP}[\[(]?(?P<row>\d)[\])]?{GAP}[,\[(]?\s*(?P<column>\d)?[\])]?$"
+)
+_TIME = re.compile(
+    r"(?i)^(?:unix|epoch|host|device|sys(?:tem)?|session|elapsed)?[\s_.\-]*"
+    r"(?:time[\s_.\-]*stamps?|time[\s_.\-]*since[\s_.\-]*start|times?|stamp|t|zeit|unix|epoch|secs?|seconds)"
+    r"[\s_.\-]*(?:session|unix|unity|utc|since start)?[\s_.\-]*"
+    r"(?P<unit>s|sec|secs|seconds|ms|msec|milliseconds|us|usec|microseconds|ns|nsec|nanoseconds)?$"
+)
+_FRAME = re.compile(r"(?i)^(?:frame|sample|index|row|count)[\s_.\-]*(?:#|no\.?|nr\.?|number|index|id|count)?:?$|^#$")
+SENSORS = (
+    "serial", "serialnumber", "deviceserial", "trackerserial", "sensor", "sensorid", "sensornumber", "device",
+    "deviceid", "devicename", "tracker", "trackerid", "trackername", "objectname", "object", "objectid", "bodyname",
+    "body", "bodyid", "bone", "bonename", "segment", "name", "source", "id", "station", "side", "role",
+)  # fmt: skip
+# words that say that three numbers called x, y, z are no place
+_OTHER = re.compile(
+    r"(?i)vel(?:ocity)?|acc(?:el\w*)?|gyro?\w*|mag\w*|force|torque|moment|speed|scale|dir(?:ection)?|gaze|forward|dot|rate|std|cov|omega|imu|euler"
+)
+_AXIS_OF = {"roll": "X", "pitch": "Y", "yaw": "Z"}
+_AXIS_OF |= {"heading": "Z", "azimuth": "Z", "azim": "Z", "az": "Z", "elevation": "Y", "elev": "Y", "el": "Y"}
+_SECONDS = {
+    "s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms", "us": "us",
+    "usec": "us", "microseconds": "us", "ns": "ns", "nsec": "ns", "nanoseconds": "ns",
+}  # fmt: skip
+_VALID = ("valid", "posevalid", "isvalid", "tracked", "istracked", "positionvalid")
+_BRACKET = re.compile(r"\s*[\[(]\s*([^\[\]()\d,]*?)\s*[\])]\s*$")
+
+
+@dataclass(frozen=True)
+class Part:
+    """One column: `kind` "position", "rotation", "place" (x, y, z or w of a thing not said), "angle" or "matrix"."""
+
+    owner: str
+    kind: str
+    part: str
+    word: str
+
+
+@dataclass(frozen=True)
+class Thing:
+    """One body or marker and the columns (0-based) of its numbers.
+
+    position   x, y, z or empty
+    rotation   by kind: "wxyz" and "q0123" 4, "angles" 3 about Z, Y and X, "matrix" 9 row by row; "" none
+    word       how the file calls its rotation: "q", "rot", "quaternion", ...
+    """
+
+    name: str
+    position: tuple[int, ...] = ()
+    rotation: tuple[int, ...] = ()
+    kind: str = ""
+    word: str = ""
+    place_word: str = ""
+
+
+@dataclass(frozen=True)
+class Meaning:
+    """What the names of a table's columns say. Columns are 0-based, None where there is none.
+
+    rest    columns that mean nothing here
+    """
+
+    things: tuple[Thing, ...]
+    time: int | None
+    time_unit: str | None
+    frame: int | None
+    sensor: int | None
+    valid: int | None
+    rest: tuple[int, ...]
+
+    @property
+    def bodies(self) -> tuple[Thing, ...]:
+        return tuple(thing for thing in self.things if thing.position and thing.rotation)
+
+    @property
+    def markers(self) -> tuple[Thing, ...]:
+        return tuple(thing for thing in self.things if thing.position and not thing.rotation)
+
+
+def meaning_of(names: Sequence[str]) -> Meaning:
+    """What these column names say; nothing is guessed from numbers."""
+    plain = [_BRACKET.sub("", name).strip() for name in names]
+    time, unit = _time(names, plain)
+    frame = next((k for k, name in enumerate(plain) if _FRAME.match(name)), None)
+    squashed = [re.sub(r"[\s_.\-]", "", name).lower() for name in plain]
+    sensor = next((squashed.index(word) for word in SENSORS if word in squashed), None)
+    valid = next((k for k, name in enumerate(squashed) if name in _VALID), None)
+    taken = {time, frame, sensor, valid}
+    parts = {k: part for k, name in enumerate(plain) if k not in taken and (part := part_of(name)) is not None}
+    things, used = _things(parts)
+    rest = tuple(k for k in range(len(names)) if k not in used and k not in taken)
+    return Meaning(things, time, unit, frame, sensor, valid, rest)
+
+
+def part_of(name: str) -> Part | None:
+    """What one column name says, or None."""
+    if len(name) > LONGEST:
+        return None
+    if matrix := _MATRIX.match(name):
+        row, column = matrix["row"], matrix["column"]
+        return Part(_owner(matrix["before"], ""), "matrix", row + (column or ""), "matrix")
+    for pattern in (_TURN, _WORDED, _SHORT, _BARE):
+        found = pattern.match(name)
+        if found is None:
+            continue
+        groups = found.groupdict()
+        word, part = (groups.get("word") or "").lower(), groups["part"].lower()
+        middle = groups.get("middle") or ""
+        if pattern is _WORDED and (inner := re.fullmatch(rf"(?i){GAP}({_WORDS}){GAP}", middle)):
+            word, middle = inner[1].lower(), ""
+        last = re.split(r"[\s._:/|\-]+|(?<=[a-z0-9])(?=[A-Z])", (groups["before"] + middle).strip(" ._:/|-"))[-1]
+        if _OTHER.fullmatch(last):
+            return None
+        owner = _owner(groups["before"], middle, groups["after"])
+        if pattern is _TURN:
+            return Part(owner, "angle", _AXIS_OF[part], "turns")
+        if pattern is _BARE:
+            return Part(owner, "place", part, "")
+        if re.fullmatch(rf"{_POSITION}|p|t", word):
+            return None if part == "w" else Part(owner, "position", part, word)
+        if re.fullmatch(_ANGLES, word):
+            return None if part == "w" else Part(owner, "angle", part.upper(), word)
+        return Part(owner, "rotation", part, word)
+    return None
+
+
+def length_unit(name: str) -> str | None:
+    """The unit in brackets behind a column name, as written."""
+    found = _BRACKET.search(name)
+    return found[1] or None if found else None
+
+
+def _owner(before: str, middle: str, after: str = "") -> str:
+    pieces = [piece.strip(" ._:/|-\t") for piece in (before, middle, after)]
+    return "_".join(piece for piece in pieces if piece)
+
+
+def _time(names: Sequence[str], plain: Sequence[str]) -> tuple[int | None, str | None]:
+    for k, name in enumerate(plain):
+        found = _TIME.match(name)
+        if found:
+            bracket = length_unit(names[k])
+            unit = found["unit"] or (bracket if bracket else name if name.lower() in _SECONDS else None)
+            return k, _SECONDS.get((unit or "").lower())
+    return None, None
+
+
+def _things(parts: dict[int, Part]) -> tuple[tuple[Thing, ...], set[int]]:
+    """Bodies and markers in the order of their first columns, and the columns that they use."""
+    owners: dict[str, dict[str, dict[str, int]]] = {}
+    words: dict[str, str] = {}
+    for column, part in parts.items():
+        group = owners.setdefault(part.owner, {}).setdefault(part.kind, {})
+        group.setdefault(part.part, column)
+        if part.kind != "place":
+            words.setdefault(f"{part.owner}\n{part.kind}", part.word)
+    things, used = [], set()
+    for owner, groups in owners.items():
+        thing = _thing(owner, groups, words)
+        if thing is not None:
+            things.append(thing)
+            used |= {*thing.position, *thing.rotation}
+    return tuple(things), used
+
+
+def _thing(owner: str, groups: dict[str, dict[str, int]], words: dict[str, str]) -> Thing | None:
+    place, position = groups.get("place", {}), groups.get("position", {})
+    turning = groups.get("rotation", {})
+    kind, columns, word = "", tuple[int, ...](), ""
+    if set(turning) == set("0123"):
+        kind, columns, word = "q0123", _pick(turning, "0123"), "q"
+    elif set("wxyz") <= set(turning):
+        kind, columns, word = "wxyz", _pick(turning, "wxyz"), words[f"{owner}\nrotation"]
+    elif set("wxyz") <= set(place):
+        kind, columns, place = "wxyz", _pick(place, "wxyz"), {}
+    elif set(groups.get("angle", {})) == set("XYZ"):
+        kind, columns, word = "angles", _pick(groups["angle"], "ZYX"), words[f"{owner}\nangle"]
+    elif set("xyz") <= set(turning):
+        kind, columns, word = "angles", _pick(turning, "zyx"), words[f"{owner}\nrotation"]
+    elif (cells := _matrix_cells(groups.get("matrix", {}))) is not None:
+        kind, columns = "matrix", cells
+    where = _pick(position, "xyz") if set("xyz") <= set(position) else ()
+    if not where and set("xyz") <= set(place):
+        where = _pick(place, "xyz")
+    if not where and not columns:
+        return None
+    return Thing(owner, where, columns, kind, word, words.get(f"{owner}\nposition", ""))
+
+
+def _pick(group: dict[str, int], parts: str) -> tuple[int, ...]:
+    return tuple(group[part] for part in parts)
+
+
+def _matrix_cells(cells: dict[str, int]) -> tuple[int, ...] | None:
+    """Nine columns row by row, from `0`..`8`, `1`..`9`, `00`..`22` or `11`..`33`."""
+    rows = [[str(k) for k in range(9)], [str(k) for k in range(1, 10)]]
+    rows += [[f"{i}{j}" for i in range(s, s + 3) for j in range(s, s + 3)] for s in (0, 1)]
+    for wanted in rows:
+        if set(wanted) <= set(cells):
+            return tuple(cells[cell] for cell in wanted)
+    return None
