@@ -14,7 +14,7 @@ from .take import Take, evenly
 ORDER = 6
 _SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth difference
 _GAIN = 924.0  # C(12, 6): variance of a sixth difference of white noise, in units of its variance
-_MAD = 1.482602218505602  # median absolute deviation to standard deviation
+_CHI = 1.538172254455  # median length of a vector of three standard normal numbers
 ENOUGH = 20  # windows below which a sensor's noise is not told
 SAMPLE = 500  # windows looked at, spread over the take; more would hardly change the median
 UNEVEN = 0.5  # spread of log variance over the capture space from which noise counts as growing with place
@@ -87,11 +87,12 @@ def _differences(take: Take, starts: Ints, whole: Bools) -> tuple[Floats, Floats
 
 
 def _spread(differences: Floats, whole: Bools) -> Floats:
-    values = np.abs(np.where(whole[..., None], differences, np.nan))
+    """From the lengths of the differences, so that nothing depends on the axes of a body or of the room."""
+    lengths = np.linalg.norm(np.where(whole[..., None], differences, np.nan), axis=-1)
     out = np.zeros(whole.shape[1])
     told = whole.sum(axis=0) >= ENOUGH
     if told.any():
-        out[told] = median(values[:, told].transpose(0, 2, 1).reshape(-1, int(told.sum()))) * _MAD / np.sqrt(_GAIN)
+        out[told] = median(lengths[:, told]) / (_CHI * np.sqrt(_GAIN))
     return out
 
 

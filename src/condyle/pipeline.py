@@ -37,6 +37,7 @@ from .sums import PairSums, sum_pairs
 from .take import Take
 from .tree import choose_root, components, orient
 
+PLAY = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
 NOISE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 CONVENTIONS = {
     "length": "m",
@@ -119,12 +120,9 @@ def run(take: Take, options: Options) -> Calibration:
     located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
     joints = settle_points(located)
     if joints != located:
+        residual = gap_residual(gaps(take, pairs, *_halves(joints)), solution.weight)
+        joints = [_settled(*one) for one in zip(joints, located, residual, strict=True)]
         gap = gaps(take, pairs, *_halves(joints))
-        residual = gap_residual(gap, solution.weight)
-        joints = [
-            joint if joint is before else replace(joint, residual=float(value))
-            for joint, before, value in zip(joints, located, residual, strict=True)
-        ]
     loops = _loop_joints(take, structure, options, named_loops)
     moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
     findings += judge_joints(take, joints, solution, structure, motion, sure, moved)
@@ -279,6 +277,14 @@ def _ordered(parent: Ints, roots: Sequence[int]) -> Ints:
             order += [(child, body) for child in children]
             front += children
     return np.array(order, dtype=np.int64).reshape(-1, 2)
+
+
+def _settled(joint: Joint, before: Joint, residual: float) -> Joint:
+    """A hinge moved along its axis, unless its play makes it come apart there."""
+    if joint is before:
+        return joint
+    rounding = 1e-9 * float(np.linalg.norm(joint.p_child_joint) + np.linalg.norm(joint.p_parent_joint))
+    return replace(joint, residual=float(residual)) if residual <= PLAY * before.residual + rounding else before
 
 
 def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:
