@@ -11,22 +11,29 @@ import numpy as np
 
 from .doctor import Diagnosis, apply_diagnosis, diagnose
 from .errors import CondyleError, UsageError
+from .file_sums import FileSums
 from .findings import Finding
+from .long_file import Progress, read_files
 from .odd_sensors import repair_odd_sensors
 from .readers import Options, read_recording
 from .recording import QUATERNIONS, Bodies, Recording, to_take
 from .take import Take, join
 
+MANY = 64  # bodies beyond which trying conventions would take longer than the fit
 TOGETHER = 0.5  # of the shorter of two files' time, from which they were recorded side by side
 
 
 @dataclass(frozen=True)
 class Loaded:
-    """A take with the recordings it came from; `diagnosis` is None where the convention could not be tried."""
+    """A take with the recordings it came from; `diagnosis` is None where the convention could not be tried.
+
+    long   sums of the files of which the take is a sample, as far as they were taken under the convention in use
+    """
 
     take: Take
     recordings: tuple[Recording, ...]
     diagnosis: Diagnosis | None
+    long: tuple[FileSums, ...] = ()
 
 
 def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> Take:
@@ -39,14 +46,16 @@ def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **opti
     return load(paths, Options.of(**options)).take
 
 
-def load(paths: Sequence[str | os.PathLike[str]], options: Options) -> Loaded:
-    """The take in several files, with what it was made from."""
+def load(paths: Sequence[str | os.PathLike[str]], options: Options, progress: Progress | None = None) -> Loaded:
+    """The take in several files, with what it was made from; `progress` is told how far long files are read."""
     if not paths:
         raise UsageError("no file to read", code="bad-call")
-    recordings = bodies_in([read_recording(path, options) for path in paths], options)
+    sampled = read_files(paths, options, progress)
+    files = [sampled[k].recording if k in sampled else read_recording(path, options) for k, path in enumerate(paths)]
+    recordings = bodies_in(files, options)
     diagnosis: Diagnosis | None = None
     findings: list[Finding] = []
-    if options.doctor is not False and options.bodies is None and _alike(recordings):
+    if _is_in_doubt(recordings, options):
         diagnosis = diagnose(recordings)
         try:
             recordings, findings = apply_diagnosis(recordings, diagnosis)
@@ -55,7 +64,17 @@ def load(paths: Sequence[str | os.PathLike[str]], options: Options) -> Loaded:
     take = join_takes([_take_of(recording) for recording in recordings])
     if diagnosis is not None and diagnosis.odd:
         take = repair_odd_sensors(take, diagnosis.odd)
-    return Loaded(replace(take, findings=(*findings, *take.findings)), tuple(recordings), diagnosis)
+    long = tuple(one.sums for k, one in sampled.items() if recordings[k].convention == one.recording.convention)
+    return Loaded(replace(take, findings=(*findings, *take.findings)), tuple(recordings), diagnosis, long)
+
+
+def _is_in_doubt(recordings: Sequence[Recording], options: Options) -> bool:
+    """Whether the motion is asked for the convention: not where condyle or another program computed the poses."""
+    if options.doctor is False or not _alike(recordings):
+        return False
+    computed = options.bodies is not None or any(one.solved_by is not None for one in recordings)
+    many = any(one.bodies is None or len(one.bodies.names) > MANY for one in recordings)
+    return bool(options.doctor) or not (computed or many)
 
 
 def bodies_in(recordings: Sequence[Recording], options: Options) -> list[Recording]:

@@ -58,7 +58,7 @@ def _columns_median(length: Floats) -> Floats:
 
 def scene_size(take: Take) -> float:
     """Usual distance between two bodies [m]."""
-    p = take.p_world_body[evenly(take.frames, 50)]
+    p = take.p_world_body[evenly(take.frames, 50)][:, evenly(take.bodies, 50)]
     apart = np.linalg.norm(p[:, :, None] - p[:, None], axis=-1)
     known = apart[np.isfinite(apart) & (apart > 0)]
     return float(median(known)) if known.size else 1.0

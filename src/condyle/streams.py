@@ -11,6 +11,7 @@ from ._median import median
 from ._shapes import Floats, Ints
 from .errors import CondyleError, UsageError
 from .findings import Finding
+from .take import FARTHEST
 
 LONGEST_GAP = 3.0  # sample periods of a stream; nothing is interpolated across a longer one
 SAME_STAMP = 0.01  # of the shortest period: stamps nearer than this are one moment, written with few digits
@@ -95,6 +96,7 @@ def interpolated(stream: Stream, time: Floats) -> tuple[Floats, Floats]:
 
 def _cubic(t: Floats, p: Floats, joined: np.ndarray, left: Ints, u: Floats) -> Floats:
     """Hermite cubics whose slopes are those of the parabola through three samples; a chord beside a gap."""
+    p = np.where(np.abs(p) < FARTHEST, p, np.nan)  # beyond, products of slopes would overflow
     step = np.diff(t)[:, None]
     chord = np.diff(p, axis=0) / step
     slope = np.empty_like(p)

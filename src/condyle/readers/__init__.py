@@ -115,6 +115,8 @@ def _head(file: Path) -> bytes:
     try:
         if file.is_dir():
             raise CondyleError("is a folder, not a file", code="not-a-file", path=file)
+        if file.exists() and not file.is_file():  # it may have no end, and it cannot be read twice
+            raise CondyleError("is a pipe or a device; save it to a file first", code="not-a-file", path=file)
         with open(file, "rb") as stream:
             head = stream.read(HEAD)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name

@@ -116,7 +116,7 @@ def _unit(units: dict[str, tuple[list[str], int]]) -> str | None:
     """The length is a scale on inches (CMU: 0.45); 1 is what programs write that have no scale, and then it is open."""
     words, line = units.get("length", (["1"], 0))
     length = _numbers(words[:1], 1, "length", line)[0]
-    metres = INCH / length if length > 0 else 0.0
+    metres = INCH / length if length > 1e-9 else 0.0
     return None if length == 1 or not 1e-6 < metres < 1e3 else f"{metres:.17g}"
 
 

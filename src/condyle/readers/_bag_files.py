@@ -190,7 +190,7 @@ def _ros1_chunk(
     short = stream.tell() + length > size
     declared = int.from_bytes(fields.get(b"size", b""), "little")
     _check_record(min(length, size))
-    raw = stream.read(length)
+    raw = stream.read(min(length, size))
     try:
         raw = bag.unpack(raw, fields.get(b"compression", b"none").decode("latin-1"), declared)
     except CondyleError as error:

@@ -147,7 +147,7 @@ def _toml(file: Path) -> dict[str, Any]:
         raise CondyleError("is too large for a column map", code="bad-columns", path=file)
     try:
         return tomllib.loads(decode(to_utf8(raw)).replace("\r\n", "\n"))
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError also for a whole number of thousands of digits
         place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
         line, column = (int(place[1]), int(place[2])) if place else (None, None)
         reason = re.sub(r"\s*\(at .*\)$", "", str(error))

@@ -73,14 +73,16 @@ class Table:
     @property
     def sample(self) -> Floats:
         """The first rows (n, width) as far as they are whole rows of numbers: faults are for `numbers` to tell."""
-        rows = [split(decode(row), self.separator) for row in self.rows.split(b"\n", SAMPLE)[:SAMPLE]]
+        lines = self.rows.split(b"\n", SAMPLE)
+        lines = lines[:-1] or lines  # a last line without its end may be cut, and its numbers others
+        rows = [split(decode(row), self.separator) for row in lines]
         if self.decimal_comma:
             rows = [[cell.replace(",", ".") for cell in row] for row in rows]
         good = [row for row in rows if len(row) == self.width and all(_numeric(cell, False) for cell in row)]
         values = [[float(cell) if cell and cell.lower() != "null" else np.nan for cell in row] for row in good]
         return sane(np.array(values, dtype=np.float64).reshape(len(values), self.width))
 
-    def numbers(self, names: Sequence[str] = ()) -> tuple[Floats, bool]:
+    def numbers(self, names: Sequence[str] = ()) -> tuple[Floats, int]:
         """(rows, width), and whether the last row was cut."""
         labels = names or self.header if len(names or self.header) == self.width else ()
         labels = labels or [str(k + 1) for k in range(self.width)]

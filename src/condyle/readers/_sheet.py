@@ -48,7 +48,7 @@ class Sheet:
         """Column names for messages: a number where there is no name."""
         return tuple(name or str(k + 1) for k, name in enumerate(self.names))
 
-    def read(self, numbers: Sequence[int], words: Sequence[int] = ()) -> tuple[Floats, list[list[str]], bool]:
+    def read(self, numbers: Sequence[int], words: Sequence[int] = ()) -> tuple[Floats, list[list[str]], int]:
         """These columns: numbers (n, k), for each column of words a list of n, and whether the last row was cut.
 
         Other columns may hold anything. Raises with line and column where a number is none.
@@ -68,7 +68,7 @@ class Sheet:
                     raise
         return self._picked(numbers, words)
 
-    def _picked(self, numbers: Sequence[int], words: Sequence[int]) -> tuple[Floats, list[list[str]], bool]:
+    def _picked(self, numbers: Sequence[int], words: Sequence[int]) -> tuple[Floats, list[list[str]], int]:
         """The same by splitting every row: for tables with columns of text."""
         texts: list[list[bytes]] = [[] for _ in words]
         kept: list[bytes] = []

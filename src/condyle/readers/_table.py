@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Sequence
+from enum import IntEnum
 from functools import cache
 from typing import Any
 
@@ -12,8 +13,17 @@ import numpy as np
 
 from .._shapes import Floats
 from ..errors import CondyleError
-from ..findings import Finding
+from ..findings import Finding, Severity
 from ._text import decode
+
+
+class Cut(IntEnum):
+    """Whether the last row of a table was cut and left out. PERHAPS: only its line end is missing."""
+
+    NO = 0
+    PERHAPS = 1
+    YES = 2
+
 
 BLOCK = 2**18  # bytes handed to the number parser at once: keeps its list of floats small
 MOST_CELLS = 5 * 10**8  # of one table, 4 GB: a file that claims more is refused before memory is asked for
@@ -26,24 +36,27 @@ def parse_rows(
     line: int,
     separator: bytes | None = b",",
     decimal_comma: bool = False,
-) -> tuple[Floats, bool]:
+    line_ends: bool = False,
+) -> tuple[Floats, Cut]:
     """Numbers (rows, columns), NaN for an empty cell, `nan`, `null`; and whether a cut or broken last row was left out.
 
     rows       lines ended by a line feed; blank lines are skipped
     names      of the columns, for messages; a separator too many at the end of the lines is allowed
     line       1-based line of the file on which `rows` begins
     separator  None: any run of blanks and tabs
+    line_ends  every row ends with a line feed: a last one without is cut, however whole it looks
 
-    A broken row that is not the last raises with line and column. A last row without its line end counts as cut: its
-    last number may have lost digits.
+    A broken row that is not the last raises with line and column.
     """
     width = len(names)
     whole, newline, tail = rows.rpartition(b"\n")
-    cut = bool(tail.strip())
+    cut = Cut.NO
+    if tail.strip():
+        cut = Cut.YES if line_ends or not _is_row(tail, width, separator, decimal_comma) else Cut.PERHAPS
     body = (whole + newline).rstrip(b"\n \t") if separator != b"\t" else (whole + newline).rstrip(b"\n ")
     before, _, last = body.rpartition(b"\n")
     if body and _cells_in(last, separator) < width:
-        body, cut = before.rstrip(b"\n"), True
+        body, cut = before.rstrip(b"\n"), Cut.YES
     if not body:
         return np.empty((0, width)), cut
     if (body.count(b"\n") + 1) * width > MOST_CELLS:
@@ -52,7 +65,7 @@ def parse_rows(
         return _quick(body, width, separator, decimal_comma), cut
     except ValueError:
         values, broken_last = _careful(body, names, line, separator, decimal_comma)
-        return values, cut or broken_last
+        return values, Cut.YES if broken_last else cut
 
 
 def separator_of(line: str) -> tuple[bytes | None, bool]:
@@ -68,15 +81,30 @@ def separator_of(line: str) -> tuple[bytes | None, bool]:
     return None, False
 
 
-def truncation(present: int, declared: int | None, cut: bool) -> list[Finding]:
+def truncation(present: int, declared: int | None, cut: int) -> list[Finding]:
     """What to say of a file that ends early; nothing where it does not. `declared`: frames that its header promises."""
     missing = 0 if declared is None else declared - present
     if missing <= 0 and not cut:
         return []
     said = f"header says {declared} frames, {present} present" if declared is not None else f"{present} frames present"
-    text = f"{said}; the last line is cut and was left out" if cut else f"{said}; the end of the recording is missing"
+    severity: Severity = "warning"
+    if cut is Cut.PERHAPS and missing <= 1:  # many programs write no last line end, so it is no cause for alarm
+        severity, text = "info", f"{said}; the last line has no line end and was left out, for it may be cut"
+    elif cut:
+        text = f"{said}; the last line is cut and was left out"
+    else:
+        text = f"{said}; the end of the recording is missing"
     count = max(missing, 1)
-    return [Finding("truncated-file", "warning", text, value=float(count), unit="frames", frame=present, count=count)]
+    return [Finding("truncated-file", severity, text, value=float(count), unit="frames", frame=present, count=count)]
+
+
+def _is_row(line: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> bool:
+    """Whether a line holds a number in its last cell, and numbers or nothing in the others."""
+    cells = _cells(line, separator)
+    if len(cells) == width + 1 and not cells[-1].strip():
+        cells = cells[:-1]
+    numbers = [_number(cell.replace(",", ".") if decimal_comma else cell) for cell in cells]
+    return len(cells) == width and bool(cells[-1].strip()) and None not in numbers
 
 
 def _cells_in(line: bytes, separator: bytes | None) -> int:
@@ -120,11 +148,14 @@ def _floats(lines: list[bytes]) -> Floats:
 
     if not lines:
         return np.empty(0)
-    try:
-        return np.array(_decoder().decode(b"[" + b",".join(lines) + b"]"), dtype=np.float64)
-    except msgspec.MsgspecError:  # most often an empty cell, or +1 and .5, which JSON does not know
-        pass
     text = b",".join(lines)
+    for fill in (False, True):
+        if fill:  # empty cells
+            text = (b"," + text + b",").replace(b",,", b",null,").replace(b",,", b",null,")[1:-1]
+        try:
+            return np.array(_decoder().decode(b"[" + text + b"]"), dtype=np.float64)
+        except msgspec.MsgspecError:  # an empty cell, or +1 and .5, which JSON does not know
+            pass
     if b"_" in text:
         raise ValueError("underscore")
     if b"n" in text or b"N" in text:

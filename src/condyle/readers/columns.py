@@ -202,13 +202,15 @@ def _convention(columns: ColumnMap, bodies: Sequence[Item]) -> Convention:
     with_turn = [item for item in bodies if item.orientation]
     given = dict(columns.convention)
     stated: set[str] = set()
+    guessed: set[str] = set()
     kind = columns.rotation
     if kind is None and with_turn:
         first = with_turn[0]
         kind = CUSTOM[len(first.orientation)]
+        guessed = {"rotation"}
         if kind in QUATERNIONS and (named := _named_order(first.orientation)) is not None:
             kind = named
-            stated.add("rotation")
+            stated, guessed = {"rotation"}, set()
     elif kind is not None:
         given["rotation"] = kind
     for item in with_turn:
@@ -220,7 +222,7 @@ def _convention(columns: ColumnMap, bodies: Sequence[Item]) -> Convention:
         if len(item.orientation) == 3 and any(part.part == "w" for part in parts):
             text = "names 3 columns, and one of them is the w of a quaternion; name all 4, in the order of rotation"
             raise columns.fault(f"{item.key} orientation", text)
-    convention = Convention(rotation=kind or "wxyz", stated=frozenset(stated))
+    convention = Convention(rotation=kind or "wxyz", stated=frozenset(stated), guessed=frozenset(guessed))
     return convention.but(given=True, **given) if given else convention
 
 

@@ -60,7 +60,7 @@ def looks_like(head: bytes) -> bool:
 def read(path: Path, options: Options) -> Recording:
     """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
     table = read_head(path.read_bytes())
-    values, cut = parse_rows(table.rows, table.columns, line=table.line)
+    values, cut = parse_rows(table.rows, table.columns, line=table.line, line_ends=True)
     findings = check_frames(table.facts, len(values), cut)
     if len(values) == 0:
         raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
@@ -225,7 +225,7 @@ def _segment(table: Table, values: Floats) -> Ints:
     return segment.astype(np.int64)
 
 
-def check_frames(facts: dict[str, str], present: int, cut: bool) -> list[Finding]:
+def check_frames(facts: dict[str, str], present: int, cut: int) -> list[Finding]:
     """What to say of a file that ends early; raises where it holds more frames than its head declares."""
     declared = facts.get("frames")
     if declared is not None and not re.fullmatch(r"\d{1,12}", declared):

@@ -45,7 +45,7 @@ class _Motion:
     rows: list[Floats]
     numbers: Floats
     present: int
-    cut: bool
+    cut: int
 
 
 @dataclass(frozen=True, eq=False)
@@ -260,7 +260,7 @@ def _motion(sections: list[_Section], names: list[str]) -> _Motion:
     for k, name in enumerate(names):
         waiting.setdefault(name, []).append(k)
     rows = [np.empty((0, 6))] * len(names)
-    numbers, present, cut = np.empty(0), 0, False
+    numbers, present, cut = np.empty(0), 0, 0
     for block in blocks:
         if not waiting.get(block.name):
             text = f"'[{block.name[:40]}]' is no segment, or is there twice"
@@ -284,7 +284,7 @@ def _motion(sections: list[_Section], names: list[str]) -> _Motion:
     return _Motion(rows, numbers, present, cut)
 
 
-def _block(block: _Section, may_be_cut: bool) -> tuple[Floats, bool]:
+def _block(block: _Section, may_be_cut: bool) -> tuple[Floats, int]:
     head = block.text.lstrip().partition(b"\n")[0].split()
     columns = COLUMNS if len(head) != 7 else COLUMNS[:7]
     values, cut = parse_rows(block.text, columns, line=block.line, separator=None)

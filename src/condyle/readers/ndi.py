@@ -113,7 +113,8 @@ def _read_samples(path: Path, header: list[str], rows: bytes, line: int) -> Reco
     if not len(values):
         raise CondyleError(NO_ROWS, code="no-data", line=line)
     hour, minute, second, ms = (values[:, low.index(part)] for part in ("hour", "minutes", "seconds", "ms"))
-    time = _across_midnight(hour * 3600 + minute * 60 + second + ms / 1000)
+    with np.errstate(over="ignore", invalid="ignore"):
+        time = _across_midnight(hour * 3600 + minute * 60 + second + ms / 1000)
     poses = np.stack([values[:, [own[part] for part in order]] for own in bodies.values()], axis=1)
     return _recording(path, [name or "s1" for name in bodies], poses, time, cut)
 
@@ -180,7 +181,7 @@ def _read_api(path: Path, header: list[str], rows: bytes, line: int) -> Recordin
 
 def _tool_numbers(
     rows: bytes, places: _Places, tools: Sequence[_Tool], line: int
-) -> tuple[tuple[Floats, Floats], bool]:
+) -> tuple[tuple[Floats, Floats], int]:
     """Poses (n, m, 7), clock (n, 0 | 1 | 2), and whether the last row was cut; raises where another row is broken.
 
     Most cells are words: the numbers are picked out and then read as one plain table.
@@ -225,7 +226,7 @@ def _plain(cells: Sequence[bytes], tools: Sequence[_Tool]) -> bytes:
     return b",".join(numbers)
 
 
-def _from_tools(path: Path, names: Sequence[str], values: tuple[Floats, Floats], cut: bool) -> Recording:
+def _from_tools(path: Path, names: Sequence[str], values: tuple[Floats, Floats], cut: int) -> Recording:
     poses, clock = values
     time = None
     if clock.shape[1]:
@@ -234,7 +235,7 @@ def _from_tools(path: Path, names: Sequence[str], values: tuple[Floats, Floats],
     return _recording(path, names, poses, time, cut)
 
 
-def _recording(path: Path, names: Sequence[str], poses: Floats, time: Floats | None, cut: bool) -> Recording:
+def _recording(path: Path, names: Sequence[str], poses: Floats, time: Floats | None, cut: int) -> Recording:
     """From q0 qx qy qz x y z (n, m, 7)."""
     for name in names:
         if names.count(name) > 1:
@@ -260,7 +261,7 @@ def _recording(path: Path, names: Sequence[str], poses: Floats, time: Floats | N
 
 def _across_midnight(time: Floats) -> Floats:
     """Time of day [s] that goes on counting past midnight."""
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         return time + DAY * np.concatenate([[0], np.cumsum(np.diff(time) < -DAY / 2)])
 
 

@@ -47,7 +47,7 @@ class _Block:
     groups: list[tuple[str, dict[str, int]]]
     units: list[str]
     values: Floats
-    cut: bool
+    cut: int
     line: int
 
     def unit(self, columns: Sequence[int]) -> str:

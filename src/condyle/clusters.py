@@ -1,0 +1,354 @@
+"""Markers to bodies: every group of markers becomes one rigid body with a pose in every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ._median import median
+from ._shapes import Bools, Floats, Ints
+from .bodies_file import check_groups
+from .errors import CondyleError
+from .findings import Finding
+from .recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
+from .rigid import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
+from .units import metres_per
+
+GROSS = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
+FACTOR = 4.0  # and times the usual fit error
+FLOOR = 0.05  # and of the cluster's size: skin moves as much, a ghost or a swapped marker moves more
+LOOSE = 0.1  # usual fit error over the cluster's size above which the markers are no rigid cluster
+NARROW = 0.1  # width over length of a cluster below which its turn about the line is poorly known
+MANY = 0.005  # share of frames above which misfits are a warning
+
+
+@dataclass(frozen=True, eq=False)
+class _World:
+    """A recording's markers in the world that its take will have, so that one shape serves all of them.
+
+    position  (n, k, 3) right-handed, axes as the convention has them, in a unit common to all recordings
+    factor    of that unit in the recording's own
+    """
+
+    recording: Recording
+    position: Floats
+    factor: float
+
+    def bodies(self, names: tuple[str, ...], R: Floats, p: Floats) -> Bodies:
+        """Poses (n, m, ...) of this world as the recording's convention writes them."""
+        convention = self.recording.convention
+        sign = mirror_of(convention) if convention.handed == "left" else np.ones(3)
+        position = (p * sign / self.factor) @ axes_matrix(convention.axes)
+        return Bodies(names, position, (sign[:, None] * R * sign).reshape(*R.shape[:2], 9))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cluster:
+    """Poses of one body over all recordings' frames (N), with what was wrong in them.
+
+    error     (N,)  root mean square distance of the seen markers from the shape; NaN without a pose
+    misfit    (N,)  fit error of the frames that did not fit as they were; 0 elsewhere
+    rescued   (N,)  those that did after markers were left out; the other misfits have no pose
+    """
+
+    shape: Shape
+    R: Floats
+    p: Floats
+    error: Floats
+    misfit: Floats
+    rescued: Bools
+
+
+def form_bodies(recordings: Sequence[Recording], groups: Mapping[str, Sequence[str]]) -> list[Recording]:
+    """The same recordings with a body for each group of markers, {"pelvis": ["LASI", "RASI", "SACR"]}.
+
+    A body has one shape and one set of axes in all recordings: its origin in the mean of its markers, x from its first
+    marker towards its second, y towards the next that is off that line. Bodies that a file brought along are replaced.
+    """
+    bodies = check_groups(groups)
+    if not recordings:
+        return []
+    columns = [_columns(recording, bodies) for recording in recordings]
+    for body, markers in bodies.items():
+        for marker in markers:
+            if not any(marker in found for found in columns):
+                raise _unknown(recordings[0], marker, body)
+    worlds = _worlds(recordings)
+    told: list[list[Finding]] = [_absent(found, bodies) for found in columns]
+    told[0] += _shared(bodies)
+    ends = np.cumsum([recording.frames for recording in recordings])
+    clusters = {}
+    for body, markers in bodies.items():
+        parts = zip(worlds, columns, strict=True)
+        cloud = np.concatenate(
+            [_picked(world.position, [found.get(name) for name in markers]) for world, found in parts]
+        )
+        try:
+            shape, notes = _shape_of(body, markers, cloud)
+        except CondyleError as error:
+            raise error.at(", ".join(recording.source for recording in recordings)) from None
+        told[0] += notes
+        clusters[body] = _posed(cloud, shape)
+    formed = []
+    for k, (world, stop) in enumerate(zip(worlds, ends, strict=True)):
+        rows = slice(int(stop) - world.recording.frames, int(stop))
+        mine = [_part(cluster, rows) for cluster in clusters.values()]
+        poses = np.stack([part.R for part in mine], axis=1), np.stack([part.p for part in mine], axis=1)
+        made = replace(
+            world.recording,
+            bodies=world.bodies(tuple(bodies), *poses),
+            convention=world.recording.convention.but(
+                rotation=MATRIX,
+                transposed=False,
+                # axes too: the rotations come from these very positions
+                stated=world.recording.convention.stated | {"rotation", "transposed", "axes"},
+            ),
+            solved_by=None,
+        )
+        metres = length_of(made)[0] / world.factor
+        for body, part in zip(bodies, mine, strict=True):
+            told[k] += _misfits(body, part, metres, made.time)
+        facts = {f"cluster {body}": _fact(part, metres) for body, part in zip(bodies, mine, strict=True)}
+        formed.append(replace(made, facts={**made.facts, **facts}, findings=(*made.findings, *told[k])))
+    return formed
+
+
+def match_marker(name: str, labels: Sequence[str]) -> int | None:
+    """Column of a marker: its exact label, else the part after a subject's colon, else the same in any case.
+
+    None where there is none; raises where two labels match equally well.
+    """
+    for same in (str, _without_subject, lambda text: _without_subject(text).casefold()):
+        found = [k for k, label in enumerate(labels) if same(label.strip()) == same(name.strip())]
+        if len(found) > 1:
+            which = " and ".join(f"'{labels[k]}'" for k in found[:2])
+            raise CondyleError(
+                f"marker '{name}' may be {which}; name it with its subject as in the file", code="ambiguous-marker"
+            )
+        if found:
+            return found[0]
+    return None
+
+
+def _without_subject(label: str) -> str:
+    return label.rpartition(":")[2].strip()
+
+
+def _columns(recording: Recording, bodies: Mapping[str, Sequence[str]]) -> dict[str, int]:
+    """Column of every marker that the recording has."""
+    if recording.markers is None:
+        raise CondyleError(
+            "has no markers to form bodies of; leave --bodies out", code="no-markers", path=recording.source
+        )
+    try:
+        found = {name: match_marker(name, recording.markers.names) for markers in bodies.values() for name in markers}
+    except CondyleError as error:
+        raise error.at(recording.source) from None
+    return {name: column for name, column in found.items() if column is not None}
+
+
+def _unknown(recording: Recording, marker: str, body: str) -> CondyleError:
+    import difflib
+
+    assert recording.markers is not None
+    labels = {_without_subject(label).casefold(): label for label in recording.markers.names}
+    near = difflib.get_close_matches(_without_subject(marker).casefold(), list(labels), 3, 0.6)
+    some = recording.markers.names[:12]
+    more = f" and {len(recording.markers.names) - 12} more" if len(recording.markers.names) > 12 else ""
+    hint = f"near it are {', '.join(labels[name] for name in near)}" if near else f"there are {', '.join(some)}{more}"
+    text = f"no marker '{marker}' for {body}; {hint}"
+    return CondyleError(text, code="unknown-marker", path=recording.source, body=body)
+
+
+def _worlds(recordings: Sequence[Recording]) -> list[_World]:
+    units = {recording.convention.unit for recording in recordings}
+    worlds = []
+    for recording in recordings:
+        assert recording.markers is not None
+        convention, factor = recording.convention, 1.0
+        if len(units) > 1:
+            factor = metres_per(convention.unit) if convention.unit is not None else length_of(recording)[0]
+        position = recording.markers.position
+        if convention.axes != ("x", "y", "z"):
+            position = position @ axes_matrix(convention.axes).T
+        if convention.handed == "left":
+            position = position * mirror_of(convention)
+        worlds.append(_World(recording, position if factor == 1.0 else position * factor, factor))
+    return worlds
+
+
+def _picked(position: Floats, columns: Sequence[int | None]) -> Floats:
+    """(n, k, 3) of these columns; NaN for None."""
+    known = [-1 if column is None else column for column in columns]
+    cloud = position[:, known]
+    cloud[:, [column is None for column in columns]] = np.nan
+    return cloud
+
+
+def _shape_of(body: str, markers: Sequence[str], cloud: Floats) -> tuple[Shape, list[Finding]]:
+    """The body's shape in its own axes, and what is to be said of it; raises where it has none."""
+    shape, notes = fit_shape(cloud), []
+    ever: Bools = np.asarray(seen_points(cloud).any(axis=0))
+    lost = [name for name, placed in zip(markers, shape.placed, strict=True) if not placed]
+    if shape.placed.sum() < 3:
+        have = [name for name, seen in zip(markers, ever, strict=True) if seen]
+        together = "" if len(have) < 3 else ", but never three of them together"
+        raise CondyleError(
+            f"needs three markers; of {', '.join(markers)} {len(have)} {'is' if len(have) == 1 else 'are'} "
+            f"ever seen{together}; add markers of the same segment or leave the body out",
+            code="few-markers",
+            body=body,
+        )
+    if lost:
+        verb = "is" if len(lost) == 1 else "are"
+        text = f"{body}: {', '.join(lost)} {verb} never seen with enough others and {verb} left out of the body"
+        notes.append(Finding("marker-missing", "warning", text, (body,), count=len(lost)))
+    length, width = extent(shape.points[shape.placed])
+    if not shape.observed(shape.placed) and shape.noise > LOOSE * shape.size:
+        raise CondyleError(
+            f"its markers do not move as one rigid body (usual fit error {shape.noise / shape.size:.0%} of its size); "
+            "check that they belong together",
+            code="cluster-misfit",
+            body=body,
+        )
+    if not shape.observed(shape.placed):
+        raise CondyleError(
+            f"its markers lie on a line ({width / max(length, 1e-300):.3f} as wide as long), and the turn about it "
+            "cannot be seen; add a marker off the line or leave the body out",
+            code="cluster-collinear",
+            body=body,
+        )
+    if width < NARROW * length:
+        text = f"{body}: its markers lie nearly on a line, so the turn about it is poorly known; add one off the line"
+        notes.append(Finding("cluster-collinear", "warning", text, (body,), value=width / length, unit="1"))
+    return shape.turned(_axes(shape.points[shape.placed])), notes
+
+
+def _axes(points: Floats) -> Floats:
+    """Axes as columns: x from the first point to the first far from it, y towards the first far from that line."""
+    away = points - points[0]
+    far = np.linalg.norm(away, axis=1)
+    x = away[int(np.argmax(far >= 0.5 * far.max()))]
+    x = x / np.linalg.norm(x)
+    aside = away - np.outer(away @ x, x)
+    far = np.linalg.norm(aside, axis=1)
+    y = aside[int(np.argmax(far >= 0.5 * far.max()))]
+    y = y / np.linalg.norm(y)
+    return np.stack([x, y, np.cross(x, y)], axis=1)
+
+
+def _posed(cloud: Floats, shape: Shape) -> _Cluster:
+    """Poses; where the fit is gross, without the markers that spoil it, or none."""
+    use = seen_points(cloud) & shape.placed
+    R, p = fit_poses(cloud, shape)
+    error = fit_error(cloud, shape, R, p)
+    usual = float(median(error))
+    off = error - usual
+    limit = max(usual + GROSS * 1.4826 * float(median(np.abs(off))), FACTOR * usual, FLOOR * shape.size)
+    misfit = np.where(error > limit, error, 0.0)
+    rescued = np.zeros(len(cloud), dtype=bool)
+    rows = np.flatnonzero(misfit)
+    for _ in range(cloud.shape[1] - 3):
+        rows = rows[use[rows].sum(axis=1) > 3]
+        if not len(rows):
+            break
+        worst = _worst(cloud[rows], shape, use[rows])
+        use[rows, worst] = False
+        R[rows], p[rows] = fit_poses(cloud[rows], shape, use[rows])
+        fits = fit_error(cloud[rows], shape, R[rows], p[rows], use[rows]) <= limit
+        rescued[rows[fits]] = True
+        rows = rows[~fits]
+    lost = (misfit > 0) & ~rescued
+    R[lost], p[lost] = np.nan, np.nan
+    total = np.where(use, squares(cloud, shape, R, p), 0.0).sum(axis=1)
+    seen = np.maximum(use.sum(axis=1), 1)
+    return _Cluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / seen)), misfit, rescued)
+
+
+def _worst(cloud: Floats, shape: Shape, use: Bools) -> Ints:
+    """(n,) the marker without which each frame fits best."""
+    errors = np.full(use.shape, np.inf)
+    for k in range(use.shape[1]):
+        without = use.copy()
+        without[:, k] = False
+        error = fit_error(cloud, shape, *fit_poses(cloud, shape, without), without)
+        errors[:, k] = np.where(use[:, k] & np.isfinite(error), error, np.inf)
+    return np.asarray(np.argmin(errors, axis=1), dtype=np.int64)
+
+
+def _part(cluster: _Cluster, rows: slice) -> _Cluster:
+    return _Cluster(
+        cluster.shape,
+        cluster.R[rows],
+        cluster.p[rows],
+        cluster.error[rows],
+        cluster.misfit[rows],
+        cluster.rescued[rows],
+    )
+
+
+def _fact(part: _Cluster, metres: float) -> str:
+    known = part.error[np.isfinite(part.error)]
+    if not len(known):
+        return f"{part.shape.placed.sum()} markers, no pose"
+    size = 1000 * metres * float(np.sqrt((known**2).mean()))
+    return f"{part.shape.placed.sum()} markers, fit {'below 0.001' if size < 0.001 else f'{size:.2g}'} mm rms"
+
+
+def _misfits(body: str, part: _Cluster, metres: float, time: Floats | None) -> list[Finding]:
+    found = []
+    if part.shape.noise > LOOSE * part.shape.size:
+        size = metres * part.shape.noise
+        text = (
+            f"{body}: its markers do not move as one rigid body (usual fit error {1000 * size:.0f} mm); "
+            "check that they belong together"
+        )
+        found.append(Finding("cluster-misfit", "warning", text, (body,), value=size, unit="m"))
+    rows = np.flatnonzero(part.misfit)
+    if len(rows):
+        worst, saved = metres * float(part.misfit.max()), int(part.rescued.sum())
+        lost = len(rows) - saved
+        done = [f"{saved} fit without the worst markers"] if saved else []
+        done += [f"{lost} left out"] if lost else []
+        text = (
+            f"{body}: in {len(rows)} of {len(part.misfit)} frames its markers are off their cluster's shape by up to "
+            f"{1000 * worst:.0f} mm (swapped, ghost or touched markers); {', '.join(done)}"
+        )
+        span = None
+        if time is not None and np.isfinite(time[rows[[0, -1]]]).all():
+            span = (float(time[rows[0]]), float(time[rows[-1]]))
+        severity = "warning" if len(rows) > MANY * len(part.misfit) else "info"
+        found.append(
+            Finding("cluster-misfit", severity, text, (body,), span, worst, "m", int(rows[0]), len(rows))  # type: ignore[arg-type]
+        )
+    return found
+
+
+def _absent(found: Mapping[str, int], bodies: Mapping[str, Sequence[str]]) -> list[Finding]:
+    """Markers that this recording lacks altogether, though another has them."""
+    notes = []
+    for body, markers in bodies.items():
+        lost = [name for name in markers if name not in found]
+        if lost:
+            text = f"{body}: this file has no marker {', '.join(lost)}; its poses come from the others"
+            notes.append(Finding("marker-missing", "warning", text, (body,), count=len(lost)))
+    return notes
+
+
+def _shared(bodies: Mapping[str, Sequence[str]]) -> list[Finding]:
+    """Markers that stand in two bodies."""
+    owners: dict[str, list[str]] = {}
+    for body, markers in bodies.items():
+        for marker in markers:
+            owners.setdefault(marker, []).append(body)
+    notes = []
+    for marker, names in owners.items():
+        if len(names) > 1:
+            text = (
+                f"marker {marker} is in {' and '.join(names)}: their errors are then alike, "
+                "and a joint between them is drawn towards it; give it to one of them"
+            )
+            notes.append(Finding("shared-marker", "warning", text, tuple(names)))
+    return notes

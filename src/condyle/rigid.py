@@ -1,0 +1,184 @@
+"""Rigid clusters of points: the shape of one from its motion, and its pose in every frame.
+
+Points that are not seen are NaN. Nothing here has a unit: lengths come out as they went in. All points count alike:
+weights from how steady each point is made joints on skin come further apart, not less far.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import rotation
+from ._median import median
+from ._shapes import Bools, Floats, Ints, frozen
+from .take import evenly
+
+SAMPLE = 2000  # frames that a shape is learnt from: its error is then a fortieth of one frame's
+RARE = 50  # frames of the sample in which a point must be seen, if it is seen in so many at all
+SWEEPS = 15  # of fitting poses to the shape and the shape to the poses, at most; three are usual
+SETTLED = 3e-5  # change of the shape, over its size, at which the sweeps end
+LINE = 0.02  # width over length of points below which the turn about their line is not observed
+VAGUE = 0.2  # rad: error of that turn above which it is not observed either
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """A rigid cluster of k points.
+
+    points  (k, 3)  in the cluster's own axes, origin in their mean; NaN for a point that was never placed
+    noise           standard deviation of a point per axis, usual over frames
+    """
+
+    points: Floats
+    noise: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "points", frozen(self.points, (None, 3), "points"))
+
+    @property
+    def placed(self) -> Bools:
+        return np.asarray(np.isfinite(self.points).all(axis=1))
+
+    @property
+    def size(self) -> float:
+        """Root mean square distance of the points from their mean."""
+        known = self.points[self.placed]
+        return float(np.sqrt((known**2).sum(axis=1).mean())) if len(known) else 0.0
+
+    def observed(self, seen: Bools) -> bool:
+        """Whether these points (k,) show every turn: three or more, and not on a line."""
+        if seen.sum() < 3:
+            return False
+        length, width = extent(self.points[seen])
+        return width > LINE * length and self.noise < VAGUE * width
+
+    def turned(self, R: Floats) -> Shape:
+        """The same shape in axes that are the columns of R."""
+        return Shape(self.points @ R, self.noise)
+
+
+def seen_points(cloud: Floats) -> Bools:
+    """(n, k) True where a point is seen."""
+    return np.asarray(np.isfinite(cloud).all(axis=2))
+
+
+def fit_shape(cloud: Floats) -> Shape:
+    """The shape of points (n, k, 3) that move as one body, from medians over frames: wrong frames do not bend it."""
+    seen = seen_points(cloud)
+    rows = _sample(seen)
+    cloud, seen = cloud[rows], seen[rows]
+    if not len(cloud):
+        return Shape(np.full(cloud.shape[1:], np.nan))
+    shape = Shape(_centred(cloud[_typical(cloud, seen)]))
+    for _ in range(SWEEPS):
+        R, p = fit_poses(cloud, shape)
+        if np.isnan(p).all():
+            break
+        before, points = shape, _centred(median_or_nan((cloud - p[:, None]) @ R))
+        # Each sweep also turns the shape a little as a whole, without end; that is no change.
+        turn, _ = fit_poses(points[None], before)
+        shape = Shape(points @ turn[0]) if np.isfinite(turn).all() else Shape(points)
+        both = before.placed & shape.placed
+        change = np.abs(shape.points - before.points)[both].max(initial=0.0)
+        if (before.placed == shape.placed).all() and change < SETTLED * shape.size:
+            break
+    error = fit_error(cloud, shape, *fit_poses(cloud, shape))
+    return Shape(shape.points, float(median(error)))
+
+
+def fit_poses(cloud: Floats, shape: Shape, use: Bools | None = None) -> tuple[Floats, Floats]:
+    """R (n, 3, 3) and p (n, 3) that carry the shape onto points (n, k, 3) by least squares (Kabsch).
+
+    NaN where fewer than three points are seen, or where those seen leave the turn about their line open.
+    use  (n, k) points that count; None: all that are seen
+    """
+    seen = _counted(cloud, shape, use)
+    kinds, which = _patterns(seen)
+    known = np.where(shape.placed[:, None], shape.points, 0.0)
+    share = kinds / np.maximum(kinds.sum(axis=1, keepdims=True), 1)
+    middle = (share @ known)[which]  # of the seen points, in the shape
+    x = np.where(seen[..., None], cloud, 0.0)
+    centre = np.einsum("nk,nki->ni", share[which], x)
+    # Both sides are centred before the product: a far origin would cost digits.
+    x = np.where(seen[..., None], x - centre[:, None], 0.0)
+    R = rotation.project(np.einsum("nki,nkj->nij", x, known - middle[:, None]))
+    p = centre - np.einsum("nij,nj->ni", R, middle)
+    gone = np.array([not shape.observed(kind) for kind in kinds], dtype=bool)[which]
+    R[gone], p[gone] = np.nan, np.nan
+    return R, p
+
+
+def fit_error(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools | None = None) -> Floats:
+    """(n,) noise per axis that would leave what the fit leaves over in each frame; NaN where there is no pose.
+
+    Six of a frame's 3k numbers went into its pose, so that frames with few and with many points compare.
+    """
+    seen = _counted(cloud, shape, use)
+    total = np.where(seen, squares(cloud, shape, R, p), 0.0).sum(axis=1)
+    return np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / np.maximum(3 * seen.sum(axis=1) - 6, 1)))
+
+
+def squares(cloud: Floats, shape: Shape, R: Floats, p: Floats) -> Floats:
+    """(n, k) squared distances of the points from where the posed shape has them."""
+    return np.asarray(((cloud - p[:, None] - shape.points @ np.swapaxes(R, 1, 2)) ** 2).sum(axis=2))
+
+
+def extent(points: Floats) -> tuple[float, float]:
+    """Length and width of points (k, 3): root sums of squares along their two longest axes."""
+    values = np.linalg.svd(points - points.mean(axis=0), compute_uv=False)
+    return float(values[0]), float(values[1])
+
+
+def distances(cloud: Floats) -> tuple[Floats, Floats]:
+    """(k, k) median over frames of the distance of each pair, and its robust standard deviation; NaN if never seen."""
+    k = cloud.shape[1]
+    apart, spread = np.zeros((k, k)), np.zeros((k, k))
+    for i in range(k - 1):
+        d = np.linalg.norm(cloud[:, i + 1 :] - cloud[:, i, None], axis=2)
+        apart[i, i + 1 :] = median_or_nan(d)
+        spread[i, i + 1 :] = 1.4826 * median_or_nan(np.abs(d - apart[i, i + 1 :]))
+    return apart + apart.T, spread + spread.T
+
+
+def median_or_nan(values: Floats) -> Floats:
+    """Median over the first axis without NaN; NaN where a column has no number."""
+    return np.where(np.isfinite(values).any(axis=0), median(values), np.nan)
+
+
+def _counted(cloud: Floats, shape: Shape, use: Bools | None) -> Bools:
+    seen = seen_points(cloud) & shape.placed
+    return np.asarray(seen if use is None else seen & use)
+
+
+def _centred(points: Floats) -> Floats:
+    placed: Bools = np.asarray(np.isfinite(points).all(axis=1))
+    return np.where(placed[:, None], points - points[placed].mean(axis=0), np.nan)
+
+
+def _patterns(seen: Bools) -> tuple[Bools, Ints]:
+    """The different rows of (n, k), and which of them each row is."""
+    packed = np.packbits(seen, axis=1)
+    rows = np.ascontiguousarray(packed).view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, which = np.unique(rows, return_index=True, return_inverse=True)
+    return seen[first], which.reshape(-1)
+
+
+def _sample(seen: Bools) -> Ints:
+    """Frames to learn from: evenly spread, and enough of those in which a seldom seen point is seen."""
+    rows = np.flatnonzero(seen.sum(axis=1) >= 3)
+    chosen = rows[evenly(len(rows), SAMPLE)]
+    scarce = np.flatnonzero(seen[chosen].sum(axis=0) < RARE)
+    more = [rows[seen[rows, k]] for k in scarce]
+    return np.unique(np.concatenate([chosen, *(some[evenly(len(some), RARE)] for some in more)]))
+
+
+def _typical(cloud: Floats, seen: Bools) -> int:
+    """The frame to start from: one with as many pairs as can be at their usual distance, and nearest to it."""
+    apart, spread = distances(cloud)
+    i, j = np.triu_indices(cloud.shape[1], 1)
+    both = seen[:, i] & seen[:, j]
+    off = np.where(both, np.abs(np.linalg.norm(cloud[:, i] - cloud[:, j], axis=2) - apart[i, j]), 0.0)
+    usual = (both & (off <= 3 * spread[i, j] + 1e-3 * apart[i, j])).sum(axis=1)
+    return int(np.lexsort((off.sum(axis=1), -usual))[0])
