@@ -10,7 +10,7 @@ import numpy as np
 
 from . import rotation
 from ._median import median
-from ._shapes import Floats
+from ._shapes import Floats, Ints
 from .errors import CondyleError
 from .findings import Finding
 from .joints import PairFits, fit_pairs
@@ -18,11 +18,13 @@ from .misfit import EXACT, scene_size
 from .recording import along_axes
 from .sums import sum_pairs
 from .take import Take
+from .tree import spanning_tree
 from .units import METRES
 
-ODD = 4.0  # gap of a sensor over the usual one, from which it is looked at alone
+MILD = 1.5  # gap of a sensor over the usual one, from which other readings of its rotations are tried
+ODD = 4.0  # ... and from which other units and axes are tried as well
 FITTING = 2.5  # gap over the usual one, up to which such a sensor counts as explained
-BETTER = 3.0  # times that its own reading must fit better
+BETTER = 2.0  # times by which its own reading must lower the product of the gaps of the tree
 IDENTITY = ("x", "y", "z")
 
 
@@ -50,23 +52,46 @@ class OddSensor:
 
 
 def find_odd_sensors(take: Take) -> tuple[OddSensor, ...]:
-    """Sensors that fit nothing as they are, but fit like the others in another unit or convention of their own."""
-    if take.bodies < 3:
-        return ()
-    fits = fit_pairs(sum_pairs(take))
-    nearest = _nearest_gap(fits, take.bodies)
-    known = nearest[np.isfinite(nearest)]
-    if not len(known):
-        return ()
-    usual = max(float(median(known)), EXACT * scene_size(take))
-    odd = []
-    for k in np.flatnonzero(nearest > ODD * usual):
-        readings = _odd_readings(take.names[k])
-        gaps = [_nearest_of(apply_odd(take, one), int(k)) for one in readings]
-        gap, best = min(gaps), readings[int(np.argmin(gaps))]
-        if gap < FITTING * usual and nearest[k] >= BETTER * gap:
-            odd.append(replace(best, times=float(nearest[k] / max(gap, 1e-300))))
+    """Sensors that fit badly as they are, but fit like the others in another unit or convention of their own.
+
+    What a reading gains is how far it lowers the product of the gaps of the best tree. The sensor that gains most is
+    put right first: beside a sensor that is wrong, its neighbours look wrong as well.
+    """
+    odd: list[OddSensor] = []
+    while take.bodies >= 3 and len(odd) < take.bodies // 2:
+        best = _oddest(take, {one.name for one in odd})
+        if best is None:
+            break
+        odd.append(best)
+        take = apply_odd(take, best)
     return tuple(odd)
+
+
+def _oddest(take: Take, known: set[str]) -> OddSensor | None:
+    """The sensor whose own reading gains most, if one gains enough."""
+    fits = fit_pairs(sum_pairs(take))
+    table = _table(fits, take.bodies)
+    nearest = table.min(axis=1)
+    told = nearest[np.isfinite(nearest)]
+    if not len(told):
+        return None
+    floor = EXACT * scene_size(take)
+    usual = max(float(median(told)), floor)
+    before = _tree_score(take, fits.pairs, table, floor)
+    best, most = None, np.log(BETTER)
+    for k in np.flatnonzero(nearest > MILD * usual):
+        if take.names[k] in known:
+            continue
+        for reading in _odd_readings(take.names[k], everything=bool(nearest[k] > ODD * usual)):
+            row = _row(apply_odd(take, reading), int(k))
+            if row.min() >= FITTING * usual:
+                continue
+            changed = table.copy()
+            changed[k] = changed[:, k] = row
+            gain = before - _tree_score(take, fits.pairs, changed, floor)
+            if gain > most:
+                best, most = replace(reading, times=float(nearest[k] / max(row.min(), floor))), gain
+    return best
 
 
 def apply_odd(take: Take, odd: OddSensor) -> Take:
@@ -98,29 +123,40 @@ def repair_odd_sensors(take: Take, odd: Sequence[OddSensor]) -> Take:
     return take
 
 
-def _odd_readings(name: str) -> list[OddSensor]:
-    """Simple ones first: of equals the first is taken."""
+def _odd_readings(name: str, *, everything: bool) -> list[OddSensor]:
+    """Simple ones first: of equals the first is taken. Units and axes only where `everything` is tried."""
     sizes = METRES.values()
     factors = sorted({a / b for a in sizes for b in sizes if a != b and 0.9e-3 <= a / b <= 1.1e3})
     out = [OddSensor(name, 1.0, transposed=True)]
     out += [OddSensor(name, 1.0, shifted=shift, transposed=turned) for shift in (1, -1) for turned in (False, True)]
-    out += [OddSensor(name, 1.0, scale=factor) for factor in factors]
-    out += [OddSensor(name, 1.0, axes=axes) for axes in axis_orders() if axes != IDENTITY]
+    if everything:
+        out += [OddSensor(name, 1.0, scale=factor) for factor in factors]
+        out += [OddSensor(name, 1.0, axes=axes) for axes in axis_orders() if axes != IDENTITY]
     return out
 
 
-def _nearest_gap(fits: PairFits, bodies: int) -> Floats:
-    """(m,) residual of the best pair of each body [m]."""
+def _table(fits: PairFits, bodies: int) -> Floats:
+    """(m, m) residual of every pair [m]; inf on the diagonal and where nothing is known."""
     table = np.full((bodies, bodies), np.inf)
     known = np.where(np.isfinite(fits.residual), fits.residual, np.inf)
     table[fits.pairs[:, 0], fits.pairs[:, 1]] = table[fits.pairs[:, 1], fits.pairs[:, 0]] = known
-    return np.asarray(table.min(axis=1))
+    return table
 
 
-def _nearest_of(take: Take, k: int) -> float:
+def _row(take: Take, k: int) -> Floats:
+    """(m,) residuals of one body with every other [m]."""
     pairs = np.array([(k, j) for j in range(take.bodies) if j != k])
     residual = fit_pairs(sum_pairs(take), pairs).residual
-    return float(np.nanmin(residual)) if np.isfinite(residual).any() else np.inf
+    out = np.full(take.bodies, np.inf)
+    out[pairs[:, 1]] = np.where(np.isfinite(residual), residual, np.inf)
+    return out
+
+
+def _tree_score(take: Take, pairs: Ints, table: Floats, floor: float) -> float:
+    """Sum of the logarithms of the gaps of the best tree."""
+    residual = table[pairs[:, 0], pairs[:, 1]]
+    edges = spanning_tree(take.bodies, pairs, np.where(np.isfinite(residual), residual, np.nan), take.names)
+    return float(np.log(np.maximum(residual[edges], max(floor, 1e-300))).sum())
 
 
 def axis_orders() -> list[tuple[str, str, str]]:
