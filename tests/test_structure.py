@@ -9,8 +9,9 @@ import pytest
 
 from condyle import rotation
 from condyle.joints import fit_pairs, refine_pairs
+from condyle.prepare import prepare
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
-from condyle.structure import Structure, infer_structure, loose_bodies, repeats
+from condyle.structure import Structure, infer_structure, loose_bodies
 from condyle.sums import sum_pairs
 from condyle.take import Take
 from condyle.tree import choose_root, spanning_tree
@@ -36,13 +37,6 @@ def plain_edges(take: Take) -> set[frozenset[str]]:
 
 def true_edges(world: World) -> set[frozenset[str]]:
     return {frozenset(edge) for edge in world.truth.edges}
-
-
-def repeats_masked(take: Take) -> Take:
-    """Poses that repeat the one before to the last digit are not new measurements."""
-    held = np.zeros((take.frames, take.bodies), bool)
-    held[1:] = (take.p_world_body[1:] == take.p_world_body[:-1]).all(axis=2)
-    return take.mask(held)
 
 
 @pytest.mark.parametrize("paper", [True, False], ids=["plain", "default"])
@@ -87,9 +81,9 @@ def test_a_fifth_of_stale_samples_does_not_mislead_on_exercise(seed) -> None:
     assert edges_of(world.take, infer_structure(world.take)) == true_edges(world)
 
 
-def test_a_fifth_of_stale_samples_does_not_mislead_on_a_walk_once_repeats_are_masked() -> None:
+def test_a_fifth_of_stale_samples_does_not_mislead_on_a_walk_once_it_is_prepared() -> None:
     world = simulate(human(), "walk", seed=1, disturbances=replace(NOISE, stale=0.2))
-    take = repeats_masked(world.take)
+    take = prepare(world.take)
     assert edges_of(take, infer_structure(take)) == true_edges(world)
 
 
@@ -278,21 +272,6 @@ def test_a_door_is_joined_to_the_room(rng) -> None:
     found = infer_structure(take, still_world=1)
     assert found.determined
     assert edges_of(take, found) == {frozenset(("door", "world"))}
-
-
-def test_held_samples_are_told_from_bodies_that_rest(rng) -> None:
-    world = simulate(linkage(), "walk", seconds=10, seed=1, disturbances=replace(NOISE, stale=0.1))
-    np.testing.assert_array_equal(repeats(world.take), world.truth.stale & ~world.truth.stale.all(axis=1)[:, None])
-    rest = np.zeros((world.take.frames, 1, 3)), np.tile(np.eye(3), (world.take.frames, 1, 1, 1))
-    more = Take(
-        (*world.take.names, "floor"),
-        world.take.time,
-        np.concatenate([world.take.R_world_body, rest[1]], axis=1),
-        np.concatenate([world.take.p_world_body, rest[0]], axis=1),
-    )
-    assert not repeats(more)[:, -1].any()
-    assert not repeats(simulate(linkage(), "still", seconds=2, seed=1).take).any()
-    assert repeats(world.take.slice(0, 0)).shape == (0, 6)
 
 
 def test_two_sensors_on_one_bone_are_joined() -> None:

@@ -32,6 +32,8 @@ class Options:
     loops       pairs known to close a loop; located like joints
     world       add a fixed body `world`, so that bodies can be joined to the room
     intervals   estimate the intervals (the slowest step)
+    prepare     mask dropouts and frozen samples, put hemisphere flips right; False: the poses as they were recorded
+    fix_latency estimate and remove delays between sensors while preparing; least squares never does
     """
 
     method: Method = "default"
@@ -41,6 +43,8 @@ class Options:
     loops: tuple[tuple[str, str], ...] = ()
     world: bool = False
     intervals: bool = True
+    prepare: bool = True
+    fix_latency: bool = True
 
 
 def named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:

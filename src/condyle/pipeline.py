@@ -30,6 +30,7 @@ from .options import (
     named_pairs,
     with_world,
 )
+from .prepare import prepare as prepare_take
 from .skeleton import Joint, SensorNoise, Skeleton
 from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
 from .structure import Structure, infer_structure
@@ -84,11 +85,21 @@ def calibrate(
     world: bool = False,
     tree_score: TreeScore | None = None,
     intervals: bool = True,
+    prepare: bool = True,
+    fix_latency: bool = True,
 ) -> Calibration:
     """The articulated figure inside a take. See `Options`; `tree` is (parent, child) edges or {child: parent}."""
     edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
     options = Options(
-        method, tree_score, named_pairs(edges, "tree"), root, named_pairs(loops, "loops"), world, intervals
+        method,
+        tree_score,
+        named_pairs(edges, "tree"),
+        root,
+        named_pairs(loops, "loops"),
+        world,
+        intervals,
+        prepare,
+        fix_latency,
     )
     return run(take, options)
 
@@ -96,6 +107,8 @@ def calibrate(
 def run(take: Take, options: Options) -> Calibration:
     """`calibrate` with its options as one value."""
     check_options(options)
+    if options.prepare:
+        take = prepare_take(take, fix_latency=options.fix_latency and options.method != "least-squares")
     if options.world:
         take = with_world(take)
     check_take(take, options)

@@ -92,9 +92,8 @@ def infer_structure(
         if not determined:
             tree = tree.at(np.isin(tree.edges, held))
         return Structure(sums, fits, motion, tree, none, determined, none, [], good, noise, turn, drift)
-    held_samples = repeats(take)
     for _ in range(3):
-        fresh = _without_gross(take, fits, edges) & ~held_samples
+        fresh = _without_gross(take, fits, edges)
         if (fresh == good).all():
             break
         good = fresh
@@ -131,20 +130,6 @@ def _candidates(sums: PairSums) -> PairFits:
     fits = fit_pairs(sums)
     rare = fits.frames < RARE * median(fits.frames)
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
-
-
-def repeats(take: Take) -> Bools:
-    """(n, m) poses that repeat the frame before to the last bit while another body moves: a sensor that was held.
-
-    A body that repeats in many frames stands still, or is read at a lower rate, and is left alone.
-    """
-    out = np.zeros((take.frames, take.bodies), dtype=bool)
-    same = (take.p_world_body[1:] == take.p_world_body[:-1]).all(axis=2)
-    if same.any():
-        same &= (take.R_world_body[1:] == take.R_world_body[:-1]).all(axis=(2, 3))
-        out[1:] = same & ~same.all(axis=1, keepdims=True) & (np.diff(take.segment) == 0)[:, None]
-        out[:, out.mean(axis=0) > 0.3] = False
-    return out
 
 
 def _all_given(held: Sequence[int], take: Take) -> bool:

@@ -8,7 +8,8 @@ from scipy.spatial.transform import Rotation
 
 import recordings
 from condyle.errors import CondyleError
-from condyle.readers import Options, identify, read, read_recording
+from condyle.loading import read
+from condyle.readers import Options, identify, read_recording
 from condyle.readers.bvh import looks_like
 from condyle.recording import Recording
 

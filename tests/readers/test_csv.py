@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.readers import read
+from condyle.loading import read
 from condyle.take import Take
 
 BODY = "{0}.px,{0}.py,{0}.pz,{0}.qw,{0}.qx,{0}.qy,{0}.qz"
@@ -186,7 +186,7 @@ def test_a_broken_last_row_is_left_out_and_told(path: Path, last: str, why: str)
 
 def test_a_cut_last_row_is_told_where_no_length_is_declared(path: Path) -> None:
     take = read_text(path, COLUMNS + ROWS[0] + ROWS[1][:25])
-    assert truncation(take) == "1 frames present; the last line is cut and was left out"
+    assert truncation(take) == "1 frame present; the last line is cut and was left out"
 
 
 def test_a_ragged_row_is_an_error_with_line_and_column(path: Path) -> None:

@@ -7,7 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from condyle.errors import CondyleError
-from condyle.readers import identify, read, read_recording
+from condyle.loading import read
+from condyle.readers import identify, read_recording
 from condyle.readers.htr import looks_like
 from condyle.recording import Recording
 

@@ -12,7 +12,8 @@ import pytest
 
 from condyle import rotation
 from condyle.errors import CondyleError
-from condyle.readers import npz, read
+from condyle.loading import read
+from condyle.readers import npz
 
 
 def arrays(rng: np.random.Generator, n: int = 6, m: int = 2) -> dict[str, Any]:

@@ -10,7 +10,8 @@ import pytest
 
 from condyle import readers
 from condyle.errors import CondyleError, UsageError
-from condyle.readers import Format, Options, identify, read, read_recording
+from condyle.loading import read
+from condyle.readers import Format, Options, identify, read_recording
 from condyle.take import Take
 from condyle.writers import write_take
 

@@ -13,7 +13,7 @@ from hypothesis.extra import numpy as hnp
 
 from condyle import rotation
 from condyle.errors import UsageError
-from condyle.readers import read
+from condyle.loading import read
 from condyle.take import Take
 from condyle.writers import write_take, write_take_csv
 

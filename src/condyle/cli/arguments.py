@@ -49,7 +49,7 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     reading.add_argument("--up", metavar="AXIS", help="axis that points up: x, y, z, -x, -y, -z")
     reading.add_argument("--handed", choices=("right", "left"), help="handedness of the file's world")
     reading.add_argument("--quaternion", choices=("wxyz", "xyzw"), help="order of the quaternions' numbers")
-    reading.add_argument("--euler", metavar="ORDER", help="axes of the angles: ZYX, ZYX-extrinsic for fixed axes, or vector")
+    reading.add_argument("--euler", metavar="ORDER", help="axes of the angles: ZYX; ZYX-extrinsic (fixed axes); vector")
     angles = reading.add_mutually_exclusive_group()
     angles.add_argument("--degrees", action="store_const", const=True, default=None, help="angles are in degrees")
     angles.add_argument("--radians", dest="degrees", action="store_const", const=False, help="angles are in radians")

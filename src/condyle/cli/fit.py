@@ -44,29 +44,42 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--loop", metavar="A:B", action="append", default=[], help="a pair known to close a loop; repeatable"
     )
     parser.add_argument("--world", action="store_true", help="add the room as a fixed body named world")
+    parser.add_argument("--no-fix-latency", action="store_true", help="leave sensors that report late as they are")
+    parser.add_argument("--as-recorded", action="store_true", help="mask and repair nothing before the fit")
     parser.add_argument("--no-intervals", action="store_true", help="skip the intervals, the slowest step")
     add_reading_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..loading import read
+    from ..file_sums import find_differences
+    from ..loading import load
     from ..pipeline import calibrate
+    from ..readers import Options
+    from .progress import ReadingBar
 
     begin = time.perf_counter()
     twice = [file for k, file in enumerate(args.files) if Path(file).resolve() in map(_resolved, args.files[:k])]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
-    take = read(args.files, **reading_options(args))
+    tree = read_edges(args.tree) if args.tree else ()  # before files whose reading may take minutes
+    with ReadingBar() as bar:
+        loaded = load(args.files, Options.of(**reading_options(args)), bar)
+    take, long = loaded.take, loaded.long
+    del loaded  # of a long recording, the numbers as they were written take as much room as their poses
     calibration = calibrate(
         take,
         method=args.method,
-        tree=read_edges(args.tree) if args.tree else (),
+        tree=tree,
         root=args.root,
         loops=[_pair(text) for text in args.loop],
         world=args.world,
         tree_score=args.tree_score,
         intervals=not args.no_intervals,
+        prepare=not args.as_recorded,
+        fix_latency=not args.no_fix_latency,
     )
+    told = [finding for file in long for finding in find_differences(calibration.skeleton, file)]
+    calibration = calibration.telling(told)
     spent = time.perf_counter() - begin
     written = write_calibration(Path(args.out), calibration) if args.out else []
     if args.json:

@@ -89,8 +89,12 @@ def identify(path: str | os.PathLike[str], name: str | None = None) -> Format:
 
 def _unknown(file: Path, head: bytes) -> CondyleError:
     """What the file seems to be, and the way out."""
-    from ._sniff import is_table, seems_to_be
+    from ._sniff import is_bare_header, is_table, seems_to_be
 
+    if len(head) < HEAD and is_bare_header(head):
+        return CondyleError(
+            "names of columns or comments, but not a single row of numbers", code="no-data", path=file
+        )
     if is_table(head):
         way = f"`condyle info {file}` proposes a column map for it, to be given with --columns"
     else:
@@ -131,11 +135,3 @@ def _unreadable(file: Path, error: OSError | ValueError) -> CondyleError:
         return CondyleError("no such file", code="no-such-file", path=file)
     reason = getattr(error, "strerror", None) or str(error)
     return CondyleError(f"cannot be read: {reason}", code="unreadable-file", path=file)
-
-
-def __getattr__(name: str) -> object:  # SHIM: removed once tests import condyle.read
-    if name == "read":
-        from ..loading import read
-
-        return read
-    raise AttributeError(name)

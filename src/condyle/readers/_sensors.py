@@ -207,18 +207,21 @@ def stated_unit(preamble: Sequence[str]) -> str | None:
 
 
 def find_kind(values: Floats) -> tuple[str, int] | None:
-    """What numbers (n, k) behind a position can be: kind of rotation and its width; zeros and NaN tell nothing."""
+    """What numbers (n, k) behind a position can be: kind of rotation and its width; zeros and NaN tell nothing.
+
+    Most rows decide: a few that are no rotations, or one sensor of several, are for the conversion to tell.
+    """
     known = values[np.isfinite(values).all(axis=1) & (values != 0).any(axis=1)]
     if not len(known):
         return None
     if known.shape[1] >= 9:
         R = known[:, :9].reshape(-1, 3, 3)
         with np.errstate(over="ignore", invalid="ignore"):
-            if (np.abs(R @ np.swapaxes(R, 1, 2) - np.eye(3)) < 0.02).all():
+            if np.mean((np.abs(R @ np.swapaxes(R, 1, 2) - np.eye(3)) < 0.02).all(axis=(1, 2))) > 0.5:
                 return MATRIX, 9
     if known.shape[1] >= 4:
         with np.errstate(over="ignore"):
-            if (np.abs(np.linalg.norm(known[:, :4], axis=1) - 1) < 0.02).all():
+            if np.mean(np.abs(np.linalg.norm(known[:, :4], axis=1) - 1) < 0.02) > 0.5:
                 return QUATERNION, 4
     if known.shape[1] >= 3 and (np.abs(known[:, :3]) <= (360.0, 90.0, 360.0)).all():
         return EULER, 3

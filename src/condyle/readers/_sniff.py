@@ -59,9 +59,19 @@ def is_table(head: bytes) -> bool:
     return bool(lines) and all(_numbers_in(line) >= 3 for line in lines)
 
 
+def is_bare_header(head: bytes) -> bool:
+    """Whether these bytes are names of columns, or comments, and nothing below them."""
+    lines = [line for line in head_lines(head) if line.strip()]
+    if not lines or any(_numbers_in(line) >= 3 for line in lines):
+        return False
+    cells = [cell.strip() for cell in re.split(r"[\t;,]", lines[-1].strip())]
+    named = len(cells) >= 4 and not any(re.fullmatch(r"[+-]?[\d.]+", cell) for cell in cells)
+    return named or all(line.lstrip().startswith("#") for line in lines)
+
+
 def _numbers_in(line: str) -> int:
     cells = re.split(r"[\s;]+|,\s*", line)
-    return sum(re.fullmatch(r"[+-]?(\d+[.,]?\d*|[.,]\d+)([eE][+-]?\d+)?", cell) is not None for cell in cells)
+    return sum(re.fullmatch(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?", cell) is not None for cell in cells)
 
 
 def _text_kind(text: str) -> str:

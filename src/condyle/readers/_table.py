@@ -13,7 +13,7 @@ import numpy as np
 
 from .._shapes import Floats
 from ..errors import CondyleError
-from ..findings import Finding, Severity
+from ..findings import Finding, Severity, many
 from ._text import decode
 
 
@@ -49,6 +49,8 @@ def parse_rows(
     A broken row that is not the last raises with line and column.
     """
     width = len(names)
+    if separator in (b"\t", b";") and b"," in rows and b"." not in rows:
+        decimal_comma = True  # whatever the first row showed: it may hold whole numbers only
     whole, newline, tail = rows.rpartition(b"\n")
     cut = Cut.NO
     if tail.strip():
@@ -71,11 +73,14 @@ def parse_rows(
 def separator_of(line: str) -> tuple[bytes | None, bool]:
     """Separator of a row of numbers and whether it has decimal commas; None: blanks.
 
-    Tabs and semicolons are told by being there; then a comma is a decimal comma where no point is. Raises nothing.
+    Tabs and semicolons are told by being there; then a comma is a decimal comma where no point is. So it is where blanks
+    separate the numbers and commas stand inside them only. Raises nothing.
     """
     for mark in ("\t", ";"):
         if mark in line.strip("\n\r "):
             return mark.encode(), "," in line and "." not in line
+    if re.fullmatch(r"\s*[+-]?\d+(,\d+)?(\s+[+-]?\d+(,\d+)?)+\s*", line):
+        return None, "," in line
     if "," in line:
         return b",", False
     return None, False
@@ -86,7 +91,8 @@ def truncation(present: int, declared: int | None, cut: int) -> list[Finding]:
     missing = 0 if declared is None else declared - present
     if missing <= 0 and not cut:
         return []
-    said = f"header says {declared} frames, {present} present" if declared is not None else f"{present} frames present"
+    said = f"header says {many(declared, 'frame')}, {present} present" if declared is not None else ""
+    said = said or f"{many(present, 'frame')} present"
     severity: Severity = "warning"
     if cut is Cut.PERHAPS and missing <= 1:  # many programs write no last line end, so it is no cause for alarm
         severity, text = "info", f"{said}; the last line has no line end and was left out, for it may be cut"
@@ -135,11 +141,10 @@ def _quick(body: bytes, width: int, separator: bytes | None, decimal_comma: bool
 
 def _plain(line: bytes, separator: bytes | None, decimal_comma: bool) -> bytes:
     """The line with commas between its cells and no blanks at its ends."""
-    if separator is None:
-        line = b",".join(line.split())
-        return line
     if decimal_comma:
         line = line.replace(b",", b".")
+    if separator is None:
+        return b",".join(line.split())
     return line.strip(b" \r").replace(separator, b",") if separator != b"," else line.strip(b" \t\r")
 
 
@@ -193,7 +198,7 @@ def _careful(
         for j, cell in enumerate(cells):
             number = _number(cell.replace(",", ".") if decimal_comma else cell)
             if number is None:
-                text = f"'{cell[:40]}' in column {names[j]} is no number"
+                text = f"'{cell[:40]}' in column {names[j].strip() or j + 1} is no number"
                 fault = CondyleError(text, code="bad-number", line=line + k, column=j + 1)
                 break
             row.append(number)

@@ -273,7 +273,11 @@ def _seconds(column: Floats, columns: ColumnMap, sheet: Sheet) -> Floats:
     if not np.isfinite(column).all():
         row = int(np.argmin(np.isfinite(column)))
         assert columns.time is not None
-        raise CondyleError(f"no time in row {row + 1} of the table (column {columns.time})", code="bad-time", frame=row)
+        raise CondyleError(
+            f"no time in row {row + 1} of the table (column {columns.time}); correct or delete it",
+            code="bad-time",
+            frame=row,
+        )
     return column * TIME_UNITS[columns.time_unit]
 
 

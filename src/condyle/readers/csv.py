@@ -26,7 +26,7 @@ from ._text import decode, line_feeds, to_utf8
 PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
 FIRST_LINE = "# condyle take"
 VERSION = 1
-RISKY = "=+-@'#\t\r\n"  # a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
+RISKY = "=+-@＝＋－＠'#\t\r\n"  # a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _time(table: Table, values: Floats) -> Floats:
     if not np.isfinite(time).all():
         row = int(np.argmin(np.isfinite(time)))
         raise CondyleError(
-            "no time in this row",
+            "no time in this row; correct or delete it, or give --rate to count frames instead",
             code="bad-time",
             line=table.line + row,
             column=column + 1,

@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from ..errors import CondyleError
 from ..recording import Bodies, Convention, Recording
 from ._format import Format, Options
+from ._text import decode
 
 MAX_BYTES = 8 * 2**30  # of all arrays together, unpacked
 FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
+MAX_LETTER = 0x10FFFF  # of Unicode
 MAX_RATIO = 200.0  # unpacked over packed; recordings of real sensors stay under 20
 
 _NUMBERS, _TEXT, _WHOLE = "fiu", "US", "iu"
@@ -59,7 +61,7 @@ def read(path: Path, options: Options) -> Recording:
         str(path),
         "npz",
         bodies=Bodies(
-            tuple(_text(name) for name in arrays["names"].tolist()),
+            _names(arrays["names"]),
             arrays["p_world_body"],
             R.reshape(*R.shape[:2], 9),
         ),
@@ -137,7 +139,9 @@ def _header(
             version = npy.read_magic(stream)
             reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[version]
             shape, fortran, dtype = reader(stream)
-        except (ValueError, KeyError, SyntaxError, TypeError, RecursionError, MemoryError):
+        except (*_DAMAGE, OSError):
+            raise
+        except Exception:  # numpy reads it as Python: SyntaxError, TokenError, ValueError, MemoryError, ...
             raise CondyleError(f"the header of '{name}' is no NumPy header", code="damaged-file") from None
         start = stream.tell()
     if dtype.hasobject:
@@ -185,13 +189,15 @@ def _unpack(
     return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def _text(name: str | bytes) -> str:
-    if isinstance(name, str):
-        return name
-    try:
-        return name.decode("utf-8")
-    except UnicodeDecodeError:
-        return name.decode("latin-1")
+def _names(names: NDArray[Any]) -> tuple[str, ...]:
+    """Texts of an array of text or bytes (m,)."""
+    if names.dtype.kind == "U":
+        letters = np.ascontiguousarray(names).view(f"{names.dtype.byteorder}u4")
+        if (letters > MAX_LETTER).any():
+            raise CondyleError("'names' holds numbers that are no letters", code="damaged-file")
+        # half a surrogate pair is no letter, and no file could take it
+        return tuple(name.encode("utf-8", "replace").decode("utf-8") for name in names.tolist())
+    return tuple(decode(name) for name in names.tolist())
 
 
 FORMAT = Format("npz", "condyle NPZ", looks_like, read)

@@ -149,7 +149,8 @@ def _ids(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
 def _seconds(time: Floats, found: Meaning, words: Sequence[Sequence[str]]) -> Floats:
     """Time [s] by the unit in its name, else by the one unit that gives a rate a tracker can have."""
     if not np.isfinite(time).all():
-        raise CondyleError("no time in this row", code="bad-time", frame=int(np.argmin(np.isfinite(time))))
+        row = int(np.argmin(np.isfinite(time)))
+        raise CondyleError(f"no time in row {row + 1} of the table; correct or delete it", code="bad-time", frame=row)
     of_one = np.array(words[0]) == words[0][0] if words else slice(None)  # several devices share few stamps
     return time * TIME_UNITS[found.time_unit or plausible_time_unit(time[of_one]) or "s"]
 

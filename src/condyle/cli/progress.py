@@ -1,0 +1,56 @@
+"""How far a long file is read: a bar on standard error, where that is a terminal."""
+
+from __future__ import annotations
+
+import sys
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from .terminal import safe
+
+if TYPE_CHECKING:
+    from rich.progress import Progress, TaskID
+
+
+class ReadingBar:
+    """To be called with a file, the bytes read and the bytes in all; it is drawn from the first call to the end of the
+    `with`, and leaves nothing behind."""
+
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
+        self._tasks: dict[str, TaskID] = {}
+
+    def __enter__(self) -> ReadingBar:
+        return self
+
+    def __call__(self, file: str, done: int, total: int) -> None:
+        if not sys.stderr.isatty():
+            return
+        if self._progress is None:
+            self._progress = _started()
+        if file not in self._tasks:
+            self._tasks[file] = self._progress.add_task(safe(file), total=total)
+        self._progress.update(self._tasks[file], completed=done)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()
+
+
+def _started() -> Progress:
+    from rich import progress
+    from rich.console import Console
+
+    bar = progress.Progress(
+        progress.TextColumn("reading {task.description}", markup=False),
+        progress.BarColumn(),
+        progress.DownloadColumn(),
+        progress.TransferSpeedColumn(),
+        progress.TimeRemainingColumn(),
+        console=Console(stderr=True, highlight=False, markup=False, emoji=False),
+        transient=True,
+    )
+    bar.start()
+    return bar

@@ -1,0 +1,92 @@
+"""Magnetic trackers cannot tell a place from its mirror image through the transmitter; they are told which is right."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ._median import median
+from ._shapes import Bools, Floats, Ints
+from .take import Take
+
+JUMP = 8.0  # usual steps from which a sample does not continue the path
+MIRROR = 0.25  # how near -p must come to the path, over how far p jumps
+AROUND = 4  # samples on each side whose median is the path
+TURN = 0.2  # rad that an orientation may jump where only the position changed sides
+HALF = 0.4  # share of the smaller side above which nearness to the other sensors decides which one is right
+
+
+def find_flips(take: Take) -> tuple[Bools, Bools] | None:
+    """Samples (n, m) whose position is -p of what it should be, and those of them that cannot be put right.
+
+    The transmitter is the origin of the world. A stretch is on the wrong side where -p continues the path and p does
+    not; of the two sides the rarer is wrong, or the one farther from the other sensors where both are frequent. Where
+    the orientation jumps as well it is not known what the device did: those samples are to be masked. None: nothing.
+    """
+    with np.errstate(invalid="ignore"):
+        step = np.linalg.norm(np.diff(take.p_world_body, axis=0), axis=2)
+        mirrored = np.linalg.norm(take.p_world_body[1:] + take.p_world_body[:-1], axis=2)
+        suspect = (mirrored < MIRROR * step).any(axis=0)
+    # A side that changes while the sensor is not seen shows only between seen samples.
+    gappy = ~take.seen.all(axis=0) & take.seen.any(axis=0)
+    turned, unclear = np.zeros((2, take.frames, take.bodies), dtype=bool)
+    for body in np.flatnonzero(suspect | gappy):
+        rows = np.flatnonzero(take.seen[:, body])
+        side, clear = _sides(take, int(body), rows)
+        wrong = side < 0
+        turned[rows[wrong & clear], body] = True
+        unclear[rows[wrong & ~clear], body] = True
+    return (turned, unclear) if turned.any() or unclear.any() else None
+
+
+def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
+    """(N,) +1 or -1 of a body's seen samples, -1 on the wrong side, and whether only the position changed."""
+    p, R = take.p_world_body[rows, body], take.R_world_body[rows, body]
+    side, clear = np.ones(len(rows)), np.ones(len(rows), dtype=bool)
+    if len(rows) < 4 * AROUND:
+        return side, clear
+    step = np.linalg.norm(np.diff(p, axis=0), axis=1)
+    usual = float(median(step[step > 0])) if (step > 0).any() else 0.0
+    candidates = _mirrors(p[:-1], p[1:], usual)
+    if not candidates.any():
+        return side, clear
+    path = p.copy()
+    for k in np.flatnonzero(candidates).tolist():  # stretches of a few samples, against the median around
+        for at in range(k + 1, min(k + 2 + 2 * AROUND, len(p))):
+            around = np.r_[max(0, at - 2 * AROUND) : at, at + 1 : min(at + 1 + 2 * AROUND, len(p))]
+            centre = np.median(path[around], axis=0)
+            if not _mirrors(centre, path[at], usual):
+                break
+            path[at], side[at] = -path[at], -1.0
+    change = np.zeros(len(p), dtype=bool)
+    for k in np.flatnonzero(_mirrors(path[:-1], path[1:], usual)).tolist():  # and long ones, median against median
+        before, after = path[max(0, k + 1 - AROUND) : k + 1], path[k + 1 : k + 1 + AROUND]
+        change[k + 1] = _mirrors(np.median(before, axis=0), np.median(after, axis=0), usual)
+    long = np.where(np.cumsum(change) % 2 == 1, -1.0, 1.0)
+    side = side * _right_side(take, body, rows, long, path * long[:, None])
+    edges = np.flatnonzero(np.diff(side) != 0) + 1
+    apart = np.linalg.norm(R[edges] - R[edges - 1], axis=(1, 2)) / np.sqrt(2)
+    turn = np.linalg.norm(np.diff(R, axis=0), axis=(1, 2)) / np.sqrt(2)
+    jumps = edges[apart > TURN + JUMP * float(median(turn))]
+    stretch = np.concatenate([[0], np.cumsum(np.diff(side) != 0)])
+    clear = ~(np.isin(stretch, stretch[jumps]) | np.isin(stretch, stretch[jumps - 1]))
+    return side, clear
+
+
+def _mirrors(a: Floats, b: Floats, usual: float) -> Bools:
+    """Whether places b (..., 3) stand opposite to a, and farther away than steps of the `usual` length lead."""
+    step = np.linalg.norm(b - a, axis=-1)
+    return np.asarray((np.linalg.norm(b + a, axis=-1) < MIRROR * step) & (step > JUMP * usual))
+
+
+def _right_side(take: Take, body: int, rows: Ints, side: Floats, path: Floats) -> Floats:
+    """The sides with +1 for the right one; `path` (N, 3) is on the side that counts as +1 so far."""
+    share = float(np.mean(side < 0))
+    if min(share, 1 - share) < HALF or take.bodies == 1:
+        return side if share <= 0.5 else -side
+    others = np.delete(take.p_world_body[rows], body, axis=1)
+    seen = np.isfinite(others[..., 0])
+    count = seen.sum(axis=1)
+    centre = np.where(seen[..., None], others, 0.0).sum(axis=1)[count > 0] / count[count > 0, None]
+    here = median(np.linalg.norm(path[count > 0] - centre, axis=1))
+    there = median(np.linalg.norm(path[count > 0] + centre, axis=1))
+    return side if here <= there else -side

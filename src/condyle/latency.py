@@ -1,0 +1,277 @@
+"""How late each sensor reports against the others, from joints that come apart in the direction they move.
+
+Where sensor i of a joint is late by tau_i, the two sides of the joint differ by e = -(tau_i - tau_j) v, with v the
+velocity of the joint: no rotation centre looks like that, so the delay and the centre are told apart.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ._median import median
+from ._shapes import Bools, Floats, Ints
+from .joints import PairFits, fit_pairs
+from .noise import Noise, estimate_noise
+from .samples import Neighbours
+from .solve import CHI3_MEDIAN, ROUNDING
+from .sums import sum_pairs
+from .take import Take, evenly
+from .tree import components, spanning_tree
+
+FIRST_ROWS = 1000  # frames of the first look, spread over the take
+ROWS = 2500  # frames looked at where that shows something; more hardly sharpen a delay that matters
+ROUNDS = 10  # times that poses are shifted and what is left is estimated again, at most
+NEARLY = 1e-3  # s of change from one round to the next below which all those frames are worth it
+WEIGHINGS = 3  # times that outliers are weighed, where there are any
+TUKEY = 8.0  # robust standard deviations at which a gap stops counting
+SPIKE = 5.0  # times that a path must bend more than around to be one
+FIRST_SIGN = 3.5  # standard errors at the first look from which there is a second
+SURE = 6.0  # standard errors from which a take has latency at all
+LIKELY = 3.0  # standard errors from which, in such a take, one more sensor is late
+PLAIN = 1.0  # ... where most sensors differ, so that none is presumed to agree with its neighbour
+MATTERS = 1e-4  # s of delay below which nothing is done
+SLIGHT = 3e-5  # s below which a sensor is left alone where others are late
+SHORTEST = 2.0  # s
+FEWEST_BODIES = 3
+BLOCKS = 8  # stretches of equal information whose disagreement tells how well a delay is known
+LOOSE = 6.0  # gap over the usual one of an edge that is no joint and tells nothing
+EXPLAINED = 0.7  # ... unless a delay takes so much of it away
+FOLLOWS = 0.1  # share of a gap that is no noise by which it may follow the velocity without any delay
+UNKNOWN = 1e3  # s: standard error of a delay that nothing tells
+
+
+@dataclass(frozen=True, eq=False)
+class Latency:
+    """Delays of the sensors of a take.
+
+    delay   (m,) [s]  how late each reports against the largest group that agrees
+    error   (m,) [s]  its standard error; UNKNOWN or more where the motion does not tell
+    late    (m,)      whether the delay is told and matters
+    """
+
+    delay: Floats
+    error: Floats
+    late: Bools
+
+
+def find_latency(take: Take) -> Latency | None:
+    """The delays, or None where they cannot be told: no time, too short, too few bodies that are seen together.
+
+    A first look at few frames ends it for most takes: no two joined sensors differ by more than chance.
+    """
+    if not take.timed or take.bodies < FEWEST_BODIES or take.seconds < SHORTEST:
+        return None
+    near = Neighbours.of(take)
+    take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
+    every = np.flatnonzero(near.whole)
+    if len(every) < 10 * BLOCKS:
+        return None
+    few, many = (every[evenly(len(every), most)] for most in (FIRST_ROWS, ROWS))
+    shift = np.zeros(take.bodies)
+    told = _round(take, near, few, shift, None)
+    if told is None or not _any_late(told, FIRST_SIGN):
+        return None if told is None else _none_late(told, take.bodies)
+    rows, noise = few, estimate_noise(take)
+    for _ in range(ROUNDS):
+        again = _round(take, near, rows, shift, noise)
+        if again is None:
+            return None
+        told, found = again, _settled(again, take.bodies)
+        moved, shift = float(np.ptp(found.delay - shift)), found.delay  # which group stands for 0 means nothing
+        if moved < MATTERS and rows is many:
+            break
+        rows = many if moved < NEARLY else rows
+    # Only now is it asked whether anything is sure: while a sensor is late by much, what its delay does not explain
+    # of the gap makes it look less sure than it is.
+    return found if _any_late(told, SURE) else _none_late(told, take.bodies)
+
+
+def _spikes(take: Take) -> Bools:
+    """(n, m) samples at which a path bends far more than around: they would spoil the velocity of their neighbours."""
+    out = np.zeros((take.frames, take.bodies), dtype=bool)
+    p = take.p_world_body
+    bend = np.zeros(out.shape)
+    bend[1:-1] = np.sqrt(np.square(p[:-2] - 2 * p[1:-1] + p[2:]).sum(axis=2))
+    frame, body = np.nonzero(bend > SPIKE * median(bend))
+    around = np.clip(frame[:, None] + np.r_[-6:-1, 2:7], 1, take.frames - 2)
+    local = median(bend[around, body[:, None]].T) if len(frame) else np.zeros(0)
+    own = np.maximum(bend[frame - 1, body], bend[(frame + 1) % take.frames, body])
+    worst = (bend[frame, body] > SPIKE * local) & ~(bend[frame, body] < own)
+    out[frame[worst], body[worst]] = True
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """Edges (J, 2) of a forest with the delay of the first body over the second (J,) [s] and its standard error."""
+
+    pairs: Ints
+    difference: Floats
+    error: Floats
+
+
+def _any_late(told: _Told, errors: float) -> bool:
+    size = np.abs(told.difference)
+    return bool(((size > errors * told.error) & (size > MATTERS)).any())
+
+
+def _round(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise | None) -> _Told | None:
+    """What the joints tell of the delays when each sensor is read `shift` (m,) [s] later."""
+    at = near.nearest(rows, shift)
+    velocity = near.velocity(take, at)
+    rest = shift - (near.time[at] - near.time[rows, None])
+    part = _reported(take, rows, at, rest[..., None] * velocity)
+    fits = _edges(part)
+    if len(fits.pairs) < FEWEST_BODIES - 1:
+        return None
+    i, j = fits.pairs.T
+    white = np.full(len(i), np.inf) if noise is None else _white(fits, noise)
+    delay, error = _differences(part, fits, velocity, white)
+    return _Told(fits.pairs, delay + shift[i] - shift[j], error)
+
+
+def without_latency(take: Take, delay: Floats) -> Take:
+    """The take with every sensor `delay` (m,) [s] earlier: at each frame, the pose it reported that much later.
+
+    The nearest sample is carried the rest of the way by its smoothed velocity and acceleration. Interpolation would
+    lower and colour its noise, and what later corrects for that noise would correct too little. Poses that would come
+    from beyond a recording's ends, or from a hole in it, are not seen.
+    """
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    near = Neighbours.of(take)
+    for body in np.flatnonzero(delay):
+        moved = near.carried(take, int(body), float(delay[body]))
+        R[:, body] = _orthonormal(moved[:, :9].reshape(-1, 3, 3))
+        p[:, body] = moved[:, 9:]
+    return replace(take, R_world_body=R, p_world_body=p)
+
+
+def _reported(take: Take, rows: Ints, at: Ints, further: Floats) -> Take:
+    """The frames `rows`, each sensor with the sample `at` (k, m) of its own, carried on by `further` (k, m, 12)."""
+    body = np.arange(take.bodies)
+    R, p = take.R_world_body[at, body], take.p_world_body[at, body]
+    if (at < 0).any():
+        R, p = np.where((at < 0)[..., None, None], np.nan, R), np.where((at < 0)[..., None], np.nan, p)
+    if further.any():
+        R, p = R + further[..., :9].reshape(R.shape), p + further[..., 9:]
+    return Take(take.names, take.time[rows], R, p, take.segment[rows])
+
+
+def _edges(part: Take) -> PairFits:
+    """The joints of the lightest spanning forest of a take."""
+    sums = sum_pairs(part)
+    fits = fit_pairs(sums)
+    residual = np.where(fits.frames < 0.2 * median(fits.frames), np.nan, fits.residual)
+    return fit_pairs(sums, fits.pairs[spanning_tree(part.bodies, fits.pairs, residual, part.names)])
+
+
+def _white(fits: PairFits, noise: Noise) -> Floats:
+    """(J,) [m^2] variance per axis that the sensors' white noise leaves in each joint's gap."""
+    i, j = fits.pairs.T
+    lever = np.square(fits.p_child_joint).sum(axis=1) * noise.orientation[i] ** 2
+    lever += np.square(fits.p_parent_joint).sum(axis=1) * noise.orientation[j] ** 2
+    return np.asarray(noise.position[i] ** 2 + noise.position[j] ** 2 + 2 / 3 * lever)
+
+
+def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) -> tuple[Floats, Floats]:
+    """(J,) [s] delay of the child over that of the parent, and its standard error.
+
+    Delay and centre are fitted together to the gaps of each joint; `velocity` (k, m, 12) is that of each pose, `white`
+    (J,) [m^2] the part of the gaps that is noise.
+    """
+    i, j = fits.pairs.T
+    n, J = part.frames, len(i)
+    pose = np.concatenate([part.R_world_body.reshape(n, -1, 9), part.p_world_body], axis=2)
+    c, l = fits.p_child_joint, fits.p_parent_joint
+    gap = _point(pose[:, i], c) - _point(pose[:, j], l)
+    speed = 0.5 * (_point(velocity[:, i], c) + _point(velocity[:, j], l))
+    Z = np.empty((J, n, 3, 7))
+    Z[..., :3] = part.R_world_body[:, i].transpose(1, 0, 2, 3)
+    Z[..., 3:6] = -part.R_world_body[:, j].transpose(1, 0, 2, 3)
+    Z[..., 6] = speed.transpose(1, 0, 2)
+    e = gap.transpose(1, 0, 2)
+    known = np.asarray(np.isfinite(e).all(axis=2) & np.isfinite(Z[..., 6]).all(axis=2))
+    if not known.all():
+        Z[~known], e = 0.0, np.where(known[..., None], e, 0.0)
+    weight: Floats = known.astype(np.float64)
+    X, y = Z.reshape(J, 3 * n, 7), e.reshape(J, 3 * n, 1)
+    for number in range(WEIGHINGS + 1):
+        WX = np.swapaxes(X if number == 0 else X * np.repeat(weight, 3, axis=1)[..., None], 1, 2)
+        gram = WX @ X
+        u = -np.linalg.pinv(gram, rcond=1e-12, hermitian=True) @ (WX @ y)
+        rest = (y + X @ u).reshape(J, n, 3)
+        length = np.sqrt(np.square(rest).sum(axis=2))
+        scale = np.maximum(median(np.where(known, length, np.nan).T) / CHI3_MEDIAN, ROUNDING)
+        x = length / (TUKEY * scale[:, None])
+        if number == WEIGHINGS or not (x > 1).any():
+            break
+        weight = np.where(known & (x < 1), (1 - x**2) ** 2, 0.0)
+    before = median(np.where(known, np.sqrt(np.square(e).sum(axis=2)), np.nan).T) / CHI3_MEDIAN
+    loose = (scale > LOOSE * median(scale)) & (scale > EXPLAINED * before)
+    return u[:, 6, 0], np.where(loose, UNKNOWN, _errors(Z, rest, weight, gram, white))
+
+
+def _point(pose: Floats, local: Floats) -> Floats:
+    """(k, J, 3) world places, or their velocities, of local points (J, 3) on poses (k, J, 12) or their velocities."""
+    R = pose[..., :9].reshape(*pose.shape[:2], 3, 3)
+    return np.asarray(np.einsum("kjxy,jy->kjx", R, local) + pose[..., 9:])
+
+
+def _errors(Z: Floats, rest: Floats, weight: Floats, gram: Floats, white: Floats) -> Floats:
+    """(J,) [s] standard error of the last unknown: what white noise leaves, or what stretches disagree by, if more.
+
+    Skin and field follow the motion: a share of the gap beyond the noise may look like a delay throughout.
+    """
+    J, n = weight.shape
+    centre = np.linalg.pinv(gram[:, :6, :6], rcond=1e-12, hermitian=True) @ gram[:, :6, 6:]
+    own = Z[..., 6] - (Z[..., :6].reshape(J, 3 * n, 6) @ centre).reshape(J, n, 3)
+    worth = weight * np.square(own).sum(axis=2)
+    score = weight * (own * rest).sum(axis=2)
+    total = worth.sum(axis=1)
+    variance = (weight * np.square(rest).sum(axis=2)).sum(axis=1) / np.maximum(3 * weight.sum(axis=1) - 7, 1)
+    out = np.full(J, UNKNOWN)
+    for a in np.flatnonzero(total > 1e-12 * gram[:, 6, 6]):
+        block = np.minimum((np.cumsum(worth[a]) / total[a] * BLOCKS).astype(np.int64), BLOCKS - 1)
+        between = np.square(np.bincount(block, score[a], BLOCKS)).sum() * BLOCKS / (BLOCKS - 1)
+        follows = FOLLOWS * np.sqrt(max(variance[a] - white[a], 0.0) * 3 * weight[a].sum() / total[a])
+        out[a] = np.hypot(max(np.sqrt(variance[a] / total[a]), np.sqrt(between) / total[a]), follows)
+    return np.asarray(np.minimum(out, UNKNOWN))
+
+
+def _none_late(edges: _Told, bodies: int) -> Latency:
+    return replace(_settled(edges, bodies), delay=np.zeros(bodies), late=np.zeros(bodies, dtype=bool))
+
+
+def _settled(edges: _Told, bodies: int) -> Latency:
+    """Delays of the bodies from those over the edges; differences that are not told count as none.
+
+    In each tree of the forest the largest group of sensors that agree stands for 0, or the middle one.
+    """
+    size, J = np.abs(edges.difference), len(edges.pairs)
+    told = (size > LIKELY * edges.error) & (size > SLIGHT)
+    if 2 * told.sum() >= J:
+        told = (size > PLAIN * edges.error) & (size > SLIGHT)
+    incidence = np.zeros((J, bodies))
+    incidence[np.arange(J), edges.pairs[:, 0]] = 1
+    incidence[np.arange(J), edges.pairs[:, 1]] = -1
+    back = np.linalg.pinv(incidence)
+    delay = np.asarray(back @ np.where(told, edges.difference, 0.0), dtype=np.float64)
+    error = np.zeros(bodies)
+    for group in components(bodies, edges.pairs):
+        own = delay[group]
+        company = (np.abs(own[:, None] - own) < SLIGHT).sum(axis=1)
+        middle = np.abs(own - float(median(own))) / max(float(np.ptp(own)), 1e-12)
+        delay[group] = own - own[int(np.argmax(company - 1e-3 * middle))]
+        agree = [body for body in group if abs(delay[body]) < SLIGHT]
+        apart = back[group][:, None] - back[agree]  # (own, agreeing, edge): which edges lie between
+        error[group] = np.sqrt(np.square(apart) @ np.square(edges.error)).min(axis=1)
+    return Latency(delay, error, np.abs(delay) > SLIGHT)
+
+
+def _orthonormal(R: Floats) -> Floats:
+    """Rotations next to matrices (n, 3, 3) that are nearly so; NaN stays."""
+    for _ in range(3):
+        R = R @ (1.5 * np.eye(3) - 0.5 * np.swapaxes(R, 1, 2) @ R)
+    return np.asarray(R)

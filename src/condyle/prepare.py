@@ -1,0 +1,353 @@
+"""A take made ready for a fit: what a device wrote in place of a measurement is masked or put right, and said.
+
+Every step is a function Take -> marks, and every mark is a finding with its sensor, its first frame and its count.
+Lone spikes are left: the fit weighs them out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ._median import median
+from ._shapes import Bools, Floats, Ints
+from .findings import Finding, Severity, many
+from .hemisphere import find_flips
+from .latency import find_latency, without_latency
+from .take import Take
+
+JUMP = 8.0  # usual steps from which a sample does not continue the path
+SMALL = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
+UNITS_LAST_PLACE = 6.0  # smallest steps that a sensor with few decimals makes at rest
+ALONE = 2  # frames of a pose of rest at an end of a recording
+RESTING = 4.0  # extent over the rms step of a sensor that stays where it is
+POLLED = 3  # repeats in a row up to which a sensor is merely read faster than it measures
+MEETING = 0.25  # of its fresh samples that a sensor must share with each other one
+FEW = 0.005  # share of repeats up to which they are not worth a warning
+HOLE = 1.5  # usual steps of time from which frames are missing
+
+
+def prepare(take: Take, *, fix_latency: bool = True) -> Take:
+    """The take as a fit should see it, with what was done in its findings; the same object where nothing was.
+
+    Dropouts written as numbers and repeats of a frozen sensor are masked, rows that repeat whole are dropped,
+    positions on the wrong side of a magnetic transmitter are put right, and sensors that report late are moved to the
+    time they measured. Frame numbers in the findings count the frames of the given take.
+    """
+    findings = find_holes(take)
+    ready, told = _masked_dropouts(take)
+    findings += told
+    ready, told = _turned_back(ready)
+    findings += told
+    ready, told = _without_repeats(ready)
+    findings += told
+    if fix_latency:
+        ready, told = _on_one_clock(ready)
+        findings += told
+    if not findings:
+        return take
+    return replace(ready, findings=(*take.findings, *findings))
+
+
+def find_holes(take: Take) -> list[Finding]:
+    """Frames that are missing in the middle of a segment; nothing is interpolated there."""
+    if not take.timed or take.frames < 3:
+        return []
+    step = np.where(np.diff(take.segment) == 0, np.diff(take.time), np.nan)
+    inside = np.sort(step[np.isfinite(step)])
+    if not len(inside):
+        return []
+    usual = inside[int(0.9 * (len(inside) - 1))]  # a clock that trembles has no holes
+    with np.errstate(invalid="ignore"):
+        hole = step > HOLE * usual
+    if not hole.any():
+        return []
+    longest = int(np.nanargmax(step))
+    text = (
+        f"frames are missing in {many(int(hole.sum()), 'place')}, the longest gap lasts {step[longest]:.3g} s from "
+        f"{take.time[longest]:.4g} s on; nothing is interpolated, so there is nothing to do"
+    )
+    return [
+        Finding(
+            "time-gaps",
+            "info",
+            text,
+            time=(float(take.time[longest]), float(take.time[longest + 1])),
+            value=float(step[longest]),
+            unit="s",
+            frame=int(np.argmax(hole)) + 1,
+            count=int(hole.sum()),
+        )
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Stretches of one sensor's seen samples that are alike, in order.
+
+    rows     (N,)  frame of each sample
+    label    (N,)  run that each sample belongs to
+    first    (K,)  sample with which each run begins
+    length   (K,)  samples in it
+    shift    (K,)  [m] step from the sample before; NaN at the beginning of a segment
+    turn     (K,)  [-] the same of the rotation matrix (Frobenius)
+    near     (K,)  whether the sample before is the frame before
+    """
+
+    rows: Ints
+    label: Ints
+    first: Ints
+    length: Ints
+    shift: Floats
+    turn: Floats
+    near: Bools
+
+    def after(self, values: Floats) -> Floats:
+        """(K,) of the step out of each run; NaN at the last."""
+        return np.append(values[1:], np.nan)
+
+
+def find_runs(take: Take, body: int, alike: Bools) -> Runs:
+    """Runs of a body's seen samples where `alike` (n,) says that a frame is like the seen one before."""
+    rows = np.flatnonzero(take.seen[:, body])
+    p, R = take.p_world_body[rows, body], take.R_world_body[rows, body]
+    new = ~alike[rows]
+    new[:1] = True
+    begins = np.concatenate([[True], np.diff(take.segment[rows]) != 0])[: len(rows)]
+    first = np.flatnonzero(new | begins)
+    before = np.maximum(first - 1, 0)
+    shift = np.linalg.norm(p[first] - p[before], axis=1)
+    turn = np.linalg.norm(R[first] - R[before], axis=(1, 2))
+    shift[begins[first]] = turn[begins[first]] = np.nan
+    return Runs(
+        rows,
+        np.cumsum(new | begins) - 1,
+        first,
+        np.diff(np.append(first, len(rows))),
+        shift,
+        turn,
+        (rows[first] - rows[before] == 1) & ~begins[first],
+    )
+
+
+def same_as_before(take: Take) -> Bools:
+    """(n, m) poses that repeat the frame before to the last bit, in the same segment."""
+    out = np.zeros((take.frames, take.bodies), dtype=bool)
+    same = take.p_world_body[1:, :, 0] == take.p_world_body[:-1, :, 0]
+    if same.any():
+        same &= (take.p_world_body[1:] == take.p_world_body[:-1]).all(axis=2)
+        frame, body = np.nonzero(same)
+        same[frame, body] = (take.R_world_body[frame + 1, body] == take.R_world_body[frame, body]).all(axis=(1, 2))
+        out[1:] = same & (np.diff(take.segment) == 0)[:, None]
+    return out
+
+
+def find_dropouts(take: Take) -> Bools:
+    """(n, m) samples that a device wrote where it saw nothing: zeros, or the same place and turn again and again.
+
+    A pose is such a stand-in when it is at the very origin, does not turn (R = I) for a while, or comes back to the
+    last bit in separate stretches, and the path jumps into it and out of it.
+    """
+    out = np.zeros((take.frames, take.bodies), dtype=bool)
+    if take.frames < 3:
+        return out
+    place = take.p_world_body @ [1.0, np.sqrt(2), np.sqrt(3)]
+    ordered = np.sort(place, axis=0)
+    again = (ordered[1:] == ordered[:-1]).any(axis=0) | (place == 0).any(axis=0)  # nowhere twice: no stand-in
+    for body in np.flatnonzero(again):
+        R = take.R_world_body[:, body]
+        key = place[:, body] + R.reshape(-1, 9) @ np.sqrt([5.0, 6, 7, 8, 10, 11, 13, 14, 15])
+        zero = (take.p_world_body[:, body] == 0).all(axis=1)
+        plain = (R == np.eye(3)).all(axis=(1, 2))
+        out[:, body] = _stand_ins(take, int(body), np.where(zero, 0.0, key), zero | plain)
+    return out
+
+
+def _stand_ins(take: Take, body: int, key: Floats, told: Bools) -> Bools:
+    """(n,) samples of a body in runs of one key that are `told` or come back, and stand off the path."""
+    seen = np.flatnonzero(take.seen[:, body])
+    alike = np.zeros(take.frames, dtype=bool)
+    alike[seen[1:]] = key[seen[1:]] == key[seen[:-1]]
+    runs = find_runs(take, body, alike)
+    out = np.zeros(take.frames, dtype=bool)
+    if len(runs.first) < 3:
+        return out
+    value = key[runs.rows[runs.first]]
+    _, group, count = np.unique(value, return_inverse=True, return_counts=True)
+    # At the ends of a recording one pose of rest may stand alone: the first frame of many clips does.
+    inner = np.isfinite(runs.shift) & np.isfinite(runs.after(runs.shift))
+    back = (told[runs.rows[runs.first]] & (inner | (runs.length > ALONE))) | (count[group] > 1)
+    far = np.zeros(len(back), dtype=bool)
+    for step in (runs.shift, runs.turn):
+        leave = runs.after(step)
+        ends = np.isfinite(step) | np.isfinite(leave)
+        # The usual step is that among samples which are no candidates: a device may lose most of them.
+        usual = float(median(step[np.isfinite(step) & (step > 0) & ~back & ~np.append(False, back[:-1])]))
+        with np.errstate(invalid="ignore"):
+            far |= ends & ~(step <= JUMP * usual) & ~(leave <= JUMP * usual) & (usual > 0)
+    out[runs.rows] = (back & far)[runs.label]
+    return out
+
+
+def find_frozen(take: Take, same: Bools) -> Bools:
+    """(n, m) repeats of a sensor's sample while the body went on; the first of each run is fresh and stays.
+
+    Bodies can be still to the last bit: the room, a robot's base, the legs of a synthetic clip. What tells them from a
+    frozen sensor is that they come to rest and leave it in small steps, or stay where they are throughout. A sensor
+    most of whose runs begin or end with a usual step is frozen in all of them: it is read faster than it measures.
+    """
+    out = np.zeros((take.frames, take.bodies), dtype=bool)
+    for body in np.flatnonzero(same.any(axis=0)):
+        runs = find_runs(take, int(body), same[:, body])
+        if len(runs.first) < 2 or _stays(take, int(body), runs):
+            continue
+        known, moved = np.zeros((2, len(runs.first)), dtype=bool)
+        for step in (runs.shift, runs.turn):
+            enter = np.where(runs.near, step, np.nan)
+            leave = runs.after(enter)
+            usual = step[np.isfinite(step) & (step > 0)]
+            if not len(usual):
+                continue
+            small = max(SMALL * float(median(usual)), UNITS_LAST_PLACE * float(usual.min()))
+            with np.errstate(invalid="ignore"):
+                moved |= (enter > small) | (leave > small)
+            known |= np.isfinite(enter) | np.isfinite(leave)
+        held = runs.length > 1
+        if 2 * (held & moved).sum() >= (held & known).sum():
+            moved[:] = True
+        out[runs.rows, body] = same[runs.rows, body] & (held & moved)[runs.label]
+    return out
+
+
+def _stays(take: Take, body: int, runs: Runs) -> bool:
+    """Whether a sensor stays in one place throughout, but for its noise."""
+    p, R = take.p_world_body[runs.rows, body], take.R_world_body[runs.rows, body]
+    for values, step in ((p, runs.shift), (R.reshape(-1, 9), runs.turn)):
+        usual = step[np.isfinite(step)]
+        extent = float(np.ptp(values, axis=0).max())
+        if extent > RESTING * float(np.sqrt(np.mean(usual**2))) if len(usual) else extent > 0:
+            return False
+    return True
+
+
+def _masked_dropouts(take: Take) -> tuple[Take, list[Finding]]:
+    lost = find_dropouts(take)
+    found = []
+    for k in np.flatnonzero(lost.any(axis=0)):
+        text = (
+            f"{take.names[k]}: {many(int(lost[:, k].sum()), 'pose')} written as zeros or as one constant pose where "
+            "the sample was lost; "
+            "masked; if they are many, check the sensor, its cable and its range"
+        )
+        found.append(_marked("dropout", "warning", text, take, int(k), lost))
+    return (take.mask(lost) if found else take), found
+
+
+def _without_repeats(take: Take) -> tuple[Take, list[Finding]]:
+    same = same_as_before(take)
+    if not same.any():
+        return take, []
+    frozen = find_frozen(take, same)
+    whole = np.asarray(frozen.any(axis=1) & (same | ~take.seen).all(axis=1))
+    frozen = _with_partners(take, frozen)
+    found = [_never_changes(take, int(k)) for k in np.flatnonzero(same.sum(axis=0) == take.frames - 1)]
+    found = [] if len(found) == take.bodies else found
+    if whole.any():
+        text = (
+            f"{many(int(whole.sum()), 'row')} repeat the row before in every sensor; the first of each is kept; "
+            "record at the rate at which the device measures"
+        )
+        count = int(whole.sum())
+        found.append(Finding("repeated-rows", "warning", text, frame=int(np.argmax(whole)), count=count))
+    alone = np.asarray(frozen & ~whole[:, None])
+    for k in np.flatnonzero(alone.any(axis=0)):
+        longest = int(_run_lengths(alone[:, [k]]).max())
+        count, name = int(alone[:, k].sum()), take.names[k]
+        severity: Severity = "warning" if longest > POLLED and count > FEW * take.frames else "info"
+        text = f"{name}: {many(count, 'pose')} repeat the one before while others move, at most {longest} in a row; "
+        if severity == "warning":
+            text += "they are masked; check the sensor's connection"
+        else:
+            text += "they are masked; it is read faster than it measures, there is nothing to do"
+        found.append(_marked("frozen-samples", severity, text, take, int(k), alone))
+    if alone.any():
+        take = take.mask(alone)
+    return (take.at(np.flatnonzero(~whole)) if whole.any() else take), found
+
+
+def _with_partners(take: Take, frozen: Bools) -> Bools:
+    """The same marks, but none in short runs where sensors that are read in turn would no longer meet in a frame."""
+    short = frozen & (_run_lengths(frozen) <= max(POLLED, take.bodies))
+    fresh = (take.seen & ~frozen).astype(np.float64)
+    count = fresh.sum(axis=0)
+    together = fresh.T @ fresh
+    apart = together < MEETING * np.minimum(count[:, None], count)
+    polled = np.asarray(short.any(axis=0))
+    apart &= (take.seen.T.astype(np.float64) @ take.seen > 0) & (polled[:, None] | polled)
+    return np.asarray(frozen & ~(short & apart.any(axis=0)))
+
+
+def _run_lengths(marks: Bools) -> Ints:
+    """(n, m) how many marked frames in a row each marked one belongs to; 0 elsewhere."""
+    n = len(marks)
+    row = np.arange(n)[:, None]
+    begin = np.maximum.accumulate(np.where(marks, -1, row), axis=0)  # the last frame before that is not marked
+    end = n - 1 - np.maximum.accumulate(np.where(marks[::-1], -1, row), axis=0)[::-1]
+    return np.where(marks, np.minimum(end, n) - begin - 1, 0)
+
+
+def _never_changes(take: Take, body: int) -> Finding:
+    name = take.names[body]
+    text = f"{name}: one pose throughout while others move; if it is not fixed to the room, its sensor is dead"
+    return Finding("frozen-samples", "info", text, (name,), frame=0, count=take.frames)
+
+
+def _turned_back(take: Take) -> tuple[Take, list[Finding]]:
+    flips = find_flips(take)
+    if flips is None:
+        return take, []
+    turned, unclear = flips
+    found = []
+    for k in np.flatnonzero((turned | unclear).any(axis=0)):
+        put_right, masked = int(turned[:, k].sum()), int(unclear[:, k].sum())
+        done = [f"{put_right} put right"] * (put_right > 0) + [f"{masked} masked"] * (masked > 0)
+        text = (
+            f"{take.names[k]}: {many(put_right + masked, 'position')} mirrored to the other side of the transmitter; "
+            f"{' and '.join(done)}; keep the sensor on one side, or set the device's hemisphere"
+        )
+        found.append(_marked("hemisphere-flip", "warning", text, take, int(k), turned | unclear))
+    p = np.where(turned[..., None], -take.p_world_body, take.p_world_body)
+    return replace(take, p_world_body=np.where(unclear[..., None], np.nan, p)), found
+
+
+def _on_one_clock(take: Take) -> tuple[Take, list[Finding]]:
+    latency = find_latency(take)
+    if latency is None or not latency.late.any():
+        return take, []
+    late = np.flatnonzero(latency.late)
+    delays = ", ".join(f"{take.names[k]} {1000 * latency.delay[k]:+.2g} ms" for k in late)
+    largest = float(latency.delay[late][np.argmax(np.abs(latency.delay[late]))])
+    text = (
+        f"sensors report late against the others: {delays}; their poses were moved to the time they were measured; "
+        "synchronise the sensors if the device can"
+    )
+    names = tuple(take.names[k] for k in late)
+    found = Finding("latency", "warning", text, names, value=largest, unit="s")
+    return without_latency(take, np.where(latency.late, latency.delay, 0.0)), [found]
+
+
+def _marked(code: str, severity: Severity, text: str, take: Take, body: int, marks: Bools) -> Finding:
+    """A finding about the marked samples (n, m) of one body."""
+    rows = np.flatnonzero(marks[:, body])
+    return Finding(
+        code,
+        severity,
+        text,
+        (take.names[body],),
+        time=(float(take.time[rows[0]]), float(take.time[rows[-1]])) if take.timed else None,
+        value=len(rows) / take.frames,
+        unit="1",
+        frame=int(rows[0]),
+        count=len(rows),
+    )

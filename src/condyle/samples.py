@@ -1,0 +1,121 @@
+"""The samples around a moment: the nearest one, velocities smoothed over its neighbours, and poses between samples."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._shapes import Bools, Floats, Ints
+from .take import Take
+
+HALF_WIDTH = 0.1  # s on each side over which a velocity is taken
+FEWEST = 4  # samples on each side, however slow the clock
+MOST = 4  # and at most: of a fast clock every second or third sample does
+EVEN = 0.02  # of a period by which steps of an even clock may differ
+HOLE = 1.5  # periods from which samples are missing
+FULL = 0.5  # share of a body's samples around a moment that must be seen
+DEGREE = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Neighbours:
+    """Where the neighbours of every sample are and how to weigh them.
+
+    time     (n,) [s]       the take's time with its segments set far apart
+    period         [s]      of nine tenths of the steps, the longest
+    offsets  (w,)           frames from a sample to its neighbours
+    whole    (n,)           samples whose neighbours are all there: same segment, no hole between
+    weights  (n or 1, 2, w) what turns the neighbours into velocity [1/s] and acceleration [1/s^2]
+    """
+
+    time: Floats
+    period: float
+    offsets: Ints
+    whole: Bools
+    weights: Floats
+
+    @classmethod
+    def of(cls, take: Take) -> Neighbours:
+        n = take.frames
+        step = np.diff(take.time)
+        inside = np.diff(take.segment) == 0
+        steps = np.sort(step[inside])
+        period = float(steps[int(0.9 * (len(steps) - 1))]) if len(steps) else 1.0
+        time = np.concatenate([[0.0], np.cumsum(np.where(inside, step, 1e4 * period))])[:n]
+        side = max(FEWEST, round(HALF_WIDTH / max(period, 1e-9)))
+        stride = max(1, side // MOST)
+        offsets = stride * np.arange(-(side // stride), side // stride + 1)
+        reach = int(offsets[-1])
+        whole = np.zeros(n, dtype=bool)
+        if n > 2 * reach:
+            hole = np.concatenate([[0], np.cumsum(~inside | (step > HOLE * period))])
+            whole[reach : n - reach] = hole[2 * reach :] == hole[: n - 2 * reach]
+        even = bool((np.abs(steps[steps <= HOLE * period] - period) < EVEN * period).all())
+        around = np.clip(np.arange(n)[:, None] + offsets, 0, n - 1)
+        apart: Floats = np.asarray((offsets * period)[None] if even else time[around] - time[:, None])
+        return cls(time, period, offsets, whole, _polynomial_weights(apart))
+
+    def nearest(self, rows: Ints, later: Floats) -> Ints:
+        """(k, m) sample that lies nearest to `later` (m,) [s] after each row; -1 where none is near or whole."""
+        asked = self.time[rows, None] + later
+        at = np.clip(np.searchsorted(self.time, asked), 1, len(self.time) - 1)
+        at -= asked - self.time[at - 1] < self.time[at] - asked
+        near = np.abs(self.time[at] - asked) <= 0.5 * HOLE * self.period
+        return np.where(near & self.whole[at], at, -1)
+
+    def velocity(self, take: Take, at: Ints) -> Floats:
+        """(k, m, 12) [1/s, m/s] rates of the nine numbers of R and of p at samples `at` (k, m); NaN where at is -1."""
+        out = np.empty((*at.shape, 12))
+        for body in range(take.bodies):
+            pose, full = _filled(take, body, self.time)
+            out[:, body] = self._rates(pose, at[:, body], 0)
+            out[(at[:, body] < 0) | ~full[at[:, body]], body] = np.nan
+        return out
+
+    def carried(self, take: Take, body: int, later: float) -> Floats:
+        """(n, 12) R and p of a body `later` [s] after every frame: the nearest sample, carried the rest of the way."""
+        at = self.nearest(np.arange(take.frames), np.array([later]))[:, 0]
+        rest = (self.time + later - self.time[at])[:, None]
+        pose, full = _filled(take, body, self.time)
+        moved = pose[at] + rest * self._rates(pose, at, 0) + 0.5 * rest**2 * self._rates(pose, at, 1)
+        moved[(at < 0) | ~full[at] | ~take.seen[at, body]] = np.nan
+        return np.asarray(moved)
+
+    def _rates(self, pose: Floats, at: Ints, order: int) -> Floats:
+        """(k, 12) first (order 0) or second derivative of poses (n, 12) at samples `at` (k,)."""
+        around = pose[np.clip(at[:, None] + self.offsets, 0, len(pose) - 1)]
+        if len(self.weights) == 1:
+            return np.asarray(np.einsum("w,kwc->kc", self.weights[0, order], around))
+        return np.asarray(np.einsum("kw,kwc->kc", self.weights[at, order], around))
+
+
+def _filled(take: Take, body: int, time: Floats) -> tuple[Floats, Bools]:
+    """(n, 12) poses of a body with its gaps bridged by straight lines, and (n,) where enough around is its own."""
+    n = take.frames
+    pose = np.concatenate([take.R_world_body[:, body].reshape(n, 9), take.p_world_body[:, body]], axis=1)
+    seen = take.seen[:, body]
+    if seen.all():
+        return pose, seen
+    if not seen.any():
+        return np.zeros((n, 12)), seen
+    rows = np.flatnonzero(seen)
+    lost = np.flatnonzero(~seen)
+    for column in range(12):
+        pose[lost, column] = np.interp(time[lost], time[rows], pose[rows, column])
+    reach = 2 * FEWEST
+    count = np.concatenate([[0], np.cumsum(seen)])
+    low, high = np.maximum(np.arange(n) - reach, 0), np.minimum(np.arange(n) + reach + 1, n)
+    return pose, (count[high] - count[low] >= FULL * (high - low)) & seen
+
+
+def _polynomial_weights(apart: Floats) -> Floats:
+    """(k, 2, w) weights of samples `apart` (k, w) [s] for the slope and the curvature of a cubic through them."""
+    scale = np.abs(apart).max()
+    A = (apart / scale)[..., None] ** np.arange(DEGREE + 1)
+    transposed = np.swapaxes(A, 1, 2)
+    gram = transposed @ A
+    flat = np.linalg.cond(gram) > 1e10  # at the ends, where neighbours coincide
+    gram[flat] = np.eye(DEGREE + 1)
+    weights = np.linalg.solve(gram, transposed)
+    return np.stack([weights[:, 1] / scale, 2 * weights[:, 2] / scale**2], axis=1)
