@@ -45,17 +45,16 @@ def clip(name: str, seed: int) -> World:
     """Noisy sensors on the bones of a clip, its first frame (a pose for calibration) left out."""
     source = recordings()
     facts = source.truth("cmu_bvh/*")
-    all_names, _, _, R, p, rate = source.bvh(name)
     bones = facts["bones"]
-    at = [all_names.index(bone) for bone in bones]
+    whole = source.take(f"cmu_bvh/{name}").select(bones).slice(1)
     up = {child: bones.index(parent) for parent, child in facts["joints"]}
     parent = np.array([up.get(bone, -1) for bone in bones])
-    R, p = R[1:, at], p[1:, at]
+    R, p = whole.R_world_body, whole.p_world_body
     # Between Hips, Spine1, Head and arms lie bones without a sensor: the joint is where its child mostly is.
     apart = p - p[:, parent]
     joint = np.einsum("nkji,nkj->nki", R[:, parent], apart).mean(axis=0) * (parent >= 0)[:, None]
     rng = np.random.default_rng([seed, 11])
-    truth = mount(bones, parent, R, p, joint, rng, np.arange(len(p)) / rate)
+    truth = mount(bones, parent, R, p, joint, rng, whole.time - whole.time[0])
     figure = Figure(tuple(bones), parent, joint, ("ball",) * len(bones), np.full((len(bones), 3), np.nan))
     return World(*disturb(truth, noise(0.3, 0.5), seed), figure)
 
@@ -153,15 +152,15 @@ def with_points(joint: Joint, plain: Skeleton) -> Joint:
 def real(source) -> list[list[str]]:
     """Real recordings: tree, kinds, the worst gap, and what is said."""
     rows = []
-    takes = {
-        "linkage as arm": ("diodem/arm/exp01", lambda: source.linkage("arm/exp01")),
-        "linkage as leg": ("diodem/gait/exp06", lambda: source.linkage("gait/exp06")),
-        "functional hip, person": (name := "vicon_functional_c3d/left_hip.c3d", lambda n=name: source.c3d(n)),
-        "functional knee, person": (name := "functional_knee_c3d/right_knee.c3d", lambda n=name: source.c3d(n)),
-        "1.7 s of walk, person": (name := "qualisys_c3d/walk.c3d", lambda n=name: source.c3d(n)),
+    names = {
+        "linkage as arm": "diodem/arm/exp01",
+        "linkage as leg": "diodem/gait/exp06",
+        "functional hip, person": "vicon_functional_c3d/left_hip.c3d",
+        "functional knee, person": "functional_knee_c3d/right_knee.c3d",
+        "1.7 s of walk, person": "qualisys_c3d/walk.c3d",
     }
-    for label, (name, load) in takes.items():
-        take: Take = load()
+    for label, name in names.items():
+        take: Take = source.take(name)
         truth = source.edges(name)
         paper = condyle.calibrate(take, method="least-squares", intervals=False)
         calibration = condyle.calibrate(take)

@@ -63,7 +63,8 @@ def versions() -> dict[str, str]:
 def publish(name: str, title: str, how: str, tables: dict[str, Table], data: Any, given: argparse.Namespace) -> None:
     """Print the tables; write them and the numbers behind them to results/ unless only a part was run."""
     about = ", ".join(f"{key} {value}" for key, value in versions().items())
-    head = [f"# {title}", how, f"{date.today()}, {about}; {given.trials} trials, first seed {given.seed}."]
+    drawn = f"; {given.trials} trials, first seed {given.seed}" if hasattr(given, "seed") else ""
+    head = [f"# {title}", how, f"{date.today()}, {about}{drawn}."]
     body = [f"## {caption}\n\n{table}" for caption, table in tables.items()]
     page = "\n\n".join([*head, *body]) + "\n"
     print(page)
@@ -74,8 +75,7 @@ def publish(name: str, title: str, how: str, tables: dict[str, Table], data: Any
     record = {
         "date": str(date.today()),
         "versions": versions(),
-        "trials": given.trials,
-        "seed": given.seed,
+        **{name: value for name, value in vars(given).items() if name in ("trials", "seed")},
         "results": data,
     }
     (RESULTS / f"{name}.json").write_text(_json(_plain(record)))

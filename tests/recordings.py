@@ -1,13 +1,14 @@
-"""Small loaders that turn the shared recordings into takes, for tests and benchmarks."""
+"""The recordings beside the project, what is known of them, and plain loaders to compare condyle's readers with."""
 
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from condyle import rotation
+from condyle import read, rotation
 from condyle.take import Take
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
@@ -15,12 +16,25 @@ ABSENT = "the shared recordings are not beside the project"
 BVH_METRES = 0.056444  # m in one unit of the CMU clips
 
 
+@cache
+def all_truth() -> dict:
+    """truth.json by its entries; empty where the recordings are absent, so that tests can be collected."""
+    return json.loads((DATA / "truth.json").read_text()) if DATA.is_dir() else {}
+
+
 def truth(name: str) -> dict:
-    return json.loads((DATA / "truth.json").read_text())[name]
+    return all_truth()[name]
 
 
 def edges(name: str) -> set[frozenset[str]]:
     return {frozenset(joint[:2]) for joint in truth(name)["joints"]}
+
+
+def take(name: str) -> Take:
+    """A recording as condyle reads it: a file, or a folder of files; bodies from markers as its truth has them."""
+    paths = sorted((DATA / name).glob("*/*.csv")) or [DATA / name]
+    groups = all_truth().get(name, {}).get("bodies_from_markers")
+    return read(paths, bodies=groups)
 
 
 def bodies_from_markers(markers: dict[str, np.ndarray], groups: dict[str, list[str]]) -> dict[str, tuple]:
@@ -106,20 +120,6 @@ def c3d(name: str) -> Take:
     markers = {m: points[:, short[m]].T for names in groups.values() for m in names}
     rate = float(file["parameters"]["POINT"]["RATE"]["value"][0])
     return _take(bodies_from_markers(markers, groups), rate, name)
-
-
-def theia() -> Take:
-    """Segment poses of the C3D ROTATION group, without the world."""
-    import ezc3d
-
-    file = ezc3d.c3d(str(DATA / "theia_c3d/rotation.c3d"))
-    T = np.moveaxis(file["data"]["rotations"], (0, 1, 2, 3), (2, 3, 1, 0))
-    labels = [label.removesuffix("_4X4") for label in file["parameters"]["ROTATION"]["LABELS"]["value"]]
-    keep = [k for k, label in enumerate(labels) if label != "worldbody"]
-    rate = float(file["parameters"]["POINT"]["RATE"]["value"][0])
-    names = [labels[k] for k in keep]
-    T = T[:, keep]
-    return Take.from_poses(T[..., :3, 3] * 0.001, R_world_body=T[..., :3, :3], names=names, rate=rate)
 
 
 def bvh(name: str) -> tuple[list[str], list[int], np.ndarray, np.ndarray, np.ndarray, float]:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from .errors import CondyleError, UsageError
     from .findings import CODES, Finding
     from .joints import PairFits, fit_pairs
+    from .loading import read
     from .options import Options
     from .pipeline import Calibration, calibrate
-    from .loading import read
     from .skeleton import Joint, Limb, Placement, Skeleton
     from .skeleton_file import read_skeleton, write_skeleton
     from .sums import PairSums, sum_pairs

@@ -77,11 +77,14 @@ def check_groups(groups: Mapping[str, Any]) -> Groups:
             raise CondyleError(
                 f'takes a list of marker names, like {body} = ["LASI", "RASI", "SACR"]', code="bad-bodies", body=body
             )
+        known: set[str] = set()
         for marker in markers:
             if not isinstance(marker, str) or not marker.strip():
-                raise CondyleError(f"{marker!r} is no name of a marker", code="bad-bodies", body=body)
-            if sum(other == marker for other in markers) > 1:
+                said = f"{marker:#x}" if isinstance(marker, int) and abs(marker) > 10**18 else repr(marker)
+                raise CondyleError(f"{said[:80]} is no name of a marker", code="bad-bodies", body=body)
+            if marker in known:
                 raise CondyleError(f"names marker '{marker}' twice", code="bad-bodies", body=body)
+            known.add(marker)
         if len(markers) < 3:
             raise CondyleError(
                 f"has {len(markers)} of the three markers that a pose needs; add some of the same segment "

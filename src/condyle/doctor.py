@@ -69,7 +69,8 @@ class Diagnosis:
 
 
 def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diagnosis | None:
-    """Compares the convention in use with others; None where there are fewer than two bodies or thirty frames.
+    """Compares the convention in use with others; None where there are fewer than two bodies or thirty frames, or
+    where the numbers are no rotations in any.
 
     The search widens until one is clearly best: the rotations first, then every order of the positions' axes with the
     best of them. `thorough` tries all of it in any case, for a full ranking.
@@ -78,6 +79,8 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     if thin is None:
         return None
     base = thin[0].convention
+    if _take(thin, base) is None:  # no rotations in any reading: that is for the conversion to say
+        return None
     used = Candidate(base, _gap(thin, base))
     found = [used]
     tried = {_key(base)}
@@ -92,7 +95,8 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     if thorough or not _stands_out(used, found, CLEAR):
         widen(_rotations(base, thin, all_orders=True))
     if thorough or not _stands_out(used, found, AHEAD):
-        for candidate in sorted(found, key=_by_gap)[:SHORTLIST]:
+        best = sorted(found, key=_by_gap)[:SHORTLIST]
+        for candidate in [*best, *(() if used in best else (used,))]:
             widen(_axes(candidate.convention))
     ranking = _without_twins(sorted(found, key=_by_gap), used)
     verdict, rival = _verdict(ranking, used, thin)
@@ -156,24 +160,40 @@ def apply_diagnosis(
     fields = changed_fields(used.convention, best.convention)
     if diagnosis.verdict == "ambiguous":
         return _undecided(recordings, diagnosis)
+    if fields & used.convention.given:
+        return list(recordings), [_doubt(used, best)]
     times = used.gap / best.gap
     option = option_of(best.convention, fields)
-    if fields & used.convention.given:
-        text = f"as {used}, as was said, the joints come apart {times:.0f} times more than as {best}; check {option}"
-        return list(recordings), [Finding("convention-doubt", "warning", text, value=times, unit="1")]
     said = "the file says" if fields & used.convention.stated else "such files usually mean"
     text = (
         f"read as {best}, not as {used} as {said}: the joints come apart {times:.0f} times less; "
-        f"say {option} if that is right, or the other to keep it"
+        f"say {option} if that is right, or {option_of(used.convention, fields)} if not"
     )
     finding = Finding("convention-repaired", "warning", text, value=times, unit="1")
     return [one.under(best.convention) for one in recordings], [finding]
 
 
+def _doubt(used: Candidate, best: Candidate) -> Finding:
+    times = used.gap / best.gap
+    option = option_of(best.convention, changed_fields(used.convention, best.convention))
+    text = f"as {used}, as was said, the joints come apart {times:.0f} times more than as {best}; check {option}"
+    return Finding("convention-doubt", "warning", text, value=times, unit="1")
+
+
 def _undecided(recordings: Sequence[Recording], diagnosis: Diagnosis) -> tuple[list[Recording], list[Finding]]:
     """Two readings fit about alike: what was said holds, custom holds where it fits best, and a guess stops."""
-    used = diagnosis.used
-    other = diagnosis.rival if diagnosis.rival is not None and diagnosis.rival is not used else diagnosis.best
+    used, best, rival = diagnosis.used, diagnosis.best, diagnosis.rival
+    if rival is not None and used is not best and used is not rival:  # two that are clearly better than the one in use
+        if changed_fields(used.convention, best.convention) & used.convention.given:
+            return list(recordings), [_doubt(used, best)]
+        differs = changed_fields(best.convention, rival.convention)
+        raise CondyleError(
+            f"the numbers fit as {best} (joints come apart by {mm(best.gap)} mm) and as {rival} ({mm(rival.gap)} mm), "
+            f"both better than as {used} ({mm(used.gap)} mm); "
+            f"say which it is: {option_of(best.convention, differs)} or {option_of(rival.convention, differs)}",
+            code="ambiguous-convention",
+        )
+    other = best if rival is None or rival is used else rival
     differs = changed_fields(used.convention, other.convention)
     if differs <= used.convention.given | used.convention.stated:
         return list(recordings), []

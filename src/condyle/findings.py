@@ -16,11 +16,35 @@ CODES: dict[str, str] = {
     "quaternion-normalised": "quaternions were not of unit length and were scaled",
     "rotation-repaired": "rotation matrices were slightly off and were replaced by the nearest rotation",
     "rotation-rejected": "rotation matrices were no rotations (mirrored, sheared, zero) and their poses are masked",
+    "rotation-assumed": "the file does not state how its rotations are written; a plausible reading was taken",
     "unit-assumed": "the file does not state its unit of length; a plausible one was taken",
+    "convention-repaired": "the motion tells another convention than the file, and it was used",
+    "convention-unclear": "another convention fits nearly as well as the one in use, which is the usual one",
+    "convention-doubt": "the motion tells another convention than the one that was given",
+    "sensor-convention": "one sensor uses another convention than the others, and was read so",
     "gimbal-lock": "Euler angles near the pose where two of their axes coincide",
     "solved-poses": "another program solved these poses on a skeleton of its own; their residual tells nothing",
+    "renamed-bodies": "several bodies of a file have the same name; a number was put behind it",
+    "same-body": "a bone that has the pose of another one in every frame; it is not read as a body",
     "repeated-time": "rows with the same time stamp; the first of each is kept",
     "time-backwards": "time runs backwards; a new segment begins there",
+    "time-jumps": "time jumps forward; a new segment begins there",
+    "time-gaps": "frames are missing in the middle of a recording",
+    "repeated-rows": "rows that repeat the row before in every sensor; the first of each is kept",
+    "dropout": "zeros or one constant pose stand for samples that a device lost; they are masked",
+    "frozen-samples": "a sensor repeats its pose while others move; the repeats are masked",
+    "hemisphere-flip": "positions lie mirrored on the other side of a magnetic transmitter; put right or masked",
+    "latency": "sensors report late against the others; their poses were moved to when they were measured",
+    "common-clock": "streams with clocks of their own were interpolated onto one",
+    "frames-left-out": "parts of a recording that are no poses in one common world, or too few; they are left out",
+    "device-error": "rows that carry the tracker's error flag",
+    "sensor-clocks": "sensors have clocks of their own that differ within a row",
+    "marker-missing": "a marker of a body is never seen, or not in this file",
+    "shared-marker": "a marker is named in two bodies",
+    "cluster-misfit": "markers of a body that do not keep their shape in some frames, or in none",
+    "cluster-collinear": "markers of a body that lie nearly on a line",
+    "long-recording": "a file is too long to hold; the joints come from stretches spread evenly over it",
+    "sample-differs": "a joint comes apart more over all frames of a long file than in those that were used",
     "truncated-file": "the file holds fewer frames than it declares",
     "outliers": "poses that disagree with every joint of their sensor were weighted out",
     "few-frames": "a body or a pair is seen together in too few frames",
@@ -70,6 +94,11 @@ class Finding:
 
     def __str__(self) -> str:
         return f"{self.severity}: {self.text} [{self.code}]"
+
+
+def many(count: int, thing: str) -> str:
+    """The count with its noun: 1 frame, 2 frames."""
+    return f"{count} {thing}{'' if count == 1 else 's'}"
 
 
 def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:

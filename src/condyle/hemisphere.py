@@ -22,10 +22,9 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     not; of the two sides the rarer is wrong, or the one farther from the other sensors where both are frequent. Where
     the orientation jumps as well it is not known what the device did: those samples are to be masked. None: nothing.
     """
-    with np.errstate(invalid="ignore"):
-        step = np.linalg.norm(np.diff(take.p_world_body, axis=0), axis=2)
-        mirrored = np.linalg.norm(take.p_world_body[1:] + take.p_world_body[:-1], axis=2)
-        suspect = (mirrored < MIRROR * step).any(axis=0)
+    with np.errstate(invalid="ignore"):  # opposite places have a negative product
+        product = np.einsum("nmi,nmi->nm", take.p_world_body[1:], take.p_world_body[:-1])
+        suspect = (product < 0).any(axis=0)
     # A side that changes while the sensor is not seen shows only between seen samples.
     gappy = ~take.seen.all(axis=0) & take.seen.any(axis=0)
     turned, unclear = np.zeros((2, take.frames, take.bodies), dtype=bool)

@@ -35,11 +35,13 @@ MATTERS = 1e-4  # s of delay below which nothing is done
 SLIGHT = 3e-5  # s below which a sensor is left alone where others are late
 SHORTEST = 2.0  # s
 FEWEST_BODIES = 3
+MOST_BODIES = 128  # beyond which nothing is asked: the forest of so many is not sure enough
+WORK = 60_000  # frames times bodies looked at, at most
 BLOCKS = 8  # stretches of equal information whose disagreement tells how well a delay is known
 LOOSE = 6.0  # gap over the usual one of an edge that is no joint and tells nothing
 EXPLAINED = 0.7  # ... unless a delay takes so much of it away
 FOLLOWS = 0.1  # share of a gap that is no noise by which it may follow the velocity without any delay
-UNKNOWN = 1e3  # s: standard error of a delay that nothing tells
+UNKNOWN = 10.0  # s: standard error of a delay that nothing tells
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,14 +63,14 @@ def find_latency(take: Take) -> Latency | None:
 
     A first look at few frames ends it for most takes: no two joined sensors differ by more than chance.
     """
-    if not take.timed or take.bodies < FEWEST_BODIES or take.seconds < SHORTEST:
+    if not take.timed or not FEWEST_BODIES <= take.bodies <= MOST_BODIES or take.seconds < SHORTEST:
         return None
     near = Neighbours.of(take)
     take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
     every = np.flatnonzero(near.whole)
     if len(every) < 10 * BLOCKS:
         return None
-    few, many = (every[evenly(len(every), most)] for most in (FIRST_ROWS, ROWS))
+    few, many = (every[evenly(len(every), min(most, WORK // take.bodies))] for most in (FIRST_ROWS, ROWS))
     shift = np.zeros(take.bodies)
     told = _round(take, near, few, shift, None)
     if told is None or not _any_late(told, FIRST_SIGN):
@@ -251,8 +253,8 @@ def _settled(edges: _Told, bodies: int) -> Latency:
     """
     size, J = np.abs(edges.difference), len(edges.pairs)
     told = (size > LIKELY * edges.error) & (size > SLIGHT)
-    if 2 * told.sum() >= J:
-        told = (size > PLAIN * edges.error) & (size > SLIGHT)
+    errors = PLAIN if 2 * told.sum() >= J else LIKELY
+    told = (size > errors * edges.error) & (size > SLIGHT)
     incidence = np.zeros((J, bodies))
     incidence[np.arange(J), edges.pairs[:, 0]] = 1
     incidence[np.arange(J), edges.pairs[:, 1]] = -1
@@ -265,8 +267,17 @@ def _settled(edges: _Told, bodies: int) -> Latency:
         middle = np.abs(own - float(median(own))) / max(float(np.ptp(own)), 1e-12)
         delay[group] = own - own[int(np.argmax(company - 1e-3 * middle))]
         agree = [body for body in group if abs(delay[body]) < SLIGHT]
-        apart = back[group][:, None] - back[agree]  # (own, agreeing, edge): which edges lie between
-        error[group] = np.sqrt(np.square(apart) @ np.square(edges.error)).min(axis=1)
+        between = back * edges.error  # of the difference of two bodies, the edges between them are left
+        square = np.square(between).sum(axis=1)
+        apart = square[group, None] + square[agree] - 2 * between[group] @ between[agree].T
+        error[group] = np.sqrt(np.maximum(apart, 0.0)).min(axis=1)
+    if errors == LIKELY:
+        # Few are late. Those that are not agree, so every edge of a late one tells its delay.
+        late = np.abs(delay) > np.maximum(LIKELY * error, SLIGHT)
+        weight = 1 / np.maximum(edges.error, 1e-9)
+        told_by_all, *_ = np.linalg.lstsq(incidence[:, late] * weight[:, None], edges.difference * weight, rcond=1e-9)
+        delay[:] = 0.0
+        delay[late] = told_by_all
     return Latency(delay, error, np.abs(delay) > SLIGHT)
 
 

@@ -61,7 +61,7 @@ def load(paths: Sequence[str | os.PathLike[str]], options: Options, progress: Pr
             recordings, findings = apply_diagnosis(recordings, diagnosis)
         except CondyleError as error:
             raise error.at(", ".join(one.source for one in recordings)) from None
-    take = join_takes([_take_of(recording) for recording in recordings])
+    take = join_takes([take_of(recording) for recording in recordings])
     if diagnosis is not None and diagnosis.odd:
         take = repair_odd_sensors(take, diagnosis.odd)
     long = tuple(one.sums for k, one in sampled.items() if recordings[k].convention == one.recording.convention)
@@ -98,7 +98,8 @@ def join_takes(takes: Sequence[Take]) -> Take:
     return takes[0] if len(takes) == 1 else join(takes)
 
 
-def _take_of(recording: Recording) -> Take:
+def take_of(recording: Recording) -> Take:
+    """The poses of a recording; an error names its file."""
     try:
         return to_take(recording)
     except CondyleError as error:

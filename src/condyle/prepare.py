@@ -36,11 +36,12 @@ def prepare(take: Take, *, fix_latency: bool = True) -> Take:
     time they measured. Frame numbers in the findings count the frames of the given take.
     """
     findings = find_holes(take)
-    ready, told = _masked_dropouts(take)
+    same = same_as_before(take)
+    ready, told = _masked_dropouts(take, same)
     findings += told
     ready, told = _turned_back(ready)
     findings += told
-    ready, told = _without_repeats(ready)
+    ready, told = _without_repeats(ready, same & ready.seen)
     findings += told
     if fix_latency:
         ready, told = _on_one_clock(ready)
@@ -143,7 +144,7 @@ def same_as_before(take: Take) -> Bools:
     return out
 
 
-def find_dropouts(take: Take) -> Bools:
+def find_dropouts(take: Take, same: Bools) -> Bools:
     """(n, m) samples that a device wrote where it saw nothing: zeros, or the same place and turn again and again.
 
     A pose is such a stand-in when it is at the very origin, does not turn (R = I) for a while, or comes back to the
@@ -152,16 +153,26 @@ def find_dropouts(take: Take) -> Bools:
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     if take.frames < 3:
         return out
-    place = take.p_world_body @ [1.0, np.sqrt(2), np.sqrt(3)]
-    ordered = np.sort(place, axis=0)
-    again = (ordered[1:] == ordered[:-1]).any(axis=0) | (place == 0).any(axis=0)  # nowhere twice: no stand-in
+    # Where none lies at the origin and none follows itself, none stands in for a lost one.
+    again = same.any(axis=0) | ((take.p_world_body[..., 0] == 0) & (take.p_world_body[..., 1] == 0)).any(axis=0)
     for body in np.flatnonzero(again):
-        R = take.R_world_body[:, body]
-        key = place[:, body] + R.reshape(-1, 9) @ np.sqrt([5.0, 6, 7, 8, 10, 11, 13, 14, 15])
-        zero = (take.p_world_body[:, body] == 0).all(axis=1)
+        R, p = take.R_world_body[:, body], take.p_world_body[:, body]
+        key = p @ [1.0, np.sqrt(2), np.sqrt(3)] + R.reshape(-1, 9) @ np.sqrt([5.0, 6, 7, 8, 10, 11, 13, 14, 15])
+        zero = (p == 0).all(axis=1)
         plain = (R == np.eye(3)).all(axis=(1, 2))
         out[:, body] = _stand_ins(take, int(body), np.where(zero, 0.0, key), zero | plain)
-    return out
+    return out & ~_poses_of_rest(take, out)[:, None]
+
+
+def _poses_of_rest(take: Take, lost: Bools) -> Bools:
+    """(n,) frames of stretches in which most bodies are marked, but not at one place: a figure in its pose of rest."""
+    most = 2 * lost.sum(axis=1) > np.maximum(take.seen.sum(axis=1), 1)
+    for frame in np.flatnonzero(most):
+        places = take.p_world_body[frame, lost[frame]]
+        most[frame] = bool((places != places[0]).any())
+    marked = lost.any(axis=1)
+    stretch = np.cumsum(np.diff(marked, prepend=False))
+    return np.asarray(marked & np.isin(stretch, stretch[most]))
 
 
 def _stand_ins(take: Take, body: int, key: Floats, told: Bools) -> Bools:
@@ -231,8 +242,8 @@ def _stays(take: Take, body: int, runs: Runs) -> bool:
     return True
 
 
-def _masked_dropouts(take: Take) -> tuple[Take, list[Finding]]:
-    lost = find_dropouts(take)
+def _masked_dropouts(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
+    lost = find_dropouts(take, same)
     found = []
     for k in np.flatnonzero(lost.any(axis=0)):
         text = (
@@ -244,8 +255,7 @@ def _masked_dropouts(take: Take) -> tuple[Take, list[Finding]]:
     return (take.mask(lost) if found else take), found
 
 
-def _without_repeats(take: Take) -> tuple[Take, list[Finding]]:
-    same = same_as_before(take)
+def _without_repeats(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
     if not same.any():
         return take, []
     frozen = find_frozen(take, same)
@@ -254,22 +264,25 @@ def _without_repeats(take: Take) -> tuple[Take, list[Finding]]:
     found = [_never_changes(take, int(k)) for k in np.flatnonzero(same.sum(axis=0) == take.frames - 1)]
     found = [] if len(found) == take.bodies else found
     if whole.any():
+        count = int(whole.sum())
         text = (
-            f"{many(int(whole.sum()), 'row')} repeat the row before in every sensor; the first of each is kept; "
+            f"{many(count, 'row')} {_verb(count)} the row before in every sensor; the first of each is kept; "
             "record at the rate at which the device measures"
         )
-        count = int(whole.sum())
         found.append(Finding("repeated-rows", "warning", text, frame=int(np.argmax(whole)), count=count))
     alone = np.asarray(frozen & ~whole[:, None])
     for k in np.flatnonzero(alone.any(axis=0)):
         longest = int(_run_lengths(alone[:, [k]]).max())
         count, name = int(alone[:, k].sum()), take.names[k]
         severity: Severity = "warning" if longest > POLLED and count > FEW * take.frames else "info"
-        text = f"{name}: {many(count, 'pose')} repeat the one before while others move, at most {longest} in a row; "
+        text = f"{name}: {many(count, 'pose')} {_verb(count)} the one before while others move, at most {longest} "
+        text += "in a row; "
         if severity == "warning":
-            text += "they are masked; check the sensor's connection"
+            text += "masked; check the sensor's connection"
+        elif longest <= POLLED:
+            text += "masked; it is read faster than it measures, there is nothing to do"
         else:
-            text += "they are masked; it is read faster than it measures, there is nothing to do"
+            text += "masked; so few do no harm"
         found.append(_marked("frozen-samples", severity, text, take, int(k), alone))
     if alone.any():
         take = take.mask(alone)
@@ -295,6 +308,10 @@ def _run_lengths(marks: Bools) -> Ints:
     begin = np.maximum.accumulate(np.where(marks, -1, row), axis=0)  # the last frame before that is not marked
     end = n - 1 - np.maximum.accumulate(np.where(marks[::-1], -1, row), axis=0)[::-1]
     return np.where(marks, np.minimum(end, n) - begin - 1, 0)
+
+
+def _verb(count: int) -> str:
+    return "repeats" if count == 1 else "repeat"
 
 
 def _never_changes(take: Take, body: int) -> Finding:

@@ -17,8 +17,8 @@ from ._median import median
 from ._shapes import Floats, Ints, frozen
 from .clock import in_order
 from .errors import CondyleError, UsageError
-from .findings import Finding
-from .take import OwnSkeleton, Take, evenly
+from .findings import Finding, many
+from .take import OwnSkeleton, Take, checked_quaternions, evenly
 from .units import metres_per
 
 QUATERNIONS = ("wxyz", "xyzw")
@@ -217,7 +217,8 @@ def to_take(recording: Recording) -> Take:
     findings += doubt
     rows, segment, time, repaired = in_order(recording.time, recording.segment, recording.frames)
     findings += repaired
-    position = bodies.position[rows] * metres
+    with np.errstate(over="ignore", invalid="ignore"):  # invalid: NaN of the signalling kind, in binary files
+        position = bodies.position[rows] * metres
     orientation = bodies.orientation[rows]
     if convention.axes != ("x", "y", "z"):
         position = along_axes(position, convention.axes)
@@ -252,7 +253,8 @@ def matrices(orientation: Floats, convention: Convention, names: Sequence[str] =
     kind = convention.rotation
     findings: list[Finding] = []
     if kind in QUATERNIONS:
-        R = rotation.from_quaternion(orientation if kind == "wxyz" else orientation[..., [3, 0, 1, 2]])
+        q = orientation if kind == "wxyz" else orientation[..., [3, 0, 1, 2]]
+        R, findings = checked_quaternions(q, tuple(names)) if names else (rotation.from_quaternion(q), [])
     elif kind == MATRIX:
         R = orientation.reshape(*orientation.shape[:-1], 3, 3)
     else:
@@ -366,7 +368,7 @@ def _near_gimbal_lock(middle: Floats, order: str, names: Sequence[str]) -> list[
         rows = near[:, k]
         if rows.any():
             text = (
-                f"{name}: {rows.sum()} poses are within 1 degree of gimbal lock; "
+                f"{name}: {many(rows.sum(), 'pose')} within 1 degree of gimbal lock, first in frame {np.argmax(rows)}; "
                 "the rotation is read without loss, but its angles jump there"
             )
             found.append(

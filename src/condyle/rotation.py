@@ -14,22 +14,24 @@ _TINY = 1e-12  # rad; below it series stand in for sin(x)/x
 
 
 def from_quaternion(q_wxyz: ArrayLike) -> Floats:
-    """Matrices of quaternions (..., 4), which need not be of unit length; zero length gives NaN."""
+    """Matrices of quaternions (..., 4), which need not be of unit length; zero or infinite length gives NaN."""
     q = np.asarray(q_wxyz, dtype=np.float64)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    w, x, y, z = np.moveaxis(q, -1, 0)
-    R = np.empty((*q.shape[:-1], 3, 3))
-    R[..., 0, 0] = 1 - 2 * (y * y + z * z)
-    R[..., 0, 1] = 2 * (x * y - z * w)
-    R[..., 0, 2] = 2 * (x * z + y * w)
-    R[..., 1, 0] = 2 * (x * y + z * w)
-    R[..., 1, 1] = 1 - 2 * (x * x + z * z)
-    R[..., 1, 2] = 2 * (y * z - x * w)
-    R[..., 2, 0] = 2 * (x * z - y * w)
-    R[..., 2, 1] = 2 * (y * z + x * w)
-    R[..., 2, 2] = 1 - 2 * (x * x + y * y)
-    return R
+    parts = np.ascontiguousarray(np.moveaxis(q, -1, 0))  # each part in one piece: several times faster than strided
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        w, x, y, z = parts
+        length = np.sqrt(w * w + x * x + y * y + z * z)
+        w, x, y, z = np.where((length > 0) & (length < np.inf), parts / length, np.nan)
+    R = np.empty((3, 3, *q.shape[:-1]))
+    R[0, 0] = 1 - 2 * (y * y + z * z)
+    R[0, 1] = 2 * (x * y - z * w)
+    R[0, 2] = 2 * (x * z + y * w)
+    R[1, 0] = 2 * (x * y + z * w)
+    R[1, 1] = 1 - 2 * (x * x + z * z)
+    R[1, 2] = 2 * (y * z - x * w)
+    R[2, 0] = 2 * (x * z - y * w)
+    R[2, 1] = 2 * (y * z + x * w)
+    R[2, 2] = 1 - 2 * (x * x + y * y)
+    return np.ascontiguousarray(np.moveaxis(R, (0, 1), (-2, -1)))
 
 
 def to_quaternion(R: ArrayLike) -> Floats:
@@ -120,6 +122,21 @@ def project(M: ArrayLike) -> Floats:
     sign = np.sign(np.linalg.det(U @ Vt))
     U[..., :, 2] *= sign[..., None]
     return np.where(known[..., None, None], U @ Vt, np.nan)
+
+
+def polish(M: ArrayLike) -> Floats:
+    """What `project` gives for each (..., 3, 3) that nearly is a rotation (defect up to 0.1), several times faster.
+
+    Newton's iteration for the polar factor: the departure from orthonormal squares in every round.
+    """
+    R = np.asarray(M, dtype=np.float64)
+    for _ in range(6):
+        off = np.swapaxes(R, -1, -2) @ R
+        off -= np.eye(3)
+        R = R - 0.5 * (R @ off)
+        if not np.abs(off).max(initial=0.0) > 2e-7:  # its square is rounding
+            break
+    return R
 
 
 def defect(M: ArrayLike) -> Floats:

@@ -311,7 +311,7 @@ def residual_covariance(gap: Floats, weight: Floats) -> Floats:
     scaled = (gap * root).reshape(3 * n, J)
     count = np.maximum(root.T @ root, 1e-300)
     C = (scaled.T @ scaled) / (3 * count)
-    size = np.sqrt(np.maximum(np.diagonal(C), 1e-300))
+    size = np.sqrt(np.maximum(np.diagonal(C), ROUNDING**2))  # else rounding would tell how exact joints correlate
     value, vector = np.linalg.eigh(C / size / size[:, None])
     C = (vector * np.maximum(value, 1e-6)) @ vector.T
     np.fill_diagonal(C, np.diagonal(C) + LOADING)

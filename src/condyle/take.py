@@ -14,7 +14,7 @@ from . import rotation
 from ._median import median
 from ._shapes import Bools, Floats, Ints, frozen
 from .errors import CondyleError, UsageError
-from .findings import Finding
+from .findings import Finding, many
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
 UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
@@ -92,7 +92,11 @@ class Take:
                 f"time does not increase ({time[frame - 1]:g} s, then {time[frame]:g} s)", code="bad-time", frame=frame
             )
         with np.errstate(invalid="ignore"):
-            seen = (np.abs(p) < FARTHEST).all(axis=-1) & np.isfinite(R).all(axis=(-2, -1))
+            near, whole = np.abs(p) < FARTHEST, np.isfinite(R)
+            if near.all() and whole.all():  # over everything at once: much faster than pose by pose
+                seen = np.ones((n, m), dtype=bool)
+            else:
+                seen = near.all(axis=-1) & whole.all(axis=(-2, -1))
         if not seen.all():  # a pose is seen whole or not at all
             p = frozen(np.where(seen[..., None], p, np.nan), p.shape, "p_world_body")
             R = frozen(np.where(seen[..., None, None], R, np.nan), R.shape, "R_world_body")
@@ -146,7 +150,7 @@ class Take:
         if (q_world_body_wxyz is None) == (R_world_body is None):
             raise UsageError("give either quaternions or matrices", code="bad-call")
         if q_world_body_wxyz is not None:
-            R, findings = _from_quaternions(frozen(q_world_body_wxyz, (n, m, 4), "q_world_body_wxyz"), labels)
+            R, findings = checked_quaternions(frozen(q_world_body_wxyz, (n, m, 4), "q_world_body_wxyz"), labels)
         else:
             R, findings = _checked_matrices(frozen(R_world_body, (n, m, 3, 3), "R_world_body"), labels)  # type: ignore[arg-type]
         timed = time is not None or rate is not None
@@ -303,7 +307,7 @@ def _check_names(names: tuple[str, ...]) -> None:
         known.add(name)
 
 
-def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
+def checked_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
     """Matrices of quaternions, zero length masked; raises when most are far from unit length."""
     with np.errstate(invalid="ignore", over="ignore"):
         length = np.linalg.norm(np.where(np.isfinite(q), q, np.nan), axis=-1)
@@ -328,7 +332,7 @@ def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
                 Finding(
                     "rotation-rejected",
                     "warning",
-                    f"{name}: {rows.sum()} quaternions of length zero or far from one; those poses are left out",
+                    f"{name}: {_rejected(zero[:, k], bad[:, k])}",
                     (name,),
                     frame=int(np.argmax(rows)),
                     count=int(rows.sum()),
@@ -366,6 +370,17 @@ def _from_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
     return rotation.from_quaternion(np.where((zero | bad)[..., None], np.nan, q)), findings
 
 
+def _rejected(zero: Bools, bad: Bools) -> str:
+    """What is wrong with quaternions of which some (n,) are zero and some far from unit length."""
+    words = []
+    if zero.any():
+        words.append(f"{many(zero.sum(), 'quaternion')} of zeros, as devices write where they lose a sample")
+    if bad.any():
+        words.append(f"{many(bad.sum(), 'quaternion')} far from unit length, first in frame {np.argmax(bad)}")
+    left = "those poses are left out" + ("; check the columns" if bad.any() else "")
+    return f"{' and '.join(words)}; {left}"
+
+
 def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
     """Rotations from matrices: rounding repaired, non-rotations masked; raises when most are none."""
     whole: Bools = np.asarray(np.isfinite(R).all(axis=(-2, -1)))
@@ -383,9 +398,9 @@ def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
         wrong, known = bad[:, k] & ~empty[:, k], int((~np.isnan(off[:, k]) & ~empty[:, k]).sum())
         what = "sheared or scaled"
         if not wrong.any():
-            what = "all zeros"
+            what = "zeros, as devices write where they lose a sample"
         elif np.isinf(off[wrong, k]).mean() > 0.5:
-            what = "mirrored (determinant -1): the axes are left-handed or swapped"
+            what = "mirrored (determinant -1, axes left-handed or swapped)"
         if wrong.sum() > known / 2:
             raise CondyleError(
                 f"{wrong.sum()} of {known} matrices are no rotations but {what}; convert them first",
@@ -393,13 +408,15 @@ def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
                 frame=frame,
                 body=name,
             )
-        text = f"{name}: {count} matrices are no rotations ({what}); those poses are left out"
+        kind = "matrix is no rotation" if count == 1 else "matrices are no rotations"
+        text = f"{name}: {count} {kind} but {what}, first in frame {frame}; those poses are left out"
         findings.append(Finding("rotation-rejected", "warning", text, (name,), frame=frame, count=count))
     if rounded.any():
         worst = float(off[rounded].max())
         severity = "info" if worst < 5e-3 else "warning"
         text = f"{rounded.sum()} matrices were off by up to {worst:.1g} and replaced by the nearest rotation"
-        R = np.where(rounded[..., None, None], rotation.project(np.where(rounded[..., None, None], R, np.nan)), R)
+        R = R.copy()
+        R[rounded] = rotation.polish(R[rounded])
         frame, count = int(np.argmax(rounded.any(axis=1))), int(rounded.sum())
         findings.append(
             Finding("rotation-repaired", severity, text, value=worst, unit="1", frame=frame, count=count)  # type: ignore[arg-type]

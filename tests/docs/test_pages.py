@@ -61,10 +61,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 
 @pytest.mark.parametrize(("index", "folder"), [("index.md", DOCS), ("formats.md", DOCS / "formats")])
-def test_an_index_lists_every_page_once(index: str, folder: Path) -> None:
+def test_an_index_lists_every_page(index: str, folder: Path) -> None:
     inside = "" if folder == DOCS else f"{folder.name}/"
     listed = re.findall(rf"\]\({inside}(\w[\w-]*\.md)\)", (DOCS / index).read_text(encoding="utf-8"))
-    assert sorted(listed) == sorted(page.name for page in folder.glob("*.md") if page.name != index)
+    assert set(listed) == {page.name for page in folder.glob("*.md") if page.name != index}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)

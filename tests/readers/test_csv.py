@@ -248,8 +248,16 @@ def test_a_broken_header_is_an_error(path: Path, old: str, new: str, code: str) 
     assert fault(path, WHOLE.replace(old, new)).code == code
 
 
-def test_semicolons_are_told(path: Path) -> None:
-    assert "separated by commas" in fault(path, WHOLE.replace(",", ";")).text
+@pytest.mark.parametrize("mark", [";", "\t"])
+@pytest.mark.parametrize("decimal", [".", ","])
+def test_semicolons_tabs_and_decimal_commas_of_a_spreadsheet_are_read(path: Path, mark: str, decimal: str) -> None:
+    head, rows = COLUMNS.replace(",", mark), "".join(ROWS).replace(",", mark).replace(".", decimal)
+    padded = HEAD.replace("\n", f"{mark * 14}\n")
+    for text in (padded + head + rows, HEAD + head + rows, head + rows):
+        take = read_text(path, text)
+        assert take.findings == ()
+        np.testing.assert_array_equal(take.p_world_body, read_text(path, WHOLE).p_world_body)
+        np.testing.assert_array_equal(take.time, [0, 0.1, 0.2])
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])

@@ -69,6 +69,8 @@ def _file(path: str, options: Options, args: argparse.Namespace) -> tuple[dict[s
     title = identify(path, "columns" if options.columns else options.format).title
     facts: dict[str, Any] = {"path": path, "conventions": {"format": title, **recording.facts}}
     facts["understood"] = understood(recording.convention)
+    if recording.bodies is None:  # points have no rotation
+        facts["understood"].pop("rotation")
     take = None
     if recording.bodies is not None:
         take = to_take(recording)

@@ -92,9 +92,7 @@ def _unknown(file: Path, head: bytes) -> CondyleError:
     from ._sniff import is_bare_header, is_table, seems_to_be
 
     if len(head) < HEAD and is_bare_header(head):
-        return CondyleError(
-            "names of columns or comments, but not a single row of numbers", code="no-data", path=file
-        )
+        return CondyleError("names of columns or comments, but not a single row of numbers", code="no-data", path=file)
     if is_table(head):
         way = f"`condyle info {file}` proposes a column map for it, to be given with --columns"
     else:

@@ -156,7 +156,10 @@ def _toml(file: Path) -> dict[str, Any]:
 
 
 def _shown(value: object) -> str:
-    return repr(value)[:60]
+    try:
+        return repr(value)[:60]
+    except ValueError:  # Python prints no whole number of thousands of digits
+        return "a number of thousands of digits"
 
 
 @dataclass(frozen=True)
@@ -227,7 +230,8 @@ class _Check:
         value = table.get(key)
         if value is None:
             return None
-        if isinstance(value, bool) or not isinstance(value, (int, str)) or (isinstance(value, int) and value < 1):
+        out_of_range = isinstance(value, int) and not 0 < value < 10**6
+        if isinstance(value, bool) or not isinstance(value, (int, str)) or out_of_range:
             raise self.fault(place + key, f"is a column's name or its number from 1, not {_shown(value)}")
         return value
 

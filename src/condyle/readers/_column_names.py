@@ -112,6 +112,7 @@ class Meaning:
 
 def meaning_of(names: Sequence[str]) -> Meaning:
     """What these column names say; nothing is guessed from numbers."""
+    names = [name if len(name) <= LONGEST else "" for name in names]
     plain = [_BRACKET.sub("", name).strip() for name in names]
     time, unit = _time(names, plain)
     frame = next((k for k, name in enumerate(plain) if _FRAME.match(name)), None)
@@ -159,7 +160,7 @@ def part_of(name: str) -> Part | None:
 
 def length_unit(name: str) -> str | None:
     """The unit in brackets behind a column name, as written."""
-    found = _BRACKET.search(name)
+    found = _BRACKET.search(name) if len(name) <= LONGEST else None
     return found[1] or None if found else None
 
 

@@ -15,7 +15,7 @@ from .._shapes import Floats
 from ..errors import CondyleError
 from ._column_names import Meaning, meaning_of
 from ._guess import Guess, Pose, guess
-from ._sheet import Sheet, find_sheet
+from ._sheet import Sheet, _raw_cells, find_sheet
 from ._text import line_feeds, to_utf8
 from .marker_table import rate_of, unit_of
 from .vr import plausible_time_unit
@@ -83,19 +83,38 @@ def _numbers(sheet: Sheet) -> Floats | None:
     """(n, columns) of the first rows; NaN throughout for a column that is no number."""
     rows = sheet.rows.split(b"\n", ROWS)[:ROWS]
     part = replace(sheet, rows=b"\n".join(rows) + b"\n")
-    everything = range(len(sheet.names))
     try:
-        return part.read(everything)[0]
+        return part.read(range(len(sheet.names)))[0]
     except CondyleError:
-        pass
-    columns = []
-    for k in everything:
+        return _column_by_column(part)
+
+
+def _column_by_column(sheet: Sheet) -> Floats:
+    """The same where some columns are no numbers; nothing where a row before the last has more or fewer cells."""
+    width = len(sheet.names)
+    rows = [_raw_cells(raw, sheet.separator) for raw in sheet.rows.split(b"\n") if raw.strip()]
+    rows = [row[:-1] if len(row) == width + 1 and not row[-1].strip() else row for row in rows]
+    if rows and len(rows[-1]) != width:
+        del rows[-1]
+    values = np.full((len(rows), width), np.nan)
+    if any(len(row) != width for row in rows):
+        return values[:0]
+    for k in range(width):
         try:
-            columns.append(part.read([k])[0][:, 0])
-        except CondyleError:
-            columns.append(np.empty(0))
-    n = max(len(column) for column in columns)
-    return np.stack([column if len(column) == n else np.full(n, np.nan) for column in columns], axis=1)
+            values[:, k] = [_number(row[k], sheet.decimal_comma) for row in rows]
+        except ValueError:  # words: NaN throughout
+            values[:, k] = np.nan
+    return values
+
+
+def _number(cell: bytes, decimal_comma: bool) -> float:
+    """The number in a cell, NaN where it is empty; raises ValueError at a word."""
+    plain = cell.strip().strip(b'"').lower()
+    if plain in (b"", b"null"):
+        return np.nan
+    if plain in (b"true", b"false"):
+        return float(plain == b"true")
+    return float(plain.replace(b",", b".") if decimal_comma else plain)
 
 
 def _too_narrow(values: Floats) -> str:

@@ -43,6 +43,7 @@ _SPELLED = {
 }  # fmt: skip
 _ROLE = {spelling: role for role, spellings in _SPELLED.items() for spelling in spellings.split()}
 _WHO = r"(?:sensor|station|bird|receiver|rx|s)"
+LONGEST = 200  # characters of a name or line that is understood: patterns would try long ones in every way
 _BEFORE = re.compile(rf"{_WHO}?_?(\d{{1,2}})_(\w+)")
 _AFTER = re.compile(rf"([a-z_]+?|q[0-3]_|[mr]\d\d_)_?{_WHO}?_?(\d{{1,2}})")
 _LENGTH = r"(inches|inch|in|centimeters|centimetres|cm|millimeters|millimetres|mm|meters|metres|m)"
@@ -201,7 +202,7 @@ def _whole_poses(found: dict[tuple[str, int], int]) -> tuple[tuple[Sensor, ...],
 def stated_unit(preamble: Sequence[str]) -> str | None:
     """Unit of length that a header states in words such as `Units: cm`."""
     for line in preamble:
-        if told := re.search(rf"\b(?:units?|lengths?|positions?)\b\W*(?:\w+\W+)?{_LENGTH}\b", line.lower()):
+        if told := re.search(rf"\b(?:units?|lengths?|positions?)\b\W*(?:\w+\W+)?{_LENGTH}\b", line[:LONGEST].lower()):
             return told[1]
     return None
 
@@ -313,6 +314,8 @@ def _meaning(cell: str) -> tuple[str | None, int | None, str | None]:
     """Role of a column, number of the sensor in its name, unit in its name."""
     name = cell.strip().lower()
     unit = None
+    if len(name) > LONGEST:
+        return None, None, None
     if told := re.fullmatch(r"(.*?)\s*[\[(]\s*([a-z]+)\s*[\])]", name):
         name, unit = told[1], told[2]
     name = re.sub(r"[\s.\-:#]+", "_", name).strip("_")

@@ -91,4 +91,4 @@ def _text_kind(text: str) -> str:
             return f"condyle's CSV with {word} between the cells; separate them by commas, with points in the numbers"
         if counts and min(counts[-5:]) > 0:
             return f"a text table with {word} whose columns no format explains"
-    return "a text file"
+    return "a text table with blanks between its numbers" if is_table(text.encode()) else "a text file"

@@ -25,7 +25,7 @@ class Cut(IntEnum):
     YES = 2
 
 
-BLOCK = 2**18  # bytes handed to the number parser at once: keeps its list of floats small
+BLOCK = 2**16  # bytes handed to the number parser at once: its list of floats stays in the processor's cache
 MOST_CELLS = 5 * 10**8  # of one table, 4 GB: a file that claims more is refused before memory is asked for
 
 
@@ -51,23 +51,31 @@ def parse_rows(
     width = len(names)
     if separator in (b"\t", b";") and b"," in rows and b"." not in rows:
         decimal_comma = True  # whatever the first row showed: it may hold whole numbers only
-    whole, newline, tail = rows.rpartition(b"\n")
+    end = rows.rfind(b"\n") + 1
+    tail = rows[end:]
     cut = Cut.NO
     if tail.strip():
         cut = Cut.YES if line_ends or not _is_row(tail, width, separator, decimal_comma) else Cut.PERHAPS
-    body = (whole + newline).rstrip(b"\n \t") if separator != b"\t" else (whole + newline).rstrip(b"\n ")
-    before, _, last = body.rpartition(b"\n")
-    if body and _cells_in(last, separator) < width:
-        body, cut = before.rstrip(b"\n"), Cut.YES
-    if not body:
+    stop = _stripped(rows, end, b"\n \t" if separator != b"\t" else b"\n ")
+    last = rows.rfind(b"\n", 0, stop) + 1
+    if stop and _cells_in(rows[last:stop], separator) < width:
+        stop, cut = _stripped(rows, last, b"\n"), Cut.YES
+    if not stop:
         return np.empty((0, width)), cut
-    if (body.count(b"\n") + 1) * width > MOST_CELLS:
+    if (rows.count(b"\n", 0, stop) + 1) * width > MOST_CELLS:
         raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
     try:
-        return _quick(body, width, separator, decimal_comma), cut
+        return _quick(rows, width, separator, decimal_comma, stop), cut
     except ValueError:
-        values, broken_last = _careful(body, names, line, separator, decimal_comma)
+        values, broken_last = _careful(rows[:stop], names, line, separator, decimal_comma)
         return values, Cut.YES if broken_last else cut
+
+
+def _stripped(rows: bytes, end: int, blank: bytes) -> int:
+    """Where `rows[:end].rstrip(blank)` ends, without a copy of it."""
+    while end and rows[end - 1] in blank:
+        end = max(end - BLOCK, 0) + len(rows[max(end - BLOCK, 0) : end].rstrip(blank))
+    return end
 
 
 def separator_of(line: str) -> tuple[bytes | None, bool]:
@@ -117,13 +125,16 @@ def _cells_in(line: bytes, separator: bytes | None) -> int:
     return len(line.split()) if separator is None else line.count(separator) + 1
 
 
-def _quick(body: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> Floats:
-    """Rows of plain numbers; raises ValueError at anything else."""
-    values = np.empty((body.count(b"\n") + 1) * width)
+def _quick(
+    body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int | None = None
+) -> Floats:
+    """Rows of plain numbers up to byte `stop`; raises ValueError at anything else."""
+    stop = len(body) if stop is None else stop
+    values = np.empty((body.count(b"\n", 0, stop) + 1) * width)
     start = filled = 0
-    while start < len(body):
-        end = body.find(b"\n", start + BLOCK)
-        block = body[start : len(body) if end < 0 else end]
+    while start < stop:
+        end = body.find(b"\n", start + BLOCK, stop)
+        block = body[start : stop if end < 0 else end]
         lines = [_plain(line, separator, decimal_comma) for line in block.split(b"\n") if line.strip()]
         counts = {line.count(b",") for line in lines}
         if counts == {width}:  # a separator at the end of each line

@@ -21,8 +21,8 @@ from ._text import decode, head_lines, read_text
 CHANNELS = tuple(f"{axis}{kind}" for kind in ("position", "rotation") for axis in "XYZ")
 MOST_JOINTS = 4096
 HEAD = re.compile(
-    rb"\s*Frames[ \t]*:[ \t]*(\S*)[^\n]*\n\s*Frame[ \t]*Time[ \t]*:[ \t]*(\S*)[^\n]*(?:\n|$)", re.IGNORECASE
-)
+    rb"\s*+Frames[ \t]*+:[ \t]*+(\S*+)[^\n]*+\n\s*+Frame[ \t]*+Time[ \t]*+:[ \t]*+(\S*+)[^\n]*+(?:\n|$)", re.IGNORECASE
+)  # nothing is given back: a long line is gone through once
 
 
 @dataclass

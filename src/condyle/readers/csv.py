@@ -26,7 +26,8 @@ from ._text import decode, line_feeds, to_utf8
 PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
 FIRST_LINE = "# condyle take"
 VERSION = 1
-RISKY = "=+-@＝＋－＠'#\t\r\n"  # a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
+# a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
+RISKY = "=+-@＝＋－＠'#\t\r\n"
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Table:
     names     of the bodies, still escaped
     line      1-based line of the first row
     frame     of the first row: 0, but in a later part of a file
+    separator of the cells; spreadsheets in many countries write semicolons, and decimal commas
     """
 
     facts: dict[str, str]
@@ -46,6 +48,7 @@ class Table:
     rows: bytes
     line: int
     frame: int = 0
+    separator: bytes = b","
 
 
 def looks_like(head: bytes) -> bool:
@@ -54,13 +57,13 @@ def looks_like(head: bytes) -> bool:
     if text.lstrip(b'"').startswith(FIRST_LINE.encode()):
         return True
     row = re.match(rb'(?:"?#[^\n]*\n|[ \t]*\n)*([^\n]*)', text)
-    return row is not None and all(part in row[1] for part in (b",", b".px", b".py", b".pz", b".qw", b".qz"))
+    return row is not None and all(part in row[1] for part in (b".px", b".py", b".pz", b".qw", b".qz"))
 
 
 def read(path: Path, options: Options) -> Recording:
     """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
     table = read_head(path.read_bytes())
-    values, cut = parse_rows(table.rows, table.columns, line=table.line, line_ends=True)
+    values, cut = parse_rows(table.rows, table.columns, line=table.line, separator=table.separator, line_ends=True)
     findings = check_frames(table.facts, len(values), cut)
     if len(values) == 0:
         raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
@@ -107,7 +110,8 @@ def read_head(raw: bytes) -> Table:
             line=1,
         )
     taken: list[int] = []
-    reader = csv.reader(_lines(text, start, taken), skipinitialspace=True)
+    separator = _separator(text[start : start + 65536].partition(b"\n")[0])
+    reader = csv.reader(_lines(text, start, taken), delimiter=separator.decode(), skipinitialspace=True)
     try:
         columns = next(reader, [])
     except csv.Error as error:
@@ -115,12 +119,16 @@ def read_head(raw: bytes) -> Table:
     columns = [cell.strip() if cell.strip().lower() in ("time", "segment") else cell for cell in columns]
     columns = [cell.lower() if cell.lower() in ("time", "segment") else cell for cell in columns]
     if len(columns) < len(PARTS):
-        hint = "; cells must be separated by commas" if columns and ";" in columns[0] else ""
-        raise CondyleError(f"no row of column names below the header{hint}", code="bad-header", line=line)
+        raise CondyleError("no row of column names below the header", code="bad-header", line=line)
     line += reader.line_num
     names = _bodies(columns, line - 1)
     _check_quaternion_order(facts, columns, line - 1)
-    return Table(facts, columns, names, line_feeds(text[start + sum(taken) :]), line)
+    return Table(facts, columns, names, line_feeds(text[start + sum(taken) :]), line, separator=separator)
+
+
+def _separator(names: bytes) -> bytes:
+    """What stands between the names of columns: commas, or semicolons or tabs where there are more of them."""
+    return max((b",", b";", b"\t"), key=names.count)
 
 
 def _comments(text: bytes) -> tuple[dict[str, str], int, int]:
@@ -130,7 +138,7 @@ def _comments(text: bytes) -> tuple[dict[str, str], int, int]:
     while start < len(text):
         end = text.find(b"\n", start)
         stop = len(text) if end < 0 else end
-        row = text[start:stop].strip(b' \t\r"').rstrip(b",")  # spreadsheets quote comments and pad them with commas
+        row = text[start:stop].strip(b' \t\r"').rstrip(b",;\t")  # spreadsheets quote comments and pad them
         if row and not row.startswith(b"#"):
             break
         words = decode(row).lstrip("# ").rstrip('" ')
@@ -155,9 +163,11 @@ def _lines(text: bytes, start: int, taken: list[int]) -> Iterator[str]:
 def _bodies(columns: list[str], line: int) -> list[str]:
     """Names of the bodies, still escaped, by their first column; raises unless each has all its columns."""
     bodies: dict[str, set[str]] = {}
+    known: set[str] = set()
     for k, cell in enumerate(columns):
-        if cell in columns[:k]:
+        if cell in known:
             raise CondyleError(f"a second column '{cell}'", code="duplicate-column", line=line, column=k + 1)
+        known.add(cell)
         body, _, part = cell.rpartition(".")
         if part in PARTS:
             bodies.setdefault(body, set()).add(part)

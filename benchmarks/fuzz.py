@@ -1,0 +1,98 @@
+"""Damaged files by the thousand: does every reader read or refuse them, in time and memory?
+
+`python -m benchmarks.fuzz --executions 20000`; `--only c3d` for some formats, and then nothing is written. The files,
+the limits and what counts as a failure are those of tests/fuzz.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from datetime import date
+from pathlib import Path
+
+import pytest
+
+from .harness import RESULTS, Table, progress, versions
+
+TESTS = str(Path(__file__).resolve().parents[1] / "tests")
+if TESTS not in sys.path:
+    sys.path.insert(0, TESTS)
+
+from fuzz.seeds import BESIDE, NAMES, target  # noqa: E402
+from fuzz.worker import HANG, MEMORY, SLOW, Outcome, run  # noqa: E402
+
+HEADS = (
+    "format",
+    "files",
+    "read in part or whole",
+    "most frequent refusals",
+    "files/s",
+    "slowest [s]",
+    "memory [MB]",
+    "failures",
+)
+HOW = (
+    "Small sound files of every format, each damaged in one to five places (bytes flipped, cut out, doubled, spliced, "
+    "numbers replaced by awkward ones, lines swapped, other encodings, very long runs) and read by its format, as "
+    "`condyle.read` reads it and, one in fifteen, as `condyle info` shows it. A failure is any exception but "
+    f"CondyleError, any warning, more than {SLOW:g} s of CPU time for one file, or more than {MEMORY // 2**20} MB "
+    "beyond an idle process. Seconds are CPU time; memory is the peak of the whole process."
+)
+
+
+def measure(name: str, executions: int, seed: str) -> Outcome | str:
+    """The outcome, or why there is none."""
+    try:
+        aim = target(name)
+    except pytest.skip.Exception as reason:
+        return str(reason)
+    outcome = run(aim, executions, seed=seed, timeout=60 + HANG + executions * 0.2)
+    progress(f"{name}: {outcome.executions} files, {len(outcome.failures)} failures")
+    return outcome
+
+
+def row(name: str, outcome: Outcome | str) -> list[str]:
+    if isinstance(outcome, str):
+        return [name, "0", outcome, "", "", "", "", ""]
+    refusals = sorted(outcome.codes, key=lambda code: -outcome.codes[code])[:3]
+    return [
+        name,
+        str(outcome.executions),
+        f"{100 * outcome.read / max(outcome.executions, 1):.0f} %",
+        ", ".join(refusals),
+        f"{outcome.executions / outcome.seconds:.0f}" if outcome.seconds else "",
+        f"{outcome.slowest:.2f}",
+        f"{outcome.memory / 2**20:.0f}",
+        str(len(outcome.failures)),
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--executions", type=int, default=20_000, help="damaged files per format (20000)")
+    parser.add_argument("--seed", default="benchmark", help="any word: other words damage in other ways")
+    parser.add_argument("--only", default="", help="formats whose name contains this; nothing is written")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at a time (1)")
+    given = parser.parse_args()
+    names = [name for name in (*NAMES, *BESIDE.values()) if given.only in name]
+    with ThreadPoolExecutor(given.jobs) as pool:
+        outcomes = list(pool.map(lambda name: measure(name, given.executions, given.seed), names))
+    about = ", ".join(f"{key} {value}" for key, value in versions().items() if key != "scipy")
+    head = f"{date.today()}, {about}; {given.executions} files per format, seed '{given.seed}'."
+    table = Table(HEADS, [row(name, outcome) for name, outcome in zip(names, outcomes, strict=True)])
+    page = f"# Damaged files\n\n{HOW}\n\n{head}\n\n{table}\n"
+    print(page)
+    failures = [
+        (name, one) for name, o in zip(names, outcomes, strict=True) if isinstance(o, Outcome) for one in o.failures
+    ]
+    for name, failure in failures:
+        print(f"{name}: {failure.why}\n{failure.trace}\n{failure.raw[:2000]!r}\n", file=sys.stderr)
+    if not given.only:
+        (RESULTS / "fuzz.md").write_text(page, encoding="utf-8")
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

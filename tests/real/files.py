@@ -1,0 +1,275 @@
+"""Every recording beside the project, what is known of it, and what the program makes of it.
+
+One table for the tests and for benchmarks/real.py. `FILES` has a row for every file: what `condyle info` has to find in
+it. `FITS` has a row for every take: the words that a user types after `condyle fit`. What is true of a take comes from
+truth.json beside the recordings, or from the skeleton that the file itself brings along.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import recordings
+from condyle.cli import main
+
+TIED = {frozenset(("tie group",))}
+NOT_RECORDINGS = {".json", ".md"}  # beside licences and readme files, which are .txt
+
+
+class File(NamedTuple):
+    """What `condyle info` has to find. Without a format it cannot be read: `says` is an error's code or a reason."""
+
+    path: str
+    format: str | None
+    frames: int = 0
+    bodies: int = 0
+    markers: int = 0
+    says: str = ""
+
+
+FILES = (
+    File("ascension_trakstar/hand_1.csv", "Ascension tracker log", 7442, bodies=6),
+    File("broken_c3d/mocap36.c3d", "C3D", 1380, markers=36),
+    File("broken_c3d/phasespace_sample.c3d", None, says="the parameter section at byte 512 is empty"),
+    File("cmu_amc/01.asf", None, says="a skeleton without motion; give the .amc"),
+    File("cmu_amc/01_01.amc", "Acclaim AMC", 2751, bodies=28),
+    File("cmu_amc/11.asf", None, says="a skeleton without motion; give the .amc"),
+    File("cmu_amc/11_01.amc", "Acclaim AMC", 597, bodies=28),
+    *(
+        File(f"cmu_bvh/{name}.bvh", "BVH", frames, bodies=27)
+        for name, frames in {
+            "01_03": 4511, "02_01": 344, "05_10": 818, "06_13": 4906, "06_14": 480, "08_01": 278, "09_01": 149,
+            "12_01": 524, "13_29": 4593, "14_14": 4654, "18_03": 593, "19_03": 593, "20_02": 230, "20_10": 520,
+            "21_02": 230, "21_10": 520, "35_01": 359, "39_07": 368, "42_01": 1135, "49_02": 2086, "49_08": 576,
+            "55_01": 1807, "56_02": 3419,
+        }.items()
+    ),
+    File("cmu_c3d/02_05.c3d", "C3D", 1854, markers=41),
+    File("cmu_c3d/dribble_shoot.c3d", "C3D", 494, markers=41),
+    *(
+        File(f"diodem/{take}/{motion}/{take[-5:]}_{motion[:8]}_omc.csv", "table of markers", frames, markers=20)
+        for take, motions in {
+            "arm/exp01": {
+                "motion02_pause1": 270, "motion03_slow1": 1200, "motion04_pause2": 180, "motion05_fast": 1290,
+                "motion06_pause3": 210, "motion07_fast_slow_fast": 1050, "motion08_freeze1": 60,
+                "motion09_fast_slow": 660, "motion10_freeze2": 90, "motion11_slow2": 480, "motion12_shaking": 540,
+                "motion13_pause4": 750,
+            },
+            "arm/exp05": {"motion02_pause": 581},
+            "gait/exp06": {
+                "motion02_pause1": 450, "motion04_pause2": 1050, "motion06_pause3": 2340, "motion08_freeze1": 300,
+                "motion09_fast_slow": 2520, "motion10_freeze2": 300, "motion11_slow2": 1650, "motion12_pause4": 514,
+            },
+        }.items()
+        for motion, frames in motions.items()
+    ),
+    File("door_pose/door.txt", None, says="columns 4-7 hold unit quaternions"),
+    File("franka_log/exciting_traj_positions.txt", None, says="joint angles need a kinematic model"),
+    File("franka_log/exciting_traj_time.txt", None, says="a clock without poses"),
+    File("functional_knee_c3d/right_knee.c3d", "C3D", 922, markers=73),
+    File("ndi_aurora/rest.csv", "NDI tracker log", 158, bodies=4),
+    File("optitrack_c3d/walk.c3d", "C3D", 3361, markers=12),
+    File("optitrack_csv/skeleton.csv", "OptiTrack Motive CSV", 32, bodies=51, markers=82),
+    File("optotrak_c3d/Optotrak.c3d", "C3D", 29, markers=54),
+    *(
+        File(f"polhemus_fastrak/{name}.traj", "Polhemus log", frames, bodies=1)
+        for name, frames in {
+            "user1_cup9": 360, "user1_toolbox3": 323, "user3_cup1": 397, "user3_spray_can0": 371,
+            "user4_b_jug1": 363, "user4_cup1": 422,
+        }.items()
+    ),
+    File("polhemus_liberty/hinge_x.csv", "Polhemus log", 3837, bodies=2),
+    File("qualisys_c3d/walk.c3d", "C3D", 340, markers=55),
+    File("qualisys_tsv/recording.tsv", "Qualisys QTM TSV", 6000, markers=21),
+    File("theia_c3d/rotation.c3d", "C3D", 340, bodies=20),
+    File("vicon_functional_c3d/left_hip.c3d", "C3D", 1577, markers=74),
+    File("vr_tundra/000_tracker_data_record.csv", None, says="columns 7-10, 11-14 hold unit quaternions"),
+    File("xsens_mvnx/test_mocap.mvnx", "Xsens MVNX", 112, bodies=23),
+)  # fmt: skip
+
+DOOR = """\
+rotation = "xyzw"
+unit = "m"
+rate = 30
+
+[bodies.door]
+position = [1, 2, 3]
+orientation = [4, 5, 6, 7]
+"""
+ARM = """\
+rotation = "xyzw"
+handed = "left"
+up = "y"
+unit = "m"
+rate = 60
+
+[bodies.forearm]
+position = [1, 2, 3]
+orientation = [7, 8, 9, 10]
+
+[bodies.hand]
+position = [4, 5, 6]
+orientation = [11, 12, 13, 14]
+"""
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A take and what a user types to fit it.
+
+    name     entry of truth.json, or the file where the entry stands for many
+    files    pattern below the folder of recordings; the name itself where it is empty
+    options  words after the files; `--bodies bodies.toml` is added where truth.json groups markers into bodies
+    columns  text of the map.toml that `--columns map.toml` needs, for tables that no format explains
+    expect   "tree": edges, and kinds where they are known; "not determined"; "own": the skeleton that the file brings
+             along, exactly; "joints": its joints where they move; "open": nobody knows, so only that it is answered
+    """
+
+    name: str
+    files: str = ""
+    options: tuple[str, ...] = ()
+    columns: str = ""
+    expect: str = "tree"
+
+    @property
+    def truth(self) -> dict[str, Any]:
+        known = recordings.all_truth()
+        entry: dict[str, Any] = known.get(self.name) or known.get(f"{self.name.partition('/')[0]}/*") or {}
+        return entry
+
+    @property
+    def command(self) -> str:
+        """As it is typed in the folder of recordings."""
+        words = ["condyle", "fit", self.files or self.name]
+        words += ["--bodies", "bodies.toml"] if "bodies_from_markers" in self.truth else []
+        words += ["--columns", "map.toml"] if self.columns else []
+        return " ".join([*words, *self.options])
+
+    def words(self, folder: Path) -> list[str]:
+        """What follows `condyle`, the files it needs written to `folder`."""
+        paths = sorted(recordings.DATA.glob(self.files or self.name))
+        words = ["fit", *map(str, paths)]
+        if groups := self.truth.get("bodies_from_markers"):
+            rows = [f"{body} = {json.dumps(markers)}\n" for body, markers in groups.items()]
+            (folder / "bodies.toml").write_text("[bodies]\n" + "".join(rows))
+            words += ["--bodies", str(folder / "bodies.toml")]
+        if self.columns:
+            (folder / "map.toml").write_text(self.columns)
+            words += ["--columns", str(folder / "map.toml")]
+        return [*words, *self.options]
+
+
+QUICK = ("--method", "least-squares", "--no-intervals")
+CLIPS = tuple(file.path for file in FILES if file.format in ("BVH", "Acclaim AMC"))
+FITS = (
+    Fit("diodem/arm/exp01", "diodem/arm/exp01/*/*.csv"),
+    Fit("diodem/gait/exp06", "diodem/gait/exp06/*/*.csv"),
+    Fit("diodem/arm/exp05", "diodem/arm/exp05/*/*.csv", expect="not determined"),
+    Fit("vicon_functional_c3d/left_hip.c3d"),
+    Fit("functional_knee_c3d/right_knee.c3d"),
+    Fit("qualisys_c3d/walk.c3d"),
+    Fit("theia_c3d/rotation.c3d"),
+    Fit("polhemus_liberty/hinge_x.csv"),
+    Fit("vr_tundra/000_tracker_data_record.csv", columns=ARM),
+    Fit("door_pose/door.txt", options=("--world",), columns=DOOR),
+    Fit("ndi_aurora/rest.csv", expect="not determined"),
+    Fit("optitrack_csv/skeleton.csv", expect="not determined"),
+    Fit("xsens_mvnx/test_mocap.mvnx", expect="joints"),
+    Fit("ascension_trakstar/hand_1.csv", expect="open"),
+    Fit("qualisys_tsv/recording.tsv", expect="open"),
+    Fit("optitrack_c3d/walk.c3d", expect="open"),
+    *(Fit(file.path, options=("--world",), expect="open") for file in FILES if file.bodies == 1),
+    *(Fit(path, expect="own") for path in CLIPS),
+)
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What the program printed as JSON, and its exit status."""
+
+    status: int
+    facts: dict[str, Any]
+
+    @property
+    def joints(self) -> dict[frozenset[str], dict[str, Any]]:
+        return {frozenset((joint["child"], joint["parent"])): joint for joint in self.facts["joints"]}
+
+    def codes(self) -> set[str]:
+        return {finding["code"] for finding in self.facts["findings"]}
+
+    def told(self, *codes: str) -> list[set[str]]:
+        """The bodies of each finding with one of the codes."""
+        return [set(finding["bodies"]) for finding in self.facts["findings"] if finding["code"] in codes]
+
+
+def run(words: list[str]) -> Answer:
+    """One command of the program, in this process."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        status = main([*words, "--json"])
+    return Answer(status, json.loads(printed.getvalue()))
+
+
+@cache
+def info(path: str) -> Answer:
+    """The facts of one file; `facts` is the entry of that file."""
+    answer = run(["info", str(recordings.DATA / path)])
+    return Answer(answer.status, answer.facts["files"][0])
+
+
+def unnamed() -> list[str]:
+    """Recordings in the folder that no row of the table names."""
+    inside = (path for path in recordings.DATA.rglob("*") if path.is_file() and path.suffix not in NOT_RECORDINGS)
+    paths = {str(path.relative_to(recordings.DATA)) for path in inside if not path.name.startswith(("LICEN", "README"))}
+    return sorted(paths ^ {file.path for file in FILES})
+
+
+def true_edges(fit: Fit) -> set[frozenset[str]]:
+    """Edges that are known; bodies of a tie group count as one, and edges among them are left out."""
+    return {merged(frozenset(joint[:2]), fit) for joint in fit.truth["joints"]} - TIED
+
+
+def found_edges(fit: Fit, answer: Answer) -> set[frozenset[str]]:
+    """Edges that were found, in the same terms."""
+    return {merged(edge, fit) for edge in answer.joints} - TIED
+
+
+def merged(edge: frozenset[str], fit: Fit) -> frozenset[str]:
+    return frozenset("tie group" if body in fit.truth.get("tie_group", ()) else body for body in edge)
+
+
+def true_kinds(fit: Fit) -> dict[frozenset[str], str]:
+    """Kinds where they are known. A joint of two axes has a centre: its kind is ball."""
+    known = {frozenset(joint[:2]): joint[2] for joint in fit.truth.get("joints", ()) if len(joint) > 2}
+    return {edge: "ball" if kind == "two-axis" else kind for edge, kind in known.items()}
+
+
+def own_child(joint: dict[str, Any], own: dict[str, dict[str, Any]]) -> str:
+    """The body of a joint whose parent in the file's own skeleton is the other; empty where neither is."""
+    ends = joint["child"], joint["parent"]
+    return next((a for a, b in (ends, ends[::-1]) if own[a]["parent"] == b), "")
+
+
+def off(joint: dict[str, Any], child: str, own: dict[str, dict[str, Any]]) -> float:
+    """How far [m] a joint is from where the file's own skeleton has it, on both sides; for an axis, from that line.
+
+    A bone begins at its joint, so in the child it is the origin.
+    """
+    if joint["kind"] == "rigid":
+        return 0.0  # has no place
+    sides = ("child", "parent") if joint["child"] == child else ("parent", "child")
+    most = 0.0
+    for side, true in zip(sides, (np.zeros(3), own[child]["p_parent_joint"]), strict=True):
+        away = np.array(joint[f"p_{side}_joint"]) - true
+        if joint["point"] == "arbitrary":
+            away = np.cross(away, joint[f"axis_{side}"])
+        most = max(most, float(np.linalg.norm(away)))
+    return most

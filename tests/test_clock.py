@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle.clock import PAUSE, in_order
+from condyle.errors import CondyleError
+
+
+def kept(rows, frames: int) -> list[int]:
+    return np.arange(frames)[rows].tolist()
+
+
+def test_time_in_order_is_taken_as_it_is() -> None:
+    time = np.arange(100) / 50
+    rows, segment, out, findings = in_order(time, None, 100)
+    assert rows == slice(None)
+    assert segment is None
+    assert out is time
+    assert findings == []
+
+
+def test_no_time_is_no_fault() -> None:
+    assert in_order(None, None, 3) == (slice(None), None, None, [])
+
+
+@pytest.mark.parametrize("frames", [0, 1, 2])
+def test_few_frames_are_in_order(frames) -> None:
+    assert in_order(np.arange(frames) / 10, None, frames)[3] == []
+
+
+def test_a_repeated_stamp_keeps_its_first_row() -> None:
+    rows, segment, time, (finding,) = in_order(np.array([0, 0.1, 0.1, 0.1, 0.2]), None, 5)
+    assert kept(rows, 5) == [0, 1, 4]
+    assert time.tolist() == [0, 0.1, 0.2]
+    assert segment.tolist() == [0, 0, 0]
+    assert (finding.code, finding.frame, finding.count) == ("repeated-time", 2, 2)
+
+
+def test_time_that_runs_backwards_begins_a_segment() -> None:
+    rows, segment, _, (finding,) = in_order(np.array([5.0, 5.1, 0.0, 0.1, 0.2]), None, 5)
+    assert kept(rows, 5) == [0, 1, 2, 3, 4]
+    assert segment.tolist() == [0, 0, 1, 1, 1]
+    assert (finding.code, finding.frame, finding.count) == ("time-backwards", 2, 1)
+
+
+def test_a_jump_forward_begins_a_segment_and_is_told() -> None:
+    time = np.concatenate([np.arange(50) / 50, 30 + np.arange(50) / 50, 90 + np.arange(50) / 50])
+    rows, segment, out, (finding,) = in_order(time, None, 150)
+    assert kept(rows, 150) == list(range(150))
+    assert out.tolist() == time.tolist()
+    assert segment.tolist() == np.repeat([0, 1, 2], 50).tolist()
+    assert (finding.code, finding.severity, finding.frame, finding.count) == ("time-jumps", "warning", 50, 2)
+    assert finding.value == pytest.approx(90 - 30.98)
+    assert finding.time == pytest.approx((0.98, 30.0))
+    assert "2 places" in finding.text
+
+
+def test_a_gap_shorter_than_a_pause_is_left_to_the_fit() -> None:
+    time = np.concatenate([np.arange(50) / 50, 1 + 0.9 * PAUSE + np.arange(50) / 50])
+    assert in_order(time, None, 100)[3] == []
+
+
+def test_a_slow_clock_does_not_jump() -> None:
+    assert in_order(3.0 * np.arange(20), None, 20)[3] == []
+
+
+def test_jumps_and_repeats_and_steps_back_are_told_together() -> None:
+    time = np.array([0, 0.1, 0.1, 0.2, 9.0, 9.1, 9.2, 3.0, 3.1, 3.2])
+    rows, segment, _, findings = in_order(time, None, 10)
+    assert kept(rows, 10) == [0, 1, 3, 4, 5, 6, 7, 8, 9]
+    assert segment.tolist() == [0, 0, 0, 1, 1, 1, 2, 2, 2]
+    assert [(f.code, f.frame) for f in findings] == [("repeated-time", 2), ("time-backwards", 7), ("time-jumps", 4)]
+
+
+def test_between_given_segments_anything_goes() -> None:
+    time, segment = np.array([0, 0.1, 500.0, 500.1, 3.0, 3.1]), np.array([0, 0, 4, 4, 5, 5])
+    rows, out, _, findings = in_order(time, segment, 6)
+    assert rows == slice(None)
+    assert out is segment
+    assert findings == []
+
+
+def test_given_segments_stay_apart_where_time_is_repaired() -> None:
+    time, segment = np.array([0, 0.1, 0.1, 0.2, 0.2, 0.3]), np.array([0, 0, 0, 0, 1, 1])
+    _, out, _, (finding,) = in_order(time, segment, 6)
+    assert out.tolist() == [0, 0, 0, 1, 1]
+    assert finding.count == 1
+
+
+def test_time_that_is_no_number_is_refused_with_its_frame() -> None:
+    with pytest.raises(CondyleError) as caught:
+        in_order(np.array([0, np.nan, 1]), None, 3)
+    assert (caught.value.code, caught.value.frame) == ("bad-time", 1)

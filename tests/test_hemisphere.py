@@ -1,0 +1,110 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle import rotation
+from condyle.hemisphere import find_flips
+from condyle.simulate import Disturbances, human, simulate
+from condyle.take import Take
+
+NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
+SPIKES = replace(NOISE, spikes=0.05, bursts=0.05)
+
+
+def figure(disturbances: Disturbances = NOISE, seed: int = 1) -> Take:
+    return simulate(human(), seconds=10.0, rate=60.0, seed=seed, disturbances=disturbances).take
+
+
+def mirrored(take: Take, mask: np.ndarray) -> Take:
+    return replace(take, p_world_body=np.where(mask[..., None], -take.p_world_body, take.p_world_body))
+
+
+def stretches(take: Take, length: int, share: float, rng) -> np.ndarray:
+    mask = np.zeros((take.frames, take.bodies), dtype=bool)
+    for body in range(take.bodies):
+        for _ in range(max(1, round(share * take.frames / length))):
+            start = rng.integers(0, take.frames - length)
+            mask[start : start + length, body] = True
+    return mask
+
+
+@pytest.mark.parametrize("disturbances", [NOISE, SPIKES, Disturbances()], ids=["noise", "spikes", "exact"])
+def test_a_take_on_one_side_has_no_flips(disturbances) -> None:
+    assert find_flips(figure(disturbances)) is None
+
+
+@pytest.mark.parametrize("length", [1, 2, 5, 8, 9, 20, 100])
+def test_flipped_stretches_are_found_to_the_sample(length, rng) -> None:
+    take = figure()
+    mask = stretches(take, length, 0.05, rng)
+    turned, unclear = find_flips(mirrored(take, mask))
+    assert (turned == mask).all()
+    assert not unclear.any()
+
+
+def test_flips_among_spikes_are_found(rng) -> None:
+    take = figure(SPIKES)
+    mask = stretches(take, 6, 0.02, rng)
+    turned, unclear = find_flips(mirrored(take, mask))
+    found = turned | unclear
+    assert (found & mask).sum() > 0.9 * mask.sum()
+    assert (found & ~mask).sum() < 0.05 * mask.sum()
+
+
+def test_a_flip_at_the_start_and_one_that_lasts_are_found() -> None:
+    take = figure()
+    mask = np.zeros((take.frames, take.bodies), dtype=bool)
+    mask[:50, 3] = True
+    mask[-200:, 7] = True
+    turned, _ = find_flips(mirrored(take, mask))
+    assert (turned == mask).all()
+
+
+def test_where_both_sides_are_frequent_the_other_sensors_decide() -> None:
+    take = figure()
+    mask = np.zeros((take.frames, take.bodies), dtype=bool)
+    mask[: int(0.55 * take.frames), 3] = True
+    turned, _ = find_flips(mirrored(take, mask))
+    assert (turned == mask).all()
+
+
+def test_where_the_orientation_jumps_too_the_samples_cannot_be_put_right() -> None:
+    take = figure()
+    mask = np.zeros((take.frames, take.bodies), dtype=bool)
+    mask[100:130, 2] = mask[300:301, 5] = True
+    spoilt = mirrored(take, mask)
+    R = np.where(mask[..., None, None], rotation.from_vector([np.pi, 0, 0]) @ take.R_world_body, take.R_world_body)
+    turned, unclear = find_flips(replace(spoilt, R_world_body=R))
+    assert (unclear == mask).all()
+    assert not turned.any()
+
+
+def test_a_side_that_changes_while_the_sensor_is_not_seen_is_found() -> None:
+    take = figure()
+    hidden = np.zeros((take.frames, take.bodies), dtype=bool)
+    hidden[95:100, 4] = hidden[120:125, 4] = True
+    mask = np.zeros((take.frames, take.bodies), dtype=bool)
+    mask[100:120, 4] = True
+    turned, unclear = find_flips(mirrored(take, mask).mask(hidden))
+    assert (turned == mask).all()
+    assert not unclear.any()
+
+
+def test_a_body_that_passes_through_the_origin_is_not_flipped() -> None:
+    time = np.arange(600) / 60
+    p = np.stack([np.sin(2 * time), 0.001 * np.cos(time), 0 * time], axis=1)[:, None]
+    take = Take(("a",), time, np.tile(np.eye(3), (600, 1, 1, 1)), p)
+    assert find_flips(take) is None
+
+
+@pytest.mark.parametrize("frames", [0, 1, 2, 10])
+def test_few_frames_have_no_flips(frames) -> None:
+    assert find_flips(figure().slice(0, frames)) is None
+
+
+def test_nothing_seen_has_no_flips() -> None:
+    take = figure()
+    assert find_flips(take.mask(np.ones((take.frames, take.bodies), dtype=bool))) is None

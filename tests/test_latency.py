@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle.latency import FEWEST_BODIES, SHORTEST, Latency, find_latency, without_latency
+from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
+from condyle.take import Take, join
+
+NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.15))
+EXACT = Disturbances()
+DELAY = 5e-4  # s, error of a delay between joined sensors
+FAR_DELAY = 6e-3  # s, with skin and field
+MOVED = 2e-4  # m, pose of an exact sensor that was moved back in time
+TURNED = 1e-3  # rad
+
+
+def world(disturbances: Disturbances = NOISE, motion: str = "exercise", rate: float = 60.0, seed: int = 1) -> World:
+    return simulate(human(), motion, seconds=30.0, rate=rate, seed=seed, disturbances=disturbances)  # type: ignore[arg-type]
+
+
+def worst(found: Latency, made: World) -> float:
+    """Largest error [s] between joined sensors."""
+    left = np.where(found.late, found.delay, 0.0) - made.truth.latency
+    child = np.flatnonzero(made.truth.parent >= 0)
+    return float(np.abs(left[child] - left[made.truth.parent[child]]).max())
+
+
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+@pytest.mark.parametrize("rate", [30.0, 60.0, 120.0])
+def test_one_late_sensor_is_found_and_named(motion, rate) -> None:
+    made = world(replace(NOISE, latency={"l_shank": 0.033}), motion, rate)
+    found = find_latency(made.take)
+    late = made.take.index("l_shank")
+    assert found.late[late]
+    assert found.delay[late] == pytest.approx(0.033, abs=DELAY)
+    assert np.abs(np.delete(found.delay, late)).max() < DELAY
+    assert found.error[late] < DELAY
+
+
+@pytest.mark.parametrize("delay", [-0.05, 0.004, 0.1, 0.2])
+def test_short_long_and_negative_delays_are_found(delay) -> None:
+    made = world(replace(NOISE, latency={"r_hand": delay}))
+    found = find_latency(made.take)
+    assert found.delay[made.take.index("r_hand")] == pytest.approx(delay, abs=DELAY)
+
+
+def test_delays_of_all_sensors_are_found(rng) -> None:
+    made = world(replace(NOISE, latency=rng.uniform(0, 0.01, 15)))
+    found = find_latency(made.take)
+    assert found.late.sum() >= 10
+    assert worst(found, made) < 2 * DELAY
+
+
+@pytest.mark.parametrize("motion", ["exercise", "walk", "still"])
+@pytest.mark.parametrize(
+    "disturbances",
+    [
+        EXACT,
+        NOISE,
+        replace(NOISE, spikes=0.02, bursts=0.05),
+        replace(NOISE, missing=0.2),
+        replace(NOISE, soft_tissue=0.005),
+        replace(NOISE, soft_tissue=0.005, field_warp=0.0125),
+        replace(NOISE, correlation_time=0.5),
+        replace(NOISE, quantisation=0.004),
+    ],
+    ids=["exact", "noise", "spikes", "missing", "skin", "skin and field", "slow noise", "steps"],
+)
+def test_sensors_of_one_clock_have_no_latency(disturbances, motion) -> None:
+    found = find_latency(world(disturbances, motion).take)
+    assert not found.late.any()
+    assert not found.delay.any()
+
+
+def test_late_sensors_are_found_among_spikes_gaps_and_skin() -> None:
+    for more, bar in (
+        ({"spikes": 0.02, "bursts": 0.05}, DELAY),
+        ({"missing": 0.2}, DELAY),
+        ({"soft_tissue": 0.005, "field_warp": 0.0125}, FAR_DELAY),
+    ):
+        made = world(replace(NOISE, latency={"l_shank": 0.033}, **more))
+        found = find_latency(made.take)
+        assert found.delay[made.take.index("l_shank")] == pytest.approx(0.033, abs=bar), more
+
+
+def test_an_exact_take_tells_its_delays() -> None:
+    made = world(Disturbances(latency={"head": 0.02}))
+    found = find_latency(made.take)
+    assert found.delay[made.take.index("head")] == pytest.approx(0.02, abs=DELAY)
+
+
+def test_a_clock_that_ticks_unevenly_tells_them_too(rng) -> None:
+    made = world(replace(NOISE, latency={"l_shank": 0.033}), "walk", rate=120.0)
+    rows = np.sort(rng.choice(made.take.frames, made.take.frames // 2, replace=False))
+    found = find_latency(made.take.at(rows))
+    assert found.delay[made.take.index("l_shank")] == pytest.approx(0.033, abs=2 * DELAY)
+
+
+def test_several_recordings_tell_of_one_delay() -> None:
+    takes = [world(replace(NOISE, latency={"l_shank": 0.033}), seed=seed).take for seed in (1, 1)]
+    both = join([takes[0].slice(0, 900), takes[1].slice(900, None)])
+    found = find_latency(both)
+    assert found.delay[both.index("l_shank")] == pytest.approx(0.033, abs=DELAY)
+
+
+def test_a_loose_thing_and_another_person_do_not_disturb() -> None:
+    late = replace(NOISE, latency={"l_shank": 0.033})
+    made = together([world(late), world(seed=2), prop(seconds=30.0, rate=60.0, seed=3, disturbances=NOISE)])
+    found = find_latency(made.take)
+    assert found.delay[made.take.index("a_l_shank")] == pytest.approx(0.033, abs=DELAY)
+    clean = together([world(), world(seed=2), prop(seconds=30.0, rate=60.0, seed=3, disturbances=NOISE)])
+    assert not find_latency(clean.take).late.any()
+
+
+def test_the_order_of_the_sensors_does_not_matter() -> None:
+    made = world(replace(NOISE, latency={"l_shank": 0.033}))
+    turned = find_latency(made.take.select(made.take.names[::-1]))
+    np.testing.assert_allclose(turned.delay[::-1], find_latency(made.take).delay, atol=1e-5)
+
+
+def test_what_cannot_tell_is_not_asked() -> None:
+    take = world().take
+    assert find_latency(replace(take, timed=False)) is None
+    assert find_latency(take.select(take.names[: FEWEST_BODIES - 1])) is None
+    assert find_latency(take.slice(0, int(0.9 * SHORTEST * 60))) is None
+    assert find_latency(take.slice(0, 1)) is None
+    assert find_latency(take.slice(0, 0)) is None
+    nobody = find_latency(take.mask(np.ones((take.frames, take.bodies), dtype=bool)))
+    assert nobody is None or not nobody.late.any()
+
+
+def test_a_sensor_that_is_never_seen_is_not_late() -> None:
+    made = world(replace(NOISE, latency={"l_shank": 0.033}))
+    hidden = np.zeros((made.take.frames, made.take.bodies), dtype=bool)
+    hidden[:, made.take.index("head")] = True
+    found = find_latency(made.take.mask(hidden))
+    assert found.delay[made.take.index("l_shank")] == pytest.approx(0.033, abs=DELAY)
+    assert not found.late[made.take.index("head")]
+
+
+# Moving poses in time
+
+
+@pytest.mark.parametrize("rate", [30.0, 60.0, 120.0])
+def test_moved_poses_are_those_without_latency(rate) -> None:
+    made = simulate(linkage(), "walk", seconds=10.0, rate=rate, seed=1, disturbances=Disturbances(latency=0.0))
+    delay = np.array([0.0, 0.02, 0.013, -0.03, 0.0, 0.1])
+    late = simulate(linkage(), "walk", seconds=10.0, rate=rate, seed=1, disturbances=Disturbances(latency=delay))
+    back = without_latency(late.take, delay)
+    assert back.seen.mean() > 0.9
+    apart = np.linalg.norm(back.p_world_body - made.take.p_world_body, axis=2)
+    assert np.nanmax(apart) < MOVED
+    turn = np.swapaxes(back.R_world_body, 2, 3) @ made.take.R_world_body
+    assert np.degrees(np.nanmax(np.linalg.norm(turn - np.eye(3), axis=(2, 3)))) < np.degrees(TURNED)
+
+
+def test_sensors_without_delay_keep_their_poses_to_the_last_bit() -> None:
+    take = world().take
+    back = without_latency(take, 0.02 * (np.arange(15) == 3))
+    others = np.arange(15) != 3
+    assert np.array_equal(back.p_world_body[:, others], take.p_world_body[:, others])
+    assert np.array_equal(back.R_world_body[:, others], take.R_world_body[:, others])
+    assert not np.array_equal(back.p_world_body[:, 3], take.p_world_body[:, 3])
+
+
+def test_moved_poses_are_rotations_and_keep_their_noise() -> None:
+    take = world(rate=120.0).take
+    back = without_latency(take, np.full(15, 0.0125))  # half a frame more than one
+    R = back.R_world_body[back.seen]
+    np.testing.assert_allclose(np.swapaxes(R, 1, 2) @ R, np.broadcast_to(np.eye(3), R.shape), atol=1e-12)
+    bend = [np.nanstd(np.diff(part.p_world_body, n=6, axis=0)) for part in (take, back)]
+    assert bend[1] == pytest.approx(bend[0], rel=0.2)
+
+
+def test_poses_from_beyond_the_ends_of_a_segment_are_not_seen() -> None:
+    take = world().take
+    both = join([take.slice(0, 300), take.slice(300, 600)])
+    back = without_latency(both, 0.5 * (np.arange(15) == 3))
+    assert not back.seen[270:300, 3].any()
+    assert not back.seen[570:600, 3].any()
+    assert back.seen[20:250, 3].all()
+    assert back.seen[:, 2].all()
+
+
+def test_nothing_is_moved_across_a_hole() -> None:
+    take = world().take
+    holed = take.at(np.r_[0:300, 600:900])
+    back = without_latency(holed, 0.05 * (np.arange(15) == 3))
+    assert not back.seen[297:300, 3].any()
+    assert isinstance(back, Take)
