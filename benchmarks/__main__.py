@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-NAMES = ("bound", "coverage", "trees", "cmu", "hinges", "speed")
+NAMES = ("bound", "coverage", "trees", "cmu", "hinges", "speed", "real", "reading")
 
 
 def main() -> int:

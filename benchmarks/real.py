@@ -33,13 +33,19 @@ def table_of_files() -> Any:
 def looked_at(files: Any) -> list[list[str]]:
     """One row for each folder and format: what `condyle info` says."""
     rows = []
-    for (folder, form), group in groupby(files.FILES, key=lambda file: (file.path.partition("/")[0], file.format)):
+
+    def kind(file: Any) -> tuple[str, str]:
+        return file.path.partition("/")[0], file.format or ""
+
+    for (folder, form), group in groupby(sorted(files.FILES, key=kind), key=kind):
         found = list(group)
         answers = [files.info(file.path) for file in found]
         codes = {finding["code"] for answer in answers for finding in answer.facts.get("findings", ())}
-        if form is None:
-            texts = [answer.facts.get("error", {}).get("text") or answer.facts["reasons"][-1] for answer in answers]
-            says = "not read: " + texts[0].partition(";")[0]
+        if not form and answers[0].facts.get("columns"):
+            says = "a table; its map of columns is proposed"
+        elif not form:
+            texts = [answer.facts.get("error", {}).get("text") or answer.facts["reasons"][0] for answer in answers]
+            says = "not read: " + " / ".join(dict.fromkeys(text.partition(";")[0] for text in texts))
         else:
             says = ", ".join(sorted(codes)) or "-"
         rows.append(
@@ -74,7 +80,7 @@ def fitted(files: Any, fit: Any) -> list[str]:
         f"`{fit.command}`",
         str(len(answer.facts["bodies"])),
         *compared(files, fit, answer),
-        f"{1000 * max(joint['residual'] for joint in joints):.3g}" if joints else "-",
+        millimetres(max(joint["residual"] for joint in joints)) if joints else "-",
         ", ".join(told) or "-",
         f"{spent:.1f}",
     ]
@@ -98,9 +104,17 @@ def compared(files: Any, fit: Any, answer: Any) -> list[str]:
         pairs = [(joint, files.own_child(joint, own)) for joint in answer.facts["joints"]]
         right = [(joint, child) for joint, child in pairs if child]
         edges = f"{len(right)} of {len(own) - 1}"
+        doubted = answer.told("thin-margin", "tied-edges", "rigid-pair", "wide-interval")
+        others = [{joint["child"], joint["parent"]} for joint, child in pairs if not child]
+        sly = sum(not any(bodies <= edge or edge <= bodies for bodies in doubted) for edge in others)
+        edges += f", {sly} of {len(others)} others not in doubt" if others else ""
         sure = [(joint, child) for joint, child in right if {child} not in answer.told("wide-interval")]
-        places = f"{1000 * max(files.off(joint, child, own) for joint, child in sure):.2g}"
+        places = millimetres(max(files.off(joint, child, own) for joint, child in sure))
     return [edges, kinds, places]
+
+
+def millimetres(length: float) -> str:
+    return f"{1000 * length:.3g}" if length > 1e-9 else "below 1e-6"
 
 
 def main() -> None:
@@ -135,7 +149,8 @@ def main() -> None:
         "into bodies, `map.toml` names the columns of a table that no format explains. Edges and kinds are compared "
         "with what is known of the recording; of clips (BVH, AMC) and the inertial suit (MVNX) with the skeleton in "
         "the file, where edges among bodies that share a point, or never move against each other, tie and either is "
-        "right. Joints off by: the worst distance from that skeleton's joints, those aside that are called vague."
+        "right; of such other edges it is told how many no finding calls doubtful. Joints off by: the worst distance "
+        "from that skeleton's joints, those aside that are called vague."
     )
     data = {caption: [list(row) for row in table.rows] for caption, table in tables.items()}
     publish("real", "Real recordings", how, tables, data, given)

@@ -75,3 +75,11 @@ def test_random_effects_of_known_size_are_found(rng: np.random.Generator) -> Non
         variance, _ = _random_effects(y, Q, X, groups)
         found.append(np.sqrt(variance))
     assert np.mean(found, axis=0) == pytest.approx(sizes, abs=0.15)
+
+
+def test_gaps_that_are_exactly_zero_have_no_effects(rng) -> None:
+    variance, coefficients = _random_effects(
+        np.zeros(60), rng.standard_normal((60, 3)), rng.standard_normal((60, 4)), np.array([0, 0, 1, 1])
+    )
+    assert (variance == 0).all()
+    assert (coefficients == 0).all()

@@ -75,15 +75,19 @@ def test_sensors_of_one_clock_have_no_latency(disturbances, motion) -> None:
     assert not found.delay.any()
 
 
-def test_late_sensors_are_found_among_spikes_gaps_and_skin() -> None:
-    for more, bar in (
-        ({"spikes": 0.02, "bursts": 0.05}, DELAY),
-        ({"missing": 0.2}, DELAY),
-        ({"soft_tissue": 0.005, "field_warp": 0.0125}, FAR_DELAY),
-    ):
-        made = world(replace(NOISE, latency={"l_shank": 0.033}, **more))
-        found = find_latency(made.take)
-        assert found.delay[made.take.index("l_shank")] == pytest.approx(0.033, abs=bar), more
+@pytest.mark.parametrize(
+    ("more", "motion", "body", "bar"),
+    [
+        ({"spikes": 0.02, "bursts": 0.05}, "exercise", "l_shank", DELAY),
+        ({"spikes": 0.02, "bursts": 0.05}, "walk", "chest", DELAY),
+        ({"missing": 0.2}, "exercise", "l_shank", DELAY),
+        ({"soft_tissue": 0.005, "field_warp": 0.0125}, "exercise", "l_shank", FAR_DELAY),
+    ],
+    ids=["spikes", "spikes at the trunk", "gaps", "skin and field"],
+)
+def test_late_sensors_are_found_among_other_faults(more, motion, body, bar) -> None:
+    made = world(replace(NOISE, latency={body: 0.033}, **more), motion)
+    assert find_latency(made.take).delay[made.take.index(body)] == pytest.approx(0.033, abs=bar)
 
 
 def test_an_exact_take_tells_its_delays() -> None:
@@ -138,6 +142,15 @@ def test_a_sensor_that_is_never_seen_is_not_late() -> None:
     hidden[:, made.take.index("head")] = True
     found = find_latency(made.take.mask(hidden))
     assert found.delay[made.take.index("l_shank")] == pytest.approx(0.033, abs=DELAY)
+    assert not found.late[made.take.index("head")]
+
+
+def test_a_sensor_that_is_never_seen_is_not_late_where_all_others_are(rng) -> None:
+    made = world(replace(NOISE, latency=rng.uniform(0, 0.01, 15)))
+    hidden = np.zeros((made.take.frames, made.take.bodies), dtype=bool)
+    hidden[:, made.take.index("head")] = True
+    found = find_latency(made.take.mask(hidden))
+    assert found.late.sum() >= 9
     assert not found.late[made.take.index("head")]
 
 

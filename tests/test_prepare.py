@@ -104,6 +104,17 @@ def test_exact_bodies_that_come_to_rest_and_leave_it_smoothly_keep_their_poses()
     assert prepare(take) is take
 
 
+def test_an_exact_body_may_come_to_rest_in_one_step_that_is_short() -> None:
+    step = np.concatenate([np.full(200, 1e-7), np.full(200, 0.01), [0.002], np.zeros(50), [0.002], np.full(200, 0.01)])
+    time = np.arange(len(step)) / 60
+    p = np.stack([np.cumsum(step), np.zeros(len(step)), np.ones(len(step))], axis=1)[:, None]
+    other = p + np.sin(3 * time)[:, None, None]
+    R = np.tile(np.eye(3), (len(step), 2, 1, 1))
+    take = Take(("a", "b"), time, R, np.concatenate([p, other], axis=1))
+    assert same_as_before(take)[:, 0].sum() == 50
+    assert prepare(take) is take
+
+
 def test_few_decimals_at_rest_are_no_frozen_sensor(rng) -> None:
     time = np.arange(2400) / 240
     active = np.clip(np.sin(2 * np.pi * time / 5), 0, None) ** 2  # rests every other 2.5 s

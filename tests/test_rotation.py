@@ -113,6 +113,20 @@ def test_leading_axes_are_batch_axes_and_nan_stays_nan(function: object, shape: 
     assert np.isnan(result).all()
 
 
+@pytest.mark.parametrize("noise", [0.0, 1e-8, 1e-5, 0.02])
+def test_what_nearly_is_a_rotation_is_polished_to_the_nearest_one(rng: np.random.Generator, noise: float) -> None:
+    M = rotation.random(rng, (200,)) + noise * rng.uniform(-1, 1, (200, 3, 3))
+    assert rotation.defect(M).max() < 0.1
+    np.testing.assert_allclose(rotation.polish(M), rotation.project(M), atol=EXACT)
+    assert rotation.defect(rotation.polish(M)).max() < EXACT
+    assert rotation.polish(M[:0]).shape == (0, 3, 3)
+
+
+def test_a_mirrored_matrix_is_projected_to_a_rotation(rng: np.random.Generator) -> None:
+    R = rotation.project(-rotation.random(rng, (50,)))
+    np.testing.assert_allclose(np.linalg.det(R), 1, atol=EXACT)
+
+
 def test_a_quaternion_of_length_zero_is_no_rotation() -> None:
     assert np.isnan(rotation.from_quaternion([0, 0, 0, 0])).all()
 

@@ -12,7 +12,7 @@ from condyle.joints import PairFits, fit_pairs, refine_pairs
 from condyle.noise import Noise, estimate_noise
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
 from condyle.simulate.figures import lengths_between_joints
-from condyle.solve import Solution, inliers, solution_of, solve_together, tukey_weights
+from condyle.solve import Solution, inliers, residual_covariance, solution_of, solve_together, tukey_weights
 from condyle.sums import sum_pairs
 from condyle.take import Take
 from oracle.worlds import hinge, moved, noisy
@@ -270,3 +270,9 @@ def test_joints_without_frames_stay_at_zero(case) -> None:
     fits = fit_pairs(sum_pairs(take), tree_of(world))
     answer = solve_together(take, fits, Noise.none(6), held=~fits.determined)
     assert not answer.unknowns.any()
+
+
+def test_rounding_does_not_tell_how_joints_of_exact_data_correlate(rng) -> None:
+    gap = 1e-16 * rng.standard_normal((3, 200, 1)) * np.ones(4)  # four joints with the very same rounding
+    C = residual_covariance(gap, np.ones((200, 4)))
+    assert np.linalg.cond(C) < 2

@@ -124,14 +124,16 @@ def _without_twins(ranking: Sequence[Candidate], used: Candidate) -> list[Candid
     Those have the same gaps to rounding: xyzw transposed, with axes z,-y,x, is wxyz in another room.
     """
     kept: list[Candidate] = []
-    for one in sorted(ranking, key=lambda candidate: (_changes(candidate, used), _by_gap(candidate))):
+    for one in sorted(ranking, key=lambda candidate: (*_changes(candidate, used), _by_gap(candidate))):
         if not any(abs(one.gap - other.gap) <= 1e-6 * other.gap for other in kept if np.isfinite(other.gap)):
             kept.append(one)
     return sorted(kept, key=_by_gap)
 
 
-def _changes(one: Candidate, used: Candidate) -> int:
-    return sum(a != b for a, b in zip(_key(one.convention), _key(used.convention), strict=True))
+def _changes(one: Candidate, used: Candidate) -> tuple[int, bool]:
+    """How many fields differ, and whether the positions' axes do: of equals, the room stays as the file has it."""
+    count = sum(a != b for a, b in zip(_key(one.convention), _key(used.convention), strict=True))
+    return count, one.convention.axes != used.convention.axes
 
 
 def _verdict(ranking: Sequence[Candidate], used: Candidate, thin: Sequence[Recording]) -> tuple[str, Candidate | None]:

@@ -38,8 +38,6 @@ FEWEST_BODIES = 3
 MOST_BODIES = 128  # beyond which nothing is asked: the forest of so many is not sure enough
 WORK = 60_000  # frames times bodies looked at, at most
 BLOCKS = 8  # stretches of equal information whose disagreement tells how well a delay is known
-LOOSE = 6.0  # gap over the usual one of an edge that is no joint and tells nothing
-EXPLAINED = 0.7  # ... unless a delay takes so much of it away
 FOLLOWS = 0.1  # share of a gap that is no noise by which it may follow the velocity without any delay
 UNKNOWN = 10.0  # s: standard error of a delay that nothing tells
 
@@ -210,9 +208,7 @@ def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) ->
         if number == WEIGHINGS or not (x > 1).any():
             break
         weight = np.where(known & (x < 1), (1 - x**2) ** 2, 0.0)
-    before = median(np.where(known, np.sqrt(np.square(e).sum(axis=2)), np.nan).T) / CHI3_MEDIAN
-    loose = (scale > LOOSE * median(scale)) & (scale > EXPLAINED * before)
-    return u[:, 6, 0], np.where(loose, UNKNOWN, _errors(Z, rest, weight, gram, white))
+    return u[:, 6, 0], _errors(Z, rest, weight, gram, white)
 
 
 def _point(pose: Floats, local: Floats) -> Floats:

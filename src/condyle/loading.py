@@ -13,7 +13,7 @@ from .doctor import Diagnosis, apply_diagnosis, diagnose
 from .errors import CondyleError, UsageError
 from .file_sums import FileSums
 from .findings import Finding
-from .long_file import Progress, read_files
+from .long_file import LongTake, Progress, read_files
 from .odd_sensors import repair_odd_sensors
 from .readers import Options, read_recording
 from .recording import QUATERNIONS, Bodies, Recording, to_take
@@ -50,9 +50,7 @@ def load(paths: Sequence[str | os.PathLike[str]], options: Options, progress: Pr
     """The take in several files, with what it was made from; `progress` is told how far long files are read."""
     if not paths:
         raise UsageError("no file to read", code="bad-call")
-    sampled = read_files(paths, options, progress)
-    files = [sampled[k].recording if k in sampled else read_recording(path, options) for k, path in enumerate(paths)]
-    recordings = bodies_in(files, options)
+    recordings, sampled = recordings_in(paths, options, progress)
     diagnosis: Diagnosis | None = None
     findings: list[Finding] = []
     if _is_in_doubt(recordings, options):
@@ -66,6 +64,15 @@ def load(paths: Sequence[str | os.PathLike[str]], options: Options, progress: Pr
         take = repair_odd_sensors(take, diagnosis.odd)
     long = tuple(one.sums for k, one in sampled.items() if recordings[k].convention == one.recording.convention)
     return Loaded(replace(take, findings=(*findings, *take.findings)), tuple(recordings), diagnosis, long)
+
+
+def recordings_in(
+    paths: Sequence[str | os.PathLike[str]], options: Options, progress: Progress | None = None
+) -> tuple[list[Recording], dict[int, LongTake]]:
+    """The numbers in every file, with bodies formed where that was asked; of long files a sample, and what it is of."""
+    sampled = read_files(paths, options, progress)
+    files = [sampled[k].recording if k in sampled else read_recording(path, options) for k, path in enumerate(paths)]
+    return bodies_in(files, options), sampled
 
 
 def _is_in_doubt(recordings: Sequence[Recording], options: Options) -> bool:

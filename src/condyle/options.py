@@ -9,6 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from .errors import CondyleError, UsageError
+from .findings import many
 from .structure import Structure
 from .sums import centred
 from .take import Take
@@ -92,7 +93,7 @@ def check_take(take: Take, options: Options) -> None:
         )
     if take.frames < FEWEST_FRAMES:
         raise CondyleError(
-            f"{take.frames} frames cannot tell a joint; at least {FEWEST_FRAMES} are needed, and seconds of motion",
+            f"{many(take.frames, 'frame')} cannot tell a joint; at least {FEWEST_FRAMES} are needed, and seconds of motion",
             code="few-frames",
             path=path,
         )

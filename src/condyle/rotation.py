@@ -117,11 +117,17 @@ def from_euler(angles: ArrayLike, order: str, *, extrinsic: bool = False) -> Flo
 def project(M: ArrayLike) -> Floats:
     """Nearest rotation (Frobenius) to each (..., 3, 3); the result has determinant +1."""
     M = np.asarray(M, dtype=np.float64)
-    known = np.isfinite(M).all(axis=(-2, -1))
-    U, _, Vt = np.linalg.svd(np.where(known[..., None, None], M, np.eye(3)))
-    sign = np.sign(np.linalg.det(U @ Vt))
-    U[..., :, 2] *= sign[..., None]
-    return np.where(known[..., None, None], U @ Vt, np.nan)
+    finite = np.isfinite(M)
+    if not finite.all():
+        known = finite.all(axis=(-2, -1))[..., None, None]
+        return np.where(known, project(np.where(known, M, np.eye(3))), np.nan)
+    U, _, Vt = np.linalg.svd(M)
+    R = U @ Vt
+    mirrored = _determinant(R) < 0
+    if mirrored.any():
+        U[..., :, 2] *= np.where(mirrored, -1.0, 1.0)[..., None]
+        R = U @ Vt
+    return np.asarray(R)
 
 
 def polish(M: ArrayLike) -> Floats:
@@ -143,8 +149,13 @@ def defect(M: ArrayLike) -> Floats:
     """How far each (..., 3, 3) is from orthonormal: largest entry of |M'M - I|; inf where det <= 0, NaN stays NaN."""
     M = np.asarray(M, dtype=np.float64)
     off = np.abs(np.swapaxes(M, -1, -2) @ M - np.eye(3)).max(axis=(-2, -1))
-    det = np.einsum("...i,...i->...", np.cross(M[..., :, 0], M[..., :, 1]), M[..., :, 2])
-    return np.where(det <= 0, np.inf, off)
+    return np.where(_determinant(M) <= 0, np.inf, off)
+
+
+def _determinant(M: Floats) -> Floats:
+    """(...) of (..., 3, 3), by its six products: faster than the general way."""
+    a, b, c, d, e, f, g, h, i = (M[..., j, k] for j in range(3) for k in range(3))
+    return np.asarray(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
 
 
 def mean(R: ArrayLike, axis: int = 0) -> Floats:

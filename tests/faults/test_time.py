@@ -16,6 +16,7 @@ from .takes import NOISE, RATE, WRITERS, Poses, clean, condyle, farthest, fit, l
 SAME = 1e-9  # m: the same poses by another way
 TIMED = 1e-4  # m: the default method looks at steps of time, and there are fewer
 CLOCKED = [seed for seed in ROWS if seed.time is not None]
+KNOWN_BY_NUMBERS = (("tum", "plain"), ("ascension", "blocks"))  # four rows of which two are exchanged look like nothing
 REPEATED = "{} the time of the row before; the first of each is kept"
 
 
@@ -103,7 +104,7 @@ def test_b19_time_that_jumps_begins_a_segment_and_leaves_the_joints(
     assert farthest(plain.lengths(), fit(WRITERS[format](tmp_path, poses), "--method", "least-squares").lengths()) < SAME
 
 
-@pytest.mark.parametrize("seed", [s for s in CLOCKED if (s.format, s.variant) not in (("tum", "plain"),)], ids=named)
+@pytest.mark.parametrize("seed", [s for s in CLOCKED if (s.format, s.variant) not in KNOWN_BY_NUMBERS], ids=named)
 def test_b19_two_rows_exchanged_are_told_in_every_format(tmp_path: Path, seed: Seed) -> None:
     lines = seed.lines
     lines[-1], lines[-2] = lines[-2], lines[-1]
@@ -192,9 +193,14 @@ def trajectory(folder: Path, poses: Poses, body: int, step: int, start: float = 
 def test_b21_streams_of_different_rates_are_put_on_one_clock_and_that_is_said(tmp_path: Path, poses: Poses) -> None:
     words = [trajectory(tmp_path, poses, k, 1 if k < 3 else 2) for k in range(6)]
     answer = fit(words)
-    assert answer.status == 0
     (finding,) = (one for one in answer.findings if one["code"] == "common-clock")
     assert finding["severity"] == "info"
+    assert finding["text"] == (
+        "the 6 streams have clocks of their own (60, 60, 60, 30, 30, 30 Hz) and were interpolated onto the clock of "
+        "chest; gaps longer than 3 samples stay empty"
+    )
     assert answer.facts["take"]["frames"] >= 595
-    assert farthest(answer.lengths(), clean("npz")) < 0.003
-    assert "interpolated" in finding["text"]
+    assert farthest(answer.lengths(), clean("npz")) < 0.002
+    # Interpolated noise looks smaller than it is, so a sound joint may seem to come apart by more than it explains.
+    assert set(answer.codes) <= {"large-residual"}
+    assert answer.status == (3 if answer.codes else 0)

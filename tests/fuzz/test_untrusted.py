@@ -365,15 +365,13 @@ def test_hostile_names_in_any_format_are_read_or_refused_and_printed_harmless(
     assert files_in(tmp_path) == {"take.dat"}
 
 
-@pytest.mark.parametrize("kind", HOSTILE)
+@pytest.mark.parametrize("kind", [kind for kind, name in HOSTILE.items() if name.isascii() and len(name) < 100])
 def test_a_proposed_bodies_file_holds_hostile_marker_names_as_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:
     rng = np.random.default_rng(1)
     places = 1000 * rng.random((1, 4, 3)) + 100 * rng.standard_normal((50, 1, 3))
     c3d = module_of("c3d").c3d
-    if len(HOSTILE[kind]) > 100 or not HOSTILE[kind].isascii() or "\x00" in HOSTILE[kind]:
-        pytest.skip("no name that C3D could hold")
     names = [HOSTILE[kind] + letter for letter in "abcd"]
     path, proposal = tmp_path / "take.c3d", tmp_path / "bodies.toml"
     path.write_bytes(c3d(places, labels=names))

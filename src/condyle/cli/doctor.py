@@ -22,11 +22,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..doctor import UNSEEN, diagnose
     from ..errors import CondyleError
-    from ..loading import bodies_in, join_takes, take_of
-    from ..readers import Options, read_recording
+    from ..loading import join_takes, recordings_in, take_of
+    from ..readers import Options
 
     options = Options.of(**reading_options(args))
-    recordings = bodies_in([read_recording(path, options) for path in args.files], options)
+    recordings, _ = recordings_in(args.files, options)
     diagnosis = diagnose(recordings, thorough=True)
     if diagnosis is None:
         join_takes([take_of(one) for one in recordings])  # what cannot be converted at all says so itself

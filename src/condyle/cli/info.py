@@ -55,17 +55,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _file(path: str, options: Options, args: argparse.Namespace) -> tuple[dict[str, Any], int]:
-    from ..loading import bodies_in
-    from ..readers import identify, read_recording
+    from ..loading import recordings_in
+    from ..readers import identify
     from ..recording import to_take
 
     try:
-        recording = read_recording(path, options)
+        (recording,), _ = recordings_in([path], options)
     except CondyleError as error:
         if error.code != "unknown-format" or (told := _column_map(path, args)) is None:
             raise
         return told, 0
-    (recording,) = bodies_in([recording], options)
     title = identify(path, "columns" if options.columns else options.format).title
     facts: dict[str, Any] = {"path": path, "conventions": {"format": title, **recording.facts}}
     facts["understood"] = understood(recording.convention)

@@ -125,9 +125,7 @@ def _cells_in(line: bytes, separator: bytes | None) -> int:
     return len(line.split()) if separator is None else line.count(separator) + 1
 
 
-def _quick(
-    body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int | None = None
-) -> Floats:
+def _quick(body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int | None = None) -> Floats:
     """Rows of plain numbers up to byte `stop`; raises ValueError at anything else."""
     stop = len(body) if stop is None else stop
     values = np.empty((body.count(b"\n", 0, stop) + 1) * width)

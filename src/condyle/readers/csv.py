@@ -80,9 +80,9 @@ def recording_of(
     unit = table.facts.get("length", "m")
     if options.unit is None:
         _check_unit(unit)
-    stated = (
-        {"rotation", "transposed", "handed", "unit"} if "condyle take" in table.facts else {"unit"} & set(table.facts)
-    )
+    stated = {"unit"} if "length" in table.facts else set()
+    if "condyle take" in table.facts:
+        stated = {"rotation", "transposed", "handed", "unit"}
     wanted = {"length": "m", "quaternion": "as the columns are named", "conventions": "not stated"}
     return Recording(
         str(path),

@@ -97,7 +97,8 @@ def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     there = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
     for name in _SHAPES:
         if name not in there and name not in _OPTIONAL:
-            listed = ", ".join(sorted(there)) or "nothing"
+            some = sorted(there)[:10]
+            listed = ", ".join([*some, "..."] if len(there) > len(some) else some) or "nothing"
             raise CondyleError(f"no array '{name}'; the file holds {listed}", code="missing-array")
     return {name: there[name] for name in _SHAPES if name in there}
 
