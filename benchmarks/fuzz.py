@@ -1,14 +1,14 @@
 """Damaged files by the thousand: does every reader read or refuse them, in time and memory?
 
-`python -m benchmarks.fuzz --executions 20000`; `--only c3d` for some formats, and then nothing is written. The files,
-the limits and what counts as a failure are those of tests/fuzz.
+`python -m benchmarks.fuzz --executions 20000`; `--only c3d,bvh` for some formats. The files, the limits and what counts
+as a failure are those of tests/fuzz.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 
@@ -23,6 +23,7 @@ if TESTS not in sys.path:
 from fuzz.seeds import BESIDE, NAMES, target  # noqa: E402
 from fuzz.worker import HANG, MEMORY, SLOW, Outcome, run  # noqa: E402
 
+ROWS, PAGE = RESULTS / "fuzz.json", RESULTS / "fuzz.md"
 HEADS = (
     "format",
     "files",
@@ -48,9 +49,7 @@ def measure(name: str, executions: int, seed: str) -> Outcome | str:
         aim = target(name)
     except pytest.skip.Exception as reason:
         return str(reason)
-    outcome = run(aim, executions, seed=seed, timeout=60 + HANG + executions * 0.2)
-    progress(f"{name}: {outcome.executions} files, {len(outcome.failures)} failures")
-    return outcome
+    return run(aim, executions, seed=seed, timeout=60 + HANG + executions * 0.2)
 
 
 def row(name: str, outcome: Outcome | str) -> list[str]:
@@ -73,25 +72,28 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--executions", type=int, default=20_000, help="damaged files per format (20000)")
     parser.add_argument("--seed", default="benchmark", help="any word: other words damage in other ways")
-    parser.add_argument("--only", default="", help="formats whose name contains this; nothing is written")
-    parser.add_argument("--jobs", type=int, default=1, help="processes at a time (1)")
+    parser.add_argument("--only", metavar="NAME,...", help="these formats; other rows of the table stay as they are")
+    parser.add_argument("--dry", action="store_true", help="write nothing")
     given = parser.parse_args()
-    names = [name for name in (*NAMES, *BESIDE.values()) if given.only in name]
-    with ThreadPoolExecutor(given.jobs) as pool:
-        outcomes = list(pool.map(lambda name: measure(name, given.executions, given.seed), names))
+    failed = 0
+    rows = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.exists() else {}
+    for name in given.only.split(",") if given.only else (*NAMES, *BESIDE.values()):
+        outcome = measure(name, given.executions, given.seed)
+        rows[name] = row(name, outcome)
+        progress(" | ".join(rows[name]))
+        for failure in outcome.failures if isinstance(outcome, Outcome) else ():
+            failed += 1
+            progress(f"{name}: {failure.why}\n{failure.trace}\n{failure.raw[:2000]!r}\n")
+        if not given.dry:  # after each format: a run of hours may be interrupted
+            ROWS.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in rows.items()) + "\n}\n")
+            PAGE.write_text(page(rows, given.seed), encoding="utf-8")
+    return 1 if failed else 0
+
+
+def page(rows: dict[str, list[str]], seed: str) -> str:
     about = ", ".join(f"{key} {value}" for key, value in versions().items() if key != "scipy")
-    head = f"{date.today()}, {about}; {given.executions} files per format, seed '{given.seed}'."
-    table = Table(HEADS, [row(name, outcome) for name, outcome in zip(names, outcomes, strict=True)])
-    page = f"# Damaged files\n\n{HOW}\n\n{head}\n\n{table}\n"
-    print(page)
-    failures = [
-        (name, one) for name, o in zip(names, outcomes, strict=True) if isinstance(o, Outcome) for one in o.failures
-    ]
-    for name, failure in failures:
-        print(f"{name}: {failure.why}\n{failure.trace}\n{failure.raw[:2000]!r}\n", file=sys.stderr)
-    if not given.only:
-        (RESULTS / "fuzz.md").write_text(page, encoding="utf-8")
-    return 1 if failures else 0
+    table = Table(HEADS, [rows[name] for name in (*NAMES, *BESIDE.values()) if name in rows])
+    return f"# Damaged files\n\n{HOW}\n\n{date.today()}, {about}; seed '{seed}'.\n\n{table}\n"
 
 
 if __name__ == "__main__":

@@ -33,7 +33,6 @@ TESTS = Path(__file__).resolve().parents[1] / "tests"
 SECONDS, BODIES, RATE = 45, 16, 120.0
 MARKERS = 4  # on each body
 DECIMALS = 6  # of a Motive export
-LIMIT = 3.0  # times the fastest library
 Step = Callable[[], object]
 
 

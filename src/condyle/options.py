@@ -93,7 +93,8 @@ def check_take(take: Take, options: Options) -> None:
         )
     if take.frames < FEWEST_FRAMES:
         raise CondyleError(
-            f"{many(take.frames, 'frame')} cannot tell a joint; at least {FEWEST_FRAMES} are needed, and seconds of motion",
+            f"{many(take.frames, 'frame')} cannot tell a joint; at least {FEWEST_FRAMES} are needed, "
+            "and seconds of motion",
             code="few-frames",
             path=path,
         )

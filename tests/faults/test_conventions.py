@@ -43,7 +43,7 @@ def poses() -> Poses:
 
 
 def repaired(words: list[str], format: str, best: str, used: str, said: str, option: str, back: str) -> None:
-    """Asserts that a fit reads the numbers as they are meant, says so, and that the doctor says the same."""
+    """Asserts that a fit reads the numbers as they are meant and says so, and nothing when the user says it too."""
     answer = fit(words)
     assert answer.status == 3
     assert answer.codes == ["convention-repaired"]
@@ -57,6 +57,15 @@ def repaired(words: list[str], format: str, best: str, used: str, said: str, opt
     told = fit([*words, *option.split()])
     assert (told.status, told.codes) == (0, [])
     assert farthest(told.lengths(), clean(format)) < SAME
+
+
+def arm(poses: Poses) -> Poses:
+    """Two bodies of it, for the doctor: one joint tells as well, and a whole ranking takes less time."""
+    return Poses(poses.names[2:4], poses.time, poses.p[:, 2:4], poses.R[:, 2:4])
+
+
+def diagnosed(words: list[str], best: str, used: str, option: str) -> None:
+    """Asserts that the doctor says the same of a whole ranking, and confirms what the user says then."""
     doctor = condyle("doctor", *words)
     assert doctor.status == 3
     first = doctor.out.splitlines()[0]
@@ -80,6 +89,7 @@ def test_b05_quaternions_in_the_other_order_are_read_right(tmp_path: Path, poses
     option, back = "--quaternion xyzw", "--quaternion wxyz"
     words = write_swapped(tmp_path, poses)
     repaired(words, "csv", "quaternion xyzw", "quaternion wxyz", THE_FILE, option, back)
+    diagnosed(write_swapped(tmp_path, arm(poses)), "quaternion xyzw", "quaternion wxyz", option)
     words = write_columns(tmp_path, poses, "wxyz")
     repaired(words, "columns", "quaternion wxyz", "quaternion xyzw", USUAL, back, option)
 
@@ -104,35 +114,39 @@ def test_b05_two_orders_that_fit_alike_are_an_error_where_nobody_says_which(tmp_
 READ_AS = {
     "npz": ("matrices", THE_FILE),
     "csv": ("quaternion wxyz", THE_FILE),
-    "vr": ("quaternion wxyz", USUAL),
     "columns": ("quaternion xyzw", USUAL),
     "ascension": ("Euler ZYX in degrees", USUAL),
-    "polhemus": ("matrices", USUAL),
     "qualisys": ("matrices", THE_FILE),
 }
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", ["npz", "csv", "columns", "ascension", "qualisys"])
 def test_b06_transposed_rotations_are_read_right(tmp_path: Path, poses: Poses, format: str) -> None:
-    words = WRITERS[format](tmp_path, poses.but(R=np.swapaxes(poses.R, -1, -2)))
+    spoilt = poses.but(R=np.swapaxes(poses.R, -1, -2))
+    words = WRITERS[format](tmp_path, spoilt)
     used, said = READ_AS[format]
     repaired(words, format, f"{used}, transposed", used, said, "--transposed", "--not-transposed")
+    if format == "npz":
+        diagnosed(write_npz(tmp_path, arm(spoilt)), f"{used}, transposed", used, "--transposed")
 
 
 @pytest.mark.parametrize(
     ("change", "axes"), [(lambda p: p * [1, -1, 1], "x,-y,z"), (lambda p: p[..., [0, 2, 1]], "x,z,y")]
 )
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", ["npz", "csv", "ascension"])
 def test_b07_an_axis_flipped_or_swapped_is_put_right(
     tmp_path: Path, poses: Poses, format: str, change: object, axes: str
 ) -> None:
-    words = WRITERS[format](tmp_path, poses.but(p=change(poses.p)))  # type: ignore[operator]
+    spoilt = poses.but(p=change(poses.p))  # type: ignore[operator]
+    words = WRITERS[format](tmp_path, spoilt)
     used, _ = READ_AS[format]
     best = f"{used}, position axes {axes}"
     repaired(words, format, best, used, USUAL, f"--axes={axes}", "--axes=x,y,z")
+    if format == "npz":
+        diagnosed(write_npz(tmp_path, arm(spoilt)), best, used, f"--axes={axes}")
 
 
-@pytest.mark.parametrize("format", ["npz", "csv", "ascension"])
+@pytest.mark.parametrize("format", ["npz", "csv"])
 def test_b08_a_mirrored_scene_and_one_scale_cannot_be_seen_and_the_doctor_says_so(
     tmp_path: Path, poses: Poses, format: str
 ) -> None:
@@ -142,7 +156,7 @@ def test_b08_a_mirrored_scene_and_one_scale_cannot_be_seen_and_the_doctor_says_s
     answer = fit(words)
     assert (answer.status, answer.codes) == (0, [])
     assert answer.lengths() == pytest.approx({limb: 1.07 * x for limb, x in clean(format).items()}, abs=1e-6)
-    doctor = condyle("doctor", *words)
+    doctor = condyle("doctor", *WRITERS[format](tmp_path, arm(spoilt)))
     assert doctor.status == 0
     assert doctor.out.splitlines()[-1] == UNSEEN
 
@@ -168,12 +182,19 @@ def test_b11_radians_are_told_by_the_motion_or_by_the_file(tmp_path: Path, poses
     assert farthest(declared.lengths(), clean("ascension")) < SAME
 
 
-@pytest.mark.parametrize("order", ["XYZ", "YXZ", "ZXY", "xyz", "zyx"])
+@pytest.mark.parametrize("order", ["XYZ", "YXZ", "zyx"])
 def test_b12_another_order_of_the_angles_is_told_by_the_motion(tmp_path: Path, poses: Poses, order: str) -> None:
     name = order if order.isupper() else f"{order.upper()}-extrinsic"
     words = write_angles(tmp_path, poses, order)
     used = "Euler ZYX in degrees"
     repaired(words, "ascension", f"Euler {name} in degrees", used, USUAL, f"--euler {name}", "--euler ZYX")
+
+
+def test_b12_the_doctor_ranks_the_orders(tmp_path: Path, poses: Poses) -> None:
+    doctor = condyle("doctor", *write_angles(tmp_path, arm(poses), "XYZ"))
+    assert doctor.status == 3
+    first = "Euler XYZ in degrees: fits <[\\d.]+> times better than Euler ZYX in degrees; say --euler XYZ"
+    assert matches(first, doctor.out.splitlines()[0])
 
 
 def test_b12_what_the_user_says_is_doubted_but_kept(tmp_path: Path, poses: Poses) -> None:
@@ -224,8 +245,9 @@ def test_b14_implausible_sizes_are_doubted_and_an_explicit_unit_wins(
     assert farthest(given.lengths(), clean("npz")) < SAME
 
 
-@pytest.mark.parametrize(("times", "back"), [(1000.0, "0.001"), (100.0, "0.01"), (1 / 0.0254, "0.0254")])
-@pytest.mark.parametrize("body", [2, 3])
+@pytest.mark.parametrize(
+    ("body", "times", "back"), [(3, 1000.0, "0.001"), (2, 100.0, "0.01"), (3, 1 / 0.0254, "0.0254")]
+)
 @pytest.mark.parametrize("format", ["npz", "csv", "ascension"])
 def test_b15_one_sensor_in_another_unit_is_an_error_that_names_it(
     tmp_path: Path, poses: Poses, format: str, body: int, times: float, back: str
@@ -233,14 +255,14 @@ def test_b15_one_sensor_in_another_unit_is_an_error_that_names_it(
     p = poses.p.copy()
     p[:, body] *= times
     words = WRITERS[format](tmp_path, poses.but(p=p))
-    answer = condyle("fit", *words)
-    assert answer.status == 1
+    answer = fit(words)
+    assert (answer.status, answer.error["code"]) == (1, "sensor-unit")
+    assert (answer.error["path"], answer.error["body"]) == (words[0], name_in(format, poses, body))
     assert matches(
-        f"condyle: error: {words[0]}, sensor {name_in(format, poses, body)}: its positions fit <\\d+> times better when "
-        f"multiplied by {back}: it seems to be in another unit than the other sensors; write all of them in one unit\n",
-        answer.err,
-    ), answer.err
-    assert fit(words).error["code"] == "sensor-unit"
+        f"its positions fit <\\d+> times better when multiplied by {back}: "
+        "it seems to be in another unit than the other sensors; write all of them in one unit",
+        answer.error["text"],
+    ), answer.error["text"]
 
 
 @pytest.mark.parametrize("fault", ["transposed rotations", "position axes x,-y,z"])

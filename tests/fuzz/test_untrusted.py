@@ -365,7 +365,9 @@ def test_hostile_names_in_any_format_are_read_or_refused_and_printed_harmless(
     assert files_in(tmp_path) == {"take.dat"}
 
 
-@pytest.mark.parametrize("kind", [kind for kind, name in HOSTILE.items() if name.isascii() and len(name) < 100])
+@pytest.mark.parametrize(
+    "kind", [kind for kind, name in HOSTILE.items() if name.isascii() and len(name) < 100 and kind != "nul"]
+)
 def test_a_proposed_bodies_file_holds_hostile_marker_names_as_text(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str
 ) -> None:

@@ -81,8 +81,8 @@ def _stripped(rows: bytes, end: int, blank: bytes) -> int:
 def separator_of(line: str) -> tuple[bytes | None, bool]:
     """Separator of a row of numbers and whether it has decimal commas; None: blanks.
 
-    Tabs and semicolons are told by being there; then a comma is a decimal comma where no point is. So it is where blanks
-    separate the numbers and commas stand inside them only. Raises nothing.
+    Tabs and semicolons are told by being there; then a comma is a decimal comma where no point is. So it is where
+    blanks separate the numbers and commas stand inside them only. Raises nothing.
     """
     for mark in ("\t", ";"):
         if mark in line.strip("\n\r "):
