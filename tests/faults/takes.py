@@ -106,7 +106,10 @@ def write_npz(folder: Path, poses: Poses) -> list[str]:
 
 
 def csv_text(poses: Poses, order: str = "wxyz") -> str:
-    head = ["time", *(f"{name}.{part}" for name in poses.names for part in ("px", "py", "pz", *(f"q{x}" for x in order)))]
+    head = [
+        "time",
+        *(f"{name}.{part}" for name in poses.names for part in ("px", "py", "pz", *(f"q{x}" for x in order))),
+    ]
     stated = f"# condyle take 1\n# frames: {len(poses.time)}\n# length: m\n# quaternion: {order}\n"
     rows = np.column_stack([poses.time, flat(poses.numbers(order))])
     return stated + ",".join(head) + "\n" + table(rows)
@@ -118,7 +121,10 @@ def write_csv(folder: Path, poses: Poses) -> list[str]:
 
 
 def write_vr(folder: Path, poses: Poses) -> list[str]:
-    head = ["timestamp", *(f"{name}_{part}" for name in poses.names for part in ("x", "y", "z", "qw", "qx", "qy", "qz"))]
+    head = [
+        "timestamp",
+        *(f"{name}_{part}" for name in poses.names for part in ("x", "y", "z", "qw", "qx", "qy", "qz")),
+    ]
     rows = np.column_stack([poses.time, flat(poses.numbers("wxyz"))])
     (folder / "log.csv").write_text(",".join(head) + "\n" + table(rows))
     return [str(folder / "log.csv"), "--unit", "m"]
@@ -256,11 +262,17 @@ def matches(pattern: str, text: str) -> bool:
     return re.fullmatch(built, text) is not None
 
 
+def arm(take: Take) -> Take:
+    """Three bodies, two joints and one limb of the linkage."""
+    return take.select(["chest", "l_upper_arm", "l_forearm"])
+
+
 @cache
-def clean(format: str) -> dict[tuple[str, ...], float]:
-    """Limb lengths [m] of the sound take, written in a format."""
+def clean(format: str, *, of_arm: bool = False) -> dict[tuple[str, ...], float]:
+    """Limb lengths [m] of the sound take, or of its arm, written in a format."""
+    take = linkage_take()
     with tempfile.TemporaryDirectory() as folder:
-        return fit(WRITERS[format](Path(folder), Poses.of(linkage_take()))).lengths()
+        return fit(WRITERS[format](Path(folder), Poses.of(arm(take) if of_arm else take))).lengths()
 
 
 def farthest(one: dict[tuple[str, ...], float], other: dict[tuple[str, ...], float]) -> float:

@@ -15,9 +15,9 @@ from scipy.spatial.transform import Rotation
 from condyle.simulate import Disturbances, linkage, simulate
 
 from .takes import (
-    RATE,
     WRITERS,
     Poses,
+    arm,
     clean,
     condyle,
     csv_text,
@@ -39,6 +39,12 @@ UNSEEN = "not to be seen in residuals: a scene that is mirrored as a whole, and 
 
 @pytest.fixture(scope="module")
 def poses() -> Poses:
+    """Few bodies: every reading is tried on every pair."""
+    return Poses.of(arm(linkage_take()))
+
+
+@pytest.fixture(scope="module")
+def whole() -> Poses:
     return Poses.of(linkage_take())
 
 
@@ -53,15 +59,10 @@ def repaired(words: list[str], format: str, best: str, used: str, said: str, opt
         f"say {option} if that is right, or {back} if not",
         text,
     ), text
-    assert farthest(answer.lengths(), clean(format)) < SAME
+    assert farthest(answer.lengths(), clean(format, of_arm=True)) < SAME
     told = fit([*words, *option.split()])
     assert (told.status, told.codes) == (0, [])
-    assert farthest(told.lengths(), clean(format)) < SAME
-
-
-def arm(poses: Poses) -> Poses:
-    """Two bodies of it, for the doctor: one joint tells as well, and a whole ranking takes less time."""
-    return Poses(poses.names[2:4], poses.time, poses.p[:, 2:4], poses.R[:, 2:4])
+    assert farthest(told.lengths(), clean(format, of_arm=True)) < SAME
 
 
 def diagnosed(words: list[str], best: str, used: str, option: str) -> None:
@@ -89,7 +90,7 @@ def test_b05_quaternions_in_the_other_order_are_read_right(tmp_path: Path, poses
     option, back = "--quaternion xyzw", "--quaternion wxyz"
     words = write_swapped(tmp_path, poses)
     repaired(words, "csv", "quaternion xyzw", "quaternion wxyz", THE_FILE, option, back)
-    diagnosed(write_swapped(tmp_path, arm(poses)), "quaternion xyzw", "quaternion wxyz", option)
+    diagnosed(write_swapped(tmp_path, poses), "quaternion xyzw", "quaternion wxyz", option)
     words = write_columns(tmp_path, poses, "wxyz")
     repaired(words, "columns", "quaternion wxyz", "quaternion xyzw", USUAL, back, option)
 
@@ -127,7 +128,7 @@ def test_b06_transposed_rotations_are_read_right(tmp_path: Path, poses: Poses, f
     used, said = READ_AS[format]
     repaired(words, format, f"{used}, transposed", used, said, "--transposed", "--not-transposed")
     if format == "npz":
-        diagnosed(write_npz(tmp_path, arm(spoilt)), f"{used}, transposed", used, "--transposed")
+        diagnosed(write_npz(tmp_path, spoilt), f"{used}, transposed", used, "--transposed")
 
 
 @pytest.mark.parametrize(
@@ -143,7 +144,7 @@ def test_b07_an_axis_flipped_or_swapped_is_put_right(
     best = f"{used}, position axes {axes}"
     repaired(words, format, best, used, USUAL, f"--axes={axes}", "--axes=x,y,z")
     if format == "npz":
-        diagnosed(write_npz(tmp_path, arm(spoilt)), best, used, f"--axes={axes}")
+        diagnosed(write_npz(tmp_path, spoilt), best, used, f"--axes={axes}")
 
 
 @pytest.mark.parametrize("format", ["npz", "csv"])
@@ -155,8 +156,10 @@ def test_b08_a_mirrored_scene_and_one_scale_cannot_be_seen_and_the_doctor_says_s
     words = WRITERS[format](tmp_path, spoilt)
     answer = fit(words)
     assert (answer.status, answer.codes) == (0, [])
-    assert answer.lengths() == pytest.approx({limb: 1.07 * x for limb, x in clean(format).items()}, abs=1e-6)
-    doctor = condyle("doctor", *WRITERS[format](tmp_path, arm(spoilt)))
+    assert answer.lengths() == pytest.approx(
+        {limb: 1.07 * x for limb, x in clean(format, of_arm=True).items()}, abs=1e-6
+    )
+    doctor = condyle("doctor", *WRITERS[format](tmp_path, spoilt))
     assert doctor.status == 0
     assert doctor.out.splitlines()[-1] == UNSEEN
 
@@ -179,7 +182,7 @@ def test_b11_radians_are_told_by_the_motion_or_by_the_file(tmp_path: Path, poses
     repaired(words, "ascension", best, used, USUAL, "--radians", "--degrees")
     declared = fit(write_angles(tmp_path, poses, "ZYX", degrees=False, unit=" [rad]"))
     assert (declared.status, declared.codes) == (0, [])
-    assert farthest(declared.lengths(), clean("ascension")) < SAME
+    assert farthest(declared.lengths(), clean("ascension", of_arm=True)) < SAME
 
 
 @pytest.mark.parametrize("order", ["XYZ", "YXZ", "zyx"])
@@ -191,7 +194,7 @@ def test_b12_another_order_of_the_angles_is_told_by_the_motion(tmp_path: Path, p
 
 
 def test_b12_the_doctor_ranks_the_orders(tmp_path: Path, poses: Poses) -> None:
-    doctor = condyle("doctor", *write_angles(tmp_path, arm(poses), "XYZ"))
+    doctor = condyle("doctor", *write_angles(tmp_path, poses, "XYZ"))
     assert doctor.status == 3
     first = "Euler XYZ in degrees: fits <[\\d.]+> times better than Euler ZYX in degrees; say --euler XYZ"
     assert matches(first, doctor.out.splitlines()[0])
@@ -217,9 +220,9 @@ UNIT = (
 
 @pytest.mark.parametrize(("unit", "per_metre"), [("m", 1.0), ("cm", 100.0), ("mm", 1000.0)])
 def test_b14_a_unit_that_nobody_says_is_the_plausible_one(
-    tmp_path: Path, poses: Poses, unit: str, per_metre: float
+    tmp_path: Path, whole: Poses, unit: str, per_metre: float
 ) -> None:
-    words = write_vr(tmp_path, poses.but(p=poses.p * per_metre))[:1]
+    words = write_vr(tmp_path, whole.but(p=whole.p * per_metre))[:1]
     answer = fit(words)
     assert (answer.status, answer.codes) == (3, ["unit-assumed"])
     assert answer.told("unit-assumed") == [UNIT.format(unit)]
@@ -230,12 +233,13 @@ def test_b14_a_unit_that_nobody_says_is_the_plausible_one(
 
 
 @pytest.mark.parametrize(
-    ("per_metre", "unit", "apart"), [(1000.0, "mm", "374"), (39.37007874015748, "in", "14.7"), (0.001, "1000", "0.0<.*>")]
+    ("per_metre", "unit", "apart"),
+    [(1000.0, "mm", "374"), (39.37007874015748, "in", "14.7"), (0.001, "1000", "0.0<.*>")],
 )
 def test_b14_implausible_sizes_are_doubted_and_an_explicit_unit_wins(
-    tmp_path: Path, poses: Poses, per_metre: float, unit: str, apart: str
+    tmp_path: Path, whole: Poses, per_metre: float, unit: str, apart: str
 ) -> None:
-    words = write_npz(tmp_path, poses.but(p=poses.p * per_metre))
+    words = write_npz(tmp_path, whole.but(p=whole.p * per_metre))
     answer = fit(words)
     assert (answer.status, answer.codes) == (3, ["implausible-size"])
     (text,) = answer.told("implausible-size")
@@ -250,14 +254,14 @@ def test_b14_implausible_sizes_are_doubted_and_an_explicit_unit_wins(
 )
 @pytest.mark.parametrize("format", ["npz", "csv", "ascension"])
 def test_b15_one_sensor_in_another_unit_is_an_error_that_names_it(
-    tmp_path: Path, poses: Poses, format: str, body: int, times: float, back: str
+    tmp_path: Path, whole: Poses, format: str, body: int, times: float, back: str
 ) -> None:
-    p = poses.p.copy()
+    p = whole.p.copy()
     p[:, body] *= times
-    words = WRITERS[format](tmp_path, poses.but(p=p))
+    words = WRITERS[format](tmp_path, whole.but(p=p))
     answer = fit(words)
     assert (answer.status, answer.error["code"]) == (1, "sensor-unit")
-    assert (answer.error["path"], answer.error["body"]) == (words[0], name_in(format, poses, body))
+    assert (answer.error["path"], answer.error["body"]) == (words[0], name_in(format, whole, body))
     assert matches(
         f"its positions fit <\\d+> times better when multiplied by {back}: "
         "it seems to be in another unit than the other sensors; write all of them in one unit",
@@ -268,16 +272,16 @@ def test_b15_one_sensor_in_another_unit_is_an_error_that_names_it(
 @pytest.mark.parametrize("fault", ["transposed rotations", "position axes x,-y,z"])
 @pytest.mark.parametrize("format", ["npz", "csv", "ascension", "polhemus"])
 def test_b17_one_sensor_in_another_convention_is_read_so_and_named(
-    tmp_path: Path, poses: Poses, format: str, fault: str
+    tmp_path: Path, whole: Poses, format: str, fault: str
 ) -> None:
-    p, R = poses.p.copy(), poses.R.copy()
+    p, R = whole.p.copy(), whole.R.copy()
     if fault.startswith("transposed"):
         R[:, 3] = np.swapaxes(R[:, 3], -1, -2)
     else:
         p[:, 3] *= [1, -1, 1]
-    answer = fit(WRITERS[format](tmp_path, poses.but(p=p, R=R)))
+    answer = fit(WRITERS[format](tmp_path, whole.but(p=p, R=R)))
     assert (answer.status, answer.codes) == (3, ["sensor-convention"])
-    name = name_in(format, poses, 3)
+    name = name_in(format, whole, 3)
     (finding,) = (one for one in answer.findings if one["code"] == "sensor-convention")
     assert finding["bodies"] == [name]
     assert matches(
@@ -286,9 +290,8 @@ def test_b17_one_sensor_in_another_convention_is_read_so_and_named(
     assert farthest(answer.lengths(), clean(format)) < SAME
 
 
-def test_the_sentences_above_are_what_a_person_reads(tmp_path: Path, poses: Poses) -> None:
-    words = write_npz(tmp_path, poses.but(R=np.swapaxes(poses.R, -1, -2)))
+def test_the_sentences_above_are_what_a_person_reads(tmp_path: Path, whole: Poses) -> None:
+    words = write_npz(tmp_path, whole.but(R=np.swapaxes(whole.R, -1, -2)))
     shown = condyle("fit", *words, "--no-intervals")
     assert shown.status == 3
     assert re.search(r"^warning: read as matrices, transposed, not as .* \[convention-repaired\]$", shown.out, re.M)
-    assert RATE == 60

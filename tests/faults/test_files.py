@@ -56,7 +56,9 @@ NO_ROWS = {
 BARE = "names of columns or comments, but not a single row of numbers"
 
 
-@pytest.mark.parametrize("seed", [s for s in ROWS if (s.format, s.variant) not in (("tum", "plain"), ("ascension", "blocks"))], ids=named)
+@pytest.mark.parametrize(
+    "seed", [s for s in ROWS if (s.format, s.variant) not in (("tum", "plain"), ("ascension", "blocks"))], ids=named
+)
 def test_b30_a_header_without_rows_is_an_error(tmp_path: Path, seed: Seed) -> None:
     answer = info(tmp_path, seed.format, joined(seed.lines[: -seed.rows]))
     assert answer.status == 1
@@ -99,7 +101,11 @@ def test_b31_a_cut_inside_the_last_row_is_told_and_whole_frames_are_kept(tmp_pat
     assert answer.status == 3
     left = seed.rows - 1
     frames = f"{left} frame{'s' * (left != 1)}"
-    said = f"header says {seed.rows} frames, {left} present" if (seed.format, seed.variant) in DECLARED else f"{frames} present"
+    said = (
+        f"header says {seed.rows} frames, {left} present"
+        if (seed.format, seed.variant) in DECLARED
+        else f"{frames} present"
+    )
     assert f"{said}; the last line is cut and was left out" in answer.told("truncated-file")
     assert answer.facts["files"][0]["frames"] == left
 
@@ -198,7 +204,12 @@ def test_b33_byte_order_marks_utf_16_and_line_ends_change_nothing(tmp_path: Path
 
 @pytest.mark.parametrize(
     ("format", "variant", "name"),
-    [("csv", "whole", "hip"), ("motive", "rigid bodies", "hip"), ("qualisys", "bodies", "hip"), ("vicon", "objects", "wand")],
+    [
+        ("csv", "whole", "hip"),
+        ("motive", "rigid bodies", "hip"),
+        ("qualisys", "bodies", "hip"),
+        ("vicon", "objects", "wand"),
+    ],
 )
 @pytest.mark.parametrize("encoding", ["utf-8", "latin-1", "utf-16"])
 def test_b33_names_beyond_ascii_are_the_same_in_every_encoding(
@@ -227,11 +238,18 @@ def test_b34_decimal_commas_between_semicolons_tabs_or_blanks_are_read(tmp_path:
     """As a spreadsheet in many countries writes it: names and comments stay as they are."""
     raw = "\n".join(seed.lines) + "\n"
     lines = raw.split("\n")
-    start = next(k for k, line in enumerate(lines) if line.strip() and not any(c.isalpha() for c in line.replace("e-", "")) and len(line) > 10)
+    start = next(
+        k
+        for k, line in enumerate(lines)
+        if line.strip() and not any(c.isalpha() for c in line.replace("e-", "")) and len(line) > 10
+    )
     mark = ";" if seed.separator == "," else seed.separator
     head = [line.replace(seed.separator or " ", mark or " ") for line in lines[:start]]
     rows = [line.replace(seed.separator or " ", mark or " ").replace(".", ",") for line in lines[start:]]
-    plain, other = info(tmp_path, seed.format, raw.encode()), info(tmp_path, seed.format, "\n".join(head + rows).encode())
+    plain, other = (
+        info(tmp_path, seed.format, raw.encode()),
+        info(tmp_path, seed.format, "\n".join(head + rows).encode()),
+    )
     assert plain.status in (0, 3)
     assert other.facts == plain.facts
     assert other.status == plain.status
@@ -278,7 +296,11 @@ def test_b35_text_in_a_number_is_an_error_with_line_and_column(tmp_path: Path, s
     assert error["column"] is not None
     wrong = bad if "," not in cell else "x"
     assert matches(f"'{wrong}' in column <.+> is no number", error["text"])
-    shown = condyle("info", str(tmp_path / "case.dat"), *(["--columns", str(tmp_path / "map.toml")] if seed.format == "columns" else []))
+    shown = condyle(
+        "info",
+        str(tmp_path / "case.dat"),
+        *(["--columns", str(tmp_path / "map.toml")] if seed.format == "columns" else []),
+    )
     assert shown.status == 1
     assert shown.err == (
         f"condyle: error: {tmp_path / 'case.dat'}, line {error['line']}, column {error['column']}: {error['text']}\n"
@@ -390,7 +412,11 @@ def test_b37_an_interrupt_leaves_nothing_half_written(
 def test_a_failed_fit_writes_nothing(tmp_path: Path, fault: str) -> None:
     path, out = tmp_path / "take.csv", tmp_path / "out"
     text = csv_text(Poses.of(linkage_take()))
-    path.write_text({"empty": "", "cut header": text[:100], "one sensor": csv_text(Poses.of(linkage_take().select(["chest"])))}[fault])
+    path.write_text(
+        {"empty": "", "cut header": text[:100], "one sensor": csv_text(Poses.of(linkage_take().select(["chest"])))}[
+            fault
+        ]
+    )
     assert condyle("fit", str(path), "-o", str(out)).status == 1
     assert not out.exists()
 

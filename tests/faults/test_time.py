@@ -105,7 +105,9 @@ def test_b19_time_that_jumps_begins_a_segment_and_leaves_the_joints(
     if format != "npz":
         return
     plain = fit(words, "--method", "least-squares")
-    assert farthest(plain.lengths(), fit(WRITERS[format](tmp_path, poses), "--method", "least-squares").lengths()) < SAME
+    assert (
+        farthest(plain.lengths(), fit(WRITERS[format](tmp_path, poses), "--method", "least-squares").lengths()) < SAME
+    )
 
 
 @pytest.mark.parametrize("seed", [s for s in CLOCKED if (s.format, s.variant) not in KNOWN_BY_NUMBERS], ids=named)
@@ -153,9 +155,7 @@ DELAY = 0.003  # s: of 0.1 s, in 10 s of motion with 4 mm of noise
 
 @pytest.mark.parametrize("format", ["npz", "csv", "ascension"])
 @pytest.mark.parametrize("late", [{"l_forearm": 0.1}, {"head": 0.0333}, {"l_forearm": 0.1, "head": 0.0333}])
-def test_b20_late_sensors_are_found_each_with_its_delay(
-    tmp_path: Path, format: str, late: dict[str, float]
-) -> None:
+def test_b20_late_sensors_are_found_each_with_its_delay(tmp_path: Path, format: str, late: dict[str, float]) -> None:
     take = linkage_take_late(tuple(late.items()))
     words = WRITERS[format](tmp_path, Poses.of(take))
     answer = fit(words)

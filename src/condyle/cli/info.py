@@ -55,9 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _file(path: str, options: Options, args: argparse.Namespace) -> tuple[dict[str, Any], int]:
-    from ..loading import recordings_in
+    from ..loading import recordings_in, take_of
     from ..readers import identify
-    from ..recording import to_take
 
     try:
         (recording,), _ = recordings_in([path], options)
@@ -72,7 +71,7 @@ def _file(path: str, options: Options, args: argparse.Namespace) -> tuple[dict[s
         facts["understood"].pop("rotation")
     take = None
     if recording.bodies is not None:
-        take = to_take(recording)
+        take = take_of(recording)
         facts |= facts_of(take)
     else:
         facts |= {"frames": recording.frames, "findings": list(recording.findings)}

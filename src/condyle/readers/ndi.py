@@ -179,9 +179,7 @@ def _read_api(path: Path, header: list[str], rows: bytes, line: int) -> Recordin
     return _from_tools(path, [tool.name for tool in tools], values, cut)
 
 
-def _tool_numbers(
-    rows: bytes, places: _Places, tools: Sequence[_Tool], line: int
-) -> tuple[tuple[Floats, Floats], int]:
+def _tool_numbers(rows: bytes, places: _Places, tools: Sequence[_Tool], line: int) -> tuple[tuple[Floats, Floats], int]:
     """Poses (n, m, 7), clock (n, 0 | 1 | 2), and whether the last row was cut; raises where another row is broken.
 
     Most cells are words: the numbers are picked out and then read as one plain table.
