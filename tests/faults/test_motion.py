@@ -97,7 +97,7 @@ def test_b27_a_hinge_has_an_axis_and_its_point_is_flagged_as_arbitrary(tmp_path:
     assert np.linalg.norm(off - (off @ AXIS) * AXIS) < ON_AXIS
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_b29_one_sensor_is_an_error_that_suggests_the_room(tmp_path: Path, poses: Poses, format: str) -> None:
     words = WRITERS[format](tmp_path, Poses(poses.names[:1], poses.time, poses.p[:, :1], poses.R[:, :1]))
     answer = condyle("fit", *words)
@@ -177,7 +177,7 @@ def test_b36_a_sensor_named_twice_is_an_error(tmp_path: Path, poses: Poses, form
     assert answer.error["path"] == words[0]
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", FORMATS)
 def test_b36_two_takes_of_the_same_sensors_are_one(tmp_path: Path, poses: Poses, format: str) -> None:
     words, _, _ = two_takes(tmp_path, poses.rows(slice(0, 300)), poses.rows(slice(300, 600)), format)
     answer = fit(words)

@@ -102,8 +102,14 @@ def test_b02_a_dropout_written_as_zeros_is_masked(tmp_path: Path, poses: Poses, 
     assert farthest(answer.lengths(), clean(format)) < GUARDED
 
 
-@pytest.mark.parametrize("place", [(0.0, 0.0, 0.0), (0.4, -0.3, 1.2)])
-@pytest.mark.parametrize("format", ["npz", "csv", "vr", "columns", "ascension", "polhemus"])
+@pytest.mark.parametrize(
+    ("format", "place"),
+    [
+        *((format, (0.0, 0.0, 0.0)) for format in ("npz", "csv", "columns", "ascension", "polhemus")),
+        ("npz", (0.4, -0.3, 1.2)),
+        ("ascension", (0.4, -0.3, 1.2)),
+    ],
+)
 def test_b02_a_dropout_written_as_one_pose_is_masked(
     tmp_path: Path, poses: Poses, format: str, place: tuple[float, float, float]
 ) -> None:
@@ -318,7 +324,7 @@ def test_b24_spikes_are_weighted_out(tmp_path: Path, format: str) -> None:
     assert farthest(answer.lengths(), clean(format)) < GUARDED
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", ["npz", "csv", "ascension", "qualisys"])
 def test_b28_two_sensors_with_the_same_poses_are_an_error_that_names_both(
     tmp_path: Path, poses: Poses, format: str
 ) -> None:
@@ -326,10 +332,10 @@ def test_b28_two_sensors_with_the_same_poses_are_an_error_that_names_both(
     p[:, 4], R[:, 4] = p[:, 3], R[:, 3]
     words = WRITERS[format](tmp_path, poses.but(p=p, R=R))
     one, other = name_in(format, poses, 3), name_in(format, poses, 4)
-    answer = condyle("fit", *words)
+    answer = fit(words)
     assert answer.status == 1
-    assert answer.err == (
-        f"condyle: error: {words[0]}, sensor {other}: '{one}' and '{other}' report the same pose in all 600 frames; "
-        "remove one, or check the columns\n"
+    error = answer.error
+    assert (error["code"], error["path"], error["body"]) == ("identical-sensors", words[0], other)
+    assert error["text"] == (
+        f"'{one}' and '{other}' report the same pose in all 600 frames; remove one, or check the columns"
     )
-    assert fit(words).error["code"] == "identical-sensors"

@@ -127,8 +127,9 @@ def read_head(raw: bytes) -> Table:
 
 
 def _separator(names: bytes) -> bytes:
-    """What stands between the names of columns: commas, or semicolons or tabs where there are more of them."""
-    return max((b",", b";", b"\t"), key=names.count)
+    """What stands behind most names of columns: commas, or semicolons or tabs. A body's name may hold any of them."""
+    ends = {mark: len(re.findall(rb'\.[pq][wxyz]"?[ ]*(?:' + mark + rb"|\r?$)", names)) for mark in (b",", b";", b"\t")}
+    return max(ends, key=ends.__getitem__)
 
 
 def _comments(text: bytes) -> tuple[dict[str, str], int, int]:
