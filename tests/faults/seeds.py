@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import re
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -113,9 +114,19 @@ def info(folder: Path, format: str, raw: bytes, name: str = "case.dat", *words: 
     return condyle("info", str(folder / name), "--json", *more)
 
 
+def told(answer: Answer) -> tuple[int, dict[str, object]]:
+    """Exit status and facts, but for the file's name."""
+    facts = dict(answer.facts["files"][0])
+    facts.pop("path")
+    return answer.status, facts
+
+
+@cache
+def plain(format: str, variant: str) -> tuple[int, dict[str, object]]:
+    """The same of a file as it is."""
+    with tempfile.TemporaryDirectory() as folder:
+        return told(info(Path(folder), format, import_module(f"readers.test_{format}").SMALL[variant]))
+
+
 def joined(lines: list[str]) -> bytes:
     return ("\n".join(lines) + "\n").encode()
-
-
-def numbered(text: str) -> bool:
-    return re.search(r"\d", text) is not None

@@ -192,6 +192,7 @@ WRITERS: dict[str, Callable[[Path, Poses], list[str]]] = {
     "polhemus": write_polhemus,
     "qualisys": write_qualisys,
 }
+KINDS = ("npz", "csv", "ascension", "qualisys")  # matrices, quaternions, angles; each with its own way to lose a pose
 NUMBERED = ("ascension", "polhemus")  # formats that name no sensor
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from condyle import rotation
 
-from .takes import NOISE, WRITERS, Poses, clean, condyle, farthest, fit, linkage_take, name_in
+from .takes import KINDS, NOISE, WRITERS, Poses, clean, condyle, farthest, fit, linkage_take, name_in
 
 SAME = 1e-9  # m: the same poses by another way
 GUARDED = 0.0005  # m: what a few per cent of lost samples may move a limb
@@ -57,7 +57,7 @@ def test_b01_what_is_no_number_is_masked_for_its_sensor_only(
     assert farthest(answer.lengths(), clean(format)) < GUARDED
 
 
-@pytest.mark.parametrize("format", ["npz", "csv", "vr", "ascension"])
+@pytest.mark.parametrize("format", ["csv", "ascension"])
 def test_b01_one_number_that_is_none_loses_the_whole_pose(tmp_path: Path, poses: Poses, format: str) -> None:
     p = poses.p.copy()
     p[LOST, BODY, 1] = np.nan
@@ -144,7 +144,7 @@ def test_b02_unguarded_the_same_dropouts_spoil_a_plain_fit(tmp_path: Path, poses
     assert farthest(guarded.lengths(), sound.lengths()) < GUARDED
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", KINDS)
 def test_b04_a_frozen_sensor_is_masked_while_others_move(tmp_path: Path, poses: Poses, format: str) -> None:
     p, R = poses.p.copy(), poses.R.copy()
     p[200:260, BODY], R[200:260, BODY] = p[200, BODY], R[200, BODY]
@@ -165,7 +165,6 @@ def test_b04_a_frozen_sensor_is_masked_while_others_move(tmp_path: Path, poses: 
     ("change", "what"),
     [
         ([1.0, 1.0, -1.0], "mirrored (determinant -1, axes left-handed or swapped)"),
-        ([1.2, 1.2, 1.2], "sheared or scaled"),
         ([1.0, 1.0, 0.7], "sheared or scaled"),
     ],
 )
@@ -292,7 +291,7 @@ def test_b22_signs_of_quaternions_do_not_matter(
 
 
 @pytest.mark.parametrize("rows", [stretches((241, 3), (400, 3)), stretches((400, 150))])
-@pytest.mark.parametrize("format", ["npz", "csv", "ascension", "polhemus"])
+@pytest.mark.parametrize("format", ["csv", "ascension", "polhemus"])
 def test_b23_a_hemisphere_flip_is_put_right(tmp_path: Path, poses: Poses, format: str, rows: np.ndarray) -> None:
     p = poses.p.copy()
     p[rows, BODY] *= -1
@@ -324,7 +323,7 @@ def test_b24_spikes_are_weighted_out(tmp_path: Path, format: str) -> None:
     assert farthest(answer.lengths(), clean(format)) < GUARDED
 
 
-@pytest.mark.parametrize("format", ["npz", "csv", "ascension", "qualisys"])
+@pytest.mark.parametrize("format", KINDS)
 def test_b28_two_sensors_with_the_same_poses_are_an_error_that_names_both(
     tmp_path: Path, poses: Poses, format: str
 ) -> None:

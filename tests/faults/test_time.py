@@ -11,7 +11,7 @@ import pytest
 from condyle import rotation
 
 from .seeds import ROWS, Seed, info, joined
-from .takes import NOISE, RATE, WRITERS, Poses, clean, condyle, farthest, fit, linkage_take, matches, name_in
+from .takes import KINDS, NOISE, RATE, WRITERS, Poses, clean, condyle, farthest, fit, linkage_take, matches, name_in
 
 SAME = 1e-9  # m: the same poses by another way
 TIMED = 1e-4  # m: the default method looks at steps of time, and there are fewer
@@ -29,7 +29,7 @@ def named(seed: Seed) -> str:
     return str(seed)
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", KINDS)
 def test_b03_missing_frames_are_listed_and_nothing_is_interpolated(tmp_path: Path, poses: Poses, format: str) -> None:
     keep = np.setdiff1d(np.arange(600), np.r_[100:130, 300:305])
     answer = fit(WRITERS[format](tmp_path, poses.rows(keep)))
@@ -58,7 +58,7 @@ def test_b18_repeated_rows_count_once(tmp_path: Path, poses: Poses, format: str)
     assert farthest(answer.lengths(), clean(format)) < SAME
 
 
-@pytest.mark.parametrize("format", ["npz", "csv", "ascension", "qualisys"])
+@pytest.mark.parametrize("format", KINDS)
 def test_b18_repeated_rows_with_stamps_of_their_own_count_once(tmp_path: Path, poses: Poses, format: str) -> None:
     rows = np.sort(np.r_[np.arange(600), 100, 200, 201, 300])
     answer = fit(WRITERS[format](tmp_path, poses.rows(rows).but(time=np.arange(len(rows)) / RATE)))
@@ -80,7 +80,7 @@ def test_b18_a_repeated_stamp_keeps_the_first_row_in_every_format(tmp_path: Path
     assert answer.facts["files"][0]["frames"] == seed.rows - 1
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", KINDS)
 @pytest.mark.parametrize("jump", [-4.0, 400.0])
 def test_b19_time_that_jumps_begins_a_segment_and_leaves_the_joints(
     tmp_path: Path, poses: Poses, format: str, jump: float

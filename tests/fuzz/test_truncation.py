@@ -30,7 +30,7 @@ DECLARED: dict[str, set[str] | None] = {  # None: all of them
     "qualisys": None,
     "trc": None,
 }
-THOROUGH = bool(os.environ.get("CONDYLE_FUZZ"))
+THOROUGH = bool(os.environ.get("CONDYLE_EVERY_BYTE"))
 MOST_CUTS = 100_000 if THOROUGH else 2000  # of the smallest file of a format: every byte of most
 FEWER_CUTS = 5000 if THOROUGH else 50  # of each other file
 
