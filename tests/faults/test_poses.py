@@ -206,7 +206,7 @@ def test_b09_matrices_that_are_no_rotations_are_masked_when_few_and_an_error_whe
         (0.7, "warning", "600 quaternions are off unit length by up to 0.30 and were scaled; check the columns"),
     ],
 )
-@pytest.mark.parametrize("format", QUATERNIONS)
+@pytest.mark.parametrize("format", ["csv", "columns"])
 def test_b10_quaternions_off_unit_length_are_scaled_and_told(
     tmp_path: Path, poses: Poses, format: str, length: float, severity: str, text: str
 ) -> None:

@@ -47,7 +47,7 @@ def test_b03_missing_frames_are_listed_and_nothing_is_interpolated(tmp_path: Pat
     assert farthest(plain[0].lengths(), plain[1].lengths()) < 0.003  # 6 % fewer frames
 
 
-@pytest.mark.parametrize("format", WRITERS)
+@pytest.mark.parametrize("format", ["csv", "vr", "polhemus"])
 def test_b18_repeated_rows_count_once(tmp_path: Path, poses: Poses, format: str) -> None:
     rows = np.sort(np.r_[np.arange(600), 100, 200, 201, 300])
     answer = fit(WRITERS[format](tmp_path, poses.rows(rows)))
@@ -80,8 +80,9 @@ def test_b18_a_repeated_stamp_keeps_the_first_row_in_every_format(tmp_path: Path
     assert answer.facts["files"][0]["frames"] == seed.rows - 1
 
 
-@pytest.mark.parametrize("format", KINDS)
-@pytest.mark.parametrize("jump", [-4.0, 400.0])
+@pytest.mark.parametrize(
+    ("format", "jump"), [("npz", -4.0), ("npz", 400.0), ("csv", -4.0), ("ascension", 400.0), ("qualisys", -4.0)]
+)
 def test_b19_time_that_jumps_begins_a_segment_and_leaves_the_joints(
     tmp_path: Path, poses: Poses, format: str, jump: float
 ) -> None:
@@ -153,8 +154,15 @@ def test_b19_a_row_without_time_is_an_error_with_its_place(
 DELAY = 0.003  # s: of 0.1 s, in 10 s of motion with 4 mm of noise
 
 
-@pytest.mark.parametrize("format", ["npz", "csv", "ascension"])
-@pytest.mark.parametrize("late", [{"l_forearm": 0.1}, {"head": 0.0333}, {"l_forearm": 0.1, "head": 0.0333}])
+@pytest.mark.parametrize(
+    ("format", "late"),
+    [
+        ("npz", {"l_forearm": 0.1}),
+        ("npz", {"head": 0.0333}),
+        ("csv", {"l_forearm": 0.1, "head": 0.0333}),
+        ("ascension", {"l_forearm": 0.1, "head": 0.0333}),
+    ],
+)
 def test_b20_late_sensors_are_found_each_with_its_delay(tmp_path: Path, format: str, late: dict[str, float]) -> None:
     take = linkage_take_late(tuple(late.items()))
     words = WRITERS[format](tmp_path, Poses.of(take))

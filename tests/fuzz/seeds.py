@@ -12,12 +12,12 @@ from condyle import readers
 from .worker import Target
 
 NAMES: tuple[str, ...] = readers._MODULES
-BESIDE = {"amc": "amc, skeleton", "columns": "columns, map", "trc": "trc, bodies file"}
+BESIDE = {"amc": "amc (skeleton)", "columns": "columns (map)", "trc": "trc (bodies file)"}
 
 
 def target(name: str) -> Target:
     """What to damage for a format, or for the file that belongs to it; skips where its library is not installed."""
-    format = name.partition(",")[0]
+    format = name.partition(" (")[0]
     tests = module_of(format)
     seeds = getattr(tests, "SMALL", None)
     if not isinstance(seeds, dict) or not seeds or not all(isinstance(raw, bytes) for raw in seeds.values()):
