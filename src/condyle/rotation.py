@@ -8,58 +8,47 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ._polar import blocks, cofactors, gram, nearest_rotations, off_orthonormal, times_symmetric
 from ._shapes import Floats
 
 _TINY = 1e-12  # rad; below it series stand in for sin(x)/x
+_HALF_TURN = 2 * np.cos(2.8)  # twice the cosine of the angle from which an axis is taken from the quaternion
 
 
 def from_quaternion(q_wxyz: ArrayLike) -> Floats:
     """Matrices of quaternions (..., 4), which need not be of unit length; zero or infinite length gives NaN."""
     q = np.asarray(q_wxyz, dtype=np.float64)
-    parts = np.ascontiguousarray(np.moveaxis(q, -1, 0))  # each part in one piece: several times faster than strided
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        w, x, y, z = parts
-        length = np.sqrt(w * w + x * x + y * y + z * z)
-        w, x, y, z = np.where((length > 0) & (length < np.inf), parts / length, np.nan)
-    R = np.empty((3, 3, *q.shape[:-1]))
-    R[0, 0] = 1 - 2 * (y * y + z * z)
-    R[0, 1] = 2 * (x * y - z * w)
-    R[0, 2] = 2 * (x * z + y * w)
-    R[1, 0] = 2 * (x * y + z * w)
-    R[1, 1] = 1 - 2 * (x * x + z * z)
-    R[1, 2] = 2 * (y * z - x * w)
-    R[2, 0] = 2 * (x * z - y * w)
-    R[2, 1] = 2 * (y * z + x * w)
-    R[2, 2] = 1 - 2 * (x * x + y * y)
-    return np.ascontiguousarray(np.moveaxis(R, (0, 1), (-2, -1)))
+    R = np.empty((q[..., 0].size, 9))
+    with np.errstate(all="ignore"):
+        for rows, parts in blocks(q, 4):
+            length = np.sqrt((parts * parts).sum(axis=0))
+            w, x, y, z = np.where((length > 0) & (length < np.inf), parts / length, np.nan)
+            x2, y2, z2 = 2 * x, 2 * y, 2 * z
+            wx, wy, wz, xx, xy, xz = w * x2, w * y2, w * z2, x * x2, x * y2, x * z2
+            yy, yz, zz = y * y2, y * z2, z * z2
+            R[rows] = np.stack(
+                [1 - (yy + zz), xy - wz, xz + wy, xy + wz, 1 - (xx + zz), yz - wx, xz - wy, yz + wx, 1 - (xx + yy)]
+            ).T
+    return R.reshape(*q.shape[:-1], 3, 3)
 
 
 def to_quaternion(R: ArrayLike) -> Floats:
     """Unit quaternions wxyz (..., 4) with w >= 0."""
     R = np.asarray(R, dtype=np.float64)
-    diagonal = np.diagonal(R, axis1=-2, axis2=-1)
-    trace = diagonal.sum(axis=-1)
-    # Four times the square of w, x, y, z; dividing by the largest keeps every branch well conditioned.
-    squares = np.concatenate([1 + trace[..., None], 1 + 2 * diagonal - trace[..., None]], axis=-1)
-    largest = np.argmax(np.nan_to_num(squares, nan=-1.0), axis=-1)
-    a = R[..., 2, 1] - R[..., 1, 2]
-    b = R[..., 0, 2] - R[..., 2, 0]
-    c = R[..., 1, 0] - R[..., 0, 1]
-    d = R[..., 1, 0] + R[..., 0, 1]
-    e = R[..., 0, 2] + R[..., 2, 0]
-    f = R[..., 2, 1] + R[..., 1, 2]
-    rows = np.stack(
-        [
-            np.stack([squares[..., 0], a, b, c], axis=-1),
-            np.stack([a, squares[..., 1], d, e], axis=-1),
-            np.stack([b, d, squares[..., 2], f], axis=-1),
-            np.stack([c, e, f, squares[..., 3]], axis=-1),
-        ],
-        axis=-2,
-    )
-    q = np.take_along_axis(rows, largest[..., None, None], axis=-2)[..., 0, :]
-    q = q / np.linalg.norm(q, axis=-1, keepdims=True)
-    return np.asarray(np.where(q[..., :1] < 0, -q, q))
+    q = np.empty((R[..., 0, 0].size, 4))
+    with np.errstate(invalid="ignore"):
+        for rows, (a, b, c, d, e, f, g, h, i) in blocks(R, 9):
+            # Four times w, x, y, z times the largest of them: that one keeps every branch well conditioned.
+            ww, xx, yy, zz = 1 + a + e + i, 1 + a - e - i, 1 - a + e - i, 1 - a - e + i
+            wx, wy, wz, xy, xz, yz = h - f, c - g, d - b, d + b, c + g, h + f
+            by_w, by_x, by_y = (ww >= xx) & (ww >= yy) & (ww >= zz), (xx >= yy) & (xx >= zz), yy >= zz
+            w = np.where(by_w, ww, np.where(by_x, wx, np.where(by_y, wy, wz)))
+            x = np.where(by_w, wx, np.where(by_x, xx, np.where(by_y, xy, xz)))
+            y = np.where(by_w, wy, np.where(by_x, xy, np.where(by_y, yy, yz)))
+            z = np.where(by_w, wz, np.where(by_x, xz, np.where(by_y, yz, zz)))
+            scale = np.copysign(1 / np.sqrt(w * w + x * x + y * y + z * z), w)
+            q[rows] = (np.stack([w, x, y, z]) * scale).T
+    return q.reshape(*R.shape[:-2], 4)
 
 
 def skew(v: ArrayLike) -> Floats:
@@ -85,11 +74,22 @@ def from_vector(r: ArrayLike) -> Floats:
 
 def to_vector(R: ArrayLike) -> Floats:
     """Rotation vectors (..., 3) [rad] of length at most pi."""
-    q = to_quaternion(R)
-    sine = np.linalg.norm(q[..., 1:], axis=-1, keepdims=True)
-    angle = 2 * np.arctan2(sine, q[..., :1])
-    small = sine < _TINY
-    return q[..., 1:] * np.where(small, 2.0, angle / np.where(small, 1.0, sine))
+    R = np.asarray(R, dtype=np.float64)
+    vector = np.empty((R[..., 0, 0].size, 3))
+    far = np.zeros(len(vector), dtype=bool)
+    with np.errstate(invalid="ignore"):
+        for rows, (a, b, c, d, e, f, g, h, i) in blocks(R, 9):
+            x, y, z, cosine = h - f, c - g, d - b, a + e + i - 1  # twice sine times axis, twice cosine
+            sine = np.sqrt(x * x + y * y + z * z)
+            small = sine < _TINY
+            scale = np.where(small, 0.5, np.arctan2(sine, cosine) / np.where(small, 1.0, sine))
+            vector[rows] = (np.stack([x, y, z]) * scale).T
+            far[rows] = cosine < _HALF_TURN
+    if far.any():  # near half a turn the sine says too little about the axis
+        q = to_quaternion(R.reshape(-1, 3, 3)[far])
+        sine = np.linalg.norm(q[:, 1:], axis=1, keepdims=True)
+        vector[far] = q[:, 1:] * (2 * np.arctan2(sine, q[:, :1]) / sine)
+    return vector.reshape(*R.shape[:-2], 3)
 
 
 def angle(R: ArrayLike) -> Floats:
@@ -117,45 +117,43 @@ def from_euler(angles: ArrayLike, order: str, *, extrinsic: bool = False) -> Flo
 def project(M: ArrayLike) -> Floats:
     """Nearest rotation (Frobenius) to each (..., 3, 3); the result has determinant +1."""
     M = np.asarray(M, dtype=np.float64)
-    finite = np.isfinite(M)
-    if not finite.all():
-        known = finite.all(axis=(-2, -1))[..., None, None]
-        return np.where(known, project(np.where(known, M, np.eye(3))), np.nan)
-    U, _, Vt = np.linalg.svd(M)
-    R = U @ Vt
-    mirrored = _determinant(R) < 0
-    if mirrored.any():
-        U[..., :, 2] *= np.where(mirrored, -1.0, 1.0)[..., None]
-        R = U @ Vt
-    return np.asarray(R)
+    flat = M.reshape(-1, 3, 3)
+    R, doubtful = nearest_rotations(flat)
+    if doubtful.any():
+        rows = np.flatnonzero(doubtful)
+        rows = rows[np.isfinite(flat[rows]).all(axis=(-2, -1))]
+        R[doubtful] = np.nan
+        U, _, Vt = np.linalg.svd(flat[rows])
+        U[:, :, 2] *= np.where(np.linalg.det(U @ Vt) < 0, -1.0, 1.0)[:, None]
+        R[rows] = U @ Vt
+    return R.reshape(M.shape)
 
 
 def polish(M: ArrayLike) -> Floats:
-    """What `project` gives for each (..., 3, 3) that nearly is a rotation (defect up to 0.1), several times faster.
+    """What `project` gives for each (..., 3, 3) that nearly is a rotation (defect up to 0.1), faster.
 
     Newton's iteration for the polar factor: the departure from orthonormal squares in every round.
     """
-    R = np.asarray(M, dtype=np.float64)
-    for _ in range(6):
-        off = np.swapaxes(R, -1, -2) @ R
-        off -= np.eye(3)
-        R = R - 0.5 * (R @ off)
-        if not np.abs(off).max(initial=0.0) > 2e-7:  # its square is rounding
-            break
-    return R
+    M = np.asarray(M, dtype=np.float64)
+    R = np.empty((M[..., 0, 0].size, 9))
+    for rows, near in blocks(M, 9):
+        for _ in range(6):
+            off = gram(near, 1.0)
+            near = near - 0.5 * times_symmetric(near, off)
+            if not max(np.abs(entry).max() for entry in off) > 2e-7:  # its square is rounding
+                break
+        R[rows] = near.T
+    return R.reshape(M.shape)
 
 
 def defect(M: ArrayLike) -> Floats:
     """How far each (..., 3, 3) is from orthonormal: largest entry of |M'M - I|; inf where det <= 0, NaN stays NaN."""
     M = np.asarray(M, dtype=np.float64)
-    off = np.abs(np.swapaxes(M, -1, -2) @ M - np.eye(3)).max(axis=(-2, -1))
-    return np.where(_determinant(M) <= 0, np.inf, off)
-
-
-def _determinant(M: Floats) -> Floats:
-    """(...) of (..., 3, 3), by its six products: faster than the general way."""
-    a, b, c, d, e, f, g, h, i = (M[..., j, k] for j in range(3) for k in range(3))
-    return np.asarray(a * (e * i - f * h) - b * (d * i - f * g) + c * (d * h - e * g))
+    off = np.empty(M[..., 0, 0].size)
+    for rows, entries in blocks(M, 9):
+        determinant = (entries[:3] * cofactors(entries)[:3]).sum(axis=0)
+        off[rows] = np.where(determinant <= 0, np.inf, off_orthonormal(entries))
+    return off.reshape(M.shape[:-2])
 
 
 def mean(R: ArrayLike, axis: int = 0) -> Floats:
