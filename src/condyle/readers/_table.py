@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import re
+from array import array
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache
@@ -62,10 +63,11 @@ def parse_rows(
         stop, cut = _stripped(rows, last, b"\n"), Cut.YES
     if not stop:
         return np.empty((0, width)), cut
-    if (rows.count(b"\n", 0, stop) + 1) * width > MOST_CELLS:
+    count = rows.count(b"\n", 0, stop) + 1
+    if count * width > MOST_CELLS:
         raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
     try:
-        return _quick(rows, width, separator, decimal_comma, stop), cut
+        return _quick(rows, count, width, separator, decimal_comma, stop), cut
     except ValueError:
         values, broken_last = _careful(rows[:stop], names, line, separator, decimal_comma)
         return values, Cut.YES if broken_last else cut
@@ -125,27 +127,55 @@ def _cells_in(line: bytes, separator: bytes | None) -> int:
     return len(line.split()) if separator is None else line.count(separator) + 1
 
 
-def _quick(body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int | None = None) -> Floats:
-    """Rows of plain numbers up to byte `stop`; raises ValueError at anything else."""
-    stop = len(body) if stop is None else stop
-    values = np.empty((body.count(b"\n", 0, stop) + 1) * width)
+def _quick(body: bytes, count: int, width: int, separator: bytes | None, decimal_comma: bool, stop: int) -> Floats:
+    """At most `count` rows of plain numbers up to byte `stop`; raises ValueError at anything else."""
+    values = np.empty(count * width)
     start = filled = 0
     while start < stop:
         end = body.find(b"\n", start + BLOCK, stop)
         block = body[start : stop if end < 0 else end]
-        lines = [_plain(line, separator, decimal_comma) for line in block.split(b"\n") if line.strip()]
-        counts = {line.count(b",") for line in lines}
-        if counts == {width}:  # a separator at the end of each line
-            if not all(line.endswith(b",") for line in lines):
-                raise ValueError("ragged")
-            lines = [line[:-1] for line in lines]
-        elif counts and counts != {width - 1}:
-            raise ValueError("ragged")
-        numbers = _floats(lines)
+        start += len(block) + 1
+        numbers = _even(block, width, separator, decimal_comma)
+        if numbers is None:
+            numbers = _uneven(block, width, separator, decimal_comma)
         values[filled : filled + len(numbers)] = numbers
         filled += len(numbers)
-        start += len(block) + 1
     return values[:filled].reshape(-1, width)
+
+
+def _even(block: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> Floats | None:
+    """The numbers of lines that all have `width` cells with a number in each, as most files have; None elsewhere."""
+    import msgspec
+
+    if separator is None or decimal_comma or b"[" in block:  # a bracket would pass for the begin of a row
+        return None
+    if separator != b",":
+        if b"," in block:
+            return None
+        block = block.replace(separator, b",")
+    try:
+        rows = _rows_of_numbers().decode(b"[[%b]]" % block.replace(b"\n", b"],["))
+    except msgspec.MsgspecError:
+        return None
+    if set(map(len, rows)) != {width}:
+        return None
+    numbers = array("d")
+    for row in rows:
+        numbers.fromlist(row)
+    return np.frombuffer(numbers)
+
+
+def _uneven(block: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> Floats:
+    """The same where cells are empty, lines blank or ended by a separator, or numbers written as +1 or .5."""
+    lines = [_plain(line, separator, decimal_comma) for line in block.split(b"\n") if line.strip()]
+    counts = {line.count(b",") for line in lines}
+    if counts == {width}:  # a separator at the end of each line
+        if not all(line.endswith(b",") for line in lines):
+            raise ValueError("ragged")
+        lines = [line[:-1] for line in lines]
+    elif counts and counts != {width - 1}:
+        raise ValueError("ragged")
+    return _floats(lines)
 
 
 def _plain(line: bytes, separator: bytes | None, decimal_comma: bool) -> bytes:
@@ -175,6 +205,13 @@ def _floats(lines: list[bytes]) -> Floats:
     if b"n" in text or b"N" in text:
         text = re.sub(rb"(?i)\bnull\b", b"nan", text)
     return np.array([float(cell) if cell.strip() else np.nan for cell in text.split(b",")])
+
+
+@cache
+def _rows_of_numbers() -> Any:
+    import msgspec
+
+    return msgspec.json.Decoder(list[list[float]])
 
 
 @cache
