@@ -25,13 +25,15 @@ from .sums import sum_pairs
 from .take import Take, evenly, join
 from .tree import spanning_tree
 
-ROWS = 300  # frames that a convention is tried on
+POSES = 2400  # that a convention is tried on, but
+ROWS = (100, 300)  # frames at least and at most
 FEWEST = 30  # frames below which it is not tried: anything fits
 CLEAR = 2.0  # times better, from which the motion overrules what a file says or is used to say
 AHEAD = 1.5  # times better than every other reading of the rotations: then no other axes are tried
 CLOSE = 1.3  # times better, below which two readings do alike
 SAME = 0.02  # of the scene's size: joints moved by less are the same figure
 SHORTLIST = 4  # ways to read the rotations that are tried with every order of the axes
+Takes = dict[tuple[object, ...], Take | None]  # what the numbers are under each convention that was tried
 UNSEEN = "not to be seen in residuals: a scene that is mirrored as a whole, and one scale for all positions"
 
 
@@ -79,17 +81,17 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     if thin is None:
         return None
     base = thin[0].convention
-    if _take(thin, base) is None:  # no rotations in any reading: that is for the conversion to say
+    takes = {_key(base): _take(thin, base)}
+    if takes[_key(base)] is None:  # no rotations in any reading: that is for the conversion to say
         return None
-    used = Candidate(base, _gap(thin, base))
+    used = Candidate(base, _gap(takes[_key(base)]))
     found = [used]
-    tried = {_key(base)}
 
     def widen(options: Iterator[Convention]) -> None:
         for convention in options:
-            if _key(convention) not in tried:
-                tried.add(_key(convention))
-                found.append(Candidate(convention, _gap(thin, convention)))
+            if _key(convention) not in takes:
+                takes[_key(convention)] = take = _take(thin, convention)
+                found.append(Candidate(convention, _gap(take)))
 
     widen(_rotations(base, thin, all_orders=False))
     if thorough or not _stands_out(used, found, CLEAR):
@@ -99,9 +101,9 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
         for candidate in [*best, *(() if used in best else (used,))]:
             widen(_axes(candidate.convention))
     ranking = _without_twins(sorted(found, key=_by_gap), used)
-    verdict, rival = _verdict(ranking, used, thin)
+    verdict, rival = _verdict(ranking, used, takes)
     chosen = used if verdict in ("confirmed", "untested") else ranking[0]
-    take = _take(thin, chosen.convention)
+    take = takes[_key(chosen.convention)]
     return Diagnosis(tuple(ranking), used, verdict, rival, find_odd_sensors(take) if take is not None else ())
 
 
@@ -136,13 +138,13 @@ def _changes(one: Candidate, used: Candidate) -> tuple[int, bool]:
     return count, one.convention.axes != used.convention.axes
 
 
-def _verdict(ranking: Sequence[Candidate], used: Candidate, thin: Sequence[Recording]) -> tuple[str, Candidate | None]:
+def _verdict(ranking: Sequence[Candidate], used: Candidate, takes: Takes) -> tuple[str, Candidate | None]:
     known = np.array([one.gap for one in ranking if np.isfinite(one.gap)])
     best = ranking[0]
     if len(known) < 2 or not np.isfinite(best.gap) or float(median(known[1:])) < CLOSE * best.gap:
         return "untested", None
-    rivals = [one for one in ranking if one is not best and one.gap < CLOSE * best.gap and _differ(thin, one, best)]
-    if best is used or not _differ(thin, used, best):
+    rivals = [one for one in ranking if one is not best and one.gap < CLOSE * best.gap and _differ(takes, one, best)]
+    if best is used or not _differ(takes, used, best):
         return ("ambiguous", rivals[0]) if rivals else ("confirmed", None)
     if used.gap < CLEAR * best.gap:
         return "ambiguous", used
@@ -233,13 +235,13 @@ def option_of(convention: Convention, fields: set[str]) -> str:
     return " ".join(words)
 
 
-def _differ(thin: Sequence[Recording], one: Candidate, other: Candidate) -> bool:
+def _differ(takes: Takes, one: Candidate, other: Candidate) -> bool:
     """Whether two readings of the same numbers give different figures.
 
     Readings that differ by turned axes of the room or of a body, or by a mirror, put every joint at the same distance
     from both sensors: xyzw transposed, with axes z,-y,x, is wxyz in another room.
     """
-    a, b = _take(thin, one.convention), _take(thin, other.convention)
+    a, b = takes[_key(one.convention)], takes[_key(other.convention)]
     if a is None or b is None:
         return True
     first, second = fit_pairs(sum_pairs(a)), fit_pairs(sum_pairs(b))
@@ -258,9 +260,11 @@ def _thinned(recordings: Sequence[Recording]) -> list[Recording] | None:
     if any(one.bodies is None or len(one.bodies.names) < 2 for one in recordings):
         return None
     frames = sum(one.frames for one in recordings)
+    bodies = max(len(one.bodies.names) for one in recordings if one.bodies is not None)
+    most = min(max(POSES // bodies, ROWS[0]), ROWS[1])
     thin = []
     for one in recordings:
-        rows = evenly(one.frames, max(1, ROWS * one.frames // max(frames, 1)))
+        rows = evenly(one.frames, max(1, most * one.frames // max(frames, 1)))
         thin.append(replace(one.at(rows), time=None, rate=1.0, segment=None, findings=(), own=None))
     return thin if frames >= FEWEST else None
 
@@ -274,8 +278,7 @@ def _take(thin: Sequence[Recording], convention: Convention) -> Take | None:
         return None
 
 
-def _gap(thin: Sequence[Recording], convention: Convention) -> float:
-    take = _take(thin, convention)
+def _gap(take: Take | None) -> float:
     return np.inf if take is None else tree_gap(take)
 
 

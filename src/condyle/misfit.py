@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ._median import median
-from ._shapes import Floats, Ints
+from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, fit_pairs, gaps
-from .sums import sum_pairs
+from .sums import PairSums, sum_pairs
 from .take import Take, evenly
 from .tree import spanning_tree
 
@@ -32,33 +32,43 @@ def tree_gap(take: Take) -> float:
 def robust_gaps(take: Take, fits: PairFits, edges: Ints, rounds: int = 2) -> Floats:
     """(J,) median gap of each edge [m], its joint fitted without the frames that are far off."""
     pairs = fits.pairs[edges]
-    c, l = fits.p_child_joint[edges], fits.p_parent_joint[edges]
-    length = np.linalg.norm(gaps(take, pairs, c, l), axis=2)
+    length = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
     for _ in range(rounds):
-        usual = _columns_median(length)
-        far = length > FAR * usual
-        if not far.any():
+        far = length > FAR * _usual(length)
+        again = np.flatnonzero(far.any(axis=0))
+        if not len(again):
             break
-        for a in np.flatnonzero(far.any(axis=0)):
-            part = take.select([take.names[k] for k in pairs[a]]).at(
-                np.flatnonzero(~far[:, a] & np.isfinite(length[:, a]))
-            )
-            one = fit_pairs(sum_pairs(part), np.array([[0, 1]]))
-            length[:, a] = np.linalg.norm(gaps(take, pairs[a : a + 1], one.p_child_joint, one.p_parent_joint), axis=2)[
-                :, 0
-            ]
-    return _columns_median(length)
+        c, l = _refit(take, pairs[again], ~far[:, again] & np.isfinite(length[:, again]))
+        length[:, again] = np.linalg.norm(gaps(take, pairs[again], c, l), axis=2)
+    return _usual(length)
 
 
-def _columns_median(length: Floats) -> Floats:
-    return np.array(
-        [median(column[np.isfinite(column)]) if np.isfinite(column).any() else np.inf for column in length.T]
-    )
+def _refit(take: Take, pairs: Ints, use: Bools) -> tuple[Floats, Floats]:
+    """Least-squares joints (P, 3) in child and parent of each pair, from the frames (n, P) that count for it."""
+    i, j = pairs.T
+    R_child = np.where(use[..., None, None], take.R_world_body[:, i], 0.0)
+    R_parent = np.where(use[..., None, None], take.R_world_body[:, j], 0.0)
+    d = np.where(use[..., None], take.p_world_body[:, j] - take.p_world_body[:, i], 0.0)
+    m = 2 * len(pairs)  # every pair by itself: its child and its parent have numbers of their own
+    own = np.arange(m).reshape(-1, 2)
+    a, b = own.T
+    frames, M, half, dd = np.zeros((m, m)), np.zeros((m, m, 3, 3)), np.zeros((m, m, 3)), np.zeros((m, m))
+    frames[a, b] = use.sum(axis=0)
+    M[a, b] = np.einsum("npxy,npxz->pyz", R_child, R_parent)
+    half[a, b], half[b, a] = np.einsum("npxy,npx->py", R_child, d), -np.einsum("npxy,npx->py", R_parent, d)
+    dd[a, b] = np.einsum("npx,npx->p", d, d)
+    fits = fit_pairs(PairSums(frames, M, half, dd), own)
+    return fits.p_child_joint, fits.p_parent_joint
+
+
+def _usual(length: Floats) -> Floats:
+    """Median of every column; inf where it has no number."""
+    return np.where(np.isfinite(length).any(axis=0), median(length), np.inf)
 
 
 def scene_size(take: Take) -> float:
     """Usual distance between two bodies [m]."""
-    p = take.p_world_body[evenly(take.frames, 50)][:, evenly(take.bodies, 50)]
+    p = take.p_world_body[evenly(take.frames, 20)][:, evenly(take.bodies, 50)]
     apart = np.linalg.norm(p[:, :, None] - p[:, None], axis=-1)
     known = apart[np.isfinite(apart) & (apart > 0)]
     return float(median(known)) if known.size else 1.0
