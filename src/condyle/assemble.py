@@ -75,7 +75,7 @@ def assemble_joints(
 
 def gap_residual(gap: Floats, weight: Floats) -> Floats:
     """(J,) [m] root mean square length of gaps (n, J, 3) over frames with weight (n, J)."""
-    square = np.where(weight > 0, np.square(gap).sum(axis=2), 0.0) * weight
+    square = np.where(weight > 0, np.einsum("nji,nji->nj", gap, gap), 0.0) * weight
     return np.asarray(np.sqrt(square.sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)))
 
 

@@ -273,7 +273,8 @@ def _given_heads(take: Take, options: Options) -> list[int]:
 def _mean_speed(take: Take) -> Floats:
     step = np.diff(take.time)[:, None]
     inside = (np.diff(take.segment) == 0)[:, None]
-    length = np.linalg.norm(np.diff(take.p_world_body, axis=0), axis=2)
+    move = np.diff(take.p_world_body, axis=0)
+    length = np.sqrt(np.einsum("nmi,nmi->nm", move, move))
     ok = inside & np.isfinite(length)
     total = np.where(ok, length, 0.0).sum(axis=0)
     return np.asarray(total / np.maximum((ok * step).sum(axis=0), 1e-12))

@@ -14,7 +14,7 @@ from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, gap_columns, gaps
 from .noise import Noise
-from .sums import whole_stack
+from .sums import whole_gram, whole_stack
 from .take import Take
 
 SWEEPS = 3
@@ -259,7 +259,7 @@ class _Rows:
     """The rows of J joints: gaps at given unknowns, and the weighted sums of the normal equations."""
 
     def __init__(self, take: Take, pairs: Ints) -> None:
-        self.bodies, self.pairs = take.bodies, pairs
+        self.take, self.bodies, self.pairs = take, take.bodies, pairs
         i, j = pairs.T
         self.seen = take.seen[:, i] & take.seen[:, j]
         self.whole = bool(self.seen.all())
@@ -280,7 +280,7 @@ class _Rows:
             columns = 4 * self.pairs.ravel()[:, None] + np.arange(3)
             sign = np.tile(np.repeat([1.0, -1.0], 3), J)
             used = columns.ravel()
-            gram = self.X.T @ self.X
+            gram = whole_gram(self.take, self.X)
             places = 4 * self.pairs + 3
             G = gram[np.ix_(used, used)] * sign * sign[:, None]
             H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]

@@ -51,7 +51,7 @@ def sum_pairs(take: Take) -> PairSums:
     gram = np.zeros((4 * m, 4 * m))
     frames, own_b, square = np.zeros((m, m)), np.zeros((m, m, 3)), np.zeros((m, m))
     for rows, X in blocks(take):
-        gram += X.T @ X
+        gram += whole_gram(take, X) if len(X) == 3 * n else X.T @ X
         if not whole:  # what a body adds alone is summed over the frames in which its partner is seen
             w = take.seen[rows].astype(np.float64)
             poses = X.reshape(3, len(w), m, 4)
@@ -101,11 +101,13 @@ def stacked(take: Take, rows: slice = slice(None)) -> Floats:
 
 
 _kept: WeakKeyDictionary[Take, Floats] = WeakKeyDictionary()
+_grams: WeakKeyDictionary[Take, Floats] = WeakKeyDictionary()
 
 
 def forget_stacks() -> None:
     """Drops the kept matrices; for measurements that must not find them made."""
     _kept.clear()
+    _grams.clear()
 
 
 def whole_stack(take: Take) -> Floats:
@@ -115,6 +117,15 @@ def whole_stack(take: Take) -> Floats:
     if take not in _kept:
         _kept[take] = stacked(take)
     return _kept[take]
+
+
+def whole_gram(take: Take, X: Floats) -> Floats:
+    """(4 m, 4 m) Gram matrix of the stacked poses X of a take. That of a small take is made once and kept beside it."""
+    if take not in _kept:
+        return np.asarray(X.T @ X)
+    if take not in _grams:
+        _grams[take] = X.T @ X
+    return _grams[take]
 
 
 def blocks(take: Take) -> Iterator[tuple[slice, Floats]]:
