@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..findings import Finding
 from ..recording import Bodies, Markers
 from ._c3d_layout import ROTATION_WORDS, Layout, Rotations
 from ._c3d_parameters import BLOCK, Numbers, Parameters
+from ._names import unique
 from ._table import MOST_CELLS
 
 CHUNK = 2**20  # bytes of frames decoded at once: they stay in the processor's cache
@@ -28,7 +28,7 @@ def read_markers(
 ) -> tuple[Markers, list[Finding]]:
     """The points that are places, in the file's unit, and what to say of their names."""
     labels, kept = _marker_labels(parameters, layout.points)
-    names, told = _unique(labels, "markers")
+    names, told = unique(labels, "marker")
     position = _points(stream, numbers, layout, frames)
     if len(kept) < layout.points:
         position = np.ascontiguousarray(position[:, kept])
@@ -91,25 +91,6 @@ def _marker_labels(parameters: Parameters, points: int) -> tuple[list[str], list
     return [labels[k] for k in kept], kept
 
 
-def _unique(labels: Sequence[str], what: str) -> tuple[tuple[str, ...], list[Finding]]:
-    """The second and later of a label get `_2`, `_3`, ... behind it, which is told."""
-    taken, count = set(labels), dict.fromkeys(labels, 0)
-    names: list[str] = []
-    for label in labels:
-        count[label] += 1
-        name = label
-        while count[label] > 1 and (name := f"{label}_{count[label]}") in taken:
-            count[label] += 1
-        taken.add(name)
-        names.append(name)
-    renamed = tuple(name for name, label in zip(names, labels, strict=True) if name != label)
-    if not renamed:
-        return tuple(names), []
-    listed = ", ".join(renamed[:5]) + (", ..." if len(renamed) > 5 else "")
-    text = f"several {what} have the same label; from the second on they are called {listed}"
-    return tuple(names), [Finding("renamed-bodies", "info", text, renamed, count=len(renamed))]
-
-
 def read_bodies(
     stream: IO[bytes], numbers: Numbers, parameters: Parameters, rotations: Rotations, frames: int
 ) -> tuple[Bodies | None, list[Finding]]:
@@ -141,8 +122,8 @@ def read_bodies(
         text = f"the rotations from byte {rotations.start} on are no 4x4 matrices: their last rows are not 0 0 0 1"
         raise CondyleError(text, code="damaged-file")
     position.flags.writeable = orientation.flags.writeable = False
-    unique, told = _unique([names[k] for k in kept], "bodies")
-    return Bodies(unique, position, orientation), told
+    labels, told = unique([names[k] for k in kept], "segment")
+    return Bodies(labels, position, orientation), told
 
 
 def _body_names(parameters: Parameters, used: int) -> list[str]:

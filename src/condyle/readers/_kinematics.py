@@ -12,6 +12,7 @@ from ..errors import CondyleError
 from ..findings import Finding
 from ..recording import Bodies
 from ..take import OwnSkeleton
+from ._names import some
 
 FARTHEST = 1e12  # of any unit: an offset beyond is no offset, and its square would overflow
 STILL = 1e-9  # deg or rad, a turn so small that it is the rounding of none
@@ -88,28 +89,6 @@ def parents_first(parent: Sequence[int]) -> list[int]:
     return order
 
 
-def unique(names: Sequence[str], word: str) -> tuple[tuple[str, ...], list[Finding]]:
-    """The names, with a number after each that was there before, and what to say of it; `word` is what they name."""
-    taken, found, renamed = set(names), [], []
-    seen: set[str] = set()
-    next_number: dict[str, int] = {}
-    for name in names:
-        new = name
-        if name in seen:
-            number = next_number.get(name, 2)
-            while f"{name}_{number}" in taken:
-                number += 1
-            new, next_number[name] = f"{name}_{number}", number + 1
-            renamed.append(new)
-        seen.add(name)
-        taken.add(new)
-        found.append(new)
-    if not renamed:
-        return tuple(found), []
-    text = f"several {word}s have the same name; from the second on they are called {_some(renamed)}"
-    return tuple(found), [Finding("renamed-bodies", "info", text, tuple(renamed), count=len(renamed))]
-
-
 def bodies_of(figure: Figure, R: Floats, p: Floats, still: Bools) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
     """Bodies and skeleton of world poses (n, m, 3, 3), (n, m, 3), without bones that are another one by a second name.
 
@@ -137,14 +116,9 @@ def bodies_of(figure: Figure, R: Floats, p: Floats, still: Bools) -> tuple[Bodie
         verb = "has the pose of another bone in every frame and is no body"
         if len(gone) > 1:
             verb = "have the pose of another bone in every frame and are no bodies"
-        text = f"{_some(gone)} {verb} of {'its' if len(gone) == 1 else 'their'} own"
+        text = f"{some(gone)} {verb} of {'its' if len(gone) == 1 else 'their'} own"
         findings.append(Finding("same-body", "info", text, tuple(gone), count=len(gone)))
     n = len(p)
     if same.any():
         R, p = R[:, kept], p[:, kept]
     return Bodies(names, p, R.reshape(n, len(kept), 9)), OwnSkeleton(names, np.array(parent), offsets), findings
-
-
-def _some(names: Sequence[str]) -> str:
-    shown = ", ".join(names[:5])
-    return shown if len(names) <= 5 else f"{shown} and {len(names) - 5} more"

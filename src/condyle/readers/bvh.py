@@ -14,7 +14,8 @@ from ..findings import Finding
 from ..recording import Bodies, Convention, Recording
 from ..take import OwnSkeleton
 from ._format import Format, Options
-from ._kinematics import FARTHEST, STATED, STILL, Figure, bodies_of, forward, turn, unique
+from ._kinematics import FARTHEST, STATED, STILL, Figure, bodies_of, forward, turn
+from ._names import unique
 from ._table import parse_rows, truncation
 from ._text import decode, head_lines, read_text
 

@@ -15,7 +15,8 @@ from ..recording import Bodies, Convention, Recording
 from ..take import OwnSkeleton
 from ..units import metres_per
 from ._format import Format, Options
-from ._kinematics import FARTHEST, STATED, STILL, Figure, bodies_of, forward, parents_first, turn, unique
+from ._kinematics import FARTHEST, STATED, STILL, Figure, bodies_of, forward, parents_first, turn
+from ._names import unique
 from ._table import parse_rows, truncation
 from ._text import decode, head_lines, read_text
 
