@@ -169,6 +169,7 @@ def test_numbers_of_the_signalling_kind_are_not_seen(path: Path) -> None:
         ("bvh", "plain", "Frames:", "Frames:" + " " * RUN),
         ("bvh", "plain", "Frame Time", "1" * RUN + "\nFrame Time"),
         ("ndi", "tools", "Port 0x01", "1" * RUN),
+        ("ndi", "tools", "Probe", "Probe" + "\t" * RUN + "x"),
         ("qualisys", "markers", "Frame\t", "Frame" + " " * RUN + "\t"),
         ("polhemus", "named", "w1", "w1" + " " * RUN),
         ("polhemus", "header", "Units: cm", "Units" + ": " * RUN),

@@ -27,7 +27,8 @@ NOWHERE = 1e20  # the device writes -3.697314e28 where it has no number
 DAY = 86400.0  # s
 NO_ROWS = "column names without a single whole row of numbers"
 _BODY = re.compile(r"(x|y|z|qo|q0|qx|qy|qz)(\w{0,20})")
-_PORT = re.compile(r"port\s*\w+\s*:\s*(?P<name>.*?)\s*(?:s/n\s*:.*)?", re.IGNORECASE)
+_PORT = re.compile(r"port\s{0,9}\w{1,20}\s{0,9}:", re.IGNORECASE)
+_SERIAL = re.compile(r"s/n\s{0,9}:", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -265,8 +266,11 @@ def _across_midnight(time: Floats) -> Floats:
 
 def _short(cells: Sequence[str]) -> list[str]:
     """Names of tools without port and serial number, where they stay different: `Port 1: Probe  s/n:3E` is Probe."""
-    told = [_PORT.fullmatch(cell) for cell in cells]
-    names = [(match and match["name"]) or cell for match, cell in zip(told, cells, strict=True)]
+    names = []
+    for cell in cells:
+        port = _PORT.match(cell)
+        name = _SERIAL.split(cell[port.end() :], maxsplit=1)[0].strip() if port else ""
+        names.append(name or cell)
     return names if len(set(names)) == len(names) else list(cells)
 
 
