@@ -12,6 +12,7 @@ from condyle import CondyleError, Take, UsageError, calibrate, rotation
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 
 EXACT_LENGTH = 1e-9  # m
+NEARLY_EXACT = 1e-5  # m
 NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
 
 
@@ -421,3 +422,9 @@ def test_poor_data_can_be_written(tmp_path: Path) -> None:
         skeleton = calibrate(world.take, **call).skeleton  # type: ignore[arg-type]
         condyle.write_skeleton(tmp_path / "skeleton.json", skeleton)
         assert len(condyle.read_skeleton(tmp_path).findings) == len(skeleton.findings)
+
+
+def test_exact_joints_beside_one_that_comes_apart_stay_where_they_are() -> None:
+    world = simulate(human(), "walk", seed=7, seconds=10, disturbances=Disturbances(position_noise={"head": 0.005}))
+    for joint in condyle.calibrate(world.take, intervals=False).skeleton.joints:
+        assert joint.residual < (0.01 if "head" in (joint.child, joint.parent) else NEARLY_EXACT), joint.child

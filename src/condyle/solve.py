@@ -26,6 +26,7 @@ LIFT = 3.0  # times the overall scale up to which a lively stretch may raise its
 MEDIAN_ROWS = 2000  # rows a median is taken over
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY: a Gaussian leaves 1.5e-5 there
 ROUNDING = 1e-12  # m: gaps of exact data, which are no outliers of each other
+FAINT = 1e-4  # of the largest gap: smaller ones count as this
 EXACT = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
 GUARD = 0.5  # share of the weakest rotation's signal that the noise correction may take away
 
@@ -75,12 +76,14 @@ def tukey_weights(length: Floats, seen: Bools, window: int = 0, always: Bools | 
     """
     weight = seen.astype(np.float64)
     fires = np.zeros(length.shape[1], dtype=bool)
+    scale = np.array([overall_scale(length[:, a], seen[:, a]) for a in range(length.shape[1])])
+    least = max(ROUNDING, FAINT * float(scale.max(initial=0.0)))  # of joints that are exact beside the others
     for a in range(length.shape[1]):
         kept = always is not None and always[a]
         limit = max(OUTLIER_SHARE * seen[:, a].sum(), 2)
-        if not kept and (length[:, a] > TUKEY * overall_scale(length[:, a], seen[:, a])).sum() <= limit:
+        if not kept and (length[:, a] > TUKEY * max(scale[a], least)).sum() <= limit:
             continue
-        x = length[:, a] / (TUKEY * gap_bar(length[:, a], seen[:, a], window))
+        x = length[:, a] / (TUKEY * np.maximum(gap_bar(length[:, a], seen[:, a], window), least))
         fires[a] = (x > 1).sum() > limit
         if fires[a] or kept:
             weight[:, a] *= np.where(x < 1, (1 - x**2) ** 2, 0.0)
@@ -311,7 +314,9 @@ def residual_covariance(gap: Floats, weight: Floats) -> Floats:
     scaled = (gap * root).reshape(3 * n, J)
     count = np.maximum(root.T @ root, 1e-300)
     C = (scaled.T @ scaled) / (3 * count)
-    size = np.sqrt(np.maximum(np.diagonal(C), ROUNDING**2))  # else rounding would tell how exact joints correlate
+    # Else rounding would tell how exact joints correlate, and weigh them beyond all precision against the others.
+    floor = max(ROUNDING, FAINT * float(np.sqrt(np.diagonal(C).max(initial=0.0))))
+    size = np.sqrt(np.maximum(np.diagonal(C), floor**2))
     value, vector = np.linalg.eigh(C / size / size[:, None])
     C = (vector * np.maximum(value, 1e-6)) @ vector.T
     np.fill_diagonal(C, np.diagonal(C) + LOADING)
