@@ -22,14 +22,29 @@ def write_take_npz(path: str | os.PathLike[str], take: Take) -> None:
         np.savez(stream, **_take_arrays(take))
 
 
-def write_motion_npz(path: str | os.PathLike[str], take: Take, gap: Floats, weight: Floats, skeleton: Skeleton) -> None:
-    """Writes a take as `write_take_npz` does and, joint by joint, what a calibration left over.
+def write_motion_npz(
+    path: str | os.PathLike[str],
+    take: Take,
+    gap: Floats,
+    weight: Floats,
+    skeleton: Skeleton,
+    played: Take | None = None,
+) -> None:
+    """Writes a take as `write_take_npz` does, the motion of the skeleton in it, and what a calibration left over.
 
+    R_world_played  (n, m, 3, 3)   the pose of every body in the motion that lies nearest to all sensors, with no gap
+    p_world_played  (n, m, 3) [m]  at any joint, or those given; NaN where not known
     joints  (J,)            the joints, each named by its child
     gap     (n, J, 3) [m]   world vector between the two sides of the joint; NaN where not seen
     weight  (n, J)    [-]   how much each gap counted; seen (n, m): which poses were there
     """
+    if played is None:
+        from ..ik import fit_motion
+        from ..motion import forward
+
+        played = forward(skeleton, fit_motion(skeleton, take).motion)
     arrays = _take_arrays(take)
+    arrays["R_world_played"], arrays["p_world_played"] = played.R_world_body, played.p_world_body
     arrays["joints"] = np.array([joint.child for joint in skeleton.joints], dtype=np.str_)
     arrays["gap"], arrays["weight"], arrays["seen"] = gap, weight, take.seen
     with atomic(path) as stream:

@@ -1,0 +1,106 @@
+"""Gaps in a take: which are short, what stands around them, and how they are closed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from . import rotation
+from ._shapes import Bools, Floats, Ints
+from .findings import Finding, Severity, many
+from .take import Take
+
+_GAPS: dict[str, tuple[str, Severity]] = {
+    "gap-bridged": ("its rotation there is interpolated", "info"),
+    "gap-inferred": ("its pose there is told by the bodies beyond it", "info"),
+    "gap-left": ("too long to interpolate, so it and what hangs on it have no pose there", "warning"),
+}
+
+
+def bridge_turn(take: Take, R: Floats, longest: float) -> tuple[Floats, Bools, Bools]:
+    """R (n, 3, 3) with short gaps closed along the shortest arc, which frames were, and which are still unknown."""
+    known: Bools = np.asarray(np.isfinite(R).all(axis=(-2, -1)))
+    short = _short(take, known, longest)
+    if not short.any():
+        return R, short, ~known
+    before, after = _around(take.segment, known)
+    a, b = R[before[short]], R[after[short]]
+    share = _share(take, before, after, short)
+    closed = R.copy()
+    closed[short] = a @ rotation.from_vector(share[:, None] * rotation.to_vector(np.swapaxes(a, -1, -2) @ b))
+    return closed, short, ~known & ~short
+
+
+def bridge_line(take: Take, p: Floats, short: Bools) -> Floats:
+    """p (n, 3) with the frames in `short` on the line between the known ones around them."""
+    if not short.any():
+        return p
+    before, after = _around(take.segment, np.asarray(np.isfinite(p).all(axis=-1)))
+    share = _share(take, before, after, short)[:, None]
+    closed = p.copy()
+    closed[short] = (1 - share) * p[before[short]] + share * p[after[short]]
+    return closed
+
+
+def _share(take: Take, before: Ints, after: Ints, rows: Bools) -> Floats:
+    start, end = take.time[before[rows]], take.time[after[rows]]
+    return np.asarray((take.time[rows] - start) / (end - start))
+
+
+def tell_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
+    """One finding per body with any of these `frames` (n, m)."""
+    findings = []
+    for k, name in enumerate(take.names):
+        rows = frames[:, k]
+        count = int(rows.sum())
+        if not count:
+            continue
+        before, after = _around(take.segment, ~rows)
+        # A gap lasts from the sample before it to the one after it, as far as there are such samples.
+        ends = np.clip(np.stack([before, after]), 0, take.frames - 1)
+        seconds = float((take.time[ends[1]] - take.time[ends[0]])[rows].max())
+        first = int(np.argmax(rows))
+        lost = f"{name} was not seen in {many(count, 'frame')} from frame {first} on, for up to {seconds:.2g} s"
+        way, severity = _GAPS[code]
+        text = f"{lost}: {way}"
+        time = (float(take.time[rows][0]), float(take.time[rows][-1])) if take.timed else None
+        findings.append(Finding(code, severity, text, (name,), time, seconds, "s", first, count))
+    return findings
+
+
+def lone_runs(take: Take, frames: Bools, longest: float) -> Bools:
+    """Those of `frames` (n, m) that lie between two others of their body and segment at most `longest` [s] apart."""
+    short = np.zeros(frames.shape, bool)
+    for body in np.flatnonzero(frames.any(axis=0)):
+        short[:, body] = _short(take, ~frames[:, body] & take.seen[:, body], longest) & frames[:, body]
+    return short
+
+
+def _short(take: Take, known: Bools, longest: float) -> Bools:
+    """(n,) the unknown frames in gaps that are short enough."""
+    before, after = _around(take.segment, known)
+    inside = ~known & (before >= 0) & (after < take.frames)
+    short = inside.copy()
+    short[inside] = take.time[after[inside]] - take.time[before[inside]] <= longest * (1 + 1e-9)
+    return short
+
+
+def nearest_known(known: Bools, segment: Ints) -> Ints:
+    """(n,) the known frame before each in its segment, else the one after, else any; -1 where none is known at all."""
+    before, after = _around(segment, known)
+    any_ = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))
+    first = int(np.argmax(known)) if known.any() else -1
+    within = np.where(before >= 0, before, np.where(after < len(known), after, any_))
+    return np.where(within >= 0, within, first)
+
+
+def _around(segment: Ints, known: Bools) -> tuple[Ints, Ints]:
+    """(n,) last known frame up to each and first known from each in its segment; -1 and n where there is none."""
+    n = len(known)
+    row = np.arange(n)
+    head = np.concatenate([[True], np.diff(segment) != 0])[:n]
+    first = np.maximum.accumulate(np.where(head, row, 0)) if n else row
+    last = np.append(np.flatnonzero(head)[1:], n) - 1
+    last = last[np.cumsum(head) - 1] if n else row
+    before = np.maximum.accumulate(np.where(known, row, -1)) if n else row
+    after = np.minimum.accumulate(np.where(known, row, n)[::-1])[::-1] if n else row
+    return np.where(before >= first, before, -1), np.where(after <= last, after, n)

@@ -1,0 +1,386 @@
+"""Gauss-Newton over the poses of a figure, damped frame by frame where a step does not help.
+
+Every array has the frames last. The cost of a frame is half the sum over bodies of w_position |position error|^2 and
+w_rotation |rotation vector of the error|^2, of springs towards given rotations at the joints, and of loops.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import rotation
+from ._elimination import ARM, Factors, Rig, cross, dot, outer, product
+from ._shapes import Bools, Floats, Ints
+
+MOST_ROUNDS = 60
+CONVERGED = 1e-8  # of the cost: a frame whose further steps would gain less is done
+FLOOR = 1e-18  # of the weights: a cost below is rounding
+DAMPING = 1e-9  # of the weights, at first: keeps what nothing holds where it is
+ROUGH = 1e-7  # of the weights: damping that single precision can tell from none
+FIRST_HELP = 1e-3  # of the weights, where a step did not lower the cost
+HOPELESS = 1e8  # of the weights: no step lowers the cost by more than rounding
+NEAR_HALF_TURN = 3.0  # rad: beyond, the sine no longer tells the axis
+
+
+@dataclass(frozen=True, eq=False)
+class Aims:
+    """What the bodies are drawn to. Weights of zero count nothing; no NaN anywhere.
+
+    R, p                 (m, 3, 3, n), (m, 3, n) [m] aimed poses
+    w_position, w_rotation (m, n) [1/m^2], [1/rad^2]
+    spring               (m, n) [1/rad^2] towards R_rest (m, 3, 3, n), rotation to the parent; None: no springs
+    point                (m, 3) [m] the point of each body that goes to p, in its own frame; None: the origins
+    """
+
+    R: Floats
+    p: Floats
+    w_position: Floats
+    w_rotation: Floats
+    spring: Floats | None = None
+    R_rest: Floats | None = None
+    point: Floats | None = None
+
+    def at(self, rows: Ints) -> Aims:
+        spring = None if self.spring is None else self.spring[..., rows]
+        rest = None if self.R_rest is None else self.R_rest[..., rows]
+        parts = [part[..., rows] for part in (self.R, self.p, self.w_position, self.w_rotation)]
+        return Aims(parts[0], parts[1], parts[2], parts[3], spring, rest, self.point)
+
+
+@dataclass(frozen=True, eq=False)
+class Loop:
+    """Two bodies that share a point: p_a, p_b (3,) [m] in their own frames; weight (n,) [1/m^2], 0 where it is open."""
+
+    a: int
+    b: int
+    p_a: Floats
+    p_b: Floats
+    weight: Floats
+
+    def at(self, rows: Ints | slice) -> Loop:
+        return Loop(self.a, self.b, self.p_a, self.p_b, self.weight[rows])
+
+
+@dataclass(eq=False)
+class State:
+    """Where a figure is: R (m, 3, 3, n), origin and inboard joint (m, 3, n) [m], angle (m, n) [rad] of the hinges."""
+
+    R: Floats
+    origin: Floats
+    inboard: Floats
+    angle: Floats | None
+
+    def at(self, rows: Ints) -> State:
+        angle = None if self.angle is None else self.angle[..., rows]
+        return State(self.R[..., rows], self.origin[..., rows], self.inboard[..., rows], angle)
+
+    def put(self, rows: Ints, other: State) -> None:
+        self.R[..., rows], self.origin[..., rows] = other.R, other.origin
+        self.inboard[..., rows] = other.inboard
+        if self.angle is not None and other.angle is not None:
+            self.angle[..., rows] = other.angle
+
+
+def settle(rig: Rig, state: State) -> State:
+    """The state itself, made to fit: rotations of hinges and rigid joints, and all places but the free bodies'."""
+    R, origin, inboard = state.R, state.origin, state.inboard
+    for group in rig.groups:
+        own = group.own
+        if group.freedom == "free":
+            inboard[own] = origin[own]
+            continue
+        above = R[group.parent]
+        if group.freedom in ("hinge", "rigid"):
+            R[own] = product(above, np.broadcast_to(rig.R_reference[own, :, :, None], above.shape))
+        if group.freedom == "hinge" and state.angle is not None:
+            R[own] = product(R[own], _turns(rig.axis[own], state.angle[own]))
+        inboard[own] = origin[group.parent] + times(above, rig.p_parent_joint[own])
+        origin[own] = inboard[own] - times(R[own], rig.p_body_inboard[own])
+    return state
+
+
+@dataclass(eq=False)
+class Errors:
+    """d, e (m, 3, n): position [m] and rotation [rad] minus aim, in the world; j: the springs'; c: the loops' [m]."""
+
+    d: Floats
+    e: Floats
+    j: Floats | None
+    c: list[Floats]
+    cost: Floats
+
+    def at(self, rows: Ints) -> Errors:
+        j = None if self.j is None else self.j[..., rows]
+        return Errors(self.d[..., rows], self.e[..., rows], j, [gap[..., rows] for gap in self.c], self.cost[rows])
+
+    def put(self, rows: Ints, other: Errors) -> None:
+        self.d[..., rows], self.e[..., rows], self.cost[rows] = other.d, other.e, other.cost
+        if self.j is not None and other.j is not None:
+            self.j[..., rows] = other.j
+        for gap, values in zip(self.c, other.c, strict=True):
+            gap[..., rows] = values
+
+
+def errors(rig: Rig, state: State, aims: Aims, loops: Sequence[Loop]) -> Errors:
+    """How far a state is from its aims, and its cost (n,)."""
+    d = _points(state, aims) - aims.p
+    e = np.zeros_like(d) if state.R is aims.R else rotation_vectors(state.R, aims.R)
+    cost = np.einsum("mn,mkn,mkn->n", aims.w_position, d, d) + np.einsum("mn,mkn,mkn->n", aims.w_rotation, e, e)
+    j = None
+    if aims.spring is not None and aims.R_rest is not None:
+        joined = rig.parent >= 0
+        rest = state.R.copy()
+        rest[joined] = product(state.R[rig.parent[joined]], aims.R_rest[joined])
+        j = rotation_vectors(state.R, rest)
+        cost += np.einsum("mn,mkn,mkn->n", aims.spring, j, j)
+    c = []
+    for loop in loops:
+        ends = [state.origin[body] + _on(state, body, p)[0] for body, p in ((loop.a, loop.p_a), (loop.b, loop.p_b))]
+        gap = ends[0] - ends[1]
+        cost += loop.weight * (gap * gap).sum(axis=0)
+        c.append(gap)
+    return Errors(d, e, j, c, 0.5 * cost)
+
+
+def solve(
+    rig: Rig, start: State, aims: Aims, loops: Sequence[Loop] = (), *, leave: float = 0.0, most: int = MOST_ROUNDS
+) -> tuple[State, Ints, Bools]:
+    """The state of least cost near `start`, which must be settled, the steps each frame took, and which frames settled.
+
+    Frames that are done are dropped; a step that raises a frame's cost is taken back and tried again with more damping.
+    The last `leave` of the frames are given back before they have settled, since few at a time are slow; no frame
+    takes more than `most` steps.
+    """
+    n = start.R.shape[-1]
+    best = state = start
+    steps, settled = np.zeros(n, np.int64), np.zeros(n, bool)
+    rows, ties, before = np.arange(n), list(loops), np.full(n, np.inf)
+    scale, damping = _scale(aims), np.full(n, DAMPING)
+    now = errors(rig, state, aims, ties)
+    for _ in range(most):
+        x, t, s, gain = step(rig, state, aims, ties, now, damping * scale, scale)
+        trial = stepped(rig, state, x, t, s)
+        steps[rows] += 1
+        # Each gain is about the same part of the one before, so this is what all further steps would gain.
+        part = np.minimum(gain / before, 0.9)
+        further = np.where(before < np.inf, gain * part / (1 - part), gain)
+        small = further <= CONVERGED * now.cost + FLOOR * scale
+        hopeless = ~small & (damping > HOPELESS)
+        done = small | hopeless
+        settled[rows] = small
+        if hopeless.any():
+            trial.put(np.flatnonzero(hopeless), state.at(np.flatnonzero(hopeless)))
+        best = _put(best, rows, trial)
+        if done.all() or (~done).sum() < leave * n:
+            break
+        if done.any():  # the others go on alone
+            keep = np.flatnonzero(~done)
+            rows, damping, scale, gain = rows[keep], damping[keep], scale[keep], gain[keep]
+            state, trial, aims, now = state.at(keep), trial.at(keep), aims.at(keep), now.at(keep)
+            ties = [loop.at(keep) for loop in ties]
+        found = errors(rig, trial, aims, ties)
+        worse = ~(found.cost <= now.cost * (1 + 1e-12) + FLOOR * scale)
+        if worse.any():
+            back = np.flatnonzero(worse)
+            trial.put(back, state.at(back))
+            found.put(back, now.at(back))
+        damping = np.where(worse, np.maximum(damping * 10, FIRST_HELP), np.maximum(damping * 0.1, DAMPING))
+        state, now, before = trial, found, np.where(worse, np.inf, gain)
+    else:
+        best = _put(best, rows, state)
+    return best, steps, settled
+
+
+def _scale(aims: Aims) -> Floats:
+    """(n,) [1/rad^2] size of the weights, which damping is measured by."""
+    turn, place = aims.w_rotation.max(axis=0), aims.w_position.max(axis=0) * ARM**2
+    return np.asarray(np.maximum(np.maximum(turn, place), 1e-12))
+
+
+def _put(best: State, rows: Ints, state: State) -> State:
+    """`best` with these rows as in `state`."""
+    if len(rows) == best.R.shape[-1]:
+        return state
+    best.put(rows, state)
+    return best
+
+
+def step(
+    rig: Rig, state: State, aims: Aims, loops: Sequence[Loop], now: Errors, damping: Floats, scale: Floats
+) -> tuple[Floats, Floats, Floats | None, Floats]:
+    """The Gauss-Newton step and what it gains, see `Factors.solve`."""
+    gx, gt = aims.w_position[:, None] * now.d, aims.w_rotation[:, None] * now.e
+    gs = None if now.j is None or aims.spring is None else aims.spring[:, None] * now.j
+    if not loops and gs is None and bool((aims.w_rotation > 0).all() and (damping < ROUGH * scale).all()):
+        return _single_step(rig, state, aims, gx, gt, scale)
+    return Equations(rig, state, aims, loops, damping).solve(gx, gt, gs, now.c)
+
+
+def _single_step(
+    rig: Rig, state: State, aims: Aims, gx: Floats, gt: Floats, scale: Floats
+) -> tuple[Floats, Floats, Floats | None, Floats]:
+    """`step` in single precision: twice as fast, and enough, since errors are in double and the next step corrects."""
+
+    def single(part: Floats) -> Floats:
+        return part.astype(np.float32)
+
+    lever, arm, axis = _geometry(rig, state, aims)
+    factors = Factors(
+        rig,
+        single(lever),
+        single(arm),
+        None if axis is None else single(axis),
+        single(aims.w_position / scale),
+        single(aims.w_rotation / scale),
+        single(np.full_like(scale, ROUGH)),
+    )
+    x, t, s, gain = factors.solve(single(gx / scale), single(gt / scale))
+    return x.astype(float), t.astype(float), None if s is None else s.astype(float), gain * scale
+
+
+class Equations:
+    """The normal equations of every frame at a state, loops included, ready to be solved for any gradient.
+
+    Forces f hold the loops: gap + J u = f / w and H u + g + J' f = 0, so (J H^-1 J' + 1/w) f = gap - J H^-1 g, a small
+    system that stays well conditioned however stiff the loops are.
+    """
+
+    def __init__(self, rig: Rig, state: State, aims: Aims, loops: Sequence[Loop], damping: Floats) -> None:
+        self.state, self.loops = state, loops
+        self.factors = Factors(
+            rig, *_geometry(rig, state, aims), aims.w_position, aims.w_rotation, damping, aims.spring
+        )
+        self.pulls = [_pull(state, loop, aims, axis) for loop in loops for axis in range(3)]
+        size = len(self.pulls)
+        self.matrix = np.zeros((state.R.shape[-1], size, size))
+        for k, (px, pt) in enumerate(self.pulls):
+            ax, at, _, _ = self.factors.solve(px, pt)
+            for i, loop in enumerate(loops):
+                self.matrix[:, 3 * i : 3 * i + 3, k] = -loop_move(state, loop, ax, at).T
+        for i, loop in enumerate(loops):
+            rows, closed = slice(3 * i, 3 * i + 3), loop.weight > 0
+            self.matrix[~closed, rows, :] = self.matrix[~closed, :, rows] = 0.0
+            soft = np.where(closed, 1 / np.where(closed, loop.weight, 1.0), 1.0)
+            self.matrix[:, range(3 * i, 3 * i + 3), range(3 * i, 3 * i + 3)] += soft[:, None]
+
+    def pull_together(self, gx: Floats, gt: Floats, gaps: Sequence[Floats]) -> None:
+        """Adds, in place, the derivative of the loops' cost with these gaps (3, n) [m]."""
+        for i, (loop, gap) in enumerate(zip(self.loops, gaps, strict=True)):
+            for axis in range(3):
+                px, pt = self.pulls[3 * i + axis]
+                gx += loop.weight * gap[axis] * px
+                gt += loop.weight * gap[axis] * pt
+
+    def solve(
+        self, gx: Floats, gt: Floats, gs: Floats | None = None, gaps: Sequence[Floats] | None = None
+    ) -> tuple[Floats, Floats, Floats | None, Floats]:
+        """See `Factors.solve`; gaps (3, n) [m] of the loops as they stand, None: closed."""
+        x, t, s, gain = self.factors.solve(gx, gt, gs)
+        if not self.loops:
+            return x, t, s, gain
+        right = np.zeros(self.matrix.shape[:2])
+        for i, loop in enumerate(self.loops):
+            opened = loop_move(self.state, loop, x, t) + (0.0 if gaps is None else gaps[i])
+            right[:, 3 * i : 3 * i + 3] = np.where(loop.weight > 0, opened, 0.0).T
+        force = np.linalg.solve(self.matrix, right[..., None])[..., 0]
+        for k, (px, pt) in enumerate(self.pulls):
+            gx, gt = gx + force[:, k] * px, gt + force[:, k] * pt
+        x, t, s, gain = self.factors.solve(gx, gt, gs)
+        for loop in self.loops:
+            opened = loop_move(self.state, loop, x, t)
+            gain = gain + 0.5 * loop.weight * (opened * opened).sum(axis=0)
+        return x, t, s, gain
+
+
+def _geometry(rig: Rig, state: State, aims: Aims) -> tuple[Floats, Floats, Floats | None]:
+    """Levers, arms and axes as `Factors` wants them."""
+    lever = state.inboard - state.inboard[np.maximum(rig.parent, 0)]
+    return lever, _points(state, aims) - state.inboard, None if state.angle is None else times(state.R, rig.axis)
+
+
+def stepped(rig: Rig, state: State, x: Floats, t: Floats, s: Floats | None) -> State:
+    """The state moved along a step; the joints meet again exactly."""
+    angle = None if state.angle is None or s is None else state.angle + s
+    return settle(rig, State(_rolled(t, state.R), state.origin + x, np.empty_like(x), angle))
+
+
+def _rolled(t: Floats, R: Floats) -> Floats:
+    """R (m, 3, 3, n) turned by about t (m, 3, n) [rad]: by the quaternion (1, t / 2), which needs no sine."""
+    h = 0.5 * t
+    square = dot(h, h)
+    scale = 2 / (1 + square)
+    turn = outer(scale[:, None] * h, h)
+    h *= scale[:, None]
+    whole = 1 - scale * square
+    for i, j, k in ((0, 1, 2), (1, 2, 0), (2, 0, 1)):
+        turn[:, i, i] += whole
+        turn[:, j, i] += h[:, k]
+        turn[:, i, j] -= h[:, k]
+    return product(turn, R)
+
+
+def rotation_vectors(R: Floats, R_aim: Floats) -> Floats:
+    """(m, 3, n) [rad] in the world: the rotation that carries the aimed axes (m, 3, 3, n) onto R."""
+    m, _, _, n = R.shape
+    e = np.empty((m, 3, n))
+    trace = np.einsum("mijn,mijn->mn", R, R_aim)
+    for i, (k, l) in enumerate(((2, 1), (0, 2), (1, 0))):
+        e[:, i] = np.einsum("mjn,mjn->mn", R[:, k], R_aim[:, l]) - np.einsum("mjn,mjn->mn", R[:, l], R_aim[:, k])
+    sine = 0.5 * np.sqrt(np.einsum("mkn,mkn->mn", e, e))
+    angle = np.arctan2(sine, 0.5 * (trace - 1))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        e *= np.where(sine > 1e-9, 0.5 * angle / sine, 0.5)[:, None]
+    far = angle > NEAR_HALF_TURN
+    if far.any():
+        body, frame = np.nonzero(far)
+        relative = R[body, :, :, frame] @ np.swapaxes(R_aim[body, :, :, frame], -1, -2)
+        e[body, :, frame] = rotation.to_vector(relative)
+    return e
+
+
+def _turns(axis: Floats, angle: Floats) -> Floats:
+    """(g, 3, 3, n) rotations about constant axes (g, 3) by angle (g, n)."""
+    turn = rotation.from_vector(angle[..., None] * axis[:, None])
+    return np.ascontiguousarray(np.moveaxis(turn, 1, -1))
+
+
+def times(R: Floats, v: Floats) -> Floats:
+    """(g, 3, n): R (g, 3, 3, n) @ v (g, 3)."""
+    return np.asarray(np.einsum("gijn,gj->gin", R, v))
+
+
+def _points(state: State, aims: Aims) -> Floats:
+    """(m, 3, n) the points that are drawn to aims.p."""
+    if aims.point is None:
+        return state.origin
+    return state.origin + times(state.R, aims.point)
+
+
+def _on(state: State, body: int, p: Floats) -> Floats:
+    """(1, 3, n) [m] from a body's origin to a point of it."""
+    return times(state.R[body : body + 1], p[None])
+
+
+def _pull(state: State, loop: Loop, aims: Aims, axis: int) -> tuple[Floats, Floats]:
+    """Unit forces along a world axis at the two ends of a loop, opposite to each other, as gradients."""
+    gx, gt = np.zeros_like(state.origin), np.zeros_like(state.origin)
+    unit = np.zeros_like(state.origin[:1])
+    unit[:, axis] = 1.0
+    for body, p, sign in ((loop.a, loop.p_a, 1.0), (loop.b, loop.p_b, -1.0)):
+        from_point = p if aims.point is None else p - aims.point[body]
+        gx[body] += sign * unit[0]
+        gt[body] += sign * cross(_on(state, body, from_point), unit)[0]
+    return gx, gt
+
+
+def loop_move(state: State, loop: Loop, x: Floats, t: Floats) -> Floats:
+    """(3, n) [m] by how much a step opens the loop, to first order."""
+    ends = []
+    for body, p in ((loop.a, loop.p_a), (loop.b, loop.p_b)):
+        one = slice(body, body + 1)
+        reach = state.origin[one] - state.inboard[one] + _on(state, body, p)
+        ends.append((x[one] + cross(t[one], reach))[0])
+    return np.asarray(ends[0] - ends[1])

@@ -1,0 +1,82 @@
+"""What playback changed: how far the figure is from what its sensors measured, per body and over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from . import rotation
+from ._shapes import Floats, frozen
+from .errors import UsageError
+from .findings import Finding
+from .motion import Motion, forward, matched
+from .skeleton import Skeleton
+from .take import Take
+
+
+@dataclass(frozen=True, eq=False)
+class Departure:
+    """How far the figure is from what its sensors measured.
+
+    distance  (n, m) [m]    between the measured and the played origin of each body; NaN where either is not known
+    angle     (n, m) [rad]  between the measured and the played axes
+    """
+
+    names: tuple[str, ...]
+    distance: Floats
+    angle: Floats
+    findings: tuple[Finding, ...] = ()
+
+    def __post_init__(self) -> None:
+        shape = (None, len(self.names))
+        object.__setattr__(self, "distance", frozen(self.distance, shape, "distance"))
+        object.__setattr__(self, "angle", frozen(self.angle, shape, "angle"))
+
+    @property
+    def rms(self) -> tuple[Floats, Floats]:
+        """(m,) root mean square distance [m] and angle [rad] of each body; NaN for a body that is never known."""
+        return _rms(self.distance), _rms(self.angle)
+
+    def __str__(self) -> str:
+        return self.findings[0].text if self.findings else "no body has both a measured and a played pose"
+
+
+def departure(skeleton: Skeleton, motion: Motion, take: Take) -> Departure:
+    """Distance and angle between the measured pose of each body and its pose in the motion, frame by frame."""
+    take, played = matched(skeleton, take), forward(skeleton, motion)
+    if take.frames != played.frames:
+        raise UsageError(
+            f"the motion has {motion.frames} frames, the take {take.frames}; give the take it was made from",
+            code="bad-shape",
+        )
+    distance = np.linalg.norm(played.p_world_body - take.p_world_body, axis=-1)
+    angle = rotation.angle(np.swapaxes(take.R_world_body, -1, -2) @ played.R_world_body)
+    findings = []
+    usual = _rms(distance)
+    if np.isfinite(usual).any():
+        worst = int(np.nanargmax(usual))
+        most = float(np.nanmax(distance[:, worst]))
+        frame = int(np.nanargmax(distance[:, worst]))
+        findings.append(
+            Finding(
+                "departure",
+                "info",
+                f"the figure departs most from its sensor at {take.names[worst]}: {usual[worst] * 1000:.3g} mm rms, "
+                f"{most * 1000:.3g} mm at frame {frame}",
+                (take.names[worst],),
+                None,
+                float(usual[worst]),
+                "m",
+                frame,
+            )
+        )
+    return Departure(take.names, distance, angle, tuple(findings))
+
+
+def _rms(values: Floats) -> Floats:
+    """(m,) over the known of (n, m)."""
+    known = np.isfinite(values)
+    count = known.sum(axis=0)
+    total = np.where(known, values, 0.0) ** 2
+    return np.where(count > 0, np.sqrt(total.sum(axis=0) / np.maximum(count, 1)), np.nan)

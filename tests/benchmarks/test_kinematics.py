@@ -1,0 +1,22 @@
+"""The short form of benchmarks/kinematics.py: the same minimum as mink, which solves frame by frame."""
+
+from __future__ import annotations
+
+import condyle
+from benchmarks.harness import known_tree
+from benchmarks.kinematics import BODIES, RATE, compare, theirs
+from benchmarks.kinematics import FRAMES as SOLVED
+from benchmarks.speed import recording
+from clients import client
+
+SAME = 1e-6  # of the cost
+
+
+def test_the_cost_of_inverse_kinematics_is_that_of_mink() -> None:
+    python = client("mink")
+    world = recording(BODIES, 10, RATE, 1)
+    skeleton = condyle.calibrate(world.take, tree=known_tree(world.truth), intervals=False).skeleton
+    _, poses = theirs(python, skeleton, world.take.at(SOLVED))
+    excess = compare(skeleton, world.take, poses)
+    assert min(largest for _, largest, _ in excess.values()) < SAME, "mink gets there too"
+    assert min(smallest for _, _, smallest in excess.values()) > -SAME, "and no further"

@@ -1,0 +1,35 @@
+from __future__ import annotations
+
+import numpy as np
+
+import jointed
+from condyle import forward, rotation
+from condyle._pose_solver import Aims, errors, rotation_vectors, solve
+from condyle._rig import last, rig_of, state_of
+from condyle.motion import reference_of
+
+
+def test_rotation_vectors_are_those_of_the_error_in_the_world_up_to_half_a_turn(rng: np.random.Generator) -> None:
+    angles = np.array([0.0, 1e-12, 1e-6, 0.1, 1.0, 2.9, 3.1, np.pi - 1e-9])
+    axis = rng.standard_normal((len(angles), 3))
+    vector = angles[:, None] * axis / np.linalg.norm(axis, axis=1, keepdims=True)
+    aim = rotation.random(rng, (len(angles),))
+    R = rotation.from_vector(vector) @ aim
+    found = rotation_vectors(np.moveaxis(R, 0, -1)[None], np.moveaxis(aim, 0, -1)[None])[0].T
+    np.testing.assert_allclose(found, vector, atol=1e-7)
+    np.testing.assert_allclose(found[:6], vector[:6], atol=1e-10)
+
+
+def test_a_far_start_comes_to_the_same_pose(rng: np.random.Generator) -> None:
+    skeleton = jointed.figure(rng, 6)
+    motion = jointed.motion(rng, skeleton, 40)
+    poses = forward(skeleton, motion)
+    rig = rig_of(skeleton, reference_of(skeleton, motion.R_parent_body))
+    one = np.ones((6, 40))
+    aims = Aims(last(rig, poses.R_world_body), last(rig, poses.p_world_body), 1e4 * one, 1e3 * one)
+    away = poses.R_world_body @ rotation.from_vector(rng.uniform(-1, 1, (40, 6, 3)))
+    start = state_of(rig, away, poses.p_world_body + 1.0)
+    state, steps, settled = solve(rig, start, aims)
+    assert settled.all()
+    assert steps.max() < 30
+    assert errors(rig, state, aims, ()).cost.max() < 1e-6

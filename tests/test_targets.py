@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import jointed
+from condyle import Motion, Skeleton, Target, UsageError, forward, reach_targets, rotation
+
+REACHED = 1e-4  # m and rad, against sigmas of 1e-3 m and 1e-2 rad
+MEET = 1e-12  # m
+
+
+@pytest.fixture
+def arm(rng: np.random.Generator) -> tuple[Skeleton, Motion]:
+    """Shoulder, upper arm, forearm with a hinge, hand; straight and at rest."""
+    down = np.array([0.0, 0.0, -0.15])
+    names = ("trunk", "upper", "fore", "hand")
+    kinds = ("ball", "hinge", "ball")
+    joints = tuple(
+        jointed.replace_places(jointed.joint(rng, child, parent, kind), -down, down)
+        for parent, child, kind in zip(names, names[1:], kinds, strict=False)
+    )
+    R = np.tile(np.eye(3), (1, 4, 1, 1))
+    return Skeleton(names, ("trunk",), (), joints), Motion(names, ("trunk",), [0.0], R, np.zeros((1, 1, 3)))
+
+
+def test_a_hand_reaches_a_point_and_the_trunk_stays(arm: tuple[Skeleton, Motion]) -> None:
+    skeleton, start = arm
+    goal = forward(skeleton, start).p_world_body[0, 3] + [0.1, 0.1, 0.25]
+    fit = reach_targets(
+        skeleton, start, [Target("hand", p_world=goal), Target("trunk", p_world=np.zeros(3), R_world=np.eye(3))]
+    )
+    poses = forward(skeleton, fit.motion)
+    assert fit.settled.all()
+    np.testing.assert_allclose(poses.p_world_body[0, 3], goal, atol=REACHED)
+    np.testing.assert_allclose(poses.p_world_body[0, 0], 0.0, atol=REACHED)
+    assert jointed.gaps(skeleton, poses).max() <= MEET
+    elbow = skeleton.joints[1]
+    assert elbow.axis_child is not None
+    np.testing.assert_allclose(fit.motion.R_parent_body[0, 2] @ elbow.axis_child, elbow.axis_parent, atol=1e-12)
+
+
+def test_targets_over_time_start_from_one_frame(arm: tuple[Skeleton, Motion]) -> None:
+    skeleton, start = arm
+    here = forward(skeleton, start).p_world_body[0, 3]
+    angle = np.linspace(0, 2 * np.pi, 40)
+    path = here + 0.1 * np.stack([np.sin(angle), 0 * angle, 1.5 - np.cos(angle)], axis=1)
+    fit = reach_targets(skeleton, start, [Target("hand", p_world=path)])
+    assert fit.motion.frames == 40
+    np.testing.assert_allclose(forward(skeleton, fit.motion).p_world_body[:, 3], path, atol=REACHED)
+
+
+def test_a_target_out_of_reach_is_approached_as_far_as_the_hold_allows(arm: tuple[Skeleton, Motion]) -> None:
+    skeleton, start = arm
+    goal = np.array([3.0, 0.0, 0.0])
+    tight = [Target("trunk", p_world=np.zeros(3), R_world=np.eye(3), sigma_position=1e-5, sigma_rotation=1e-5)]
+    fit = reach_targets(skeleton, start, [*tight, Target("hand", p_world=goal)])
+    hand = forward(skeleton, fit.motion).p_world_body[0, 3]
+    shoulder = np.array([0.0, 0.0, -0.15])
+    straight = 0.3 + 0.3 + 0.15
+    assert np.linalg.norm(hand - shoulder) <= straight + 1e-3
+    assert np.linalg.norm(goal - hand) < np.linalg.norm(goal - forward(skeleton, start).p_world_body[0, 3])
+
+
+def test_without_targets_the_start_stays(arm: tuple[Skeleton, Motion]) -> None:
+    skeleton, start = arm
+    fit = reach_targets(skeleton, start, [])
+    np.testing.assert_allclose(fit.motion.R_parent_body, start.R_parent_body, atol=1e-9)
+    assert (fit.weight == 0).all()
+
+
+def test_a_frame_without_its_target_stays_at_the_start(arm: tuple[Skeleton, Motion]) -> None:
+    skeleton, start = arm
+    turn = np.tile(rotation.from_vector([0.0, 0.5, 0.0]), (3, 1, 1))
+    turn[1] = np.nan
+    fit = reach_targets(skeleton, start, [Target("hand", R_world=turn)])
+    np.testing.assert_allclose(fit.motion.R_parent_body[1], start.R_parent_body[0], atol=1e-9)
+    found = rotation.angle(turn[0].T @ forward(skeleton, fit.motion).R_world_body[[0, 2], 3])
+    assert found.max() <= 1e-2
+    assert fit.weight[:, 3].tolist() == [1, 0, 1]
+
+
+def test_what_makes_no_sense_is_refused(arm: tuple[Skeleton, Motion]) -> None:
+    skeleton, start = arm
+    with pytest.raises(UsageError, match="neither place nor axes"):
+        Target("hand")
+    with pytest.raises(UsageError, match="not above zero"):
+        Target("hand", p_world=np.zeros(3), sigma_position=0.0)
+    with pytest.raises(UsageError, match="no body named 'foot'"):
+        reach_targets(skeleton, start, [Target("foot", p_world=np.zeros(3))])
+    with pytest.raises(UsageError, match="two targets"):
+        reach_targets(skeleton, start, [Target("hand", p_world=np.zeros(3))] * 2)
+    one, two = Target("hand", p_world=np.zeros((3, 3))), Target("fore", p_world=np.zeros((4, 3)))
+    with pytest.raises(UsageError, match="make them agree"):
+        reach_targets(skeleton, start, [one, two])
+    with pytest.raises(UsageError, match="too many axes"):
+        Target("hand", p_world=np.zeros((2, 2, 3)))
+    with pytest.raises(UsageError, match="hold"):
+        reach_targets(skeleton, start, [], hold=0.0)
+    unknown = Motion(start.bodies, start.free, [0.0], np.full((1, 4, 3, 3), np.nan), np.zeros((1, 1, 3)))
+    with pytest.raises(UsageError, match="frame 0, sensor trunk: the start is not known there"):
+        reach_targets(skeleton, unknown, [])
