@@ -1,0 +1,116 @@
+"""condyle retarget DIR: the motion of a fit on a figure with other limb lengths."""
+
+from __future__ import annotations
+
+import argparse
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import CondyleError, UsageError
+from .arguments import positive
+from .terminal import print_findings, print_json, print_line, print_table, status_of
+
+if TYPE_CHECKING:
+    from ..motion import Motion
+    from ..skeleton import Skeleton
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="DIR", help="folder that condyle fit -o wrote, or the skeleton.json in it")
+    parser.add_argument(
+        "-o", "--out", metavar="OUT", required=True, help="folder for the new skeleton.json and motion.npz"
+    )
+    parser.add_argument(
+        "--lengths",
+        metavar="WHICH",
+        help="body=factor,body=factor,... or a skeleton.json (or its folder) with bodies of the same names, whose limb "
+        "lengths are taken",
+    )
+    parser.add_argument("--scale", type=positive, metavar="FACTOR", help="all lengths times this")
+
+
+def run(args: argparse.Namespace) -> int:
+    if args.lengths is None and args.scale is None:
+        raise UsageError("say the new size with --lengths or --scale", code="bad-call")
+    from ..motion_file import read_motion
+    from ..retarget import retarget_motion
+    from ..skeleton_file import read_skeleton
+
+    skeleton = read_skeleton(args.folder)
+    motion = read_motion(args.folder, skeleton)
+    grown = skeleton
+    if args.lengths is not None:
+        grown, motion = retarget_motion(grown, motion, read_factors(args.lengths))
+    if args.scale is not None:
+        grown, motion = retarget_motion(grown, motion, args.scale)
+    written = write_retargeted(Path(args.out), Path(args.folder), grown, motion)
+    if args.json:
+        from ..skeleton_file import to_plain
+
+        print_json(to_plain(grown))
+    else:
+        rows = [
+            (limb.body, f"{limb.from_joint} - {limb.to_joint}", *_millimetres(limb.length, new.length))
+            for limb, new in zip(skeleton.limbs, grown.limbs, strict=True)
+        ]
+        print_table(("body", "between", "was mm", "is mm"), rows, left=2)
+        print_findings(motion.findings)
+        for path in written:
+            print_line(f"wrote {path}")
+    return status_of(motion.findings)
+
+
+def read_factors(text: str) -> dict[str, float] | Skeleton:
+    """{body: factor} from `body=factor,...`, or the skeleton whose lengths are meant."""
+    if text.endswith(".json") or os.path.isdir(text):
+        from ..skeleton_file import read_skeleton
+
+        return read_skeleton(text)
+    factors: dict[str, float] = {}
+    for part in filter(str.strip, text.split(",")):
+        name, sign, number = (word.strip() for word in part.rpartition("="))
+        try:
+            value = float(number)
+        except ValueError:
+            value = 0.0
+        if not (name and sign and 0 < value < float("inf")):
+            raise UsageError(f"'{part.strip()}' is neither body=factor nor a skeleton.json", code="bad-call")
+        if name in factors:
+            raise UsageError(f"'{name}' has two factors", code="bad-call")
+        factors[name] = value
+    if not factors:
+        raise UsageError(f"'{text}' names no body", code="bad-call")
+    return factors
+
+
+def write_retargeted(folder: Path, source: Path, skeleton: Skeleton, motion: Motion) -> list[Path]:
+    """skeleton.json and motion.npz in `folder`, each whole or not at all; the poses are those of the new figure."""
+    import numpy as np
+
+    from ..motion import forward
+    from ..skeleton_file import write_skeleton
+    from ..writers import write_motion_npz
+
+    if folder.resolve() in (source.resolve(), source.resolve().parent):
+        raise UsageError("is the folder to read from; give another one to -o", code="bad-call", path=folder)
+    if folder.is_file():
+        raise CondyleError("is a file; give the name of a folder", code="unwritable", path=folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CondyleError(f"cannot be made: {error.strerror}", code="unwritable", path=folder) from None
+    poses = forward(skeleton, motion)
+    known = (
+        np.stack([poses.seen[:, poses.index(j.child)] for j in skeleton.joints], axis=1) if skeleton.joints else None
+    )
+    weight = np.zeros((poses.frames, 0)) if known is None else known.astype(float)
+    gap = np.where(weight[..., None] > 0, 0.0, np.nan) * np.ones(3)
+    paths = [folder / "motion.npz", folder / "skeleton.json"]
+    write_motion_npz(paths[0], poses, gap, weight, skeleton, poses)
+    write_skeleton(paths[1], skeleton)
+    return paths
+
+
+def _millimetres(*lengths: float | None) -> tuple[str | None, ...]:
+    return tuple(None if length is None else f"{1000 * length:.1f}" for length in lengths)
