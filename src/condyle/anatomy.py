@@ -1,0 +1,277 @@
+"""Names of bodies to segments of a human: which part and side, checked against the tree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+Side = Literal["", "l", "r"]
+Part = Literal[
+    "pelvis", "spine", "chest", "neck", "head", "clavicle", "upper_arm", "forearm", "hand", "thigh", "shank", "foot",
+    "toe",
+]  # fmt: skip
+
+
+class Segment(NamedTuple):
+    """A part of the body and its side, "" for those in the middle."""
+
+    part: Part
+    side: Side = ""
+
+
+# What programs and laboratories call them, without side, separators, digits and case.
+_WORDS: dict[Part, str] = {
+    "pelvis": "pelvis pelv pel hip hips lowback lowerback sacrum sacral waist root",
+    "spine": "spine abdomen abs ab lumbar l1 l2 l3 l4 l5 belly stomach midback",
+    "chest": "chest thorax thrx tho sternum torso trunk upperback upback back ribcage ribs breast "
+    "t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 upperbody uppertorso upperspine",
+    "neck": "neck lowerneck upperneck cervical c7",
+    "head": "head skull hed helmet forehead",
+    "clavicle": "clavicle clav collar shoulder shldr scapula scap collarbone shoulderblade",
+    "upper_arm": "upperarm uparm uarm humerus hum arm bicep biceps upperarmbone",
+    "forearm": "forearm farm lowerarm lowarm larm radius rad ulna elbow forearmbone",
+    "hand": "hand hnd wrist palm",
+    "thigh": "thigh thi femur fem upperleg upleg uleg upperlegbone",
+    "shank": "shank shk shin tibia tib calf leg lowerleg lowleg lleg crus knee",
+    "foot": "foot ankle ft fut",
+    "toe": "toe toes toebase ball forefoot",
+}
+_PART: dict[str, Part] = {word: part for part, words in _WORDS.items() for word in words.split()}
+_MIDDLE = ("pelvis", "spine", "chest", "neck", "head")
+_TRUNK = ("spine", "chest")
+ABOVE_CHEST: tuple[Part, ...] = ("upper_arm", "clavicle", "neck", "head")
+_SIDES: dict[str, Side] = {"l": "l", "left": "l", "lt": "l", "lft": "l", "r": "r", "right": "r", "rt": "r", "rgt": "r"}
+_NOISE = {"sensor", "segment", "seg", "bone", "body", "joint", "jnt", "rigidbody", "cluster", "tracker", "imu", "def"}
+
+# Which part may hang on which, seen from the pelvis outwards.
+_HANGS_ON: dict[Part, tuple[Part, ...]] = {
+    "pelvis": (),
+    "spine": ("pelvis", "spine", "chest"),
+    "chest": ("pelvis", "spine", "chest"),
+    "neck": ("spine", "chest", "neck"),
+    "head": ("spine", "chest", "neck", "head"),
+    "clavicle": ("spine", "chest", "neck"),
+    "upper_arm": ("spine", "chest", "neck", "clavicle"),
+    "forearm": ("upper_arm", "forearm"),
+    "hand": ("forearm", "hand"),
+    "thigh": ("pelvis",),
+    "shank": ("thigh",),
+    "foot": ("shank",),
+    "toe": ("foot",),
+}
+MAIN_CHILD: dict[Part, tuple[Part, ...]] = {
+    "pelvis": ("spine", "chest"),
+    "spine": ("chest", "spine", "neck", "head"),
+    "chest": ("neck", "head", "chest", "spine"),
+    "neck": ("head", "neck"),
+    "head": (),
+    "clavicle": ("upper_arm",),
+    "upper_arm": ("forearm",),
+    "forearm": ("hand", "forearm"),
+    "hand": (),
+    "thigh": ("shank",),
+    "shank": ("foot",),
+    "foot": ("toe",),
+    "toe": (),
+}  # the child that a bone points at, the first that is there
+PAIRS: dict[Part, tuple[Part, ...]] = {
+    "pelvis": ("thigh",),
+    "spine": ("upper_arm", "clavicle"),
+    "chest": ("upper_arm", "clavicle"),
+}  # children whose left and right tell where a trunk's left is
+BONE_NAMES: dict[Part, str] = {"pelvis": "hips", "clavicle": "shoulder"}  # the others are called as they are
+JOINT_NAMES: dict[Part, str] = {
+    "spine": "lumbar",
+    "chest": "waist",
+    "neck": "neck",
+    "head": "neck",
+    "clavicle": "sternoclavicular",
+    "upper_arm": "shoulder",
+    "forearm": "elbow",
+    "hand": "wrist",
+    "thigh": "hip",
+    "shank": "knee",
+    "foot": "ankle",
+    "toe": "toes",
+}  # of the joint to the parent
+TYPICAL: dict[Part, float] = {
+    "head": 0.20, "hand": 0.17, "foot": 0.18, "toe": 0.06, "neck": 0.10, "pelvis": 0.12, "spine": 0.15, "chest": 0.35,
+    "clavicle": 0.15, "thigh": 0.42, "shank": 0.41, "upper_arm": 0.29, "forearm": 0.26,
+}  # fmt: skip
+# [m] of an adult: a bone that ends in no joint is drawn with this length, in proportion to the limbs that were measured
+
+
+def rest_direction(segment: Segment) -> Literal["up", "down", "forward", "left", "right"]:
+    """Where a bone points in the rest pose: legs down, feet forward, arms out to their sides, the rest up."""
+    if segment.part in ("thigh", "shank"):
+        return "down"
+    if segment.part in ("foot", "toe"):
+        return "forward"
+    if segment.part in _MIDDLE:
+        return "up"
+    return "left" if segment.side == "l" else "right"
+
+
+def segment_of(name: str) -> Segment | None:
+    """The segment that a name means on its own, or None: "LeftUpLeg", "thigh_l", "LTHI", "Skeleton:Hip"."""
+    words = _words(name)
+    sides = [k for k, word in enumerate(words) if word in _SIDES]
+    if len(sides) > 1:
+        return None
+    side: Side = _SIDES[words.pop(sides[0])] if sides else ""
+    part = _PART.get("".join(words))
+    if part is None and not side:
+        word = "".join(words)
+        if word[:1] in _SIDES and _PART.get(word[1:]) is not None:  # LTHI, rfemur, LUArm
+            side, part = _SIDES[word[0]], _PART[word[1:]]
+        elif word[-1:] in _SIDES and _PART.get(word[:-1]) is not None:  # thighl
+            side, part = _SIDES[word[-1]], _PART[word[:-1]]
+    if part == "pelvis" and side:
+        return None  # a hip of one side is a joint, or a thigh: nothing to rely on
+    if part is None or (part in _MIDDLE) != (side == ""):
+        return None
+    return Segment(part, side)
+
+
+def _words(name: str) -> list[str]:
+    """Lower-case words: split at separators, at capitals and before digits; counters and words like `sensor` go."""
+    bare = name.rsplit(":", 1)[-1].rsplit("|", 1)[-1]
+    bare = re.sub(r"^(?:mixamorig\d*|bip\d*|skeleton\d*|subject\d*)[_ .-]+", "", bare, flags=re.IGNORECASE)
+    vertebra = re.fullmatch(r"[CTLctl]\d{1,2}", bare)
+    if vertebra:
+        return [bare.lower()]
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", bare)
+    words = [word.lower() for word in re.split(r"[\W_\s]+", spaced) if word]
+    return [word for word in words if not word.isdigit() and word not in _NOISE]
+
+
+def find_segments(bodies: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, Segment]:
+    """{body: segment} of the bodies whose names and place in the forest of `edges` say so; each segment once per tree.
+
+    A body stays unknown where its neighbour towards the trunk is not what it should hang on: a thigh on a thigh.
+    Where two bodies of a tree claim one segment, the one nearer to the trunk has it; several that follow each other
+    (vertebrae of the spine, two sensors on a forearm) are all kept.
+    """
+    named = {body: segment for body in bodies if (segment := segment_of(body)) is not None}
+    near: dict[str, list[str]] = {body: [] for body in bodies}
+    for a, b in edges:
+        near[a].append(b)
+        near[b].append(a)
+    found: dict[str, Segment] = {}
+    left = set(bodies)
+    for body in bodies:
+        if body in left:
+            tree = _reach(body, near)
+            left -= tree.keys()
+            here = {other: named[other] for other in tree if other in named}
+            if trunk_of(list(tree), here, near) is None:  # a_pelvis, a_chest, ...: one person of several
+                here = _without_prefix(list(tree)) or here
+            found.update(_segments_of_tree(list(tree), here, near))
+    return found
+
+
+def _without_prefix(bodies: Sequence[str]) -> dict[str, Segment]:
+    """{body: segment} of a tree whose names begin alike, up to a separator, or nothing."""
+    alike_letters = []
+    for letters in zip(*bodies, strict=False):
+        if len(set(letters)) > 1:
+            break
+        alike_letters.append(letters[0])
+    alike = re.match(r"^.*[\W_]", "".join(alike_letters))
+    if alike is None or len(bodies) < 3:
+        return {}
+    return {body: segment for body in bodies if (segment := segment_of(body[alike.end() :])) is not None}
+
+
+def trunk_of(bodies: Sequence[str], segments: Mapping[str, Segment], near: Mapping[str, Sequence[str]]) -> str | None:
+    """What a human tree stands on: its pelvis, else the trunk's body with most neighbours; None without one."""
+    for parts in (("pelvis",), _TRUNK):
+        there = [body for body in bodies if body in segments and segments[body].part in parts]
+        if there:
+            return max(there, key=lambda body: len(near[body]))
+    return None
+
+
+def _segments_of_tree(
+    bodies: Sequence[str], named: Mapping[str, Segment], near: Mapping[str, Sequence[str]]
+) -> dict[str, Segment]:
+    named = _settled(bodies, named, near)
+    start = trunk_of(bodies, named, near)
+    if start is None:
+        inside = [body for body in bodies if body in named]
+        start = min(inside, key=lambda body: list(_HANGS_ON).index(named[body].part), default=None)
+    if start is None:
+        return {}
+    found: dict[str, Segment] = {}
+    taken: set[Segment] = set()
+    inboard: dict[str, Segment | None] = {}  # the first named body towards the start: a hip joint of its own has none
+    for body, parent in _reach(start, near).items():
+        segment = named.get(body)
+        before = None if parent is None else named.get(parent) or inboard[parent]
+        inboard[body] = before
+        if segment is None or (parent is not None and not _may_hang(segment, before)):
+            continue
+        if segment in taken and segment.part not in _TRUNK and segment != before:
+            continue
+        taken.add(segment)
+        found[body] = segment
+    return found
+
+
+def _settled(
+    bodies: Sequence[str], named: Mapping[str, Segment], near: Mapping[str, Sequence[str]]
+) -> dict[str, Segment]:
+    """The names of one tree where one word may mean two segments.
+
+    Of several pelves the one that carries the legs is it, the others are spine. The hip of a side is the thigh where
+    nothing else is. A spine that carries arms, neck or head is the chest where nothing else is.
+    """
+    result = {body: named[body] for body in bodies if body in named}
+    there = set(result.values())
+    for body in bodies:
+        hip = _one_sided_hip(body)
+        if hip is not None and hip not in there:
+            result[body] = hip
+
+    def carried(body: str, parts: Sequence[Part]) -> int:
+        return sum(other in result and result[other].part in parts for other in near[body])
+
+    pelves = [body for body, segment in result.items() if segment.part == "pelvis"]
+    if len(pelves) > 1:
+        best = max(pelves, key=lambda body: (carried(body, ("thigh",)), len(near[body])))
+        result.update({body: Segment("spine") for body in pelves if body != best})
+    if Segment("chest") not in result.values():
+        spines = [body for body, segment in result.items() if segment.part == "spine"]
+        best_spine = max(spines, key=lambda body: carried(body, ABOVE_CHEST), default=None)
+        if best_spine is not None and carried(best_spine, ABOVE_CHEST):
+            result[best_spine] = Segment("chest")
+    return result
+
+
+def _one_sided_hip(name: str) -> Segment | None:
+    """LeftHip, l_hip: a joint to some programs, the thigh below it to others."""
+    words = _words(name)
+    sides = [word for word in words if word in _SIDES]
+    rest = [word for word in words if word not in _SIDES]
+    if len(sides) == 1 and rest == ["hip"]:
+        return Segment("thigh", _SIDES[sides[0]])
+    return None
+
+
+def _may_hang(segment: Segment, inboard: Segment | None) -> bool:
+    if inboard is None:
+        return False
+    return inboard.side in ("", segment.side) and inboard.part in _HANGS_ON[segment.part]
+
+
+def _reach(start: str, near: Mapping[str, Sequence[str]]) -> dict[str, str | None]:
+    """{body: its neighbour towards `start`} of everything connected, nearest first."""
+    way: dict[str, str | None] = {start: None}
+    front = [start]
+    for body in front:  # grows while it is walked
+        for other in near[body]:
+            if other not in way:
+                way[other] = body
+                front.append(other)
+    return way

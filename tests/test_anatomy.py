@@ -1,0 +1,120 @@
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+
+from condyle.anatomy import Segment, find_segments, rest_direction, segment_of
+
+NAMES = {
+    Segment("pelvis"): "pelvis Pelvis Hips hip Skeleton:Hip mixamorig:Hips LowBack low_back PELV sacrum pelvis_sensor",
+    Segment("chest"): "chest Thorax T8 T12 sternum torso trunk UpperBack",
+    Segment("spine"): "spine Spine1 spine_02 L5 Ab abdomen",
+    Segment("neck"): "neck Neck1 lowerneck",
+    Segment("head"): "head Head skull HEAD",
+    Segment(
+        "thigh", "l"
+    ): "l_thigh LeftUpLeg Left_Thigh LTHI thigh_l thigh.L lfemur LeftUpperLeg l-upper-leg ThighLeft",
+    Segment("thigh", "r"): "r_thigh RightUpLeg RTHI thigh_r Thigh.R Subject_1:RThigh",
+    Segment("shank", "l"): "l_shank LeftLeg ltibia LShin calf_l LeftLowerLeg left_shin LSHK LeftKnee",
+    Segment("foot", "r"): "r_foot RightFoot foot_R RFoot right_foot_1 RightAnkle",
+    Segment("toe", "l"): "LeftToeBase ltoes l_toes ball_l LToe",
+    Segment("clavicle", "r"): "r_clavicle RightShoulder rclavicle clavicle_r RightCollar",
+    Segment("upper_arm", "l"): "l_upper_arm LeftArm LeftUpperArm LUArm l_uarm lhumerus upperarm_l",
+    Segment("forearm", "r"): "r_forearm RightForeArm RFArm r_farm rradius lowerarm_r r_larm",
+    Segment("hand", "l"): "l_hand LeftHand lhand hand_l LHND LeftWrist",
+}
+ELSE = [
+    "seg1", "link0", "forearm", "hand", "prop", "body1", "763:763", "left", "l_r_thigh", "LThumb1", "upper_arm_link",
+    "wrist_3", "lumber", "left_pelvis", "RightHandIndex1", "world", "ball", "racket",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("segment", "name"), [(seg, name) for seg, names in NAMES.items() for name in names.split()])
+def test_names_of_segments_are_known_in_many_spellings(segment: Segment, name: str) -> None:
+    assert segment_of(name) == segment
+
+
+@pytest.mark.parametrize("name", ELSE)
+def test_other_names_mean_no_segment(name: str) -> None:
+    assert segment_of(name) is None
+
+
+def _chain(*names: str) -> list[tuple[str, str]]:
+    return list(pairwise(names))
+
+
+LEGS = [*_chain("pelvis", "l_thigh", "l_shank", "l_foot"), *_chain("pelvis", "r_thigh", "r_shank", "r_foot")]
+
+
+def _find(edges: list[tuple[str, str]]) -> dict[str, Segment]:
+    return find_segments(list(dict.fromkeys(name for edge in edges for name in edge)), edges)
+
+
+def test_a_tree_of_a_person_is_known_whole_whichever_way_its_edges_point() -> None:
+    for edges in (LEGS, [(b, a) for a, b in LEGS], LEGS[::-1]):
+        found = _find(edges)
+        assert set(found) == {name for edge in LEGS for name in edge}
+        assert found["l_foot"] == Segment("foot", "l")
+
+
+def test_a_thigh_on_the_other_thigh_is_not_known_but_what_hangs_on_it_is() -> None:
+    found = _find([*_chain("pelvis", "l_thigh", "l_shank"), *_chain("l_thigh", "r_thigh", "r_shank")])
+    assert "r_thigh" not in found
+    assert found["r_shank"] == Segment("shank", "r")
+
+
+def test_a_limb_of_the_other_side_is_not_known() -> None:
+    assert "r_shank" not in _find(_chain("pelvis", "l_thigh", "r_shank"))
+
+
+def test_a_body_between_that_means_nothing_is_passed_through() -> None:
+    found = _find([*_chain("Hips", "connector", "LeftUpLeg"), *_chain("Hips", "Spine", "Head")])
+    assert found["LeftUpLeg"] == Segment("thigh", "l")
+    assert "connector" not in found
+
+
+def test_the_low_back_is_the_pelvis_unless_there_is_one() -> None:
+    arms = [("chest", "head"), ("chest", "l_upper_arm")]
+    assert _find([("lowback", "chest"), ("lowback", "l_thigh"), *arms])["lowback"] == Segment("pelvis")
+    found = _find([*_chain("Hips", "LowerBack", "chest"), ("Hips", "LeftUpLeg"), *arms])
+    assert (found["Hips"], found["LowerBack"]) == (Segment("pelvis"), Segment("spine"))
+
+
+def test_the_hip_of_a_side_is_the_thigh_unless_there_is_one() -> None:
+    assert _find(_chain("Hips", "LeftHip", "LeftKnee", "LeftAnkle"))["LeftHip"] == Segment("thigh", "l")
+    found = _find([*_chain("Hips", "LHipJoint", "LeftUpLeg", "LeftLeg"), ("Hips", "Spine")])
+    assert "LHipJoint" not in found
+    assert found["LeftUpLeg"] == Segment("thigh", "l")
+
+
+def test_the_spine_that_carries_the_arms_is_the_chest_unless_there_is_one() -> None:
+    edges = [*_chain("Hips", "Spine", "Spine1", "Head"), ("Spine1", "LeftArm"), ("Spine1", "RightArm")]
+    found = _find(edges)
+    assert (found["Spine"], found["Spine1"]) == (Segment("spine"), Segment("chest"))
+    assert _find([*edges[:2], ("Spine1", "chest"), ("chest", "Head")])["Spine1"] == Segment("spine")
+
+
+def test_names_that_begin_alike_are_one_person_of_several() -> None:
+    found = _find([(f"a_{a}", f"a_{b}") for a, b in LEGS] + [(f"b_{a}", f"b_{b}") for a, b in LEGS])
+    assert found["a_l_thigh"] == found["b_l_thigh"] == Segment("thigh", "l")
+
+
+def test_the_second_body_of_one_segment_is_not_known_unless_it_follows_the_first() -> None:
+    found = _find([("pelvis", "l_thigh"), ("pelvis", "LeftThigh"), ("chest", "pelvis"), ("chest", "chest2")])
+    assert ("l_thigh" in found) + ("LeftThigh" in found) == 1
+    assert found["chest2"] == Segment("chest")
+    assert _find(_chain("chest", "l_upper_arm", "l_forearm", "LeftForeArm"))["LeftForeArm"] == Segment("forearm", "l")
+
+
+def test_nothing_is_known_of_no_bodies_and_of_loose_ones_only_their_names() -> None:
+    assert find_segments([], []) == {}
+    assert find_segments(["head", "box"], []) == {"head": Segment("head")}
+
+
+def test_legs_rest_downwards_arms_sideways_feet_forward_and_the_trunk_upwards() -> None:
+    assert rest_direction(Segment("shank", "r")) == "down"
+    assert rest_direction(Segment("hand", "l")) == "left"
+    assert rest_direction(Segment("clavicle", "r")) == "right"
+    assert rest_direction(Segment("toe", "l")) == "forward"
+    assert rest_direction(Segment("neck")) == "up"

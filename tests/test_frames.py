@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle._frames import even_places, held_frames, mean_step
+
+EXACT = 1e-12  # s, and shares of a frame
+
+
+def test_the_last_known_frame_of_a_segment_is_held_and_before_it_the_first() -> None:
+    known = np.array([False, True, False, False, True, False, False, False, True], bool)
+    segment = np.array([0, 0, 0, 0, 0, 1, 1, 2, 2])
+    assert held_frames(known, segment).tolist() == [1, 1, 1, 1, 4, -1, -1, 8, 8]
+    assert held_frames(np.zeros(0, bool), np.zeros(0, np.int64)).tolist() == []
+
+
+def test_an_even_clock_needs_nothing_and_small_jitter_is_even() -> None:
+    time = 5 + np.arange(100) / 120
+    assert even_places(time) is None
+    assert even_places(np.round(time, 3)) is None
+    assert even_places(time[:1]) is None
+    assert mean_step(time) == pytest.approx(1 / 120)
+    assert mean_step(time[:1]) == 0.01
+
+
+def test_lost_frames_are_found_again_at_the_usual_rate() -> None:
+    time = np.delete(np.arange(50) / 10, [20, 21])
+    places = even_places(time)
+    assert places is not None
+    np.testing.assert_allclose(places.clock, np.arange(50) / 10, atol=EXACT)
+    np.testing.assert_allclose(places.share[[19, 20, 21, 22]], [0, 1 / 3, 2 / 3, 0], atol=1e-9)
+    assert places.before[20] == 19
+
+
+def test_another_rate_reaches_from_the_first_frame_to_the_last() -> None:
+    places = even_places(np.arange(11) / 10, 0.025)
+    assert places is not None
+    assert len(places.clock) == 41
+    np.testing.assert_allclose(places.before + places.share, np.arange(41) / 4, atol=1e-9)
+    assert even_places(np.arange(11) / 10, 0.1) is None
