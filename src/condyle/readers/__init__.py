@@ -27,6 +27,7 @@ _MODULES = (
     "mvnx",
     "opensim",
     "rosbag",
+    "gltf",
     "parquet",
     "motive",
     "qualisys",

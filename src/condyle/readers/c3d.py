@@ -24,6 +24,7 @@ from ._format import Format, Options
 from ._table import truncation
 
 MOST_PARAMETER_BYTES = 2**22  # of the parameter section; 65,535 labels fit in
+SOLVERS = ("Theia", "condyle")  # programs whose rotations are those of a skeleton of their own
 
 
 @dataclass(frozen=True)
@@ -129,7 +130,7 @@ def _recording(
         _refuse_nothing(file, layout, rotations, present)
     program = _program(file.parameters)
     convention = _convention(file.parameters, bodies is not None)
-    solved = bodies is not None and program.lower().startswith("theia")
+    solver = next((name for name in SOLVERS if program.lower().startswith(name.lower())), None)
     return Recording(
         str(path),
         "c3d",
@@ -139,7 +140,7 @@ def _recording(
         convention=convention,
         facts=_facts(file, layout, convention, program, rotations if bodies is not None else None),
         findings=tuple(findings),
-        solved_by="Theia" if solved else None,
+        solved_by=None if bodies is None else solver,
     )
 
 
