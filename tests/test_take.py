@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from condyle import rotation
 from condyle.errors import CondyleError, UsageError
-from condyle.take import REPAIRABLE, Take, join
+from condyle.take import REPAIRABLE, BodyMarker, Take, join
 
 EXACT = 1e-14  # entries of rotation matrices
 
@@ -222,6 +223,18 @@ def test_select_keeps_the_asked_order_and_names_the_choices(rng: np.random.Gener
     np.testing.assert_array_equal(take.select(["knee", "hip"]).R_world_body, take.R_world_body[:, ::-1])
     with pytest.raises(UsageError, match="no body named 'toe'; this take has hip, knee"):
         take.select(["toe"])
+
+
+def test_markers_go_with_their_bodies_and_stay_in_a_join_of_takes_that_agree_on_them(rng: np.random.Generator) -> None:
+    places = rng.standard_normal((2, 3))
+    markers = tuple(BodyMarker(body, f"{body}1", place) for body, place in zip(("a", "b"), places, strict=True))
+    take = replace(make_take(rng, names=("a", "b", "c")), markers=markers)
+    assert [marker.name for marker in take.select(["c", "b"]).markers] == ["b1"]
+    assert [marker.name for marker in take.slice(1, 3).markers] == ["a1", "b1"]
+    assert join([take, take]).markers == markers
+    moved = replace(take, markers=(markers[0], BodyMarker("b", "b1", places[1] + 0.01)))
+    assert join([take, moved]).markers == (), "their frames differ"
+    assert join([take, replace(take, markers=())]).markers == ()
 
 
 def test_slice_keeps_time_segments_and_findings(rng: np.random.Generator) -> None:

@@ -106,6 +106,12 @@ def form_bodies(recordings: Sequence[Recording], groups: Mapping[str, Sequence[s
                 stated=world.recording.convention.stated | {"rotation", "transposed", "axes"},
             ),
             solved_by=None,
+            placed=tuple(
+                (body, marker, place / world.factor)
+                for body, markers in bodies.items()
+                for marker, place in zip(markers, clusters[body].shape.points, strict=True)
+                if np.isfinite(place).all()
+            ),
         )
         metres = length_of(made)[0] / world.factor
         for body, part in zip(bodies, mine, strict=True):

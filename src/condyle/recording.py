@@ -18,7 +18,7 @@ from ._shapes import Floats, Ints, frozen
 from .clock import in_order
 from .errors import CondyleError, UsageError
 from .findings import Finding, many
-from .take import OwnSkeleton, Take, checked_quaternions, evenly
+from .take import BodyMarker, OwnSkeleton, Take, checked_quaternions, evenly
 from .units import metres_per
 
 QUATERNIONS = ("wxyz", "xyzw")
@@ -154,6 +154,8 @@ class Recording:
     facts      what the file says about itself, a few words each, for people
     solved_by  program that solved these poses on a skeleton of its own, or None
     own        that skeleton, where the file has it; lengths in the file's unit
+    placed     markers that bodies were formed from: body, marker and place (3,) in the body's own right-handed frame,
+               in the file's unit
     """
 
     source: str
@@ -168,6 +170,7 @@ class Recording:
     findings: tuple[Finding, ...] = ()
     solved_by: str | None = None
     own: OwnSkeleton | None = None
+    placed: tuple[tuple[str, str, Floats], ...] = ()
 
     def __post_init__(self) -> None:
         parts = [len(part.position) for part in (self.bodies, self.markers) if part is not None]
@@ -245,7 +248,9 @@ def to_take(recording: Recording) -> Take:
         sign = mirror_of(convention) if convention.handed == "left" else 1.0
         own = own.changed(own.p_parent_joint * metres * sign)
     read_as = f"{convention}, {convention.unit or f'{metres:g} m'}"
-    return replace(take, findings=(*findings, *take.findings), up=convention.up, own=own, read_as=read_as)
+    markers = tuple(BodyMarker(body, name, metres * place) for body, name, place in recording.placed)
+    everything = (*findings, *take.findings)
+    return replace(take, findings=everything, up=convention.up, own=own, read_as=read_as, markers=markers)
 
 
 def matrices(orientation: Floats, convention: Convention, names: Sequence[str] = ()) -> tuple[Floats, list[Finding]]:

@@ -13,6 +13,7 @@ from ._version import __version__
 from .errors import UsageError
 from .findings import Finding
 from .kinds import Kind, Point
+from .take import BodyMarker
 
 Between = Literal["joints", "joint and axis", "axes"]
 
@@ -123,6 +124,7 @@ class Skeleton:
     roots     one per tree; loose: bodies joined to nothing
     joints    parents before children
     scale     factor that was applied to the recorded lengths
+    markers   where the markers are on the bodies that were formed from markers
     """
 
     bodies: tuple[str, ...]
@@ -140,6 +142,7 @@ class Skeleton:
     conventions: Mapping[str, Any] = field(default_factory=dict)
     scale: float = 1.0
     condyle: str = __version__
+    markers: tuple[BodyMarker, ...] = ()
 
     def joint(self, child: str) -> Joint:
         """The joint of a body with its parent; raises with the choices."""

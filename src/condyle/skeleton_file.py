@@ -13,6 +13,7 @@ from .errors import CondyleError
 from .findings import Finding, Severity
 from .kinds import Kind, Point
 from .skeleton import Between, Joint, Limb, Placement, SensorNoise, Skeleton
+from .take import BodyMarker
 
 Vector = tuple[float, float, float]
 
@@ -66,6 +67,12 @@ class _Noise(msgspec.Struct, forbid_unknown_fields=True):
     orientation: float
 
 
+class _Marker(msgspec.Struct, forbid_unknown_fields=True):
+    body: str
+    name: str
+    p_body_marker: Vector
+
+
 class _Finding(msgspec.Struct, forbid_unknown_fields=True):
     code: str
     severity: Severity
@@ -97,6 +104,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True):
     conventions: dict[str, Any]
     noise: list[_Noise]
     scale: float
+    markers: list[_Marker] = []
 
 
 def to_json(skeleton: Skeleton, *, indent: int = 1) -> bytes:
@@ -157,6 +165,7 @@ def _skeleton(file: _File) -> Skeleton:
         conventions=file.conventions,
         scale=file.scale,
         condyle=file.condyle,
+        markers=tuple(BodyMarker(x.body, x.name, np.array(x.p_body_marker)) for x in file.markers),
     )
 
 
@@ -252,4 +261,5 @@ def _file(s: Skeleton) -> _File:
         conventions=dict(s.conventions),
         noise=[_Noise(x.body, x.position, x.orientation) for x in s.noise],
         scale=s.scale,
+        markers=[_Marker(x.body, x.name, _vector(x.p_body_marker)) for x in s.markers],
     )

@@ -47,6 +47,18 @@ class OwnSkeleton:
 
 
 @dataclass(frozen=True, eq=False)
+class BodyMarker:
+    """A marker of a body that was formed from markers: p_body_marker (3,) [m], its place in the body's own frame."""
+
+    body: str
+    name: str
+    p_body_marker: Floats
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p_body_marker", frozen(self.p_body_marker, (3,), "p_body_marker"))
+
+
+@dataclass(frozen=True, eq=False)
 class Take:
     """Poses of m rigid bodies over n frames, in one right-handed world.
 
@@ -59,6 +71,7 @@ class Take:
     up            axis of the world that points up, "z" or "-y"; None: not known
     own           skeleton that the file brought along, or None; nothing is estimated from it
     read_as       how the numbers of the file were understood, in words; empty where there was no file
+    markers       places of the markers that bodies were formed from, in the order they were named
     """
 
     names: tuple[str, ...]
@@ -72,6 +85,7 @@ class Take:
     up: str | None = None
     own: OwnSkeleton | None = None
     read_as: str = ""
+    markers: tuple[BodyMarker, ...] = ()
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -196,11 +210,13 @@ class Take:
     def select(self, names: Iterable[str]) -> Take:
         """The same take with these bodies, in this order."""
         columns = [self.index(name) for name in names]
+        kept = tuple(self.names[k] for k in columns)
         return replace(
             self,
-            names=tuple(self.names[k] for k in columns),
+            names=kept,
             R_world_body=self.R_world_body[:, columns],
             p_world_body=self.p_world_body[:, columns],
+            markers=tuple(marker for marker in self.markers if marker.body in kept),
         )
 
     def slice(self, start: int | None = None, stop: int | None = None, step: int | None = None) -> Take:
@@ -269,7 +285,17 @@ def join(takes: Sequence[Take]) -> Take:
         first.up,
         first.own,
         "; ".join(dict.fromkeys(take.read_as for take in parts if take.read_as)),
+        first.markers if all(_same_markers(first, take) for take in rest) else (),
     )
+
+
+def _same_markers(a: Take, b: Take) -> bool:
+    """Whether the bodies of two takes were formed from markers in the same places, and so have the same frames."""
+    names = [[(marker.body, marker.name) for marker in take.markers] for take in (a, b)]
+    if names[0] != names[1]:
+        return False
+    places = [np.array([marker.p_body_marker for marker in take.markers]) for take in (a, b)]
+    return bool(np.allclose(places[0], places[1], rtol=1e-9, atol=1e-9))
 
 
 def _later(finding: Finding, frames: int) -> Finding:
