@@ -1,4 +1,7 @@
-"""Takes to files. Every file appears whole or not at all."""
+"""Takes and figures to files. Every file appears whole or not at all; figures are in `export`.
+
+A format that figures are written in is one file here with a `FORMAT`, and its name in `export_formats.FORMATS`.
+"""
 
 from __future__ import annotations
 

@@ -1,0 +1,17 @@
+"""What figures can be exported as. Nothing is imported here: the command line tells the names in its help."""
+
+from __future__ import annotations
+
+# name of the format: its module in writers/, which has a FORMAT and is imported when it is asked for
+FORMATS: dict[str, str] = {
+    "bvh": "bvh",
+    "glb": "gltf",
+    "usd": "usd",
+    "mjcf": "mjcf",
+    "urdf": "urdf",
+    "osim": "osim",
+    "c3d": "c3d",
+    "csv": "tables",
+    "npz": "figure_npz",
+    "json": "figure_json",
+}

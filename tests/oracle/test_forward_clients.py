@@ -1,0 +1,32 @@
+"""`forward` against MuJoCo, pinocchio and OpenSim, which know nothing but the exported files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import simulators
+from condyle.writers import mjcf, osim, urdf
+from condyle.writers._scene import FigureFormat
+
+PLACES = 1e-9  # m
+TURNS = 1e-9  # of matrix entries
+
+CLIENTS = {
+    "mjcf in mujoco": (mjcf.FORMAT, "mujoco", simulators.MJCF, "z"),
+    "urdf in mujoco": (urdf.FORMAT, "mujoco", simulators.URDF_IN_MUJOCO, "z"),
+    "urdf in pinocchio": (urdf.FORMAT, "pinocchio", simulators.URDF_IN_PINOCCHIO, "z"),
+    "osim in opensim": (osim.FORMAT, "opensim", simulators.OSIM, "y"),
+}
+
+
+@pytest.mark.parametrize(("form", "client", "script", "up"), CLIENTS.values(), ids=CLIENTS)
+def test_programs_that_read_the_exported_files_put_every_sensor_where_forward_does(
+    form: FigureFormat, client: str, script: str, up: str, tmp_path: Path
+) -> None:
+    off = simulators.departures(form, client, script, up, simulators.cases(), tmp_path)
+    assert len(off) == 9
+    for case, (distance, turn) in off.items():
+        assert distance < PLACES, f"{case}: {distance:.3g} m"
+        assert turn < TURNS, f"{case}: {turn:.3g}"
