@@ -46,7 +46,7 @@ class Uncertainty:
 
 def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncertainty | None:
     """Random-effect covariance of all joints of a solution; None for a take too short to tell."""
-    blocks = _Blocks(take, solution)
+    blocks = Blocks(take, solution)
     J = len(solution.pairs)
     if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
         return None
@@ -85,7 +85,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
     return Uncertainty(SAFETY**2 * V, white, effect)
 
 
-class _Blocks:
+class Blocks:
     """Gaps and designs averaged over short blocks of frames, block by block within segments."""
 
     def __init__(self, take: Take, solution: Solution) -> None:
@@ -94,7 +94,8 @@ class _Blocks:
         self.step = length / rate
         start = np.concatenate([[0], np.flatnonzero(np.diff(take.segment)) + 1, [take.frames]])
         first = np.concatenate([np.arange(a, b, length) for a, b in pairwise(start)])
-        self.pairs = solution.pairs
+        self.pairs, self.first = solution.pairs, first
+        self._angles: dict[int, Floats] = {}
         i, j = solution.pairs.T
         w = solution.weight
         total = np.maximum(np.add.reduceat(w, first, axis=0), 1e-300)
@@ -127,13 +128,21 @@ class _Blocks:
         )  # the sensors' distance as the joint has it; the measured one would explain its own noise
         self.gap = (self.arm - d).transpose(0, 2, 1)  # (b, 3, J)
 
-    def features(self, a: int) -> tuple[Floats, Ints]:
-        """(3 b, F) shapes an error could take at joint a, each of unit size, and the group of each column."""
+    def angle(self, a: int) -> Floats:
+        """(b, 3) [rad] rotation vector of joint a from its middle pose."""
+        if a in self._angles:
+            return self._angles[a]
         relative = np.swapaxes(self.R_child[:, a], 1, 2) @ self.R_parent[:, a]
         known = self.weight[:, a] > 0
         relative = rotation.project(np.where(known[:, None, None], relative, np.eye(3)))
         middle = rotation.project(relative[known].mean(axis=0)) if known.any() else np.eye(3)
-        angle = rotation.to_vector(middle.T @ relative)
+        self._angles[a] = rotation.to_vector(middle.T @ relative)
+        return self._angles[a]
+
+    def features(self, a: int) -> tuple[Floats, Ints]:
+        """(3 b, F) shapes an error could take at joint a, each of unit size, and the group of each column."""
+        known = self.weight[:, a] > 0
+        angle = self.angle(a)
         place = self.place[:, a] - self.place[known, a].mean(axis=0) if known.any() else self.place[:, a]
         place = place / max(float(np.sqrt((place[known] ** 2).mean())) if known.any() else 1.0, 1e-9)
         arm = self.arm[:, a]
@@ -251,7 +260,7 @@ def expected_gap_variance(solution: Solution, noise: Noise) -> Floats:
     return np.asarray(noise.position[i] ** 2 + noise.position[j] ** 2 + 2 / 3 * lever)
 
 
-def _is_white(solution: Solution, noise: Noise, blocks: _Blocks) -> Bools:
+def _is_white(solution: Solution, noise: Noise, blocks: Blocks) -> Bools:
     """(J,) whether a gap is as large as the sensors' noise and uncorrelated from block to block."""
     own = np.diagonal(solution.residual_cov) / 1.02
     small = own <= NOISE_EXCESS * expected_gap_variance(solution, noise)

@@ -35,6 +35,7 @@ class Options:
     intervals   estimate the intervals (the slowest step)
     prepare     mask dropouts and frozen samples, put hemisphere flips right; False: the poses as they were recorded
     fix_latency estimate and remove delays between sensors while preparing; least squares never does
+    fix_slips   move sensors back that slipped on their limb; least squares does not look for them
     """
 
     method: Method = "default"
@@ -46,6 +47,7 @@ class Options:
     intervals: bool = True
     prepare: bool = True
     fix_latency: bool = True
+    fix_slips: bool = True
 
 
 def named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._shapes import Floats, Ints
 from .assemble import assemble_joints, assemble_limbs, assemble_placements, gap_residual, settle_points
+from .check.slip import ROUNDS, find_slips, judge_slips, moved_back, refine_slips
 from .findings import Finding, sort_findings
 from .intervals import Uncertainty, estimate_uncertainty
 from .joints import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
@@ -87,6 +88,7 @@ def calibrate(
     intervals: bool = True,
     prepare: bool = True,
     fix_latency: bool = True,
+    fix_slips: bool = True,
 ) -> Calibration:
     """The articulated figure inside a take. See `Options`; `tree` is (parent, child) edges or {child: parent}."""
     edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
@@ -100,6 +102,7 @@ def calibrate(
         intervals,
         prepare,
         fix_latency,
+        fix_slips,
     )
     return run(take, options)
 
@@ -116,16 +119,11 @@ def run(take: Take, options: Options) -> Calibration:
     named_loops = [(take.index(a), take.index(b)) for a, b in options.loops]
     check_forest(take, fixed)
     check_seen_together(take, [*fixed, *named_loops])
-    paper = (options.tree_score or ("residual" if options.method == "least-squares" else "likelihood")) == "residual"
-    room = take.names.index(WORLD) if options.world else None
-    structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
-    check_twins(take, structure)
-    roots, parent = _roots(take, structure, options)
-    findings = judge_take(take) + judge_structure(take, structure, roots, _asked_root(take, options), options.tree)
-    pairs = _ordered(parent, roots)
+    take, fitted, findings = _without_slips(take, _fitted(take, fixed, options), fixed, options)
+    structure, roots, parent, pairs, solution, fits, sums = fitted
+    findings += judge_take(take) + judge_structure(take, structure, roots, _asked_root(take, options), options.tree)
     if not len(pairs):
         return _empty(take, options, structure, findings)
-    solution, fits, sums = solve(take, structure, pairs, options.method)
     motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
     kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
     sure = _uncertainty(take, solution, fits, structure, options)
@@ -152,6 +150,46 @@ def run(take: Take, options: Options) -> Calibration:
         **_provenance(take, options, structure),
     )
     return Calibration(skeleton, take, gap, solution.weight)
+
+
+class _Fitted(NamedTuple):
+    """A tree and its joints: what is known before kinds, intervals and findings."""
+
+    structure: Structure
+    roots: list[int]
+    parent: Ints
+    pairs: Ints
+    solution: Solution
+    fits: PairFits
+    sums: PairSums
+
+
+def _fitted(take: Take, fixed: Sequence[tuple[int, int]], options: Options) -> _Fitted:
+    paper = (options.tree_score or ("residual" if options.method == "least-squares" else "likelihood")) == "residual"
+    room = take.names.index(WORLD) if options.world else None
+    structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
+    check_twins(take, structure)
+    roots, parent = _roots(take, structure, options)
+    pairs = _ordered(parent, roots)
+    method = options.method if len(pairs) else "least-squares"  # of nothing
+    return _Fitted(structure, roots, parent, pairs, *solve(take, structure, pairs, method))
+
+
+def _without_slips(
+    take: Take, fitted: _Fitted, fixed: Sequence[tuple[int, int]], options: Options
+) -> tuple[Take, _Fitted, list[Finding]]:
+    """The take with sensors that slipped moved back, its fit, and what was found."""
+    if options.method == "least-squares":
+        return take, fitted, []
+    slips = find_slips(take, fitted.solution)
+    if not (slips and options.fix_slips):
+        return take, fitted, judge_slips(slips, repaired=False)
+    for _ in range(ROUNDS):
+        back = moved_back(take, slips)
+        fitted = _fitted(back, fixed, options)
+        slips = refine_slips(back, fitted.solution, slips)
+    back = moved_back(take, slips)
+    return back, _fitted(back, fixed, options), judge_slips(slips, repaired=True)
 
 
 def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tuple[Solution, PairFits, PairSums]:
@@ -322,6 +360,7 @@ def _provenance(take: Take, options: Options, structure: Structure) -> dict[str,
         "method": options.method,
         "options": asked,
         "conventions": {**CONVENTIONS, "up": take.up, "read_as": take.read_as or None},
+        "markers": take.markers,
     }
 
 

@@ -1,0 +1,1 @@
+"""What went wrong in a take. One file per check: data in, findings with sensor, moment and size out."""

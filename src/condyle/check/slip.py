@@ -1,0 +1,426 @@
+"""Sensors that moved on their limb during a take: which, when, and how far (paper, section 5).
+
+The size of a gap jumps too little to be seen under cloth and skin. But a slip is a step that stands still in the
+sensor's own axes, and it shows at every joint of its body. So each joint's gap is cleared of the joint's own constants
+and of all that follows angles and places, and every sensor and moment is tried for a step in what is left, by its
+likelihood ratio. A quiet stretch counts for more than a lively one: skin moves while its joint does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from .. import rotation
+from .._median import median
+from .._shapes import Bools, Floats, frozen
+from ..findings import Finding
+from ..intervals import Blocks
+from ..joints import gaps
+from ..solve import CHI3_MEDIAN, Solution, frames_in
+from ..take import Take
+
+THRESHOLD = 150.0  # likelihood ratio from which a step is a slip
+WORTH = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm
+TURNED = 60.0  # likelihood ratio from which a slip counts as a rotation as well
+SHORTEST = 1.5  # s on either side of a slip, below which it is not told from a pause
+LAG = 1.0  # s over which what is left of a gap may be correlated
+LIVELY = 2.0  # s around a block in which its noise is judged
+FLOOR = 0.5  # of the overall noise: a quieter stretch counts no more than this
+SPIKE = 5.0  # robust standard deviations from the gap's own course beyond which a frame is left out
+EXACT = 1e-5  # of the distance between joined sensors: gaps below it are rounding
+MOST = 8  # slips in one take
+TWICE = 3  # sensors, the most suspect ones, that are tried for two slips at once,
+SUSPECT = 0.25  # if a single one is so far on the way to the threshold
+ROUNDS = 3  # of fitting the joints and the slips in turn
+
+
+@dataclass(frozen=True, eq=False)
+class Slip:
+    """A sensor that sits elsewhere on its body from a moment on.
+
+    body         name of the sensor
+    frame, time  first frame after the slip, and its time [s]
+    shift  (3,)  [m]    way of the sensor over its body, in its own axes of before
+    turn   (3,)  [rad]  rotation vector of the sensor on its body, in the same axes; as far as the joints show it
+    ratio        [-]    likelihood ratio of the step
+    """
+
+    body: str
+    frame: int
+    time: float
+    shift: Floats
+    turn: Floats
+    ratio: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "shift", frozen(self.shift, (3,), "shift"))
+        object.__setattr__(self, "turn", frozen(self.turn, (3,), "turn"))
+
+    @property
+    def size(self) -> float:
+        """Distance [m] by which the sensor moved."""
+        return float(np.linalg.norm(self.shift))
+
+
+def find_slips(take: Take, solution: Solution, threshold: float = THRESHOLD, most: int = MOST) -> list[Slip]:
+    """Slips of a take's sensors, the clearest first; `solution` are its joints, fitted as if nothing had slipped."""
+    if not take.timed or not len(solution.pairs):
+        return []
+    blocks = Blocks(take, replace(solution, weight=steady(take, solution)))
+    edge = max(2, round(SHORTEST / blocks.step))
+    if blocks.count < 4 * edge:
+        return []
+    joints = [_Joint.of(blocks, a) for a in range(len(solution.pairs))]
+    found: list[Slip] = []
+    while len(found) < most:
+        step = _next_step(joints, range(take.bodies), edge, threshold)
+        if step is None:
+            break
+        body, block, ratio = step
+        shift = _step(joints, body, block)
+        if np.linalg.norm(shift) < WORTH * _distance(blocks, body):
+            break
+        frame = _moment(take, solution, body, int(blocks.first[block]), shift, blocks)
+        found.append(Slip(take.names[body], frame, float(take.time[frame]), shift, np.zeros(3), ratio))
+        joints = [joint.with_step(body, block) for joint in joints]
+    return found
+
+
+def moved_back(take: Take, slips: Sequence[Slip]) -> Take:
+    """The take as if the sensors had stayed where they were before their slips."""
+    if not slips:
+        return take
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    for slip in sorted(slips, key=lambda one: one.frame, reverse=True):  # the last slip is on top of the others
+        k, rows = take.index(slip.body), slice(slip.frame, None)
+        R[rows, k] = R[rows, k] @ rotation.from_vector(slip.turn).T
+        p[rows, k] = p[rows, k] - R[rows, k] @ slip.shift
+    return replace(take, R_world_body=R, p_world_body=p)
+
+
+def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[Slip]:
+    """The slips with what is left of their steps, displacement and rotation, in joints fitted to the take moved back.
+
+    take   moved back by `slips` already; solution: its joints
+    """
+    blocks = Blocks(take, replace(solution, weight=steady(take, solution)))
+    steps = [(take.index(slip.body), int(np.searchsorted(blocks.first, slip.frame))) for slip in slips]
+    left = _rigid_steps([_Joint.of(blocks, a) for a in range(len(solution.pairs))], steps, solution)
+    out = []
+    for slip, (shift, turn) in zip(slips, left, strict=True):
+        # What is left was seen in the axes of before: it comes after the slip as known so far.
+        further = rotation.from_vector(turn)
+        out.append(
+            replace(
+                slip,
+                shift=shift + further @ slip.shift,
+                turn=rotation.to_vector(further @ rotation.from_vector(slip.turn)),
+            )
+        )
+    return out
+
+
+def judge_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
+    """What to say of them."""
+    done = (
+        "its poses from then on were moved back, so that limb lengths are shared by both parts"
+        if repaired
+        else "the take was fitted as it is"
+    )
+    return [
+        Finding(
+            "slip",
+            "warning",
+            f"{slip.body}: the sensor moved {1000 * slip.size:.0f} mm on its body at {slip.time:.1f} s; {done}; "
+            "fasten it better, and record again if that matters",
+            (slip.body,),
+            time=(slip.time, slip.time),
+            value=slip.size,
+            unit="m",
+            frame=slip.frame,
+        )
+        for slip in sorted(slips, key=lambda one: one.frame)
+    ]
+
+
+def steady(take: Take, solution: Solution) -> Floats:
+    """(n, J) 1 where both bodies are seen and the gap is not far off its own course of the second around.
+
+    The fit's own weights do not serve: they take a sensor's whole time after a slip for outliers.
+    """
+    gap = gaps(take, solution.pairs, solution.p_child_joint, solution.p_parent_joint)
+    window = max(frames_in(take, LAG), 5)
+    pad = -len(gap) % window
+    table = np.concatenate([gap, np.full((pad, *gap.shape[1:]), np.nan)]).reshape(-1, window, *gap.shape[1:])
+    table = np.swapaxes(table, 0, 1)
+    off = np.linalg.norm(table - median(table), axis=-1)  # (window, windows, J)
+    usual = median(off)
+    scale = np.maximum(usual, 0.5 * median(usual)) / CHI3_MEDIAN
+    with np.errstate(invalid="ignore"):
+        near = off <= SPIKE * np.maximum(scale, 1e-12)
+    return np.asarray(np.swapaxes(near, 0, 1).reshape(-1, gap.shape[1])[: len(gap)], dtype=np.float64)
+
+
+@dataclass(frozen=True, eq=False)
+class _Joint:
+    """What is left of one joint's gap over b blocks, all rows weighted, and what it was cleared of.
+
+    bodies    child and parent
+    child, parent  (b, 3, 3)  how a step in the axes of either would show in the gap
+    design    (3 b, F)  what may move the gap without a slip
+    base      (3 b, G)  orthonormal columns that span it
+    left      (b, 3)    the gap without it
+    variance            of `left` per axis, times what its correlation in time costs
+    floor               least variance that is believed
+    """
+
+    bodies: tuple[int, int]
+    child: Floats
+    parent: Floats
+    gap: Floats
+    design: Floats
+    base: Floats
+    left: Floats
+    variance: float
+    floor: float
+    blocks: Blocks
+
+    @classmethod
+    def of(cls, blocks: Blocks, a: int) -> _Joint:
+        X, _ = blocks.features(a)
+        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_pulled_skin(blocks, a)], axis=1)
+        bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
+        gap = blocks.gap[:, :, a]
+        sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
+        root = np.sqrt(blocks.weight[:, a])
+        rough = _residual(gap * root[:, None], design * np.repeat(root, 3)[:, None])
+        root = root / _local_size(rough, round(LIVELY / blocks.step))
+        return cls._cleared(blocks, bodies, sides, gap, design, root)
+
+    @classmethod
+    def _cleared(
+        cls,
+        blocks: Blocks,
+        bodies: tuple[int, int],
+        sides: tuple[Floats, Floats],
+        gap: Floats,
+        design: Floats,
+        root: Floats,
+    ) -> _Joint:
+        """The joint with its rows weighted by `root` (b,)."""
+        child, parent = (side * root[:, None, None] for side in sides)
+        gap, design = gap * root[:, None], design * np.repeat(root, 3)[:, None]
+        scaled, factor = _factored(design)
+        base = scaled @ np.linalg.inv(factor).T
+        left = (gap.ravel() - base @ (base.T @ gap.ravel())).reshape(-1, 3)
+        floor = float((root**2).mean()) * (EXACT * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
+        variance = _long_run_variance(left, base.shape[1], blocks, floor)
+        return cls(bodies, child, parent, gap, design, base, left, variance, floor, blocks)
+
+    def side(self, body: int) -> Floats:
+        return self.child if body == self.bodies[0] else self.parent
+
+    def with_step(self, body: int, block: int) -> _Joint:
+        """The same joint with a step of a body allowed for, which may take three blocks of time."""
+        if body not in self.bodies:
+            return self
+        steps = np.zeros((len(self.left), 3, 9))
+        for k in range(3):
+            steps[block - 1 + k :, :, 3 * k : 3 * k + 3] = self.side(body)[block - 1 + k :]
+        flat = steps.reshape(-1, 9)
+        flat = flat - self.base @ (self.base.T @ flat)
+        u, size, _ = np.linalg.svd(flat, full_matrices=False)
+        base = np.concatenate([self.base, u[:, size > 1e-9 * size.max(initial=1e-300)]], axis=1)
+        left = (self.gap.ravel() - base @ (base.T @ self.gap.ravel())).reshape(-1, 3)
+        variance = _long_run_variance(left, base.shape[1], self.blocks, self.floor)
+        return replace(self, base=base, left=left, variance=variance)
+
+    def scores(self, body: int) -> tuple[Floats, Floats]:
+        """For a step of the body from each block on: gradient (b, 3) and information (b, 3, 3)."""
+        side = self.side(body)
+        pull = np.einsum("bxr,bx->br", side, self.left)
+        meet = np.swapaxes(side, 1, 2) @ self.base.reshape(len(side), 3, -1)
+        own = np.swapaxes(side, 1, 2) @ side
+        pull, meet, own = (np.cumsum(values[::-1], axis=0)[::-1] for values in (pull, meet, own))
+        return pull / self.variance, (own - meet @ np.swapaxes(meet, 1, 2)) / self.variance
+
+
+def _factored(design: Floats) -> tuple[Floats, Floats]:
+    """The columns of a design at unit length, and the Cholesky factor of their products, loaded against twins."""
+    size = np.sqrt((design**2).sum(axis=0))
+    scaled = design[:, size > 0] / size[size > 0]
+    return scaled, np.linalg.cholesky(scaled.T @ scaled + 1e-9 * np.eye(scaled.shape[1]))
+
+
+def _residual(gap: Floats, design: Floats) -> Floats:
+    """(b, 3) what the design (3 b, F) leaves of a gap (b, 3)."""
+    scaled, factor = _factored(design)
+    inner = np.linalg.solve(factor.T, np.linalg.solve(factor, scaled.T @ gap.ravel()))
+    return np.asarray((gap.ravel() - scaled @ inner).reshape(-1, 3))
+
+
+def _pulled_skin(blocks: Blocks, a: int) -> list[Floats]:
+    """(3 b, 9) each: skin that the other joints of the two bodies pull along, which moves in the body's axes."""
+    columns = []
+    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
+        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
+            if other != a:
+                block = np.einsum("bxr,bs->bxrs", axes, blocks.angle(int(other)))
+                columns.append(block.reshape(3 * len(axes), -1))
+    return columns
+
+
+def _local_size(left: Floats, reach: int) -> Floats:
+    """(b,) rms of what is left (b, 3) around each block, over the overall one, and at least FLOOR."""
+    square = np.concatenate([[0.0], np.cumsum((left * left).sum(axis=1))])
+    k = np.arange(len(left))
+    low, high = np.maximum(k - reach, 0), np.minimum(k + reach + 1, len(left))
+    local = (square[high] - square[low]) / (high - low)
+    return np.asarray(np.sqrt(np.maximum(local / max(float(local.mean()), 1e-300), FLOOR**2)))
+
+
+def _long_run_variance(left: Floats, used: int, blocks: Blocks, floor: float) -> float:
+    """Variance per axis of (b, 3), times what its correlation in time makes a sum of it less sure."""
+    n = len(left)
+    zero = float((left * left).sum())
+    lags = min(max(1, round(LAG / blocks.step)), n - 2)
+    total = zero
+    for k in range(1, lags + 1):
+        near = (blocks.run[k:] == blocks.run[:-k])[:, None]
+        total += 2 * (1 - k / (lags + 1)) * float((left[k:] * left[:-k] * near).sum())
+    return max(max(total, zero) / max(3 * n - used, 1), floor, 1e-300)
+
+
+def _next_step(
+    joints: Sequence[_Joint], bodies: Sequence[int], edge: int, threshold: float
+) -> tuple[int, int, float] | None:
+    """Body, first block and likelihood ratio of the clearest step, if one is clear enough."""
+    best = _clearest_steps(joints, bodies, edge)
+    for body, block, ratio in best[:1]:
+        ratio = max(ratio, _ratio_after(joints, body, block))  # a large step inflates the noise it is judged by
+        if ratio >= threshold:
+            return body, block, ratio
+    suspects = [step for step in best[:TWICE] if step[2] > SUSPECT * threshold]
+    for body, block, _ in suspects:  # and so does a second one of the same sensor
+        first = [joint.with_step(body, block) for joint in joints]
+        [(_, other, _)] = _clearest_steps(first, [body], edge)
+        ratio = _ratio_after([joint.with_step(body, other) for joint in joints], body, block)
+        if ratio >= threshold and _ratio_after(first, body, other) >= threshold:
+            return body, block, ratio
+    return None
+
+
+def _clearest_steps(joints: Sequence[_Joint], bodies: Sequence[int], edge: int) -> list[tuple[int, int, float]]:
+    """For each body the first block of its clearest step and the likelihood ratio of that, the clearest first."""
+    found = []
+    for body in bodies:
+        own = [joint.scores(body) for joint in joints if body in joint.bodies]
+        if not own:
+            continue
+        gradient, information = (np.sum([one[k] for one in own], axis=0) for k in range(2))
+        size = np.trace(information, axis1=1, axis2=2)
+        loaded = information + (1e-6 * size + 1e-300)[:, None, None] * np.eye(3)
+        ratio = np.einsum("bi,bi->b", gradient, np.linalg.solve(loaded, gradient[..., None])[..., 0])
+        block = edge + int(np.argmax(ratio[edge : len(ratio) - edge]))
+        found.append((body, block, float(ratio[block])))
+    return sorted(found, key=lambda one: -one[2])
+
+
+def _at(joints: Sequence[_Joint], body: int, block: int, after: bool = False) -> tuple[Floats, Floats]:
+    """Gradient (3,) and information (3, 3) of one step; `after`: by the noise that the step leaves."""
+    gradient, information = np.zeros(3), np.zeros((3, 3))
+    for joint in joints:
+        if body in joint.bodies:
+            pull, own = joint.scores(body)
+            factor = joint.variance / joint.with_step(body, block).variance if after else 1.0
+            gradient += factor * pull[block]
+            information += factor * own[block]
+    return gradient, information + (1e-9 * np.trace(information) + 1e-300) * np.eye(3)
+
+
+def _ratio_after(joints: Sequence[_Joint], body: int, block: int) -> float:
+    gradient, information = _at(joints, body, block, after=True)
+    return float(gradient @ np.linalg.solve(information, gradient))
+
+
+def _step(joints: Sequence[_Joint], body: int, block: int) -> Floats:
+    """(3,) [m] by which the joints of a body seem to move in its axes."""
+    gradient, information = _at(joints, body, block, after=True)
+    return np.asarray(np.linalg.solve(information, gradient))
+
+
+def _rigid_steps(
+    joints: Sequence[_Joint], steps: Sequence[tuple[int, int]], solution: Solution
+) -> list[tuple[Floats, Floats]]:
+    """Displacement [m] and rotation [rad] of sensors that step at given blocks, from all joints together.
+
+    A sensor that moves by s and turns by r carries what was fitted as a point c of its body to c + s + r x c. One joint
+    shows three of these six numbers: a rotation is told only where two or more joints ask for it.
+    """
+    size = 6 * len(steps)
+    information, gradient = np.zeros((size, size)), np.zeros(size)
+    for a, joint in enumerate(joints):
+        own = [k for k, (body, _) in enumerate(steps) if body in joint.bodies]
+        if not own:
+            continue
+        columns = np.zeros((len(joint.left), 3, size))
+        for k in own:
+            body, block = steps[k]
+            c = solution.p_child_joint[a] if body == joint.bodies[0] else solution.p_parent_joint[a]
+            moves = np.concatenate([np.eye(3), -rotation.skew(c)], axis=1)
+            columns[block:, :, 6 * k : 6 * k + 6] = joint.side(body)[block:] @ moves
+        flat = columns.reshape(-1, size)
+        flat = flat - joint.base @ (joint.base.T @ flat)
+        information += flat.T @ flat / joint.variance
+        gradient += flat.T @ joint.gap.ravel() / joint.variance
+    used = (np.arange(size) % 6) < 3
+    for k in range(len(steps)):
+        turn = np.arange(size) // 6 == k
+        if _gain(information, gradient, used | turn) - _gain(information, gradient, used) > TURNED:
+            used = used | turn
+    found = np.zeros(size)
+    found[used] = _least(information, gradient, used)
+    return [(found[6 * k : 6 * k + 3], found[6 * k + 3 : 6 * k + 6]) for k in range(len(steps))]
+
+
+def _least(information: Floats, gradient: Floats, used: Bools) -> Floats:
+    """The solution for the unknowns in use, least where they are open."""
+    own = information[np.ix_(used, used)]
+    size = np.sqrt(np.maximum(np.diagonal(own), 1e-300))
+    return np.asarray(
+        np.linalg.pinv(own / size / size[:, None], rcond=1e-3, hermitian=True) @ (gradient[used] / size) / size
+    )
+
+
+def _gain(information: Floats, gradient: Floats, used: Bools) -> float:
+    return float(gradient[used] @ _least(information, gradient, used))
+
+
+def _distance(blocks: Blocks, body: int) -> float:
+    """Usual distance [m] between the sensor and those it is joined to."""
+    own = (blocks.pairs == body).any(axis=1)
+    return float(median(np.linalg.norm(blocks.arm[:, own], axis=2).ravel()))
+
+
+def _moment(take: Take, solution: Solution, body: int, near: int, shift: Floats, blocks: Blocks) -> int:
+    """The frame around `near` before which the gaps fit without the step, and from which on with it."""
+    reach = 2 * max(1, round(blocks.step * take.rate))
+    rows = np.arange(max(near - reach, 1), min(near + reach, take.frames - 1))
+    own = (solution.pairs == body).any(axis=1)
+    part = take.at(np.arange(max(rows[0] - 2 * reach, 0), min(rows[-1] + 2 * reach, take.frames)))
+    first = max(rows[0] - 2 * reach, 0)
+    gap = gaps(part, solution.pairs[own], solution.p_child_joint[own], solution.p_parent_joint[own])
+    sign = np.where(solution.pairs[own, 0] == body, 1.0, -1.0)
+    along = np.einsum("nax,nx->na", gap, part.R_world_body[:, body] @ shift) * sign / max(float(shift @ shift), 1e-300)
+    known = np.isfinite(along)
+    along = np.where(known, along, 0.0).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    inside = rows - first
+    before, total = np.cumsum(along), along.sum()
+    n = len(along)
+    # Two levels that part at k: the split with the largest difference between them.
+    k = inside.astype(np.float64)
+    split = (total - before[inside - 1]) / (n - k) - before[inside - 1] / k
+    return int(rows[np.argmax(split**2 * k * (n - k))])

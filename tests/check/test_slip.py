@@ -1,0 +1,140 @@
+"""Sensors that slip on their limb: found, named, timed, and moved back."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import Calibration
+from condyle.check.slip import Slip as Found
+from condyle.check.slip import judge_slips, moved_back
+from condyle.simulate import Disturbances, Slip, World, human, linkage, simulate
+
+TIME = 0.1  # s: error of the moment
+SIZE = 0.1  # of the distance
+SAME = 2e-3  # m: limb lengths with a slip repaired, and without a slip
+EXACT = 1e-6  # m
+NOISY = {"position_noise": 0.003, "orientation_noise": np.radians(0.3)}
+SOFT = {"soft_tissue": 0.005, "position_noise": 0.0015, "orientation_noise": np.radians(0.15)}
+FIELD = {"field_warp": 0.0125, "field_length": 0.9}
+
+
+def world(*slips: Slip, seed: int = 5, motion: str = "exercise", **disturbances: object) -> World:
+    d = Disturbances(slips=slips, **(disturbances or NOISY))  # type: ignore[arg-type]
+    return simulate(linkage(), motion, seconds=30, rate=30, seed=seed, disturbances=d)  # type: ignore[arg-type]
+
+
+def told(calibration: Calibration) -> list[condyle.Finding]:
+    return [finding for finding in calibration.findings if finding.code == "slip"]
+
+
+def lengths(calibration: Calibration) -> np.ndarray:
+    return np.array([limb.length for limb in calibration.skeleton.limbs])
+
+
+def moved(by: float, rng: np.random.Generator) -> tuple[float, float, float]:
+    way = rng.standard_normal(3)
+    return tuple(by * way / np.linalg.norm(way))  # type: ignore[return-value]
+
+
+def fit(one: World, **options: object) -> Calibration:
+    return condyle.calibrate(one.take, intervals=False, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("disturbances", [NOISY, {**SOFT}, {**SOFT, **FIELD}])
+@pytest.mark.parametrize("body", [0, 1, 3])
+def test_a_slip_is_told_with_sensor_moment_and_distance_and_costs_nothing(
+    body: int, disturbances: dict[str, float], rng: np.random.Generator
+) -> None:
+    still = world(**disturbances)
+    name = still.take.names[body]
+    slipped = world(Slip(name, 14.0, moved(0.02, rng)), **disturbances)
+    found = fit(slipped)
+    [finding] = told(found)
+    assert finding.bodies == (name,)
+    assert finding.severity == "warning"
+    assert finding.time is not None
+    assert finding.value is not None
+    assert abs(finding.time[0] - 14.0) < TIME
+    assert abs(finding.value - 0.02) < SIZE * 0.02
+    np.testing.assert_allclose(lengths(found), lengths(fit(still)), atol=SAME)
+
+
+def test_a_sensor_that_also_turns_is_put_back_where_its_joints_show_it(rng: np.random.Generator) -> None:
+    still = world()
+    middle = next(name for name in still.take.names if sum(name in edge for edge in still.truth.edges) >= 2)
+    slipped = world(Slip(middle, 14.0, moved(0.03, rng), moved(np.radians(15), rng)))
+    np.testing.assert_allclose(lengths(fit(slipped)), lengths(fit(still)), atol=SAME)
+    left = fit(slipped, fix_slips=False)
+    assert np.abs(lengths(left) - lengths(fit(still))).max() > 2 * SAME
+
+
+def test_several_slips_of_one_take_are_told_each(rng: np.random.Generator) -> None:
+    names = world().take.names
+    slips = [
+        Slip(names[1], 8.0, moved(0.02, rng)),
+        Slip(names[4], 15.0, moved(0.03, rng)),
+        Slip(names[1], 22.0, moved(0.02, rng)),
+    ]
+    found = fit(world(*slips))
+    assert [finding.bodies[0] for finding in told(found)] == [slip.body for slip in slips]
+    np.testing.assert_allclose([f.time[0] for f in told(found) if f.time], [s.time for s in slips], atol=TIME)
+    np.testing.assert_allclose(lengths(found), lengths(fit(world())), atol=SAME)
+
+
+def test_an_exact_take_with_a_slip_is_exact_again(rng: np.random.Generator) -> None:
+    none = {"position_noise": 0.0}
+    slipped = world(Slip(world().take.names[2], 14.0, moved(0.01, rng)), **none)
+    found = fit(slipped)
+    assert len(told(found)) == 1
+    np.testing.assert_allclose(lengths(found), lengths(fit(world(**none))), atol=EXACT)
+
+
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+@pytest.mark.parametrize("disturbances", [NOISY, SOFT, {**SOFT, **FIELD}, {**NOISY, "spikes": 0.02, "bursts": 0.05}])
+def test_nothing_is_told_where_nothing_slipped(motion: str, disturbances: dict[str, float]) -> None:
+    assert not told(fit(world(motion=motion, **disturbances)))
+
+
+def test_skin_and_a_bent_field_on_a_person_are_no_slips() -> None:
+    d = Disturbances(**SOFT, **FIELD)  # type: ignore[arg-type]
+    for motion in ("exercise", "walk"):
+        assert not told(fit(simulate(human(), motion, seconds=30, rate=30, seed=8, disturbances=d)))  # type: ignore[arg-type]
+
+
+def test_a_slip_can_be_left_and_is_told_all_the_same(rng: np.random.Generator) -> None:
+    slipped = world(Slip(world().take.names[1], 14.0, moved(0.02, rng)))
+    left = fit(slipped, fix_slips=False)
+    [finding] = told(left)
+    assert "fitted as it is" in finding.text
+    np.testing.assert_array_equal(left.take.p_world_body, slipped.take.p_world_body)
+    assert not told(fit(slipped, method="least-squares"))
+
+
+def test_short_takes_and_takes_without_time_are_not_judged(rng: np.random.Generator) -> None:
+    slipped = world(Slip(world().take.names[1], 2.0, moved(0.05, rng))).take.slice(0, 120)
+    assert not told(condyle.calibrate(slipped, intervals=False))
+    untimed = condyle.Take.from_poses(slipped.p_world_body, R_world_body=slipped.R_world_body, names=slipped.names)
+    assert not told(condyle.calibrate(untimed, intervals=False))
+
+
+def test_moving_back_undoes_what_the_simulator_did(rng: np.random.Generator) -> None:
+    name = world().take.names[2]
+    first, second = (Slip(name, t, moved(0.03, rng), moved(0.3, rng)) for t in (10.0, 20.0))
+    exact, slipped = world(position_noise=0.0), world(first, second, position_noise=0.0)
+    found = []
+    for slip in (first, second):
+        frame = int(np.searchsorted(slipped.take.time, slip.time))
+        found.append(Found(name, frame, slip.time, np.array(slip.displacement), np.array(slip.rotation), 1e3))
+    back = moved_back(slipped.take, found)
+    np.testing.assert_allclose(back.p_world_body, exact.take.p_world_body, atol=EXACT)
+    np.testing.assert_allclose(back.R_world_body, exact.take.R_world_body, atol=EXACT)
+
+
+def test_the_sentence_names_sensor_distance_moment_and_what_was_done() -> None:
+    slip = Found("l_thigh", 300, 10.0, np.array([0.0, 0.012, 0.0]), np.zeros(3), 400.0)
+    assert judge_slips([slip], repaired=True)[0].text == (
+        "l_thigh: the sensor moved 12 mm on its body at 10.0 s; its poses from then on were moved back, so that limb "
+        "lengths are shared by both parts; fasten it better, and record again if that matters"
+    )
