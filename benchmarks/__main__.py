@@ -3,7 +3,7 @@
 import subprocess
 import sys
 
-NAMES = ("bound", "coverage", "trees", "cmu", "hinges", "speed", "real", "reading")
+NAMES = ("bound", "coverage", "trees", "cmu", "hinges", "speed", "real", "reading", "playback", "kinematics")
 
 
 def main() -> int:

@@ -12,6 +12,8 @@ import condyle
 PUBLIC = [
     "Take", "read", "join", "calibrate", "Calibration", "Options", "Skeleton", "Joint", "Limb", "Placement",
     "Finding", "CODES", "CondyleError", "UsageError", "read_skeleton", "write_skeleton", "write_take",
+    "Motion", "play", "forward", "fit_motion", "MotionFit", "reach_targets", "Target", "departure", "Departure",
+    "on_axes", "reference_rotations", "retarget_motion", "read_motion", "Figure", "Scene", "write_figure",
     "PairSums", "PairFits", "sum_pairs", "fit_pairs", "rotation", "simulate", "__version__",
 ]  # fmt: skip
 

@@ -13,46 +13,73 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import rotation, simulate
+    from .departures import Departure, departure
     from .errors import CondyleError, UsageError
+    from .figure import Figure
     from .findings import CODES, Finding
+    from .ik import MotionFit, fit_motion
     from .joints import PairFits, fit_pairs
     from .loading import read
+    from .motion import Motion, forward, on_axes, play, reference_rotations
+    from .motion_file import read_motion
     from .options import Options
     from .pipeline import Calibration, calibrate
+    from .retarget import retarget_motion
     from .skeleton import Joint, Limb, Placement, Skeleton
     from .skeleton_file import read_skeleton, write_skeleton
     from .sums import PairSums, sum_pairs
     from .take import Take, join
+    from .targets import Target, reach_targets
     from .writers import write_take
+    from .writers._scene import Scene
+    from .writers.export import write_figure
 
 _HOME = {
     "CODES": "findings",
     "Calibration": "pipeline",
     "CondyleError": "errors",
+    "Departure": "departures",
+    "Figure": "figure",
     "Finding": "findings",
     "Joint": "skeleton",
     "Limb": "skeleton",
+    "Motion": "motion",
+    "MotionFit": "ik",
     "Options": "options",
     "PairFits": "joints",
     "PairSums": "sums",
     "Placement": "skeleton",
+    "Scene": "writers._scene",
     "Skeleton": "skeleton",
     "Take": "take",
+    "Target": "targets",
     "UsageError": "errors",
     "calibrate": "pipeline",
+    "departure": "departures",
+    "fit_motion": "ik",
     "fit_pairs": "joints",
+    "forward": "motion",
     "join": "take",
+    "on_axes": "motion",
+    "play": "motion",
+    "reach_targets": "targets",
     "read": "loading",
+    "read_motion": "motion_file",
     "read_skeleton": "skeleton_file",
+    "reference_rotations": "motion",
+    "retarget_motion": "retarget",
     "rotation": "",
     "simulate": "",
     "sum_pairs": "sums",
+    "write_figure": "writers.export",
     "write_skeleton": "skeleton_file",
     "write_take": "writers",
 }
 __all__ = [  # noqa: RUF022  (in the order in which a reader meets them)
     "Take", "read", "join", "calibrate", "Calibration", "Options", "Skeleton", "Joint", "Limb", "Placement",
     "Finding", "CODES", "CondyleError", "UsageError", "read_skeleton", "write_skeleton", "write_take",
+    "Motion", "play", "forward", "fit_motion", "MotionFit", "reach_targets", "Target", "departure", "Departure",
+    "on_axes", "reference_rotations", "retarget_motion", "read_motion", "Figure", "Scene", "write_figure",
     "PairSums", "PairFits", "sum_pairs", "fit_pairs", "rotation", "simulate", "__version__",
 ]  # fmt: skip
 

@@ -49,6 +49,7 @@ CODES: dict[str, str] = {
     "outliers": "poses that disagree with every joint of their sensor were weighted out",
     "few-frames": "a body or a pair is seen together in too few frames",
     # joints
+    "slip": "a sensor moved on its body during the take",
     "hinge": "a joint turns about one axis",
     "one-axis-only": "a ball joint or unknown joint turned about one axis only; the point on that axis is arbitrary",
     "rigid-pair": "two sensors never moved against each other",
@@ -66,6 +67,18 @@ CODES: dict[str, str] = {
     "tied-edges": "several bodies share one point, so the edges among them cannot be told apart",
     "given-edge-misfit": "an edge that was given fits much worse than another the motion offers",
     "root-chosen": "which body was taken as the root, and by which rule",
+    # motion
+    "gap-bridged": "a sensor was not seen for a short time; its rotation there is interpolated",
+    "gap-inferred": "a sensor was not seen; its body's pose there is told by the bodies beyond it",
+    "gap-left": "a sensor was not seen for longer than is interpolated; its body and what hangs on it have no pose",
+    "path-not-scaled": "a figure of other size keeps its root's path, since nothing tells which way is up",
+    "departure": "how far the played figure is from what its sensors measured, at the body where it is most",
+    # exports
+    "up-assumed": "no recording says which axis points up; it was told from the figure, or taken to be z",
+    "pose-held": "poses that are not known, in a format that has no gaps; the last known pose is held",
+    "resampled": "frames that are not evenly spaced were interpolated onto an even clock",
+    "renamed-bones": "names that a format forbids were changed",
+    "split-file": "a motion that is too long for one file of a format is in several, one after the other",
 }
 
 

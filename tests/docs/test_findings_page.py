@@ -11,7 +11,7 @@ from condyle.findings import CODES, Severity
 from .pages import DOCS, PROJECT, codes, rows, sections
 
 PAGE = DOCS / "findings.md"
-TABLES = ("The recording", "Joints", "Structure")
+TABLES = ("The recording", "Joints", "Structure", "Motion", "Exports")
 
 
 def listed() -> dict[str, list[str]]:

@@ -15,12 +15,16 @@ from .terminal import print_json, print_line, status_of
 
 if TYPE_CHECKING:
     from ..pipeline import Calibration
+    from ..writers._scene import FigureFormat, Written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, with unmoved sensors")
     parser.add_argument(
         "-o", "--out", metavar="DIR", help="folder for skeleton.json and motion.npz; made if it is missing"
+    )
+    parser.add_argument(
+        "--export", metavar="LIST", help="formats to write to DIR as well, such as bvh,glb: see condyle export --help"
     )
     parser.add_argument(
         "--method",
@@ -45,6 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--world", action="store_true", help="add the room as a fixed body named world")
     parser.add_argument("--no-fix-latency", action="store_true", help="leave sensors that report late as they are")
+    parser.add_argument("--no-fix-slips", action="store_true", help="leave sensors that slipped as they are")
     parser.add_argument("--as-recorded", action="store_true", help="mask and repair nothing before the fit")
     parser.add_argument("--no-intervals", action="store_true", help="skip the intervals, the slowest step")
     add_reading_arguments(parser)
@@ -61,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
     twice = [file for k, file in enumerate(args.files) if Path(file).resolve() in map(_resolved, args.files[:k])]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
+    formats = exports_of(args)
     tree = read_edges(args.tree) if args.tree else ()  # before files whose reading may take minutes
     with ReadingBar() as bar:
         loaded = load(args.files, Options.of(**reading_options(args)), bar)
@@ -77,11 +83,16 @@ def run(args: argparse.Namespace) -> int:
         intervals=not args.no_intervals,
         prepare=not args.as_recorded,
         fix_latency=not args.no_fix_latency,
+        fix_slips=not args.no_fix_slips,
     )
     told = [finding for file in long for finding in find_differences(calibration.skeleton, file)]
     calibration = calibration.telling(told)
     spent = time.perf_counter() - begin
     written = write_calibration(Path(args.out), calibration) if args.out else []
+    if formats:
+        exported = write_exports(Path(args.out), formats)
+        calibration = calibration.telling(exported.findings)
+        written += exported.files
     if args.json:
         from ..skeleton_file import to_plain
 
@@ -92,6 +103,33 @@ def run(args: argparse.Namespace) -> int:
             print_line(f"wrote {path}")
         print_line(f"{spent:.2f} s", style="dim")
     return status_of(calibration.findings)
+
+
+def exports_of(args: argparse.Namespace) -> tuple[FigureFormat, ...]:
+    """The formats that were asked for; raises with the choices, and where there is no folder to write them to."""
+    if args.export is None:
+        return ()
+    if not args.out:
+        raise UsageError("--export needs a folder; give it with -o", code="bad-option")
+    from ..writers.export import formats_of
+
+    return formats_of(args.export)
+
+
+def write_exports(folder: Path, formats: tuple[FigureFormat, ...]) -> Written:
+    """The figure in motion beside what `write_calibration` wrote, as `condyle export` does; skeleton.json tells too."""
+    from dataclasses import replace
+
+    from ..findings import sort_findings
+    from ..skeleton_file import write_skeleton
+    from ..writers.export import write_figure
+    from .export import read_scene
+
+    scene = read_scene(folder)
+    exported = write_figure(scene, formats, folder)
+    told = sort_findings([*scene.skeleton.findings, *exported.findings])
+    write_skeleton(folder / "skeleton.json", replace(scene.skeleton, findings=told))
+    return exported
 
 
 def write_calibration(folder: Path, calibration: Calibration) -> list[Path]:

@@ -21,6 +21,8 @@ _MERGED = {
     "rigid-pair",
     "wide-interval",
     "undetermined-joint",
+    "gap-bridged",
+    "gap-left",
 }
 
 
@@ -110,6 +112,8 @@ def merge(findings: tuple[Finding, ...]) -> list[Finding]:
                 + ", ".join(f"{f.bodies[0]} +-{(f.value or 0) * 1000:.0f} mm" for f in same),
                 "undetermined-joint": f"connected, but where is not determined: {names}; move these joints about more "
                 "axes, and for longer",
+                "gap-bridged": f"not seen for a short time, rotations there interpolated: {counts}",
+                "gap-left": f"not seen for too long to interpolate, so without a played pose there: {counts}",
             }
             total = sum(f.count or 0 for f in same) or None
             out.append(replace(finding, text=words[finding.code], bodies=bodies, count=total))
