@@ -76,12 +76,23 @@ def test_feet_of_a_figure_with_other_legs_stay_on_the_floor(walker: tuple[Skelet
     assert np.sign(rise) == np.sign(factor - 1)
 
 
-def test_without_up_the_root_goes_where_it_went_and_says_so(walker: tuple[Skeleton, Motion]) -> None:
-    skeleton, motion = walker
-    grown, moved = retarget_motion(skeleton, replace(motion, up=None), 2.0)
+def test_without_up_the_root_goes_where_it_went_and_says_so() -> None:
+    rng = np.random.default_rng(4)
+    skeleton = jointed.figure(rng, 5, 1, 0)
+    motion = replace(jointed.motion(rng, skeleton), up=None)
+    grown, moved = retarget_motion(skeleton, motion, 2.0)
     np.testing.assert_array_equal(moved.p_world_free, motion.p_world_free)
     assert moved.findings[-1].code == "path-not-scaled"
     assert any(finding.code == "path-not-scaled" for finding in grown.findings)
+
+
+def test_a_persons_trunk_tells_what_is_up(walker: tuple[Skeleton, Motion]) -> None:
+    skeleton, motion = walker
+    unsaid = replace(skeleton, conventions={**skeleton.conventions, "up": None})
+    _, moved = retarget_motion(unsaid, replace(motion, up=None), 2.0)
+    _, wanted = retarget_motion(skeleton, motion, 2.0)
+    np.testing.assert_array_equal(moved.p_world_free, wanted.p_world_free)
+    assert [finding.code for finding in moved.findings] == ["up-assumed"]
 
 
 def test_lengths_of_another_skeleton_are_taken_over_and_back(walker: tuple[Skeleton, Motion]) -> None:

@@ -9,6 +9,7 @@ import numpy as np
 
 from ._shapes import Floats
 from .errors import UsageError
+from .figure import Figure, axis_vector
 from .findings import Finding, sort_findings
 from .motion import Motion, check_motion, forward, free_bodies, links
 from .skeleton import Joint, Limb, Placement, Skeleton
@@ -24,19 +25,15 @@ def retarget_motion(
 
     factors: one for all, {body: factor} (others 1), or a skeleton with bodies of the same names, of which only the limb
     lengths are used. Every body grows about its joint to its parent, the place of its sensor with it; rotations stay.
-    Where the world's up is known, each figure's path is scaled by the length of its legs, about where it starts and the
-    floor, and its lowest point stays on the floor. Else its root goes where it went, with a finding. Loose bodies stay.
+    Where the world's up is known, or a person's trunk tells it, each figure's path is scaled by the length of its legs,
+    about where it starts and the floor, and its lowest point stays on the floor. Else its root goes where it went, with
+    a finding. Loose bodies stay.
     """
     check_motion(skeleton, motion)
     table = _table(skeleton, factors)
     grown = _grown(skeleton, table)
-    axis = _up(motion.up)
-    if axis is None:
-        text = "nothing tells which way is up, so the roots go where they went and feet may float; give --up to fit"
-        told = (Finding("path-not-scaled", "warning", text, skeleton.roots),) if skeleton.roots else ()
-        path = motion.p_world_free
-    else:
-        told, path = (), _path(skeleton, grown, motion, axis)
+    up, told = _up(skeleton, motion)
+    path = motion.p_world_free if up is None else _path(skeleton, grown, motion, axis_vector(up))
     grown = replace(grown, findings=sort_findings([*grown.findings, *told]))
     return grown, replace(motion, p_world_free=path, findings=(*motion.findings, *told))
 
@@ -127,13 +124,16 @@ def _grown_joint(joint: Joint, table: Mapping[str, float]) -> Joint:
     )
 
 
-def _up(up: str | None) -> Floats | None:
-    """The world's axis as a unit vector."""
-    if up is None:
-        return None
-    axis = np.zeros(3)
-    axis["xyz".index(up[-1])] = -1.0 if up.startswith("-") else 1.0
-    return axis
+def _up(skeleton: Skeleton, motion: Motion) -> tuple[str | None, tuple[Finding, ...]]:
+    """The world's axis that points up, as the recording says or as a person's trunk tells; else a finding."""
+    if motion.up is not None or not skeleton.roots:
+        return motion.up, ()
+    figure = Figure.of(skeleton, motion)
+    assumed = tuple(finding for finding in figure.findings if finding.code == "up-assumed")
+    if all(finding.severity == "info" for finding in assumed):  # a trunk told
+        return figure.up, assumed
+    text = "nothing tells which way is up, so the roots go where they went and feet may float; give --up to fit"
+    return None, (Finding("path-not-scaled", "warning", text, skeleton.roots),)
 
 
 def _path(skeleton: Skeleton, grown: Skeleton, motion: Motion, axis: Floats) -> Floats:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import condyle
 from benchmarks.harness import known_tree
 from benchmarks.kinematics import BODIES, RATE, compare, theirs
 from benchmarks.kinematics import FRAMES as SOLVED
 from benchmarks.speed import recording
+
+import condyle
 from clients import client
 
 SAME = 1e-6  # of the cost

@@ -12,7 +12,7 @@ from condyle import forward, read_motion, read_skeleton, write_take
 from condyle.cli import main
 from condyle.cli.retarget import read_factors
 from condyle.errors import UsageError
-from condyle.simulate import linkage, simulate
+from condyle.simulate import chain, linkage, simulate
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def test_json_is_the_new_skeleton(fitted: Path, tmp_path: Path, capsys: pytest.C
 
 
 def test_up_that_is_not_known_is_a_warning(tmp_path: Path) -> None:
-    write_take(tmp_path / "take.npz", simulate(linkage(), seconds=8, seed=3).take)
+    write_take(tmp_path / "take.npz", simulate(chain(), seconds=8, seed=3).take)
     main(["fit", str(tmp_path / "take.npz"), "--no-intervals", "-o", str(tmp_path / "out")])
     assert main(["retarget", str(tmp_path / "out"), "-o", str(tmp_path / "big"), "--scale", "2"]) == 3
 
