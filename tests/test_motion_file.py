@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import jointed
-from condyle import CondyleError, Skeleton, forward, read_motion, write_skeleton
+from condyle import CondyleError, Skeleton, fit_motion, forward, read_motion, write_skeleton
 from condyle.writers import write_motion_npz
 
 SAME = 1e-12  # m, entries of matrices
@@ -19,7 +19,8 @@ def folder(tmp_path: Path, rng: np.random.Generator) -> tuple[Path, Skeleton]:
     take = jointed.noisy(rng, skeleton, jointed.motion(rng, skeleton, 30), 0.003, 0.01)
     write_skeleton(tmp_path / "skeleton.json", skeleton)
     joints = len(skeleton.joints)
-    write_motion_npz(tmp_path / "motion.npz", take, np.zeros((30, joints, 3)), np.ones((30, joints)), skeleton)
+    played = forward(skeleton, fit_motion(skeleton, take).motion)
+    write_motion_npz(tmp_path / "motion.npz", take, np.zeros((30, joints, 3)), np.ones((30, joints)), skeleton, played)
     return tmp_path, skeleton
 
 

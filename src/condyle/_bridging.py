@@ -9,6 +9,7 @@ from ._shapes import Bools, Floats, Ints
 from .findings import Finding, Severity, many
 from .take import Take
 
+MANY = 0.05  # share of the frames from which on lost poses are worth a warning
 _GAPS: dict[str, tuple[str, Severity]] = {
     "gap-bridged": ("its rotation there is interpolated", "info"),
     "gap-inferred": ("its pose there is told by the bodies beyond it", "info"),
@@ -61,6 +62,8 @@ def tell_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
         first = int(np.argmax(rows))
         lost = f"{name} was not seen in {many(count, 'frame')} from frame {first} on, for up to {seconds:.2g} s"
         way, severity = _GAPS[code]
+        if count < MANY * take.frames:
+            severity = "info"
         text = f"{lost}: {way}"
         time = (float(take.time[rows][0]), float(take.time[rows][-1])) if take.timed else None
         findings.append(Finding(code, severity, text, (name,), time, seconds, "s", first, count))

@@ -13,7 +13,7 @@ from condyle import readers
 
 from .takes import Answer, condyle
 
-BINARY = ("npz", "c3d", "rosbag", "parquet")
+BINARY = ("npz", "c3d", "rosbag", "parquet", "gltf")
 TEXT = tuple(name for name in readers._MODULES if name not in BINARY)
 WIDE = (b"\xff\xfe", b"\xfe\xff")
 

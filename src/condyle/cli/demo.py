@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     disturbances = Disturbances(position_noise=0.003, orientation_noise=math.radians(0.5), missing=0.005)
     world = simulate(human(), "exercise", seconds=45, rate=60, seed=args.seed, disturbances=disturbances)
     calibration = calibrate(world.take)
-    written = write_calibration(folder, calibration)
+    calibration, written = write_calibration(folder, calibration)
     write_take(folder / "take.npz", world.take)
     with atomic(folder / "truth.json") as stream:
         stream.write(json.dumps(to_plain(truth_facts(world.truth)), indent=2, allow_nan=False).encode())

@@ -88,7 +88,9 @@ def run(args: argparse.Namespace) -> int:
     told = [finding for file in long for finding in find_differences(calibration.skeleton, file)]
     calibration = calibration.telling(told)
     spent = time.perf_counter() - begin
-    written = write_calibration(Path(args.out), calibration) if args.out else []
+    written: list[Path] = []
+    if args.out:
+        calibration, written = write_calibration(Path(args.out), calibration)
     if formats:
         exported = write_exports(Path(args.out), formats)
         calibration = calibration.telling(exported.findings)
@@ -132,9 +134,13 @@ def write_exports(folder: Path, formats: tuple[FigureFormat, ...]) -> Written:
     return exported
 
 
-def write_calibration(folder: Path, calibration: Calibration) -> list[Path]:
-    """skeleton.json and motion.npz in `folder`, each whole or not at all."""
+def write_calibration(folder: Path, calibration: Calibration) -> tuple[Calibration, list[Path]]:
+    """skeleton.json and motion.npz in `folder`, each whole or not at all; and the calibration with what is to be said
+    of the motion.
+    """
     from ..errors import CondyleError
+    from ..ik import fit_motion
+    from ..motion import forward
     from ..skeleton_file import write_skeleton
     from ..writers import write_motion_npz
 
@@ -144,10 +150,13 @@ def write_calibration(folder: Path, calibration: Calibration) -> list[Path]:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise CondyleError(f"cannot be made: {error.strerror}", code="unwritable", path=folder) from None
+    motion = fit_motion(calibration.skeleton, calibration.take).motion
+    calibration = calibration.telling([finding for finding in motion.findings if finding.code.startswith("gap-")])
+    played = forward(calibration.skeleton, motion)
     paths = [folder / "motion.npz", folder / "skeleton.json"]
-    write_motion_npz(paths[0], calibration.take, calibration.gap, calibration.weight, calibration.skeleton)
+    write_motion_npz(paths[0], calibration.take, calibration.gap, calibration.weight, calibration.skeleton, played)
     write_skeleton(paths[1], calibration.skeleton)
-    return paths
+    return calibration, paths
 
 
 def read_edges(text: str) -> list[tuple[str, str]]:

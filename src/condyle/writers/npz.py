@@ -28,21 +28,17 @@ def write_motion_npz(
     gap: Floats,
     weight: Floats,
     skeleton: Skeleton,
-    played: Take | None = None,
+    played: Take,
 ) -> None:
-    """Writes a take as `write_take_npz` does, the motion of the skeleton in it, and what a calibration left over.
+    """Writes a take as `write_take_npz` does, the poses that were played through the skeleton, and what a calibration
+    left over.
 
-    R_world_played  (n, m, 3, 3)   the pose of every body in the motion that lies nearest to all sensors, with no gap
-    p_world_played  (n, m, 3) [m]  at any joint, or those given; NaN where not known
+    R_world_played  (n, m, 3, 3)   the pose of every body with no gap at any joint; NaN where not known
+    p_world_played  (n, m, 3) [m]
     joints  (J,)            the joints, each named by its child
     gap     (n, J, 3) [m]   world vector between the two sides of the joint; NaN where not seen
     weight  (n, J)    [-]   how much each gap counted; seen (n, m): which poses were there
     """
-    if played is None:
-        from ..ik import fit_motion
-        from ..motion import forward
-
-        played = forward(skeleton, fit_motion(skeleton, take).motion)
     arrays = _take_arrays(take)
     arrays["R_world_played"], arrays["p_world_played"] = played.R_world_body, played.p_world_body
     arrays["joints"] = np.array([joint.child for joint in skeleton.joints], dtype=np.str_)
