@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +26,7 @@ from ._text import decode, line_feeds, to_utf8
 PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
 FIRST_LINE = "# condyle take"
 VERSION = 1
+HEAD = 2**20  # bytes in which the head of a file ends
 # a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
 RISKY = "=+-@＝＋－＠'#\t\r\n"
 
@@ -62,12 +63,27 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: Options) -> Recording:
     """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
-    table = read_head(path.read_bytes())
+    table = _whole(path)
     values, cut = parse_rows(table.rows, table.columns, line=table.line, separator=table.separator, line_ends=True)
     findings = check_frames(table.facts, len(values), cut)
     if len(values) == 0:
         raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
     return recording_of(path, table, values, options, findings)
+
+
+def _whole(path: Path) -> Table:
+    """The head of a file and all rows below it. A long file of plain lines is not copied to cut off its head."""
+    with open(path, "rb") as stream:
+        head = stream.read(HEAD)
+        if len(head) == HEAD and to_utf8(head) is head and b"\r" not in head:
+            try:
+                table = read_head(head)
+            except CondyleError:  # a head of that length is read with the rest
+                table = None
+            if table is not None:
+                stream.seek(HEAD - len(table.rows))
+                return replace(table, rows=line_feeds(stream.read()))
+        return read_head(head + stream.read())
 
 
 def recording_of(
