@@ -68,6 +68,7 @@ def assemble_joints(
                 margin=margin,
                 runner_up=runner,
                 rotation=np.sort(turned[a])[::-1],
+                passing=None if covariance is None else _passing(sure, 6 * a),
             )
         )
     return joints
@@ -156,8 +157,20 @@ def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty 
     for k, sign in ((a, 1.0), (b, -1.0)):
         half = 0 if joints[k].child == body else 3
         slope[6 * k + half : 6 * k + half + 3] += sign * direction
-    half_width = Z95 * float(np.sqrt(max(float(slope @ sure.covariance @ slope), 0.0)))
-    return Limb(body, first.child, second.child, length, max(length - half_width, 0.0), length + half_width, between)
+    variance = max(float(slope @ sure.covariance @ slope), 0.0)
+    half_width = Z95 * float(np.sqrt(variance))
+    passing = float(slope @ sure.passing @ slope) / variance if variance > 0 else None
+    low, high = max(length - half_width, 0.0), length + half_width
+    return Limb(body, first.child, second.child, length, low, high, between, passing)
+
+
+def _passing(sure: Uncertainty | None, first: int) -> float | None:
+    """Share of a joint's covariance, which begins at row `first`, that shrinks with more of the same motion."""
+    if sure is None:
+        return None
+    own = slice(first, first + 6)
+    whole = float(np.trace(sure.covariance[own, own]))
+    return float(np.trace(sure.passing[own, own])) / whole if whole > 0 else None
 
 
 def assemble_placements(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Placement]:

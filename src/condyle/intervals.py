@@ -35,11 +35,13 @@ class Uncertainty:
     """Covariance of the unknowns of a solution.
 
     covariance  (6J, 6J) [m^2]  joint by joint, child half first; held directions have none
+    passing     (6J, 6J) [m^2]  the part of it that shrinks as more of the same motion is recorded
     white       (J,)            joints whose gap is white noise of the sensors' size
     effect      (J,) [m]        rms gap that follows the motion, per axis
     """
 
     covariance: Floats
+    passing: Floats
     white: Bools
     effect: Floats
 
@@ -76,13 +78,13 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
             B = gain @ T * np.sqrt(variance[groups])
             V += B @ B.T
             effect[a] = np.sqrt(np.sum((X**2).mean(axis=0) * variance[groups]))
-            stretch[a] = _long_run(left.reshape(-1, 3), blocks.step, blocks.run)
+            stretch[a] = long_run(left.reshape(-1, 3), blocks.step, blocks.run)
         rest[:, :, a] = left.reshape(-1, 3)
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count)
     C *= np.sqrt(stretch[:, None] * stretch)
     middle = (flat.T @ flat) * np.kron(S @ C @ S, np.ones((6, 6)))
-    V += gain @ middle @ gain
-    return Uncertainty(SAFETY**2 * V, white, effect)
+    passing = gain @ middle @ gain
+    return Uncertainty(SAFETY**2 * (V + passing), SAFETY**2 * passing, white, effect)
 
 
 class Blocks:
@@ -235,7 +237,7 @@ def _random_effects(
     return variance, np.concatenate([fixed, b])
 
 
-def _long_run(left: Floats, step: float, run: Ints) -> float:
+def long_run(left: Floats, step: float, run: Ints) -> float:
     """Factor by which correlation in time makes the mean of a series less sure than its variance says; at least 1.
 
     run   (b,) number of the segment of each block; segments have nothing to do with each other

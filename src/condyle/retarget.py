@@ -94,7 +94,7 @@ def _grown(skeleton: Skeleton, table: Mapping[str, float]) -> Skeleton:
     def limb(one: Limb) -> Limb:
         f = table[one.body]
         length, low, high = (None if value is None else f * value for value in (one.length, one.low, one.high))
-        return Limb(one.body, one.from_joint, one.to_joint, length, low, high, one.between)
+        return replace(one, length=length, low=low, high=high)
 
     def placement(one: Placement) -> Placement:
         f = table[one.body]

@@ -34,6 +34,7 @@ class Joint:
     margin                 [-]    times the gap would grow with the best other edge in its place; None if there is none
     runner_up                     that edge, (parent, child) in no particular order
     rotation         (3,)  [rad]  rms relative rotation about the pair's own axes, descending, noise removed
+    passing                [-]    share of the covariance that shrinks with more of the same motion; None without one
     time                   [s]    (start, end) in which a loop joint holds; None for joints of the tree
     """
 
@@ -53,6 +54,7 @@ class Joint:
     margin: float | None
     runner_up: tuple[str, str] | None
     rotation: Floats
+    passing: float | None = None
     time: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
@@ -76,6 +78,7 @@ class Limb:
     """Distance on one body between two of its joints, each named by its child; all None where not determined.
 
     length, low, high  [m]  estimate and 95 % interval
+    passing            [-]  share of the interval's variance that shrinks with more of the same motion
     between                 what was measured: two joints, a joint and a hinge's axis, or two axes
     """
 
@@ -86,6 +89,7 @@ class Limb:
     low: float | None
     high: float | None
     between: Between = "joints"
+    passing: float | None = None
 
 
 @dataclass(frozen=True, eq=False)

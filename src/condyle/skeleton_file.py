@@ -20,6 +20,7 @@ Vector = tuple[float, float, float]
 
 class _Coverage(msgspec.Struct, forbid_unknown_fields=True):
     rotation: Vector
+    passing: float | None = None
 
 
 class _Joint(msgspec.Struct, forbid_unknown_fields=True):
@@ -50,6 +51,7 @@ class _Limb(msgspec.Struct, rename={"from_joint": "from", "to_joint": "to"}, for
     low: float | None
     high: float | None
     between: Between = "joints"
+    passing: float | None = None
 
 
 class _Placement(msgspec.Struct, forbid_unknown_fields=True):
@@ -149,7 +151,9 @@ def _skeleton(file: _File) -> Skeleton:
         roots=tuple(file.roots),
         loose=tuple(file.loose),
         joints=tuple(_joint(joint) for joint in file.joints),
-        limbs=tuple(Limb(x.body, x.from_joint, x.to_joint, x.length, x.low, x.high, x.between) for x in file.limbs),
+        limbs=tuple(
+            Limb(x.body, x.from_joint, x.to_joint, x.length, x.low, x.high, x.between, x.passing) for x in file.limbs
+        ),
         loops=tuple(_joint(joint) for joint in file.loops),
         sensors=tuple(
             Placement(x.body, x.joint, np.array(x.p_body_joint), x.distance, x.low, x.high) for x in file.sensors
@@ -212,6 +216,7 @@ def _joint(j: _Joint) -> Joint:
         j.margin,
         j.runner_up,
         array(j.coverage.rotation),
+        j.coverage.passing,
         j.time,
     )
 
@@ -235,7 +240,7 @@ def _file(s: Skeleton) -> _File:
             covariance,
             j.margin,
             j.runner_up,
-            _Coverage(_vector(j.rotation)),
+            _Coverage(_vector(j.rotation), j.passing),
             j.time,
         )
 
@@ -248,7 +253,7 @@ def _file(s: Skeleton) -> _File:
         roots=list(s.roots),
         loose=list(s.loose),
         joints=[joint(j) for j in s.joints],
-        limbs=[_Limb(x.body, x.from_joint, x.to_joint, x.length, x.low, x.high, x.between) for x in s.limbs],
+        limbs=[_Limb(x.body, x.from_joint, x.to_joint, x.length, x.low, x.high, x.between, x.passing) for x in s.limbs],
         loops=[joint(j) for j in s.loops],
         sensors=[_Placement(x.body, x.joint, _vector(x.p_body_joint), x.distance, x.low, x.high) for x in s.sensors],
         findings=[

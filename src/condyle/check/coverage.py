@@ -1,0 +1,200 @@
+"""Was there enough motion? Per joint the axes that were exercised, per limb how much more would narrow its interval.
+
+An interval has two parts. One comes from noise that changes from frame to frame, and shrinks as more of the same motion
+is recorded. The other comes from errors that repeat with the motion, skin or a bent field, and does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from ..errors import UsageError
+from ..intervals import Z95
+from ..judge import mm
+from ..skeleton import Joint, Limb, Skeleton, limb_geometry
+
+TURNED = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
+WIDTH = 0.01  # m: wanted width of a length's interval, where nobody says another
+LONG = 3600.0  # s: more than that is not recorded for a length
+Verdict = Literal["enough", "weak", "not determined"]
+
+
+@dataclass(frozen=True)
+class JointCoverage:
+    """How a joint was exercised.
+
+    joint    named by its child
+    axes     about how many axes it turned by TURNED rms or more
+    turned   [rad] rms rotation about its own axes, most first
+    half     [m] half-width of the 95 % interval of its centre, in the direction in which it is worst; None: not known
+    text     a sentence
+    """
+
+    joint: str
+    axes: int
+    turned: tuple[float, float, float]
+    half: float | None
+    verdict: Verdict
+    text: str
+
+
+@dataclass(frozen=True)
+class LimbCoverage:
+    """What would narrow the interval of a length.
+
+    width    [m] of the 95 % interval; None: not determined
+    seconds  [s] more of the same motion that would make it as narrow as wanted; 0: it is; None: no time would
+    wider    [s] the same if the joint `of` turned about its second axis as far as about its first; None where that
+             is not what the length needs
+    """
+
+    body: str
+    from_joint: str
+    to_joint: str
+    width: float | None
+    seconds: float | None
+    wider: float | None
+    of: str | None
+    verdict: Verdict
+    text: str
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Joints and limbs of a skeleton, judged by a wanted width [m] of a length's interval."""
+
+    wanted: float
+    joints: tuple[JointCoverage, ...]
+    limbs: tuple[LimbCoverage, ...]
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst of all."""
+        verdicts = [one.verdict for one in self.joints] + [one.verdict for one in self.limbs]
+        order: tuple[Verdict, ...] = ("not determined", "weak", "enough")
+        return next((verdict for verdict in order if verdict in verdicts), "not determined")
+
+    def __str__(self) -> str:
+        short = [one for one in self.limbs if one.verdict != "enough"]
+        if not short:
+            return f"enough motion: every length is known within an interval of {mm(self.wanted)} mm"
+        return f"{len(short)} of {len(self.limbs)} lengths need more motion for an interval of {mm(self.wanted)} mm"
+
+
+def find_coverage(skeleton: Skeleton, width: float = WIDTH) -> Coverage:
+    """Which joints were moved enough, and what would bring every length's interval under `width` [m]."""
+    if not (0 < width < np.inf):
+        raise UsageError(f"a width of {width:g} m is not above zero", code="bad-call")
+    by_child = {joint.child: joint for joint in skeleton.joints}
+    seconds = float(skeleton.take.get("seconds") or 0.0)
+    return Coverage(
+        width,
+        tuple(_joint(joint, width) for joint in skeleton.joints),
+        tuple(_limb(limb, by_child, seconds, width) for limb in skeleton.limbs),
+    )
+
+
+def _joint(joint: Joint, width: float) -> JointCoverage:
+    turned = (float(joint.rotation[0]), float(joint.rotation[1]), float(joint.rotation[2]))
+    axes = sum(angle >= TURNED for angle in turned)
+    angles = f"{joint.child}: turned {', '.join(f'{np.degrees(angle):.0f}' for angle in turned)} deg rms about its axes"
+    half = None
+    verdict: Verdict = "not determined"
+    if joint.kind == "rigid":
+        text = f"{joint.child}: does not turn against {joint.parent}; if it should, move it"
+    elif joint.kind == "hinge" and joint.point == "arbitrary":
+        text = f"{angles}; its axis is known, the point along it is not; if it is no hinge, turn it about a second axis"
+    elif joint.point == "arbitrary":
+        text = f"{angles}, too little to locate it; turn it about two axes"
+    elif joint.covariance is None:
+        text = f"{angles}; nothing tells how well it is known"
+    else:
+        half = Z95 * float(np.sqrt(max(np.linalg.eigvalsh(joint.covariance)[-1], 0.0) / 2))
+        verdict = "enough" if half <= width / 2 else "weak"
+        text = f"{angles}; its centre is known to {mm(half)} mm"
+        if verdict == "weak":
+            text += f"; {_advice(joint, axes)}"
+    return JointCoverage(joint.child, axes, turned, half, verdict, text)
+
+
+def _advice(joint: Joint, axes: int) -> str:
+    if joint.passing is not None and joint.passing < 0.5:
+        return "the error repeats with the motion: move it in other ways, and fix its sensors harder"
+    return "turn it about a second axis as well" if axes < 2 else "move it longer or wider"
+
+
+def _limb(limb: Limb, joints: dict[str, Joint], seconds: float, wanted: float) -> LimbCoverage:
+    ends = [joints[name] for name in (limb.from_joint, limb.to_joint) if name in joints]
+    name = f"{limb.body}, {limb.from_joint} to {limb.to_joint}"
+    if limb.length is None or limb.low is None or limb.high is None:
+        open_ = [joint.child for joint in ends if joint.point == "arbitrary" or joint.kind in ("rigid", "undetermined")]
+        why = f"turn {' and '.join(open_)} about two axes" if open_ else "the take is too short to tell"
+        text = f"{name}: not determined; {why}"
+        return LimbCoverage(limb.body, limb.from_joint, limb.to_joint, None, None, None, None, "not determined", text)
+    width = limb.high - limb.low
+    verdict: Verdict = "enough" if width <= wanted else "weak"
+    more = _more(width, limb.passing, seconds, wanted)
+    said = f"{name}: {mm(limb.length)} mm in an interval of {mm(width)} mm"
+    of, wider = None, None
+    if verdict == "enough":
+        text = said
+    elif more is None or more > LONG:
+        least = max(width * float(np.sqrt(max(1 - (limb.passing or 0.0), 0.0))), wanted)
+        text = (
+            f"{said}; more of the same motion would not bring it below {mm(least)} mm, for the error repeats with the "
+            "motion; move in other ways, and fix the sensors harder"
+        )
+    else:
+        text = f"{said}; about {more:.0f} s more of the same motion would make it {mm(wanted)} mm"
+        of, share = _weakest(limb, ends)
+        if of is not None and share > 0.5:
+            gain = float((joints[of].rotation[0] / max(joints[of].rotation[1], 1e-12)) ** 2)
+            wider = _wider(width, limb.passing or 0.0, seconds, wanted, share, gain, more)
+            if wider < 0.7 * more:
+                text += f", or {wider:.0f} s that turn {of} about a second axis as far as about its first"
+    return LimbCoverage(limb.body, limb.from_joint, limb.to_joint, width, more, wider, of, verdict, text)
+
+
+def _weakest(limb: Limb, ends: list[Joint]) -> tuple[str | None, float]:
+    """The joint whose one poorly known direction costs the length most, and the share of its variance that it costs."""
+    shape = limb_geometry(ends[0], ends[1], limb.body) if len(ends) == 2 else None
+    if shape is None:
+        return None, 0.0
+    most, name, total = 0.0, None, 0.0
+    for joint in ends:
+        if joint.covariance is None:
+            return None, 0.0
+        half = slice(0, 3) if joint.child == limb.body else slice(3, 6)
+        value, vector = np.linalg.eigh(joint.covariance[half, half])
+        parts = value * (vector.T @ shape[1]) ** 2
+        total += float(parts.sum())
+        if parts[-1] > most:
+            most, name = float(parts[-1]), joint.child
+    return name, most / total if total > 0 else 0.0
+
+
+def _wider(
+    width: float, passing: float, seconds: float, wanted: float, share: float, gain: float, more: float
+) -> float:
+    """The same as `_more` where each second counts `gain` times for a `share` of the passing variance."""
+    low, high = 0.0, more
+    for _ in range(60):
+        middle = 0.5 * (low + high)
+        fades = (1 - share) * seconds / (seconds + middle) + share * seconds / (seconds + gain * middle)
+        if width**2 * (1 - passing + passing * fades) > wanted**2:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _more(width: float, passing: float | None, seconds: float, wanted: float) -> float | None:
+    """Seconds to add so that width^2 (1 - passing + passing T / T') is wanted^2; None where no time does it."""
+    if width <= wanted:
+        return 0.0
+    share = 0.0 if passing is None else min(max(passing, 0.0), 1.0)
+    left = (wanted / width) ** 2 - (1 - share)
+    return seconds * share / left - seconds if left > 0 else None

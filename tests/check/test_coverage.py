@@ -1,0 +1,101 @@
+"""Whether there was enough motion, and what more of it would bring."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import Skeleton, UsageError
+from condyle.check.coverage import find_coverage
+from condyle.cli import main
+from condyle.simulate import Disturbances, chain, linkage, simulate
+
+PREDICTED = 0.3  # of the width that the added seconds were to bring
+NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
+
+
+def fitted(seconds: float = 10.0, motion: str = "walk", seed: int = 3, **more: object) -> Skeleton:
+    d = replace(NOISY, **more)  # type: ignore[arg-type]
+    world = simulate(linkage(), motion, seconds=seconds, rate=30, seed=seed, disturbances=d)  # type: ignore[arg-type]
+    return condyle.calibrate(world.take).skeleton
+
+
+def test_the_seconds_that_are_asked_for_bring_the_width_that_is_wanted() -> None:
+    short = fitted(10)
+    for limb, coverage in zip(short.limbs, find_coverage(short).limbs, strict=True):
+        assert limb.low is not None
+        assert limb.high is not None
+        assert coverage.width == pytest.approx(limb.high - limb.low)
+        [asked] = [
+            one for one in find_coverage(short, 0.5 * coverage.width).limbs if one.text.startswith(_name(limb) + ":")
+        ]
+        assert asked.seconds is not None
+        assert asked.verdict == "weak"
+    usual = float(np.median([one.width for one in find_coverage(short).limbs if one.width]))
+    asked_for = [one.seconds for one in find_coverage(short, usual / 2).limbs if one.seconds]
+    long = fitted(10 + float(np.median(asked_for)))
+    reached = float(np.median([one.width for one in find_coverage(long).limbs if one.width]))
+    assert reached == pytest.approx(usual / 2, rel=PREDICTED)
+
+
+def _name(limb: condyle.Limb) -> str:
+    return f"{limb.body}, {limb.from_joint} to {limb.to_joint}"
+
+
+def test_no_time_is_promised_where_the_error_repeats_with_the_motion() -> None:
+    soft = fitted(20, soft_tissue=0.01)
+    limbs = find_coverage(soft, 0.001).limbs
+    assert all(limb.verdict == "weak" for limb in limbs)
+    assert sum(limb.seconds is None for limb in limbs) > len(limbs) / 2
+    assert "repeats with the motion" in next(limb.text for limb in limbs if limb.seconds is None)
+
+
+def test_wide_enough_is_enough_and_needs_no_time() -> None:
+    coverage = find_coverage(fitted(20), 0.05)
+    assert coverage.verdict == "enough"
+    assert {limb.seconds for limb in coverage.limbs} == {0.0}
+    assert str(coverage) == "enough motion: every length is known within an interval of 50 mm"
+
+
+def test_a_hinge_is_known_by_its_axis_and_asks_for_a_second_one() -> None:
+    world = simulate(chain(("ball", "hinge", "ball")), seconds=20, rate=30, seed=5, disturbances=NOISY)
+    coverage = find_coverage(condyle.calibrate(world.take).skeleton)
+    [hinge] = [joint for joint in coverage.joints if "second axis" in joint.text]
+    assert hinge.axes == 1
+    assert hinge.turned[0] > hinge.turned[1]
+
+
+def test_a_take_at_rest_has_nothing_to_judge() -> None:
+    still = simulate(linkage(), "still", seconds=5, rate=30, disturbances=NOISY)
+    coverage = find_coverage(condyle.calibrate(still.take).skeleton)
+    assert (coverage.joints, coverage.limbs, coverage.verdict) == ((), (), "not determined")
+
+
+def test_a_pair_without_an_interval_says_so() -> None:
+    bare = condyle.calibrate(simulate(linkage(), seconds=10, disturbances=NOISY).take, intervals=False).skeleton
+    coverage = find_coverage(bare)
+    assert coverage.verdict == "not determined"
+    assert all("nothing tells" in joint.text for joint in coverage.joints)
+
+
+@pytest.mark.parametrize("width", [0.0, -1.0, np.inf, np.nan])
+def test_a_width_that_is_none_is_refused(width: float) -> None:
+    with pytest.raises(UsageError, match="not above zero"):
+        find_coverage(fitted(5), width)
+
+
+def test_the_command_tells_the_same_by_text_and_by_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    skeleton = fitted(20)
+    condyle.write_skeleton(tmp_path / "skeleton.json", skeleton)
+    assert main(["coverage", str(tmp_path), "--width", "50"]) == 0
+    assert capsys.readouterr().out.startswith("enough motion")
+    assert main(["coverage", str(tmp_path / "skeleton.json"), "--width", "0.5", "--json"]) == 3
+    facts = json.loads(capsys.readouterr().out)
+    wanted = find_coverage(skeleton, 0.0005)
+    assert facts["verdict"] == wanted.verdict == "weak"
+    assert [limb["text"] for limb in facts["limbs"]] == [limb.text for limb in wanted.limbs]
