@@ -428,3 +428,15 @@ def test_exact_joints_beside_one_that_comes_apart_stay_where_they_are() -> None:
     world = simulate(human(), "walk", seed=7, seconds=10, disturbances=Disturbances(position_noise={"head": 0.005}))
     for joint in condyle.calibrate(world.take, intervals=False).skeleton.joints:
         assert joint.residual < (0.01 if "head" in (joint.child, joint.parent) else NEARLY_EXACT), joint.child
+
+
+def test_gaps_that_follow_the_joints_angle_are_told_from_noise_and_from_a_bent_field() -> None:
+    quiet = {"position_noise": 0.0015, "orientation_noise": np.radians(0.15)}
+    worlds = {"noise": {}, "field": {"field_warp": 0.0125}, "knees": {"non_rotary": 1.0}}
+    told = {}
+    for name, more in worlds.items():
+        world = simulate(human(), "walk", seconds=45, rate=30, seed=201, disturbances=Disturbances(**quiet, **more))
+        findings = calibrate(world.take).findings
+        told[name] = {finding.bodies[0] for finding in findings if finding.code == "follows-angle"}
+    joints = {"l_shank", "r_shank", "l_upper_arm", "r_upper_arm"}  # the ones that the simulator moves
+    assert told == {"noise": set(), "field": set(), "knees": joints}

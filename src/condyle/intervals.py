@@ -37,7 +37,7 @@ class Uncertainty:
     covariance  (6J, 6J) [m^2]  joint by joint, child half first; held directions have none
     passing     (6J, 6J) [m^2]  the part of it that shrinks as more of the same motion is recorded
     white       (J,)            joints whose gap is white noise of the sensors' size
-    effect      (J,) [m]        rms gap that follows the motion, per axis
+    effect      (J, 2) [m]      rms length of the gap that follows the joint's own angle, and the sensors' place
     """
 
     covariance: Floats
@@ -61,7 +61,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
     gain = basis @ np.linalg.pinv(basis.T @ N @ basis, hermitian=True) @ basis.T
     white = _is_white(solution, noise, blocks)
     V = np.zeros((6 * J, 6 * J))
-    effect = np.zeros(J)
+    effect = np.zeros((J, 2))
     rest = np.zeros((blocks.count, 3, J))
     stretch = np.ones(J)
     for a in range(J):
@@ -77,7 +77,8 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
             T = (flat.T @ X) * np.repeat(S[:, a], 6)[:, None]
             B = gain @ T * np.sqrt(variance[groups])
             V += B @ B.T
-            effect[a] = np.sqrt(np.sum((X**2).mean(axis=0) * variance[groups]))
+            size = (X**2).sum(axis=0) / max(float(blocks.weight[:, a].sum()), 1e-300) * variance[groups]
+            effect[a] = np.sqrt([size[groups <= 1].sum(), size[groups > 1].sum()])
             stretch[a] = long_run(left.reshape(-1, 3), blocks.step, blocks.run)
         rest[:, :, a] = left.reshape(-1, 3)
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count)

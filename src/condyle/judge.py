@@ -23,6 +23,8 @@ DOUBTFUL = 1.25  # margin below which an edge is reported
 LOUD = 3.0  # residual over what the noise explains
 LARGE, HUGE = 0.03, 0.1  # residual over the sensors' distance
 WIDE = 0.1  # half-width of a centre's interval over the sensors' distance
+FOLLOWS = 0.6  # gap that follows the angle, over what the noise explains, from which on it is told
+SLIGHT = 0.005  # of the sensors' distance: less is not worth a word
 SMALLEST, LARGEST = 0.005, 3.0  # m between joined sensors, beyond which a unit is doubted
 MISFIT = 1.5  # a given edge that fits so many times worse than another
 
@@ -199,6 +201,13 @@ def judge_joints(
                     f"{np.degrees(joint.rotation[0]):.2g} and {np.degrees(joint.rotation[1]):.2g} deg rms; move it more"
                 )
                 found.append(Finding("wide-interval", "warning", text, (joint.child,), value=width, unit="m"))
+        if sure is not None and sure.effect[a, 0] > max(FOLLOWS * noise, SLIGHT * motion.size[a], sure.effect[a, 1]):
+            ends, size = (joint.child, joint.parent), min(float(sure.effect[a, 0]), joint.residual)
+            text = (
+                f"{joint.child}: the gap to {joint.parent} follows the joint's own angle, by {mm(size)} mm rms: "
+                "skin that moves, or a joint that does not turn about one point; its intervals allow for it"
+            )
+            found.append(Finding("follows-angle", "info", text, ends, value=size, unit="m"))
     return found + _outliers(take, structure, solution)
 
 
