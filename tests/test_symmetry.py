@@ -1,0 +1,69 @@
+"""Left and right alike, on request only."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import Calibration, UsageError
+from condyle.simulate import MALE_LENGTHS, Disturbances, Figure, chain, human, simulate
+
+EQUAL = {name: MALE_LENGTHS[f"l_{name[2:]}"] for name in MALE_LENGTHS}
+SOFT = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.005)
+
+
+def fit(figure: Figure, symmetric: float | None, seed: int = 300, **options: object) -> tuple[Calibration, dict]:
+    world = simulate(figure, "exercise", seconds=30, rate=30, seed=seed, disturbances=SOFT)
+    found = condyle.calibrate(world.take, symmetric=symmetric, **options)  # type: ignore[arg-type]
+    return found, {(body, frozenset(ends)): length for (body, *ends), length in world.truth.limbs.items()}
+
+
+def errors(found: Calibration, true: dict) -> np.ndarray:
+    limbs = [limb for limb in found.skeleton.limbs if limb.length is not None]
+    return np.array([limb.length - true[limb.body, frozenset((limb.from_joint, limb.to_joint))] for limb in limbs])
+
+
+def test_limbs_that_are_equal_are_known_better_and_stay_in_their_intervals() -> None:
+    plain, alike = ([fit(human(EQUAL), tolerance, seed) for seed in (300, 301)] for tolerance in (None, 0.003))
+    before, after = (np.concatenate([errors(*one) for one in fits]) for fits in (plain, alike))
+    assert np.square(after).mean() < 0.8 * np.square(before).mean()
+    left, right = (alike[0][0].skeleton.limb(f"{side}_thigh").length for side in "lr")
+    assert left == pytest.approx(right, abs=0.006)
+    for found, true in alike:
+        limbs = found.skeleton.limbs
+        held = [limb.low <= true[limb.body, frozenset((limb.from_joint, limb.to_joint))] <= limb.high for limb in limbs]
+        assert np.mean(held) > 0.9
+
+
+def test_the_assumption_is_told_with_what_it_changed() -> None:
+    found, _ = fit(human(EQUAL), 0.003)
+    [finding] = [finding for finding in found.findings if finding.code == "symmetry-assumed"]
+    assert finding.severity == "info"
+    assert "equal within 3 mm in 7 pairs, as was asked" in finding.text.replace("3.0 mm", "3 mm")
+    assert found.skeleton.options["symmetric"] == 0.003
+
+
+def test_nothing_is_assumed_where_nobody_asks() -> None:
+    found, _ = fit(human(EQUAL), None)
+    assert not [finding for finding in found.findings if finding.code == "symmetry-assumed"]
+
+
+def test_a_loose_tolerance_changes_nothing_and_a_figure_without_sides_says_so() -> None:
+    plain, true = fit(human(EQUAL), None)
+    loose, _ = fit(human(EQUAL), 100.0)
+    np.testing.assert_allclose(errors(loose, true), errors(plain, true), atol=1e-6)
+    links = simulate(chain(), seconds=15, rate=30, disturbances=SOFT)
+    found = condyle.calibrate(links.take, symmetric=0.005)
+    assert [f.severity for f in found.findings if f.code == "symmetry-assumed"] == ["warning"]
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -0.001, np.inf, np.nan])
+def test_a_tolerance_that_is_none_is_refused(tolerance: float) -> None:
+    with pytest.raises(UsageError, match="not above zero"):
+        fit(human(EQUAL), tolerance)
+
+
+def test_without_intervals_there_is_nothing_to_weigh_by() -> None:
+    with pytest.raises(UsageError, match="intervals"):
+        fit(human(EQUAL), 0.005, intervals=False)
