@@ -3,7 +3,20 @@
 import subprocess
 import sys
 
-NAMES = ("bound", "coverage", "trees", "cmu", "hinges", "speed", "real", "reading", "playback", "kinematics")
+NAMES = (
+    "bound",
+    "coverage",
+    "trees",
+    "cmu",
+    "hinges",
+    "speed",
+    "real",
+    "reading",
+    "playback",
+    "kinematics",
+    "slips",
+    "swaps",
+)
 
 
 def main() -> int:

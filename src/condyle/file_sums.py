@@ -49,8 +49,8 @@ def find_differences(skeleton: Skeleton, file: FileSums) -> list[Finding]:
     if not joints:
         return []
     pairs = np.array([(file.names.index(joint.child), file.names.index(joint.parent)) for joint in joints])
-    c = np.stack([joint.p_child_joint for joint in joints])
-    l = np.stack([joint.p_parent_joint for joint in joints])
+    c = np.stack([joint.p_child_joint for joint in joints]) / skeleton.scale  # the sums are of lengths as recorded
+    l = np.stack([joint.p_parent_joint for joint in joints]) / skeleton.scale
     whole = reduce(add, file.parts)
     i, j = pairs.T
     with np.errstate(invalid="ignore", divide="ignore"):

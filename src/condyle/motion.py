@@ -18,10 +18,9 @@ from ._shapes import Bools, Floats, Ints, frozen
 from .errors import CondyleError, UsageError
 from .findings import Finding, many
 from .skeleton import Joint, Skeleton
-from .take import Take
+from .take import WORLD, Take
 
 LONGEST_GAP = 0.2  # s between the two known samples around a gap that is bridged
-WORLD = "world"
 CHUNK = 1024  # frames put together at once
 
 

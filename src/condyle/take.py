@@ -17,6 +17,7 @@ from .errors import CondyleError, UsageError
 from .findings import Finding, many
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
+WORLD = "world"  # name of the room where it is a body
 UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
 ROUNDED = 1e-9  # departure from orthonormal that is rounding and is left alone
 REPAIRABLE = 0.05  # departure up to which few-decimal matrices are replaced by the nearest rotation

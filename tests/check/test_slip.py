@@ -138,3 +138,10 @@ def test_the_sentence_names_sensor_distance_moment_and_what_was_done() -> None:
         "l_thigh: the sensor moved 12 mm on its body at 10.0 s; its poses from then on were moved back, so that limb "
         "lengths are shared by both parts; fasten it better, and record again if that matters"
     )
+
+
+def test_the_room_does_not_slip(rng: np.random.Generator) -> None:
+    one = world(Slip("chest", 14.0, moved(0.03, rng)))
+    part = one.take.select(["chest", "head"])
+    found = condyle.calibrate(part, world=True, tree=[("world", "chest"), ("chest", "head")], intervals=False)
+    assert "world" not in {finding.bodies[0] for finding in told(found)}

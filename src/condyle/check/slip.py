@@ -65,8 +65,13 @@ class Slip:
         return float(np.linalg.norm(self.shift))
 
 
-def find_slips(take: Take, solution: Solution, threshold: float = THRESHOLD, most: int = MOST) -> list[Slip]:
-    """Slips of a take's sensors, the clearest first; `solution` are its joints, fitted as if nothing had slipped."""
+def find_slips(
+    take: Take, solution: Solution, still: int | None = None, threshold: float = THRESHOLD, most: int = MOST
+) -> list[Slip]:
+    """Slips of a take's sensors, the clearest first; `solution` are its joints, fitted as if nothing had slipped.
+
+    still  index of a body that is the room itself, which cannot slip
+    """
     if not take.timed or not len(solution.pairs):
         return []
     blocks = Blocks(take, replace(solution, weight=steady(take, solution)))
@@ -76,7 +81,7 @@ def find_slips(take: Take, solution: Solution, threshold: float = THRESHOLD, mos
     joints = [_Joint.of(blocks, a) for a in range(len(solution.pairs))]
     found: list[Slip] = []
     while len(found) < most:
-        step = _next_step(joints, range(take.bodies), edge, threshold)
+        step = _next_step(joints, [body for body in range(take.bodies) if body != still], edge, threshold)
         if step is None:
             break
         body, block, ratio = step

@@ -13,7 +13,7 @@ from .._shapes import Floats
 from ..bones import shortest_arc
 from ..figure import Figure, legal
 from ..findings import Finding
-from ..motion import WORLD
+from ..take import WORLD
 from ._scene import Scene
 from ._shown import HEAD
 from ._solids import JOINT, LINK, SENSOR, link_ends, usual_length

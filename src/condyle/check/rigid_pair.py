@@ -1,0 +1,249 @@
+"""Two sensors fixed to one another and carried through the room: the unit of length, and the noise of the set-up.
+
+Their true distance is constant, so its mean gives the scale and its spread the noise (paper, figure 4). White noise
+explains part of the spread; the rest, where it follows the place, is a bent field.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from .. import rotation
+from .._median import median
+from .._shapes import Bools, Floats, frozen
+from ..errors import CondyleError
+from ..findings import Finding
+from ..noise import estimate_noise
+from ..skeleton import SensorNoise
+from ..take import Take
+
+PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
+FEWEST = 10  # frames with both sensors
+SPIKE = 4.0  # robust standard deviations beyond which a distance is left out
+LOOSE_TURN = np.radians(3.0)  # rms rotation of one sensor against the other, and
+LOOSE = 0.04  # standard deviation over the distance, beyond which a pair is not rigid
+DRIFT = 0.03  # of the distance: between the first and the last fifth of the time
+FIFTH = 5
+TINY = 1e-9  # m: two sensors in one place have no distance
+BENT = 2.0  # times the white noise that the spread must exceed, and
+FOLLOWS = 0.25  # share of it that place and direction explain, before the field is called bent
+CARRIED = 1.0  # of the distance: how far the pair must be carried along one axis at least
+THIRDS = 3
+QUANTILE, NEARLY_ALL = (0.8, 2.1544), (0.95, 2.7955)  # of the length of a unit Gaussian vector in space
+
+
+@dataclass(frozen=True)
+class Place:
+    """Distances in one third of the room along one axis: mean and standard deviation [m], number of frames."""
+
+    axis: str
+    low: float
+    high: float
+    mean: float
+    sd: float
+    frames: int
+
+
+@dataclass(frozen=True, eq=False)
+class RigidPair:
+    """The distance of two sensors over a take.
+
+    time, distance  (n,)  [s], [m]  NaN where one of the two is not seen or far off
+    mean, sd              [m]       over the frames that count
+    percentiles     (7,)  [m]       PERCENTILES of the same
+    white                 [m]       standard deviation of the distance that the sensors' white noise explains
+    turn                  [rad]     rms rotation of one sensor against the other, noise removed
+    drift                 [m]       mean of the last fifth of the time less that of the first
+    follows               [-]       share of the variance that place and direction explain beyond chance
+    carried               [m]       longest way along an axis of the room
+    noise                           white noise of the two sensors
+    places                          the distance by place
+    """
+
+    names: tuple[str, str]
+    time: Floats
+    distance: Floats
+    mean: float
+    sd: float
+    percentiles: Floats
+    white: float
+    turn: float
+    drift: float
+    follows: float
+    carried: float
+    noise: tuple[SensorNoise, SensorNoise]
+    places: tuple[Place, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "time", frozen(self.time, (None,), "time"))
+        object.__setattr__(self, "distance", frozen(self.distance, (len(self.time),), "distance"))
+        object.__setattr__(self, "percentiles", frozen(self.percentiles, (len(PERCENTILES),), "percentiles"))
+
+    @property
+    def frames(self) -> int:
+        return int(np.isfinite(self.distance).sum())
+
+    @property
+    def loose(self) -> str | None:
+        """Why the pair is not rigid, in words; None where it is."""
+        a, b = self.names
+        if self.turn > LOOSE_TURN:
+            return f"{a} and {b} turn against each other by {np.degrees(self.turn):.1f} deg rms"
+        if abs(self.drift) > DRIFT * self.mean and abs(self.drift) > self.sd:
+            return f"the distance of {a} and {b} drifts by {1000 * self.drift:+.0f} mm"
+        if self.sd > max(LOOSE * self.mean, BENT * self.white):
+            return f"the distance of {a} and {b} varies by {1000 * self.sd:.0f} mm (standard deviation)"
+        return None
+
+
+def measure_pair(take: Take, a: str, b: str) -> RigidPair:
+    """The distance of two bodies of a take and how it varies; raises where they are hardly seen together."""
+    pair = take.select([a, b])
+    both: Bools = np.asarray(pair.seen.all(axis=1))
+    distance = np.linalg.norm(pair.p_world_body[:, 1] - pair.p_world_body[:, 0], axis=1)
+    usual = float(median(distance))
+    off = np.abs(distance - usual)
+    spread = 1.4826 * float(median(off))
+    with np.errstate(invalid="ignore"):
+        both &= off <= np.maximum(SPIKE * spread, 1e-9 * usual)
+    if both.sum() < FEWEST:
+        raise CondyleError(
+            f"'{a}' and '{b}' are seen together in {both.sum()} frames; at least {FEWEST} are needed",
+            code="few-frames",
+            path=", ".join(take.sources) or None,
+        )
+    if usual < TINY:
+        raise CondyleError(
+            f"'{a}' and '{b}' are at the same place; their distance tells no scale",
+            code="identical-sensors",
+            path=", ".join(take.sources) or None,
+            body=b,
+        )
+    values = distance[both]
+    noise = estimate_noise(pair, np.stack([both, both], axis=1))
+    fifth = max(len(values) // FIFTH, 1)
+    middle = pair.p_world_body[both].mean(axis=1)
+    return RigidPair(
+        names=(a, b),
+        time=take.time,
+        distance=np.where(both, distance, np.nan),
+        mean=float(values.mean()),
+        sd=float(values.std()),
+        percentiles=_percentiles(values),
+        white=float(np.hypot(*noise.position)),
+        turn=_turn(pair.R_world_body[both], float(np.hypot(*noise.orientation))),
+        drift=float(values[-fifth:].mean() - values[:fifth].mean()),
+        follows=_explained(values, middle, pair.p_world_body[both, 1] - pair.p_world_body[both, 0]),
+        carried=float(np.ptp(middle, axis=0).max()),
+        noise=(
+            SensorNoise(a, float(noise.position[0]), float(noise.orientation[0])),
+            SensorNoise(b, float(noise.position[1]), float(noise.orientation[1])),
+        ),
+        places=tuple(place for axis in range(3) for place in _thirds(values, middle[:, axis], "xyz"[axis])),
+    )
+
+
+def find_rigid_pairs(take: Take) -> list[tuple[str, str]]:
+    """Pairs of bodies that neither turn nor move against each other while they are carried about, nearest first."""
+    part, _ = take.thinned(1000)
+    room = np.eye(3)
+    found = []
+    for i, j in combinations(range(take.bodies), 2):
+        both = part.seen[:, [i, j]].all(axis=1)
+        if both.sum() < FEWEST:
+            continue
+        R, p = part.R_world_body[both], part.p_world_body[both]
+        length = np.linalg.norm(p[:, j] - p[:, i], axis=1)
+        carried = _turn(np.stack([np.broadcast_to(room, R[:, i].shape), R[:, i]], axis=1))
+        # A joint that rests for most of a take must not look like none.
+        turned = _turn(R[:, [i, j]], nearly_all=True)
+        if turned < LOOSE_TURN < carried and TINY < length.mean() and length.std() < LOOSE * length.mean():
+            found.append((float(length.mean()), (take.names[i], take.names[j])))
+    return [names for _, names in sorted(found)]
+
+
+def judge_pair(pair: RigidPair) -> list[Finding]:
+    """What to say of a rigid pair: a field that is bent, a pair that was not carried through the room."""
+    found = []
+    if pair.white > 0 and pair.sd > BENT * pair.white and pair.follows > FOLLOWS:
+        low, high = min(pair.places, key=lambda one: one.mean), max(pair.places, key=lambda one: one.mean)
+        text = (
+            f"the distance of {' and '.join(pair.names)} varies by {1000 * pair.sd:.1f} mm, of which white noise "
+            f"explains {1000 * pair.white:.1f} mm, and follows the place: {1000 * low.mean:.0f} mm for {_where(low)}, "
+            f"{1000 * high.mean:.0f} mm for {_where(high)}; the field is bent, keep away from metal"
+        )
+        found.append(Finding("bent-field", "warning", text, pair.names, value=pair.sd, unit="m"))
+    if pair.carried < CARRIED * pair.mean:
+        text = (
+            f"{' and '.join(pair.names)} were carried over {pair.carried:.2g} m only, so the scale is that of one "
+            "place; carry them through all of the room"
+        )
+        found.append(Finding("pair-not-carried", "warning", text, pair.names, value=pair.carried, unit="m"))
+    return found
+
+
+def rigid_sentence(take: Take, a: str, b: str) -> tuple[str, float | None]:
+    """What a fit says of two sensors that are one body, and their distance [m]; None where it is not measured."""
+    text = f"{a} and {b} never moved against each other; they count as one rigid body"
+    try:
+        pair = measure_pair(take, a, b)
+    except CondyleError:
+        return text, None
+    text += (
+        f", {1000 * pair.mean:.1f} mm apart (standard deviation {max(1000 * pair.sd, 0.001):.2g} mm); "
+        "if you know their distance, `condyle scale --distance` gives the scale"
+    )
+    return text, pair.mean
+
+
+def _percentiles(values: Floats) -> Floats:
+    ordered = np.sort(values)
+    return np.interp(np.array(PERCENTILES) / 100 * (len(ordered) - 1), np.arange(len(ordered)), ordered)
+
+
+def _turn(R_world_body: Floats, noise: float = 0.0, nearly_all: bool = False) -> float:
+    """[rad] rms rotation of the second of two bodies (n, 2, 3, 3) in the first's axes, noise and spikes left out.
+
+    Read off the quantile QUANTILE of the angles, or the one NEARLY_ALL.
+    """
+    relative = np.swapaxes(R_world_body[:, 0], 1, 2) @ R_world_body[:, 1]
+    middle = rotation.from_vector(median(rotation.to_vector(relative[0].T @ relative)))
+    angle = np.sort(rotation.angle((relative[0] @ middle).T @ relative))
+    share, length = NEARLY_ALL if nearly_all else QUANTILE
+    rms = np.sqrt(3) * float(angle[int(share * (len(angle) - 1))]) / length
+    return float(np.sqrt(max(rms**2 - 3 * noise**2, 0.0)))
+
+
+def _explained(values: Floats, place: Floats, apart: Floats) -> float:
+    """Share of the variance of (n,) that a quadratic in place and direction explains, adjusted for what chance does."""
+    x = (place - place.mean(axis=0)) / max(float(place.std()), 1e-12)
+    u = apart / np.linalg.norm(apart, axis=1)[:, None]
+    pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)]
+    squares = [np.stack([v[:, i] * v[:, j] for i, j in pairs], axis=1) for v in (x, u)]
+    bent = (squares[1][:, :, None] * x[:, None, :]).reshape(len(x), -1)  # a stretch along a direction, by place
+    design = np.concatenate([np.ones((len(x), 1)), x, *squares, bent], axis=1)
+    centred = values - values.mean()
+    total = float(centred @ centred)
+    free = len(values) - design.shape[1]
+    if free < design.shape[1] or total <= 0:
+        return 0.0
+    left = centred - design @ np.linalg.lstsq(design, centred, rcond=None)[0]
+    return float(max(0.0, 1 - (left @ left) / free / (total / (len(values) - 1))))
+
+
+def _thirds(values: Floats, along: Floats, axis: str) -> list[Place]:
+    edges = np.linspace(along.min(), along.max(), THIRDS + 1)
+    which = np.clip(np.searchsorted(edges, along, side="right") - 1, 0, THIRDS - 1)
+    out = []
+    for k in range(THIRDS):
+        own = values[which == k]
+        if len(own) >= FEWEST:
+            out.append(Place(axis, float(edges[k]), float(edges[k + 1]), float(own.mean()), float(own.std()), len(own)))
+    return out
+
+
+def _where(place: Place) -> str:
+    return f"{place.axis} from {place.low:.2f} to {place.high:.2f} m"

@@ -1,0 +1,421 @@
+"""Two sensors that report each other's poses for a stretch of a take: cables or labels that were exchanged.
+
+Where tracks change places, each goes on where the other was: that tells the moments. Where it cannot be seen (a pause
+between recordings, samples that are missing just then) the moments are guessed. Between such moments every stretch is
+tried both ways: with the right one, the joints of both bodies fit over the whole take; with the other they do not. All
+of it comes from sums over stretches, which are exchanged as the sensors are, so no fit is spoilt by what it looks for.
+The data tell only where the labels change. Of the two readings the one that leaves more as it was recorded is taken,
+unless edges of the tree are known, which fit in one of them only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from .._median import median
+from .._shapes import Bools, Floats, Ints
+from ..findings import Finding
+from ..joints import fit_pairs, gaps
+from ..sums import sum_pairs
+from ..take import Take
+from ..tree import spanning_tree
+from .exchange import Exchange, PoseProducts, residual_of
+
+NEAR = 0.25  # s: samples farther apart do not tell where a track goes on
+JUMP = 4.0  # usual steps from which a track may have changed places
+CROSSED = 0.4  # of the jump: what is left where each track goes on at the other's place
+STRETCH = 0.75  # s in which the usual gap of a body's best joint is looked at,
+SUSPECT = 0.1  # and over the sensors' distance, from which the body is tried without a sign of changing places
+SUSPECTS = 6  # such bodies, the worst ones
+GRID = 16  # stretches into which a take is cut to try them,
+HOLES = 36  # beside the longest times without samples
+CUTS = 40  # moments tried for one pair, at most
+GAP = 2  # missing samples from which labels may have changed meanwhile
+FEWEST = 5  # frames in a stretch
+ROWS = 2000  # frames that the sums are made of
+ROUNDS = 3  # of finding the ends and fitting the joints in turn
+SEEN = 0.02  # fall of the sum of log residuals from which an exchange at moments that were seen is looked at
+GUESSED = 0.2  # ... and at moments that were guessed
+CLEAR = 4.0  # times that the gaps of both bodies shrink when exchanged
+EACH = 2.0  # ... and the gap of each of their joints
+USUAL = 8.0  # gap after the exchange over that of the rest of the take
+EXACT = 1e-4  # of the sensors' distance: gaps below it are alike
+HALF = 0.4  # share of a pair's frames from which it is not known which part is right
+TOLD = 1.5  # times better that known edges must fit in one reading to tell which part is right
+MOST = 8  # pairs in one take
+
+
+@dataclass(frozen=True)
+class Swap:
+    """Two sensors that have each other's poses in frames first <= k < stop.
+
+    start, end  [s]  times of the first and of the last such frame
+    gap, left   [m]  usual gap of their joints there as recorded, and when exchanged
+    sure             False: the rest of the take is hardly longer, and which part is right cannot be told
+    """
+
+    bodies: tuple[str, str]
+    first: int
+    stop: int
+    start: float
+    end: float
+    gap: float
+    left: float
+    sure: bool = True
+
+
+def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
+    """The exchanged stretches of a take, pair by pair; `known` are edges of the tree, as pairs of bodies."""
+    if not take.timed or take.bodies < 2 or take.frames < 4 * FEWEST:
+        return []
+    crossings = find_crossings(take)
+    take = take.mask(spikes) if (spikes := _there_and_back(take)).any() else take
+    found: list[Swap] = []
+    done: set[tuple[int, int]] = set()
+    tried: set[tuple[int, int]] = set()
+    for _ in range(2 * MOST):
+        best = _best_exchange(take, crossings, tried)
+        if best is None:
+            break
+        tried.add(best.pair)
+        swapped = _oriented(take, best.pair, np.repeat(best.swapped, np.diff(best.cuts)), known)
+        swaps = _verified(take, best.pair, _refined(take, best, swapped))
+        if swaps:
+            take = exchanged(take, swaps)
+            found += swaps
+            done.add(best.pair)
+            tried = done.copy()  # what did not fit before may do so now
+    return sorted(found, key=lambda one: one.first)
+
+
+def exchanged(take: Take, swaps: Sequence[Swap]) -> Take:
+    """The take with the two sensors' poses exchanged in every stretch."""
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    for swap in reversed(swaps):
+        a, b = (take.index(name) for name in swap.bodies)
+        rows = slice(swap.first, swap.stop)
+        R[rows, [a, b]], p[rows, [a, b]] = R[rows, [b, a]], p[rows, [b, a]]
+    return replace(take, R_world_body=R, p_world_body=p) if swaps else take
+
+
+def hidden(take: Take, swaps: Sequence[Swap]) -> Bools:
+    """(n, m) the poses of both sensors in every stretch."""
+    out = np.zeros((take.frames, take.bodies), dtype=bool)
+    for swap in swaps:
+        out[swap.first : swap.stop, [take.index(name) for name in swap.bodies]] = True
+    return out
+
+
+def judge_swaps(swaps: Sequence[Swap], repaired: bool) -> list[Finding]:
+    """What to say of them."""
+    found = []
+    for swap in swaps:
+        a, b = swap.bodies
+        done = "their poses there were exchanged" if repaired else "there both are left out; --fix-swaps exchanges them"
+        text = (
+            f"{a} and {b}: exchanged from {swap.start:.2f} to {swap.end:.2f} s (there their joints come apart by "
+            f"{1000 * swap.gap:.0f} mm as recorded, by {1000 * swap.left:.0f} mm when exchanged); {done}; "
+        )
+        if swap.sure:
+            text += "check cables and labels"
+        else:
+            text += "it may be the rest of the take that is exchanged: check which part is right, or give the tree"
+        found.append(
+            Finding(
+                "swap",
+                "warning",
+                text,
+                swap.bodies,
+                time=(swap.start, swap.end),
+                value=swap.gap,
+                unit="m",
+                frame=swap.first,
+                count=swap.stop - swap.first,
+            )
+        )
+    return found
+
+
+def find_crossings(take: Take) -> dict[tuple[int, int], Ints]:
+    """{pair of bodies: frames from which on each goes on where the other was}."""
+    before = _Before.of(take)
+    size = _size(take)
+    kept = before.steps(take, size)
+    usual = median(kept)
+    with np.errstate(invalid="ignore"):
+        jumps = kept > np.maximum(JUMP * usual, 1e-6 * size)
+    frame, body = np.nonzero(jumps)
+    out: dict[tuple[int, int], list[int]] = {}
+    for shift in range(1, take.bodies):
+        same = np.flatnonzero(frame[shift:] == frame[:-shift]) if len(frame) > shift else np.empty(0, np.int64)
+        if not len(same):
+            break
+        t, a, b = frame[same], body[same], body[same + shift]
+        across = np.maximum(before.step(take, size, t, a, b), before.step(take, size, t, b, a))
+        crossed = across < CROSSED * np.minimum(kept[t, a], kept[t, b])
+        for k in np.flatnonzero(crossed):
+            out.setdefault((int(a[k]), int(b[k])), []).append(int(t[k]))
+    return {pair: np.array(sorted(frames), dtype=np.int64) for pair, frames in out.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class _Before:
+    """(n, m) frames of the last two samples of each body before each frame, in its segment and near; -1: none."""
+
+    last: Ints
+    second: Ints
+
+    @classmethod
+    def of(cls, take: Take) -> _Before:
+        n = take.frames
+        row = np.arange(n)[:, None]
+        fresh = np.concatenate([[True], np.diff(take.segment) != 0])
+        start = np.maximum.accumulate(np.where(fresh, np.arange(n), 0))[:, None]
+        at = np.maximum.accumulate(np.where(take.seen, row, -1), axis=0)
+        last = np.concatenate([np.full((1, take.bodies), -1), at[:-1]])
+        last = np.where((last >= start) & (take.time[:, None] - take.time[last] <= NEAR), last, -1)
+        second = np.where(last >= 0, np.take_along_axis(last, np.maximum(last, 0), axis=0), -1)
+        return cls(last, second)
+
+    def steps(self, take: Take, size: float) -> Floats:
+        """(n, m) [m] step of each body into each frame; NaN where it has no sample there or before."""
+        frame, body = np.nonzero(take.seen & (self.last >= 0))
+        out = np.full(take.seen.shape, np.nan)
+        out[frame, body] = self.step(take, size, frame, body, body)
+        return out
+
+    def step(self, take: Take, size: float, frame: Ints, body: Ints, track: Ints) -> Floats:
+        """[m] from where `track` was going to where `body` is in `frame`; rotation counts as way at half the size."""
+        last, second = self.last[frame, track], self.second[frame, track]
+        p, p1, p2 = (take.p_world_body[k, who] for k, who in ((frame, body), (last, track), (second, track)))
+        pace = (take.time[frame] - take.time[last]) / np.where(second >= 0, take.time[last] - take.time[second], np.inf)
+        ahead = np.linalg.norm(p - p1 - pace[:, None] * (p1 - p2), axis=1)
+        plain = np.linalg.norm(p - p1, axis=1)
+        turn = np.linalg.norm(take.R_world_body[frame, body] - take.R_world_body[last, track], axis=(1, 2)) / np.sqrt(2)
+        out = np.hypot(np.where(second >= 0, np.minimum(ahead, plain), plain), 0.5 * size * turn)
+        return np.where(last >= 0, out, np.inf)
+
+
+def _there_and_back(take: Take) -> Bools:
+    """(n, m) lone samples off their path: way there and back, and none from the sample before to the one after."""
+    out = np.zeros(take.seen.shape, dtype=bool)
+    step = np.linalg.norm(np.diff(take.p_world_body, axis=0), axis=2)
+    across = np.linalg.norm(take.p_world_body[2:] - take.p_world_body[:-2], axis=2)
+    with np.errstate(invalid="ignore"):
+        shorter = np.minimum(step[1:], step[:-1])
+        out[1:-1] = (shorter > JUMP * median(step)) & (across < CROSSED * shorter)
+    return out
+
+
+def _size(take: Take) -> float:
+    """[m] usual distance of a body to the nearest other one."""
+    part, _ = take.thinned(50)
+    apart = np.linalg.norm(part.p_world_body[:, :, None] - part.p_world_body[:, None], axis=-1)
+    apart[:, np.arange(take.bodies), np.arange(take.bodies)] = np.nan
+    apart = median(apart)
+    return float(median(np.where(apart > 0, apart, np.inf).min(axis=1)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Best:
+    """The exchange of a pair that lowers its residuals most.
+
+    cuts     (K + 1,) frames at which its stretches begin, and the end of the take
+    swapped  (K,)     stretches that are exchanged
+    seen     (K + 1,) whether the moment was seen to the frame
+    """
+
+    pair: tuple[int, int]
+    cuts: Ints
+    swapped: Bools
+    seen: Bools
+    fall: float
+
+
+def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: set[tuple[int, int]]) -> _Best | None:
+    """The pair not tried so far whose exchange lowers the residuals most; None where none is worth it."""
+    residual, share = _best_joints(take)
+    worst = np.argsort(-share)[:SUSPECTS]
+    suspects = set(worst[share[worst] > SUSPECT].tolist())
+    pairs = {*crossings, *combinations(sorted(suspects), 2)} - tried
+    if not pairs:
+        return None
+    part, rows = take.thinned(ROWS)
+    poses = PoseProducts(part)
+    floor = EXACT * _size(take)
+    best = None
+    for pair in sorted(pairs):
+        for guess in (False, True) if suspects >= set(pair) else (False,):
+            cuts, seen = _cuts(take, pair, crossings.get(pair, np.empty(0, np.int64)), guess)
+            edges = np.searchsorted(rows, cuts)
+            apart = np.concatenate([np.diff(edges) > 0, [True]])
+            cuts, seen, edges = cuts[apart], seen[apart], edges[apart]
+            if len(cuts) < 3:
+                continue
+            trial = Exchange(poses.sums(pair, edges), pair, residual, floor)
+            worth = GUESSED if guess else SEEN
+            swapped, fall = trial.search(worth)
+            if fall >= worth and (best is None or fall > best.fall):
+                best = _Best(pair, cuts, swapped, seen, fall)
+    return best
+
+
+def _best_joints(take: Take) -> tuple[Floats, Floats]:
+    """Residuals [m] of all pairs (m, m), and for each body (m,) the gap of its best joint where that is worst.
+
+    Of every stretch the median counts, over the distance of the two sensors: spikes do not show, another body does.
+    """
+    m = take.bodies
+    part, _ = take.thinned(ROWS)
+    sums = sum_pairs(part)
+    i, j = np.triu_indices(m, 1)
+    residual = np.full((m, m), np.inf)
+    values = residual_of(sums.frames[i, j], sums.M[i, j], sums.b[i, j], sums.b[j, i], sums.dd[i, j])
+    residual[i, j] = residual[j, i] = values
+    k, partner = np.arange(m), residual.argmin(axis=1)
+    fits = fit_pairs(sums, np.stack([k, partner], axis=1))
+    gap = np.linalg.norm(gaps(part, fits.pairs, fits.p_child_joint, fits.p_parent_joint), axis=2)
+    length = max(FEWEST, round(STRETCH * part.frames / max(part.seconds, 1e-9)))
+    gap = np.concatenate([gap, np.full((-len(gap) % length, m), np.nan)]).reshape(-1, length, m)
+    worst = median(np.swapaxes(gap, 0, 1)).max(axis=0)
+    apart = np.sqrt(sums.dd[k, partner] / np.maximum(sums.frames[k, partner], 1))
+    return residual, np.where(np.isfinite(residual[k, partner]), worst / np.maximum(apart, 1e-300), 0.0)
+
+
+def _cuts(take: Take, pair: tuple[int, int], crossings: Ints, guess: bool) -> tuple[Ints, Bools]:
+    """Frames at which labels may change, 0 and n included, and whether each was seen to the frame."""
+    n = take.frames
+    between = np.flatnonzero(np.diff(take.segment)) + 1
+    sure = {0, n, *[*crossings.tolist(), *between.tolist()][:CUTS]}
+    guessed: set[int] = set()
+    if guess:
+        both = np.flatnonzero(take.seen[:, list(pair)].all(axis=1))
+        step = np.diff(both)
+        hole = np.flatnonzero(step > GAP)
+        hole = hole[np.argsort(-step[hole], kind="stable")][:HOLES]
+        guessed = {*both[hole + 1].tolist(), *np.linspace(0, n, GRID + 1).astype(int).tolist()} - sure
+    cuts = np.array(sorted(sure | guessed), dtype=np.int64)
+    return cuts, np.array([k in sure for k in cuts])
+
+
+def _refined(take: Take, best: _Best, swapped: Bools) -> Bools:
+    """(n,) the same, with the ends of every exchanged run that were guessed moved to where the gaps say."""
+    if best.seen.all():
+        return swapped
+    seen = set(best.cuts[best.seen].tolist()) - {0, take.frames}
+    reach = max(FEWEST, 2 * take.frames // GRID)
+    for _ in range(ROUNDS):
+        better = _gain(take, best.pair, swapped)
+        out = np.zeros_like(swapped)
+        runs = _runs(swapped)
+        for k, (first, stop) in enumerate(runs):
+            before = runs[k - 1][1] if k else 0
+            after = runs[k + 1][0] if k + 1 < len(runs) else take.frames
+            low = first if first in seen else max(first - reach, (before + first) // 2 if k else 0)
+            high = stop if stop in seen else min(stop + reach, -(-(stop + after) // 2))
+            start, end = _best_run(better[low:high])
+            out[low + start : low + end] = True
+        if (out == swapped).all():
+            break
+        swapped = out
+    return swapped
+
+
+def _runs(marks: Bools) -> list[tuple[int, int]]:
+    """First frame and end of every run of marked frames."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], marks, [False]])))
+    return [(int(first), int(stop)) for first, stop in edges.reshape(-1, 2)]
+
+
+def _best_run(values: Floats) -> tuple[int, int]:
+    """First index and end of the run with the largest sum."""
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    low = np.minimum.accumulate(total)
+    end = int(np.argmax(total - low))
+    return int(np.argmin(total[: end + 1])), end
+
+
+def _joints_of(take: Take, pair: tuple[int, int], swapped: Bools) -> tuple[Take, Ints, Floats, Floats]:
+    """The take with a pair exchanged where `swapped` (n,), and its spanning tree's joints at the two bodies."""
+    other = _with_exchange(take, pair, swapped)
+    part, _ = other.thinned(ROWS)
+    fits = fit_pairs(sum_pairs(part))
+    edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names)
+    own = edges[np.isin(fits.pairs[edges], pair).any(axis=1)]
+    return other, fits.pairs[own], fits.p_child_joint[own], fits.p_parent_joint[own]
+
+
+def _with_exchange(take: Take, pair: tuple[int, int], swapped: Bools) -> Take:
+    a, b = pair
+    order = np.tile(np.arange(take.bodies), (take.frames, 1))
+    order[swapped, a], order[swapped, b] = b, a
+    row = np.arange(take.frames)[:, None]
+    return replace(take, R_world_body=take.R_world_body[row, order], p_world_body=take.p_world_body[row, order])
+
+
+def _gap_sizes(take: Take, pair: tuple[int, int], swapped: Bools) -> tuple[Floats, Floats]:
+    """(n, J) [m] gaps of the two bodies' joints, with the pair as in `swapped` (n,), and the other way round."""
+    _, pairs, c, l = _joints_of(take, pair, swapped)
+    right, wrong = (_with_exchange(take, pair, which) for which in (swapped, ~swapped))
+    return tuple(np.linalg.norm(gaps(one, pairs, c, l), axis=2) for one in (right, wrong))
+
+
+def _gain(take: Take, pair: tuple[int, int], swapped: Bools) -> Floats:
+    """(n,) how much better each frame fits when exchanged, every gap counted up to a few times its usual size."""
+    right, wrong = _gap_sizes(take, pair, swapped)
+    limit = 3 * np.maximum(median(right), 1e-9)
+    right, wrong = (np.nan_to_num(np.minimum(one / limit, 1.0) ** 2, nan=0.0).sum(axis=1) for one in (right, wrong))
+    return np.asarray(np.where(swapped, wrong - right, right - wrong))
+
+
+def _oriented(take: Take, pair: tuple[int, int], swapped: Bools, known: Sequence[tuple[int, int]]) -> Bools:
+    """The same labels or all of them exchanged: known edges tell, else what leaves most of the take as it is."""
+    own = np.array([edge for edge in known if set(edge) & set(pair) and set(edge) != set(pair)], dtype=np.int64)
+    if len(own):
+        size = []
+        for which in (swapped, ~swapped):
+            fits = fit_pairs(sum_pairs(_with_exchange(take, pair, which).thinned(ROWS)[0]), own)
+            size.append(float(np.exp(np.mean(np.log(np.maximum(fits.residual, 1e-9))))))
+        if max(size) > TOLD * min(size):
+            return swapped if size[0] < size[1] else ~swapped
+    both = take.seen[:, list(pair)].any(axis=1)
+    return swapped if 2 * (swapped & both).sum() <= both.sum() else ~swapped
+
+
+def _verified(take: Take, pair: tuple[int, int], swapped: Bools) -> list[Swap]:
+    """The stretches in which every joint of both bodies fits when exchanged and comes apart as it is."""
+    right, wrong = _gap_sizes(take, pair, swapped)
+    if not right.shape[1] or not swapped.any():
+        return []
+    both: Bools = np.asarray(take.seen[:, list(pair)].any(axis=1))
+    share = (swapped & both).sum() / max(both.sum(), 1)
+    floor = EXACT * _size(take)
+    usual = np.maximum(median(np.where(swapped[:, None], np.nan, right)), floor)
+    out = []
+    for first, stop in _runs(swapped):
+        rows = np.arange(first, stop)[both[first:stop]]
+        if len(rows) < FEWEST:
+            continue
+        seen = np.isfinite(right[rows]).sum(axis=0) >= FEWEST
+        if not seen.any():
+            continue
+        left, gap = np.maximum(median(right[rows][:, seen]), floor), median(wrong[rows][:, seen])
+        whole = float(np.sqrt((gap**2).mean() / (left**2).mean()))
+        if whole >= CLEAR and (gap >= EACH * left).all() and (left <= USUAL * usual[seen]).all():
+            out.append(
+                Swap(
+                    (take.names[pair[0]], take.names[pair[1]]),
+                    int(rows[0]),
+                    int(rows[-1]) + 1,
+                    float(take.time[rows[0]]),
+                    float(take.time[rows[-1]]),
+                    float(np.sqrt((gap**2).mean())),
+                    float(np.sqrt((left**2).mean())),
+                    bool(share < HALF),
+                )
+            )
+    return out

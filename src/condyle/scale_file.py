@@ -1,0 +1,196 @@
+"""The scale of a set-up as a small file, calibration.toml or .json: made once by `condyle scale`, applied by fits."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._atomic import atomic
+from .errors import CondyleError, UsageError
+from .findings import Finding
+from .skeleton import SensorNoise
+
+if TYPE_CHECKING:
+    from .check.rigid_pair import RigidPair
+    from .take import Take
+
+FORMAT, VERSION = "condyle.scale", 1
+MOST_BYTES = 10**6
+LEAST, MOST = 1e-6, 1e6  # factors beyond are no scale but a mistake
+UNUSUAL = 2.0  # factor from which, or its inverse up to which, it is rather the unit that is wrong
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What two sensors at a known distance tell of a set-up.
+
+    scale      [-]  true over recorded length: recorded positions are multiplied by it
+    pair            the two sensors; distance: the true one [m]; measured: the mean recorded one [m]
+    sd         [m]  spread of the recorded distance; white: what the sensors' white noise explains of it
+    noise           white noise of the two sensors, in recorded lengths
+    frames     [-]  frames it comes from; sources: the files
+    """
+
+    scale: float
+    pair: tuple[str, str]
+    distance: float
+    measured: float
+    sd: float
+    white: float
+    noise: tuple[SensorNoise, ...]
+    frames: int
+    sources: tuple[str, ...] = ()
+
+
+def scale_of(pair: RigidPair, distance: float, sources: tuple[str, ...] = ()) -> Scale:
+    """The scale from a pair at a known distance [m]; raises where the pair is not rigid."""
+    if not (math.isfinite(distance) and distance > 0):
+        raise UsageError(f"the distance {distance:g} m is not above zero", code="bad-call")
+    if pair.loose is not None:
+        raise CondyleError(
+            f"{pair.loose}, so they are not rigid and tell no scale; fix both to one stiff rod",
+            code="not-rigid",
+            path=", ".join(sources) or None,
+        )
+    noise, frames = pair.noise, pair.frames
+    return Scale(distance / pair.mean, pair.names, distance, pair.mean, pair.sd, pair.white, noise, frames, sources)
+
+
+def find_oddity(scale: Scale) -> list[Finding]:
+    """Whether the factor is so far from one that a unit is wrong."""
+    if 1 / UNUSUAL < scale.scale < UNUSUAL:
+        return []
+    text = (
+        f"the scale is {scale.scale:.4g}: {scale.measured:.4g} m were recorded where {scale.distance:g} m are true; is "
+        "the distance in metres, and the file's unit right? give the unit with --unit"
+    )
+    return [Finding("implausible-size", "warning", text, scale.pair, value=scale.scale, unit="1")]
+
+
+def write_scale(path: str | os.PathLike[str], scale: Scale) -> None:
+    """A calibration.toml, or .json by its ending, whole or not at all."""
+    file = Path(path)
+    check_ending(file)
+    text = json.dumps(to_plain(scale), indent=1) + "\n" if file.suffix.lower() == ".json" else _toml(scale)
+    with atomic(file) as stream:
+        stream.write(text.encode("utf-8"))
+
+
+def read_scale(path: str | os.PathLike[str]) -> Scale:
+    """The scale in a calibration file; raises with what is wrong in it."""
+    import tomllib
+
+    file = Path(path)
+    try:
+        with open(file, "rb") as stream:
+            raw = stream.read(MOST_BYTES + 1)
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        code = "no-such-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
+        raise CondyleError(f"cannot be read: {reason}", code=code, path=file) from None
+    try:
+        text = raw.decode("utf-8-sig")
+        content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text.replace("\r\n", "\n"))
+    except (ValueError, RecursionError):  # UnicodeDecodeError and both decoders' errors are ValueErrors
+        raise _bad(file, "is neither TOML nor JSON") from None
+    if len(raw) > MOST_BYTES or not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise _bad(file, "is no scale")
+    if content.get("version") != VERSION:
+        raise _bad(file, "is of another version")
+    try:
+        return _from_plain(content)
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
+        raise _bad(
+            file, f"has no good '{error.args[0]}'" if isinstance(error, KeyError) else f"is wrong: {error}"
+        ) from None
+
+
+def factor_of(scale: float | str | os.PathLike[str] | Scale) -> float:
+    """The factor in what `scale` may be: a number, a Scale, or the path of its file; raises where it is none."""
+    if isinstance(scale, str | os.PathLike):
+        scale = read_scale(scale)
+    factor = scale.scale if isinstance(scale, Scale) else scale
+    if isinstance(factor, bool) or not isinstance(factor, int | float) or not LEAST <= factor <= MOST:
+        raise UsageError(f"the scale {factor!r} is not a positive number", code="bad-call")
+    return float(factor)
+
+
+def scaled(take: Take, factor: float) -> Take:
+    """The take with all lengths multiplied, and a finding that says so; the same object for a factor of one."""
+    if factor == 1:
+        return take
+    text = f"recorded lengths were multiplied by {factor:.6g}, the scale that was given"
+    own = None if take.own is None else take.own.changed(take.own.p_parent_joint * factor)
+    return replace(
+        take,
+        p_world_body=take.p_world_body * factor,
+        own=own,
+        markers=tuple(replace(marker, p_body_marker=marker.p_body_marker * factor) for marker in take.markers),
+        findings=(*take.findings, Finding("scaled", "info", text, value=factor, unit="1")),
+    )
+
+
+def check_ending(file: Path) -> None:
+    if file.suffix.lower() not in (".toml", ".json"):
+        raise UsageError("should end in .toml or .json", code="bad-option", path=file)
+
+
+def to_plain(scale: Scale) -> dict[str, Any]:
+    """The file's facts as dicts, lists, numbers and text."""
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "scale": scale.scale,
+        "pair": list(scale.pair),
+        "distance": scale.distance,
+        "measured": scale.measured,
+        "sd": scale.sd,
+        "white": scale.white,
+        "frames": scale.frames,
+        "sources": list(scale.sources),
+        "noise": [{"body": one.body, "position": one.position, "orientation": one.orientation} for one in scale.noise],
+    }
+
+
+def _from_plain(content: dict[str, Any]) -> Scale:
+    a, b = (str(name) for name in content["pair"])
+    numbers = {name: _number(content[name], name) for name in ("scale", "distance", "measured", "sd", "white")}
+    if not LEAST <= numbers["scale"] <= MOST:
+        raise ValueError(f"a scale of {numbers['scale']:g}")
+    noise = tuple(
+        SensorNoise(str(one["body"]), _number(one["position"], "position"), _number(one["orientation"], "orientation"))
+        for one in content.get("noise", ())
+    )
+    sources = tuple(str(name) for name in content.get("sources", ()))
+    return Scale(pair=(a, b), noise=noise, frames=int(content["frames"]), sources=sources, **numbers)
+
+
+def _number(value: Any, name: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{name} is no number")
+    return float(value)
+
+
+def _toml(scale: Scale) -> str:
+    plain = to_plain(scale)
+    noise = plain.pop("noise")
+    lines = ["# recorded lengths times scale are metres; from two sensors at a known distance"]
+    lines += [f"{key} = {_value(value)}" for key, value in plain.items()]
+    for one in noise:
+        lines += ["", "[[noise]]", *(f"{key} = {_value(value)}" for key, value in one.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _value(value: Any) -> str:
+    """A TOML value. JSON's strings are TOML's, but for the one control character that JSON leaves as it is."""
+    if isinstance(value, list):
+        return "[" + ", ".join(_value(one) for one in value) + "]"
+    return json.dumps(value).replace("\x7f", "\\u007f") if isinstance(value, str) else repr(value)
+
+
+def _bad(file: Path, what: str) -> CondyleError:
+    return CondyleError(f"{what}; expected a file that condyle scale -o wrote", code="bad-scale", path=file)

@@ -1,0 +1,134 @@
+"""Two sensors on one rod: distance, spread, noise, a bent field, and pairs that are not rigid."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import CondyleError, Take, rotation
+from condyle.check.rigid_pair import PERCENTILES, find_rigid_pairs, judge_pair, measure_pair
+from condyle.simulate import Disturbances, human, rod, simulate, together
+
+DISTANCE = 0.565  # m
+EXACT = 1e-12  # m
+SHARE = 0.1  # relative error of a standard deviation
+PAPER_SD = (0.004, 0.009)  # m: 0.7 cm in the paper
+NOISE = 0.003
+WHITE = {"position_noise": NOISE, "orientation_noise": np.radians(0.3)}
+PAPER = {"position_noise": 0.0015, "orientation_noise": np.radians(0.15), "field_warp": 0.0125, "scale": 1 / 0.94}
+
+
+def carried(seed: int = 1, **disturbances: float) -> Take:
+    return rod(DISTANCE, seconds=30, seed=seed, disturbances=Disturbances(**disturbances)).take  # type: ignore[arg-type]
+
+
+def test_an_exact_rod_has_its_distance_and_no_spread() -> None:
+    found = measure_pair(carried(), "rod_a", "rod_b")
+    assert found.mean == pytest.approx(DISTANCE, abs=EXACT)
+    assert found.sd < EXACT
+    assert found.loose is None
+    np.testing.assert_allclose(found.distance, DISTANCE, atol=EXACT)
+    np.testing.assert_allclose(found.percentiles, DISTANCE, atol=EXACT)
+    assert judge_pair(found) == []
+
+
+def test_white_noise_explains_the_spread_of_a_rod_in_a_straight_field() -> None:
+    found = measure_pair(carried(**WHITE), "rod_a", "rod_b")
+    assert found.sd == pytest.approx(np.sqrt(2) * NOISE, rel=SHARE)
+    assert found.white == pytest.approx(np.sqrt(2) * NOISE, rel=SHARE)
+    for sensor in found.noise:
+        assert sensor.position == pytest.approx(NOISE, rel=SHARE)
+        assert sensor.orientation == pytest.approx(np.radians(0.3), rel=SHARE)
+    assert judge_pair(found) == []
+
+
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_the_papers_rod_tells_scale_spread_and_a_field_that_is_bent_by_place(seed: int) -> None:
+    found = measure_pair(carried(seed, **PAPER), "rod_a", "rod_b")
+    assert DISTANCE / found.mean == pytest.approx(0.94, rel=0.015)
+    assert PAPER_SD[0] < found.sd < PAPER_SD[1]
+    assert found.loose is None
+    [finding] = judge_pair(found)
+    assert finding.code == "bent-field"
+    assert finding.value == found.sd
+    assert len(found.places) == 9
+    means = [place.mean for place in found.places]
+    assert f"{1000 * max(means):.0f} mm for" in finding.text
+
+
+def test_percentiles_are_those_of_the_distances() -> None:
+    found = measure_pair(carried(**WHITE), "rod_a", "rod_b")
+    np.testing.assert_allclose(found.percentiles, np.percentile(found.distance, PERCENTILES))
+
+
+def test_spikes_and_lost_samples_do_not_count() -> None:
+    clean = measure_pair(carried(**WHITE), "rod_a", "rod_b")
+    found = measure_pair(carried(**WHITE, spikes=0.02, bursts=0.03, missing=0.1), "rod_a", "rod_b")
+    assert found.mean == pytest.approx(clean.mean, abs=5e-4)
+    assert found.sd == pytest.approx(clean.sd, rel=0.3)
+    assert found.loose is None
+    assert found.frames < clean.frames
+
+
+def test_a_rod_that_stays_in_one_place_is_told() -> None:
+    take = carried(**WHITE)
+    middle = take.p_world_body.mean(axis=1, keepdims=True)
+    held = replace(take, p_world_body=take.p_world_body - 0.9 * (middle - middle[:1]))
+    [finding] = judge_pair(measure_pair(held, "rod_a", "rod_b"))
+    assert finding.code == "pair-not-carried"
+
+
+def spoilt(how: str) -> Take:
+    take = carried(**WHITE)
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    share = np.linspace(0, 1, take.frames)[:, None]
+    along = R[:, 0] @ [1.0, 0.0, 0.0]
+    if how == "turns":
+        R[:, 1] = R[:, 1] @ rotation.from_vector(0.2 * np.sin(20 * share) * [0.0, 0.0, 1.0])
+    elif how == "drifts":
+        p[:, 1] += 0.04 * share * along
+    else:
+        p[:, 1] += 0.06 * np.sin(60 * share) * along
+    return replace(take, R_world_body=R, p_world_body=p)
+
+
+@pytest.mark.parametrize(
+    ("how", "words"), [("turns", "turn against each other by"), ("drifts", "drifts by +"), ("varies", "varies by")]
+)
+def test_a_pair_that_is_not_rigid_gets_one_sentence(how: str, words: str) -> None:
+    loose = measure_pair(spoilt(how), "rod_a", "rod_b").loose
+    assert loose is not None
+    assert words in loose
+    assert "\n" not in loose
+
+
+def test_the_rod_is_found_among_the_sensors_of_a_person() -> None:
+    d = Disturbances(**PAPER)  # type: ignore[arg-type]
+    person = simulate(human(), "exercise", seconds=30, seed=1, disturbances=d)
+    both = together([person, rod(DISTANCE, seconds=30, seed=1, disturbances=d)], ["", ""])
+    assert find_rigid_pairs(both.take) == [("rod_a", "rod_b")]
+    assert find_rigid_pairs(person.take) == []
+
+
+def test_a_fit_tells_the_distance_of_a_rigid_pair_and_how_to_use_it() -> None:
+    [finding] = [one for one in condyle.calibrate(carried(**WHITE)).findings if one.code == "rigid-pair"]
+    assert finding.value == pytest.approx(DISTANCE, abs=1e-3)
+    assert finding.unit == "m"
+    assert finding.text.endswith(
+        "mm apart (standard deviation 4.3 mm); if you know their distance, `condyle scale --distance` gives the scale"
+    )
+
+
+def test_sensors_hardly_seen_together_or_at_one_place_are_refused() -> None:
+    take = carried(**WHITE)
+    lost = np.zeros(take.seen.shape, dtype=bool)
+    lost[5:, 0] = True
+    with pytest.raises(CondyleError, match="seen together in"):
+        measure_pair(take.mask(lost), "rod_a", "rod_b")
+    with pytest.raises(CondyleError, match="at the same place"):
+        measure_pair(replace(take, p_world_body=take.p_world_body[:, [0, 0]]), "rod_a", "rod_b")
+    with pytest.raises(CondyleError, match="no body named 'rod_c'"):
+        measure_pair(take, "rod_a", "rod_c")

@@ -1,0 +1,217 @@
+"""Sensors that are exchanged for a stretch: found, named, timed, left out or exchanged back."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import Calibration, Take, join
+from condyle.check.swap import Swap, exchanged, find_crossings, find_swaps, hidden, judge_swaps
+from condyle.simulate import Disturbances, World, human, linkage, simulate
+
+FRAMES = 5  # within which an end that is covered by missing samples is found
+COVERED = 9  # frames: one that a burst of wrong samples covers
+SAME = 1e-9  # m: limb lengths of a take exchanged back, and of one that never was
+CLOSE = 3e-3  # m: limb lengths with the stretch left out
+SPOILT = 2e-2  # m: what an exchange does to a length at least
+NOISY = {"position_noise": 0.003, "orientation_noise": np.radians(0.3)}
+SOFT = {"soft_tissue": 0.005, "position_noise": 0.0015, "orientation_noise": np.radians(0.15)}
+FIELD = {"field_warp": 0.0125, "field_length": 0.9}
+SPIKY = {**NOISY, "spikes": 0.02, "bursts": 0.05}
+WORLDS = {"exact": {}, "white": NOISY, "soft": SOFT, "soft and field": {**SOFT, **FIELD}, "spikes": SPIKY}
+
+
+@cache
+def world(name: str = "white", figure: str = "linkage", motion: str = "exercise", seed: int = 3) -> World:
+    made = {"linkage": linkage, "human": human}[figure]()
+    d = Disturbances(**WORLDS[name])  # type: ignore[arg-type]
+    return simulate(made, motion, seconds=30, rate=30, seed=seed, disturbances=d)  # type: ignore[arg-type]
+
+
+def swapped(take: Take, a: str, b: str, first: int, stop: int) -> Take:
+    return exchanged(take, [Swap((a, b), first, stop, 0.0, 0.0, 0.0, 0.0)])
+
+
+def ends(swaps: list[Swap]) -> list[tuple[set[str], int, int]]:
+    return [(set(swap.bodies), swap.first, swap.stop) for swap in swaps]
+
+
+def lengths(calibration: Calibration) -> np.ndarray:
+    limbs = sorted(calibration.skeleton.limbs, key=lambda limb: (limb.body, sorted((limb.from_joint, limb.to_joint))))
+    return np.array([limb.length for limb in limbs], dtype=np.float64)
+
+
+def fit(take: Take, **options: object) -> Calibration:
+    return condyle.calibrate(take, intervals=False, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("pair", [("l_upper_arm", "r_upper_arm"), ("l_upper_arm", "l_forearm"), ("head", "r_forearm")])
+@pytest.mark.parametrize(("first", "stop"), [(400, 430), (200, 500), (0, 300), (600, 900)])
+def test_an_exchange_is_told_with_both_sensors_and_to_the_frame(
+    name: str, pair: tuple[str, str], first: int, stop: int
+) -> None:
+    time = world(name).take.time
+    [swap] = find_swaps(swapped(world(name).take, *pair, first, stop))
+    assert set(swap.bodies) == set(pair)
+    most = COVERED if name == "spikes" else 0
+    assert abs(swap.first - first) <= most
+    assert abs(swap.stop - stop) <= most
+    assert (swap.start, swap.end) == (time[swap.first], time[swap.stop - 1])
+    assert swap.sure
+    assert swap.gap > 4 * swap.left
+
+
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+@pytest.mark.parametrize("pair", [("l_thigh", "r_thigh"), ("l_hand", "r_hand"), ("pelvis", "chest")])
+def test_left_and_right_of_a_person_in_soft_tissue_are_told_apart(motion: str, pair: tuple[str, str]) -> None:
+    take = world("soft and field", "human", motion).take
+    assert ends(find_swaps(swapped(take, *pair, 300, 390))) == [(set(pair), 300, 390)]
+
+
+@pytest.mark.parametrize("name", WORLDS)
+@pytest.mark.parametrize("figure", ["linkage", "human"])
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+def test_nothing_is_told_where_nothing_was_exchanged(name: str, figure: str, motion: str) -> None:
+    assert find_swaps(world(name, figure, motion).take) == []
+
+
+def test_several_exchanges_of_one_take_are_told_each() -> None:
+    take = world("white", "human", "walk").take
+    take = swapped(take, "l_thigh", "r_thigh", 100, 250)
+    take = swapped(take, "l_hand", "r_foot", 200, 400)
+    take = swapped(take, "l_thigh", "r_thigh", 500, 600)
+    found = ends(find_swaps(take))
+    assert found == [
+        ({"l_thigh", "r_thigh"}, 100, 250),
+        ({"l_hand", "r_foot"}, 200, 400),
+        ({"l_thigh", "r_thigh"}, 500, 600),
+    ]
+
+
+@pytest.mark.parametrize("stop", [360, 600])
+def test_an_exchange_whose_ends_nobody_saw_is_found_from_the_joints(stop: int) -> None:
+    take = swapped(world().take, "l_forearm", "r_forearm", 300, stop)
+    lost = np.zeros(take.seen.shape, dtype=bool)
+    for end in (300, stop):
+        lost[end - 12 : end + 12, [take.index("l_forearm"), take.index("r_forearm")]] = True
+    [(bodies, first, last)] = ends(find_swaps(take.mask(lost)))
+    assert bodies == {"l_forearm", "r_forearm"}
+    assert abs(first - 312) <= FRAMES
+    assert abs(last - (stop - 12)) <= FRAMES
+
+
+def test_cables_exchanged_between_two_recordings_are_told() -> None:
+    take = world("soft").take
+    later = swapped(take.slice(560, 900), "l_upper_arm", "r_upper_arm", 0, 340)
+    both = join([take.slice(0, 560), later])
+    assert ends(find_swaps(both)) == [({"l_upper_arm", "r_upper_arm"}, 560, 900)]
+
+
+def test_where_both_parts_are_as_long_it_is_said_that_either_may_be_right() -> None:
+    take = swapped(world().take, "l_upper_arm", "r_upper_arm", 440, 900)
+    [swap] = find_swaps(take)
+    assert (swap.first, swap.stop) == (0, 440)  # the shorter part
+    assert not swap.sure
+    assert "check which part is right" in judge_swaps([swap], repaired=False)[0].text
+
+
+def test_a_known_tree_tells_which_part_is_right() -> None:
+    take = swapped(world().take, "l_upper_arm", "r_upper_arm", 300, 900)
+    assert ends(find_swaps(take)) == [({"l_upper_arm", "r_upper_arm"}, 0, 300)]
+    known = [(take.index(child), take.index(parent)) for child, parent in world().truth.edges]
+    [swap] = find_swaps(take, known)
+    assert (swap.first, swap.stop) == (300, 900)
+
+
+def test_the_stretch_is_left_out_unless_it_is_to_be_exchanged_back() -> None:
+    still = world(motion="walk")
+    take = swapped(still.take, "l_upper_arm", "r_upper_arm", 200, 600)
+    left, back = fit(take), fit(take, fix_swaps=True)
+    for calibration, words in ((left, "are left out"), (back, "were exchanged")):
+        [finding] = [one for one in calibration.findings if one.code == "swap"]
+        assert finding.severity == "warning"
+        assert set(finding.bodies) == {"l_upper_arm", "r_upper_arm"}
+        assert finding.time == (take.time[200], take.time[599])
+        assert (finding.frame, finding.count) == (200, 400)
+        assert words in finding.text
+    gone = ~left.take.seen
+    assert gone.sum() == 2 * 400
+    assert gone[200:600, [take.index("l_upper_arm"), take.index("r_upper_arm")]].all()
+    np.testing.assert_array_equal(back.take.p_world_body, still.take.p_world_body)
+    clean = lengths(fit(still.take))
+    np.testing.assert_allclose(lengths(back), clean, atol=SAME)
+    np.testing.assert_allclose(lengths(left), clean, atol=CLOSE)
+
+
+def test_an_exchange_that_nobody_looks_for_spoils_the_lengths() -> None:
+    """Otherwise the test above would pass without the check."""
+    still = world()
+    take = swapped(still.take, "l_upper_arm", "r_upper_arm", 200, 600)
+    edges = [(parent, child) for child, parent in still.truth.edges]
+    plain = [lengths(fit(one, method="least-squares", tree=edges)) for one in (still.take, take)]
+    assert np.nanmax(np.abs(plain[1] - plain[0])) > SPOILT
+
+
+def test_an_exchange_is_not_taken_for_latency_or_a_slip() -> None:
+    take = swapped(world("white", "human", "walk").take, "l_thigh", "r_thigh", 200, 500)
+    codes = {finding.code for finding in fit(take).findings}
+    assert "swap" in codes
+    assert not codes & {"latency", "slip"}
+
+
+def test_least_squares_does_not_look_and_neither_is_asked_of_takes_without_time() -> None:
+    take = swapped(world().take, "l_upper_arm", "r_upper_arm", 200, 300)
+    assert "swap" not in {finding.code for finding in fit(take, method="least-squares").findings}
+    assert find_swaps(replace(take, timed=False)) == []
+
+
+@pytest.mark.parametrize("frames", [0, 1, 3, 19])
+def test_takes_too_short_to_tell_are_left_alone(frames: int) -> None:
+    assert find_swaps(world().take.slice(0, frames)) == []
+
+
+def test_bodies_that_are_never_seen_and_a_lone_body_do_no_harm() -> None:
+    take = world().take
+    lost = np.zeros(take.seen.shape, dtype=bool)
+    lost[:, 2] = True
+    assert find_swaps(take.mask(lost)) == []
+    assert find_swaps(take.mask(np.ones_like(lost))) == []
+    assert find_swaps(take.select(["head"])) == []
+
+
+def test_two_bodies_alone_are_enough() -> None:
+    take = world("white", motion="walk").take.select(["l_upper_arm", "l_forearm"])
+    found = find_swaps(swapped(take, "l_upper_arm", "l_forearm", 300, 420))
+    assert ends(found) == [({"l_upper_arm", "l_forearm"}, 300, 420)]
+
+
+def test_tracks_that_change_places_are_seen_to_the_frame_and_spikes_are_none() -> None:
+    take = world("spikes").take
+    assert find_crossings(take) == {}
+    found = find_crossings(swapped(world().take, "head", "l_forearm", 250, 260))
+    assert [frames.tolist() for frames in found.values()] == [[250, 260]]
+
+
+def test_exchanging_twice_changes_nothing_and_hiding_hides_both() -> None:
+    take = world().take
+    swap = Swap(("head", "chest"), 10, 20, 0.0, 0.0, 0.0, 0.0)
+    again = exchanged(exchanged(take, [swap]), [swap])
+    np.testing.assert_array_equal(again.p_world_body, take.p_world_body)
+    np.testing.assert_array_equal(again.R_world_body, take.R_world_body)
+    gone = hidden(take, [swap])
+    assert gone.sum() == 20
+    assert gone[10:20, [take.index("head"), take.index("chest")]].all()
+
+
+def test_the_sentence_names_sensors_stretch_evidence_and_what_was_done() -> None:
+    swap = Swap(("l_thigh", "r_thigh"), 300, 390, 10.0, 12.97, 0.24, 0.006)
+    [finding] = judge_swaps([swap], repaired=False)
+    assert finding.text == (
+        "l_thigh and r_thigh: exchanged from 10.00 to 12.97 s (there their joints come apart by 240 mm as recorded, by "
+        "6 mm when exchanged); there both are left out; --fix-swaps exchanges them; check cables and labels"
+    )
