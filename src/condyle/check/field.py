@@ -1,0 +1,166 @@
+"""Where the field of a tracker is bent: gaps that depend on the place in the room (metal, walls, the edge of range).
+
+Skin makes a joint come apart by its angles, a bent field by where it is. What follows the angles of a joint and of its
+neighbours is cleared away first; if one smooth field, the same for all sensors, explains much of the rest, it is told.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._shapes import Bools, Floats, Ints, frozen
+from ..field_fit import Bend, measure_bend
+from ..field_model import FieldModel
+from ..findings import Finding
+from ..intervals import Blocks, expected_gap_variance
+from ..noise import Noise
+from ..solve import Solution
+from ..take import Take, evenly
+
+LOUD = 1.3  # gaps over what the sensors' noise explains, from which a bend is looked for
+GAIN = 100.0  # log likelihood, over that of a straight field, from which a bend is told
+SHARED = 0.2  # of a joint's gaps beyond what follows angles, that the field of the other joints must explain
+CELLS = 6  # along the widest side of the space that was visited
+ENOUGH = 2000  # frames over which the correction is summed up
+FEWEST = 5  # blocks in a cell, below which it is not shown
+
+
+@dataclass(frozen=True, eq=False)
+class GapMap:
+    """How far joints come apart by place: one row for every cell of the room in which some joint was long enough.
+
+    place  (C, 3) [m]  middle of the cell
+    size   (C,)   [m]  rms length of the gaps in it, beyond what the sensors' noise explains; 0 where noise does
+    count  (C,)   [-]  averages of a sixth of a second in it
+    edge          [m]  side of a cell
+    """
+
+    place: Floats
+    size: Floats
+    count: Ints
+    edge: float
+
+    def __post_init__(self) -> None:
+        cells = len(self.count)
+        object.__setattr__(self, "place", frozen(self.place, (cells, 3), "place"))
+        object.__setattr__(self, "size", frozen(self.size, (cells,), "size"))
+        object.__setattr__(self, "count", frozen(self.count, (cells,), "count", np.int64))
+
+    @property
+    def worst(self) -> int | None:
+        """Row of the cell with the largest gaps; None of an empty map."""
+        return int(np.argmax(self.size)) if len(self.size) else None
+
+
+@dataclass(frozen=True)
+class BentField:
+    """A bend that is worth telling: how clear and how large it is, where [m] gaps are largest, and how large [m] there.
+
+    See `field_fit.Bend`.
+    """
+
+    bend: Bend
+    place: tuple[float, float, float]
+    excess: float
+
+
+def map_gaps(take: Take, solution: Solution, noise: Noise, cells: int = CELLS) -> GapMap:
+    """The gaps of all joints over the room, in cubes of which `cells` span the widest side of what was visited."""
+    blocks = Blocks(take, solution)
+    used = blocks.weight > 0
+    joint = np.einsum("bjxy,jy->bjx", blocks.R_child, solution.p_child_joint)
+    apart = blocks.arm - blocks.gap.transpose(0, 2, 1)
+    place = (blocks.place - 0.5 * apart + joint)[used]
+    if not len(place):
+        return GapMap(np.zeros((0, 3)), np.zeros(0), np.zeros(0, np.int64), 1.0)
+    explained = 3 * expected_gap_variance(solution, noise) / np.where(used, blocks.weight, 1.0)
+    square = ((blocks.gap**2).sum(axis=1) - explained)[used]
+    low = place.min(axis=0)
+    edge = max(float((place.max(axis=0) - low).max()) / cells, 1e-9)
+    index = np.minimum(((place - low) / edge).astype(np.int64), cells - 1)
+    cell, which, count = np.unique(index, axis=0, return_inverse=True, return_counts=True)
+    total = np.bincount(which.ravel(), square, len(cell))
+    shown = count >= FEWEST
+    size = np.sqrt(np.maximum(total / count, 0.0))
+    return GapMap((low + (cell + 0.5) * edge)[shown], size[shown], count[shown], edge)
+
+
+def find_bend(take: Take, solution: Solution, noise: Noise, still: int | None = None) -> BentField | None:
+    """The bend of the field that a take's joints tell of, if they do. `still` is a body that no sensor reports."""
+    own: Bools = np.ones(len(solution.pairs), dtype=bool)
+    if still is not None:
+        own = ~(solution.pairs == still).any(axis=1)
+    explained = float(expected_gap_variance(solution, noise)[own].sum())
+    gaps = float(np.diagonal(solution.residual_cov)[own].sum())
+    if not take.timed or explained <= 0 or gaps < LOUD**2 * explained:
+        return None
+    bend = measure_bend(take, solution, still)
+    if bend.gain < GAIN or bend.shared < SHARED:
+        return None
+    cells = map_gaps(take, solution, noise)
+    if cells.worst is None:
+        return None
+    x, y, z = cells.place[cells.worst].tolist()
+    return BentField(bend, (x, y, z), float(cells.size[cells.worst]))
+
+
+def judge_bend(found: BentField | None) -> list[Finding]:
+    """What to say of it."""
+    if found is None:
+        return []
+    x, y, z = found.place
+    text = (
+        f"joints come apart by where they are in the room, most around ({x:.1f}, {y:.1f}, {z:.1f}) m by "
+        f"{1000 * found.excess:.0f} mm: the field is bent; move metal away, or fit with --field, best with a --rod "
+        "carried through the same space"
+    )
+    return [Finding("bent-field", "warning", text, value=found.excess, unit="m")]
+
+
+def judge_correction(
+    before: Take, model: FieldModel, first: Solution | None = None, second: Solution | None = None
+) -> list[Finding]:
+    """How much taking the field away changed.
+
+    before         the take as it was
+    first, second  its joints, and those of the corrected take; none for a field that was given
+    """
+    fitted = first is not None and second is not None
+    rod = "" if model.scale == 1 else f"; all lengths were then multiplied by {model.scale:.4f}, as the rod tells"
+    if not len(model.centres):
+        text = f"no bend of the field is seen that would be worth taking away{rod}"
+        return [Finding("field-corrected", "info", text, value=0.0, unit="m")]
+    rows = evenly(before.frames, ENOUGH)
+    moved = np.linalg.norm(model.displacement(before.p_world_body[rows][before.seen[rows]]), axis=1)
+    rms, most = float(np.sqrt((moved**2).mean())) if len(moved) else 0.0, float(moved.max(initial=0.0))
+    parts = [f"a bent field was taken away: positions moved by {_mm(rms)} mm rms, {_mm(most)} mm at most{rod}"]
+    if first is not None and second is not None:
+        lengths = limb_lengths(first), limb_lengths(second)
+        change = [abs(lengths[1][limb] - lengths[0][limb]) for limb in lengths[0] if limb in lengths[1]]
+        if change:
+            parts.append(f"limbs changed by up to {_mm(max(change))} mm")
+        gap = [float(np.sqrt(3 * np.diagonal(one.residual_cov).mean())) for one in (first, second)]
+        parts.append(f"joints come apart by {_mm(gap[1])} mm rms instead of {_mm(gap[0])}")
+    if fitted and model.scale == 1:
+        parts.append("without a rod all lengths may be wrong by one common factor")
+    return [Finding("field-corrected", "info", "; ".join(parts), value=rms, unit="m")]
+
+
+def _mm(size: float) -> str:
+    return f"{1000 * size:.1f}"
+
+
+def limb_lengths(solution: Solution) -> dict[tuple[int, frozenset[int]], float]:
+    """{(body, the two bodies joined to it): distance [m] of the two joints}, where the motion determines both."""
+    open_ends = np.abs(np.diagonal(solution.basis @ solution.basis.T) - 1).reshape(-1, 6).max(axis=1) > 1e-9
+    known = np.tile(~open_ends, 2)
+    sides = np.concatenate([solution.p_child_joint, solution.p_parent_joint])
+    owner, other = np.concatenate([solution.pairs, solution.pairs[:, ::-1]]).T
+    found = {}
+    for a in range(len(owner)):
+        for b in np.flatnonzero((owner[:a] == owner[a]) & known[:a]) if known[a] else ():
+            length = float(np.linalg.norm(sides[a] - sides[b]))
+            found[int(owner[a]), frozenset((int(other[a]), int(other[b])))] = length
+    return found

@@ -1,0 +1,282 @@
+"""A bent field from the joints of a take: what all of them ask for together is the room's, not the figure's.
+
+A point that two bodies share is reported twice, at two places of a bent field, and comes apart by the difference. One
+smooth displacement and rotation by place, shared by all sensors, is fitted together with all joints; how large and how
+smooth it is, the data tell (marginal likelihood), so that a straight field stays straight. Joints say nothing about the
+scale of the room, and a fit would shrink it to make all gaps smaller: the one field that makes everything larger or
+smaller is kept out, and of all fields that differ by it the likeliest, the one of the least weights, is left. A rod of
+known length carried through the same room tells the scale, and more of the field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ._shapes import Floats, Ints
+from .field_model import FieldModel
+from .field_rows import Basis, Rod, Rows, extent, joint_rows, scaling, spanned, visited
+from .solve import Solution
+from .take import Take
+
+ROUNDS = 3  # of Gauss and Newton
+LENGTHS = (0.6, 0.85, 1.2, 1.7, 2.4)  # of the field, over the extent of the places visited; tried from the middle
+TURNS = (0.4, 1.0, 2.5)  # rotation of the field over displacement / length
+SURE = 10.0  # log likelihood that a field must be worth; below it there is none
+AGREED = 0.05  # share of a joint's gaps that the field of the others must explain, where no rod vouches for it
+COARSE_LENGTH, COARSE = 1.2, (24, 0.02)  # length, most centres and what they may leave open, to see if there is a bend
+WIDER = 1.5  # of what the field leaves open: real fields are not of the shapes assumed
+SIZES = np.geomspace(1e-6, 1e6, 121)  # of the field's variance over that of the noise, times what tells of it most
+
+
+@dataclass(frozen=True, eq=False)
+class FieldFit:
+    """A field, and how much the take asks for it.
+
+    model
+    size        [m]    rms displacement per axis that the data expect of such a field
+    gain        [-]    log likelihood over that of a straight field
+    share       [-]    of the gaps' variance that the field takes away
+    pairs       (J, 2)          the joints (child, parent) that it was fitted to
+    covariance  (6J, 6J) [m^2]  what not knowing the field and the scale better leaves open of them
+    """
+
+    model: FieldModel
+    size: float
+    gain: float
+    share: float
+    pairs: Ints
+    covariance: Floats
+
+    def left_open(self, solution: Solution) -> Floats:
+        """(6J, 6J) [m^2] the covariance for the joints of another solution, in its order; 0 for joints that are new."""
+        size = 6 * len(solution.pairs)
+        rows, known = np.zeros(size, np.int64), np.zeros(size, dtype=bool)
+        place = {(int(i), int(j)): a for a, (i, j) in enumerate(self.pairs)}
+        for a, (i, j) in enumerate(solution.pairs.tolist()):
+            for half, pair in ((0, (i, j)), (3, (j, i))):  # a joint may have changed its child for its parent
+                if pair in place:
+                    order = np.roll(np.arange(6), half)
+                    rows[6 * a : 6 * a + 6], known[6 * a : 6 * a + 6] = 6 * place[pair] + order, True
+        moved = self.covariance[np.ix_(rows, rows)] * known * known[:, None]
+        free = solution.basis @ solution.basis.T  # directions that the motion leaves open have no interval
+        return np.asarray(free @ moved @ free)
+
+
+@dataclass(frozen=True)
+class Bend:
+    """A bent field at a first look.
+
+    gain    [-]  log likelihood over that of a straight field
+    shared  [-]  share of a joint's gap, beyond what follows angles, that the field of all the other joints explains:
+                 1 all of it; 0 and below nothing. Skin and loose joints are no two alike, a room is one
+    size    [m]  rms displacement per axis
+    """
+
+    gain: float
+    shared: float
+    size: float
+
+
+def fit_field(take: Take, solution: Solution, rod: Rod | None = None, still: int | None = None) -> FieldFit:
+    """The field in which the joints of a take, as fitted in `solution`, come apart least.
+
+    rod    tells the scale; without it, it is that of the smallest field
+    still  body that no sensor reports (the room): its joints are left out
+    """
+    rows = [Rows.of_joints(take, solution, still)]
+    if rod is not None:
+        rows.append(Rows.of_rod(rod.take or take, rod))
+    places = visited(rows)
+    if not len(places):
+        return FieldFit(FieldModel.none(), 0.0, 0.0, 0.0, solution.pairs, np.zeros((6 * len(solution.pairs),) * 2))
+    found = _search(rows, places)
+    if found.gain < SURE or (rod is None and measure_bend(take, solution, still).shared < AGREED):
+        found = _Found.none(found)
+    first = found
+    for _ in range(ROUNDS - 1 if found.size else 0):
+        rows = found.applied(rows)
+        found = _solved(rows, found.basis, found.turn_ratio, found.weights)
+    rows = found.applied(rows)
+    scale, doubt = 1.0, found.scale_doubt
+    if rod is not None:
+        length = np.linalg.norm(rows[1].c, axis=1)
+        scale = float(rod.distance / length.mean())
+        doubt = float(np.sqrt(rows[1].variance.max() / max(3 * rows[1].weight[:, 0].sum(), 1)) / length.mean())
+    w, psi = found.weights
+    model = FieldModel(found.basis.centres, found.basis.length, found.basis.mix @ w, found.basis.mix @ psi, scale)
+    if not found.size:
+        model = FieldModel.none(scale)
+    covariance = (WIDER * scale) ** 2 * (found.covariance + doubt**2 * np.outer(solution.unknowns, solution.unknowns))
+    return FieldFit(model, found.size, first.gain, first.share, solution.pairs, covariance)
+
+
+def measure_bend(take: Take, solution: Solution, still: int | None = None) -> Bend:
+    """How much gaps follow the place in the room beyond what follows angles, by a coarse field."""
+    part = Rows.of_joints(take, solution, still)
+    places = visited([part])
+    if not len(places):
+        return Bend(0.0, 0.0, 0.0)
+    basis = Basis(places, COARSE_LENGTH * max(extent(places), 1e-9), *COARSE)
+    zero = np.zeros((len(basis.centres), 3))
+    used = np.flatnonzero((part.weight > 0).any(axis=0)).tolist()
+    joints = [_Normal.of(part, a, basis, 1 / basis.length, (zero, zero)) for a in used]
+    inside = _without(scaling(places, basis), 6 * len(zero))
+    own = [(inside.T @ joint.M @ inside, inside.T @ joint.h, joint.square) for joint in joints]
+    M, h = np.sum([one[0] for one in own], axis=0), np.sum([one[1] for one in own], axis=0)
+    square = sum(joint.square for joint in joints)
+    ratio, noise, gain, *_ = likeliest(M, h, square, sum(joint.count for joint in joints))
+    if ratio <= 0:
+        return Bend(0.0, 0.0, 0.0)
+    left = 0.0
+    for M_own, h_own, square_own in own:
+        x = np.linalg.solve(M - M_own + np.eye(len(h)) / ratio, h - h_own)
+        left += square_own - 2 * float(x @ h_own) + float(x @ M_own @ x)
+    return Bend(gain, 1 - left / square, float(np.sqrt(ratio * noise)))
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """One round's answer: weights (K, 3) of displacement [m] and rotation [rad]; steps of the unknowns of each Rows."""
+
+    basis: Basis
+    turn_ratio: float
+    weights: tuple[Floats, Floats]
+    steps: tuple[Floats, ...]
+    size: float
+    gain: float
+    share: float
+    covariance: Floats
+    scale_doubt: float
+
+    def applied(self, rows: Sequence[Rows]) -> list[Rows]:
+        """The rows with their joints where this fit has them, and the noise that it leaves."""
+        field = (self.basis, *self.weights)
+        return [part.moved(step, field) for part, step in zip(rows, self.steps, strict=True)]
+
+    @classmethod
+    def none(cls, other: _Found) -> _Found:
+        """The straight field."""
+        w = np.zeros_like(other.weights[0])
+        steps = tuple(np.zeros_like(step) for step in other.steps)
+        return replace(
+            other,
+            weights=(w, w),
+            steps=steps,
+            size=0.0,
+            share=0.0,
+            covariance=np.zeros_like(other.covariance),
+            scale_doubt=0.0,
+        )
+
+
+def _search(rows: Sequence[Rows], places: Floats) -> _Found:
+    """The likeliest length, from the middle outwards as long as it gets better, then the likeliest rotation."""
+    reach = max(extent(places), 1e-9)
+    tried: dict[int, _Found] = {}
+
+    def at(k: int) -> _Found:
+        if k not in tried:
+            basis = Basis(places, LENGTHS[k] * reach)
+            zero = np.zeros((len(basis.centres), 3))
+            tried[k] = _solved(rows, basis, 1.0, (zero, zero))
+        return tried[k]
+
+    best = len(LENGTHS) // 2
+    for way in (-1, 1):
+        while 0 <= best + way < len(LENGTHS) and at(best + way).gain > at(best).gain:
+            best += way
+    found = at(best)
+    if found.gain < SURE:
+        return found
+    zero = np.zeros_like(found.weights[0])
+    others = [_solved(rows, found.basis, ratio, (zero, zero)) for ratio in TURNS if ratio != found.turn_ratio]
+    return max([found, *others], key=lambda one: one.gain)
+
+
+def _solved(rows: Sequence[Rows], basis: Basis, turn_ratio: float, start: tuple[Floats, Floats]) -> _Found:
+    """Field and joints from one linearisation at `start`, the field's size by marginal likelihood."""
+    K = len(basis.centres)
+    turn = turn_ratio / basis.length  # a rotation of this size [rad] for a displacement of one metre
+    parts = [[_Normal.of(part, a, basis, turn, start) for a in range(len(part.c))] for part in rows]
+    M, h = np.zeros((6 * K, 6 * K)), np.zeros(6 * K)
+    for joint in (joint for own in parts for joint in own):
+        M += joint.M
+        h += joint.h
+    square, count = (sum(getattr(joint, name) for own in parts for joint in own) for name in ("square", "count"))
+    gauge = scaling(visited(rows), basis)
+    inside = _without(gauge, 6 * K)
+    ratio, noise, gain, share, x, spread = likeliest(inside.T @ M @ inside, inside.T @ h, square, count)
+    x, spread = inside @ x, inside @ spread
+    size = float(np.sqrt(ratio * noise))
+    steps = [
+        np.concatenate([free @ (joint.known - joint.D @ x) for free, joint in zip(part.free, own, strict=True)])
+        for part, own in zip(rows, parts, strict=True)
+    ]
+    carried = np.concatenate([free @ joint.D @ spread for free, joint in zip(rows[0].free, parts[0], strict=True)])
+    w, psi = x[: 3 * K].reshape(K, 3), turn * x[3 * K :].reshape(K, 3)
+    doubt = size / max(float(np.linalg.norm(gauge)), 1e-300)
+    return _Found(basis, turn_ratio, (w, psi), tuple(steps), size, gain, share, carried @ carried.T, doubt)
+
+
+@dataclass(frozen=True, eq=False)
+class _Normal:
+    """One joint's part of the normal equations of the field, its own unknowns and its skin eliminated.
+
+    M (6K, 6K), h (6K,), square  of rows that are white noise of unit size but for the field;  count of such rows
+    D (F, 6K), known (F,)        the joint's own unknowns: known - D x in a field of weights x
+    """
+
+    M: Floats
+    h: Floats
+    square: float
+    count: float
+    D: Floats
+    known: Floats
+
+    @classmethod
+    def of(cls, part: Rows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]) -> _Normal:
+        Z, skin, X, y = joint_rows(part, a, basis, turn, start)
+        ZZ = Z.T @ Z
+        ZZ[np.diag_indices_from(ZZ)] += 1e-10 * np.trace(ZZ) / max(len(ZZ), 1) + 1e-300
+        solved = np.asarray(np.linalg.solve(ZZ, Z.T @ np.column_stack([X, y])), dtype=np.float64)
+        base = spanned(np.concatenate([Z, skin], axis=1))
+        X, y = X - base @ (base.T @ X), y - base @ (base.T @ y)
+        count = max(3 * int((part.weight[:, a] > 0).sum()) - base.shape[1], 0) / float(part.stretch[a])
+        return cls(X.T @ X, X.T @ y, float(y @ y), count, solved[:, :-1], solved[:, -1])
+
+
+def likeliest(M: Floats, h: Floats, square: float, count: float) -> tuple[float, float, float, float, Floats, Floats]:
+    """Random effects x ~ N(0, s^2 I) in white noise v, from X'X, X'y and y'y: s and v by marginal likelihood.
+
+    Returns s^2 / v, v, the log likelihood over that of no effects, the share of y'y beyond noise that they take away,
+    x (F,), and a factor (F, F) of the covariance that x is left with.
+    """
+    values, vectors = np.linalg.eigh(M)
+    values, along = np.maximum(values, 0.0), vectors.T @ h
+    top = float(values.max(initial=0.0))
+    if top <= 0 or square <= 0 or count <= 1:
+        return 0.0, 0.0, 0.0, 0.0, np.zeros(len(h)), np.zeros((len(h), len(h)))
+    ratios = SIZES / top
+    left = square - ((along**2) * ratios[:, None] / (1 + ratios[:, None] * values)).sum(axis=1)
+    left = np.maximum(left, 1e-12 * square)
+    gain = -0.5 * (count * np.log(left / square) + np.log1p(ratios[:, None] * values).sum(axis=1))
+    k = int(np.argmax(gain))
+    noise, ratio = float(left[k] / count), float(ratios[k])
+    shrunk = ratio / (1 + ratio * values)
+    x = vectors @ (shrunk * along)
+    after = square - 2 * float(x @ h) + float(x @ M @ x)
+    return ratio, noise, float(gain[k]), 1 - after / square, x, vectors * np.sqrt(noise * shrunk)
+
+
+def _without(gauge: Floats, size: int) -> Floats:
+    """(size, size - 1) orthonormal directions that leave the scale alone; all of them where nothing tells of it."""
+    length = float(np.linalg.norm(gauge))
+    if length == 0:
+        return np.eye(size)
+    first = np.zeros((size, 1))
+    first[: len(gauge), 0] = gauge / length
+    full, _ = np.linalg.qr(np.concatenate([first, np.eye(size)], axis=1))
+    return np.asarray(full[:, 1:size])

@@ -1,0 +1,248 @@
+"""What a bent field does to joints, as rows of equations: averaged poses of joined pairs, and of a rod.
+
+The gap of joint a in a field of displacement w and rotation psi, both linear in the weights of the bells at the places
+where the two sensors report to be:
+
+    e = exp(-[psi(p_i)]) R_i c + p_i - w(p_i) - exp(-[psi(p_j)]) R_j l - p_j + w(p_j)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from . import rotation
+from ._median import median
+from ._shapes import Bools, Floats, Ints
+from .errors import UsageError
+from .field_model import bells, spread_centres
+from .intervals import Blocks, long_run
+from .solve import Solution, tukey_weights
+from .take import Take, evenly
+
+MOST_BLOCKS = 600  # of joints, and of the rod: more would sharpen nothing
+PLACES = 1500  # among which centres are chosen
+CENTRES = 90  # at most
+STIFF = 1e-3  # against weights that swing far outside to fit a straight line inside
+KNOWN = 2e-3  # of the field's variance that the centres may leave open at a visited place
+
+
+@dataclass(frozen=True)
+class Rod:
+    """Two sensors fixed `distance` [m] apart, carried through the room in a take of their own or (None) in the same."""
+
+    pair: tuple[str, str]
+    distance: float
+    take: Take | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.distance) and self.distance > 0):
+            raise UsageError(f"a rod of {self.distance:g} m; give the distance of its sensors", code="bad-call")
+        if len(self.pair) != 2 or self.pair[0] == self.pair[1]:
+            raise UsageError("a rod needs the names of its two sensors", code="bad-call")
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Poses of J joined pairs averaged over b blocks, as reported, with the joints as known so far.
+
+    R_child, R_parent  (b, J, 3, 3);  p_child, p_parent  (b, J, 3) [m]
+    weight    (b, J)  frames' worth
+    c, l      (J, 3)  [m] the joint in child and parent;  free: J of (6, F) directions that are solved for
+    skin      J of (b, 3, G)  what may move a gap with the angles of its own joint and the next ones
+    variance  (J,)    [m^2] of one frame's gap, per axis, times what its correlation in time costs
+    run       (b,)    number of the stretch that a block belongs to;  step [s]
+    """
+
+    R_child: Floats
+    R_parent: Floats
+    p_child: Floats
+    p_parent: Floats
+    weight: Floats
+    c: Floats
+    l: Floats
+    free: tuple[Floats, ...]
+    skin: tuple[Floats, ...]
+    variance: Floats
+    stretch: Floats
+    run: Ints
+    step: float
+
+    @classmethod
+    def of_joints(cls, take: Take, solution: Solution, still: int | None = None) -> Rows:
+        hidden = np.zeros(len(solution.pairs), dtype=bool)
+        if still is not None:
+            hidden = (solution.pairs == still).any(axis=1)
+        free = tuple(_own_directions(solution.basis[6 * a : 6 * a + 6]) for a in range(len(solution.pairs)))
+        solution = replace(solution, weight=np.where(hidden, 0.0, solution.weight))
+        blocks = Blocks(take, solution)
+        skin = tuple(_skin(blocks, a) for a in range(len(solution.pairs)))
+        return cls._of(blocks, solution.p_child_joint, solution.p_parent_joint, free, skin)
+
+    @classmethod
+    def of_rod(cls, take: Take, rod: Rod) -> Rows:
+        """Either sensor at a constant place in the axes of the other: two joints at the origin of their parent."""
+        pairs = np.array([[take.index(rod.pair[0]), take.index(rod.pair[1])]])
+        pairs = np.concatenate([pairs, pairs[:, ::-1]])
+        i, j = pairs.T
+        R, p = take.R_world_body, take.p_world_body
+        seen = take.seen[:, i] & take.seen[:, j]
+        if seen.sum() < 2 * 3:
+            raise UsageError(
+                f"the rod's sensors '{rod.pair[0]}' and '{rod.pair[1]}' are not seen together", code="bad-call"
+            )
+        away = np.einsum("njyx,njy->njx", R[:, i], p[:, j] - p[:, i])
+        c = median(away)
+        weight, _ = tukey_weights(np.linalg.norm(np.where(seen[..., None], away - c, 0.0), axis=2), seen)
+        J = len(pairs)
+        eye, zero = np.eye(6), np.zeros((J, 3))
+        none = np.zeros(J, dtype=bool)
+        plain = Solution(pairs, c, zero, weight, np.zeros((6 * J,) * 2), np.eye(6 * J), np.eye(J), none)
+        blocks = Blocks(take, plain)
+        return cls._of(blocks, c, zero, (eye[:, :3],) * J, (np.zeros((blocks.count, 3, 0)),) * J)
+
+    @classmethod
+    def _of(cls, blocks: Blocks, c: Floats, l: Floats, free: tuple[Floats, ...], skin: tuple[Floats, ...]) -> Rows:
+        apart = blocks.arm - blocks.gap.transpose(0, 2, 1)  # from child to parent, as reported
+        k = evenly(blocks.count, MOST_BLOCKS)
+        made = cls(
+            blocks.R_child[k],
+            blocks.R_parent[k],
+            (blocks.place - 0.5 * apart)[k],
+            (blocks.place + 0.5 * apart)[k],
+            blocks.weight[k],
+            c,
+            l,
+            free,
+            tuple(columns[k] for columns in skin),
+            np.ones(len(c)),
+            np.ones(len(c)),
+            blocks.run[k],
+            blocks.step * blocks.count / max(len(k), 1),
+        )
+        return made.weighed(made.bent(None)[2])
+
+    def bent(self, field: tuple[Basis, Floats, Floats] | None) -> tuple[Floats, Floats, Floats]:
+        """Arms (b, J, 3) of child and parent to the joint, and gaps, with the field (w, psi) taken away."""
+        R_child, R_parent, d = self.R_child, self.R_parent, self.p_child - self.p_parent
+        if field is not None:
+            basis, w, psi = field
+            at_child, at_parent = basis(self.p_child), basis(self.p_parent)
+            R_child = rotation.from_vector(-(at_child @ psi)) @ R_child
+            R_parent = rotation.from_vector(-(at_parent @ psi)) @ R_parent
+            d = d - (at_child - at_parent) @ w
+        child = np.einsum("bjxy,jy->bjx", R_child, self.c)
+        parent = np.einsum("bjxy,jy->bjx", R_parent, self.l)
+        return child, parent, child - parent + d
+
+    def weighed(self, gap: Floats) -> Rows:
+        """With variances of the gaps (b, J, 3) that are left."""
+        scaled = gap * np.sqrt(self.weight)[..., None]
+        for a, columns in enumerate(self.skin):
+            columns = columns.reshape(3 * len(self.weight), columns.shape[2])
+            base = spanned(columns * np.sqrt(np.repeat(self.weight[:, a], 3))[:, None])
+            own = scaled[:, a].ravel()
+            scaled[:, a] = (own - base @ (base.T @ own)).reshape(-1, 3)
+        count = np.maximum((self.weight > 0).sum(axis=0), 1)
+        variance = (scaled * scaled).sum(axis=(0, 2)) / (3 * count)
+        stretch = np.array([long_run(scaled[:, a], self.step, self.run) for a in range(len(count))])
+        floor = max(1e-6 * float(variance.max(initial=0.0)), 1e-24)  # rounding must not rule
+        return replace(self, variance=np.maximum(variance, floor), stretch=stretch)
+
+    def moved(self, step: Floats, field: tuple[Basis, Floats, Floats]) -> Rows:
+        """With the joints (6J,) further, in the field, and the noise that is left; skin is allowed for no longer."""
+        further = step.reshape(-1, 2, 3)
+        skin = tuple(columns[:, :, :0] for columns in self.skin)
+        made = replace(self, c=self.c + further[:, 0], l=self.l + further[:, 1], skin=skin)
+        return made.weighed(made.bent(field)[2])
+
+
+class Basis:
+    """Gaussian bells mixed so that equal and independent weights make a field of equal size everywhere."""
+
+    def __init__(self, places: Floats, length: float, most: int = CENTRES, known: float = KNOWN) -> None:
+        self.length = length
+        self.centres = spread_centres(places, length, most, known)
+        gram = bells(self.centres, self.centres, length) + 1e-9 * np.eye(len(self.centres))
+        self.mix = np.linalg.inv(np.linalg.cholesky(gram)).T
+
+    def __call__(self, p: Floats) -> Floats:
+        """(..., K) at places (..., 3)."""
+        return np.asarray(bells(p, self.centres, self.length) @ self.mix)
+
+
+def visited(rows: Sequence[Rows]) -> Floats:
+    """(P, 3) [m] places spread over those where the sensors were."""
+    used = [p[part.weight > 0] for part in rows for p in (part.p_child, part.p_parent)]
+    places = np.concatenate(used)
+    return places[evenly(len(places), PLACES)]
+
+
+def scaling(places: Floats, basis: Basis) -> Floats:
+    """(3K,) weights of the field that makes all that was visited larger by a factor, one metre for each metre."""
+    phi, away = basis(places), places - places.mean(axis=0)
+    own = phi.T @ phi / len(places)
+    return np.asarray(np.linalg.solve(own + STIFF * np.eye(len(own)), phi.T @ away / len(places))).ravel()
+
+
+def extent(places: Floats) -> float:
+    """Rms distance [m] of places from their middle."""
+    return float(np.sqrt(places.var(axis=0).sum()))
+
+
+def joint_rows(
+    part: Rows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]
+) -> tuple[Floats, Floats, Floats, Floats]:
+    """Weighted rows of one joint: its unknowns (3b, F), its skin (3b, G), the field (3b, 6K), what they explain."""
+    one = replace(
+        part,
+        **{name: getattr(part, name)[:, a : a + 1] for name in ("R_child", "R_parent", "p_child", "p_parent")},
+        c=part.c[a : a + 1],
+        l=part.l[a : a + 1],
+    )
+    w, psi = start
+    child, parent, gap = (values[:, 0] for values in one.bent((basis, w, psi)))
+    at_child, at_parent = basis(one.p_child[:, 0]), basis(one.p_parent[:, 0])
+    b, K = at_child.shape
+    X = np.zeros((b, 3, 2, K, 3))
+    for x in range(3):
+        X[:, x, 0, :, x] = at_parent - at_child
+    X[:, :, 1] = np.einsum("bxy,bk->bxky", rotation.skew(child), at_child)
+    X[:, :, 1] -= np.einsum("bxy,bk->bxky", rotation.skew(parent), at_parent)
+    X[:, :, 1] *= turn
+    shapes = X.reshape(b, 3, 6 * K)
+    y = -gap + shapes @ np.concatenate([w.ravel(), psi.ravel() / turn])
+    R_child = rotation.from_vector(-(at_child @ psi)) @ one.R_child[:, 0]
+    R_parent = rotation.from_vector(-(at_parent @ psi)) @ one.R_parent[:, 0]
+    Z = np.concatenate([R_child, -R_parent], axis=2) @ part.free[a]
+    root = np.sqrt(part.weight[:, a] / (part.variance[a] * part.stretch[a]))[:, None]
+    Z, S, F = ((m * root[..., None]).reshape(3 * b, m.shape[2]) for m in (Z, part.skin[a], shapes))
+    return Z, S, F, (y * root).ravel()
+
+
+def _skin(blocks: Blocks, a: int) -> Floats:
+    """(b, 3, G) displacements in the bodies' own axes: its joint's angles, their squares, the next joints'."""
+    X, groups = blocks.features(a)
+    columns = [X.reshape(blocks.count, 3, -1)[:, :, groups < 2]]
+    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
+        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
+            if other != a:
+                pulled = np.einsum("bxr,bs->bxrs", axes, blocks.angle(int(other)))
+                columns.append(pulled.reshape(blocks.count, 3, 9))
+    return np.concatenate(columns, axis=2)
+
+
+def spanned(columns: Floats) -> Floats:
+    """(n, G) orthonormal columns that span the given ones, but for what only rounding keeps apart."""
+    size = np.sqrt((columns**2).sum(axis=0))
+    unit = columns[:, size > 0] / size[size > 0]
+    factor = np.linalg.cholesky(unit.T @ unit + 1e-9 * np.eye(unit.shape[1]))
+    return np.asarray(unit @ np.linalg.inv(factor).T)
+
+
+def _own_directions(basis: Floats) -> Floats:
+    """(6, F) the columns that have to do with one joint."""
+    used: Bools = np.abs(basis).max(axis=0, initial=0.0) > 0
+    return basis[:, used]

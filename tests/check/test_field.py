@@ -1,0 +1,369 @@
+"""Bent fields: told where gaps follow the place, taken away with and without a rod, left alone where there is none."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import Calibration, CondyleError, Take, UsageError, rotation
+from condyle.check.field import BentField, find_bend, judge_bend, judge_correction, map_gaps
+from condyle.field_fit import Bend, fit_field, likeliest
+from condyle.field_model import FieldModel, read_field, spread_centres, write_field
+from condyle.field_rows import Rod
+from condyle.joints import fit_pairs
+from condyle.noise import Noise, estimate_noise
+from condyle.simulate import Disturbances, World, human, linkage, rod, simulate, together
+from condyle.solve import Solution, solution_of
+from condyle.sums import sum_pairs
+
+DISTANCE = 0.565  # m
+SECONDS = 30.0
+BY_MOTION = 0.5  # of the largest length error that may be left without a rod
+BY_ROD = 0.0015  # m of it with the rod
+HARMLESS = 5e-4  # m by which clean lengths may become worse
+HARMLESS_ROD = 2e-4  # m with the rod
+EXACT = 1e-9  # m
+SCALE = 2e-3  # of the scale that the rod tells
+NOISY = {"position_noise": 0.0015, "orientation_noise": np.radians(0.1)}
+FIELD = {"field_warp": 0.0125, "field_length": 0.9}
+SOFT = {"soft_tissue": 0.005}
+
+
+@cache
+def world(seed: int = 4, motion: str = "exercise", person: bool = False, **disturbances: float) -> World:
+    d = Disturbances(**{**NOISY, **disturbances})  # type: ignore[arg-type]
+    return simulate(human() if person else linkage(), motion, seconds=SECONDS, seed=seed, disturbances=d)  # type: ignore[arg-type]
+
+
+@cache
+def carried(seed: int = 4, **disturbances: float) -> Rod:
+    d = Disturbances(**{**NOISY, **disturbances})  # type: ignore[arg-type]
+    return Rod(("rod_a", "rod_b"), DISTANCE, rod(DISTANCE, seconds=SECONDS, seed=seed, disturbances=d).take)
+
+
+@cache
+def fit(one: World, **options: object) -> Calibration:
+    return condyle.calibrate(one.take, intervals=False, **options)  # type: ignore[arg-type]
+
+
+def told(calibration: Calibration, code: str = "bent-field") -> list[condyle.Finding]:
+    return [finding for finding in calibration.findings if finding.code == code]
+
+
+def errors(calibration: Calibration, one: World) -> np.ndarray:
+    true = {(body, frozenset(ends)): length for (body, *ends), length in one.truth.limbs.items()}
+    limbs = calibration.skeleton.limbs
+    return np.array([limb.length - true[limb.body, frozenset((limb.from_joint, limb.to_joint))] for limb in limbs])
+
+
+def plain(take: Take, pairs: list[tuple[int, int]]) -> Solution:
+    return solution_of(take, fit_pairs(sum_pairs(take), np.array(pairs)))
+
+
+def true_joints(one: World) -> Solution:
+    return plain(one.take, [(k, int(up)) for k, up in enumerate(one.truth.parent) if up >= 0])
+
+
+def some_field(rng: np.random.Generator, scale: float = 1.0) -> FieldModel:
+    centres = rng.uniform(-1, 1, (5, 3))
+    return FieldModel(centres, 0.7, 0.02 * rng.standard_normal((5, 3)), 0.02 * rng.standard_normal((5, 3)), scale)
+
+
+# Told, or not
+
+
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+def test_a_bent_field_is_told_with_the_way_out(motion: str) -> None:
+    [finding] = told(fit(world(motion=motion, **FIELD)))
+    assert finding.severity == "warning"
+    assert finding.value is not None
+    assert 0.003 < finding.value < 0.05
+    assert "--field" in finding.text
+    assert "--rod" in finding.text
+
+
+def test_a_bent_field_is_told_under_skin_as_well() -> None:
+    assert told(fit(world(person=True, **FIELD, **SOFT)))
+
+
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+@pytest.mark.parametrize(
+    "disturbances", [{}, SOFT, {"soft_tissue": 0.01}, {"spikes": 0.02, "bursts": 0.05}, {"correlation_time": 0.5}]
+)
+def test_a_straight_field_is_not_told_bent(motion: str, disturbances: dict[str, float]) -> None:
+    assert not told(fit(world(motion=motion, **disturbances)))
+
+
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+def test_skin_on_a_person_is_no_bent_field(motion: str) -> None:
+    assert not told(fit(world(person=True, motion=motion, non_rotary=1.0, **SOFT)))
+
+
+def test_least_squares_and_takes_without_time_are_not_judged() -> None:
+    bent = world(**FIELD)
+    assert not told(fit(bent, method="least-squares"))
+    take = bent.take
+    untimed = Take.from_poses(take.p_world_body, R_world_body=take.R_world_body, names=take.names)
+    assert not told(condyle.calibrate(untimed, intervals=False))
+
+
+def test_one_joint_alone_tells_no_field() -> None:
+    take = world(**FIELD).take.select(["chest", "l_upper_arm"])
+    assert not told(condyle.calibrate(take, intervals=False))
+
+
+# Taken away
+
+
+def test_lengths_come_right_without_a_rod_and_more_so_with_one() -> None:
+    bent = world(**FIELD)
+    before = np.abs(errors(fit(bent), bent)).max()
+    by_motion, by_rod = fit(bent, field=True), fit(bent, field=carried(**FIELD))
+    assert np.abs(errors(by_motion, bent)).max() < BY_MOTION * before
+    assert np.abs(errors(by_rod, bent)).max() < BY_ROD
+    assert before > 4 * BY_ROD
+    assert not told(by_motion)
+
+
+def test_the_correction_says_how_much_it_changed() -> None:
+    bent = world(**FIELD)
+    [finding] = told(fit(bent, field=True), "field-corrected")
+    assert finding.severity == "info"
+    assert finding.value is not None
+    assert 0.005 < finding.value < 0.05
+    for word in ("rms", "at most", "limbs changed", "instead of", "without a rod"):
+        assert word in finding.text
+    [finding] = told(fit(bent, field=carried(**FIELD)), "field-corrected")
+    assert "as the rod tells" in finding.text
+    assert "without a rod" not in finding.text
+
+
+@pytest.mark.parametrize("disturbances", [{}, SOFT])
+def test_clean_data_stay_as_they_are(disturbances: dict[str, float]) -> None:
+    straight = world(**disturbances)
+    before = fit(straight)
+    asked = fit(straight, field=True)
+    assert np.abs(errors(asked, straight)).max() <= np.abs(errors(before, straight)).max() + HARMLESS
+    np.testing.assert_array_equal(asked.take.p_world_body, before.take.p_world_body)
+    assert "no bend" in told(asked, "field-corrected")[0].text
+    ridden = fit(straight, field=carried())
+    assert np.abs(errors(ridden, straight)).max() <= np.abs(errors(before, straight)).max() + HARMLESS_ROD
+
+
+def test_exact_data_stay_exact() -> None:
+    exact = world(position_noise=0.0, orientation_noise=0.0)
+    assert np.abs(errors(fit(exact, field=True), exact)).max() < EXACT
+
+
+def test_spikes_and_gaps_do_not_lead_the_field_astray() -> None:
+    spoilt = {"spikes": 0.02, "bursts": 0.03, "missing": 0.05}
+    bent = world(**FIELD, **spoilt)
+    found = fit(bent, field=carried(**FIELD, **spoilt))
+    assert np.abs(errors(found, bent)).max() < BY_ROD
+
+
+def test_the_rod_tells_the_scale_of_the_device() -> None:
+    wrong = {**FIELD, "scale": 0.94}
+    bent = world(**wrong)
+    found = fit(bent, field=carried(**wrong))
+    assert np.abs(errors(found, bent)).max() < BY_ROD
+    assert found.field is not None
+    assert found.skeleton.scale == found.field.scale
+    straight = fit(world(scale=0.94), field=carried(scale=0.94))
+    assert straight.field is not None
+    assert straight.field.scale == pytest.approx(1 / 0.94, rel=SCALE)
+
+
+def test_a_scale_that_was_given_counts_for_the_rod_as_well() -> None:
+    wrong = {**FIELD, "scale": 0.94}
+    bent = world(**wrong)
+    found = fit(bent, field=carried(**wrong), scale=1 / 0.94)
+    assert np.abs(errors(found, bent)).max() < BY_ROD
+
+
+def test_the_rod_may_be_in_the_take_itself() -> None:
+    bent = world(**FIELD)
+    own = rod(DISTANCE, seconds=SECONDS, seed=4, disturbances=Disturbances(**NOISY, **FIELD))  # type: ignore[arg-type]
+    both = together([bent, own], ["", ""])
+    found = condyle.calibrate(both.take, intervals=False, field=Rod(("rod_a", "rod_b"), DISTANCE))
+    true = {(body, frozenset(ends)): length for (body, *ends), length in bent.truth.limbs.items()}
+    limbs = [(limb, (limb.body, frozenset((limb.from_joint, limb.to_joint)))) for limb in found.skeleton.limbs]
+    off = [limb.length - true[key] for limb, key in limbs if key in true and limb.length is not None]
+    assert len(off) == len(true)
+    assert np.abs(off).max() < BY_ROD
+
+
+def test_intervals_hold_after_the_correction() -> None:
+    for options in ({"field": True}, {"field": carried(**FIELD)}):
+        bent = world(**FIELD)
+        limbs = condyle.calibrate(bent.take, **options).skeleton.limbs  # type: ignore[arg-type]
+        true = {(body, frozenset(ends)): length for (body, *ends), length in bent.truth.limbs.items()}
+        for limb in limbs:
+            assert limb.low is not None
+            assert limb.high is not None
+            assert limb.low < true[limb.body, frozenset((limb.from_joint, limb.to_joint))] < limb.high
+
+
+def test_a_field_found_once_corrects_the_next_take_of_the_room() -> None:
+    known = fit(world(**FIELD), field=carried(**FIELD)).field
+    walked = world(motion="walk", **FIELD)
+    after = fit(walked, field=known)
+    assert np.abs(errors(after, walked)).max() < 0.5 * np.abs(errors(fit(walked), walked)).max()
+    assert after.field is known
+    assert after.skeleton.options["field"] == "given"
+
+
+def test_the_room_itself_stays_where_it_is() -> None:
+    found = condyle.calibrate(world(**FIELD).take, intervals=False, field=True, world=True)
+    k = found.take.index("world")
+    np.testing.assert_array_equal(found.take.p_world_body[:, k], 0.0)
+    assert found.field is not None
+    assert len(found.field.centres)
+
+
+def test_the_world_may_be_moved_and_given_in_another_unit(rng: np.random.Generator) -> None:
+    take = world(**FIELD).take
+    R, t, unit = rotation.random(rng), np.array([5.0, -3.0, 2.0]), 7.0
+    elsewhere = Take(
+        take.names, take.time, R @ take.R_world_body, unit * (take.p_world_body @ R.T + t), sources=take.sources
+    )
+    one, other = (condyle.calibrate(each, intervals=False, field=True) for each in (take, elsewhere))
+    lengths = [np.array([limb.length for limb in each.skeleton.limbs]) for each in (one, other)]
+    np.testing.assert_allclose(lengths[1] / unit, lengths[0], atol=1e-4)
+
+
+# The values
+
+
+def test_a_correction_undoes_what_bent_the_poses(rng: np.random.Generator) -> None:
+    field = some_field(rng, scale=1.1)
+    p, R = rng.uniform(-1, 1, (20, 2, 3)), rotation.random(rng, (20, 2))
+    take = Take(("a", "b"), np.arange(20.0), R, p)
+    back = field.corrected(take)
+    np.testing.assert_allclose(back.p_world_body / 1.1 + field.displacement(p), p, atol=EXACT)
+    np.testing.assert_allclose(rotation.from_vector(field.rotation_vector(p)) @ back.R_world_body, R, atol=EXACT)
+
+
+def test_what_was_not_seen_stays_so_and_far_away_nothing_moves(rng: np.random.Generator) -> None:
+    field = some_field(rng)
+    hidden = Take(("a",), np.arange(3.0), np.full((3, 1, 3, 3), np.nan), np.full((3, 1, 3), np.nan))
+    assert not field.corrected(hidden).seen.any()
+    assert np.abs(field.displacement([100.0, 0.0, 0.0])).max() == 0
+
+
+def test_a_field_survives_its_file(tmp_path: Path, rng: np.random.Generator) -> None:
+    field = some_field(rng, scale=0.98)
+    write_field(tmp_path / "field.json", field)
+    again = read_field(tmp_path / "field.json")
+    assert again.to_plain() == field.to_plain()
+    np.testing.assert_array_equal(again.displacement(field.centres), field.displacement(field.centres))
+    assert not len(FieldModel.from_plain(FieldModel.none().to_plain()).centres)
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"format": "other"}, "is no field.json"),
+        ({"version": 2}, "is no field.json"),
+        ({"length": -1.0}, "above 0"),
+        ({"scale": "x"}, "no number"),
+        ({"shift": [[0, 0, 0]]}, "shape"),
+        ({"turn": None}, "no number|finite"),
+    ],
+)
+def test_a_broken_field_file_is_refused_in_one_sentence(
+    tmp_path: Path, change: dict[str, object], says: str, rng: np.random.Generator
+) -> None:
+    path = tmp_path / "field.json"
+    write_field(path, some_field(rng))
+    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
+    with pytest.raises(CondyleError, match=says) as error:
+        read_field(path)
+    assert error.value.path == str(path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
+def test_another_file_is_no_field(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "x").write_bytes(content)
+    with pytest.raises(CondyleError, match=r"is no field\.json"):
+        read_field(tmp_path / "x")
+    with pytest.raises(CondyleError, match="cannot be read"):
+        read_field(tmp_path / "none")
+
+
+def test_a_rod_needs_a_length_two_names_and_sensors_that_are_seen() -> None:
+    with pytest.raises(UsageError, match="distance"):
+        Rod(("a", "b"), 0.0)
+    with pytest.raises(UsageError, match="two sensors"):
+        Rod(("a", "a"), 0.5)
+    bent = world(**FIELD)
+    with pytest.raises(UsageError, match="no body named 'rod_c'"):
+        fit(bent, field=Rod(("rod_a", "rod_c"), DISTANCE, carried(**FIELD).take))
+
+
+def test_centres_are_spread_until_the_rest_is_known(rng: np.random.Generator) -> None:
+    places = rng.uniform(0, 1, (400, 3))
+    few, more = (spread_centres(places, length, 90, 0.01) for length in (2.0, 0.5))
+    assert 3 < len(few) < len(more) < 90
+    assert len(spread_centres(places, 0.1, 7, 0.01)) == 7
+    assert len(spread_centres(places[:0], 0.1, 7, 0.01)) == 0
+
+
+def test_the_likeliest_size_of_random_effects_is_theirs(rng: np.random.Generator) -> None:
+    X = rng.standard_normal((3000, 40))
+    x = 0.3 * rng.standard_normal(40)
+    y = X @ x + 0.5 * rng.standard_normal(3000)
+    ratio, noise, gain, share, found, factor = likeliest(X.T @ X, X.T @ y, float(y @ y), 3000.0)
+    assert np.sqrt(noise) == pytest.approx(0.5, rel=0.05)
+    assert np.sqrt(ratio * noise) == pytest.approx(0.3, rel=0.4)
+    assert gain > 100
+    assert 0.7 < share < 1
+    np.testing.assert_allclose(found, x, atol=0.05)
+    assert np.sqrt(np.diagonal(factor @ factor.T)) == pytest.approx(0.5 / np.sqrt(3000), rel=0.2)
+    white = 0.5 * rng.standard_normal(3000)
+    assert likeliest(X.T @ X, X.T @ white, float(white @ white), 3000.0)[2] < 3
+
+
+def test_nothing_is_found_in_nothing() -> None:
+    take = world().take
+    nothing = take.mask(np.ones((take.frames, take.bodies), dtype=bool))
+    solution = true_joints(world())
+    hidden = Solution(**{**vars(solution), "weight": np.zeros_like(solution.weight)})
+    assert not len(fit_field(nothing, hidden).model.centres)
+    assert not len(map_gaps(nothing, hidden, Noise.none(take.bodies)).size)
+    assert find_bend(nothing, hidden, estimate_noise(take)) is None
+
+
+def test_the_map_of_gaps_shows_where_the_lump_of_metal_is(rng: np.random.Generator) -> None:
+    take = world().take
+    middle = np.nanmean(take.p_world_body, axis=(0, 1)) + [0.3, 0.3, 0.0]
+    near = np.linalg.norm(take.p_world_body - middle, axis=2) < 0.25
+    push = np.array([0.0, 0.0, 0.03])
+    bent = Take(take.names, take.time, take.R_world_body, take.p_world_body + near[..., None] * push)
+    solution = true_joints(world())
+    cells = map_gaps(bent, solution, estimate_noise(take))
+    assert cells.worst is not None
+    assert np.linalg.norm(cells.place[cells.worst] - middle) < 0.25 + 2 * cells.edge
+    assert cells.size[cells.worst] > 0.01
+    assert map_gaps(take, solution, estimate_noise(take)).size.max() < 0.003
+    assert cells.count.sum() <= len(solution.pairs) * (take.frames // 5 + 1)
+
+
+def test_the_sentence_tells_place_size_and_what_to_do() -> None:
+    found = BentField(Bend(500.0, 0.8, 0.01), (1.24, -0.3, 0.96), 0.0124)
+    assert judge_bend(found)[0].text == (
+        "joints come apart by where they are in the room, most around (1.2, -0.3, 1.0) m by 12 mm: the field is bent; "
+        "move metal away, or fit with --field, best with a --rod carried through the same space"
+    )
+    assert judge_bend(None) == []
+
+
+def test_a_given_field_says_how_far_it_moved_positions(rng: np.random.Generator) -> None:
+    [finding] = judge_correction(world().take, some_field(rng))
+    assert finding.text.startswith("a bent field was taken away: positions moved by ")
+    assert "joints" not in finding.text
