@@ -8,6 +8,7 @@ import numpy as np
 
 from ._median import median
 from ._shapes import Bools, Ints
+from .check.rigid_pair import rigid_sentence
 from .findings import Finding
 from .intervals import Z95, Uncertainty, expected_gap_variance
 from .kinds import Motion
@@ -182,7 +183,7 @@ def judge_joints(
     found = []
     expected = expected_gap_variance(solution, structure.noise)
     for a, joint in enumerate(joints):
-        found += _kind(joint, motion, a, joint.child in moved)
+        found += _kind(take, joint, motion, a, joint.child in moved)
         noise = float(np.sqrt(3 * expected[a]))
         large = LARGE if noise > 0 else HUGE  # where the noise is not known, only what no noise could be
         if joint.residual > LOUD * noise and joint.residual > large * motion.size[a]:
@@ -201,17 +202,18 @@ def judge_joints(
                     f"{np.degrees(joint.rotation[0]):.2g} and {np.degrees(joint.rotation[1]):.2g} deg rms; move it more"
                 )
                 found.append(Finding("wide-interval", "warning", text, (joint.child,), value=width, unit="m"))
-        if sure is not None and sure.effect[a, 0] > max(FOLLOWS * noise, SLIGHT * motion.size[a], sure.effect[a, 1]):
-            ends, size = (joint.child, joint.parent), min(float(sure.effect[a, 0]), joint.residual)
+        follows = 0.0 if sure is None else min(float(sure.effect[a, 0]), joint.residual)
+        if sure is not None and follows > max(FOLLOWS * noise, SLIGHT * motion.size[a], float(sure.effect[a, 1])):
             text = (
-                f"{joint.child}: the gap to {joint.parent} follows the joint's own angle, by {mm(size)} mm rms: "
+                f"{joint.child}: the gap to {joint.parent} follows the joint's own angle, by {mm(follows)} mm rms: "
                 "skin that moves, or a joint that does not turn about one point; its intervals allow for it"
             )
-            found.append(Finding("follows-angle", "info", text, ends, value=size, unit="m"))
+            ends = (joint.child, joint.parent)
+            found.append(Finding("follows-angle", "info", text, ends, value=follows, unit="m"))
     return found + _outliers(take, structure, solution)
 
 
-def _kind(joint: Joint, motion: Motion, a: int, moved: bool) -> list[Finding]:
+def _kind(take: Take, joint: Joint, motion: Motion, a: int, moved: bool) -> list[Finding]:
     ends = (joint.child, joint.parent)
     main = float(np.degrees(joint.rotation[0]))
     if joint.kind == "hinge" and joint.point == "determined":
@@ -228,8 +230,8 @@ def _kind(joint: Joint, motion: Motion, a: int, moved: bool) -> list[Finding]:
         )
         return [Finding("one-axis-only", "info", text, ends)]
     if joint.kind == "rigid":
-        text = f"{joint.child} and {joint.parent} never moved against each other; they count as one rigid body"
-        return [Finding("rigid-pair", "info", text, ends)]
+        text, distance = rigid_sentence(take, *ends)
+        return [Finding("rigid-pair", "info", text, ends, value=distance, unit="" if distance is None else "m")]
     if joint.kind == "undetermined":
         least = float(np.degrees(np.sqrt(max(motion.spread[a, 0], 0.0))))
         text = (

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from .errors import CondyleError, UsageError
+from .field_model import FieldModel
+from .field_rows import Rod
 from .findings import many
 from .structure import Structure
 from .sums import centred
-from .take import Take
+from .take import WORLD, Take
 
-Method = Literal["default", "least-squares", "accurate"]
+Method = Literal["default", "least-squares", "accurate", "drift"]
 TreeScore = Literal["likelihood", "residual"]
-WORLD = "world"
 FEWEST_FRAMES = 3  # two frames always fit
 
 
@@ -25,7 +26,8 @@ class Options:
     """What a calibration was asked for.
 
     method      "default": all joints together, corrected and robust; "least-squares": the paper's estimator;
-                "accurate": whole-skeleton maximum likelihood under white noise
+                "accurate": whole-skeleton maximum likelihood under white noise; "drift": the default from differences
+                over a second, for sensors that drift
     tree_score  "likelihood": log-determinant of the residuals; "residual": the paper's minimum spanning tree.
                 None: residual for least-squares, likelihood otherwise
     tree        known edges (parent, child), all of them or some
@@ -35,7 +37,13 @@ class Options:
     intervals   estimate the intervals (the slowest step)
     prepare     mask dropouts and frozen samples, put hemisphere flips right; False: the poses as they were recorded
     fix_latency estimate and remove delays between sensors while preparing; least squares never does
+    symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     fix_slips   move sensors back that slipped on their limb; least squares does not look for them
+    fix_swaps   exchange two sensors back where they were exchanged; False: leave both out there. Least squares does not
+                look for them
+    scale       factor on recorded lengths, from two sensors at a known distance
+    field       take the bend of the room away. True: as the joints tell it; a Rod: as a rod tells it as well; a
+                FieldModel: one that is known
     """
 
     method: Method = "default"
@@ -48,6 +56,15 @@ class Options:
     prepare: bool = True
     fix_latency: bool = True
     fix_slips: bool = True
+    symmetric: float | None = None
+    fix_swaps: bool = False
+    scale: float = 1.0
+    field: bool | FieldModel | Rod = False
+
+    def plain(self) -> dict[str, Any]:
+        """The options as plain values, for files; of a field, only where it came from."""
+        field = {FieldModel: "given", Rod: "rod"}.get(type(self.field), self.field)
+        return {**asdict(replace(self, field=False)), "field": field}
 
 
 def named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:

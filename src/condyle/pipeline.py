@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ._shapes import Floats, Ints
 from .assemble import assemble_joints, assemble_limbs, assemble_placements, gap_residual, settle_points
+from .check.field import find_bend, judge_bend, judge_correction
 from .check.slip import ROUNDS, find_slips, judge_slips, moved_back, refine_slips
+from .check.swap import exchanged, find_swaps, hidden, judge_swaps
+from .drift import solve_differences
+from .field_fit import FieldFit, fit_field
+from .field_model import FieldModel
+from .field_rows import Rod
 from .findings import Finding, sort_findings
 from .intervals import Uncertainty, estimate_uncertainty
 from .joints import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
@@ -19,7 +26,6 @@ from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
 from .noise import place_precision
 from .options import (
-    WORLD,
     Method,
     Options,
     TreeScore,
@@ -32,11 +38,14 @@ from .options import (
     with_world,
 )
 from .prepare import prepare as prepare_take
+from .prepare import put_on_one_clock
+from .scale_file import Scale, factor_of, scaled
 from .skeleton import Joint, SensorNoise, Skeleton
 from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
 from .structure import Structure, infer_structure
 from .sums import PairSums, sum_pairs
-from .take import Take
+from .symmetry import mirror_lengths
+from .take import WORLD, Take
 from .tree import choose_root, components, orient
 
 PLAY = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
@@ -56,12 +65,14 @@ class Calibration:
 
     gap     (n, J, 3) [m]  world vector from the parent's to the child's side of each joint; NaN where not seen
     weight  (n, J)    [-]  how much each gap counted; 0: not seen or weighted out
+    field   the bend of the room that was taken away from `take`, where that was asked for
     """
 
     skeleton: Skeleton
     take: Take
     gap: Floats
     weight: Floats
+    field: FieldModel | None = None
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -89,8 +100,14 @@ def calibrate(
     prepare: bool = True,
     fix_latency: bool = True,
     fix_slips: bool = True,
+    symmetric: float | None = None,
+    fix_swaps: bool = False,
+    scale: float | str | os.PathLike[str] | Scale = 1.0,
+    field: bool | FieldModel | Rod = False,
 ) -> Calibration:
-    """The articulated figure inside a take. See `Options`; `tree` is (parent, child) edges or {child: parent}."""
+    """The articulated figure inside a take. See `Options`; `tree` is (parent, child) edges or {child: parent}; `scale`
+    a factor on recorded lengths, or what `condyle scale` wrote.
+    """
     edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
     options = Options(
         method,
@@ -103,6 +120,10 @@ def calibrate(
         prepare,
         fix_latency,
         fix_slips,
+        symmetric,
+        fix_swaps,
+        factor_of(scale),
+        field,
     )
     return run(take, options)
 
@@ -110,8 +131,16 @@ def calibrate(
 def run(take: Take, options: Options) -> Calibration:
     """`calibrate` with its options as one value."""
     check_options(options)
+    take = scaled(take, factor_of(options.scale))
     if options.prepare:
-        take = prepare_take(take, fix_latency=options.fix_latency and options.method != "least-squares")
+        take = prepare_take(take, fix_latency=False)
+    take = _without_swaps(take, options)  # before latency, which a sensor on another's body would be taken for
+    if options.prepare and options.fix_latency and options.method != "least-squares":
+        take = put_on_one_clock(take)
+    given = options.field if isinstance(options.field, FieldModel) else None
+    if given is not None:
+        told = judge_correction(take, given, None, None)
+        take = given.corrected(replace(take, findings=(*take.findings, *told)))
     if options.world:
         take = with_world(take)
     check_take(take, options)
@@ -120,6 +149,8 @@ def run(take: Take, options: Options) -> Calibration:
     check_forest(take, fixed)
     check_seen_together(take, [*fixed, *named_loops])
     take, fitted, findings = _without_slips(take, _fitted(take, fixed, options), fixed, options)
+    take, fitted, bend, told = _straightened(take, fitted, fixed, options)
+    findings += told
     structure, roots, parent, pairs, solution, fits, sums = fitted
     findings += judge_take(take) + judge_structure(take, structure, roots, _asked_root(take, options), options.tree)
     if not len(pairs):
@@ -127,6 +158,8 @@ def run(take: Take, options: Options) -> Calibration:
     motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
     kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
     sure = _uncertainty(take, solution, fits, structure, options)
+    if sure is not None and bend is not None:
+        sure = replace(sure, covariance=sure.covariance + bend.left_open(solution))
     gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
     located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
     joints = settle_points(located)
@@ -134,6 +167,12 @@ def run(take: Take, options: Options) -> Calibration:
         residual = gap_residual(gaps(take, pairs, *_halves(joints)), solution.weight)
         joints = [_settled(*one) for one in zip(joints, located, residual, strict=True)]
         gap = gaps(take, pairs, *_halves(joints))
+    if options.symmetric is not None:
+        mirrored = mirror_lengths(joints, sure, options.symmetric)
+        sure, findings = mirrored.sure, findings + mirrored.findings
+        gap = gaps(take, pairs, *_halves(mirrored.joints))
+        residual = gap_residual(gap, solution.weight)
+        joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, residual, strict=True)]
     loops = _loop_joints(take, structure, options, named_loops)
     moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
     findings += judge_joints(take, joints, solution, structure, motion, sure, moved)
@@ -149,7 +188,10 @@ def run(take: Take, options: Options) -> Calibration:
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
-    return Calibration(skeleton, take, gap, solution.weight)
+    field = given if bend is None else bend.model
+    if field is not None:
+        skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
+    return Calibration(skeleton, take, gap, solution.weight, field)
 
 
 class _Fitted(NamedTuple):
@@ -175,13 +217,26 @@ def _fitted(take: Take, fixed: Sequence[tuple[int, int]], options: Options) -> _
     return _Fitted(structure, roots, parent, pairs, *solve(take, structure, pairs, method))
 
 
+def _without_swaps(take: Take, options: Options) -> Take:
+    """The take with sensors that were exchanged for a stretch left out there or exchanged back, and findings of it."""
+    if options.method == "least-squares":
+        return take
+    known = [(take.index(a), take.index(b)) for a, b in options.tree if WORLD not in (a, b)]
+    swaps = find_swaps(take, known)
+    if not swaps:
+        return take
+    told = (*take.findings, *judge_swaps(swaps, options.fix_swaps))
+    put_right = exchanged(take, swaps) if options.fix_swaps else take.mask(hidden(take, swaps))
+    return replace(put_right, findings=told)
+
+
 def _without_slips(
     take: Take, fitted: _Fitted, fixed: Sequence[tuple[int, int]], options: Options
 ) -> tuple[Take, _Fitted, list[Finding]]:
     """The take with sensors that slipped moved back, its fit, and what was found."""
     if options.method == "least-squares":
         return take, fitted, []
-    slips = find_slips(take, fitted.solution)
+    slips = find_slips(take, fitted.solution, take.names.index(WORLD) if options.world else None)
     if not (slips and options.fix_slips):
         return take, fitted, judge_slips(slips, repaired=False)
     for _ in range(ROUNDS):
@@ -190,6 +245,26 @@ def _without_slips(
         slips = refine_slips(back, fitted.solution, slips)
     back = moved_back(take, slips)
     return back, _fitted(back, fixed, options), judge_slips(slips, repaired=True)
+
+
+def _straightened(
+    take: Take, fitted: _Fitted, fixed: Sequence[tuple[int, int]], options: Options
+) -> tuple[Take, _Fitted, FieldFit | None, list[Finding]]:
+    """The take with the bend of the room taken away if that was asked for, its fit, and what was found."""
+    still = take.names.index(WORLD) if options.world else None
+    solution = fitted.solution
+    if not options.field or isinstance(options.field, FieldModel) or not len(fitted.pairs):
+        quiet = options.method == "least-squares" or not len(fitted.pairs)
+        found = None if quiet else find_bend(take, solution, fitted.structure.noise, still)
+        return take, fitted, None, judge_bend(found)
+    rod = options.field if isinstance(options.field, Rod) else None
+    if rod is not None and rod.take is not None:
+        rod_take = scaled(rod.take, factor_of(options.scale))
+        rod = replace(rod, take=prepare_take(rod_take) if options.prepare else rod_take)
+    fit = fit_field(take, solution, rod, still)
+    straight = fit.model.corrected(take, still)
+    again = _fitted(straight, fixed, options)
+    return straight, again, fit, judge_correction(take, fit.model, solution, again.solution)
 
 
 def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tuple[Solution, PairFits, PairSums]:
@@ -222,6 +297,8 @@ def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tupl
         again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
         if (again != held).any():
             solution = solve_together(trusted, fits, structure.noise, again, base, suspect=suspect)
+    if method == "drift":
+        solution = solve_differences(trusted, fits, solution, structure.noise, held)
     if method == "accurate" and (structure.noise.position > 0).any():
         solution = fit_likelihood(trusted, solution, structure.noise, relative)
     return solution, fits, sums
@@ -345,7 +422,7 @@ def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:
 
 def _provenance(take: Take, options: Options, structure: Structure) -> dict[str, Any]:
     masked = (~structure.good).sum(axis=0)
-    asked = {key: value for key, value in asdict(options).items() if key != "method"}
+    asked = {key: value for key, value in options.plain().items() if key not in ("method", "scale")}
     return {
         "noise": tuple(
             SensorNoise(name, float(p), float(r))
@@ -358,6 +435,7 @@ def _provenance(take: Take, options: Options, structure: Structure) -> dict[str,
             "masked": {name: int(count) for name, count in zip(take.names, masked, strict=True)},
         },
         "method": options.method,
+        "scale": float(options.scale),
         "options": asked,
         "conventions": {**CONVENTIONS, "up": take.up, "read_as": take.read_as or None},
         "markers": take.markers,

@@ -15,10 +15,10 @@ CONSTANTS = {codes(row[0])[0]: row[1] for row in rows(sections(PAGE)["Constants"
 
 @pytest.mark.parametrize("name", CONSTANTS)
 def test_a_constant_on_the_page_is_the_one_in_the_code(name: str) -> None:
-    module, _, constant = name.partition(".")
+    module, _, constant = name.rpartition(".")
     assert getattr(import_module(f"condyle.{module}"), constant) == float(CONSTANTS[name])
 
 
 def test_every_constant_named_in_the_text_is_in_the_table() -> None:
-    named = set(re.findall(r"\b[a-z]+\.[A-Z][A-Z_]+\b", PAGE.read_text(encoding="utf-8")))
+    named = set(re.findall(r"\b(?:[a-z_]+\.)+[A-Z][A-Z_]+\b", PAGE.read_text(encoding="utf-8")))
     assert named == set(CONSTANTS)

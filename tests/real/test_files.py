@@ -280,3 +280,8 @@ def test_the_hinges_of_a_robot_arm_are_found_with_their_axes(chain, tmp_path) ->
         if tuple(sorted(edge)) not in edges:
             assert joint["residual"] < SAME_POINT
             assert any(edge <= bodies for bodies in answer.told(*DOUBT))
+
+
+@pytest.mark.parametrize("fit", [*rows("tree"), *rows("open")], ids=named)
+def test_no_sensor_is_said_to_have_slipped_or_been_exchanged_where_none_is_known_to_have(fit) -> None:
+    assert not [text["text"] for text in fitted(fit).facts["findings"] if text["code"] in ("slip", "swap")]

@@ -22,6 +22,7 @@ VERBS = {
     "coverage": "whether every joint was moved enough, and what more motion would bring",
     "export": "the figure and its motion in files that other programs open",
     "retarget": "the motion on a figure with other limb lengths",
+    "scale": "unit of length and noise of a set-up, from two sensors at a known distance",
     "doctor": "which convention the numbers use, tried on the motion itself",
     "simulate": "a recording of a known figure, with the truth beside it",
     "demo": "the whole chain on a simulated recording, in a few seconds",

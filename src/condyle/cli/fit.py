@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import UsageError
 from .arguments import add_reading_arguments, reading_options
+from .field import add_field_arguments, field_of, write_field_of
 from .summary import print_calibration
 from .terminal import print_json, print_line, status_of
 
@@ -28,9 +29,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=("default", "least-squares", "accurate"),
+        choices=("default", "least-squares", "accurate", "drift"),
         default="default",
-        help="default: all joints together, robust; least-squares: the paper's; accurate: maximum likelihood, slower",
+        help="default: all joints together, robust; least-squares: the paper's; accurate: maximum likelihood, slower; "
+        "drift: from differences over a second, for sensors that drift",
     )
     parser.add_argument(
         "--tree",
@@ -48,8 +50,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--loop", metavar="A:B", action="append", default=[], help="a pair known to close a loop; repeatable"
     )
     parser.add_argument("--world", action="store_true", help="add the room as a fixed body named world")
+    parser.add_argument(
+        "--symmetric",
+        type=float,
+        metavar="MM",
+        help="take lengths of the left and right side as equal within so much, one standard deviation",
+    )
     parser.add_argument("--no-fix-latency", action="store_true", help="leave sensors that report late as they are")
     parser.add_argument("--no-fix-slips", action="store_true", help="leave sensors that slipped as they are")
+    parser.add_argument("--fix-swaps", action="store_true", help="exchange sensors back where they were exchanged")
+    parser.add_argument(
+        "--scale", metavar="FILE", help="factor on recorded lengths: the file that condyle scale wrote, or a number"
+    )
+    add_field_arguments(parser)
     parser.add_argument("--as-recorded", action="store_true", help="mask and repair nothing before the fit")
     parser.add_argument("--no-intervals", action="store_true", help="skip the intervals, the slowest step")
     add_reading_arguments(parser)
@@ -68,6 +81,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
     formats = exports_of(args)
     tree = read_edges(args.tree) if args.tree else ()  # before files whose reading may take minutes
+    scale = read_factor(args.scale) if args.scale else 1.0
+    field = field_of(args)
     with ReadingBar() as bar:
         loaded = load(args.files, Options.of(**reading_options(args)), bar)
     take, long = loaded.take, loaded.long
@@ -84,13 +99,20 @@ def run(args: argparse.Namespace) -> int:
         prepare=not args.as_recorded,
         fix_latency=not args.no_fix_latency,
         fix_slips=not args.no_fix_slips,
+        symmetric=None if args.symmetric is None else args.symmetric / 1000,
+        fix_swaps=args.fix_swaps,
+        scale=scale,
+        field=field,
     )
+    if calibration.field is not None:
+        long = ()  # their sums are of the field as it was recorded
     told = [finding for file in long for finding in find_differences(calibration.skeleton, file)]
     calibration = calibration.telling(told)
     spent = time.perf_counter() - begin
     written: list[Path] = []
     if args.out:
         calibration, written = write_calibration(Path(args.out), calibration)
+        written += write_field_of(Path(args.out), calibration)
     if formats:
         exported = write_exports(Path(args.out), formats)
         calibration = calibration.telling(exported.findings)
@@ -157,6 +179,16 @@ def write_calibration(folder: Path, calibration: Calibration) -> tuple[Calibrati
     write_motion_npz(paths[0], calibration.take, calibration.gap, calibration.weight, calibration.skeleton, played)
     write_skeleton(paths[1], calibration.skeleton)
     return calibration, paths
+
+
+def read_factor(text: str) -> float:
+    """The factor on lengths from a number or from a file that `condyle scale` wrote."""
+    from ..scale_file import factor_of
+
+    try:
+        return factor_of(float(text))
+    except ValueError:
+        return factor_of(text)
 
 
 def read_edges(text: str) -> list[tuple[str, str]]:
