@@ -1,4 +1,4 @@
-"""Files appear whole or not at all."""
+"""Files appear whole or not at all; small ones are read with a bound."""
 
 from __future__ import annotations
 
@@ -40,6 +40,28 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if temporary is not None:
             with suppress(OSError):
                 os.unlink(temporary)
+
+
+def made_folder(folder: Path) -> None:
+    """Makes a folder where it is missing; raises CondyleError where that cannot be."""
+    if folder.is_file():
+        raise CondyleError("is a file; give the name of a folder", code="unwritable", path=folder)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise CondyleError(f"cannot be made: {error.strerror}", code="unwritable", path=folder) from None
+
+
+def read_small(path: str | os.PathLike[str], most: int) -> bytes:
+    """The bytes of a file, one more than `most` where it is longer; raises CondyleError where it cannot be read."""
+    file = Path(path)
+    try:
+        with open(file, "rb") as stream:
+            return stream.read(most + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = getattr(error, "strerror", None) or str(error)
+        code = "no-such-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
+        raise CondyleError(f"cannot be read: {reason}", code=code, path=file) from None
 
 
 def _mode(file: Path) -> int:

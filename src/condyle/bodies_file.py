@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from ._atomic import atomic
+from ._atomic import atomic, read_small
 from .errors import CondyleError
 
 MOST_BYTES = 10**7  # of a bodies.toml: more is another kind of file
@@ -27,13 +27,7 @@ def read_bodies(path: str | os.PathLike[str]) -> Groups:
     from .readers._text import decode, line_feeds, to_utf8
 
     file = Path(path)
-    try:
-        with open(file, "rb") as stream:
-            raw = stream.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or str(error)
-        code = "no-such-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
-        raise CondyleError(f"cannot be read: {reason}", code=code, path=file) from None
+    raw = read_small(file, MOST_BYTES)
     if len(raw) > MOST_BYTES:
         raise CondyleError(f"is too large for a list of bodies; expected {EXAMPLE}", code="bad-bodies", path=file)
     text = decode(line_feeds(to_utf8(raw)))

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from . import rotation
-from ._atomic import atomic
+from ._atomic import atomic, read_small
 from ._shapes import Floats, frozen
 from .errors import CondyleError
 from .take import Take
@@ -113,13 +113,7 @@ def write_field(path: str | os.PathLike[str], field: FieldModel) -> None:
 def read_field(path: str | os.PathLike[str]) -> FieldModel:
     """The field that `write_field` wrote."""
     file = Path(path)
-    try:
-        with open(file, "rb") as stream:
-            raw = stream.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        reason = getattr(error, "strerror", None) or str(error)
-        code = "no-such-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
-        raise CondyleError(f"cannot be read: {reason}", code=code, path=file) from None
+    raw = read_small(file, MOST_BYTES)
     try:
         plain = json.loads(raw) if len(raw) <= MOST_BYTES else None
     except (ValueError, RecursionError):

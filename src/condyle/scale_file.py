@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ._atomic import atomic
+from ._atomic import atomic, read_small
 from .errors import CondyleError, UsageError
 from .findings import Finding
 from .skeleton import SensorNoise
@@ -85,13 +85,7 @@ def read_scale(path: str | os.PathLike[str]) -> Scale:
     import tomllib
 
     file = Path(path)
-    try:
-        with open(file, "rb") as stream:
-            raw = stream.read(MOST_BYTES + 1)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        code = "no-such-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
-        raise CondyleError(f"cannot be read: {reason}", code=code, path=file) from None
+    raw = read_small(file, MOST_BYTES)
     try:
         text = raw.decode("utf-8-sig")
         content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text.replace("\r\n", "\n"))

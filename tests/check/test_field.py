@@ -11,8 +11,8 @@ import pytest
 
 import condyle
 from condyle import Calibration, CondyleError, Take, UsageError, rotation
-from condyle.check.field import BentField, find_bend, judge_bend, judge_correction, map_gaps
-from condyle.field_fit import Bend, fit_field, likeliest
+from condyle.check.field import GAIN, BentField, find_bend, judge_bend, judge_correction, map_gaps
+from condyle.field_fit import Bend, fit_field, likeliest, measure_bend
 from condyle.field_model import FieldModel, read_field, spread_centres, write_field
 from condyle.field_rows import Rod
 from condyle.joints import fit_pairs
@@ -104,6 +104,11 @@ def test_skin_on_a_person_is_no_bent_field(motion: str) -> None:
     assert not told(fit(world(person=True, motion=motion, non_rotary=1.0, **SOFT)))
 
 
+def test_what_follows_angles_is_cleared_before_a_bend_is_looked_for() -> None:
+    soft = world(seed=0, motion="walk", person=True, soft_tissue=0.01)
+    assert measure_bend(soft.take, true_joints(soft)).gain < GAIN
+
+
 def test_least_squares_and_takes_without_time_are_not_judged() -> None:
     bent = world(**FIELD)
     assert not told(fit(bent, method="least-squares"))
@@ -113,8 +118,22 @@ def test_least_squares_and_takes_without_time_are_not_judged() -> None:
 
 
 def test_one_joint_alone_tells_no_field() -> None:
-    take = world(**FIELD).take.select(["chest", "l_upper_arm"])
+    take = world(seed=5, motion="walk", **FIELD).take.select(["l_upper_arm", "l_forearm"])
+    assert measure_bend(take, plain(take, [(1, 0)])).gain > GAIN, "its gap does follow the place"
     assert not told(condyle.calibrate(take, intervals=False))
+    assert "no bend" in told(condyle.calibrate(take, intervals=False, field=True), "field-corrected")[0].text
+
+
+def test_what_one_sensor_does_by_place_is_no_bend_of_the_room() -> None:
+    straight, bent = world(motion="walk").take, world(motion="walk", **FIELD).take
+    alone = np.arange(straight.bodies) == straight.index("l_upper_arm")
+    odd = Take(
+        straight.names,
+        straight.time,
+        np.where(alone[:, None, None], bent.R_world_body, straight.R_world_body),
+        np.where(alone[:, None], bent.p_world_body, straight.p_world_body),
+    )
+    assert not told(condyle.calibrate(odd, intervals=False))
 
 
 # Taken away
@@ -198,15 +217,18 @@ def test_the_rod_may_be_in_the_take_itself() -> None:
     assert np.abs(off).max() < BY_ROD
 
 
-def test_intervals_hold_after_the_correction() -> None:
-    for options in ({"field": True}, {"field": carried(**FIELD)}):
-        bent = world(**FIELD)
-        limbs = condyle.calibrate(bent.take, **options).skeleton.limbs  # type: ignore[arg-type]
-        true = {(body, frozenset(ends)): length for (body, *ends), length in bent.truth.limbs.items()}
-        for limb in limbs:
-            assert limb.low is not None
-            assert limb.high is not None
-            assert limb.low < true[limb.body, frozenset((limb.from_joint, limb.to_joint))] < limb.high
+@pytest.mark.parametrize("by_rod", [False, True])
+def test_intervals_hold_after_the_correction_and_know_that_the_field_is_not_known(by_rod: bool) -> None:
+    bent = world(**FIELD)
+    limbs = condyle.calibrate(bent.take, field=carried(**FIELD) if by_rod else True).skeleton.limbs
+    straight = condyle.calibrate(world().take).skeleton.limbs
+    true = {(body, frozenset(ends)): length for (body, *ends), length in bent.truth.limbs.items()}
+    for limb in limbs:
+        assert limb.low is not None
+        assert limb.high is not None
+        assert limb.low < true[limb.body, frozenset((limb.from_joint, limb.to_joint))] < limb.high
+    widths = [np.mean([limb.high - limb.low for limb in one if limb.high and limb.low]) for one in (limbs, straight)]
+    assert widths[0] > (1.2 if by_rod else 5) * widths[1]
 
 
 def test_a_field_found_once_corrects_the_next_take_of_the_room() -> None:

@@ -160,18 +160,13 @@ def write_calibration(folder: Path, calibration: Calibration) -> tuple[Calibrati
     """skeleton.json and motion.npz in `folder`, each whole or not at all; and the calibration with what is to be said
     of the motion.
     """
-    from ..errors import CondyleError
+    from .._atomic import made_folder
     from ..ik import fit_motion
     from ..motion import forward
     from ..skeleton_file import write_skeleton
     from ..writers import write_motion_npz
 
-    if folder.is_file():
-        raise CondyleError("is a file; give the name of a folder", code="unwritable", path=folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CondyleError(f"cannot be made: {error.strerror}", code="unwritable", path=folder) from None
+    made_folder(folder)
     motion = fit_motion(calibration.skeleton, calibration.take).motion
     calibration = calibration.telling([finding for finding in motion.findings if finding.code.startswith("gap-")])
     played = forward(calibration.skeleton, motion)

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..errors import CondyleError, UsageError
+from ..errors import UsageError
 from .arguments import positive
 from .terminal import print_findings, print_json, print_line, print_table, status_of
 
@@ -88,18 +88,14 @@ def write_retargeted(folder: Path, source: Path, skeleton: Skeleton, motion: Mot
     """skeleton.json and motion.npz in `folder`, each whole or not at all; the poses are those of the new figure."""
     import numpy as np
 
+    from .._atomic import made_folder
     from ..motion import forward
     from ..skeleton_file import write_skeleton
     from ..writers import write_motion_npz
 
     if folder.resolve() in (source.resolve(), source.resolve().parent):
         raise UsageError("is the folder to read from; give another one to -o", code="bad-call", path=folder)
-    if folder.is_file():
-        raise CondyleError("is a file; give the name of a folder", code="unwritable", path=folder)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CondyleError(f"cannot be made: {error.strerror}", code="unwritable", path=folder) from None
+    made_folder(folder)
     poses = forward(skeleton, motion)
     known = (
         np.stack([poses.seen[:, poses.index(j.child)] for j in skeleton.joints], axis=1) if skeleton.joints else None
