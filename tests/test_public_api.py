@@ -14,6 +14,7 @@ PUBLIC = [
     "Finding", "CODES", "CondyleError", "UsageError", "read_skeleton", "write_skeleton", "write_take",
     "Motion", "play", "forward", "fit_motion", "MotionFit", "reach_targets", "Target", "departure", "Departure",
     "on_axes", "reference_rotations", "retarget_motion", "read_motion", "Figure", "Scene", "write_figure",
+    "FieldModel", "Rod", "read_field", "write_field",
     "PairSums", "PairFits", "sum_pairs", "fit_pairs", "rotation", "simulate", "__version__",
 ]  # fmt: skip
 

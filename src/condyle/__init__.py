@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from . import rotation, simulate
     from .departures import Departure, departure
     from .errors import CondyleError, UsageError
+    from .field_model import FieldModel, read_field, write_field
+    from .field_rows import Rod
     from .figure import Figure
     from .findings import CODES, Finding
     from .ik import MotionFit, fit_motion
@@ -39,6 +41,7 @@ _HOME = {
     "Calibration": "pipeline",
     "CondyleError": "errors",
     "Departure": "departures",
+    "FieldModel": "field_model",
     "Figure": "figure",
     "Finding": "findings",
     "Joint": "skeleton",
@@ -49,6 +52,7 @@ _HOME = {
     "PairFits": "joints",
     "PairSums": "sums",
     "Placement": "skeleton",
+    "Rod": "field_rows",
     "Scene": "writers._scene",
     "Skeleton": "skeleton",
     "Take": "take",
@@ -64,6 +68,7 @@ _HOME = {
     "play": "motion",
     "reach_targets": "targets",
     "read": "loading",
+    "read_field": "field_model",
     "read_motion": "motion_file",
     "read_skeleton": "skeleton_file",
     "reference_rotations": "motion",
@@ -71,6 +76,7 @@ _HOME = {
     "rotation": "",
     "simulate": "",
     "sum_pairs": "sums",
+    "write_field": "field_model",
     "write_figure": "writers.export",
     "write_skeleton": "skeleton_file",
     "write_take": "writers",
@@ -80,6 +86,7 @@ __all__ = [  # noqa: RUF022  (in the order in which a reader meets them)
     "Finding", "CODES", "CondyleError", "UsageError", "read_skeleton", "write_skeleton", "write_take",
     "Motion", "play", "forward", "fit_motion", "MotionFit", "reach_targets", "Target", "departure", "Departure",
     "on_axes", "reference_rotations", "retarget_motion", "read_motion", "Figure", "Scene", "write_figure",
+    "FieldModel", "Rod", "read_field", "write_field",
     "PairSums", "PairFits", "sum_pairs", "fit_pairs", "rotation", "simulate", "__version__",
 ]  # fmt: skip
 
