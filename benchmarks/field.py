@@ -87,6 +87,16 @@ class Way:
         groups = [self.limbs[k : k + SETS] for k in range(0, max(len(self.limbs) // SETS, 1) * SETS, SETS)]
         return float(np.mean([max(abs(error) for one in group for error in one) for group in groups]))
 
+    def facts(self) -> dict[str, object]:
+        """Its numbers in short; of every set the largest error of a limb [m]."""
+        return {
+            "joint": rms(self.joints),
+            "limb": rms([error for one in self.limbs for error in one]),
+            "largest": [max(map(abs, one)) for one in self.limbs],
+            "held": float(np.mean(self.held)) if self.held else None,
+            "seconds": float(np.median(self.seconds)),
+        }
+
 
 @dataclass
 class Result:
@@ -182,7 +192,7 @@ def main() -> None:
     rows, quiet, data = [], [], {}
     for case, result in measured(CASES, measure, given):
         rows.append(row(case, result))
-        data[case.name] = {"told": result.told, "ways": {name: vars(way) for name, way in result.ways.items()}}
+        data[case.name] = {"told": result.told, "ways": {name: way.facts() for name, way in result.ways.items()}}
         progress(" | ".join(rows[-1]))
     for case, (told, count) in measured(STRAIGHT, alarms, given):
         quiet.append([case.name, f"{told} of {count}"])
