@@ -17,7 +17,7 @@ from .. import rotation
 from .._median import median
 from .._shapes import Bools, Floats, frozen
 from ..findings import Finding
-from ..intervals import Blocks
+from ..intervals import LAG, Blocks, long_run
 from ..joints import gaps
 from ..solve import CHI3_MEDIAN, Solution, frames_in
 from ..take import Take
@@ -26,7 +26,6 @@ THRESHOLD = 150.0  # likelihood ratio from which a step is a slip
 WORTH = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm
 TURNED = 60.0  # likelihood ratio from which a slip counts as a rotation as well
 SHORTEST = 1.5  # s on either side of a slip, below which it is not told from a pause
-LAG = 1.0  # s over which what is left of a gap may be correlated
 LIVELY = 2.0  # s around a block in which its noise is judged
 FLOOR = 0.5  # of the overall noise: a quieter stretch counts no more than this
 SPIKE = 5.0  # robust standard deviations from the gap's own course beyond which a frame is left out
@@ -175,9 +174,9 @@ class _Joint:
 
     bodies    child and parent
     child, parent  (b, 3, 3)  how a step in the axes of either would show in the gap
-    design    (3 b, F)  what may move the gap without a slip
-    base      (3 b, G)  orthonormal columns that span it
-    left      (b, 3)    the gap without it
+    gap       (b, 3)
+    base      (3 b, F)  orthonormal columns that span what may move the gap without a slip
+    left      (b, 3)    the gap without that
     variance            of `left` per axis, times what its correlation in time costs
     floor               least variance that is believed
     """
@@ -186,7 +185,6 @@ class _Joint:
     child: Floats
     parent: Floats
     gap: Floats
-    design: Floats
     base: Floats
     left: Floats
     variance: float
@@ -223,7 +221,7 @@ class _Joint:
         left = (gap.ravel() - base @ (base.T @ gap.ravel())).reshape(-1, 3)
         floor = float((root**2).mean()) * (EXACT * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
         variance = _long_run_variance(left, base.shape[1], blocks, floor)
-        return cls(bodies, child, parent, gap, design, base, left, variance, floor, blocks)
+        return cls(bodies, child, parent, gap, base, left, variance, floor, blocks)
 
     def side(self, body: int) -> Floats:
         return self.child if body == self.bodies[0] else self.parent
@@ -289,14 +287,8 @@ def _local_size(left: Floats, reach: int) -> Floats:
 
 def _long_run_variance(left: Floats, used: int, blocks: Blocks, floor: float) -> float:
     """Variance per axis of (b, 3), times what its correlation in time makes a sum of it less sure."""
-    n = len(left)
-    zero = float((left * left).sum())
-    lags = min(max(1, round(LAG / blocks.step)), n - 2)
-    total = zero
-    for k in range(1, lags + 1):
-        near = (blocks.run[k:] == blocks.run[:-k])[:, None]
-        total += 2 * (1 - k / (lags + 1)) * float((left[k:] * left[:-k] * near).sum())
-    return max(max(total, zero) / max(3 * n - used, 1), floor, 1e-300)
+    size = float((left * left).sum()) / max(3 * len(left) - used, 1)
+    return max(size * long_run(left, blocks.step, blocks.run), floor, 1e-300)
 
 
 def _next_step(
