@@ -63,7 +63,7 @@ def load(paths: Sequence[str | os.PathLike[str]], options: Options, progress: Pr
     if diagnosis is not None and diagnosis.odd:
         take = repair_odd_sensors(take, diagnosis.odd)
     long = tuple(one.sums for k, one in sampled.items() if recordings[k].convention == one.recording.convention)
-    return Loaded(replace(take, findings=(*findings, *take.findings)), tuple(recordings), diagnosis, long)
+    return Loaded(take.telling((*findings, *take.findings)), tuple(recordings), diagnosis, long)
 
 
 def recordings_in(

@@ -119,7 +119,7 @@ def repair_odd_sensors(take: Take, odd: Sequence[OddSensor]) -> Take:
             )
         text = f"{one.name}: fits {one.times:.0f} times better with {one}, unlike the other sensors, and was read so"
         finding = Finding("sensor-convention", "warning", text, (one.name,), value=one.times, unit="1")
-        take = replace(apply_odd(take, one), findings=(*take.findings, finding))
+        take = apply_odd(take, one).telling((*take.findings, finding))
     return take
 
 

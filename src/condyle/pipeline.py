@@ -140,7 +140,7 @@ def run(take: Take, options: Options) -> Calibration:
     given = options.field if isinstance(options.field, FieldModel) else None
     if given is not None:
         told = judge_correction(take, given, None, None)
-        take = given.corrected(replace(take, findings=(*take.findings, *told)))
+        take = given.corrected(take.telling((*take.findings, *told)))
     if options.world:
         take = with_world(take)
     check_take(take, options)
@@ -227,7 +227,7 @@ def _without_swaps(take: Take, options: Options) -> Take:
         return take
     told = (*take.findings, *judge_swaps(swaps, options.fix_swaps))
     put_right = exchanged(take, swaps) if options.fix_swaps else take.mask(hidden(take, swaps))
-    return replace(put_right, findings=told)
+    return put_right.telling(told)
 
 
 def _without_slips(

@@ -44,14 +44,14 @@ def prepare(take: Take, *, fix_latency: bool = True) -> Take:
     ready, told = _without_repeats(ready, same & ready.seen)
     findings += told
     if findings:
-        ready = replace(ready, findings=(*take.findings, *findings))
+        ready = ready.telling((*take.findings, *findings))
     return put_on_one_clock(ready) if fix_latency else ready
 
 
 def put_on_one_clock(take: Take) -> Take:
     """The last step of `prepare` alone: sensors that report late moved to the time they measured, with a finding."""
     ready, told = _on_one_clock(take)
-    return replace(ready, findings=(*take.findings, *told)) if told else take
+    return ready.telling((*take.findings, *told)) if told else take
 
 
 def find_holes(take: Take) -> list[Finding]:

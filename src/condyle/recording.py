@@ -220,9 +220,12 @@ def to_take(recording: Recording) -> Take:
     findings += doubt
     rows, segment, time, repaired = in_order(recording.time, recording.segment, recording.frames)
     findings += repaired
-    with np.errstate(over="ignore", invalid="ignore"):  # invalid: NaN of the signalling kind, in binary files
-        position = bodies.position[rows] * metres
-    orientation = bodies.orientation[rows]
+    position, orientation = bodies.position, bodies.orientation
+    if not isinstance(rows, slice):  # not all of them, as nearly always
+        position, orientation = position[rows], orientation[rows]
+    if metres != 1:
+        with np.errstate(over="ignore", invalid="ignore"):  # invalid: NaN of the signalling kind, in binary files
+            position = position * metres
     if convention.axes != ("x", "y", "z"):
         position = along_axes(position, convention.axes)
     rate = recording.rate if time is None else None
@@ -250,7 +253,7 @@ def to_take(recording: Recording) -> Take:
     read_as = f"{convention}, {convention.unit or f'{metres:g} m'}"
     markers = tuple(BodyMarker(body, name, metres * place) for body, name, place in recording.placed)
     everything = (*findings, *take.findings)
-    return replace(take, findings=everything, up=convention.up, own=own, read_as=read_as, markers=markers)
+    return take.telling(everything, up=convention.up, own=own, read_as=read_as, markers=markers)
 
 
 def matrices(orientation: Floats, convention: Convention, names: Sequence[str] = ()) -> tuple[Floats, list[Finding]]:

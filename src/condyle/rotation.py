@@ -18,7 +18,8 @@ _HALF_TURN = 2 * np.cos(2.8)  # twice the cosine of the angle from which an axis
 def from_quaternion(q_wxyz: ArrayLike) -> Floats:
     """Matrices of quaternions (..., 4), which need not be of unit length; zero or infinite length gives NaN."""
     q = np.asarray(q_wxyz, dtype=np.float64)
-    R = np.empty((q[..., 0].size, 9))
+    R = np.empty((*q.shape[:-1], 3, 3))
+    flat = R.reshape(-1, 9)
     with np.errstate(all="ignore"):
         for rows, parts in blocks(q, 4):
             length = np.sqrt((parts * parts).sum(axis=0))
@@ -26,10 +27,10 @@ def from_quaternion(q_wxyz: ArrayLike) -> Floats:
             x2, y2, z2 = 2 * x, 2 * y, 2 * z
             wx, wy, wz, xx, xy, xz = w * x2, w * y2, w * z2, x * x2, x * y2, x * z2
             yy, yz, zz = y * y2, y * z2, z * z2
-            R[rows] = np.stack(
+            flat[rows] = np.stack(
                 [1 - (yy + zz), xy - wz, xz + wy, xy + wz, 1 - (xx + zz), yz - wx, xz - wy, yz + wx, 1 - (xx + yy)]
             ).T
-    return R.reshape(*q.shape[:-1], 3, 3)
+    return R
 
 
 def to_quaternion(R: ArrayLike) -> Floats:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import builtins
+import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -243,6 +245,13 @@ class Take:
             p_world_body=np.where(gone[..., None], np.nan, self.p_world_body),
         )
 
+    def telling(self, findings: Iterable[Finding], **words: Any) -> Take:
+        """The same poses with these findings, and other words: up, own, read_as, markers. Nothing is checked again."""
+        twin = copy.copy(self)
+        for name, value in {"findings": tuple(findings), **words}.items():
+            object.__setattr__(twin, name, value)
+        return twin
+
     def thinned(self, most: int) -> tuple[Take, Ints]:
         """At most `most` frames, evenly spread over the take, and which ones they are."""
         rows = evenly(self.frames, most)
@@ -340,7 +349,9 @@ def checked_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list
         length = np.sqrt(np.einsum("...i,...i->...", q, q))
         off = np.abs(length - 1)
         if (off <= 1e-4).all():  # as nearly always
-            return rotation.from_quaternion(q), []
+            R = rotation.from_quaternion(q)
+            R.flags.writeable = False  # it is nobody else's: a take need not copy it
+            return R, []
         length[~np.isfinite(q).all(axis=-1)] = np.nan
     findings = []
     with np.errstate(invalid="ignore"):

@@ -7,7 +7,7 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.readers import _table
-from condyle.readers._table import parse_rows, separator_of, truncation
+from condyle.readers._table import in_columns, parse_rows, separator_of, truncation
 
 NAMES = ("a", "b", "c")
 
@@ -26,11 +26,25 @@ def test_the_quick_way_and_the_careful_way_read_the_same_numbers(
         values[rng.random((frames, 3)) < 0.3] = np.nan
     rows = text_of(values).rstrip(b"\n")
     assert len(rows) > _table.BLOCK or frames == 1
-    quick = _table._quick(rows, rows.count(b"\n") + 1, 3, b",", False, len(rows))
+    quick = _table._quick(rows, 3, b",", False, len(rows))
     careful, broken = _table._careful(rows, NAMES, 1, b",", False)
     assert not broken
     np.testing.assert_array_equal(quick, values)
     np.testing.assert_array_equal(careful, values)
+
+
+@pytest.mark.parametrize(
+    "columns", [[[1, 2, 3], [5, 6, 7]], [[7, 5, 3], [6, 4, 2]], [[1, 2, 3], [3, 1, 2]], [[4, 5, 6]], [[4], [2], [0]]]
+)
+def test_columns_side_by_side_and_in_any_order_are_the_same_as_picked_one_by_one(columns: list[list[int]]) -> None:
+    values = np.arange(40.0).reshape(5, 8)
+    np.testing.assert_array_equal(in_columns(values, columns), values[:, np.array(columns)])
+
+
+def test_a_table_whose_rows_grow_shorter_has_room_for_all_of_them(rng: np.random.Generator) -> None:
+    values = np.concatenate([rng.standard_normal((4000, 3)), np.arange(60000.0).reshape(-1, 3) % 10])
+    got, _ = parse_rows(text_of(values), NAMES, line=1)
+    np.testing.assert_array_equal(got, values)
 
 
 @pytest.mark.parametrize("separator", [",", "\t", ";", None])

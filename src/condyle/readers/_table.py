@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import csv
 import re
-from array import array
 from collections.abc import Sequence
 from enum import IntEnum
 from functools import cache
+from struct import Struct
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 from .._shapes import Floats
 from ..errors import CondyleError
@@ -63,11 +64,8 @@ def parse_rows(
         stop, cut = _stripped(rows, last, b"\n"), Cut.YES
     if not stop:
         return np.empty((0, width)), cut
-    count = rows.count(b"\n", 0, stop) + 1
-    if count * width > MOST_CELLS:
-        raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
     try:
-        return _quick(rows, count, width, separator, decimal_comma, stop), cut
+        return _quick(rows, width, separator, decimal_comma, stop), cut
     except ValueError:
         values, broken_last = _careful(rows[:stop], names, line, separator, decimal_comma)
         return values, Cut.YES if broken_last else cut
@@ -127,23 +125,39 @@ def _cells_in(line: bytes, separator: bytes | None) -> int:
     return len(line.split()) if separator is None else line.count(separator) + 1
 
 
-def _quick(body: bytes, count: int, width: int, separator: bytes | None, decimal_comma: bool, stop: int) -> Floats:
-    """At most `count` rows of plain numbers up to byte `stop`; raises ValueError at anything else."""
-    values = np.empty(count * width)
+def _quick(body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int) -> Floats:
+    """The rows of plain numbers up to byte `stop`; raises ValueError at anything else."""
+    values = np.empty((0, width))
+    pack = Struct(f"{width}d").pack_into
     start = filled = 0
     while start < stop:
         end = body.find(b"\n", start + BLOCK, stop)
         block = body[start : stop if end < 0 else end]
         start += len(block) + 1
-        numbers = _even(block, width, separator, decimal_comma)
-        if numbers is None:
-            numbers = _uneven(block, width, separator, decimal_comma)
-        values[filled : filled + len(numbers)] = numbers
-        filled += len(numbers)
-    return values[:filled].reshape(-1, width)
+        rows = _even(block, width, separator, decimal_comma)
+        others = np.empty((0, width)) if rows is not None else _uneven(block, width, separator, decimal_comma)
+        count = len(others) if rows is None else len(rows)
+        if filled + count > len(values):
+            values = _grown(values, filled, (filled + count) * stop / min(start, stop))
+        memory = values.data
+        for k, row in enumerate(rows or ()):
+            pack(memory, 8 * width * (filled + k), *row)
+        values[filled : filled + len(others)] = others
+        filled += count
+    return values[:filled]
 
 
-def _even(block: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> Floats | None:
+def _grown(values: Floats, filled: int, expected: float) -> Floats:
+    """The same rows with room for about so many, and for some more: counting lines first would cost as much as this."""
+    room = int(1.02 * expected) + 16
+    if room * values.shape[1] > MOST_CELLS:
+        raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
+    more = np.empty((room, values.shape[1]))
+    more[:filled] = values[:filled]
+    return more
+
+
+def _even(block: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> list[list[float]] | None:
     """The numbers of lines that all have `width` cells with a number in each, as most files have; None elsewhere."""
     import msgspec
 
@@ -154,15 +168,10 @@ def _even(block: bytes, width: int, separator: bytes | None, decimal_comma: bool
             return None
         block = block.replace(separator, b",")
     try:
-        rows = _rows_of_numbers().decode(b"[[%b]]" % block.replace(b"\n", b"],["))
+        rows: list[list[float]] = _rows_of_numbers().decode(b"[[%b]]" % block.replace(b"\n", b"],["))
     except msgspec.MsgspecError:
         return None
-    if set(map(len, rows)) != {width}:
-        return None
-    numbers = array("d")
-    for row in rows:
-        numbers.fromlist(row)
-    return np.frombuffer(numbers)
+    return rows if set(map(len, rows)) == {width} else None
 
 
 def _uneven(block: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> Floats:
@@ -175,7 +184,7 @@ def _uneven(block: bytes, width: int, separator: bytes | None, decimal_comma: bo
         lines = [line[:-1] for line in lines]
     elif counts and counts != {width - 1}:
         raise ValueError("ragged")
-    return _floats(lines)
+    return _floats(lines).reshape(-1, width)
 
 
 def _plain(line: bytes, separator: bytes | None, decimal_comma: bool) -> bytes:
@@ -251,6 +260,18 @@ def _careful(
         else:
             values.append(row)
     return np.array(values, dtype=np.float64).reshape(len(values), width), fault is not None
+
+
+def in_columns(values: Floats, columns: Sequence[Sequence[int]]) -> Floats:
+    """(n, m, k) the columns (m, k) of a table (n, all): a view where they are evenly spaced, as in most files."""
+    at = np.array(columns)
+    bodies, parts = at.shape
+    first, outer = int(at[0, 0]), int(at[1, 0] - at[0, 0]) if bodies > 1 else 1
+    inner = int(at[0, 1] - at[0, 0]) if parts > 1 else 1
+    if (at != first + outer * np.arange(bodies)[:, None] + inner * np.arange(parts)).any():
+        return np.asarray(values[:, at])
+    row, cell = values.strides
+    return as_strided(values[:, first:], (len(values), *at.shape), (row, outer * cell, inner * cell), writeable=False)
 
 
 def _cells(line: bytes, separator: bytes | None) -> list[str]:

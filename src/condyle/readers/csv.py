@@ -20,7 +20,7 @@ from ..findings import Finding
 from ..recording import Bodies, Convention, Recording
 from ..units import metres_per
 from ._format import Format, Options
-from ._table import parse_rows, truncation
+from ._table import in_columns, parse_rows, truncation
 from ._text import decode, line_feeds, to_utf8
 
 PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
@@ -91,8 +91,7 @@ def recording_of(
 ) -> Recording:
     """The numbers (rows, columns) below a head as a recording."""
     column = {cell: k for k, cell in enumerate(table.columns)}
-    poses = values[:, [column[f"{name}.{part}"] for name in table.names for part in PARTS]]
-    poses = poses.reshape(len(values), len(table.names), len(PARTS))
+    poses = in_columns(values, [[column[f"{name}.{part}"] for part in PARTS] for name in table.names])
     unit = table.facts.get("length", "m")
     if options.unit is None:
         _check_unit(unit)

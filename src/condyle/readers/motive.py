@@ -18,7 +18,7 @@ from ..recording import EULER_ORDERS, QUATERNIONS, Bodies, Convention, Markers, 
 from ..take import OwnSkeleton
 from ..units import METRES, metres_per
 from ._format import Format, Options
-from ._table import _cells, parse_rows, truncation
+from ._table import _cells, in_columns, parse_rows, truncation
 from ._text import decode, head_lines, read_text
 from ._tracking_tools import is_old, read_old
 
@@ -227,7 +227,7 @@ def _bodies(
         turns.append(turn)
     if not names:
         return None, convention
-    return Bodies(tuple(names), values[:, np.array(places)], values[:, np.array(turns)]), convention
+    return Bodies(tuple(names), in_columns(values, places), in_columns(values, turns)), convention
 
 
 def _markers(values: Floats, things: Sequence[_Thing]) -> tuple[Markers | None, int]:
@@ -237,9 +237,9 @@ def _markers(values: Floats, things: Sequence[_Thing]) -> tuple[Markers | None, 
     taken = measured or model
     if not taken:
         return None, 0
-    columns = [thing.at("position", "XYZ") for thing in taken]
+    columns = [thing.at("position", "XYZ") or [] for thing in taken]
     names = _unique([thing.name for thing in taken])
-    return Markers(names, values[:, np.array(columns)]), len(model) if measured else 0
+    return Markers(names, in_columns(values, columns)), len(model) if measured else 0
 
 
 def _unique(names: Sequence[str]) -> tuple[str, ...]:
