@@ -12,6 +12,7 @@ from condyle.take import Take, join
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.15))
 EXACT = Disturbances()
 DELAY = 5e-4  # s, error of a delay between joined sensors
+NOISY_DELAY = 1e-3  # s, with outliers
 FAR_DELAY = 6e-3  # s, with skin and field
 MOVED = 2e-4  # m, pose of an exact sensor that was moved back in time
 TURNED = 1e-3  # rad
@@ -88,6 +89,30 @@ def test_sensors_of_one_clock_have_no_latency(disturbances, motion) -> None:
 def test_late_sensors_are_found_among_other_faults(more, motion, body, bar) -> None:
     made = world(replace(NOISE, latency={body: 0.033}, **more), motion)
     assert find_latency(made.take).delay[made.take.index(body)] == pytest.approx(0.033, abs=bar)
+
+
+def test_a_late_trunk_in_a_walk_among_outliers_is_not_seen_too_small() -> None:
+    spiky = Disturbances(
+        position_noise=0.003, orientation_noise=np.radians(0.3), spikes=0.02, bursts=0.05, latency={"pelvis": 0.033}
+    )
+    made = simulate(human(), "walk", seconds=45.0, rate=60.0, seed=60000, disturbances=spiky)
+    assert worst(find_latency(made.take), made) < NOISY_DELAY
+
+
+def test_a_late_chest_is_moved_and_not_the_head_and_arms_that_agree_with_each_other() -> None:
+    soft = Disturbances(
+        position_noise=0.0015,
+        orientation_noise=np.radians(0.15),
+        soft_tissue=0.005,
+        field_warp=0.0125,
+        field_length=0.9,
+        latency={"chest": 0.033},
+    )
+    made = simulate(human(), "walk", seconds=45.0, rate=60.0, seed=60001, disturbances=soft)
+    found = find_latency(made.take)
+    chest = made.take.index("chest")
+    assert found.delay[chest] == pytest.approx(0.033, abs=FAR_DELAY)
+    assert np.abs(np.delete(found.delay, chest)).max() < FAR_DELAY
 
 
 def test_an_exact_take_tells_its_delays() -> None:

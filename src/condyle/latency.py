@@ -24,6 +24,10 @@ FIRST_ROWS = 1000  # frames of the first look, spread over the take
 ROWS = 2500  # frames looked at where that shows something; more hardly sharpen a delay that matters
 ROUNDS = 10  # times that poses are shifted and what is left is estimated again, at most
 NEARLY = 1e-3  # s of change from one round to the next below which all those frames are worth it
+MOSTLY_SEEN = (
+    0.7  # share of a delay that noisy velocities leave to be seen, above which its rounds end where they should
+)
+LEAST_SEEN = 0.2  # ... and at least
 WEIGHINGS = 3  # times that outliers are weighed, where there are any
 TUKEY = 8.0  # robust standard deviations at which a gap stops counting
 SPIKE = 5.0  # times that a path must bend more than around to be one
@@ -83,6 +87,10 @@ def find_latency(take: Take) -> Latency | None:
         if moved < MATTERS and rows is many:
             break
         rows = many if moved < NEARLY else rows
+    farther = _bracketed(take, near, rows, shift, noise)
+    again = None if farther is None else _round(take, near, rows, _settled(farther, take.bodies).delay, noise)
+    if again is not None:
+        told, found = again, _settled(again, take.bodies)
     # Only now is it asked whether anything is sure: while a sensor is late by much, what its delay does not explain
     # of the gap makes it look less sure than it is.
     return found if _any_late(told, SURE) else _none_late(told, take.bodies)
@@ -130,6 +138,36 @@ def _round(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise
     white = np.full(len(i), np.inf) if noise is None else _white(fits, noise)
     delay, error = _differences(part, fits, velocity, white)
     return _Told(fits.pairs, delay + shift[i] - shift[j], error)
+
+
+def _bracketed(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise) -> _Told | None:
+    """What the joints tell when every late sensor is read at the sample before its delay, and at the one after it.
+
+    Velocities are noisy, so that a delay is seen too small, by a share that is the same on both sides. Where what is
+    left changes sign between the two is the delay. None where that share is about 1, as it mostly is: then nothing
+    is gained. None where the two give different trees.
+    """
+    step = 1 / take.rate
+    moves = np.abs(shift) > SLIGHT
+    before = np.where(moves, np.floor(shift / step), 0.0)
+    ends = [_round(take, near, rows, (before + more * moves) * step, noise) for more in (0.0, 1.0)]
+    if not moves.any() or ends[0] is None or ends[1] is None:
+        return None
+    low, high = ends
+    order = {frozenset(pair): k for k, pair in enumerate(high.pairs.tolist())}
+    at = [order.get(frozenset(pair), -1) for pair in low.pairs.tolist()]
+    if min(at) < 0:
+        return None
+    i, j = low.pairs.T
+    other = high.difference[at] * np.where(high.pairs[at, 0] == i, 1.0, -1.0)
+    apart = step * (1.0 * moves[i] - moves[j])
+    first = step * (before[i] - before[j])
+    share = np.ones(len(i))
+    differ = apart != 0
+    share[differ] = np.clip(1 - (other - low.difference)[differ] / apart[differ], LEAST_SEEN, 1.0)
+    if share.min(initial=1.0) > MOSTLY_SEEN:
+        return None
+    return _Told(low.pairs, first + (low.difference - first) / share, low.error / share)
 
 
 def without_latency(take: Take, delay: Floats) -> Take:
@@ -245,7 +283,9 @@ def _none_late(edges: _Told, bodies: int) -> Latency:
 def _settled(edges: _Told, bodies: int) -> Latency:
     """Delays of the bodies from those over the edges; differences that are not told count as none.
 
-    In each tree of the forest the largest group of sensors that agree stands for 0, or the middle one.
+    Among sensors that are linked the largest group that agrees stands for 0, or the middle one. An edge that could
+    hide a delay as large as the largest told one links nothing: else a chest that is late against head and arms, with
+    little to tell it from the pelvis, would have head and arms moved in its place.
     """
     size, J = np.abs(edges.difference), len(edges.pairs)
     told = (size > LIKELY * edges.error) & (size > SLIGHT)
@@ -257,7 +297,8 @@ def _settled(edges: _Told, bodies: int) -> Latency:
     back = np.linalg.pinv(incidence)
     delay = np.asarray(back @ np.where(told, edges.difference, 0.0), dtype=np.float64)
     error = np.zeros(bodies)
-    for group in components(bodies, edges.pairs):
+    links = LIKELY * edges.error < max(float(size[told].max(initial=0.0)), SLIGHT)
+    for group in components(bodies, edges.pairs[links]):
         own = delay[group]
         company = (np.abs(own[:, None] - own) < SLIGHT).sum(axis=1)
         middle = np.abs(own - float(median(own))) / max(float(np.ptp(own)), 1e-12)
