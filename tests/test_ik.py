@@ -197,14 +197,32 @@ def test_a_loop_stays_closed(rng: np.random.Generator) -> None:
     looped = replace(skeleton, loops=(loop,))
     standing = replace(moved.at(np.zeros(60, int)), time=moved.time)
     take = jointed.noisy(rng, skeleton, standing, POSITION, TURN)
-    fit = fitted(looped, take)
+    fit = fitted(looped, take, loops=True)
     assert fit.settled.all()
     assert jointed.gaps(looped, forward(looped, fit.motion), [loop]).max() <= LOOP
     assert jointed.gaps(looped, forward(looped, fitted(looped, take, loops=False).motion), [loop]).max() > POSITION / 3
     for_a_while = replace(skeleton, loops=(replace(loop, time=(0.2, 0.4)),))
-    gap = jointed.gaps(looped, forward(looped, fitted(for_a_while, take).motion), [loop])[:, 0]
+    named = replace(looped, options={"loops": [[b, a]]})
+    assert jointed.gaps(looped, forward(looped, fitted(named, take).motion), [loop]).max() <= LOOP
+    assert jointed.gaps(looped, forward(looped, fitted(looped, take).motion), [loop]).max() > POSITION / 3
+    gap = jointed.gaps(looped, forward(looped, fitted(for_a_while, take, loops=True).motion), [loop])[:, 0]
     assert gap[20:41].max() <= LOOP
     assert gap[:20].max() > POSITION / 3
+
+
+def test_a_body_that_is_let_go_does_not_pull_at_the_figure(rng: np.random.Generator) -> None:
+    skeleton = jointed.figure(rng, 6)
+    take = forward(skeleton, jointed.motion(rng, skeleton, 60, 0.3))
+    last = skeleton.joints[-1].child
+    k = take.index(last)
+    p = take.p_world_body.copy()
+    p[30:, k] += 2.0
+    parts = (*skeleton.joints[:-1], replace(skeleton.joints[-1], time=(take.time[0], take.time[29])))
+    played = forward(skeleton, fitted(replace(skeleton, joints=parts), replace(take, p_world_body=p)).motion)
+    others = [j for j in range(take.bodies) if j != k]
+    assert np.abs(played.p_world_body[:, others] - take.p_world_body[:, others]).max() < EXACT
+    assert np.abs(played.p_world_body[:30] - take.p_world_body[:30]).max() < EXACT
+    assert not played.seen[30:, k].any()
 
 
 def test_smooth_motion_comes_nearer_to_the_truth_and_shakes_less(rng: np.random.Generator) -> None:

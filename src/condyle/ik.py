@@ -7,7 +7,7 @@ eliminated from the leaves of the figure to its roots, all frames together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -76,7 +76,7 @@ def fit_motion(
     sigma_rotation: ArrayLike | None = None,
     robust: bool = True,
     keep_axes: bool = True,
-    loops: bool = True,
+    loops: bool | None = None,
     smooth: tuple[float, float] | None = None,
     longest_gap: float = LONGEST_GAP,
 ) -> MotionFit:
@@ -85,16 +85,19 @@ def fit_motion(
     sigma_position [m], sigma_rotation [rad]: standard deviations, one or one per body; the skeleton's noise if None.
     robust     sensors that disagree with the rest of the figure in a frame lose their weight there
     keep_axes  hinges turn about their axis only, and rigid joints do not turn; else every joint is a ball
-    loops      the skeleton's loop joints stay closed
+    loops      whether loop joints stay closed; None: those that were named when the skeleton was fitted
     smooth     standard deviations of the bodies' angular accelerations [rad/s^2] and of the free bodies' accelerations
                [m/s^2], which then count among the errors; None: every frame is fitted for itself
 
-    A pose that was not seen does not count. The body's own is then found from the bodies beyond it; where none is seen
+    A body whose joint holds for part of the take only, and what hangs on it, has no pose outside that part. A pose that
+    was not seen does not count. The body's own is then found from the bodies beyond it; where none is seen
     there, it keeps its bridged rotation to its parent over gaps up to `longest_gap` [s], and is NaN over longer ones.
     """
-    take = matched(skeleton, take)
+    take = _while_joined(skeleton, matched(skeleton, take))
     sigmas = noise_of(skeleton, sigma_position, sigma_rotation)
-    work = _Work(skeleton, take, sigmas, keep_axes=keep_axes, loops=loops)
+    if loops is None:
+        skeleton = replace(skeleton, loops=skeleton.named_loops)
+    work = _Work(skeleton, take, sigmas, keep_axes=keep_axes, loops=loops is not False)
     for rows in _chunks(np.arange(take.frames)):
         aims = work.aims(rows)
         work.solve(rows, work.start(rows, aims), aims, leave=LEAVE)
@@ -107,6 +110,17 @@ def fit_motion(
             raise UsageError("smoothness needs recorded time and two standard deviations above zero", code="bad-call")
         work.smooth(*smooth)
     return MotionFit(work.motion(longest_gap), work.weight, work.misfit, work.steps, work.settled)
+
+
+def _while_joined(skeleton: Skeleton, take: Take) -> Take:
+    """The take without the poses of bodies that are not joined to the figure at the time."""
+    apart = np.zeros((take.frames, take.bodies), bool)
+    for joint in skeleton.joints:  # parents before children
+        child, parent = (skeleton.bodies.index(name) for name in (joint.child, joint.parent))
+        apart[:, child] |= apart[:, parent]
+        if joint.time is not None:
+            apart[:, child] |= (take.time < joint.time[0]) | (take.time > joint.time[1])
+    return take.mask(apart) if apart.any() else take
 
 
 class _Work:

@@ -171,6 +171,12 @@ class Skeleton:
         return found[0]
 
     @property
+    def named_loops(self) -> tuple[Joint, ...]:
+        """The loop joints that were named to the fit; the others were found in the motion."""
+        named = {frozenset(pair) for pair in self.options.get("loops", ())}
+        return tuple(joint for joint in self.loops if frozenset((joint.child, joint.parent)) in named)
+
+    @property
     def parent(self) -> dict[str, str | None]:
         """{body: parent}, None for roots and loose bodies."""
         table: dict[str, str | None] = dict.fromkeys(self.bodies)
