@@ -149,11 +149,13 @@ def _bracketed(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: N
     """
     step = 1 / take.rate
     moves = np.abs(shift) > SLIGHT
-    before = np.where(moves, np.floor(shift / step), 0.0)
-    ends = [_round(take, near, rows, (before + more * moves) * step, noise) for more in (0.0, 1.0)]
-    if not moves.any() or ends[0] is None or ends[1] is None:
+    if not moves.any():
         return None
-    low, high = ends
+    before = np.where(moves, np.floor(shift / step), 0.0)
+    low = _round(take, near, rows, before * step, noise)
+    high = _round(take, near, rows, (before + moves) * step, noise)
+    if low is None or high is None:
+        return None
     order = {frozenset(pair): k for k, pair in enumerate(high.pairs.tolist())}
     at = [order.get(frozenset(pair), -1) for pair in low.pairs.tolist()]
     if min(at) < 0:
