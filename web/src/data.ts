@@ -1,0 +1,215 @@
+// Made from src/condyle/report/page_data.py by `python -m condyle.report.page_types > web/src/data.ts`.
+// Change that file and write this one anew; a test compares the two.
+
+/**
+ * What the page shows: one definition for Python, which fills it, and for the page, whose types are generated from it.
+ *
+ * Bodies and joints are told by their place in `bodies` and `joints`. Lengths are metres, angles radians, time seconds;
+ * the page shows millimetres and degrees. Names come from files: the page may only ever set them as text.
+ */
+
+export const FORMAT = "condyle.page";
+export const VERSION = 1;
+export const WEIGHT_STEPS = 15;
+
+/**
+ * The sentence that is read from two metres. tone: good: nothing to look at; bad: no figure, or not to be used.
+ */
+export interface Verdict {
+  readonly text: string;
+  readonly tone: "good" | "look" | "bad";
+}
+
+/**
+ * One sensor with the body under it.
+ *
+ * figure       number of the tree it belongs to, -1 where it is joined to nothing
+ * noise        standard deviation per axis, position [m] and orientation [rad]; None where not told
+ * masked       frames that did not count, of the take's
+ */
+export interface PageBody {
+  readonly name: string;
+  readonly figure: number;
+  readonly root: boolean;
+  readonly world: boolean;
+  readonly noise_position: number | null;
+  readonly noise_orientation: number | null;
+  readonly masked: number;
+}
+
+/**
+ * One joint of the tree, or a loop joint, named by its child.
+ *
+ * child, parent    places in `bodies`
+ * sigma            [m] standard deviations of the joint's place in the child along its own principal axes, descending;
+ *                  None where not determined
+ * margin           times the gap would grow with the best other edge, `runner_up`, in its place
+ * rotation         [rad] rms relative rotation about the pair's own axes, descending
+ * verdict, advice  how well it was exercised, and what to move more
+ * gap_step         [m] of the packed gaps
+ * p50, p95, largest [m] of the gap's length over all frames with weight
+ */
+export interface PageJoint {
+  readonly child: number;
+  readonly parent: number;
+  readonly kind: "ball" | "hinge" | "rigid" | "undetermined";
+  readonly point: "determined" | "arbitrary";
+  readonly p_child_joint: readonly [number, number, number];
+  readonly p_parent_joint: readonly [number, number, number];
+  readonly axis_child: readonly [number, number, number] | null;
+  readonly axis_parent: readonly [number, number, number] | null;
+  readonly play: number | null;
+  readonly residual: number;
+  readonly frames: number;
+  readonly sigma: readonly [number, number, number] | null;
+  readonly margin: number | null;
+  readonly runner_up: readonly [number, number] | null;
+  readonly rotation: readonly [number, number, number];
+  readonly verdict: "enough" | "weak" | "not determined";
+  readonly advice: string;
+  readonly gap_step: number;
+  readonly p50: number;
+  readonly p95: number;
+  readonly largest: number;
+}
+
+/**
+ * A stretch in which two bodies are joined: a line of the timeline.
+ *
+ * joint   place in `joints` of a tree joint that holds for part of the take only; None for a loop
+ * p_child_joint, p_parent_joint  [m] the point on both bodies
+ * start, end  [s]
+ */
+export interface PageConnection {
+  readonly child: number;
+  readonly parent: number;
+  readonly joint: number | null;
+  readonly p_child_joint: readonly [number, number, number];
+  readonly p_parent_joint: readonly [number, number, number];
+  readonly residual: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * Distance on one body between two of its joints (places in `joints`) with its 95 % interval, all in m.
+ */
+export interface PageLimb {
+  readonly body: number;
+  readonly from_joint: number;
+  readonly to_joint: number;
+  readonly between: "joints" | "joint and axis" | "axes";
+  readonly length: number | null;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/**
+ * A joint (place in `joints`) in the frame of a sensor on one of its bodies; their distance, its interval, in m.
+ */
+export interface PagePlacement {
+  readonly body: number;
+  readonly joint: number;
+  readonly p_body_joint: readonly [number, number, number];
+  readonly distance: number;
+  readonly low: number | null;
+  readonly high: number | null;
+}
+
+/**
+ * What is to be known, most pressing first. time [s]: (start, end).
+ */
+export interface PageFinding {
+  readonly code: string;
+  readonly severity: "info" | "warning" | "error";
+  readonly bodies: readonly number[];
+  readonly time: readonly [number, number] | null;
+  readonly value: number | null;
+  readonly unit: string | null;
+  readonly text: string;
+}
+
+/**
+ * A stretch in which a body was seen badly or not at all, in s.
+ */
+export interface Masked {
+  readonly body: number;
+  readonly start: number;
+  readonly end: number;
+}
+
+/**
+ * How it was made: pairs of a label and what stands there, in groups; enough to repeat it.
+ */
+export interface Made {
+  readonly group: string;
+  readonly rows: readonly (readonly [string, string])[];
+}
+
+/**
+ * Frames that unpack by themselves: `frames` shown ones from number `first` on.
+ *
+ * data   base64 of a raw deflate stream, see `pack.py`; empty where the piece is fetched from `url`
+ */
+export interface Piece {
+  readonly first: number;
+  readonly frames: number;
+  readonly data: string;
+  readonly url: string;
+}
+
+/**
+ * The measured and the played motion, packed. docs/report.md states the format and its precision.
+ *
+ * frames           shown frames; every `every`-th frame of the take
+ * rate             [Hz] of shown frames, median; 0 where there are fewer than two
+ * timed            False where time was made up from a count of frames
+ * position_step    [m], orientation_step [rad], time_step [s]: what 1 stands for
+ * origin           [m] from which packed places are counted
+ * up               world axis that points up, as x, -y, ...; None where not known
+ * low, high        [m] the box that holds nearly every measured position of every body; spikes may lie outside
+ * free             bodies whose played place is packed; of all others it follows from the joints
+ * breaks           shown frames at which a new recording begins, 0 not among them; time may jump there
+ * starts           [s] time of the first shown frame of every recording, from which packed times are counted: one
+ *                  more than there are breaks
+ */
+export interface PageMotion {
+  readonly frames: number;
+  readonly every: number;
+  readonly rate: number;
+  readonly timed: boolean;
+  readonly position_step: number;
+  readonly orientation_step: number;
+  readonly time_step: number;
+  readonly origin: readonly [number, number, number];
+  readonly up: string | null;
+  readonly low: readonly [number, number, number];
+  readonly high: readonly [number, number, number];
+  readonly free: readonly number[];
+  readonly breaks: readonly number[];
+  readonly starts: readonly number[];
+  readonly pieces: readonly Piece[];
+}
+
+/**
+ * Everything on the page.
+ */
+export interface PageData {
+  readonly format: string;
+  readonly version: number;
+  readonly condyle: string;
+  readonly title: string;
+  readonly verdict: Verdict;
+  readonly seconds: number;
+  readonly frames: number;
+  readonly bodies: readonly PageBody[];
+  readonly joints: readonly PageJoint[];
+  readonly loops: readonly PageJoint[];
+  readonly connections: readonly PageConnection[];
+  readonly limbs: readonly PageLimb[];
+  readonly placements: readonly PagePlacement[];
+  readonly findings: readonly PageFinding[];
+  readonly masked: readonly Masked[];
+  readonly made: readonly Made[];
+  readonly motion: PageMotion | null;
+}

@@ -1,0 +1,124 @@
+import { button, el } from "../dom";
+import type { Model } from "../model";
+import type { Motion } from "../motion/motion";
+import { makePlayer } from "../player";
+import { GapPlot } from "../plots/gap_plot";
+import { Multiples } from "../plots/multiples";
+import { timeline } from "../plots/timeline";
+import { Stage } from "../scene/stage";
+import type { Store } from "../store";
+import { jointTable, limbTable, loopTable, placementTable } from "../tables/tables";
+import { treeDiagram } from "../tree/diagram";
+import { sceneControls, sceneLegend } from "./controls";
+import { findingsPart } from "./findings";
+import { keysDialog, listenToKeys } from "./keys";
+import { madePart } from "./made";
+import { selectionPart } from "./selection";
+import { Theme } from "./theme";
+import { Transport } from "./transport";
+import { verdictPart } from "./verdict";
+
+/** Loops up to which all are shown at once; stances of feet may be dozens. */
+const FEW = 12;
+
+/** The whole page: a first screen to be read from afar, and what it rests on below. */
+export function buildPage(model: Model, motion: Motion | null, store: Store): HTMLElement[] {
+  const theme = new Theme();
+  const dialog = keysDialog();
+  const figure = figurePart(model, motion, store, theme);
+  listenToKeys({ model, store, motion, stage: figure.stage, dialog, theme: () => theme.toggle() });
+  const main = el("main", {},
+    el("div", { class: "first" },
+      verdictPart(model, store),
+      figure.element,
+      el("aside", { class: "beside" }, findingsPart(model, motion, store), selectionPart(model, motion, store))));
+  if (motion && model.links.length) main.append(residuals(model, motion, store, theme));
+  main.append(section("tree", "Tree", "The number on an edge is its margin: how many times larger the gap would be with the best other edge.", treeDiagram(model, store)));
+  const tables = el("div", { class: "tables" });
+  if (model.data.joints.length) tables.append(jointTable(model, store));
+  if (model.data.loops.length) tables.append(loopTable(model, store));
+  if (model.data.limbs.length) tables.append(limbTable(model, store));
+  if (model.data.placements.length) tables.append(placementTable(model, store));
+  if (tables.childElementCount) main.append(section("tables", "Tables", "", tables));
+  main.append(section("made", "How it was made", "", madePart(model)));
+  return [header(model, theme, dialog), main, footer(model), dialog];
+}
+
+function header(model: Model, theme: Theme, dialog: HTMLDialogElement): HTMLElement {
+  const switcher = button("", "Light or dark (d)", () => theme.toggle());
+  const name = (): void => {
+    switcher.textContent = theme.dark ? "Light" : "Dark";
+  };
+  theme.onChange(name);
+  name();
+  const link = (id: string, text: string): HTMLElement => el("a", { href: `#${id}`, text });
+  const parts = [model.links.length && model.data.motion ? link("residuals", "Residuals") : null, link("tree", "Tree"), model.links.length ? link("tables", "Tables") : null, link("made", "How it was made")];
+  return el("header", { class: "bar" },
+    el("h1", {}, el("span", { class: "mark", text: "condyle" }), el("bdi", { class: "title", text: model.data.title, title: model.data.title })),
+    el("nav", { "aria-label": "Parts of the page" }, ...parts),
+    el("div", { class: "tools" }, switcher, button("?", "Keys (?)", () => dialog.showModal(), { "aria-label": "Keys" })));
+}
+
+function figurePart(model: Model, motion: Motion | null, store: Store, theme: Theme): { element: HTMLElement; stage: Stage | null } {
+  const element = el("section", { class: "figure", "aria-label": "Figure" });
+  if (motion === null) {
+    element.append(el("p", { class: "no-figure", text: "This page holds no motion." }));
+    return { element, stage: null };
+  }
+  let stage: Stage;
+  try {
+    stage = new Stage(model, motion, store);
+  } catch {
+    element.append(el("p", { class: "no-figure", text: "The figure needs WebGL, which this browser does not offer here. Everything else on the page works." }));
+    return { element, stage: null };
+  }
+  const transport = new Transport(model, motion, store);
+  const legend = sceneLegend(model, store, stage);
+  const wait = el("p", { class: "wait", role: "status" });
+  stage.element.append(legend.element, wait);
+  const told = (): void => {
+    const arriving = motion.progress < 1 && motion.poses(store.state.frame) === null;
+    wait.textContent = motion.failure ? `Part of the motion did not arrive: ${motion.failure}` : arriving ? "Unpacking the motion …" : "";
+  };
+  motion.onArrival(told);
+  told();
+  theme.onChange(() => {
+    stage.repaint();
+    transport.repaint();
+    legend.repaint();
+  });
+  makePlayer(motion, store);
+  const { every, rate } = motion.page;
+  const sparse = every > 1 ? el("p", { class: "quiet sparse", text: `Every ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} frame is shown (${rate.toFixed(0)} Hz); all of them counted.` }) : null;
+  element.append(sceneControls(model, store, stage), stage.element, transport.element);
+  if (sparse) element.append(sparse);
+  return { element, stage };
+}
+
+function residuals(model: Model, motion: Motion, store: Store, theme: Theme): HTMLElement {
+  const plot = new GapPlot(model, motion, store);
+  theme.onChange(() => plot.repaint());
+  const content = el("div", {}, plot.element);
+  const small = (title: string, first: number, end: number): void => {
+    if (end === first) return;
+    const multiples = new Multiples(model, motion, store, Array.from({ length: end - first }, (_, i) => first + i));
+    theme.onChange(() => multiples.repaint());
+    const words = [`${title} `, el("span", { class: "quiet", text: `same scales, 0 to ${multiples.scale} mm` })];
+    const few = end - first <= FEW || first === 0;
+    content.append(el("details", few ? { class: "sub", open: true } : { class: "sub" }, el("summary", {}, ...words), multiples.element));
+  };
+  small("All joints", 0, model.data.joints.length);
+  small("All loops and contacts", model.data.joints.length, model.links.length);
+  if (model.data.connections.length) content.append(el("h3", { class: "sub", text: "When bodies were joined" }), timeline(model, motion, store));
+  return section("residuals", "Residuals", "How far the two sides of a joint come apart, frame by frame.", content);
+}
+
+function section(id: string, title: string, about: string, content: HTMLElement): HTMLElement {
+  return el("section", { id, class: "part", "aria-labelledby": `${id}-title` },
+    el("header", { class: "part-head" }, el("h2", { id: `${id}-title`, text: title }), about ? el("p", { class: "quiet", text: about }) : null),
+    content);
+}
+
+function footer(model: Model): HTMLElement {
+  return el("footer", { class: "quiet" }, el("p", { text: `condyle ${model.data.condyle}. Lengths in millimetres, angles in degrees. This page asks nothing of the network.` }));
+}

@@ -1,0 +1,78 @@
+import { button, el } from "../dom";
+import { mm } from "../format";
+import type { Model } from "../model";
+import { ramp } from "../scene/colours";
+import { scaleEnd } from "../scene/paint";
+import type { Stage } from "../scene/stage";
+import type { Colour, Store, View } from "../store";
+
+export const VIEWS: readonly (readonly [View, string, string])[] = [
+  ["played", "Played", "The figure with joints that stay together (1)"],
+  ["measured", "Measured", "As the sensors were seen: joints come apart (2)"],
+  ["ghost", "Ghost", "Played, with the measured one shining through (3)"],
+  ["side", "Side by side", "Measured at the left, played at the right (4)"],
+];
+export const ENLARGED = [1, 3, 10, 30] as const;
+const COLOURS: readonly (readonly [Colour, string])[] = [["residual", "residual"], ["gap", "gap now"], ["figure", "figure"]];
+
+/** Buttons of the scene. */
+export function sceneControls(model: Model, store: Store, stage: Stage): HTMLElement {
+  const found = model.links.length > 0;
+  const views = el("div", { class: "segmented", role: "group", "aria-label": "What is drawn" });
+  for (const [view, label, title] of VIEWS) {
+    const press = button(label, title, () => store.set({ view }));
+    store.watch(["view"], (state) => press.setAttribute("aria-pressed", String(state.view === view)));
+    views.append(press);
+  }
+  const enlarged = el("select", { title: "How much larger the measured figure's departure from the played one is drawn (x)" },
+    ...ENLARGED.map((value) => el("option", { value, text: `× ${value}` })));
+  enlarged.addEventListener("change", () => store.set({ enlarged: Number(enlarged.value) }));
+  const departs = el("label", { class: "pick" }, "departure ", enlarged);
+  store.watch(["enlarged", "view"], (state) => {
+    enlarged.value = String(state.enlarged);
+    departs.hidden = state.view === "played" || !found;
+  });
+  const colour = el("select", { title: "What colours tell (c)" }, ...COLOURS.map(([value, text]) => el("option", { value, text })));
+  colour.addEventListener("change", () => store.set({ colour: colour.value as Colour }));
+  store.watch(["colour"], (state) => (colour.value = state.colour));
+  const toggle = (key: "follow" | "trails" | "labels", label: string, title: string): HTMLElement => {
+    const press = button(label, title, () => store.set({ [key]: !store.state[key] }), { class: "toggle" });
+    store.watch([key], (state) => press.setAttribute("aria-pressed", String(state[key])));
+    return press;
+  };
+  const more = el("div", { class: "more" }, departs, model.links.length ? el("label", { class: "pick" }, "colour ", colour) : null,
+    toggle("labels", "Names", "Names of all bodies (l)"), toggle("trails", "Trails", "Where bodies came from (t)"));
+  stage.element.append(el("div", { class: "camera more" },
+    toggle("follow", "Follow", "The camera goes along (f)"), button("Reset", "The view as it was at first (r)", () => stage.resetView())));
+  return el("div", { class: "scene-controls", role: "toolbar", "aria-label": "Scene" }, found ? views : el("span"), more);
+}
+
+/** What colours and sizes in the scene stand for. */
+export function sceneLegend(model: Model, store: Store, stage: Stage): { element: HTMLElement; repaint: () => void } {
+  const bar = el("canvas", { width: 96, height: 8, "aria-hidden": "true" });
+  const end = el("span");
+  const scale = el("span", { class: "scale" }, "0 ", bar, " ", end);
+  const what = el("span");
+  const coloured = el("span", { class: "item" }, what, scale);
+  const step = stage.gridStep;
+  const floor = el("span", { class: "item", text: `grid ${step >= 1 ? `${step} m` : `${Number((step * 100).toPrecision(3))} cm`}` });
+  const guessed = stage.motion.page.up === null ? el("span", { class: "item", text: `${stage.upAxis} drawn upwards: the recording does not say` }) : null;
+  const { haloFactor } = stage.shape;
+  const halo = haloFactor > 0 && stage.shape.halos.some((radius) => radius > 0)
+    ? el("span", { class: "item", text: `halo 2σ of the joint's place${haloFactor > 1 ? `, drawn × ${haloFactor}` : ""}` }) : null;
+  const repaint = (): void => {
+    const context = bar.getContext("2d")!;
+    for (let x = 0; x < bar.width; x++) {
+      context.fillStyle = `#${ramp(x / (bar.width - 1)).getHexString()}`;
+      context.fillRect(x, 0, 1, bar.height);
+    }
+  };
+  store.watch(["colour"], (state) => {
+    coloured.hidden = state.colour === "figure" || model.links.length === 0;
+    what.textContent = state.colour === "gap" ? "gap at this moment " : "rms gap ";
+    end.textContent = `${mm(scaleEnd(model, state.colour))} mm`.replace(".0 ", " ");
+  });
+  const element = el("p", { class: "scene-legend quiet" }, coloured, halo, floor, guessed);
+  repaint();
+  return { element, repaint };
+}

@@ -1,0 +1,52 @@
+import { el } from "../dom";
+import { count, duration, mm } from "../format";
+import { selectLink, type Model } from "../model";
+import type { Store } from "../store";
+import { sentence } from "./sentence";
+
+/** The sentence and the few numbers that are read from across the room. */
+export function verdictPart(model: Model, store: Store): HTMLElement {
+  const { data } = model;
+  const sign = { good: "✓", look: "▲", bad: "■" }[data.verdict.tone];
+  const said = { good: "Good", look: "Look", bad: "Not to use" }[data.verdict.tone];
+  return el(
+    "section",
+    { class: `verdict-part ${data.verdict.tone}`, "aria-label": "Verdict" },
+    el("p", { class: "sentence" }, el("span", { class: "sign", role: "img", "aria-label": said, text: sign }), el("span", {}, ...sentence(data.verdict.text, data.bodies.map((body) => body.name)))),
+    el("dl", { class: "numbers" }, ...numbers(model, store)),
+  );
+}
+
+function numbers(model: Model, store: Store): HTMLElement[] {
+  const { data, worst } = model;
+  const figures = new Set(data.bodies.filter((body) => body.figure >= 0).map((body) => body.figure)).size;
+  const loose = data.bodies.filter((body) => body.figure < 0 && !body.world).length;
+  const entry = (value: string, unit: string, label: string | Node): HTMLElement =>
+    el("div", {}, el("dt", {}, label), el("dd", {}, el("b", { text: value }), unit ? ` ${unit}` : null));
+  const sensors = data.bodies.filter((body) => !body.world).length;
+  const out = [
+    entry(String(sensors), "", sensors === 1 ? "sensor" : "sensors"),
+    entry(String(data.joints.length), "", data.joints.length === 1 ? "joint" : "joints"),
+  ];
+  if (figures > 1) out.push(entry(String(figures), "", "figures"));
+  if (loose > 0) out.push(entry(String(loose), "", "loose"));
+  out.push(timeEntry(data.seconds, data.motion?.timed !== false, data.frames, entry));
+  if (worst >= 0) {
+    const jump = el("button", { type: "button", class: "inline", title: "Select this joint" }, "worst joint, ", el("bdi", { text: model.linkName(worst) }));
+    jump.addEventListener("click", () => selectLink(store, model, worst));
+    out.push(entry(mm(data.joints[worst].residual), "mm", jump));
+    const sorted = data.joints.map((joint) => joint.residual).sort((a, b) => a - b);
+    if (sorted.length > 2) out.push(entry(mm(sorted[sorted.length >> 1]), "mm", "usual joint"));
+  }
+  const halves = data.limbs.flatMap((limb) => (limb.low === null || limb.high === null ? [] : [(limb.high - limb.low) / 2])).sort((a, b) => a - b);
+  if (halves.length) out.push(entry(`± ${mm(halves[halves.length >> 1])}`, "mm", "usual length, 95\u00a0%"));
+  return out;
+}
+
+function timeEntry(
+  seconds: number, timed: boolean, frames: number, entry: (value: string, unit: string, label: string) => HTMLElement,
+): HTMLElement {
+  if (!timed) return entry(count(frames), "", "frames, no time");
+  const [value, ...unit] = duration(seconds).split(" ");
+  return entry(value, unit.join(" "), `${count(frames)} frames`);
+}

@@ -1,0 +1,75 @@
+import { el, onResize, styleValue } from "../dom";
+import { mm } from "../format";
+import { selectLink, type Model } from "../model";
+import type { Motion } from "../motion/motion";
+import type { Store } from "../store";
+import { columnsOf } from "./decimate";
+import { topOf } from "./gap_plot";
+
+/** The gaps of all joints at a glance, one small plot each, all with the same scales. */
+export class Multiples {
+  readonly element = el("div", { class: "multiples", role: "listbox", "aria-label": "Gap of every joint" });
+  private readonly cells: { readonly canvas: HTMLCanvasElement; readonly head: HTMLElement; readonly cell: HTMLElement; readonly link: number }[] = [];
+  private readonly top: number;
+
+  constructor(private readonly model: Model, private readonly motion: Motion, private readonly store: Store, links: readonly number[]) {
+    this.top = Math.max(0.001, ...links.map((link) => topOf(model.links[link].largest, model.links[link].p95)));
+    for (const link of links) this.element.append(this.cell(link));
+    if (this.cells.length) onResize(this.cells[0].canvas, () => this.repaint());
+    store.watch(["link"], (state) => {
+      for (const { cell, link } of this.cells) cell.setAttribute("aria-selected", String(link === state.link));
+    });
+    store.watch(["frame"], (state) => {
+      const share = motion.frames > 1 ? state.frame / (motion.frames - 1) : 0;
+      this.element.style.setProperty("--head", String(share));
+    });
+    motion.onMore(() => this.repaint());
+  }
+
+  /** [mm] at the top of every small plot. */
+  get scale(): number {
+    return this.top;
+  }
+
+  repaint(): void {
+    const scale = devicePixelRatio;
+    const [ink, left] = [styleValue("--ink"), styleValue("--masked")];
+    this.cells.forEach(({ canvas, link }) => {
+      const width = Math.round(canvas.clientWidth * scale);
+      const height = Math.round(canvas.clientHeight * scale);
+      if (width === 0) return;
+      canvas.width = width;
+      canvas.height = height;
+      const context = canvas.getContext("2d")!;
+      const y = (metres: number): number => height - Math.min(1, (metres * 1000) / this.top) * (height - 1);
+      const { gap, weight } = this.motion;
+      const { low, high } = columnsOf(gap[link], width, weight[link]);
+      const arrived = columnsOf(this.motion.gap[link], width);
+      for (let c = 0; c < width; c++) {
+        context.fillStyle = ink;
+        if (high[c] >= low[c]) context.fillRect(c, y(high[c]), 1, Math.max(scale, y(low[c]) - y(high[c])));
+        else if (!Number.isNaN(this.motion.time[Math.floor((c * this.motion.frames) / width)]) || arrived.high[c] >= 0) {
+          context.fillStyle = left;
+          context.fillRect(c, 0, 1, height);
+        }
+      }
+    });
+  }
+
+  private cell(link: number): HTMLElement {
+    const { model, store } = this;
+    const joint = model.links[link];
+    const canvas = el("canvas", { "aria-hidden": "true" });
+    const head = el("i", { class: "head" });
+    const cell = el(
+      "button",
+      { type: "button", class: "multiple", role: "option", title: model.linkName(link) },
+      el("bdi", { class: "name", text: model.linkName(link) }),
+      el("span", { class: "number" }, el("b", { text: mm(joint.residual) }), " mm"),
+      el("span", { class: "strip" }, canvas, head),
+    );
+    cell.addEventListener("click", () => selectLink(store, model, link));
+    this.cells.push({ canvas, head, cell, link });
+    return cell;
+  }
+}

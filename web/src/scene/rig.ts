@@ -1,0 +1,156 @@
+import {
+  BoxGeometry, Color, CylinderGeometry, Group, InstancedMesh, Matrix4, MeshBasicMaterial, MeshStandardMaterial, SphereGeometry,
+} from "three";
+import type { Model } from "../model";
+import type { Poses } from "../motion/unpack";
+import { BodyPoses, type Role } from "./body_poses";
+import type { Colours } from "./colours";
+import { along, at, bars, Parts } from "./parts";
+import type { Shape, Vector } from "./shape";
+
+/** What colours say in this frame. */
+export interface Paint {
+  readonly colours: Colours;
+  /** whether measured and played are both drawn, so that they must be told apart */
+  readonly departs: boolean;
+  readonly selectedBody: number | null;
+  readonly selectedLink: number | null;
+  /** colour of a link by its residual or its gap */
+  link(link: number): Color;
+  body(body: number): Color;
+  /** whether a link holds at this moment */
+  holds(link: number): boolean;
+}
+
+const box = new BoxGeometry(1, 1, 1);
+const ball = new SphereGeometry(1, 28, 20);
+const rod = new CylinderGeometry(1, 1, 1, 20, 1);
+const stick = new CylinderGeometry(1, 1, 1, 10, 1);
+
+/** One copy of all figures in the room, as measured or as played. */
+export class Rig {
+  readonly group = new Group();
+  readonly shadows = new Group();
+  readonly poses: BodyPoses;
+  /** world places of each link's two sides: child's, then parent's */
+  readonly sides: Float32Array;
+  private readonly solid: MeshStandardMaterial;
+  private readonly joints: MeshStandardMaterial;
+  private readonly cubes: Parts;
+  private readonly limbs: Parts;
+  private readonly stalks: Parts;
+  private readonly axes: Parts;
+  private readonly dashes: Parts;
+  private readonly childBalls: Parts;
+  private readonly parentBalls: Parts | null;
+  private readonly halos: Parts;
+  private readonly gaps: InstancedMesh | null;
+  private readonly matrix = new Matrix4();
+
+  constructor(private readonly model: Model, readonly shape: Shape, readonly role: Role, shade: MeshBasicMaterial) {
+    const { size } = shape;
+    const measured = role === "measured";
+    this.poses = new BodyPoses(model.bodies.length, role);
+    this.sides = new Float32Array(model.links.length * 6);
+    this.solid = new MeshStandardMaterial({ roughness: 0.75, metalness: 0 });
+    this.joints = new MeshStandardMaterial({ roughness: 0.45, metalness: 0 });
+    const halo = new MeshBasicMaterial({ transparent: true, opacity: 0.2, depthWrite: false });
+    const bodies = model.bodies.map((_, b) => b).filter((b) => !model.bodies[b].world);
+    const cube = (b: number): number => size * (model.at[b].length ? 0.2 : 0.34);
+    this.cubes = new Parts(box, this.solid, bodies, bodies.map((b) => at([0, 0, 0], cube(b))));
+    this.limbs = bars(rod, this.solid, shape.limbs, size * 0.062);
+    this.stalks = bars(stick, this.solid, shape.stalks, size * 0.02);
+    this.axes = bars(stick, this.solid, shape.axes, size * 0.018);
+    this.dashes = bars(stick, this.solid, shape.dashes, size * 0.028);
+    const radius = size * (measured ? 0.1 : 0.125);
+    const balls = (of: (link: number) => [number, Vector]): Parts => {
+      const ends = model.links.map((_, link) => of(link));
+      return new Parts(ball, this.joints, ends.map(([body]) => body), ends.map(([, p]) => at(p, radius)));
+    };
+    this.childBalls = balls((link) => [model.links[link].child, model.links[link].p_child_joint]);
+    this.parentBalls = measured ? balls((link) => [model.links[link].parent, model.links[link].p_parent_joint]) : null;
+    const around = model.links.map((joint, link) => ({ joint, radius: shape.halos[link] }));
+    this.halos = new Parts(ball, halo, around.map((h) => h.joint.child), around.map((h) => at(h.joint.p_child_joint, h.radius)));
+    this.halos.mesh.renderOrder = 2;
+    this.gaps = measured ? new InstancedMesh(stick, this.joints, Math.max(1, model.links.length)) : null;
+    const parts = [this.limbs, this.stalks, this.cubes, this.axes, this.dashes, this.childBalls, this.parentBalls];
+    for (const part of parts) {
+      if (part === null || part.bodies.length === 0) continue;
+      this.group.add(part.mesh);
+      if (part !== this.axes && part !== this.dashes) this.shadows.add(part.shadow(shade));
+    }
+    if (model.links.length) this.group.add(this.halos.mesh);
+    if (this.gaps) {
+      this.gaps.frustumCulled = false;
+      this.gaps.count = model.links.length;
+      this.group.add(this.gaps);
+    }
+  }
+
+  /** Drawn pale, so that the other copy shows through. */
+  set pale(pale: boolean) {
+    for (const material of [this.solid, this.joints]) {
+      material.transparent = pale;
+      material.opacity = pale ? 0.42 : 1;
+      material.depthWrite = !pale;
+      material.needsUpdate = true;
+    }
+    this.halos.mesh.visible = !pale;
+  }
+
+  update(poses: Poses, k: number, enlarged: number, paint: Paint): void {
+    this.poses.read(poses, k, enlarged);
+    const { matrices, shows } = this.poses;
+    const { links } = this.model;
+    const holds = (link: number): boolean => paint.holds(link);
+    links.forEach((joint, link) => {
+      this.poses.point(joint.child, joint.p_child_joint, this.sides, link * 6);
+      this.poses.point(joint.parent, joint.p_parent_joint, this.sides, link * 6 + 3);
+    });
+    this.cubes.place(matrices, shows);
+    this.limbs.place(matrices, shows);
+    this.stalks.place(matrices, shows);
+    this.axes.place(matrices, shows, (i) => holds(this.shape.axes[i].link));
+    this.dashes.place(matrices, shows, (i) => holds(this.shape.dashes[i].link));
+    this.childBalls.place(matrices, shows, holds);
+    this.parentBalls?.place(matrices, shows, holds);
+    this.halos.place(matrices, shows, (link) => this.shape.halos[link] > 0 && holds(link));
+    this.placeGaps(shows, holds);
+  }
+
+  paint(paint: Paint): void {
+    const { colours } = paint;
+    const body = (b: number): Color => (b === paint.selectedBody ? colours.selected : paint.body(b));
+    const { shape, model } = this;
+    this.limbs.paint((i) => body(shape.limbs[i].body));
+    this.stalks.paint((i) => body(shape.stalks[i].body));
+    this.cubes.paint((i) => {
+      const b = this.cubes.bodies[i];
+      return b === paint.selectedBody ? colours.selected : this.role === "measured" && paint.departs ? colours.measured : colours.sensor;
+    });
+    this.axes.paint((i) => (shape.axes[i].link === paint.selectedLink ? colours.selected : colours.axis));
+    this.dashes.paint((i) => (shape.dashes[i].link === paint.selectedLink ? colours.selected : colours.axis));
+    const link = (l: number): Color => paint.link(l);
+    this.childBalls.paint(link);
+    this.parentBalls?.paint(link);
+    this.halos.paint((l) => (l === paint.selectedLink ? colours.selected : paint.link(l)));
+    if (this.gaps) {
+      model.links.forEach((_, l) => this.gaps!.setColorAt(l, paint.link(l)));
+      if (this.gaps.instanceColor) this.gaps.instanceColor.needsUpdate = true;
+    }
+  }
+
+  private placeGaps(shows: Uint8Array, holds: (link: number) => boolean): void {
+    if (this.gaps === null) return;
+    const { sides } = this;
+    this.model.links.forEach((joint, link) => {
+      const o = link * 6;
+      if (shows[joint.child] && shows[joint.parent] && holds(link)) {
+        const child: Vector = [sides[o], sides[o + 1], sides[o + 2]];
+        along([sides[o + 3], sides[o + 4], sides[o + 5]], child, this.shape.size * 0.045, this.matrix);
+      } else this.matrix.makeScale(0, 0, 0);
+      this.gaps!.setMatrixAt(link, this.matrix);
+    });
+    this.gaps.instanceMatrix.needsUpdate = true;
+  }
+}
