@@ -107,7 +107,7 @@ def test_fit_exports_the_same_files(fitted: Path, tmp_path: Path, capsys: pytest
 
     write_take(take, simulate(human(), "walk", seconds=6, rate=30).take)
     out = tmp_path / "out"
-    assert main(["fit", str(take), "-o", str(out), "--export", "bvh,glb", "--no-intervals"]) == 0
+    assert main(["fit", str(take), "-o", str(out), "--export", "bvh,glb", "--no-intervals", "--no-report"]) == 0
     assert sorted(os.listdir(out)) == ["figure.bvh", "figure.glb", "motion.npz", "skeleton.json"]
     assert f"wrote {out / 'figure.glb'}" in capsys.readouterr().out
     main(["export", str(out), "--to", "bvh,glb", "-o", str(tmp_path / "again")])

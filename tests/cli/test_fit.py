@@ -35,7 +35,7 @@ def test_fit_prints_a_sentence_joints_lengths_and_findings(recording: Path, caps
 
 def test_fit_writes_skeleton_and_motion(recording: Path, tmp_path: Path) -> None:
     out = tmp_path / "deep" / "out"
-    assert main(["fit", str(recording), "-o", str(out)]) == 0
+    assert main(["fit", str(recording), "-o", str(out), "--no-report"]) == 0
     skeleton = read_skeleton(out)
     assert len(skeleton.joints) == 5
     motion = np.load(out / "motion.npz")
@@ -147,7 +147,7 @@ def test_hostile_names_do_not_reach_the_terminal(
 
 def test_demo_recovers_what_it_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "demo"
-    assert main(["demo", "-o", str(out)]) == 0
+    assert main(["demo", "-o", str(out), "--no-report"]) == 0
     text = capsys.readouterr().out
     assert "true mm" in text
     assert "intervals hold the true length" in text

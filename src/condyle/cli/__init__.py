@@ -19,6 +19,8 @@ from .terminal import print_error, print_json
 VERBS = {
     "fit": "joints, tree and limb lengths from one or more recordings",
     "info": "what is in a recording: bodies, frames, gaps, movement",
+    "report": "the page of a fit written anew, and its figures for papers and slides",
+    "view": "the page of a large fit, from a server on this machine",
     "coverage": "whether every joint was moved enough, and what more motion would bring",
     "export": "the figure and its motion in files that other programs open",
     "retarget": "the motion on a figure with other limb lengths",

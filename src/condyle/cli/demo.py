@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from .arguments import whole
 from .fit import write_calibration
+from .report import write_report
 from .simulate import truth_facts
 from .summary import print_calibration, true_length
 from .terminal import print_json, print_line, to_plain
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", metavar="DIR", default="condyle-demo", help="default: condyle-demo")
     parser.add_argument("--seed", type=whole, default=0, help="another seed is another subject's motion; default: 0")
+    parser.add_argument("--no-report", action="store_true", help="write no report.html")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -38,6 +40,8 @@ def run(args: argparse.Namespace) -> int:
     write_take(folder / "take.npz", world.take)
     with atomic(folder / "truth.json") as stream:
         stream.write(json.dumps(to_plain(truth_facts(world.truth)), indent=2, allow_nan=False).encode())
+    if not args.no_report:
+        written += write_report(folder)
     if args.json:
         print_json({"skeleton": skeleton_facts(calibration.skeleton), "truth": truth_facts(world.truth)})
         return 0
@@ -51,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
     held = sum(_holds(limb, world.truth.limbs) for limb in calibration.skeleton.limbs)
     print_line(f"{held} of {len(calibration.skeleton.limbs)} intervals hold the true length (95 % are meant to).")
     print_line(f"wrote {', '.join(str(path) for path in [folder / 'take.npz', folder / 'truth.json', *written])}")
-    print_line(f"next: condyle fit {folder / 'take.npz'} -o DIR, or condyle info on a file of yours")
+    look = f"open {folder / 'report.html'} in a browser; " if folder / "report.html" in written else ""
+    print_line(f"next: {look}condyle fit {folder / 'take.npz'} -o DIR, or condyle info on a file of yours")
     return 0
 
 

@@ -6,7 +6,6 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from .summary import merge
 from .terminal import print_findings, print_json, print_line, status_of
 
 if TYPE_CHECKING:
@@ -49,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(_facts(scene, written))
     else:
+        from ..told import merge
+
         print_findings(merge(written.findings))
         print_line(str(scene.figure))
         for file in written.files:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..errors import UsageError
 from .arguments import add_reading_arguments, reading_options
 from .field import add_field_arguments, field_of, write_field_of
+from .report import write_report
 from .summary import print_calibration
 from .terminal import print_json, print_line, status_of
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, with unmoved sensors")
     parser.add_argument(
-        "-o", "--out", metavar="DIR", help="folder for skeleton.json and motion.npz; made if it is missing"
+        "-o", "--out", metavar="DIR", help="folder for skeleton.json, motion.npz, report.html; made if it is missing"
     )
     parser.add_argument(
         "--export", metavar="LIST", help="formats to write to DIR as well, such as bvh,glb: see condyle export --help"
@@ -65,6 +66,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_field_arguments(parser)
     parser.add_argument("--as-recorded", action="store_true", help="mask and repair nothing before the fit")
     parser.add_argument("--no-intervals", action="store_true", help="skip the intervals, the slowest step")
+    parser.add_argument("--no-report", action="store_true", help="write no report.html")
     add_reading_arguments(parser)
 
 
@@ -117,6 +119,8 @@ def run(args: argparse.Namespace) -> int:
         exported = write_exports(Path(args.out), formats)
         calibration = calibration.telling(exported.findings)
         written += exported.files
+    if args.out and not args.no_report:
+        written += write_report(Path(args.out))
     if args.json:
         from ..skeleton_file import to_plain
 

@@ -9,21 +9,9 @@ from typing import TYPE_CHECKING
 from .terminal import print_findings, print_line, print_table
 
 if TYPE_CHECKING:
-    from ..findings import Finding
     from ..skeleton import Joint, Limb, Skeleton
 
-# Findings that many bodies tend to share; from three on they are told in one line.
-_MERGED = {
-    "missing-samples",
-    "outliers",
-    "hinge",
-    "one-axis-only",
-    "rigid-pair",
-    "wide-interval",
-    "undetermined-joint",
-    "gap-bridged",
-    "gap-left",
-}
+MOST_LOOPS = 20  # rows: feet on the floor may make hundreds
 
 
 def print_calibration(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], float] | None = None) -> None:
@@ -39,10 +27,12 @@ def print_calibration(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], f
     if skeleton.loops:
         print_line()
         print_table(
-            ["loop", "with", "kind", "residual mm", "turned deg"],
-            [_joint_row(joint)[:-1] for joint in skeleton.loops],
+            ["loop", "with", "kind", "residual mm", "turned deg", "from s", "to s"],
+            [[*_joint_row(joint)[:-1], *_span(joint)] for joint in skeleton.loops[:MOST_LOOPS]],
             left=3,
         )
+        if len(skeleton.loops) > MOST_LOOPS:
+            print_line(f"and {len(skeleton.loops) - MOST_LOOPS} more")
     limbs = [limb for limb in skeleton.limbs if limb.length is not None]
     if limbs:
         print_line()
@@ -55,8 +45,14 @@ def print_calibration(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], f
         names = ", ".join(f"{limb.body} ({limb.from_joint} to {limb.to_joint})" for limb in open_limbs)
         print_line(f"not determined: {names}")
     if skeleton.findings:
+        from ..told import merge
+
         print_line()
         print_findings(merge(skeleton.findings))
+
+
+def _span(joint: Joint) -> list[object]:
+    return [None, None] if joint.time is None else [f"{moment:.2f}" for moment in joint.time]
 
 
 def _joint_row(joint: Joint) -> list[object]:
@@ -86,35 +82,3 @@ def true_length(limb: Limb, truth: Mapping[tuple[str, str, str], float]) -> floa
     return truth.get(
         (limb.body, limb.from_joint, limb.to_joint), truth.get((limb.body, limb.to_joint, limb.from_joint))
     )
-
-
-def merge(findings: tuple[Finding, ...]) -> list[Finding]:
-    """The findings with those that many bodies share told in one line a kind; single ones stay as they are."""
-    from dataclasses import replace
-
-    out: list[Finding] = []
-    for finding in findings:
-        same = [f for f in findings if f.code == finding.code and f.severity == finding.severity]
-        if finding.code not in _MERGED or len(same) < 3:
-            out.append(finding)
-        elif finding is same[0]:
-            bodies = tuple(f.bodies[0] for f in same)
-            names = ", ".join(bodies)
-            counts = ", ".join(f"{f.bodies[0]} {f.count}" for f in same)
-            words = {
-                "missing-samples": f"missing poses, left out for their own sensor only: {counts}",
-                "outliers": f"poses that disagree with every joint of their sensor were weighted out: {counts}",
-                "hinge": f"hinges: {names}",
-                "one-axis-only": f"only one axis exercised, so the point along it is open: {names}; if they can "
-                "turn otherwise, twist them",
-                "rigid-pair": f"never moved against their parents: {names}",
-                "wide-interval": "centres known poorly, move these joints more: "
-                + ", ".join(f"{f.bodies[0]} +-{(f.value or 0) * 1000:.0f} mm" for f in same),
-                "undetermined-joint": f"connected, but where is not determined: {names}; move these joints about more "
-                "axes, and for longer",
-                "gap-bridged": f"not seen for a short time, rotations there interpolated: {counts}",
-                "gap-left": f"not seen for too long to interpolate, so without a played pose there: {counts}",
-            }
-            total = sum(f.count or 0 for f in same) or None
-            out.append(replace(finding, text=words[finding.code], bodies=bodies, count=total))
-    return out

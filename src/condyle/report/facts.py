@@ -1,0 +1,283 @@
+"""What a page says in words and numbers, from the skeleton and what is known of its motion."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from .._shapes import Floats
+from .._version import __version__
+from ..check.coverage import JointCoverage, find_coverage
+from ..findings import Finding, many, worst_severity
+from ..skeleton import Joint, Skeleton
+from ..take import WORLD
+from ..told import merge
+from .clock import PageClock
+from .page_data import Made, PageBody, PageConnection, PageFinding, PageJoint, PageLimb, PagePlacement, Verdict
+from .shown import vector
+
+CONVENTIONS = ("convention-", "sensor-convention", "unit-assumed", "rotation-assumed", "scaled", "common-clock")
+SMALLEST = 1e-5  # m; a smaller gap is told as being below
+_SWITCH = {True: "yes", False: "no", None: "not given"}
+
+
+def title_of(skeleton: Skeleton) -> str:
+    """The names of the files, or of the first two and how many more there are."""
+    names = [PurePath(source).name or source for source in _sources(skeleton)]
+    if not names:
+        return "condyle"
+    more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+    return ", ".join(names[:2]) + more
+
+
+def verdict_of(skeleton: Skeleton) -> Verdict:
+    """Three short sentences: what was found, how well it holds together, whether there is something to look at."""
+    notes = sum(finding.severity != "info" for finding in merge(skeleton.findings))
+    look = f"{many(notes, 'thing')} to look at." if notes else "Nothing to look at."
+    worst = worst_severity(skeleton.findings)
+    if not skeleton.joints:
+        return Verdict(f"No tree can be told from this motion. {look}", "bad")
+    found = "Tree found" if len(skeleton.roots) == 1 else f"{len(skeleton.roots)} figures found"
+    if skeleton.loose:
+        found += f", {len(skeleton.loose)} loose"
+    joint = max(skeleton.joints, key=lambda joint: joint.residual)
+    text = f"{found}. Worst joint {joint.child}, {_millimetres(joint.residual)}. {look}"
+    return Verdict(text, "bad" if worst == "error" else "look" if notes else "good")
+
+
+def _millimetres(length: float) -> str:
+    if length < SMALLEST:
+        return f"below {SMALLEST * 1000:g} mm"
+    return f"{length * 1000:.{2 if length < 1e-3 else 1}f} mm"
+
+
+def bodies_of(skeleton: Skeleton) -> tuple[PageBody, ...]:
+    noise = {one.body: one for one in skeleton.noise}
+    masked, figure = _masked(skeleton), _figures(skeleton)
+    return tuple(
+        PageBody(
+            name=name,
+            figure=figure.get(name, -1),
+            root=name in skeleton.roots,
+            world=name == WORLD and bool(skeleton.options.get("world")),
+            noise_position=noise[name].position if name in noise else None,
+            noise_orientation=noise[name].orientation if name in noise else None,
+            masked=masked.get(name, 0),
+        )
+        for name in skeleton.bodies
+    )
+
+
+def _figures(skeleton: Skeleton) -> dict[str, int]:
+    """{body: number of its tree}; joints have their parents before them."""
+    figure = {root: k for k, root in enumerate(skeleton.roots)}
+    for joint in skeleton.joints:
+        figure[joint.child] = figure.get(joint.parent, -1)
+    return figure
+
+
+def joints_of(skeleton: Skeleton, steps: Floats, gaps: Floats) -> tuple[tuple[PageJoint, ...], tuple[PageJoint, ...]]:
+    """The joints of the tree and the loops; steps (J,) and gaps (J, 3) [m] are of the joints, then of the loops."""
+    every = (*skeleton.joints, *skeleton.loops)
+    judged = find_coverage(replace(skeleton, joints=every, limbs=(), take={})).joints
+    number = {name: k for k, name in enumerate(skeleton.bodies)}
+    pages = tuple(
+        _joint(joint, number, cover, float(step), gap)
+        for joint, cover, step, gap in zip(every, judged, steps, gaps, strict=True)
+    )
+    return pages[: len(skeleton.joints)], pages[len(skeleton.joints) :]
+
+
+def _joint(joint: Joint, number: Mapping[str, int], cover: JointCoverage, step: float, gap: Floats) -> PageJoint:
+    sigma = None
+    if joint.covariance is not None:
+        spread = np.linalg.eigvalsh(joint.covariance[:3, :3])[::-1]
+        sigma = vector(np.sqrt(np.maximum(spread, 0.0)))
+    runner_up = None
+    if joint.runner_up is not None and all(name in number for name in joint.runner_up):
+        runner_up = (number[joint.runner_up[0]], number[joint.runner_up[1]])
+    return PageJoint(
+        child=number[joint.child],
+        parent=number[joint.parent],
+        kind=joint.kind,
+        point=joint.point,
+        p_child_joint=vector(joint.p_child_joint),
+        p_parent_joint=vector(joint.p_parent_joint),
+        axis_child=None if joint.axis_child is None else vector(joint.axis_child),
+        axis_parent=None if joint.axis_parent is None else vector(joint.axis_parent),
+        play=joint.play,
+        residual=joint.residual,
+        frames=joint.frames,
+        sigma=sigma,
+        margin=joint.margin,
+        runner_up=runner_up,
+        rotation=vector(joint.rotation),
+        verdict=cover.verdict,
+        advice=cover.text.removeprefix(f"{joint.child}: "),
+        gap_step=step,
+        p50=float(gap[0]),
+        p95=float(gap[1]),
+        largest=float(gap[2]),
+    )
+
+
+def connections_of(skeleton: Skeleton, clock: PageClock) -> tuple[PageConnection, ...]:
+    """Joints that hold for part of the take, and all loops that say when they hold."""
+    number = {name: k for k, name in enumerate(skeleton.bodies)}
+    parts = [(joint, k) for k, joint in enumerate(skeleton.joints)] + [(joint, None) for joint in skeleton.loops]
+    return tuple(
+        PageConnection(
+            child=number[joint.child],
+            parent=number[joint.parent],
+            joint=place,
+            p_child_joint=vector(joint.p_child_joint),
+            p_parent_joint=vector(joint.p_parent_joint),
+            residual=joint.residual,
+            start=clock.moment(joint.time[0]),
+            end=clock.moment(joint.time[1]),
+        )
+        for joint, place in parts
+        if joint.time is not None
+    )
+
+
+def limbs_of(skeleton: Skeleton) -> tuple[PageLimb, ...]:
+    number = {name: k for k, name in enumerate(skeleton.bodies)}
+    joint = {one.child: k for k, one in enumerate(skeleton.joints)}
+    return tuple(
+        PageLimb(
+            number[limb.body],
+            joint[limb.from_joint],
+            joint[limb.to_joint],
+            limb.between,
+            limb.length,
+            limb.low,
+            limb.high,
+        )
+        for limb in skeleton.limbs
+        if limb.body in number and limb.from_joint in joint and limb.to_joint in joint
+    )
+
+
+def placements_of(skeleton: Skeleton) -> tuple[PagePlacement, ...]:
+    number = {name: k for k, name in enumerate(skeleton.bodies)}
+    joint = {one.child: k for k, one in enumerate(skeleton.joints)}
+    return tuple(
+        PagePlacement(number[one.body], joint[one.joint], vector(one.p_body_joint), one.distance, one.low, one.high)
+        for one in skeleton.sensors
+        if one.body in number and one.joint in joint
+    )
+
+
+def findings_of(skeleton: Skeleton, clock: PageClock) -> tuple[PageFinding, ...]:
+    """Errors first; what many bodies share stands in one line, as in the terminal."""
+    number = {name: k for k, name in enumerate(skeleton.bodies)}
+    return tuple(
+        PageFinding(
+            code=finding.code,
+            severity=finding.severity,
+            bodies=tuple(number[name] for name in finding.bodies if name in number),
+            time=_span(finding, clock),
+            value=finding.value if finding.value is None or np.isfinite(finding.value) else None,
+            unit=finding.unit or None,
+            text=finding.text,
+        )
+        for finding in merge(skeleton.findings)
+    )
+
+
+def _span(finding: Finding, clock: PageClock) -> tuple[float, float] | None:
+    if finding.time is None or not np.isfinite(finding.time).all():
+        return None
+    return clock.moment(finding.time[0], finding.frame), clock.moment(finding.time[1], finding.frame)
+
+
+def made_of(skeleton: Skeleton, up: str | None, rate: float | None, recordings: int) -> tuple[Made, ...]:
+    """How it was made: files, conventions, options, frames, versions. `up`: the axis that points up on the page."""
+    sources = _sources(skeleton)
+    groups = {
+        "Files": [(f"file {k}" if len(sources) > 1 else "file", source) for k, source in enumerate(sources, 1)],
+        "Conventions": _conventions(skeleton, up),
+        "Options": [("method", skeleton.method), *((_words(k), _told(v)) for k, v in skeleton.options.items())],
+        "Markers": [(body, ", ".join(names)) for body, names in _markers(skeleton).items()],
+        "Frames": _frames(skeleton, rate, recordings),
+        "Versions": [
+            ("fitted by", f"condyle {skeleton.condyle}"),
+            ("page by", f"condyle {__version__}, Python {platform.python_version()}, numpy {np.__version__}"),
+        ],
+    }
+    return tuple(Made(group, tuple(rows)) for group, rows in groups.items() if rows)
+
+
+def _conventions(skeleton: Skeleton, up: str | None) -> list[tuple[str, str]]:
+    told = skeleton.conventions
+    rows = [("the file was read as", str(told["read_as"]))] if told.get("read_as") else []
+    guessed = "not told" if up is None else f"{up}, as the figure's trunk points; the recording does not say"
+    rows += [("axis that points up", str(told["up"]) if told.get("up") else guessed)]
+    rows += [("factor on recorded lengths", f"{skeleton.scale:g}")]
+    chosen = [finding for finding in skeleton.findings if finding.code.startswith(CONVENTIONS)]
+    rows += [(finding.code, finding.text) for finding in chosen]
+    inside = [str(told[key]) for key in ("length", "angle", "time") if key in told]
+    rows += [("units of skeleton.json", ", ".join(inside))] if inside else []
+    rows += [("rotations", str(told["rotation"]))] if told.get("rotation") else []
+    return rows
+
+
+def _frames(skeleton: Skeleton, rate: float | None, recordings: int) -> list[tuple[str, str]]:
+    frames, seconds = skeleton.take.get("frames"), seconds_of(skeleton)
+    rows = [("recorded time", f"{seconds:.2f} s")] if seconds else []
+    rows += [("rate", f"{rate:.4g} Hz")] if rate else []
+    rows += [("recordings", str(recordings))] if recordings > 1 else []
+    if isinstance(frames, int):
+        rows.insert(0, ("frames", str(frames)))
+        counts = _masked(skeleton).items()
+        rows += [(f"used of {name}", f"{frames - count} of {frames}, {count} masked") for name, count in counts]
+    return rows
+
+
+# skeleton.json does not hold the entries of `take` to a type; what somebody changed there must not stop a page.
+
+
+def seconds_of(skeleton: Skeleton) -> float:
+    """[s] recorded time; 0 where it is not told."""
+    seconds = skeleton.take.get("seconds")
+    return float(seconds) if isinstance(seconds, (int, float)) and np.isfinite(seconds) else 0.0
+
+
+def _sources(skeleton: Skeleton) -> list[str]:
+    sources = skeleton.take.get("sources")
+    return [str(source) for source in sources] if isinstance(sources, (list, tuple)) else []
+
+
+def _masked(skeleton: Skeleton) -> dict[str, int]:
+    masked = skeleton.take.get("masked")
+    return {str(name): n for name, n in masked.items() if isinstance(n, int)} if isinstance(masked, Mapping) else {}
+
+
+def _markers(skeleton: Skeleton) -> dict[str, list[str]]:
+    """{body: the markers it was formed from}."""
+    names: dict[str, list[str]] = {}
+    for marker in skeleton.markers:
+        names.setdefault(marker.body, []).append(marker.name)
+    return names
+
+
+def _words(name: str) -> str:
+    return name.replace("_", " ")
+
+
+def _told(value: Any) -> str:
+    """An option as words."""
+    if value is None or isinstance(value, bool):
+        return _SWITCH[value]
+    if isinstance(value, Iterable) and not isinstance(value, (str, Mapping)):
+        return (
+            ", ".join(":".join(map(str, one)) if isinstance(one, (list, tuple)) else str(one) for one in value)
+            or "none"
+        )
+    return f"{value:g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,208 @@
+"""Motion as small whole numbers: what a page of a few megabytes can carry, at a stated precision.
+
+A piece holds some frames and unpacks by itself. It is a raw deflate stream of ten groups of channels, one after the
+other; docs/report.md has the format for readers in other languages. A channel is one whole number a frame. Within a
+group the differences of the order that costs least are taken over time, signs are folded in (0, -1, 1, -2, ... become
+0, 1, 2, 3, ...), and the bytes are sorted into planes, all lowest ones first, so that deflate finds what is alike.
+Measured poses are written against the played ones as the page will unpack them, so that errors do not add up.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import rotation
+from .._shapes import Bools, Floats, Ints
+from .page_data import WEIGHT_STEPS
+
+Small = NDArray[np.int32]
+FULL = 2**31 - 2  # the largest number that is written; what lies beyond is shown there
+_REST = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])  # places of the other three, by that of the largest
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """How the numbers of a piece are to be understood.
+
+    bodies      m
+    links       (child, parent, p_child_joint, p_parent_joint) of the bodies whose played place follows, parents first
+    free        bodies whose played place is written
+    origin      (3,) [m]  from which places are counted
+    position    [m], orientation [rad], time [s]: what 1 stands for; for quaternions half of `orientation` [-]
+    gap         (J,) [m]  the same of each joint's gap
+    """
+
+    bodies: int
+    links: tuple[tuple[int, int, Floats, Floats], ...]
+    free: tuple[int, ...]
+    origin: Floats
+    position: float
+    orientation: float
+    time: float
+    gap: Floats
+
+    def channels(self) -> dict[str, int]:
+        """How many channels each group has, in the order in which they are written."""
+        m, k, joints = self.bodies, len(self.free), len(self.gap)
+        return {
+            "time": 1, "seen": m, "known": m, "largest": m, "rest": 3 * m, "place": 3 * k, "shift": 3 * m,
+            "turn": 3 * m, "gap": joints, "weight": joints,
+        }  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Frames of a motion, before packing or after unpacking.
+
+    time      (n,)          [s]  since the recording began
+    R, p      (n, m, 3, 3), (n, m, 3) [m]  measured; NaN where not seen
+    R_played, p_played      the same of the played motion; NaN where not known
+    gap       (n, J)   [m]  length of the gap; NaN where not known
+    weight    (n, J)   [-]
+    """
+
+    time: Floats
+    R: Floats
+    p: Floats
+    R_played: Floats
+    p_played: Floats
+    gap: Floats
+    weight: Floats
+
+    def at(self, rows: Ints) -> Frames:
+        """Copies of these frames."""
+        return Frames(*(getattr(self, name)[rows] for name in Frames.__dataclass_fields__))
+
+
+def pack(frames: Frames, packing: Packing) -> bytes:
+    """One piece of these frames."""
+    n = len(frames.time)
+    seen = _whole(frames.R, frames.p)
+    known = _whole(frames.R_played, frames.p_played)
+    for child, parent, _, _ in packing.links:
+        known[:, child] &= known[:, parent]  # a place that follows needs what it follows from
+    largest, rest = _quaternions(frames.R_played, known, packing)
+    place = _steps(np.nan_to_num(frames.p_played[:, packing.free] - packing.origin), packing.position)
+    place = _held(place, known[:, packing.free])
+    R_shown, p_shown = _played(largest, rest, place, known, packing)
+    shift = _steps(np.where(seen[..., None], frames.p - p_shown, 0.0), packing.position)
+    relative = np.where(seen[..., None, None], np.swapaxes(R_shown, -1, -2) @ frames.R, np.eye(3))
+    turn = _steps(rotation.to_vector(relative), packing.orientation)
+    there = np.isfinite(frames.gap)
+    gap = np.where(there, _steps(np.where(there, frames.gap, 0.0), packing.gap, FULL - 1) + 1, 0)
+    weight = np.rint(np.clip(np.nan_to_num(frames.weight), 0, 1) * WEIGHT_STEPS)
+    groups = {
+        "time": _steps(frames.time, packing.time), "seen": seen, "known": known, "largest": largest, "rest": rest,
+        "place": place, "shift": shift, "turn": turn, "gap": gap, "weight": weight,
+    }  # fmt: skip
+    engine = zlib.compressobj(6, zlib.DEFLATED, -15, 9, zlib.Z_RLE)  # noise repeats nothing but empty planes
+    parts = [engine.compress(_packed(groups[name].reshape(n, -1))) for name in packing.channels()]
+    return b"".join([*parts, engine.flush()])
+
+
+def unpack(data: bytes, n: int, packing: Packing) -> Frames:
+    """The `n` frames of a piece again, each number within half of what 1 stands for."""
+    raw = zlib.decompress(data, wbits=-15)
+    groups: dict[str, Ints] = {}
+    begin = 0
+    for name, count in packing.channels().items():
+        end = begin + 1 + 4 * count * n
+        groups[name] = _unpacked(raw[begin:end], n).astype(np.int64)
+        begin = end
+    if begin != len(raw):
+        raise ValueError(f"{len(raw)} bytes, expected {begin}")
+    m = packing.bodies
+    seen, known = groups["seen"] == 1, groups["known"] == 1
+    rest, place = groups["rest"].reshape(n, m, 3), groups["place"].reshape(n, -1, 3)
+    R_shown, p_shown = _played(groups["largest"], rest, place, known, packing)
+    turned = R_shown @ rotation.from_vector(groups["turn"].reshape(n, m, 3) * packing.orientation)
+    moved = p_shown + groups["shift"].reshape(n, m, 3) * packing.position
+    return Frames(
+        np.asarray(groups["time"][:, 0] * packing.time, np.float64),
+        np.where(seen[..., None, None], turned, np.nan),
+        np.where(seen[..., None], moved, np.nan),
+        np.where(known[..., None, None], R_shown, np.nan),
+        np.where(known[..., None], p_shown, np.nan),
+        np.where(groups["gap"] > 0, (groups["gap"] - 1) * packing.gap, np.nan),
+        groups["weight"] / WEIGHT_STEPS,
+    )
+
+
+def _quaternions(R: Floats, known: Bools, packing: Packing) -> tuple[Ints, Ints]:
+    """(n, m) which component is largest, made positive; (n, m, 3) the three others, in order, as steps."""
+    q = rotation.to_quaternion(np.where(known[..., None, None], R, np.eye(3)))
+    largest = np.abs(q).argmax(axis=-1)
+    sign = np.copysign(1.0, np.take_along_axis(q, largest[..., None], -1))
+    rest = _steps(np.take_along_axis(q * sign, _REST[largest], -1), packing.orientation / 2)
+    return _held(largest[..., None], known)[..., 0], _held(rest, known)
+
+
+def _played(largest: Ints, rest: Ints, place: Ints, known: Bools, packing: Packing) -> tuple[Floats, Floats]:
+    """The played poses as a page unpacks them; where they are not known, the axes of the world at the origin."""
+    n, m = largest.shape
+    three = rest * (packing.orientation / 2)
+    q = np.empty((n, m, 4))
+    np.put_along_axis(q, _REST[largest], three, -1)
+    first = np.sqrt(np.maximum(1 - (three * three).sum(axis=-1, keepdims=True), 0.0))
+    np.put_along_axis(q, largest[..., None], first, -1)
+    R, p = rotation.from_quaternion(q), np.zeros((n, m, 3))
+    p[:, packing.free] = place * packing.position + packing.origin
+    for child, parent, p_child_joint, p_parent_joint in packing.links:
+        p[:, child] = p[:, parent] + R[:, parent] @ p_parent_joint - R[:, child] @ p_child_joint
+    return np.where(known[..., None, None], R, np.eye(3)), np.where(known[..., None], p, packing.origin)
+
+
+def _whole(R: Floats, p: Floats) -> Bools:
+    return np.asarray(np.isfinite(R).all(axis=(-2, -1)) & np.isfinite(p).all(axis=-1))
+
+
+def _steps(values: Floats, step: float | Floats, most: int = FULL) -> Ints:
+    return np.rint(np.clip(values / step, -most, most)).astype(np.int64)
+
+
+def _held(values: Ints, known: Bools) -> Ints:
+    """(n, c, ...) with the last known value in place of those that are not, so that differences are zero there."""
+    if known.all():
+        return values
+    rows = np.arange(len(values))[:, None]
+    last = np.maximum.accumulate(np.where(known, rows, -1), axis=0)
+    first = np.where(known.any(axis=0), known.argmax(axis=0), 0)
+    return np.asarray(values[np.where(last < 0, first, last), np.arange(values.shape[1])])
+
+
+def _packed(channels: NDArray[Any]) -> bytes:
+    """A group (n, c): the order of differences, then four planes of c channels, each with n bytes."""
+    steps = [np.ascontiguousarray(channels.T, dtype=np.int32)]  # differences wrap around, and back again when added up
+    for _ in range(2):
+        steps.append(np.diff(steps[-1], axis=1, prepend=np.int32(0)))
+    order = int(np.argmin([_cost(step) for step in steps]))
+    folded = (steps[order] << 1) ^ (steps[order] >> 31)
+    planes = folded.astype("<i4", copy=False).view(np.uint8).reshape(-1, 4).T
+    return bytes([order]) + planes.tobytes()
+
+
+def _unpacked(data: bytes, n: int) -> Small:
+    """What `_packed` was given."""
+    order, planes = data[0], np.frombuffer(data, np.uint8, offset=1).reshape(4, -1)
+    folded = np.ascontiguousarray(planes.T).view("<u4")[:, 0]
+    values = (folded >> 1).astype(np.int32) ^ -(folded & 1).astype(np.int32)
+    channels = values.reshape(-1, n)
+    for _ in range(order):
+        channels = np.cumsum(channels, axis=1, dtype=np.int32)
+    return np.asarray(channels.T)
+
+
+def _cost(steps: Small) -> float:
+    """About how many bits the numbers of a group take."""
+    return float(np.log2(1 + np.abs(steps, dtype=np.float32)).sum())
+
+
+def joined(parts: Sequence[Frames]) -> Frames:
+    """Frames one after the other."""
+    return Frames(*(np.concatenate([getattr(part, name) for part in parts]) for name in Frames.__dataclass_fields__))

@@ -1,0 +1,159 @@
+"""From the folder of a fit to its page: everything that is on it, as one value, and as one HTML file."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from importlib.resources import files
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from .._atomic import atomic
+from .._version import __version__
+from ..anatomy import Part, find_segments
+from ..errors import CondyleError
+from ..figure import Figure
+from ..motion import links, play
+from ..skeleton import Skeleton
+from ..skeleton_file import read_skeleton
+from ..take import Take, evenly
+from .facts import (
+    bodies_of,
+    connections_of,
+    findings_of,
+    joints_of,
+    limbs_of,
+    made_of,
+    placements_of,
+    seconds_of,
+    title_of,
+    verdict_of,
+)
+from .page_data import FORMAT, VERSION, Masked, PageData
+from .shown import MOST_BYTES, Shown, linked_pieces, packed_pieces, shown_motion
+from .source import open_motion
+
+PLACE = b'<script type="application/json" id="condyle-data"></script>'
+AXES = ("x", "y", "z", "-x", "-y", "-z")
+FRAMES_FOR_UP = 60
+MIDDLE: tuple[Part, ...] = ("pelvis", "spine", "chest", "neck", "head")  # two of them tell a person's direction
+# What could end the script, or a line of it. JSON has none of these letters outside its texts.
+_ESCAPES = tuple((letter.encode(), f"\\u{ord(letter):04x}".encode()) for letter in "<>&\u2028\u2029")
+NO_PAGE = (
+    "this installation was built without its page; install condyle again without CONDYLE_NO_PAGE, or with "
+    "uv sync --reinstall-package condyle"
+)
+
+
+def build_page(place: str | Path, *, linked: bool = False, most: int = MOST_BYTES) -> PageData:
+    """What the page of a folder shows, given as the folder that a fit wrote or as the skeleton.json in it.
+
+    linked  the motion is fetched piece by piece from a server, and not part of the page
+    most    bytes of packed motion in the page; every k-th frame is shown where all would take more
+    """
+    return page_of(*opened(place), linked=linked, most=most)
+
+
+def opened(place: str | Path) -> tuple[Skeleton, Shown]:
+    """The skeleton of a folder, parents before children, and its motion."""
+    folder = Path(place) if Path(place).is_dir() else Path(place).parent
+    skeleton = read_skeleton(place)
+    try:
+        ordered = tuple(joint for _, _, joint in links(skeleton))
+    except CondyleError as error:
+        raise error.at(place) from None
+    skeleton = replace(skeleton, joints=ordered)
+    return skeleton, shown_motion(open_motion(folder, skeleton))
+
+
+def page_of(skeleton: Skeleton, shown: Shown, *, linked: bool = False, most: int = MOST_BYTES) -> PageData:
+    """See `build_page`."""
+    if linked:
+        pieces = linked_pieces(shown)
+    else:
+        shown, pieces = packed_pieces(shown, most)
+    clock, up = shown.clock, up_of(skeleton, shown)
+    joints, loops = joints_of(skeleton, shown.packing.gap, shown.gaps)
+    return PageData(
+        format=FORMAT,
+        version=VERSION,
+        condyle=__version__,
+        title=title_of(skeleton),
+        verdict=verdict_of(skeleton),
+        seconds=seconds_of(skeleton),
+        frames=shown.source.frames,
+        bodies=bodies_of(skeleton),
+        joints=joints,
+        loops=loops,
+        connections=connections_of(skeleton, clock),
+        limbs=limbs_of(skeleton),
+        placements=placements_of(skeleton),
+        findings=findings_of(skeleton, clock),
+        masked=_masked(shown),
+        made=made_of(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
+        motion=shown.page(pieces, up),
+    )
+
+
+def up_of(skeleton: Skeleton, shown: Shown) -> str | None:
+    """The axis that points up, as the recording says or as a person's trunk tells; None where neither does."""
+    given = skeleton.conventions.get("up")
+    if given in AXES:
+        return str(given)
+    parts = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints]).values()
+    if sum(segment.part in MIDDLE for segment in parts) < 2:
+        return None
+    few = shown.few.at(evenly(len(shown.few.time), FRAMES_FOR_UP))
+    clock = np.arange(len(few.time), dtype=np.float64)
+    take = Take(skeleton.bodies, clock, few.R_played, few.p_played)
+    try:
+        figure = Figure.of(skeleton, play(skeleton, take, longest_gap=0.0))
+    except CondyleError:  # no figure to be exported; the page can be shown all the same
+        return None
+    told = any(finding.code == "up-assumed" and finding.severity == "warning" for finding in figure.findings)
+    return None if told else figure.up
+
+
+def _masked(shown: Shown) -> tuple[Masked, ...]:
+    if not shown.masked:
+        return ()
+    body, first, last = np.array(shown.masked).T
+    start = shown.clock.times(shown.source.time[first], first)
+    end = shown.clock.times(shown.source.time[last], last)
+    return tuple(Masked(*one) for one in zip(body.tolist(), start.tolist(), end.tolist(), strict=True))
+
+
+def html_of(page: PageData, template: bytes | None = None) -> bytes:
+    """The page as one HTML file. Texts from files are escaped: they stay texts, whatever they hold."""
+    template = read_template() if template is None else template
+    if template.count(PLACE) != 1:
+        raise CondyleError("the page inside condyle has no place for its data; install condyle again", code="no-page")
+    return template.replace(PLACE, PLACE.replace(b"></", b">" + json_of(page) + b"</"))
+
+
+def json_of(page: PageData) -> bytes:
+    """The page's data as JSON that can stand inside a script element."""
+    data = msgspec.json.encode(page)
+    for letter, escape in _ESCAPES:
+        data = data.replace(letter, escape)
+    return data
+
+
+def read_template() -> bytes:
+    """The page without data, as it was built into this installation; raises CondyleError where it was not."""
+    try:
+        return (files("condyle.report") / "page.html").read_bytes()
+    except OSError:
+        raise CondyleError(NO_PAGE, code="no-page") from None
+
+
+def write_page(place: str | Path, out: str | Path | None = None) -> Path:
+    """Writes report.html for the folder of a fit, in that folder or as `out`; the whole file or nothing."""
+    template = read_template()  # before the work
+    folder = Path(place) if Path(place).is_dir() else Path(place).parent
+    file = folder / "report.html" if out is None else Path(out)
+    html = html_of(build_page(place), template)
+    with atomic(file) as stream:
+        stream.write(html)
+    return file

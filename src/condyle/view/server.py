@@ -1,0 +1,150 @@
+"""A server for one page and its pieces. It listens on loopback only and answers nobody but its own page.
+
+The address holds a random word, so that neither another user of the machine nor a page of another site can guess it.
+Host and Origin are checked as well: a name that somebody made point at 127.0.0.1 is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import secrets
+import socketserver
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from .._version import __version__
+from ..errors import CondyleError
+from ..report.page import html_of, opened, page_of, read_template
+
+HOST = "127.0.0.1"
+KEPT = 16  # pieces that stay packed, for a reader that comes back to them
+PATIENCE = 30.0  # s for which a silent connection is kept
+_POLICY = re.compile(rb'http-equiv="Content-Security-Policy" content="([^"]*)"')
+
+
+class PageServer(ThreadingHTTPServer):
+    """Serves the page of one folder until it is shut down. `url` is where."""
+
+    daemon_threads = True
+    allow_reuse_address = os.name == "posix"  # elsewhere it would let two servers share a port
+
+    def __init__(self, place: str | Path, port: int = 0) -> None:
+        template = read_template().replace(b"connect-src 'none'", b"connect-src 'self'")
+        found = _POLICY.search(template)
+        self.policy = (found[1].decode("ascii") if found else "default-src 'self'") + "; frame-ancestors 'none'"
+        skeleton, shown = opened(place)
+        self.page = html_of(page_of(skeleton, shown, linked=True), template)
+        self.count = shown.count
+        self.word = secrets.token_urlsafe(16)
+        lock = threading.Lock()
+
+        @lru_cache(maxsize=KEPT)
+        def piece(number: int) -> bytes:
+            with lock:  # one at a time: memory stays flat whatever is asked for
+                return shown.packed(number)
+
+        self.piece = piece
+        try:
+            super().__init__((HOST, port), _Handler)
+        except (OSError, OverflowError) as error:
+            taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
+            what = "is in use by another program" if taken else f"cannot be used: {error}"
+            raise CondyleError(
+                f"port {port} {what}; give another with --port, or leave it out for a free one", code="port-in-use"
+            ) from None
+
+    def server_bind(self) -> None:
+        socketserver.TCPServer.server_bind(self)  # without asking for the machine's name, which may take seconds
+        self.server_name, self.server_port = HOST, int(self.server_address[1])
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """A browser that went away in the middle of an answer is nobody's fault; all else is told."""
+        if not isinstance(sys.exception(), (ConnectionError, TimeoutError)):
+            super().handle_error(request, client_address)  # type: ignore[arg-type]
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.server_port}/{self.word}/"
+
+    @property
+    def hosts(self) -> tuple[str, str]:
+        """What a browser that was told `url`, or localhost in its place, calls this server."""
+        return f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"
+
+    def answer(self, path: str) -> tuple[bytes, str, str] | None:
+        """Body, type and how long it may be kept; None for everything but the page and its pieces."""
+        if path == f"/{self.word}/":
+            return self.page, "text/html; charset=utf-8", "no-store"
+        found = re.fullmatch(rf"/{re.escape(self.word)}/pieces/(0|[1-9][0-9]{{0,8}})\.bin", path)
+        if found is None or int(found[1]) >= self.count:
+            return None
+        return self.piece(int(found[1])), "application/octet-stream", "private, max-age=86400, immutable"
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: PageServer
+    protocol_version = "HTTP/1.1"
+    server_version, sys_version = f"condyle/{__version__}", ""
+    timeout = PATIENCE
+
+    def do_GET(self) -> None:
+        self._answer(whole=True)
+
+    def do_HEAD(self) -> None:
+        self._answer(whole=False)
+
+    def _answer(self, *, whole: bool) -> None:
+        if not self._asked_by_its_page():
+            self._say(HTTPStatus.FORBIDDEN, b"Only the page itself is answered.\n", "text/plain", "no-store", whole)
+            return
+        found = self.server.answer(self.path)
+        if found is None:
+            self._say(HTTPStatus.NOT_FOUND, b"There is nothing here.\n", "text/plain", "no-store", whole)
+        else:
+            self._say(HTTPStatus.OK, *found, whole)
+
+    def _asked_by_its_page(self) -> bool:
+        hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
+        own = {f"http://{host}" for host in self.server.hosts}
+        return len(hosts) == 1 and hosts[0].lower() in self.server.hosts and all(o.lower() in own for o in origins)
+
+    def _say(self, status: HTTPStatus, body: bytes, kind: str, keep: str, whole: bool) -> None:
+        self.send_response(status)
+        for name, value in {
+            "Content-Type": kind,
+            "Content-Length": str(len(body)),
+            "Cache-Control": keep,
+            "Content-Security-Policy": self.server.policy,
+            "X-Content-Type-Options": "nosniff",
+            "Referrer-Policy": "no-referrer",
+            "Cross-Origin-Resource-Policy": "same-origin",
+            "Cross-Origin-Opener-Policy": "same-origin",
+        }.items():
+            self.send_header(name, value)
+        self.end_headers()
+        if whole:
+            self.wfile.write(body)
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Nothing: the terminal belongs to the person who started it."""
+
+
+@contextmanager
+def serving(place: str | Path, port: int = 0) -> Iterator[PageServer]:
+    """A server that answers from a thread of its own while the block runs."""
+    with PageServer(place, port) as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,222 @@
+"""What a page says is what the skeleton holds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from condyle import Finding, read_skeleton
+from condyle.report import facts
+from condyle.report.clock import PageClock
+from condyle.report.page import build_page
+from condyle.report.page_data import PageData
+from condyle.take import BodyMarker
+from fitted import fitted, rewritten, take
+
+ONE_CLOCK = PageClock.of(np.arange(1200) / 60, np.zeros(1200, np.int64))
+
+
+@pytest.fixture(scope="module")
+def page(noisy: Path) -> PageData:
+    return build_page(noisy)
+
+
+def test_bodies_joints_limbs_and_placements_are_the_skeletons(page: PageData, noisy: Path) -> None:
+    skeleton = read_skeleton(noisy)
+    assert tuple(body.name for body in page.bodies) == skeleton.bodies
+    assert [(page.bodies[j.child].name, page.bodies[j.parent].name) for j in page.joints] == [
+        (j.child, j.parent) for j in skeleton.joints
+    ]
+    for shown, joint in zip(page.joints, skeleton.joints, strict=True):
+        assert shown.p_child_joint == tuple(joint.p_child_joint)
+        assert shown.residual == joint.residual
+        assert shown.verdict == "enough"
+        assert joint.child not in shown.advice
+        assert joint.covariance is not None
+        assert shown.sigma is not None
+        assert shown.sigma[0] >= shown.sigma[1] >= shown.sigma[2] > 0
+        assert sum(s**2 for s in shown.sigma) == pytest.approx(np.trace(joint.covariance[:3, :3]))
+        assert 0 < shown.p50 < shown.p95 < shown.largest
+    for shown, limb in zip(page.limbs, skeleton.limbs, strict=True):
+        assert page.bodies[shown.body].name == limb.body
+        assert page.bodies[page.joints[shown.from_joint].child].name == limb.from_joint
+        assert (shown.length, shown.low, shown.high) == (limb.length, limb.low, limb.high)
+    assert len(page.placements) == len(skeleton.sensors)
+    assert {body.masked for body in page.bodies} == set(skeleton.take["masked"].values())
+
+
+def test_parents_stand_before_their_children(noisy: Path, tmp_path: Path) -> None:
+    from condyle import write_skeleton
+
+    skeleton = read_skeleton(noisy)
+    (tmp_path / "motion.npz").write_bytes((noisy / "motion.npz").read_bytes())
+    write_skeleton(tmp_path / "skeleton.json", replace(skeleton, joints=skeleton.joints[::-1]))
+    page, before = build_page(tmp_path), build_page(noisy)
+    known = {k for k, body in enumerate(page.bodies) if body.root}
+    for joint in page.joints:
+        assert joint.parent in known
+        known.add(joint.child)
+    by_child = {joint.child: joint for joint in before.joints}
+    assert all(joint.p50 == by_child[joint.child].p50 for joint in page.joints)
+
+
+def test_a_take_with_nothing_to_look_at_has_a_good_verdict(page: PageData, noisy: Path) -> None:
+    worst = max(page.joints, key=lambda joint: joint.residual)
+    name, millimetres = page.bodies[worst.child].name, worst.residual * 1000
+    assert page.verdict.text == f"Tree found. Worst joint {name}, {millimetres:.1f} mm. Nothing to look at."
+    assert page.verdict.tone == "good"
+
+
+def test_a_warning_and_an_error_change_the_tone(noisy: Path) -> None:
+    skeleton = read_skeleton(noisy)
+    warned = replace(skeleton, findings=(Finding("slip", "warning", "a slipped"),), loose=("x",))
+    assert facts.verdict_of(warned).tone == "look"
+    assert facts.verdict_of(warned).text.startswith("Tree found, 1 loose. ")
+    assert facts.verdict_of(warned).text.endswith("1 thing to look at.")
+    wrong = replace(skeleton, findings=(Finding("loose-body", "error", "most are loose"),))
+    assert facts.verdict_of(wrong).tone == "bad"
+
+
+@pytest.mark.parametrize(("length", "words"), [(1e-13, "below 0.01 mm"), (3.2e-4, "0.32 mm"), (0.0123, "12.3 mm")])
+def test_lengths_are_told_for_people(noisy: Path, length: float, words: str) -> None:
+    skeleton = read_skeleton(noisy)
+    same = replace(skeleton, joints=tuple(replace(joint, residual=length) for joint in skeleton.joints))
+    assert f", {words}. " in facts.verdict_of(same).text
+
+
+def test_without_a_tree_the_page_says_so_and_shows_the_sensors(tmp_path: Path) -> None:
+    from condyle.simulate import Disturbances, chain, simulate
+
+    still = simulate(chain(), "still", seconds=5, rate=60, disturbances=Disturbances(position_noise=0.003)).take
+    page = build_page(fitted(tmp_path, still))
+    assert page.verdict.tone == "bad"
+    assert page.verdict.text.startswith("No tree can be told from this motion. ")
+    assert (page.joints, page.limbs) == ((), ())
+    assert [body.figure for body in page.bodies] == [-1] * 4
+    assert page.motion is not None
+    assert page.motion.free == (0, 1, 2, 3)
+    assert page.findings[0].severity == "error"
+
+
+def test_two_figures_have_two_numbers(noisy: Path) -> None:
+    skeleton = read_skeleton(noisy)
+    root, joints = skeleton.roots[0], skeleton.joints
+    cut = replace(skeleton, roots=(root, joints[-1].child), joints=joints[:-1])
+    figures = {body.name: body.figure for body in facts.bodies_of(cut)}
+    assert figures[joints[-1].child] == 1
+    assert set(figures.values()) == {0, 1}
+    assert facts.verdict_of(cut).text.startswith("2 figures found. ")
+
+
+def test_findings_come_worst_first_and_shared_ones_in_one_line(noisy: Path) -> None:
+    skeleton = read_skeleton(noisy)
+    names = skeleton.bodies
+    shared = [Finding("hinge", "info", f"{name} is a hinge", (name,)) for name in names[:3]]
+    slip = Finding(
+        "slip", "warning", "it slipped", (names[1], "elsewhere"), time=(3.0, 3.0), value=float("nan"), unit="m"
+    )
+    told = facts.findings_of(replace(skeleton, findings=(slip, *shared)), ONE_CLOCK)
+    assert [finding.code for finding in told] == ["slip", "hinge"]
+    assert (told[0].bodies, told[0].time, told[0].value, told[0].unit) == ((1,), (3.0, 3.0), None, "m")
+    assert (told[1].bodies, told[1].time, told[1].unit) == ((0, 1, 2), None, None)
+
+
+def test_loops_and_joints_with_a_time_are_lines_of_the_timeline(noisy: Path) -> None:
+    skeleton = read_skeleton(noisy)
+    first, *rest = skeleton.joints
+    loop = replace(rest[0], time=(2.0, 4.0))
+    told = facts.connections_of(
+        replace(skeleton, joints=(replace(first, time=(1.0, 9.0)), *rest), loops=(loop,)), ONE_CLOCK
+    )
+    assert [(one.joint, one.start, one.end) for one in told] == [(0, 1.0, 9.0), (None, 2.0, 4.0)]
+
+
+def test_how_it_was_made_names_files_options_frames_and_versions(page: PageData, noisy: Path) -> None:
+    skeleton = replace(
+        read_skeleton(noisy),
+        take={"frames": 1200, "seconds": 20.0, "sources": ["a/b.csv", "c.csv"], "masked": {"x": 7}},
+        options={"root": None, "world": False, "tree": [["a", "b"], ["b", "c"]], "symmetric": 0.01, "loops": []},
+        conventions={"read_as": "quaternions wxyz", "up": "y", "length": "m"},
+        findings=(
+            Finding("convention-repaired", "warning", "the doctor turned them"),
+            Finding("slip", "warning", "no"),
+        ),
+    )
+    made = {group.group: dict(group.rows) for group in facts.made_of(skeleton, "y", 60.0, 2)}
+    assert made["Files"] == {"file 1": "a/b.csv", "file 2": "c.csv"}
+    assert made["Conventions"]["the file was read as"] == "quaternions wxyz"
+    assert made["Conventions"]["convention-repaired"] == "the doctor turned them"
+    assert "slip" not in made["Conventions"]
+    assert made["Options"] == {
+        "method": "default", "root": "not given", "world": "no", "tree": "a:b, b:c", "symmetric": "0.01",
+        "loops": "none",
+    }  # fmt: skip
+    assert made["Frames"]["used of x"] == "1193 of 1200, 7 masked"
+    assert made["Frames"]["rate"] == "60 Hz"
+    assert "numpy" in made["Versions"]["page by"]
+    assert [group.group for group in page.made] == ["Files", "Conventions", "Options", "Frames", "Versions"]
+
+
+@pytest.mark.parametrize(
+    "facts_of_take",
+    [
+        {"seconds": "long", "sources": "a.csv", "masked": [1], "frames": None},
+        {"seconds": None, "sources": 3, "masked": {"x": "many"}},
+        {"seconds": [], "sources": [None], "masked": None},
+        {},
+    ],
+)
+def test_a_file_that_somebody_changed_still_has_a_page(
+    noisy: Path, tmp_path: Path, facts_of_take: dict[str, object]
+) -> None:
+    rewritten(noisy, tmp_path)
+    file = tmp_path / "skeleton.json"
+    changed = json.loads(file.read_text()) | {
+        "take": facts_of_take,
+        "options": {"root": {"a": [None]}},
+        "conventions": {"up": 3},
+    }
+    file.write_text(json.dumps(changed))
+    page = build_page(tmp_path)
+    assert (page.seconds, page.frames) == (0.0, 1200)
+    assert page.motion is not None
+    assert page.motion.up is None
+
+
+def test_bodies_from_markers_are_named_with_their_markers(noisy: Path) -> None:
+    markers = tuple(BodyMarker("hip", name, np.zeros(3)) for name in ("LASI", "RASI"))
+    made = facts.made_of(replace(read_skeleton(noisy), markers=markers), None, None, 1)
+    assert dict(next(group.rows for group in made if group.group == "Markers")) == {"hip": "LASI, RASI"}
+
+
+@pytest.mark.parametrize(
+    ("sources", "title"),
+    [([], "condyle"), (["a/walk.c3d"], "walk.c3d"), (["a", "b"], "a, b"), (["a", "b", "c", "d"], "a, b and 2 more")],
+)
+def test_the_title_is_the_file(noisy: Path, sources: list[str], title: str) -> None:
+    assert facts.title_of(replace(read_skeleton(noisy), take={"sources": sources})) == title
+
+
+def test_what_points_up_is_told_by_a_persons_trunk(tmp_path: Path, noisy: Path) -> None:
+    from condyle.simulate import human, simulate
+
+    person = simulate(human(), "exercise", seconds=6, rate=30).take
+    people, machine = build_page(fitted(tmp_path / "a", person)), build_page(noisy)
+    limbs = ("_shank", "_thigh", "_foot")  # with a trunk that is not named, nothing tells
+    names = tuple(name if name.endswith(limbs) else f"x{k}" for k, name in enumerate(person.names))
+    unnamed = build_page(fitted(tmp_path / "c", replace(person, names=("ab", *names[1:]))))
+    assert unnamed.motion is not None
+    assert unnamed.motion.up is None
+    assert people.motion is not None
+    assert machine.motion is not None
+    assert (people.motion.up, machine.motion.up) == ("z", None)
+    said = [dict(page.made[1].rows)["axis that points up"] for page in (people, machine)]
+    assert said == ["z, as the figure's trunk points; the recording does not say", "not told"]
+    told = build_page(fitted(tmp_path / "b", replace(take(5), up="-y")))
+    assert told.motion is not None
+    assert told.motion.up == "-y"
+    assert dict(told.made[1].rows)["axis that points up"] == "-y"

@@ -1,0 +1,281 @@
+"""The page in a browser: what it shows, what a hand does to it, and that it stays at home."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from condyle.report.page import build_page
+from condyle.view.server import serving
+
+from .browser import CHROMIUM, FLAGS, HOSTILE, SLIP, chromium, opened, page_of
+
+PAGES = ("demo", "linkage", "two", "slip", "undetermined", "hostile")
+CONTRAST = 4.5  # of text against its ground, as WCAG AA asks
+SHOWN_MM = 0.051  # half of the last digit that the page shows
+SHADES = 200  # colours of a lit figure; an empty room has two
+BESIDE = 13  # px from a joint to its name, on either side
+SCRUB = """frame => {
+    const range = document.querySelector('.track input');
+    range.value = frame;
+    range.dispatchEvent(new Event('input'));
+}"""
+MOMENT_S = 0.6  # by which the moment of a slip may be missed
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium().sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=FLAGS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """report.html of a world by its name, made when it is first asked for."""
+    made: dict[str, Path] = {}
+
+    def page(name: str) -> Path:
+        if name not in made:
+            chromium()
+            made[name] = page_of(tmp_path_factory.mktemp(name), name)
+        return made[name]
+
+    return page
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [1280, 390])
+def test_a_page_opens_without_a_word_to_the_console_and_asks_for_nothing(browser, pages, name: str, width: int) -> None:
+    path = pages(name)
+    with opened(browser, path.as_uri(), width) as seen:
+        data = build_page(path.parent)
+        assert seen.said == []
+        assert seen.asked == [path.as_uri()]
+        said = seen.text(".sentence").replace("\xa0", " ")
+        assert said.endswith(data.verdict.text) or name == "hostile"
+        assert len(seen.page.query_selector_all(".pressing .finding")) == sum(
+            f.severity != "info" for f in data.findings
+        )
+        too_wide = seen.page.evaluate(
+            "() => document.documentElement.scrollWidth - document.documentElement.clientWidth"
+        )
+        assert too_wide == 0
+        assert seen.colours() > SHADES
+
+
+@pytest.mark.parametrize("name", ["demo", "undetermined"])
+def test_playing_moves_the_figure(browser, pages, name: str) -> None:
+    with opened(browser, pages(name).as_uri(), 700, 600) as seen:
+        before = seen.picture()
+        assert seen.picture() == before  # nothing moves by itself
+        first = seen.frame()
+        seen.page.click(".play")
+        seen.page.wait_for_function(f"() => document.querySelector('.track input').valueAsNumber > {first + 10}")
+        seen.page.click(".play")
+        stopped = seen.frame()
+        assert seen.picture() != before
+        assert seen.frame() == stopped
+
+
+def test_a_joint_selected_anywhere_is_selected_everywhere(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri()) as seen:
+        page = seen.page
+
+        def selected() -> set[str]:
+            seen.settle()
+            return {
+                seen.text(".plot-head h3"),
+                seen.text(".multiple[aria-selected=true] .name"),
+                seen.text(".selection h3 bdi"),
+                seen.text("#tables .data-table:first-child tr[aria-selected=true] th"),
+                page.text_content(".tree .node.selected .name"),
+                seen.text(".label.strong"),
+            }
+
+        page.click("#tables .data-table:first-child tbody tr:has-text('r_hand')")
+        assert selected() == {"r_hand"}
+        hand = page.locator(".chart canvas").screenshot()
+        picture = seen.picture()
+        page.click(".tree .node:has-text('l_foot')")
+        assert selected() == {"l_foot"}
+        assert page.locator(".chart canvas").screenshot() != hand
+        assert seen.picture() != picture
+        page.click(".multiple:has-text('head')")
+        assert selected() == {"head"}
+        page.keyboard.press("j")
+        assert len(selected()) == 1
+        assert selected() != {"head"}
+
+
+def test_a_click_on_a_joint_of_the_figure_selects_it(browser, pages) -> None:
+    with opened(browser, pages("linkage").as_uri()) as seen:
+        page = seen.page
+        page.click(".tree .node:has-text('head')")
+        page.evaluate("() => scrollTo(0, 0)")
+        seen.settle()
+        label = page.locator(".label.strong").bounding_box()
+        page.keyboard.press("Escape")
+        seen.settle()
+        assert page.query_selector(".label.strong:not([hidden])") is None
+        found = set()
+        for x in (label["x"] - BESIDE, label["x"] + label["width"] + BESIDE):
+            page.mouse.click(x, label["y"] + label["height"] / 2)
+            found.add(page.text_content(".selection"))
+        assert any(text.startswith("head ball joint") for text in found), found
+
+
+def test_the_gaps_it_shows_are_those_of_the_motion_file(browser, pages) -> None:
+    path = pages("demo")
+    data = build_page(path.parent)
+    with np.load(path.parent / "motion.npz") as motion:
+        gap = np.linalg.norm(motion["gap"], axis=-1)
+    with opened(browser, path.as_uri()) as seen:
+        for joint in (0, 5, 13):
+            seen.page.click(f".multiple:nth-child({joint + 1})")
+            for frame in (0, 100, 333):
+                seen.page.evaluate(SCRUB, frame)
+                shown = seen.page.text_content(".selection dl > div:nth-child(2) b")
+                if np.isfinite(gap[frame, joint]):
+                    allowed = SHOWN_MM + 1000 * data.joints[joint].gap_step / 2
+                    assert abs(float(shown) - 1000 * gap[frame, joint]) < allowed, (joint, frame)
+                else:
+                    assert shown == "–"
+
+
+def test_a_slip_stands_first_and_leads_to_its_moment(browser, pages) -> None:
+    with opened(browser, pages("slip").as_uri()) as seen:
+        first = seen.page.locator(".pressing .finding").first
+        assert "slip" in first.inner_text()
+        assert "l_thigh" in first.inner_text()
+        first.click()
+        assert abs(seen.frame() / 30.0 - SLIP.time) < MOMENT_S
+        assert seen.text(".plot-head h3") == "l_thigh"
+
+
+def test_an_undetermined_take_is_told_and_shows_its_sensors(browser, pages) -> None:
+    with opened(browser, pages("undetermined").as_uri()) as seen:
+        assert seen.page.get_attribute(".verdict-part", "class") == "verdict-part bad"
+        assert seen.page.query_selector("#residuals") is None
+        assert seen.page.query_selector("#tables") is None
+        assert len(seen.page.query_selector_all(".tree .node.loose")) == 15
+
+
+def test_names_from_files_are_text_and_nothing_else(browser, pages) -> None:
+    with opened(browser, pages("hostile").as_uri()) as seen:
+        page = seen.page
+        assert page.query_selector("img, iframe, object, b b, [onerror]") is None
+        assert seen.said == []
+        body = page.text_content("main")
+        assert HOSTILE[0] in body
+        assert not re.search("[\x00-\x08\x0b-\x1f\u202e\u2028]", body)
+        with page.expect_download() as wait:
+            page.click("#tables .data-table:first-child button:has-text('CSV')")
+        rows = list(csv.reader(io.StringIO(Path(wait.value.path()).read_text("utf-8-sig"))))
+        names = [row[0] for row in rows[1:]]
+        assert "'" + HOSTILE[7] in names
+        assert not any(re.match(r"\s*[=+\-@]", name) for name in names)
+
+
+def test_a_table_is_sorted_and_saved_as_it_stands(browser, pages) -> None:
+    path = pages("demo")
+    joints = json.loads((path.parent / "skeleton.json").read_text())["joints"]
+    with opened(browser, path.as_uri()) as seen:
+        page = seen.page
+        table = "#tables .data-table:first-child"
+        page.click(f"{table} th button:has-text('gap rms')")
+        assert page.get_attribute(f"{table} th:has-text('gap rms')", "aria-sort") == "descending"
+        with page.expect_download() as wait:
+            page.click(f"{table} button:has-text('CSV')")
+        rows = list(csv.DictReader(io.StringIO(Path(wait.value.path()).read_text("utf-8-sig"))))
+        expected = sorted(joints, key=lambda joint: -joint["residual"])
+        assert [row["joint"] for row in rows] == [joint["child"] for joint in expected]
+        for row, joint in zip(rows, expected, strict=True):
+            assert float(row["gap rms [mm]"]) == pytest.approx(1000 * joint["residual"], rel=1e-6)
+            assert row["parent"] == joint["parent"]
+
+
+def test_the_keyboard_does_what_its_list_says(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri(), 900, 700) as seen:
+        page = seen.page
+        start = seen.frame()
+        page.keyboard.press("ArrowRight")
+        assert seen.frame() == start + 1
+        page.keyboard.press("Shift+ArrowRight")
+        assert seen.frame() == start + 31
+        page.keyboard.press("End")
+        assert seen.frame() == 359
+        page.keyboard.press("4")
+        assert seen.text(".captions").split("\n") == ["measured", "played"]
+        page.keyboard.press("x")
+        assert "× 3" in seen.text(".captions")
+        page.keyboard.press("?")
+        assert page.is_visible(".keys-dialog")
+        page.keyboard.press("Escape")
+        assert not page.is_visible(".keys-dialog")
+        page.focus(".stage > canvas[tabindex]")
+        before = seen.picture()
+        page.keyboard.press("ArrowLeft")
+        assert seen.frame() == 359
+        assert seen.picture() != before
+
+
+def test_every_control_has_a_name_for_those_who_do_not_see_it(browser, pages) -> None:
+    unnamed = """() => [...document.querySelectorAll('button, select, input, [role=button], [role=img], [tabindex]')]
+        .filter(e => !(e.getAttribute('aria-label') || e.textContent.trim() || e.closest('label') || e.title))
+        .map(e => e.outerHTML)"""
+    with opened(browser, pages("two").as_uri()) as seen:
+        assert seen.page.evaluate(unnamed) == []
+        assert seen.page.evaluate("() => document.querySelectorAll('h1').length") == 1
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_words_stand_out_from_their_ground(browser, pages, scheme: str) -> None:
+    contrast = """() => {
+        const of = name => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+        const light = hex => { const c = [1, 3, 5].map(i => parseInt(hex.slice(i, i + 2), 16) / 255)
+            .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+            return 0.2126 * c[0] + 0.7152 * c[1] + 0.0722 * c[2]; };
+        const ratio = (a, b) => { const [x, y] = [light(of(a)), light(of(b))].sort((p, q) => q - p);
+            return (x + 0.05) / (y + 0.05); };
+        const words = ['--ink', '--muted', '--accent', '--good', '--warn', '--bad'];
+        const grounds = ['--paper', '--sheet', '--hover'];
+        return Object.fromEntries([...words.flatMap(w => grounds.map(g => [`${w} on ${g}`, ratio(w, g)])),
+            ['--ink on --accent-soft', ratio('--ink', '--accent-soft')],
+            ['--muted on --stage', ratio('--muted', '--stage')],
+            ['--paper on --accent', ratio('--paper', '--accent')]]);
+    }"""
+    with opened(browser, pages("linkage").as_uri(), color_scheme=scheme) as seen:
+        assert seen.page.get_attribute("html", "data-theme") == scheme
+        for pair, ratio in seen.page.evaluate(contrast).items():
+            assert ratio >= CONTRAST, pair
+        before = seen.page.screenshot()
+        seen.page.keyboard.press("d")
+        assert seen.page.screenshot() != before
+        assert seen.page.get_attribute("html", "data-theme") != scheme
+
+
+def test_it_prints(browser, pages) -> None:
+    with opened(browser, pages("linkage").as_uri()) as seen:
+        assert seen.page.pdf()[:5] == b"%PDF-"
+        seen.page.emulate_media(media="print")
+        assert not seen.page.is_visible(".scene-controls")
+        assert seen.page.is_visible(".sentence")
+        assert seen.said == []
+
+
+def test_served_it_fetches_its_pieces_from_where_it_came_and_nothing_else(browser, pages) -> None:
+    with serving(pages("demo").parent) as server, opened(browser, server.url) as seen:
+        assert seen.said == []
+        assert all(url.startswith(server.url) for url in seen.asked)
+        assert any(url.endswith("pieces/0.bin") for url in seen.asked)
+        assert seen.text(".selection h3 bdi")
