@@ -1,0 +1,264 @@
+"""How figures are drawn: one quiet style for all of them. Needs matplotlib.
+
+Every function returns a new matplotlib Figure and leaves the global state alone. Lengths come in metres and are
+shown in millimetres.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._shapes import Floats, Ints, frozen
+from ..errors import CondyleError
+from ..skeleton import Limb, Skeleton
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+INK, PALE, MARK, TEXT, FAINT, GRID = "#2f5d8a", "#b9cbdd", "#c4572a", "#333333", "#888888", "#dddddd"
+WIDTH = 6.4  # in: a column and a half of a paper, and all of a page's text
+LARGEST = 60.0  # in: side of a figure of very many bodies
+MOST = 1200  # points of a line; a longer one is drawn as the range of each stretch
+BINS = 40
+STRETCHES = 90
+LETTER = 0.075  # in: width of a letter, on the wide side
+BETWEEN = 9.0  # letters between two columns of the tree, for the margins
+LONGEST = 28  # letters of a name
+HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories of characters that are not drawn
+STYLE: dict[Any, Any] = {
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 8,
+    "axes.edgecolor": TEXT,
+    "axes.labelcolor": TEXT,
+    "axes.linewidth": 0.6,
+    "axes.titlesize": 8.5,
+    "axes.titlelocation": "left",
+    "axes.titlecolor": TEXT,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "text.color": TEXT,
+    "text.parse_math": False,  # names from files stand as they are
+    "xtick.color": TEXT,
+    "ytick.color": TEXT,
+    "xtick.major.width": 0.6,
+    "ytick.major.width": 0.6,
+    "legend.frameon": False,
+    "legend.fontsize": 7.5,
+    "svg.hashsalt": "condyle",  # the same drawing is the same file
+    "svg.fonttype": "none",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """Where frames stand along the axis of time.
+
+    at      (n,)  running time of frames [s], or their numbers; recordings follow one another
+    breaks  (b,)  where a new recording begins
+    label         what stands at the axis
+    """
+
+    at: Floats
+    breaks: Floats
+    label: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "at", frozen(self.at, (None,), "at"))
+        object.__setattr__(self, "breaks", frozen(self.breaks, (None,), "breaks"))
+
+
+def clock_of(time: Floats | None, segment: Ints) -> Clock:
+    """Running time: a recording starts one usual step after the last ended. Without time, frames are counted."""
+    n = len(segment)
+    first = np.flatnonzero(np.diff(segment) != 0) + 1
+    if time is None or n < 2:
+        return Clock(np.arange(n, dtype=np.float64), first.astype(np.float64), "frame")
+    step = np.diff(time)
+    inside = np.diff(segment) == 0
+    step = np.where(inside, step, np.median(step[inside]) if inside.any() else 1.0)
+    at = np.concatenate([[0.0], np.cumsum(step)])
+    return Clock(at, at[first], "time [s]")
+
+
+def shown_name(name: str) -> str:
+    """A body's name as it is drawn: names come from files, and a figure holds neither commands nor pages of text."""
+    plain = "".join("?" if unicodedata.category(letter) in HIDDEN else letter for letter in name)
+    return plain if len(plain) <= LONGEST else plain[: LONGEST - 1] + "…"
+
+
+def draw_series(
+    clock: Clock,
+    value: Floats,
+    *,
+    title: str,
+    label: str,
+    level: float | None = None,
+    note: str = "",
+    zero: bool = True,
+    unit: float = 1000.0,
+) -> Figure:
+    """A length (n,) [m] over time and its histogram beside it, as figures 4 and 6 to 8 of the paper; NaN: not drawn.
+
+    The dark line is the rms of each stretch (or its mean, where the axis does not begin at zero).
+
+    level  [m] a line across both
+    unit   what 1 m is on the axis
+    """
+    with styled():
+        figure = _figure(WIDTH, 2.1)
+        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[3, 1])
+        shown = np.isfinite(value)
+        _line(left, clock, value * unit)
+        _stretches(left, clock, value * unit, zero)
+        for at in clock.breaks:
+            left.axvline(at, color=GRID, linewidth=0.8, zorder=0)
+        right.hist(value[shown] * unit, bins=BINS, orientation="horizontal", color=PALE, edgecolor=INK, linewidth=0.4)
+        if level is not None and np.isfinite(level):
+            for axes in (left, right):
+                axes.axhline(level * unit, color=MARK, linewidth=0.9, linestyle=(0, (4, 2)))
+        if zero and shown.any():
+            left.set_ylim(0, 1.06 * float(np.nanmax(value)) * unit or 1.0)
+        left.set(xlabel=clock.label, ylabel=label, title=title)
+        right.set(xlabel="frames")
+        right.set_title(note, color=MARK)
+        if len(clock.at) > 1:
+            left.set_xlim(clock.at[0], clock.at[-1])
+        return figure
+
+
+def draw_lengths(limbs: Sequence[Limb], truth: dict[tuple[str, str, str], float] | None = None) -> Figure:
+    """Limb lengths, and beside them their 95 % intervals; `truth` [m] by (body, from, to) is marked where known."""
+    told = [limb for limb in limbs if limb.length is not None]
+    with styled():
+        names = ["{}: {} to {}".format(*map(shown_name, (limb.body, limb.from_joint, limb.to_joint))) for limb in told]
+        wide = LETTER * max(map(len, names), default=0) + 4.2
+        figure = _figure(max(WIDTH, wide), 0.7 + 0.2 * max(len(told), 1))
+        left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1, 1])
+        for row, limb in enumerate(told):
+            length = 1000 * (limb.length or 0.0)
+            left.plot([0, length], [row, row], color=PALE, linewidth=3, solid_capstyle="butt")
+            words = f"{length:.1f}"
+            if limb.low is not None and limb.high is not None:
+                low, high = 1000 * limb.low, 1000 * limb.high
+                right.plot([low - length, high - length], [row, row], color=INK, linewidth=3, solid_capstyle="butt")
+                words = f"{length:.1f}  ({low:.1f} to {high:.1f})"
+            true = (truth or {}).get((limb.body, limb.from_joint, limb.to_joint))
+            if true is not None:
+                right.plot([1000 * true - length], [row], "|", color=MARK, markersize=8, markeredgewidth=1.4)
+            right.annotate(words, (1.02, row), xycoords=("axes fraction", "data"), va="center")
+        left.set(xlabel="length [mm]", yticks=range(len(told)), ylim=(len(told) - 0.4, -0.6))
+        left.set_yticklabels(names)
+        left.set_xlim(left=0)
+        right.axvline(0, color=GRID, linewidth=0.8, zorder=0)
+        right.set(xlabel="95 % interval about it [mm]", title="true length marked" if truth else "")
+        left.set_title("limb lengths" if told else "no limb length was told")
+        return figure
+
+
+def draw_tree(skeleton: Skeleton, doubtful: Sequence[str] = ()) -> Figure:
+    """The tree from root to leaves, each edge with its margin; edges of the joints in `doubtful` stand out."""
+    place = _places(skeleton)
+    deepest = max((depth for depth, _ in place.values()), default=0)
+    longest = [max(len(shown_name(body)) for body, (at, _) in place.items() if at == k) for k in range(deepest + 1)]
+    column = np.concatenate([[0.0], np.cumsum(np.array(longest[:-1], dtype=np.float64) + BETWEEN)])  # in letters
+    letters = float(column[-1]) + longest[-1]
+    rows = max(row for _, row in place.values()) + 1
+    with styled():
+        figure = _figure(max(WIDTH, LETTER * (letters + 2)), 0.27 * rows + 0.5)
+        axes = figure.subplots()
+        for joint in skeleton.joints:
+            (_, y0), (depth, y1) = place[joint.parent], place[joint.child]
+            start, x1 = column[depth - 1] + len(shown_name(joint.parent)) + 0.5, column[depth] - 0.5
+            bend = column[depth] - BETWEEN + 1.5
+            colour = MARK if joint.child in doubtful else INK
+            axes.plot([start, bend, bend, x1], [y0, y0, y1, y1], color=colour, linewidth=1.1, zorder=1)
+            if joint.margin is not None:
+                words = f"{joint.margin:.3g}" if joint.margin < 1000 else "> 1000"
+                axes.annotate(words, (x1, y1), (0, 1.5), textcoords="offset points", ha="right", color=colour)
+        for body, (depth, y) in place.items():
+            colour = FAINT if body in skeleton.loose else TEXT
+            axes.annotate(shown_name(body), (column[depth], y), va="center", color=colour, zorder=2)
+        axes.set(xlim=(-1, max(letters, WIDTH / LETTER - 2) + 1), ylim=(rows - 0.4, -0.8))
+        axes.axis("off")
+        told = "tree; on each edge, times the gap would grow with the best other edge"
+        axes.set_title(told if skeleton.joints else "no tree was told")
+        return figure
+
+
+def _places(skeleton: Skeleton) -> dict[str, tuple[int, float]]:
+    """Depth and row of every body; a body stands amid its children, and every leaf has a row of its own."""
+    children: dict[str, list[str]] = {}
+    for joint in skeleton.joints:
+        children.setdefault(joint.parent, []).append(joint.child)
+    order: list[tuple[str, int]] = []
+    waiting = [(root, 0) for root in reversed((*skeleton.roots, *skeleton.loose))]
+    while waiting:
+        body, depth = waiting.pop()
+        order.append((body, depth))
+        waiting += [(child, depth + 1) for child in reversed(children.get(body, []))]
+    leaves = [body for body, _ in order if body not in children]
+    row = {body: float(k) for k, body in enumerate(leaves)}
+    for body, _ in reversed(order):  # children before their parent
+        if body in children:
+            row[body] = (row[children[body][0]] + row[children[body][-1]]) / 2
+    return {body: (depth, row[body]) for body, depth in order}
+
+
+class styled:
+    """matplotlib in the style of these figures while the block lasts; raises where it is not installed."""
+
+    def __enter__(self) -> None:
+        try:
+            import matplotlib
+        except ImportError:
+            raise CondyleError(
+                "figures are drawn with matplotlib; pip install condyle[plot]", code="missing-extra"
+            ) from None
+        self._context = matplotlib.rc_context(STYLE)
+        self._context.__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.__exit__(*error)
+
+
+def _figure(width: float, height: float) -> Figure:
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(min(width, LARGEST), float(np.clip(height, 1.2, LARGEST))), layout="constrained")
+
+
+def _line(axes: Axes, clock: Clock, value: Floats) -> None:
+    """A pale line, broken where recordings end and values are missing; a long one as the range of each stretch."""
+    n = len(value)
+    if n <= MOST:
+        cut = np.searchsorted(clock.at, clock.breaks)
+        axes.plot(np.insert(clock.at, cut, clock.breaks), np.insert(value, cut, np.nan), color=PALE, linewidth=0.7)
+        return
+    edges = np.linspace(0, n, MOST // 2 + 1).astype(int)[:-1]
+    known = np.isfinite(value)
+    low = np.minimum.reduceat(np.where(known, value, np.inf), edges)
+    high = np.maximum.reduceat(np.where(known, value, -np.inf), edges)
+    empty = ~np.isfinite(low)
+    low[empty], high[empty] = np.nan, np.nan
+    axes.fill_between(clock.at[edges], low, high, facecolor=PALE, edgecolor=PALE, linewidth=0.5)
+
+
+def _stretches(axes: Axes, clock: Clock, value: Floats, square: bool) -> None:
+    """The rms of each of STRETCHES parts as a dark line, or the mean."""
+    if len(value) < 4 * STRETCHES:
+        return
+    edges = np.linspace(0, len(value), STRETCHES + 1).astype(int)[:-1]
+    known = np.isfinite(value)
+    count = np.add.reduceat(known.astype(np.float64), edges)
+    total = np.add.reduceat(np.where(known, value**2 if square else value, 0.0), edges)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        usual = total / count
+    at = np.add.reduceat(clock.at, edges) / np.diff(np.append(edges, len(value)))
+    axes.plot(at, np.sqrt(usual) if square else usual, color=INK, linewidth=1.1)

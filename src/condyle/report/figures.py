@@ -1,0 +1,151 @@
+"""The paper's figures of any calibrated folder, as SVG or PNG. Needs matplotlib.
+
+docs/report.md describes them; `write_figures` is what `condyle report --figures` calls.
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from .._atomic import atomic, made_folder
+from ..check.rigid_pair import measure_pair
+from ..errors import CondyleError, UsageError
+from ..loading import read
+from ..motion import forward
+from ..motion_file import read_motion
+from ..skeleton import Skeleton
+from ..skeleton_file import read_skeleton
+from .drawing import Clock, clock_of, draw_lengths, draw_series, draw_tree, shown_name, styled
+from .model import draw_model, shown_frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..take import Take
+
+Form = Literal["svg", "png"]
+DOTS = 200  # per inch of a PNG
+DOUBTS = ("thin-margin", "tied-edges")
+
+
+def write_figures(folder: str | Path, out: str | Path | None = None, form: Form = "png") -> list[Path]:
+    """Writes the figures of the folder that a fit wrote, given as the folder or as the skeleton.json in it.
+
+    model                the figure in space (paper, figure 5C)
+    tree                 the tree with the margin of every edge
+    lengths              limb lengths with their intervals
+    gap-01-NAME, ...     the gap of every joint over time, and its histogram (figures 6 to 8)
+    pair-A-B             the distance of two sensors on one rigid body over time (figure 4)
+
+    out  the folder for them, made where it is missing; DIR/figures by default. Returns the files in this order. Raises
+    CondyleError (missing-extra) without matplotlib, and where motion.npz is missing or not of this fit.
+    """
+    if form not in ("svg", "png"):
+        raise UsageError(f"no figures in '{form}'; there are svg, png", code="bad-option")
+    with styled():
+        pass  # without matplotlib nothing is read
+    place = Path(folder)
+    home = place if place.is_dir() else place.parent
+    target = Path(out) if out is not None else home / "figures"
+    skeleton = read_skeleton(place)
+    made_folder(target)
+    files = []
+    for name, figure in draw_folder(place, skeleton):
+        files.append(target / f"{name}.{form}")
+        save_figure(figure, files[-1])
+    return files
+
+
+def draw_folder(place: Path, skeleton: Skeleton) -> Iterator[tuple[str, Figure]]:
+    """(name of the file without its ending, figure) of a folder, one after the other."""
+    home = place if place.is_dir() else place.parent
+    played = forward(skeleton, read_motion(place, skeleton))
+    measured = read(home / "motion.npz", doctor=False)
+    clock = clock_of(measured.time if measured.timed else None, measured.segment)
+    shown = shown_frame(skeleton, played)
+    if shown is not None:
+        yield "model", draw_model(shown, skeleton.conventions.get("up"))
+    doubtful = {name for finding in skeleton.findings if finding.code in DOUBTS for name in finding.bodies}
+    yield "tree", draw_tree(skeleton, [joint.child for joint in skeleton.joints if joint.child in doubtful])
+    yield "lengths", draw_lengths(skeleton.limbs)
+    yield from _gaps(home / "motion.npz", skeleton, clock)
+    yield from _pairs(measured, skeleton, clock)
+
+
+def draw_gap(
+    clock: Clock, gap: np.ndarray, weight: np.ndarray, child: str, parent: str, residual: float | None = None
+) -> Figure:
+    """The length of one joint's gap (n, 3) [m] over time where it counted (n,), and its histogram."""
+    size = np.where(weight > 0, np.linalg.norm(gap, axis=1), np.nan)
+    seen, kept = np.isfinite(gap).all(axis=1), np.isfinite(size)
+    lost = int(seen.sum() - kept.sum())
+    level = residual if residual is not None else float(np.sqrt(np.nanmean(size**2))) if kept.any() else None
+    return draw_series(
+        clock,
+        size,
+        title=f"{shown_name(child)} at {shown_name(parent)}: how far the joint comes apart",
+        label="gap [mm]",
+        level=level,
+        note=("" if level is None else f"rms {1000 * level:.3g} mm") + (f", {lost} left out" if lost else ""),
+    )
+
+
+def save_figure(figure: Figure, path: Path) -> None:
+    """Writes the figure by the ending of its name, whole or not at all; nothing in the file tells when."""
+    buffer = io.BytesIO()
+    form = path.suffix[1:].lower()
+    with styled(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for such a letter
+        figure.savefig(buffer, format=form, dpi=DOTS, metadata={"Date": None} if form == "svg" else {"Software": None})
+    with atomic(path) as stream:
+        stream.write(buffer.getvalue())
+
+
+def _gaps(file: Path, skeleton: Skeleton, clock: Clock) -> Iterator[tuple[str, Figure]]:
+    if not skeleton.joints:
+        return
+    with np.load(file, allow_pickle=False) as archive:
+        missing = [name for name in ("gap", "weight", "joints") if name not in archive.files]
+        if missing:
+            raise CondyleError(
+                f"no array '{missing[0]}'; write it anew with condyle fit -o", code="missing-array", path=file
+            )
+        gap, weight, names = archive["gap"], archive["weight"], archive["joints"].astype(str).tolist()
+    if names != [joint.child for joint in skeleton.joints] or gap.shape[:2] != (len(clock.at), len(names)):
+        raise CondyleError("its joints are not those of skeleton.json; fit them anew", code="bodies-differ", path=file)
+    digits = len(str(len(names)))
+    for k, joint in enumerate(skeleton.joints):
+        figure = draw_gap(clock, gap[:, k], weight[:, k], joint.child, joint.parent, joint.residual)
+        yield f"gap-{k + 1:0{max(digits, 2)}d}-{_file_name(joint.child)}", figure
+
+
+def _pairs(take: Take, skeleton: Skeleton, clock: Clock) -> Iterator[tuple[str, Figure]]:
+    for joint in skeleton.joints:
+        if joint.kind != "rigid":
+            continue
+        try:
+            pair = measure_pair(take, joint.child, joint.parent)
+        except CondyleError:
+            continue  # hardly seen together, or in one place: nothing to draw
+        figure = draw_series(
+            clock,
+            pair.distance,
+            title=f"{shown_name(joint.child)} and {shown_name(joint.parent)}, which are fixed to one another",
+            label="distance [mm]",
+            level=pair.mean,
+            note=f"{1000 * pair.mean:.1f} ± {1000 * pair.sd:.2g} mm",
+            zero=False,
+        )
+        yield f"pair-{_file_name(joint.child)}-{_file_name(joint.parent)}", figure
+
+
+def _file_name(name: str) -> str:
+    """A body's name as part of a file's: names come from files and must not lead elsewhere."""
+    return re.sub(r"[^A-Za-z0-9_-]+", "_", name)[:40] or "_"
