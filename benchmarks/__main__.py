@@ -16,6 +16,10 @@ NAMES = (
     "kinematics",
     "slips",
     "swaps",
+    "field",
+    "connections",
+    "page",
+    "paper",
 )
 
 
