@@ -49,6 +49,15 @@ def test_a_ball_joint_is_a_ball_and_its_point_determined(rng, shake, turn) -> No
         assert not held.any()
 
 
+def test_a_hinge_that_hardly_turns_on_a_body_that_turns_a_lot_is_no_rigid_pair() -> None:
+    noise = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
+    world = simulate(chain(["hinge"] * 4), "walk", seed=70001, disturbances=noise, range=0.2)
+    pairs = np.array([(k, p) for k, p in enumerate(world.truth.parent) if p >= 0])
+    kinds, _, _, motion = judged(world.take, pairs)
+    assert kinds == ["hinge"] * 4
+    assert np.degrees(motion.main).max() < 5
+
+
 @pytest.mark.parametrize("turn", [0.3, 0.7], ids=["narrow", "wide"])
 def test_a_hinge_is_a_hinge_and_its_point_arbitrary(rng, shake, turn) -> None:
     for _ in range(REPEATS):

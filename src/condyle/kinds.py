@@ -26,6 +26,7 @@ HINGE_LIKE = 0.25  # the same, where the motion leaves the point along the axis 
 OPEN = 0.1  # standard error along a direction, as a share of the sensors' distance, above which the point is open there
 LEVER = 3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
 RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which two moving bodies are one
+CLEARLY = 3.0  # times the noise of both sensors, from which a small rotation about one axis is a hinge's
 MOVES = 0.25  # share of the noise's own rotation that must be exceeded before a pair turns at all
 INDEPENDENT = 2.0  # independent samples per second of motion
 
@@ -114,7 +115,9 @@ def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -
     total = np.sqrt(motion.spread.sum(axis=1))
     least = np.minimum(world_turn[i], world_turn[j])
     loud = np.hypot(noise.orientation[i], noise.orientation[j])
-    still = (total <= RIGID_RATIO * least) | ~motion.turns
+    # A mount that gives turns every way a little; what turns about one axis, well above the noise, is no mount.
+    one_axis = motion.turns & (motion.main > CLEARLY * loud) & (ratio < HINGE_RATIO) & ~motion.open[:, 1]
+    still = ((total <= RIGID_RATIO * least) & ~one_axis) | ~motion.turns
     blur = 3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + 2 * (loud * motion.size) ** 2
     still &= fits.residual <= np.maximum(
         RIGID_RATIO * motion.size, 2 * np.sqrt(blur)
