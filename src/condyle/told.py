@@ -18,6 +18,7 @@ _MERGED = {
     "undetermined-joint",
     "gap-bridged",
     "gap-left",
+    "gap-inferred",
 }
 
 
@@ -45,6 +46,7 @@ def merge(findings: Sequence[Finding]) -> list[Finding]:
                 "axes, and for longer",
                 "gap-bridged": f"not seen for a short time, rotations there interpolated: {counts}",
                 "gap-left": f"not seen for too long to interpolate, so without a played pose there: {counts}",
+                "gap-inferred": f"not seen for a while, poses there told by the bodies beyond: {counts}",
             }
             total = sum(f.count or 0 for f in same) or None
             out.append(replace(finding, text=words[finding.code], bodies=bodies, count=total))
