@@ -15,7 +15,7 @@ from .kinds import Motion
 from .skeleton import Joint
 from .solve import Solution, inliers
 from .structure import RARE, Structure, loose_bodies
-from .take import Take
+from .take import WORLD, Take
 from .tree import components
 
 GAPPY = 0.2  # share of missing poses from which a body's gaps are a warning
@@ -138,6 +138,8 @@ def _size(structure: Structure) -> list[Finding]:
 
 def _loose(take: Take, structure: Structure, body: int) -> Finding:
     name = take.names[body]
+    if name == WORLD:
+        return Finding("loose-body", "info", "no body turns about a point of the room throughout", (name,))
     seen = int(take.seen[:, body].sum())
     if seen < RARE * take.frames:
         text = f"{name}: seen in {seen} of {take.frames} frames, too few to place it; check the sensor"

@@ -13,7 +13,7 @@ from ._version import __version__
 from .errors import UsageError
 from .findings import Finding
 from .kinds import Kind, Point
-from .take import BodyMarker
+from .take import WORLD, BodyMarker
 
 Between = Literal["joints", "joint and axis", "axes"]
 
@@ -195,7 +195,8 @@ class Skeleton:
             return f"{head}: no tree can be told from this motion, {tail}"
         worst = max(self.joints, key=lambda joint: joint.residual)
         trees = "tree found" if len(self.roots) == 1 else f"{len(self.roots)} figures found"
-        loose = f", {len(self.loose)} loose" if self.loose else ""
+        things = sum(name != WORLD for name in self.loose)
+        loose = f", {things} loose" if things else ""
         return f"{head}: {trees}{loose}, worst joint {worst.child} {worst.residual * 1000:.3g} mm, {tail}"
 
 

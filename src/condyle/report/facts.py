@@ -43,8 +43,8 @@ def verdict_of(skeleton: Skeleton) -> Verdict:
     if not skeleton.joints:
         return Verdict(f"No tree can be told from this motion. {look}", "bad")
     found = "Tree found" if len(skeleton.roots) == 1 else f"{len(skeleton.roots)} figures found"
-    if skeleton.loose:
-        found += f", {len(skeleton.loose)} loose"
+    if things := sum(name != WORLD for name in skeleton.loose):
+        found += f", {things} loose"
     joint = max(skeleton.joints, key=lambda joint: joint.residual)
     text = f"{found}. Worst joint {joint.child}, {_millimetres(joint.residual)}. {look}"
     return Verdict(text, "bad" if worst == "error" else "look" if notes else "good")
