@@ -71,6 +71,8 @@ CODES: dict[str, str] = {
     "loose-body": "a body that is joined to nothing",
     "several-figures": "the bodies form more than one figure",
     "loop-joint": "a pair outside the tree fits like a joint",
+    "connection": "two bodies outside the tree are connected for a part of the take",
+    "part-time-joint": "a joint of the tree comes apart for a part of the take",
     "tied-edges": "several bodies share one point, so the edges among them cannot be told apart",
     "given-edge-misfit": "an edge that was given fits much worse than another the motion offers",
     "root-chosen": "which body was taken as the root, and by which rule",

@@ -5,26 +5,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from ._shapes import Floats, Ints
+from ._shapes import Floats
 from .assemble import assemble_joints, assemble_limbs, assemble_placements, gap_residual, settle_points
-from .check.field import find_bend, judge_bend, judge_correction
-from .check.slip import ROUNDS, find_slips, judge_slips, moved_back, refine_slips
-from .check.swap import exchanged, find_swaps, hidden, judge_swaps
-from .drift import solve_differences
-from .field_fit import FieldFit, fit_field
+from .check.field import judge_correction
+from .check.part_time import hidden as apart
+from .check.part_time import judge_part_time
 from .field_model import FieldModel
 from .field_rows import Rod
 from .findings import Finding, sort_findings
-from .intervals import Uncertainty, estimate_uncertainty
-from .joints import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
+from .fitting import asked_root, fit_tree, uncertainty_of
+from .joints import gaps
 from .judge import judge_joints, judge_structure, judge_take
 from .kinds import classify, describe_motion
-from .likelihood import fit_likelihood
-from .noise import place_precision
+from .loops import loop_joints, touching_joints, usual_gap
+from .mending import straightened, while_held, with_poses, without_slips, without_swaps
 from .options import (
     Method,
     Options,
@@ -33,7 +31,6 @@ from .options import (
     check_options,
     check_seen_together,
     check_take,
-    check_twins,
     named_pairs,
     with_world,
 )
@@ -41,15 +38,11 @@ from .prepare import prepare as prepare_take
 from .prepare import put_on_one_clock
 from .scale_file import Scale, factor_of, scaled
 from .skeleton import Joint, SensorNoise, Skeleton
-from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
-from .structure import Structure, infer_structure
-from .sums import PairSums, sum_pairs
+from .structure import Structure
 from .symmetry import mirror_lengths
-from .take import WORLD, Take
-from .tree import choose_root, components, orient
+from .take import Take
 
 PLAY = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
-NOISE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 CONVENTIONS = {
     "length": "m",
     "angle": "rad",
@@ -134,7 +127,7 @@ def run(take: Take, options: Options) -> Calibration:
     take = scaled(take, factor_of(options.scale))
     if options.prepare:
         take = prepare_take(take, fix_latency=False)
-    take = _without_swaps(take, options)  # before latency, which a sensor on another's body would be taken for
+    take = without_swaps(take, options)  # before latency, which a sensor on another's body would be taken for
     if options.prepare and options.fix_latency and options.method != "least-squares":
         take = put_on_one_clock(take)
     given = options.field if isinstance(options.field, FieldModel) else None
@@ -148,16 +141,19 @@ def run(take: Take, options: Options) -> Calibration:
     named_loops = [(take.index(a), take.index(b)) for a, b in options.loops]
     check_forest(take, fixed)
     check_seen_together(take, [*fixed, *named_loops])
-    take, fitted, findings = _without_slips(take, _fitted(take, fixed, options), fixed, options)
-    take, fitted, bend, told = _straightened(take, fitted, fixed, options)
+    recorded = take
+    take, fitted, part_time = while_held(take, fit_tree(take, fixed, options), fixed, options)
+    take, fitted, findings = without_slips(take, fitted, fixed, options)
+    take, fitted, bend, told = straightened(take, fitted, fixed, options)
     findings += told
     structure, roots, parent, pairs, solution, fits, sums = fitted
-    findings += judge_take(take) + judge_structure(take, structure, roots, _asked_root(take, options), options.tree)
+    findings += judge_take(take) + judge_structure(take, structure, roots, asked_root(take, options), options.tree)
     if not len(pairs):
-        return _empty(take, options, structure, findings)
+        touching, told = touching_joints(take, structure, options, named_loops, 0.0)
+        return _empty(take, options, structure, findings + told, touching)
     motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
     kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
-    sure = _uncertainty(take, solution, fits, structure, options)
+    sure = uncertainty_of(take, solution, fits, structure, options)
     if sure is not None and bend is not None:
         sure = replace(sure, covariance=sure.covariance + bend.left_open(solution))
     gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
@@ -173,9 +169,16 @@ def run(take: Take, options: Options) -> Calibration:
         gap = gaps(take, pairs, *_halves(mirrored.joints))
         residual = gap_residual(gap, solution.weight)
         joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, residual, strict=True)]
-    loops = _loop_joints(take, structure, options, named_loops)
+    loops = loop_joints(take, structure, options, named_loops)
     moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
     findings += judge_joints(take, joints, solution, structure, motion, sure, moved)
+    if part_time:
+        held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
+        joints = [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+        take, findings = with_poses(take, recorded, apart(take, part_time)), findings + judge_part_time(part_time)
+        gap = gaps(take, pairs, *_halves(joints))
+    touching, told = touching_joints(take, structure, options, named_loops, usual_gap(solution))
+    loops, findings = loops + touching, findings + told
     limbs = assemble_limbs(joints, sure)
     skeleton = Skeleton(
         bodies=take.names,
@@ -192,220 +195,6 @@ def run(take: Take, options: Options) -> Calibration:
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
     return Calibration(skeleton, take, gap, solution.weight, field)
-
-
-class _Fitted(NamedTuple):
-    """A tree and its joints: what is known before kinds, intervals and findings."""
-
-    structure: Structure
-    roots: list[int]
-    parent: Ints
-    pairs: Ints
-    solution: Solution
-    fits: PairFits
-    sums: PairSums
-
-
-def _fitted(take: Take, fixed: Sequence[tuple[int, int]], options: Options) -> _Fitted:
-    paper = (options.tree_score or ("residual" if options.method == "least-squares" else "likelihood")) == "residual"
-    room = take.names.index(WORLD) if options.world else None
-    structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
-    check_twins(take, structure)
-    roots, parent = _roots(take, structure, options)
-    pairs = _ordered(parent, roots)
-    method = options.method if len(pairs) else "least-squares"  # of nothing
-    return _Fitted(structure, roots, parent, pairs, *solve(take, structure, pairs, method))
-
-
-def _without_swaps(take: Take, options: Options) -> Take:
-    """The take with sensors that were exchanged for a stretch left out there or exchanged back, and findings of it."""
-    if options.method == "least-squares":
-        return take
-    known = [(take.index(a), take.index(b)) for a, b in options.tree if WORLD not in (a, b)]
-    swaps = find_swaps(take, known)
-    if not swaps:
-        return take
-    told = (*take.findings, *judge_swaps(swaps, options.fix_swaps))
-    put_right = exchanged(take, swaps) if options.fix_swaps else take.mask(hidden(take, swaps))
-    return put_right.telling(told)
-
-
-def _without_slips(
-    take: Take, fitted: _Fitted, fixed: Sequence[tuple[int, int]], options: Options
-) -> tuple[Take, _Fitted, list[Finding]]:
-    """The take with sensors that slipped moved back, its fit, and what was found."""
-    if options.method == "least-squares":
-        return take, fitted, []
-    slips = find_slips(take, fitted.solution, take.names.index(WORLD) if options.world else None)
-    if not (slips and options.fix_slips):
-        return take, fitted, judge_slips(slips, repaired=False)
-    for _ in range(ROUNDS):
-        back = moved_back(take, slips)
-        fitted = _fitted(back, fixed, options)
-        slips = refine_slips(back, fitted.solution, slips)
-    back = moved_back(take, slips)
-    return back, _fitted(back, fixed, options), judge_slips(slips, repaired=True)
-
-
-def _straightened(
-    take: Take, fitted: _Fitted, fixed: Sequence[tuple[int, int]], options: Options
-) -> tuple[Take, _Fitted, FieldFit | None, list[Finding]]:
-    """The take with the bend of the room taken away if that was asked for, its fit, and what was found."""
-    still = take.names.index(WORLD) if options.world else None
-    solution = fitted.solution
-    if not options.field or isinstance(options.field, FieldModel) or not len(fitted.pairs):
-        quiet = options.method == "least-squares" or not len(fitted.pairs)
-        found = None if quiet else find_bend(take, solution, fitted.structure.noise, still)
-        return take, fitted, None, judge_bend(found)
-    rod = options.field if isinstance(options.field, Rod) else None
-    if rod is not None and rod.take is not None:
-        rod_take = scaled(rod.take, factor_of(options.scale))
-        rod = replace(rod, take=prepare_take(rod_take) if options.prepare else rod_take)
-    fit = fit_field(take, solution, rod, still)
-    straight = fit.model.corrected(take, still)
-    again = _fitted(straight, fixed, options)
-    return straight, again, fit, judge_correction(take, fit.model, solution, again.solution)
-
-
-def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tuple[Solution, PairFits, PairSums]:
-    """The joints of the given edges by the chosen method, and the plain fits with their sums: rank and axes."""
-    sums = structure.sums
-    if method == "least-squares":
-        if not (structure.good == take.seen).all():
-            sums = sum_pairs(take)
-        fits = refine_pairs(take, fit_pairs(sums, pairs))
-        return solution_of(take, fits), fits, sums
-    trusted = take if (structure.good == take.seen).all() else take.mask(~structure.good)
-    fits = refine_pairs(trusted, fit_pairs(sums, pairs))
-    scale = np.minimum(gap_scale(trusted, fits), fits.residual / np.sqrt(3))
-    motion = describe_motion(take, sums, fits, structure.noise, scale)
-    if (fits.residual <= EXACT * motion.size).all():
-        return solution_of(take, fits), fits, sums
-    held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
-    relative = place_precision(take, structure.good)
-    base = _place_weights(structure, pairs, relative)
-    # Where gross outliers were taken out, lesser ones are left: a few of them do not show in the count, but do harm.
-    lost = np.asarray((take.seen & ~structure.good).any(axis=0))
-    suspect = np.asarray(lost[pairs].any(axis=1))
-    solution = solve_together(trusted, fits, structure.noise, held, base, suspect=suspect)
-    if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
-        kept = inliers(take, pairs, solution.weight) & structure.good
-        best = take.mask(~kept)
-        sums = sum_pairs(best)
-        fits = refine_pairs(best, fit_pairs(sums, pairs))
-        motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
-        again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
-        if (again != held).any():
-            solution = solve_together(trusted, fits, structure.noise, again, base, suspect=suspect)
-    if method == "drift":
-        solution = solve_differences(trusted, fits, solution, structure.noise, held)
-    if method == "accurate" and (structure.noise.position > 0).any():
-        solution = fit_likelihood(trusted, solution, structure.noise, relative)
-    return solution, fits, sums
-
-
-def _place_weights(structure: Structure, pairs: Ints, relative: Floats | None) -> Floats | None:
-    """(n, J) relative precision of the gaps where the noise depends on place, 1 on average; else None."""
-    if relative is None:
-        return None
-    variance = relative * np.maximum(structure.noise.position, 1e-12) ** 2
-    weight = 1 / (variance[:, pairs[:, 0]] + variance[:, pairs[:, 1]])
-    return np.asarray(weight / weight.mean(axis=0))
-
-
-def _uncertainty(
-    take: Take, solution: Solution, fits: PairFits, structure: Structure, options: Options
-) -> Uncertainty | None:
-    if not options.intervals:
-        return None
-    if not take.timed:  # without time nothing tells noise from errors that repeat with the motion
-        return None
-    sure = estimate_uncertainty(take, solution, structure.noise)
-    if sure is None:
-        return None
-    if solution.together:
-        # The pull of orientation noise was taken away as far as the noise is known.
-        doubt = min(0.5, max(NOISE_DOUBT, 2.5 / np.sqrt(take.frames)))
-        alone = np.diag(structure.noise.orientation)
-        pulls = np.stack([doubt * orientation_bias(fits, one).ravel() for one in alone])
-        pulls = pulls @ solution.basis @ solution.basis.T
-    else:
-        # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
-        pulls = orientation_bias(fits, structure.noise.orientation).reshape(1, -1)
-    return replace(sure, covariance=sure.covariance + pulls.T @ pulls)
-
-
-def _loop_joints(take: Take, structure: Structure, options: Options, named: list[tuple[int, int]]) -> list[Joint]:
-    """Loop joints found and named, each located for itself by the chosen method."""
-    found = [(int(i), int(j)) for i, j in structure.fits.pairs[structure.loops]]
-    used = {frozenset(pair) for pair in structure.fits.pairs[structure.tree.edges].tolist()}
-    pairs = [pair for pair in named + found if frozenset(pair) not in used]
-    pairs = list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
-    joints = []
-    for pair in pairs:
-        row = np.array([pair])
-        solution, fits, sums = solve(take, structure, row, options.method)
-        motion = describe_motion(take, sums, fits, structure.noise)
-        kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
-        sure = _uncertainty(take, solution, fits, structure, options)
-        gap = gaps(take, row, solution.p_child_joint, solution.p_parent_joint)
-        made = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
-        span = (float(take.time[0]), float(take.time[-1]))
-        joints.append(replace(made[0], time=span, margin=None, runner_up=None))
-    return joints
-
-
-def _roots(take: Take, structure: Structure, options: Options) -> tuple[list[int], Ints]:
-    """One root per tree of the forest, and the parent of every body."""
-    edges = structure.fits.pairs[structure.tree.edges]
-    speed = _mean_speed(take)
-    given = _asked_root(take, options)
-    groups = components(take.bodies, edges)
-    roots = [
-        given if given is not None and given in group else choose_root(group, edges, speed, take.names)
-        for group in groups
-    ]
-    return roots, orient(take.bodies, edges, roots)
-
-
-def _asked_root(take: Take, options: Options) -> int | None:
-    """The root that was asked for, by name, by the room, or by a whole hierarchy."""
-    if options.root is not None:
-        return take.index(options.root)
-    if options.world:
-        return take.names.index(WORLD)
-    return next(iter(_given_heads(take, options)), None)
-
-
-def _given_heads(take: Take, options: Options) -> list[int]:
-    """Root implied by a hierarchy that was given whole: the one parent that is nobody's child."""
-    if len(options.tree) != take.bodies - 1:
-        return []
-    children = {child for _, child in options.tree}
-    return [take.index(name) for name in take.names if name not in children][:1]
-
-
-def _mean_speed(take: Take) -> Floats:
-    step = np.diff(take.time)[:, None]
-    inside = (np.diff(take.segment) == 0)[:, None]
-    move = np.diff(take.p_world_body, axis=0)
-    length = np.sqrt(np.einsum("nmi,nmi->nm", move, move))
-    ok = inside & np.isfinite(length)
-    total = np.where(ok, length, 0.0).sum(axis=0)
-    return np.asarray(total / np.maximum((ok * step).sum(axis=0), 1e-12))
-
-
-def _ordered(parent: Ints, roots: Sequence[int]) -> Ints:
-    """(J, 2) child, parent with parents before children."""
-    order = []
-    for root in roots:
-        front = [root]
-        while front:
-            body = front.pop(0)
-            children = np.flatnonzero(parent == body).tolist()
-            order += [(child, body) for child in children]
-            front += children
-    return np.array(order, dtype=np.int64).reshape(-1, 2)
 
 
 def _settled(joint: Joint, before: Joint, residual: float) -> Joint:
@@ -442,12 +231,15 @@ def _provenance(take: Take, options: Options, structure: Structure) -> dict[str,
     }
 
 
-def _empty(take: Take, options: Options, structure: Structure, findings: list[Finding]) -> Calibration:
+def _empty(
+    take: Take, options: Options, structure: Structure, findings: list[Finding], loops: list[Joint]
+) -> Calibration:
     skeleton = Skeleton(
         bodies=take.names,
         roots=(),
         loose=take.names,
         joints=(),
+        loops=tuple(loops),
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )

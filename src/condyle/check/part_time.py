@@ -1,0 +1,192 @@
+"""Joints of the tree that hold for a part of a take only: a prop that is put down, a hand that lets go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from .._median import median
+from .._shapes import Bools, Floats, Ints
+from ..findings import Finding
+from ..joints import fit_pairs
+from ..solve import Solution
+from ..sums import sum_pairs
+from ..take import Take
+from .connections import find_connections
+
+BLOCK = 0.5  # s over which the usual gap is taken
+LONG = 1.0  # s for which a joint comes apart at least; less is an outlier
+APART = 6.0  # usual gaps of the joint, from which it has come apart,
+SHARE = 0.3  # and this share of the distance between the sensors, or of the usual one
+COUNTS = 0.3  # weight from which the fit trusts a block
+
+
+@dataclass(frozen=True, eq=False)
+class PartTime:
+    """A joint, named by child and parent, that holds for a part of the take.
+
+    holds       (n,) frames in which it does
+    times       [s]  (start, end) of the stretches in which it does
+    gap, usual  [m]  how far it is apart elsewhere, and there
+    leaf        name of the one of the two that has no other joint, if one has none
+    """
+
+    child: str
+    parent: str
+    holds: Bools
+    times: tuple[tuple[float, float], ...]
+    gap: float
+    usual: float
+    leaf: str | None
+
+    @property
+    def longest(self) -> tuple[float, float]:
+        """(start, end) [s] of the longest stretch in which it holds."""
+        return max(self.times, key=lambda time: time[1] - time[0])
+
+
+def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> list[PartTime]:
+    """Joints that come apart for a second or more; gap (n, J, 3) [m] is what the solution leaves.
+
+    A sensor whose joints all come apart at once is off by itself, and a joint that holds at another place has slipped:
+    both are left to others to tell. A sensor with one joint only cannot be told from a joint that comes apart.
+
+    good   (n, m) poses to trust
+    """
+    if not take.timed or not np.isfinite(take.rate) or not len(solution.pairs):
+        return []
+    first = _block_starts(take)
+    size = np.sqrt(np.einsum("nji,nji->nj", gap, gap))
+    level = _block_medians(size, first)
+    trusted = np.add.reduceat(solution.weight, first, axis=0) > COUNTS * np.diff([*first, take.frames])[:, None]
+    usual = median(np.where(trusted, level, np.nan))
+    far = SHARE * _usual_distances(take, solution.pairs)
+    with np.errstate(invalid="ignore"):
+        apart = level > np.maximum(APART * usual, far)
+        never = usual > far  # a joint that holds for the lesser part has not been fitted where it does
+    apart &= ~_sensors_off(apart, np.isfinite(level), solution.pairs)
+    found: list[PartTime] = []
+    for a in np.flatnonzero(apart.any(axis=0) | never):
+        pair = solution.pairs[a]
+        flags = apart[:, a] | never[a]
+        runs = [_frames(take, first, run) for run in _runs(flags, take.segment[first])]
+        runs = [run for run in runs if take.time[run[1] - 1] - take.time[run[0]] >= LONG]
+        if not never[a]:
+            runs = [run for run in runs if _gap_of_its_own(take, pair, run) > APART / 2 * usual[a]]
+        if runs:
+            holds = ~np.repeat(flags, np.diff([*first, take.frames])) & np.isfinite(size[:, a])
+            one = _part_time(take, solution, int(a), runs, size[:, a], holds, good)
+            found += [one] if one.holds.any() else []
+    return found
+
+
+def judge_part_time(joints: Sequence[PartTime]) -> list[Finding]:
+    """What to say of them."""
+    found = []
+    for one in joints:
+        times = " and ".join(f"from {start:.1f} to {end:.1f} s" for start, end in one.times)
+        text = (
+            f"{one.child}: its joint with {one.parent} holds {times} only, and was fitted there; else they are apart, "
+            f"by {1000 * one.gap:.0f} mm where {1000 * one.usual:.2g} mm are usual: put down, let go, or a sensor that "
+            "came off?"
+        )
+        first, count = int(np.argmax(one.holds)), int(one.holds.sum())
+        ends = (one.child, one.parent)
+        found.append(
+            Finding("part-time-joint", "warning", text, ends, one.longest, one.gap, "m", frame=first, count=count)
+        )
+    return found
+
+
+def hidden(take: Take, joints: Sequence[PartTime]) -> Bools:
+    """(n, m) poses of sensors with one joint only, while it does not hold: nothing can be fitted to them."""
+    out = np.zeros((take.frames, take.bodies), dtype=bool)
+    for one in joints:
+        if one.leaf is not None:
+            out[~one.holds, take.index(one.leaf)] = True
+    return out
+
+
+def _part_time(
+    take: Take, solution: Solution, a: int, runs: Sequence[tuple[int, int]], size: Floats, holds: Bools, good: Bools
+) -> PartTime:
+    """One joint; `holds` (n,) as the blocks tell it, where nothing tells better."""
+    pair = solution.pairs[a]
+    count = [int((solution.pairs == body).sum()) for body in pair]
+    others = np.delete(solution.pairs, a, axis=0)
+    contacts = find_connections(take, others, good=good, only=(int(pair[0]), int(pair[1])))
+    if contacts:
+        holds = np.zeros(take.frames, dtype=bool)
+        for contact in contacts:
+            holds[contact.first : contact.stop] = True
+    stretches = _runs(holds, take.segment)
+    times = tuple((float(take.time[first]), float(take.time[stop - 1])) for first, stop in stretches)
+    far = np.concatenate([size[first:stop] for first, stop in runs])
+    leaf = next((take.names[body] for body, joints in zip(pair, count, strict=True) if joints == 1), None)
+    near = size[holds & np.isfinite(size)]
+    if contacts:
+        far, usual = size[~holds & np.isfinite(size)], float(max(contact.gap for contact in contacts))
+    else:
+        usual = float(median(near)) if len(near) else 0.0
+    names = take.names[pair[0]], take.names[pair[1]]
+    return PartTime(*names, holds, times, float(median(far[np.isfinite(far)])), usual, leaf)
+
+
+def _usual_distances(take: Take, pairs: Ints) -> Floats:
+    """(J,) [m] between the sensors of each joint, the usual one of all joints at least."""
+    part, _ = take.thinned(500)
+    apart = median(np.linalg.norm(part.p_world_body[:, pairs[:, 0]] - part.p_world_body[:, pairs[:, 1]], axis=-1))
+    return np.asarray(np.maximum(apart, median(apart)))
+
+
+def _gap_of_its_own(take: Take, pair: Ints, run: tuple[int, int]) -> float:
+    """[m] gap of the pair's best joint in a stretch: small where the joint only moved to another place."""
+    part = take.slice(*run).select([take.names[body] for body in pair])
+    return float(np.nan_to_num(fit_pairs(sum_pairs(part)).residual[0]))
+
+
+def _frames(take: Take, first: Ints, run: tuple[int, int]) -> tuple[int, int]:
+    """Frames of a run of blocks."""
+    return int(first[run[0]]), int(first[run[1]]) if run[1] < len(first) else take.frames
+
+
+def _block_starts(take: Take) -> Ints:
+    """First frames of blocks, none across segments."""
+    size = max(1, round(BLOCK * take.rate))
+    edges = [0, *(np.flatnonzero(np.diff(take.segment)) + 1), take.frames]
+    return np.concatenate([np.arange(a, b, size) for a, b in pairwise(edges)])
+
+
+def _block_medians(size: Floats, first: Ints) -> Floats:
+    """(b, J) median of the gaps (n, J) of each block; NaN where none is seen."""
+    edges = [*first, len(size)]
+    longest = int(np.diff(edges).max())
+    table = np.full((longest, len(first), size.shape[1]), np.nan)
+    block = np.repeat(np.arange(len(first)), np.diff(edges))
+    table[np.arange(len(size)) - first[block], block] = size
+    return median(table)
+
+
+def _sensors_off(apart: Bools, known: Bools, pairs: Ints) -> Bools:
+    """(b, J) joints of a body that has several, all of which are apart."""
+    off = np.zeros_like(apart)
+    for body in np.unique(pairs):
+        own = (pairs == body).any(axis=1)
+        if own.sum() > 1:
+            all_apart = (apart[:, own] | ~known[:, own]).all(axis=1) & (apart[:, own].sum(axis=1) > 1)
+            off[np.ix_(all_apart, own)] = True
+    return off
+
+
+def _runs(flags: Bools, segment: Ints) -> list[tuple[int, int]]:
+    """(first, stop) of the runs of True within segments."""
+    joined = np.concatenate([[False], flags, [False]])
+    edges = np.flatnonzero(np.diff(joined.astype(np.int8)))
+    runs = []
+    for start, stop in zip(edges[::2], edges[1::2], strict=True):
+        cuts = start + 1 + np.flatnonzero(np.diff(segment[start:stop]))
+        runs += list(pairwise([int(start), *(int(cut) for cut in cuts), int(stop)]))
+    return runs

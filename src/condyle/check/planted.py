@@ -1,0 +1,160 @@
+"""Bodies that stand or rest on the room for a while: feet on the floor, a hand on a table. Asked for with `--world`.
+
+A planted foot keeps one point in place, about which it may turn, while the rest of the figure moves on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from .._median import median
+from .._shapes import Bools, Floats, Ints
+from ..findings import Finding
+from ..take import WORLD, Take
+from ..windows import CHUNK_BYTES, Windows, cut_windows
+from .connections import MOST_BODIES, Contact, Stretch, contact_of, ends_of, least_motion, usual_distance
+
+STEP = 0.1  # s between windows of four times that length in which a body is looked at
+SHORTEST = 0.35  # s for the end of a limb,
+LONGER = 1.0  # and for what has joints on both sides: a swinging thigh turns about some point of the room for a moment
+STILL = 0.02  # of the usual distance between joined sensors: a point that moves more is not planted,
+LIKE_JOINTS = 1.5  # or this many times the usual gap of joints, whose noise it shares
+PASSES = 15.0  # motion of the usual other body over the gap
+REACH = 0.6  # of the usual distance between joined sensors from the sensor
+
+
+def find_planted(take: Take, edges: Ints, usual: float, still: int, good: Bools | None = None) -> list[Contact]:
+    """Where bodies keep a point in place on the room, the body `still`, in the order of time.
+
+    edges   (J, 2) the tree, whose joints' usual gap [m] is `usual`; good: (n, m) poses to trust
+    """
+    if not take.timed or not np.isfinite(take.rate) or not 3 <= take.bodies <= MOST_BODIES:
+        return []
+    size = usual_distance(take, edges)
+    most = max(STILL * size, LIKE_JOINTS * usual)
+    on_room = {int(x) for edge in edges for x in edge if still in edge}
+    bodies = [k for k in range(take.bodies) if k not in on_room and k != still]
+    # Ends of limbs first: what they stand on explains what turns about their ankles.
+    bodies.sort(key=lambda body: int((edges == body).sum()))
+    found: list[Stretch] = []
+    taken = np.zeros((take.bodies, take.frames), dtype=bool)
+    for span in _spans(take):
+        windows = _windows(take, span, good)
+        for body in bodies:
+            least = SHORTEST if (edges == body).sum() < 2 else LONGER
+            for seed in _seeds(take, windows, body, still, most, size):
+                if taken[body, (seed.first + seed.stop) // 2]:
+                    continue
+                one = _grown(take, good, seed, most, size)
+                long = one is not None and take.time[one.stop - 1] - take.time[one.first] >= least
+                if one is not None and long and not taken[body, one.first : one.stop].any():
+                    taken[body, one.first : one.stop] = True
+                    if not _explained(take, good, one, found):
+                        found.append(one)
+    return sorted((contact_of(take, one) for one in found), key=lambda one: one.first)
+
+
+def judge_planted(contacts: Sequence[Contact]) -> list[Finding]:
+    """What to say of them, body by body."""
+    found = []
+    for body in dict.fromkeys(contact.bodies[0] for contact in contacts):
+        own = [contact for contact in contacts if contact.bodies[0] == body]
+        seconds = sum(contact.end - contact.start for contact in own)
+        gap = float(median(np.array([contact.gap for contact in own])))
+        times = f"{len(own)} times, {seconds:.1f} s in all, first" if len(own) > 1 else "once,"
+        text = (
+            f"{body}: keeps a point in place in the room {times} from {own[0].start:.2f} to {own[0].end:.2f} s, within "
+            f"{1000 * gap:.1g} mm, while the rest moves on"
+        )
+        span = (own[0].start, own[-1].end)
+        count = sum(contact.stop - contact.first for contact in own)
+        found.append(Finding("connection", "info", text, (body, WORLD), span, gap, "m", own[0].first, count))
+    return found
+
+
+def _spans(take: Take) -> list[tuple[int, int]]:
+    """(first, stop) of the segments, in overlapping parts where they are long, so that few sums are held."""
+    edges = [0, *(np.flatnonzero(np.diff(take.segment)) + 1).tolist(), take.frames]
+    window = max(1, round(STEP * take.rate))
+    part = window * max(32, CHUNK_BYTES // (112 * (take.bodies + 1) ** 2))
+    spans = [(k, min(k + part + 8 * window, b)) for a, b in pairwise(edges) for k in range(a, b, part)]
+    return [(a, b) for a, b in spans if b - a > 8 * window]
+
+
+def _windows(take: Take, span: tuple[int, int], good: Bools | None) -> Windows:
+    """Windows that overlap: a short stance lies in one of them."""
+    return cut_windows(take, *span, STEP, good).with_later(1).with_later(2)
+
+
+def _seeds(take: Take, windows: Windows, body: int, still: int, most: float, size: float) -> list[Stretch]:
+    """Windows in which a body may be planted."""
+    gap, c, _ = (values[:, 0] for values in windows.fit(np.array([body]), np.array([take.bodies])))
+    gap = np.maximum(gap, 1e-4 * size)
+    passed = _passing(windows, body, still)
+    near = np.linalg.norm(c, axis=1) <= REACH * size
+    keep = np.flatnonzero((gap <= most) & near & (passed >= PASSES / 2 * gap))
+    keep = keep[np.argsort(gap[keep] / passed[keep])]
+    return [
+        Stretch(
+            -1,
+            (body, still),
+            int(windows.first[w]),
+            int(windows.stop[w]),
+            _points(take, body, c[w], int(windows.first[w]), int(windows.stop[w])),
+            float(gap[w]),
+            float(passed[w]),
+            0.0,
+        )
+        for w in keep
+    ]
+
+
+def _points(take: Take, body: int, c: Floats, first: int, stop: int) -> Floats:
+    """(2, 3) [m] a point c of the body, and where in the room it is on average."""
+    rows = slice(first, stop)
+    return np.stack([c, np.nanmean(take.p_world_body[rows, body] + take.R_world_body[rows, body] @ c, axis=0)])
+
+
+def _passing(windows: Windows, body: int, still: int) -> Floats:
+    """(w,) [m] how far the usual other body moves in each window, in the room."""
+    others = np.array([k for k in range(windows.frames.shape[1] - 1) if k not in (body, still)])
+    count = len(windows.first)
+    window, other = np.repeat(np.arange(count), len(others)), np.tile(others, count)
+    by = np.full(len(window), still)
+    moves = windows.spread(window, other, np.zeros((len(window), 3)), by).reshape(count, len(others))
+    return median(moves.T)
+
+
+def _grown(take: Take, good: Bools | None, seed: Stretch, most: float, size: float) -> Stretch | None:
+    """The stretch around a window as far as one point stays in place."""
+    best, now = None, seed
+    for _ in range(4):
+        first, stop = ends_of(take, good, now, most)
+        if take.time[stop - 1] - take.time[first] < SHORTEST:
+            break
+        windows = cut_windows(take, first, stop, np.inf, good)
+        gap, c, _ = (values[0, 0] for values in windows.fit(np.array([seed.bodies[0]]), np.array([take.bodies])))
+        own, passed = max(float(gap), 1e-4 * size), float(_passing(windows, *seed.bodies)[0])
+        if own > most or np.linalg.norm(c) > REACH * size or passed < PASSES * own:
+            break
+        points = _points(take, seed.bodies[0], c, first, stop)
+        one = Stretch(-1, seed.bodies, first, stop, points, own, passed, 0.0)
+        if best is None or stop - first > best.stop - best.first:
+            best = one
+        if (first, stop) == (now.first, now.stop):
+            break
+        now = one
+    return best
+
+
+def _explained(take: Take, good: Bools | None, one: Stretch, found: Sequence[Stretch]) -> bool:
+    """Whether the point rests in a body that is known to be planted then: an ankle over a foot."""
+    others = [other for other in found if other.covers(one) and other.bodies[0] != one.bodies[0]]
+    if not others:
+        return False
+    windows = cut_windows(take, one.first, one.stop, np.inf, good)
+    by = np.array([other.bodies[0] for other in others])
+    return bool(least_motion(windows, one.bodies, one.points, by) < 3 * one.gap)

@@ -1,0 +1,173 @@
+"""The tree of a take and its joints by the chosen method, before kinds and findings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ._shapes import Floats, Ints
+from .drift import solve_differences
+from .intervals import Uncertainty, estimate_uncertainty
+from .joints import PairFits, fit_pairs, orientation_bias, refine_pairs
+from .kinds import classify, describe_motion
+from .likelihood import fit_likelihood
+from .noise import place_precision
+from .options import (
+    Method,
+    Options,
+    check_twins,
+)
+from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
+from .structure import Structure, infer_structure
+from .sums import PairSums, sum_pairs
+from .take import WORLD, Take
+from .tree import choose_root, components, orient
+
+NOISE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
+
+
+class Fitted(NamedTuple):
+    """A tree and its joints: what is known before kinds, intervals and findings."""
+
+    structure: Structure
+    roots: list[int]
+    parent: Ints
+    pairs: Ints
+    solution: Solution
+    fits: PairFits
+    sums: PairSums
+
+
+def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: Options) -> Fitted:
+    paper = (options.tree_score or ("residual" if options.method == "least-squares" else "likelihood")) == "residual"
+    room = take.names.index(WORLD) if options.world else None
+    structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
+    check_twins(take, structure)
+    roots, parent = _roots(take, structure, options)
+    pairs = _ordered(parent, roots)
+    method = options.method if len(pairs) else "least-squares"  # of nothing
+    return Fitted(structure, roots, parent, pairs, *solve(take, structure, pairs, method))
+
+
+def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tuple[Solution, PairFits, PairSums]:
+    """The joints of the given edges by the chosen method, and the plain fits with their sums: rank and axes."""
+    sums = structure.sums
+    if method == "least-squares":
+        if not (structure.good == take.seen).all():
+            sums = sum_pairs(take)
+        fits = refine_pairs(take, fit_pairs(sums, pairs))
+        return solution_of(take, fits), fits, sums
+    trusted = take if (structure.good == take.seen).all() else take.mask(~structure.good)
+    fits = refine_pairs(trusted, fit_pairs(sums, pairs))
+    scale = np.minimum(gap_scale(trusted, fits), fits.residual / np.sqrt(3))
+    motion = describe_motion(take, sums, fits, structure.noise, scale)
+    if (fits.residual <= EXACT * motion.size).all():
+        return solution_of(take, fits), fits, sums
+    held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
+    relative = place_precision(take, structure.good)
+    base = _place_weights(structure, pairs, relative)
+    # Where gross outliers were taken out, lesser ones are left: a few of them do not show in the count, but do harm.
+    lost = np.asarray((take.seen & ~structure.good).any(axis=0))
+    suspect = np.asarray(lost[pairs].any(axis=1))
+    solution = solve_together(trusted, fits, structure.noise, held, base, suspect=suspect)
+    if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
+        kept = inliers(take, pairs, solution.weight) & structure.good
+        best = take.mask(~kept)
+        sums = sum_pairs(best)
+        fits = refine_pairs(best, fit_pairs(sums, pairs))
+        motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
+        again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
+        if (again != held).any():
+            solution = solve_together(trusted, fits, structure.noise, again, base, suspect=suspect)
+    if method == "drift":
+        solution = solve_differences(trusted, fits, solution, structure.noise, held)
+    if method == "accurate" and (structure.noise.position > 0).any():
+        solution = fit_likelihood(trusted, solution, structure.noise, relative)
+    return solution, fits, sums
+
+
+def _place_weights(structure: Structure, pairs: Ints, relative: Floats | None) -> Floats | None:
+    """(n, J) relative precision of the gaps where the noise depends on place, 1 on average; else None."""
+    if relative is None:
+        return None
+    variance = relative * np.maximum(structure.noise.position, 1e-12) ** 2
+    weight = 1 / (variance[:, pairs[:, 0]] + variance[:, pairs[:, 1]])
+    return np.asarray(weight / weight.mean(axis=0))
+
+
+def uncertainty_of(
+    take: Take, solution: Solution, fits: PairFits, structure: Structure, options: Options
+) -> Uncertainty | None:
+    if not options.intervals:
+        return None
+    if not take.timed:  # without time nothing tells noise from errors that repeat with the motion
+        return None
+    sure = estimate_uncertainty(take, solution, structure.noise)
+    if sure is None:
+        return None
+    if solution.together:
+        # The pull of orientation noise was taken away as far as the noise is known.
+        doubt = min(0.5, max(NOISE_DOUBT, 2.5 / np.sqrt(take.frames)))
+        alone = np.diag(structure.noise.orientation)
+        pulls = np.stack([doubt * orientation_bias(fits, one).ravel() for one in alone])
+        pulls = pulls @ solution.basis @ solution.basis.T
+    else:
+        # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
+        pulls = orientation_bias(fits, structure.noise.orientation).reshape(1, -1)
+    return replace(sure, covariance=sure.covariance + pulls.T @ pulls)
+
+
+def _roots(take: Take, structure: Structure, options: Options) -> tuple[list[int], Ints]:
+    """One root per tree of the forest, and the parent of every body."""
+    edges = structure.fits.pairs[structure.tree.edges]
+    speed = _mean_speed(take)
+    given = asked_root(take, options)
+    groups = components(take.bodies, edges)
+    roots = [
+        given if given is not None and given in group else choose_root(group, edges, speed, take.names)
+        for group in groups
+    ]
+    return roots, orient(take.bodies, edges, roots)
+
+
+def asked_root(take: Take, options: Options) -> int | None:
+    """The root that was asked for, by name, by the room, or by a whole hierarchy."""
+    if options.root is not None:
+        return take.index(options.root)
+    if options.world:
+        return take.names.index(WORLD)
+    return next(iter(_given_heads(take, options)), None)
+
+
+def _given_heads(take: Take, options: Options) -> list[int]:
+    """Root implied by a hierarchy that was given whole: the one parent that is nobody's child."""
+    if len(options.tree) != take.bodies - 1:
+        return []
+    children = {child for _, child in options.tree}
+    return [take.index(name) for name in take.names if name not in children][:1]
+
+
+def _mean_speed(take: Take) -> Floats:
+    step = np.diff(take.time)[:, None]
+    inside = (np.diff(take.segment) == 0)[:, None]
+    move = np.diff(take.p_world_body, axis=0)
+    length = np.sqrt(np.einsum("nmi,nmi->nm", move, move))
+    ok = inside & np.isfinite(length)
+    total = np.where(ok, length, 0.0).sum(axis=0)
+    return np.asarray(total / np.maximum((ok * step).sum(axis=0), 1e-12))
+
+
+def _ordered(parent: Ints, roots: Sequence[int]) -> Ints:
+    """(J, 2) child, parent with parents before children."""
+    order = []
+    for root in roots:
+        front = [root]
+        while front:
+            body = front.pop(0)
+            children = np.flatnonzero(parent == body).tolist()
+            order += [(child, body) for child in children]
+            front += children
+    return np.array(order, dtype=np.int64).reshape(-1, 2)

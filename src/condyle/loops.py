@@ -1,0 +1,86 @@
+"""Joints outside the tree: loops of the whole take, and connections that hold for a part of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from ._median import median
+from .assemble import assemble_joints
+from .check.connections import find_connections, judge_connections, lasting
+from .check.planted import find_planted, judge_planted
+from .findings import Finding
+from .fitting import solve, uncertainty_of
+from .joints import gaps
+from .kinds import classify, describe_motion, world_motion
+from .options import (
+    Options,
+)
+from .skeleton import Joint
+from .solve import Solution
+from .structure import Structure
+from .sums import sum_pairs
+from .take import WORLD, Take
+
+SOFT = 3.0  # gap of a connection over the usual one of joints, from which its place is not held to
+
+
+def loop_joints(take: Take, structure: Structure, options: Options, named: list[tuple[int, int]]) -> list[Joint]:
+    """Loop joints found and named, each located for itself by the chosen method."""
+    found = [(int(i), int(j)) for i, j in structure.fits.pairs[structure.loops]]
+    used = {frozenset(pair) for pair in structure.fits.pairs[structure.tree.edges].tolist()}
+    pairs = [pair for pair in named + found if frozenset(pair) not in used]
+    pairs = list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
+    span = (float(take.time[0]), float(take.time[-1]))
+    joints = [replace(_located(take, structure, options, pair), time=span) for pair in pairs]
+    return joints
+
+
+def _located(take: Take, structure: Structure, options: Options, pair: tuple[int, int]) -> Joint:
+    """The joint of one pair (child, parent) by itself."""
+    row = np.array([pair])
+    solution, fits, sums = solve(take, structure, row, options.method)
+    motion = describe_motion(take, sums, fits, structure.noise)
+    kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
+    sure = uncertainty_of(take, solution, fits, structure, options)
+    gap = gaps(take, row, solution.p_child_joint, solution.p_parent_joint)
+    made = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
+    return replace(made[0], margin=None, runner_up=None)
+
+
+def usual_gap(solution: Solution) -> float:
+    """[m] root mean square length of the usual joint's gap."""
+    return float(np.sqrt(3 * median(np.diagonal(solution.residual_cov))))
+
+
+def touching_joints(
+    take: Take, structure: Structure, options: Options, named: list[tuple[int, int]], usual: float
+) -> tuple[list[Joint], list[Finding]]:
+    """Connections that hold for a part of the take, each located in its frames; `usual` [m]: gap of the joints."""
+    if options.method == "least-squares" or not structure.determined:
+        return [], []
+    pairs = structure.fits.pairs
+    edges = pairs[structure.tree.edges]
+    known = {frozenset(pair) for pair in [*pairs[structure.loops].tolist(), *named]}
+    known |= {frozenset(pairs[other].tolist()) for _, other in structure.tied}
+    still = take.names.index(WORLD) if options.world else None
+    good = lasting(take, structure.good)
+    contacts = find_connections(take, edges, usual, known, good, still)
+    planted = [] if still is None else find_planted(take, edges, usual, still, good)
+    joints = []
+    for contact in [*contacts, *planted]:
+        part = take.slice(contact.first, contact.stop)
+        local = replace(structure, sums=sum_pairs(part), good=part.seen, turn=world_motion(part, structure.noise)[0])
+        a, b = (take.index(name) for name in contact.bodies)
+        turned = b not in edges and b != still  # what is loose hangs on what is not
+        joint = _located(part, local, options, (b, a) if turned else (a, b))
+        soft = bool(edges.size) and joint.residual > SOFT * usual  # so loose that its place should bind nothing
+        if soft:
+            joint = replace(joint, kind="undetermined", axis_child=None, axis_parent=None, play=None)
+            joint = replace(joint, point="arbitrary", covariance=None)
+        if joint.point == "arbitrary":  # then the point nearest to the sensors serves best
+            c, l = contact.points[::-1] if turned else contact.points
+            joint = replace(joint, p_child_joint=c, p_parent_joint=l, residual=contact.gap)
+        joints.append(replace(joint, time=(contact.start, contact.end)))
+    return joints, judge_connections(contacts) + judge_planted(planted)

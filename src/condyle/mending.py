@@ -1,0 +1,104 @@
+"""What a fit does about a take in which something went wrong: masked, moved back, straightened, and told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ._shapes import Bools
+from .check.connections import lasting
+from .check.field import find_bend, judge_bend, judge_correction
+from .check.part_time import PartTime, find_part_time
+from .check.part_time import hidden as apart
+from .check.slip import ROUNDS, find_slips, judge_slips, moved_back, refine_slips
+from .check.swap import exchanged, find_swaps, hidden, judge_swaps
+from .field_fit import FieldFit, fit_field
+from .field_model import FieldModel
+from .field_rows import Rod
+from .findings import Finding
+from .fitting import Fitted, fit_tree
+from .joints import gaps
+from .options import (
+    Options,
+)
+from .prepare import prepare as prepare_take
+from .scale_file import factor_of, scaled
+from .take import WORLD, Take
+
+
+def without_swaps(take: Take, options: Options) -> Take:
+    """The take with sensors that were exchanged for a stretch left out there or exchanged back, and findings of it."""
+    if options.method == "least-squares":
+        return take
+    known = [(take.index(a), take.index(b)) for a, b in options.tree if WORLD not in (a, b)]
+    swaps = find_swaps(take, known)
+    if not swaps:
+        return take
+    told = (*take.findings, *judge_swaps(swaps, options.fix_swaps))
+    put_right = exchanged(take, swaps) if options.fix_swaps else take.mask(hidden(take, swaps))
+    return put_right.telling(told)
+
+
+def while_held(
+    take: Take, fitted: Fitted, fixed: Sequence[tuple[int, int]], options: Options
+) -> tuple[Take, Fitted, list[PartTime]]:
+    """The take without the poses of sensors while their only joint does not hold, its fit, and those joints."""
+    if options.method == "least-squares" or not len(fitted.pairs):
+        return take, fitted, []
+    solution = fitted.solution
+    gap = gaps(take, fitted.pairs, solution.p_child_joint, solution.p_parent_joint)
+    found = find_part_time(take, solution, gap, lasting(take, fitted.structure.good))
+    left_out = apart(take, found)
+    if not left_out.any():
+        return take, fitted, found
+    part = take.mask(left_out)
+    return part, fit_tree(part, [*fixed, *_indices(take, found)], options), found
+
+
+def _indices(take: Take, joints: Sequence[PartTime]) -> list[tuple[int, int]]:
+    return [(take.index(one.parent), take.index(one.child)) for one in joints]
+
+
+def with_poses(take: Take, other: Take, where: Bools) -> Take:
+    """The take with poses (n, m) of another one."""
+    R = np.where(where[..., None, None], other.R_world_body, take.R_world_body)
+    return replace(take, R_world_body=R, p_world_body=np.where(where[..., None], other.p_world_body, take.p_world_body))
+
+
+def without_slips(
+    take: Take, fitted: Fitted, fixed: Sequence[tuple[int, int]], options: Options
+) -> tuple[Take, Fitted, list[Finding]]:
+    """The take with sensors that slipped moved back, its fit, and what was found."""
+    if options.method == "least-squares":
+        return take, fitted, []
+    slips = find_slips(take, fitted.solution, take.names.index(WORLD) if options.world else None)
+    if not (slips and options.fix_slips):
+        return take, fitted, judge_slips(slips, repaired=False)
+    for _ in range(ROUNDS):
+        back = moved_back(take, slips)
+        fitted = fit_tree(back, fixed, options)
+        slips = refine_slips(back, fitted.solution, slips)
+    back = moved_back(take, slips)
+    return back, fit_tree(back, fixed, options), judge_slips(slips, repaired=True)
+
+
+def straightened(
+    take: Take, fitted: Fitted, fixed: Sequence[tuple[int, int]], options: Options
+) -> tuple[Take, Fitted, FieldFit | None, list[Finding]]:
+    """The take with the bend of the room taken away if that was asked for, its fit, and what was found."""
+    still = take.names.index(WORLD) if options.world else None
+    solution = fitted.solution
+    if not options.field or isinstance(options.field, FieldModel) or not len(fitted.pairs):
+        quiet = options.method == "least-squares" or not len(fitted.pairs)
+        found = None if quiet else find_bend(take, solution, fitted.structure.noise, still)
+        return take, fitted, None, judge_bend(found)
+    rod = options.field if isinstance(options.field, Rod) else None
+    if rod is not None and rod.take is not None:
+        rod_take = scaled(rod.take, factor_of(options.scale))
+        rod = replace(rod, take=prepare_take(rod_take) if options.prepare else rod_take)
+    fit = fit_field(take, solution, rod, still)
+    straight = fit.model.corrected(take, still)
+    again = fit_tree(straight, fixed, options)
+    return straight, again, fit, judge_correction(take, fit.model, solution, again.solution)

@@ -1,0 +1,227 @@
+"""Connections that hold for a while: named, timed and placed, and none told where nothing touches."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import Calibration, Finding
+from condyle.check.connections import MOST_BODIES, Contact, find_connections, judge_connections, lasting
+from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
+from condyle.simulate.contacts import clasped, hand_in_hand, picked_up, planted
+from condyle.take import Take
+
+TIME = 0.2  # s: error of start and end
+PLACE = 0.006  # m: error of the point
+NOISY = {"position_noise": 0.003, "orientation_noise": 0.005}
+SOFT = {"soft_tissue": 0.005, "position_noise": 0.0015, "orientation_noise": 0.0026}
+FIELD = {"field_warp": 0.0125, "field_length": 0.9, "position_noise": 0.0015, "orientation_noise": 0.0026}
+USUAL = 0.007  # m: gap of the joints of these worlds
+SPAN = (8.0, 12.0)  # s
+
+
+def walker(motion: str = "walk", seed: int = 4) -> Truth:
+    return simulate(human(), motion, seconds=20, seed=seed).truth  # type: ignore[arg-type]
+
+
+def two(seed: int = 4) -> Truth:
+    both = together([simulate(human(), "walk", seconds=20, seed=k) for k in (seed, seed + 50)]).truth
+    p = both.p_world_body.copy()
+    p[:, 15:, 0] += 1.0
+    return replace(both, p_world_body=p)
+
+
+def with_prop(seed: int = 4) -> Truth:
+    worlds = [simulate(human(), "walk", seconds=20, seed=seed), prop(seconds=20, seed=seed + 1)]
+    return together(worlds, ["", ""]).truth
+
+
+def edges(truth: Truth) -> np.ndarray:
+    return np.array([(k, up) for k, up in enumerate(truth.parent) if up >= 0])
+
+
+def recorded(truth: Truth, disturbances: dict[str, float] | None = None, seed: int = 0) -> Take:
+    return disturb(truth, Disturbances(**(NOISY if disturbances is None else disturbances)), seed)[0]  # type: ignore[arg-type]
+
+
+def found(truth: Truth, disturbances: dict[str, float] | None = None, **how: object) -> list[Contact]:
+    return find_connections(recorded(truth, disturbances), edges(truth), USUAL, **how)  # type: ignore[arg-type]
+
+
+def told(calibration: Calibration, *codes: str) -> list[Finding]:
+    return [finding for finding in calibration.findings if finding.code in codes]
+
+
+@pytest.mark.parametrize("disturbances", [NOISY, SOFT, FIELD], ids=["white", "skin", "field"])
+def test_two_who_hold_hands_are_told_with_time_and_place(disturbances: dict[str, float]) -> None:
+    points = np.array([[0.05, 0.04, -0.03], [-0.02, 0.06, 0.05]])
+    [contact] = found(hand_in_hand(two(), ("a_r_hand", "b_l_hand"), points, *SPAN), disturbances)
+    assert contact.bodies == ("a_r_hand", "b_l_hand")
+    np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
+    np.testing.assert_allclose(contact.points, points, atol=2 * PLACE)
+    assert contact.free > 3 * contact.gap
+
+
+@pytest.mark.parametrize("motion", ["walk", "exercise"])
+def test_ones_own_clasped_hands_are_told_not_the_forearms(motion: str, rng: np.random.Generator) -> None:
+    [contact] = found(clasped(walker(motion), *SPAN, rng))
+    assert set(contact.bodies) == {"l_hand", "r_hand"}
+    np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
+
+
+def test_a_prop_is_told_while_it_is_carried_and_not_while_it_lies() -> None:
+    [contact] = found(picked_up(with_prop(), "r_hand", "prop", *SPAN))
+    assert set(contact.bodies) == {"r_hand", "prop"}
+    np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
+
+
+def test_a_prop_that_is_handed_over_is_two_connections() -> None:
+    truth = with_prop()
+    first = picked_up(truth, "r_hand", "prop", 3.0, 8.0)
+    second = picked_up(truth, "l_hand", "prop", 11.0, 17.0)
+    k, later = truth.names.index("prop"), truth.time > 9.5
+    R, p = first.R_world_body.copy(), first.p_world_body.copy()
+    R[later, k], p[later, k] = second.R_world_body[later, k], second.p_world_body[later, k]
+    contacts = found(replace(first, R_world_body=R, p_world_body=p))
+    assert [set(contact.bodies) - {"prop"} for contact in contacts] == [{"r_hand"}, {"l_hand"}]
+
+
+@pytest.mark.parametrize("motion", ["walk", "exercise"])
+@pytest.mark.parametrize("disturbances", [NOISY, SOFT, FIELD, {}], ids=["white", "skin", "field", "exact"])
+def test_nothing_is_told_of_one_figure_that_touches_nothing(motion: str, disturbances: dict[str, float]) -> None:
+    for seed in (11, 12):
+        assert not found(walker(motion, seed), disturbances)
+    one = simulate(linkage(), motion, seconds=20, seed=7).truth  # type: ignore[arg-type]
+    assert not found(one, disturbances)
+
+
+def test_nothing_is_told_of_two_figures_or_a_prop_apart() -> None:
+    assert not found(two(seed=20))
+    assert not found(with_prop(seed=21))
+
+
+def test_a_stiff_joint_makes_no_connection_of_its_neighbours() -> None:
+    truth = walker("exercise")
+    R, p = truth.R_world_body.copy(), truth.p_world_body.copy()
+    fore, hand = truth.names.index("l_forearm"), truth.names.index("l_hand")
+    R[:, hand] = R[:, fore] @ (R[0, fore].T @ R[0, hand])  # a wrist in plaster
+    p[:, hand] = p[:, fore] + R[:, fore] @ (R[0, fore].T @ (p[0, hand] - p[0, fore]))
+    assert not found(replace(truth, R_world_body=R, p_world_body=p))
+
+
+def test_hands_on_one_fixed_rail_are_not_told_as_connected_to_each_other(rng: np.random.Generator) -> None:
+    held = clasped(walker(), 3.0, 17.0, rng)
+    rail = planted(held, ("r_hand",), stance=100.0, point=(0.0, 0.0, -0.08))
+    assert {frozenset(contact.bodies) for contact in found(held)} == {frozenset(("l_hand", "r_hand"))}
+    assert not found(rail)
+
+
+def test_a_body_that_is_hardly_seen_is_no_evidence() -> None:
+    for seed in (3, 4):
+        assert not found(walker("exercise", seed), {**NOISY, "missing": 0.45, "missing_run": 2.0})
+
+
+def test_a_connection_does_not_depend_on_where_the_room_begins_or_who_comes_first(rng: np.random.Generator) -> None:
+    truth = clasped(walker(), *SPAN, rng)
+    take = recorded(truth)
+    [here] = find_connections(take, edges(truth), USUAL)
+    moved = Take(take.names, take.time, take.R_world_body, take.p_world_body + [800.0, -300.0, 50.0])
+    [there] = find_connections(moved, edges(truth), USUAL)
+    assert (there.first, there.stop, there.bodies) == (here.first, here.stop, here.bodies)
+    order = rng.permutation(take.bodies)
+    place = np.argsort(order)
+    shuffled = take.select([take.names[k] for k in order])
+    [again] = find_connections(shuffled, place[edges(truth)], USUAL)
+    assert set(again.bodies) == set(here.bodies)
+    assert (again.first, again.stop) == (here.first, here.stop)
+
+
+def test_gaps_and_high_rates_do_not_hide_a_connection(rng: np.random.Generator) -> None:
+    truth = clasped(walker(), *SPAN, rng)
+    [contact] = found(truth, {**NOISY, "missing": 0.1})
+    np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=2 * TIME)
+    fast = clasped(simulate(human(), "walk", seconds=20, rate=120, seed=4).truth, *SPAN, rng)
+    [contact] = find_connections(recorded(fast), edges(fast), USUAL)
+    np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
+
+
+def test_takes_without_time_short_ones_and_very_many_bodies_are_not_judged() -> None:
+    truth = walker()
+    take = recorded(truth)
+    untimed = Take.from_poses(take.p_world_body, R_world_body=take.R_world_body, names=take.names)
+    assert not find_connections(untimed, edges(truth), USUAL)
+    assert not find_connections(take.slice(0, 10), edges(truth), USUAL)
+    assert not find_connections(take.slice(0, 1), edges(truth), USUAL)
+    many = MOST_BODIES + 1
+    crowd = Take(
+        [f"b{k}" for k in range(many)],
+        take.time[:60],
+        np.tile(np.eye(3), (60, many, 1, 1)),
+        np.zeros((60, many, 3)) + np.arange(many)[:, None],
+    )
+    assert not find_connections(crowd, np.empty((0, 2), int), USUAL)
+    gone = take.mask(np.ones(take.seen.shape, dtype=bool))
+    assert not find_connections(gone, edges(truth), USUAL)
+
+
+def test_known_pairs_are_not_told_again(rng: np.random.Generator) -> None:
+    truth = clasped(walker(), *SPAN, rng)
+    hands = frozenset(truth.names.index(name) for name in ("l_hand", "r_hand"))
+    assert all(set(contact.bodies) != {"l_hand", "r_hand"} for contact in found(truth, known={hands}))
+
+
+def test_only_short_runs_of_outliers_are_left_out() -> None:
+    take = recorded(walker())
+    good = take.seen.copy()
+    good[100:103, 2] = False  # a spike
+    good[200:260, 2] = False  # a prop that lies on a table
+    kept = lasting(take, good)
+    assert not kept[100:103, 2].any()
+    assert kept[200:260, 2].all()
+
+
+def test_fit_locates_a_connection_and_tells_it(rng: np.random.Generator) -> None:
+    points = np.array([[0.05, 0.04, -0.03], [-0.02, 0.06, 0.05]])
+    truth = hand_in_hand(two(), ("a_r_hand", "b_l_hand"), points, *SPAN)
+    fitted = condyle.calibrate(recorded(truth))
+    [loop] = fitted.skeleton.loops
+    [finding] = told(fitted, "connection")
+    assert {loop.child, loop.parent} == set(finding.bodies) == {"a_r_hand", "b_l_hand"}
+    assert loop.time == finding.time
+    assert loop.kind == "ball"
+    assert loop.covariance is not None
+    want = points if loop.child == "a_r_hand" else points[::-1]
+    np.testing.assert_allclose(np.stack([loop.p_child_joint, loop.p_parent_joint]), want, atol=PLACE)
+    assert finding.severity == "info"
+    assert not told(fitted, "part-time-joint")
+    assert len(fitted.skeleton.roots) == 2
+
+
+def test_fit_tells_a_carried_prop_as_rigid_and_leaves_it_loose() -> None:
+    fitted = condyle.calibrate(recorded(picked_up(with_prop(), "r_hand", "prop", *SPAN)), intervals=False)
+    [loop] = fitted.skeleton.loops
+    assert (loop.child, loop.parent, loop.kind, loop.point) == ("prop", "r_hand", "rigid", "arbitrary")
+    assert fitted.skeleton.loose == ("prop",)
+    again = condyle.calibrate(fitted.take, method="least-squares")
+    assert not again.skeleton.loops
+
+
+def test_a_skeleton_with_connections_survives_its_file(tmp_path, rng: np.random.Generator) -> None:
+    fitted = condyle.calibrate(recorded(clasped(walker(), *SPAN, rng)), intervals=False)
+    condyle.write_skeleton(tmp_path / "skeleton.json", fitted.skeleton)
+    [loop] = condyle.read_skeleton(tmp_path).loops
+    assert loop.time == fitted.skeleton.loops[0].time
+
+
+def test_the_sentence_names_both_the_time_and_the_place() -> None:
+    points = np.array([[0.0, 0.06, 0.0], [0.0, 0.0, 0.08]])
+    contact = Contact(("l_hand", "r_hand"), 240, 361, 8.0, 12.0, points, 0.007, 0.13, 12.0)
+    [finding] = judge_connections([contact])
+    assert finding.text == (
+        "l_hand and r_hand: connected from 8.0 to 12.0 s, 60 mm and 80 mm from their sensors; they come apart by 7 mm "
+        "there, where 130 mm were to be expected of two that are not"
+    )
+    assert (finding.time, finding.value, finding.frame, finding.count) == ((8.0, 12.0), 0.007, 240, 121)

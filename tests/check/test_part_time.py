@@ -1,0 +1,122 @@
+"""Joints of the tree that hold for a part of a take: told with their time, and fitted where they hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import Calibration, Finding
+from condyle.check.part_time import PartTime, find_part_time, judge_part_time
+from condyle.joints import fit_pairs, gaps, refine_pairs
+from condyle.simulate import Disturbances, Slip, Truth, disturb, human, linkage, prop, simulate, together
+from condyle.simulate.contacts import picked_up
+from condyle.solve import solution_of
+from condyle.sums import sum_pairs
+
+TIME = 0.3  # s
+GAP = 0.010  # m: of the joint where it holds
+SIZE = 2e-3  # m: limb lengths with and without the prop put down
+NOISY = {"position_noise": 0.003, "orientation_noise": 0.005}
+
+
+def carried(start: float, end: float) -> tuple[Truth, list[tuple[str, str]]]:
+    """A prop in the right hand, and the tree that joins them."""
+    worlds = [simulate(human(), "walk", seconds=30, seed=3), prop(seconds=30, seed=4)]
+    tree = [(parent, child) for child, parent in worlds[0].truth.edges]
+    return picked_up(together(worlds, ["", ""]).truth, "r_hand", "prop", start, end), [*tree, ("r_hand", "prop")]
+
+
+def fit(truth: Truth, **how: object) -> Calibration:
+    take, _ = disturb(truth, Disturbances(**NOISY), 1)  # type: ignore[arg-type]
+    return condyle.calibrate(take, intervals=False, **how)  # type: ignore[arg-type]
+
+
+def told(calibration: Calibration) -> list[Finding]:
+    return [finding for finding in calibration.findings if finding.code == "part-time-joint"]
+
+
+@pytest.mark.parametrize("span", [(0.0, 27.0), (5.0, 22.0), (8.0, 15.0)])
+def test_a_joint_that_was_given_and_holds_for_a_part_is_fitted_there(span: tuple[float, float]) -> None:
+    truth, tree = carried(*span)
+    fitted = fit(truth, tree=tree)
+    [finding] = told(fitted)
+    joint = fitted.skeleton.joint("prop")
+    assert set(finding.bodies) == {"prop", "r_hand"}
+    assert finding.time == joint.time
+    assert joint.time is not None
+    np.testing.assert_allclose(joint.time, span, atol=TIME)
+    assert joint.kind == "rigid"
+    assert joint.residual < GAP
+    assert all(other.time is None for other in fitted.skeleton.joints if other.child != "prop")
+
+
+def test_the_rest_of_the_figure_and_the_recorded_poses_stay_as_they_are() -> None:
+    held, tree = carried(0.0, 30.0)
+    put_down, _ = carried(0.0, 18.0)
+    before, after = fit(held, tree=tree), fit(put_down, tree=tree)
+    lengths = [
+        {(limb.body, limb.from_joint, limb.to_joint): limb.length for limb in one.skeleton.limbs if limb.length}
+        for one in (before, after)
+    ]
+    for limb in lengths[0].keys() & lengths[1].keys():
+        assert lengths[1][limb] == pytest.approx(lengths[0][limb], abs=SIZE)
+    assert not told(before)
+    assert after.take.seen.all()  # left out of the fit, not of the take
+    column = [joint.child for joint in after.skeleton.joints].index("prop")
+    later = after.take.time > 19
+    assert (after.weight[later, column] == 0).all()
+    assert np.linalg.norm(after.gap[later, column], axis=1).max() > 0.1
+
+
+@pytest.mark.parametrize("motion", ["walk", "exercise"])
+@pytest.mark.parametrize(
+    "disturbances",
+    [NOISY, {"soft_tissue": 0.01, **NOISY}, {"spikes": 0.02, "bursts": 0.05, **NOISY}, {}],
+    ids=["white", "skin", "spikes", "exact"],
+)
+def test_nothing_is_told_where_all_joints_hold(motion: str, disturbances: dict[str, float]) -> None:
+    d = Disturbances(**disturbances)  # type: ignore[arg-type]
+    world = simulate(linkage(), motion, seconds=20, seed=5, disturbances=d)  # type: ignore[arg-type]
+    assert not told(condyle.calibrate(world.take, intervals=False))
+
+
+def test_a_slip_is_no_joint_that_comes_apart() -> None:
+    slip = Slip("l_forearm", 22.0, (0.12, 0.08, 0.07))
+    d = Disturbances(slips=(slip,), **NOISY)  # type: ignore[arg-type]
+    world = simulate(linkage(), "walk", seconds=30, seed=5, disturbances=d)
+    fitted = condyle.calibrate(world.take, intervals=False)
+    assert not told(fitted)
+    assert [finding.bodies for finding in fitted.findings if finding.code == "slip"] == [("l_forearm",)]
+
+
+@pytest.mark.parametrize("put_down", [False, True])
+def test_a_joint_that_goes_on_at_another_place_is_left_to_slips(put_down: bool) -> None:
+    d = Disturbances(**NOISY)  # type: ignore[arg-type]
+    take = simulate(linkage(), "walk", seconds=20, seed=5, disturbances=d).take
+    fits = refine_pairs(
+        take, fit_pairs(sum_pairs(take), np.array([[take.index("l_forearm"), take.index("l_upper_arm")]]))
+    )
+    solution = solution_of(take, fits)
+    k, later = take.index("l_forearm"), take.time > 14
+    p = take.p_world_body.copy()
+    p[later, k] = p[later][0, k] if put_down else p[later, k] + take.R_world_body[later, k] @ [0.2, 0.1, 0.1]
+    moved = replace(take, p_world_body=p)
+    gap = gaps(moved, solution.pairs, solution.p_child_joint, solution.p_parent_joint)
+    assert len(find_part_time(moved, solution, gap, moved.seen)) == put_down
+
+
+def test_least_squares_does_not_look() -> None:
+    truth, tree = carried(0.0, 18.0)
+    assert not told(fit(truth, tree=tree, method="least-squares"))
+
+
+def test_the_sentence_says_when_it_holds() -> None:
+    one = PartTime("prop", "r_hand", np.ones(3, bool), ((0.0, 5.0), (8.0, 20.0)), 0.41, 0.0074, "prop")
+    assert one.longest == (8.0, 20.0)
+    assert judge_part_time([one])[0].text == (
+        "prop: its joint with r_hand holds from 0.0 to 5.0 s and from 8.0 to 20.0 s only, and was fitted there; else "
+        "they are apart, by 410 mm where 7.4 mm are usual: put down, let go, or a sensor that came off?"
+    )

@@ -1,0 +1,87 @@
+"""Feet on the floor are connections with the room, asked for with world=True."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle.check.connections import Contact
+from condyle.check.planted import find_planted, judge_planted
+from condyle.options import with_world
+from condyle.simulate import Disturbances, Truth, disturb, human, simulate
+from condyle.simulate.contacts import planted
+from condyle.take import Take
+
+TIME = 0.25  # s
+STANCE = 1.0  # s
+FOUND = 0.9  # of the stances
+PLACE = 0.02  # m: usual error of where on the foot
+NOISY = {"position_noise": 0.003, "orientation_noise": 0.005}
+
+
+def walker(seed: int = 2) -> Truth:
+    return simulate(human(), "walk", seconds=12, seed=seed, range=0.6).truth
+
+
+def recorded(truth: Truth) -> Take:
+    return with_world(disturb(truth, Disturbances(**NOISY), 1)[0])  # type: ignore[arg-type]
+
+
+def edges(truth: Truth) -> np.ndarray:
+    return np.array([(k, up) for k, up in enumerate(truth.parent) if up >= 0])
+
+
+@pytest.fixture(scope="module")
+def stances() -> list[Contact]:
+    truth = planted(walker(), stance=STANCE)
+    return find_planted(recorded(truth), edges(truth), 0.007, 15)
+
+
+def test_every_stance_is_told_with_its_foot_and_its_time(stances: list[Contact]) -> None:
+    hits = 0
+    for k in range(12):
+        foot = ("l_foot", "r_foot")[k % 2]
+        want = (k * STANCE, (k + 1) * STANCE)
+        own = [one for one in stances if one.bodies == (foot, "world") and abs(one.start - want[0]) < TIME]
+        hits += any(abs(one.end - want[1]) < TIME for one in own)
+    assert hits >= FOUND * 12
+    assert len(stances) <= 12
+
+
+def test_a_stance_has_its_place_on_the_foot_and_on_the_floor(stances: list[Contact]) -> None:
+    truth = planted(walker(), stance=STANCE)
+    k = truth.names.index("l_foot")
+    toe = truth.mounts.R_bone_body[k].T @ (np.array([0.10, 0.0, -0.06]) - truth.mounts.p_bone_body[k])
+    own = [one for one in stances if one.bodies[0] == "l_foot"]
+    assert np.median([np.linalg.norm(one.points[0] - toe) for one in own]) < PLACE
+    for one in own:
+        middle = (one.first + one.stop) // 2
+        place = truth.p_world_body[middle, k] + truth.R_world_body[middle, k] @ toe
+        assert np.linalg.norm(one.points[1] - place) < 4 * PLACE
+
+
+def test_who_rests_while_nothing_else_moves_stands_on_nothing() -> None:
+    still = simulate(human(), "still", seconds=6, seed=1).truth
+    assert not find_planted(recorded(still), edges(still), 0.007, 15)
+
+
+def test_fit_lists_the_stances_as_loops_with_the_room() -> None:
+    take, _ = disturb(planted(walker(), stance=STANCE), Disturbances(**NOISY), 1)  # type: ignore[arg-type]
+    fitted = condyle.calibrate(take, world=True, intervals=False)
+    loops = [loop for loop in fitted.skeleton.loops if loop.parent == "world"]
+    assert {loop.child for loop in loops} == {"l_foot", "r_foot"}
+    told = [finding for finding in fitted.findings if finding.code == "connection"]
+    assert {finding.bodies for finding in told} == {("l_foot", "world"), ("r_foot", "world")}
+    assert not condyle.calibrate(take, intervals=False).skeleton.loops
+
+
+def test_the_sentence_counts_the_stances() -> None:
+    points = np.zeros((2, 3))
+    two = [Contact(("l_foot", "world"), k, k + 30, t, t + 1, points, 0.004, 0.2, 0.0) for k, t in ((0, 0.0), (60, 2.0))]
+    [finding] = judge_planted(two)
+    assert finding.text == (
+        "l_foot: keeps a point in place in the room 2 times, 2.0 s in all, first from 0.00 to 1.00 s, within 4 mm, "
+        "while the rest moves on"
+    )
+    assert (finding.time, finding.count) == ((0.0, 3.0), 60)

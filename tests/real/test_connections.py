@@ -1,0 +1,78 @@
+"""People who really hold hands and link arms, recorded together; and people and machines that touch nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import condyle
+import recordings
+from condyle.check.connections import find_connections
+from condyle.take import Take
+
+from .files import FITS, Fit, run
+
+pytestmark = pytest.mark.skipif(not recordings.DATA.is_dir(), reason=recordings.ABSENT)
+
+BONES = recordings.all_truth().get("cmu_bvh/*", {}).get("bones", [])
+ALONE = [fit for fit in FITS if not fit.name.startswith(("cmu", "optitrack_csv", "polhemus_fastrak"))]
+ARMS = {f"{side}{bone}" for side in ("a_Right", "b_Left") for bone in ("Arm", "ForeArm", "Hand")}
+CLIPS = sorted(path.name for path in (recordings.DATA / "cmu_bvh").glob("*.bvh"))
+
+
+def pair(first: str, second: str) -> Take:
+    """Two clips side by side on one clock: their rooms are the same."""
+    a, b = (recordings.take(f"cmu_bvh/{name}.bvh").select(BONES) for name in (first, second))
+    return Take(
+        [f"{who}_{name}" for who in "ab" for name in BONES],
+        a.time,
+        np.concatenate([a.R_world_body, b.R_world_body], axis=1),
+        np.concatenate([a.p_world_body, b.p_world_body], axis=1),
+    )
+
+
+def tree(prefixes: str) -> list[tuple[str, str]]:
+    joints = recordings.truth("cmu_bvh/*")["joints"]
+    return [
+        (f"{who}_{parent}".lstrip("_"), f"{who}_{child}".lstrip("_")) for who in prefixes for parent, child in joints
+    ]
+
+
+def connections(take: Take, edges: list[tuple[str, str]]) -> list[condyle.Finding]:
+    fitted = condyle.calibrate(take, tree=edges, intervals=False)
+    return [finding for finding in fitted.findings if finding.code in ("connection", "part-time-joint")]
+
+
+def test_one_pulls_the_other_by_the_hand() -> None:
+    [told] = connections(pair("18_03", "19_03"), tree("ab"))
+    assert set(told.bodies) == {"a_RightHand", "b_RightHand"}
+    assert told.time is not None
+    assert told.time[0] < 1.0  # s: they take hands at once and do not let go
+    assert told.time[1] > 4.8
+
+
+def test_two_who_walk_arm_in_arm_all_the_time_are_one_tree() -> None:
+    fitted = condyle.calibrate(pair("20_02", "21_02"), tree=tree("ab"), intervals=False)
+    [(one, other)] = [(j.child, j.parent) for j in fitted.skeleton.joints if j.child[0] != j.parent[0]]
+    assert {one, other} <= ARMS
+
+
+def test_two_who_walk_arm_in_arm_are_connected_where_their_trees_are_told_apart() -> None:
+    take = pair("20_02", "21_02")
+    edges = np.array([(take.index(parent), take.index(child)) for parent, child in tree("ab")])
+    [contact] = find_connections(take, edges)
+    assert set(contact.bodies) <= ARMS
+    assert contact.end - contact.start > 1.5  # s of 1.9
+
+
+@pytest.mark.parametrize("name", CLIPS)
+def test_one_person_alone_is_connected_to_nothing(name: str) -> None:
+    assert not connections(recordings.take(f"cmu_bvh/{name}").select(BONES), tree([""]))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("fit", ALONE, ids=lambda fit: fit.name)
+def test_recordings_in_which_nothing_is_taken_up_or_put_down(fit: Fit, tmp_path: Path) -> None:
+    codes = run([*fit.words(tmp_path), "--no-intervals"]).codes()
+    assert not codes & {"connection", "part-time-joint"}
