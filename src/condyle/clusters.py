@@ -12,6 +12,7 @@ from ._shapes import Bools, Floats, Ints
 from .bodies_file import check_groups
 from .errors import CondyleError
 from .findings import Finding
+from .marker_swaps import Cluster, exchanged_back, find_marker_swaps, judge_marker_swaps
 from .recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
 from .rigid import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
 from .units import metres_per
@@ -61,11 +62,14 @@ class _Cluster:
     rescued: Bools
 
 
-def form_bodies(recordings: Sequence[Recording], groups: Mapping[str, Sequence[str]]) -> list[Recording]:
+def form_bodies(
+    recordings: Sequence[Recording], groups: Mapping[str, Sequence[str]], *, fix_swaps: bool = False
+) -> list[Recording]:
     """The same recordings with a body for each group of markers, {"pelvis": ["LASI", "RASI", "SACR"]}.
 
     A body has one shape and one set of axes in all recordings: its origin in the mean of its markers, x from its first
     marker towards its second, y towards the next that is off that line. Bodies that a file brought along are replaced.
+    Markers that bear each other's labels for a stretch are told, and with `fix_swaps` exchanged back.
     """
     bodies = check_groups(groups)
     if not recordings:
@@ -79,7 +83,8 @@ def form_bodies(recordings: Sequence[Recording], groups: Mapping[str, Sequence[s
     told: list[list[Finding]] = [_absent(found, bodies) for found in columns]
     told[0] += _shared(bodies)
     ends = np.cumsum([recording.frames for recording in recordings])
-    clusters = {}
+    clouds: dict[str, Floats] = {}
+    shapes: dict[str, Shape] = {}
     for body, markers in bodies.items():
         parts = zip(worlds, columns, strict=True)
         cloud = np.concatenate(
@@ -90,7 +95,11 @@ def form_bodies(recordings: Sequence[Recording], groups: Mapping[str, Sequence[s
         except CondyleError as error:
             raise error.at(", ".join(recording.source for recording in recordings)) from None
         told[0] += notes
-        clusters[body] = _posed(cloud, shape)
+        clouds[body], shapes[body] = cloud, shape
+    swaps = find_marker_swaps([_labelled(body, bodies[body], clouds[body], shapes[body]) for body in bodies])
+    if fix_swaps:
+        clouds = exchanged_back(clouds, swaps)
+    clusters = {body: _posed(clouds[body], shapes[body]) for body in bodies}
     formed = []
     for k, (world, stop) in enumerate(zip(worlds, ends, strict=True)):
         rows = slice(int(stop) - world.recording.frames, int(stop))
@@ -114,6 +123,7 @@ def form_bodies(recordings: Sequence[Recording], groups: Mapping[str, Sequence[s
             ),
         )
         metres = length_of(made)[0] / world.factor
+        told[k] += judge_marker_swaps(swaps, rows, made.time, fix_swaps)
         for body, part in zip(bodies, mine, strict=True):
             told[k] += _misfits(body, part, metres, made.time)
         facts = {f"cluster {body}": _fact(part, metres) for body, part in zip(bodies, mine, strict=True)}
@@ -245,14 +255,25 @@ def _axes(points: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
+def _limit(error: Floats, shape: Shape) -> float:
+    """Fit error up to which a frame is not doubted."""
+    usual = float(median(error))
+    off = error - usual
+    return max(usual + GROSS * 1.4826 * float(median(np.abs(off))), FACTOR * usual, FLOOR * shape.size)
+
+
+def _labelled(body: str, markers: Sequence[str], cloud: Floats, shape: Shape) -> Cluster:
+    """A body's markers as they are labelled, with how well they fit."""
+    error = fit_error(cloud, shape, *fit_poses(cloud, shape))
+    return Cluster(body, tuple(markers), cloud, shape, error, _limit(error, shape))
+
+
 def _posed(cloud: Floats, shape: Shape) -> _Cluster:
     """Poses; where the fit is gross, without the markers that spoil it, or none."""
     use = seen_points(cloud) & shape.placed
     R, p = fit_poses(cloud, shape)
     error = fit_error(cloud, shape, R, p)
-    usual = float(median(error))
-    off = error - usual
-    limit = max(usual + GROSS * 1.4826 * float(median(np.abs(off))), FACTOR * usual, FLOOR * shape.size)
+    limit = _limit(error, shape)
     misfit = np.where(error > limit, error, 0.0)
     rescued = np.zeros(len(cloud), dtype=bool)
     rows = np.flatnonzero(misfit)

@@ -41,6 +41,7 @@ CODES: dict[str, str] = {
     "sensor-clocks": "sensors have clocks of their own that differ within a row",
     "marker-missing": "a marker of a body is never seen, or not in this file",
     "shared-marker": "a marker is named in two bodies",
+    "marker-swap": "two markers that bear each other's labels for a stretch",
     "cluster-misfit": "markers of a body that do not keep their shape in some frames, or in none",
     "cluster-collinear": "markers of a body that lie nearly on a line",
     "long-recording": "a file is too long to hold; the joints come from stretches spread evenly over it",

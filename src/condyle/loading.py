@@ -97,7 +97,7 @@ def bodies_in(recordings: Sequence[Recording], options: Options) -> list[Recordi
                     code="option-not-used",
                     path=one.source,
                 )
-        return form_bodies(recordings, bodies_of(options.bodies))
+        return form_bodies(recordings, bodies_of(options.bodies), fix_swaps=bool(options.fix_swaps))
     return _side_by_side(recordings)
 
 

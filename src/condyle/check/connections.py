@@ -22,7 +22,8 @@ from ..windows import Windows, cut_windows, sum_windows
 SURE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap), from which it is a connection
 LENGTHS = (0.5, 1.0, 2.0, 4.0)  # s: windows that a stretch is cut into
 TIMES = 3.0  # gap to be expected over gap, at least
-MOVES = 3.0  # motion of the point, as every body in between sees it, over the gap
+MOVES = 1.5  # motion of the point, as every body in between sees it, over the gap
+RESTS = 3.0  # the same up to which a connection that is known explains another
 LOOSE = 0.25  # of the usual distance between joined sensors: a larger gap is no contact,
 TIGHT = 0.03  # and within one figure, whose limbs may keep step without touching, none above this,
 LIKE_JOINTS = 1.5  # or this many times the usual gap of its joints
@@ -315,7 +316,7 @@ class _Pairs:
         if label[a] != label[b]:
             return False
         windows = cut_windows(take, one.first, one.stop, np.inf, good)
-        return least_motion(windows, one.bodies, one.points, np.flatnonzero(way[a, b])) < MOVES * one.gap
+        return least_motion(windows, one.bodies, one.points, np.flatnonzero(way[a, b])) < RESTS * one.gap
 
 
 def _free(to_one: Floats, to_other: Floats, off: Floats) -> Floats:

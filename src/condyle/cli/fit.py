@@ -59,7 +59,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--no-fix-latency", action="store_true", help="leave sensors that report late as they are")
     parser.add_argument("--no-fix-slips", action="store_true", help="leave sensors that slipped as they are")
-    parser.add_argument("--fix-swaps", action="store_true", help="exchange sensors back where they were exchanged")
+    parser.add_argument(
+        "--fix-swaps", action="store_true", help="exchange sensors, and markers, back where they were exchanged"
+    )
     parser.add_argument(
         "--scale", metavar="FILE", help="factor on recorded lengths: the file that condyle scale wrote, or a number"
     )
@@ -86,7 +88,8 @@ def run(args: argparse.Namespace) -> int:
     scale = read_factor(args.scale) if args.scale else 1.0
     field = field_of(args)
     with ReadingBar() as bar:
-        loaded = load(args.files, Options.of(**reading_options(args)), bar)
+        reading = Options.of(**reading_options(args), fix_swaps=args.fix_swaps or None)
+        loaded = load(args.files, reading, bar)
     take, long = loaded.take, loaded.long
     del loaded  # of a long recording, the numbers as they were written take as much room as their poses
     calibration = calibrate(

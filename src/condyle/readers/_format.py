@@ -29,6 +29,7 @@ class Options:
     columns     path to a column map (TOML) for a table that no format knows
     format      name of the format, where the content leaves it open
     doctor      False: take the convention as it is said, without trying others
+    fix_swaps   exchange markers back that bear each other's labels for a stretch; with `bodies`
     """
 
     rate: float | None = None
@@ -44,6 +45,7 @@ class Options:
     columns: str | Path | None = None
     format: str | None = None
     doctor: bool | None = None
+    fix_swaps: bool | None = None
 
     def __post_init__(self) -> None:
         if self.rate is not None and not 0 < self.rate < float("inf"):
