@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,6 +63,24 @@ class _Cluster:
     rescued: Bools
 
 
+class _Look(NamedTuple):
+    """Poses from all seen markers, their fit error (N,), and the one up to which a frame is not doubted."""
+
+    R: Floats
+    p: Floats
+    error: Floats
+    limit: float
+
+    @classmethod
+    def at(cls, cloud: Floats, shape: Shape) -> _Look:
+        R, p = fit_poses(cloud, shape)
+        error = fit_error(cloud, shape, R, p)
+        usual = float(median(error))
+        off = error - usual
+        limit = max(usual + GROSS * 1.4826 * float(median(np.abs(off))), FACTOR * usual, FLOOR * shape.size)
+        return cls(R, p, error, limit)
+
+
 def form_bodies(
     recordings: Sequence[Recording], groups: Mapping[str, Sequence[str]], *, fix_swaps: bool = False
 ) -> list[Recording]:
@@ -96,10 +115,16 @@ def form_bodies(
             raise error.at(", ".join(recording.source for recording in recordings)) from None
         told[0] += notes
         clouds[body], shapes[body] = cloud, shape
-    swaps = find_marker_swaps([_labelled(body, bodies[body], clouds[body], shapes[body]) for body in bodies])
-    if fix_swaps:
+    looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
+    labelled = [
+        Cluster(body, tuple(markers), clouds[body], shapes[body], looks[body].error, looks[body].limit)
+        for body, markers in bodies.items()
+    ]
+    swaps = find_marker_swaps(labelled)
+    if fix_swaps and swaps:
         clouds = exchanged_back(clouds, swaps)
-    clusters = {body: _posed(clouds[body], shapes[body]) for body in bodies}
+        looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
+    clusters = {body: _posed(clouds[body], shapes[body], looks[body]) for body in bodies}
     formed = []
     for k, (world, stop) in enumerate(zip(worlds, ends, strict=True)):
         rows = slice(int(stop) - world.recording.frames, int(stop))
@@ -255,25 +280,10 @@ def _axes(points: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
-def _limit(error: Floats, shape: Shape) -> float:
-    """Fit error up to which a frame is not doubted."""
-    usual = float(median(error))
-    off = error - usual
-    return max(usual + GROSS * 1.4826 * float(median(np.abs(off))), FACTOR * usual, FLOOR * shape.size)
-
-
-def _labelled(body: str, markers: Sequence[str], cloud: Floats, shape: Shape) -> Cluster:
-    """A body's markers as they are labelled, with how well they fit."""
-    error = fit_error(cloud, shape, *fit_poses(cloud, shape))
-    return Cluster(body, tuple(markers), cloud, shape, error, _limit(error, shape))
-
-
-def _posed(cloud: Floats, shape: Shape) -> _Cluster:
+def _posed(cloud: Floats, shape: Shape, look: _Look) -> _Cluster:
     """Poses; where the fit is gross, without the markers that spoil it, or none."""
     use = seen_points(cloud) & shape.placed
-    R, p = fit_poses(cloud, shape)
-    error = fit_error(cloud, shape, R, p)
-    limit = _limit(error, shape)
+    R, p, error, limit = look
     misfit = np.where(error > limit, error, 0.0)
     rescued = np.zeros(len(cloud), dtype=bool)
     rows = np.flatnonzero(misfit)
