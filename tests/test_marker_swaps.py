@@ -70,6 +70,11 @@ def test_several_stretches_are_listed_and_the_longest_is_the_time(rng: np.random
     assert found[0].count == 50
 
 
+def test_one_frame_alone_is_not_called_an_exchange(rng: np.random.Generator) -> None:
+    wrong, _ = exchanged(rng, "a", "c", slice(60, 61))
+    assert told(wrong)[1] == []
+
+
 def test_two_recordings_each_tell_their_own(rng: np.random.Generator) -> None:
     wrong, right = exchanged(rng, "a", "c")
     first, second = form_bodies([recorded(right), recorded(wrong)], GROUPS)

@@ -16,6 +16,7 @@ from .take import evenly
 LOOK = 40  # frames on which an exchange between two bodies is tried first
 HALF = 0.5  # of the fit error, to which an exchange brings it at least
 APART = 5  # frames between two exchanges of the same markers that are one stretch
+FEWEST = 3  # frames in which two markers are exchanged; in one, chance may do it
 LISTED = 3  # stretches that a finding lists
 
 
@@ -138,7 +139,7 @@ def _inside(cluster: Cluster, rows: Ints) -> Iterator[tuple[tuple[int, int], Int
     mended = over.min(axis=0) <= 1
     for k, pair in enumerate(pairs):
         own = rows[mended & (best == k)]
-        if len(own):
+        if len(own) >= FEWEST:
             yield pair, own
 
 
@@ -152,8 +153,8 @@ def _between(one: Cluster, other: Cluster, rows: Ints) -> Iterator[tuple[tuple[i
     taken = np.zeros(len(rows), dtype=bool)
     for pair in likely:
         mended = _mended(one, other, rows, *pair) & ~taken
-        taken |= mended
-        if mended.any():
+        if mended.sum() >= FEWEST:
+            taken |= mended
             yield pair, rows[mended]
 
 
