@@ -284,4 +284,6 @@ def test_the_hinges_of_a_robot_arm_are_found_with_their_axes(chain, tmp_path) ->
 
 @pytest.mark.parametrize("fit", [*rows("tree"), *rows("open")], ids=named)
 def test_no_sensor_is_said_to_have_slipped_or_been_exchanged_where_none_is_known_to_have(fit) -> None:
-    assert not [text["text"] for text in fitted(fit).facts["findings"] if text["code"] in ("slip", "swap", "marker-swap")]
+    assert not [
+        text["text"] for text in fitted(fit).facts["findings"] if text["code"] in ("slip", "swap", "marker-swap")
+    ]
