@@ -221,7 +221,9 @@ def section(found: dict[str, Any]) -> str:
         f"moves under every sensor with the joints beside it and rings at 2 to 5 Hz, {SKIN / CM:g} cm rms, "
         f"{SHANK / CM:g} cm on the shanks, where it is up to {found['skin_cm']:.1f} cm in exercise "
         f"({published.SKIN:g} cm in the paper). The pelvis sensor is pushed about by the thighs by up to "
-        f"{WOBBLE / CM:g} cm. Least squares is given the right tree, as the paper's lengths were; the other two are "
+        f"{WOBBLE / CM:g} cm. Skin and pelvis were sized such that least squares errs about as much, and finds a wrong "
+        "tree about as often, as in the paper. Least squares is given the right tree, as the paper's lengths were; the "
+        "other two are "
         f"given nothing, or the rod. Each table is one run of {found['repeats']}, the first.",
     ]
     for one in TABLES:
