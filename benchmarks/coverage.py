@@ -13,19 +13,10 @@ import numpy as np
 import condyle
 from condyle import Skeleton
 from condyle.intervals import Z95
-from condyle.simulate import Disturbances, Figure, Truth, human, linkage, simulate
+from condyle.simulate import Truth, linkage, simulate
 
 from .bound import CM, noise
-from .harness import Table, arguments, edges, measured, percent, progress, publish, rms, true_edges
-
-
-@dataclass(frozen=True)
-class Case:
-    name: str
-    disturbances: Disturbances
-    motion: str = "exercise"
-    figure: Figure = field(default_factory=human)
-
+from .harness import Case, Table, arguments, edges, measured, percent, progress, publish, rms, true_edges
 
 FIELD = {"field_warp": 1.25 * CM, "field_length": 90 * CM}
 SOFT = {"soft_tissue": 0.5 * CM}

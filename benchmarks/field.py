@@ -19,8 +19,7 @@ from condyle.simulate import Disturbances, Figure, Truth, human, linkage, rod, s
 
 from .bound import CM, noise
 from .coverage import FIELD, SOFT
-from .harness import Table, arguments, measured, percent, progress, publish, rms
-from .slips import _length_errors as length_errors
+from .harness import Table, arguments, length_errors, measured, percent, progress, publish, rms
 
 DISTANCE = 0.565  # m, the paper's rod
 SETS = 6

@@ -7,7 +7,7 @@ import json
 import platform
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ import numpy as np
 import scipy
 
 import condyle
-from condyle import Calibration, Finding, Skeleton
-from condyle.simulate import Truth
+from condyle import Calibration, Finding, Skeleton, Take
+from condyle.simulate import Disturbances, Figure, Truth, human
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 60_000  # seeds from here on were not used to choose any constant of the program
@@ -36,6 +36,16 @@ class Table:
         return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+@dataclass(frozen=True)
+class Case:
+    """A world: a figure, how it moves, and what the sensors do."""
+
+    name: str
+    disturbances: Disturbances
+    motion: str = "exercise"
+    figure: Figure = field(default_factory=human)
+
+
 def arguments(what: str, trials: int) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=what)
     parser.add_argument("--trials", type=int, default=trials, help=f"recordings per case ({trials})")
@@ -49,6 +59,20 @@ def measured(cases: Sequence[Any], measure: Callable[[Any, range], Any], given: 
     for case in cases:
         if given.only in case.name:
             yield case, measure(case, range(given.seed, given.seed + given.trials))
+
+
+def length_errors(fitted: Calibration, truth: Truth) -> list[float]:
+    """[m] of every length that was told and is known."""
+    true = {(body, frozenset(ends)): length for (body, *ends), length in truth.limbs.items()}
+    limbs = fitted.skeleton.limbs
+    keys = [(limb.body, frozenset((limb.from_joint, limb.to_joint))) for limb in limbs]
+    pairs = zip(limbs, keys, strict=True)
+    return [limb.length - true[key] for limb, key in pairs if limb.length is not None and key in true]
+
+
+def fit(take: Take, **options: bool) -> Calibration:
+    """The default fit without intervals, which no count of findings needs."""
+    return condyle.calibrate(take, intervals=False, **options)  # type: ignore[arg-type]
 
 
 def versions() -> dict[str, str]:

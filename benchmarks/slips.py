@@ -13,12 +13,12 @@ import numpy as np
 
 import condyle
 from condyle import Calibration
-from condyle.simulate import Disturbances, Figure, Slip, Truth, human, linkage, simulate
+from condyle.simulate import Disturbances, Slip, linkage, simulate
 from condyle.simulate.streams import stream
 
 from .bound import CM, noise
 from .coverage import FIELD, SOFT
-from .harness import Table, arguments, measured, percent, progress, publish, rms
+from .harness import Case, Table, arguments, fit, length_errors, measured, percent, progress, publish, rms
 
 SIZES = (0.5 * CM, 1 * CM, 2 * CM)
 NEAR = 0.5  # s
@@ -27,31 +27,27 @@ CLEAN = 10  # recordings without a slip for each one with
 
 
 @dataclass(frozen=True)
-class Case:
-    name: str
-    disturbances: Disturbances
-    motion: str = "exercise"
-    figure: Figure = field(default_factory=human)
+class Slipping(Case):
     turn: float = 0.0  # rad per metre of slip
 
 
 CASES = (
-    Case("white, exercise", noise(0.3, 0.3)),
-    Case("white, walk", noise(0.3, 0.3), "walk"),
-    Case("correlated over 0.5 s, exercise", noise(0.3, 0.3, correlation_time=0.5)),
-    Case("warped field, exercise", noise(0.15, 0.15, **FIELD)),
-    Case("warped field, walk", noise(0.15, 0.15, **FIELD), "walk"),
-    Case("metal spots, walk", noise(0.15, 0.15, metal_spots=3), "walk"),
-    Case("soft tissue, exercise", noise(0.15, 0.15, **SOFT)),
-    Case("soft tissue + field, exercise", noise(0.15, 0.15, **SOFT, **FIELD)),
-    Case("soft tissue + field, walk", noise(0.15, 0.15, **SOFT, **FIELD), "walk"),
-    Case("soft tissue + field, exercise, turns 3 deg per cm", noise(0.15, 0.15, **SOFT, **FIELD), turn=5.2),
-    Case("joints that move + soft tissue, exercise", noise(0.15, 0.15, **SOFT, non_rotary=1.0)),
-    Case("soft tissue 1 cm, exercise", noise(0.15, 0.15, soft_tissue=1 * CM)),
-    Case("spikes and bursts, exercise", noise(0.3, 0.3, spikes=0.02, bursts=0.05)),
-    Case("10 % missing, walk", noise(0.3, 0.3, missing=0.1), "walk"),
-    Case("linkage, warped field, exercise", noise(0.15, 0.15, **FIELD), figure=linkage()),
-    Case("linkage, white, walk", noise(0.1, 0.1), "walk", linkage()),
+    Slipping("white, exercise", noise(0.3, 0.3)),
+    Slipping("white, walk", noise(0.3, 0.3), "walk"),
+    Slipping("correlated over 0.5 s, exercise", noise(0.3, 0.3, correlation_time=0.5)),
+    Slipping("warped field, exercise", noise(0.15, 0.15, **FIELD)),
+    Slipping("warped field, walk", noise(0.15, 0.15, **FIELD), "walk"),
+    Slipping("metal spots, walk", noise(0.15, 0.15, metal_spots=3), "walk"),
+    Slipping("soft tissue, exercise", noise(0.15, 0.15, **SOFT)),
+    Slipping("soft tissue + field, exercise", noise(0.15, 0.15, **SOFT, **FIELD)),
+    Slipping("soft tissue + field, walk", noise(0.15, 0.15, **SOFT, **FIELD), "walk"),
+    Slipping("soft tissue + field, exercise, turns 3 deg per cm", noise(0.15, 0.15, **SOFT, **FIELD), turn=5.2),
+    Slipping("joints that move + soft tissue, exercise", noise(0.15, 0.15, **SOFT, non_rotary=1.0)),
+    Slipping("soft tissue 1 cm, exercise", noise(0.15, 0.15, soft_tissue=1 * CM)),
+    Slipping("spikes and bursts, exercise", noise(0.3, 0.3, spikes=0.02, bursts=0.05)),
+    Slipping("10 % missing, walk", noise(0.3, 0.3, missing=0.1), "walk"),
+    Slipping("linkage, warped field, exercise", noise(0.15, 0.15, **FIELD), figure=linkage()),
+    Slipping("linkage, white, walk", noise(0.1, 0.1), "walk", linkage()),
 )
 
 
@@ -74,24 +70,24 @@ class Result:
     errors: dict[str, list[float]] = field(default_factory=lambda: {"none": [], "left": [], "moved back": []})
 
 
-def measure(case: Case, seeds: Sequence[int]) -> Result:
+def measure(case: Slipping, seeds: Sequence[int]) -> Result:
     result = Result()
     for seed in seeds:
         for k in range(CLEAN):
             world = simulate(case.figure, case.motion, seed=seed + 1000 * k, **_how(case.disturbances))
-            fitted = _fit(world.take)
+            fitted = fit(world.take)
             result.clean += 1
             result.alarms += bool(_told(fitted))
             if k == 0:
-                result.errors["none"] += _length_errors(fitted, world.truth)
+                result.errors["none"] += length_errors(fitted, world.truth)
         for size in SIZES:
             slip = _slip(case, seed, size)
             world = simulate(case.figure, case.motion, seed=seed, **_how(replace(case.disturbances, slips=(slip,))))
-            fitted = _fit(world.take)
+            fitted = fit(world.take)
             _count(result.hits[size], fitted, slip)
             if size == SIZES[-1]:
-                result.errors["moved back"] += _length_errors(fitted, world.truth)
-                result.errors["left"] += _length_errors(_fit(world.take, fix_slips=False), world.truth)
+                result.errors["moved back"] += length_errors(fitted, world.truth)
+                result.errors["left"] += length_errors(fit(world.take, fix_slips=False), world.truth)
     return result
 
 
@@ -99,17 +95,13 @@ def _how(disturbances: Disturbances) -> dict[str, object]:
     return {"seconds": SECONDS, "rate": 30.0, "disturbances": disturbances}
 
 
-def _slip(case: Case, seed: int, size: float) -> Slip:
+def _slip(case: Slipping, seed: int, size: float) -> Slip:
     rng = stream(seed, "slip")
     way, axis = rng.standard_normal((2, 3))
     body = case.figure.names[int(rng.integers(len(case.figure.names)))]
     when = float(rng.uniform(5, SECONDS - 5))
     turn = case.turn * size * axis / np.linalg.norm(axis)
     return Slip(body, when, tuple(size * way / np.linalg.norm(way)), tuple(turn))
-
-
-def _fit(take: condyle.Take, **options: bool) -> Calibration:
-    return condyle.calibrate(take, intervals=False, **options)  # type: ignore[arg-type]
 
 
 def _told(fitted: Calibration) -> list[condyle.Finding]:
@@ -127,15 +119,7 @@ def _count(hits: Hits, fitted: Calibration, slip: Slip) -> None:
         hits.size.append(own[0].value)
 
 
-def _length_errors(fitted: Calibration, truth: Truth) -> list[float]:
-    true = {(body, frozenset(ends)): length for (body, *ends), length in truth.limbs.items()}
-    limbs = fitted.skeleton.limbs
-    keys = [(limb.body, frozenset((limb.from_joint, limb.to_joint))) for limb in limbs]
-    pairs = zip(limbs, keys, strict=True)
-    return [limb.length - true[key] for limb, key in pairs if limb.length is not None and key in true]
-
-
-def row(case: Case, result: Result) -> list[str]:
+def row(case: Slipping, result: Result) -> list[str]:
     cells = [case.name, f"{result.alarms} of {result.clean}"]
     for size, hits in result.hits.items():
         near = percent(float(np.mean(np.array(hits.off) < NEAR))) if hits.off else "-"

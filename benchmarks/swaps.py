@@ -12,16 +12,15 @@ from unittest.mock import patch
 
 import numpy as np
 
-import condyle
 from condyle import Take
 from condyle.check.swap import Swap, exchanged, find_swaps
 from condyle.prepare import prepare
-from condyle.simulate import Disturbances, Figure, Truth, World, human, linkage, simulate
+from condyle.simulate import World, linkage, simulate
 from condyle.simulate.streams import stream
 
 from .bound import noise
 from .coverage import FIELD, SOFT
-from .harness import Table, arguments, measured, percent, progress, publish, rms
+from .harness import Case, Table, arguments, fit, length_errors, measured, percent, progress, publish, rms
 
 CM = 0.01
 SECONDS, RATE = 45.0, 30.0
@@ -34,31 +33,27 @@ FITTED = 10.0  # s: the exchange whose length errors are shown
 
 
 @dataclass(frozen=True)
-class Case:
-    name: str
-    disturbances: Disturbances
-    motion: str = "exercise"
-    figure: Figure = field(default_factory=human)
+class Swapped(Case):
     hidden: bool = False  # neither end can be seen: cables exchanged while both were unplugged
 
 
 SPIKY = noise(0.3, 0.3, spikes=0.02, bursts=0.05)
 CASES = (
-    Case("white, exercise", noise(0.3, 0.3)),
-    Case("white, walk", noise(0.3, 0.3), "walk"),
-    Case("white, walk, ends not seen", noise(0.3, 0.3), "walk", hidden=True),
-    Case("warped field, exercise", noise(0.15, 0.15, **FIELD)),
-    Case("warped field, walk", noise(0.15, 0.15, **FIELD), "walk"),
-    Case("soft tissue, exercise", noise(0.15, 0.15, **SOFT)),
-    Case("soft tissue + field, exercise", noise(0.15, 0.15, **SOFT, **FIELD)),
-    Case("soft tissue + field, walk", noise(0.15, 0.15, **SOFT, **FIELD), "walk"),
-    Case("soft tissue + field, exercise, ends not seen", noise(0.15, 0.15, **SOFT, **FIELD), hidden=True),
-    Case("spikes and bursts, exercise", SPIKY),
-    Case("spikes and bursts, walk", SPIKY, "walk"),
-    Case("10 % missing, walk", noise(0.3, 0.3, missing=0.1), "walk"),
-    Case("linkage, white, exercise", noise(0.3, 0.3), figure=linkage()),
-    Case("linkage, warped field, walk", noise(0.15, 0.15, **FIELD), "walk", linkage()),
-    Case("linkage, spikes and bursts, exercise", SPIKY, figure=linkage()),
+    Swapped("white, exercise", noise(0.3, 0.3)),
+    Swapped("white, walk", noise(0.3, 0.3), "walk"),
+    Swapped("white, walk, ends not seen", noise(0.3, 0.3), "walk", hidden=True),
+    Swapped("warped field, exercise", noise(0.15, 0.15, **FIELD)),
+    Swapped("warped field, walk", noise(0.15, 0.15, **FIELD), "walk"),
+    Swapped("soft tissue, exercise", noise(0.15, 0.15, **SOFT)),
+    Swapped("soft tissue + field, exercise", noise(0.15, 0.15, **SOFT, **FIELD)),
+    Swapped("soft tissue + field, walk", noise(0.15, 0.15, **SOFT, **FIELD), "walk"),
+    Swapped("soft tissue + field, exercise, ends not seen", noise(0.15, 0.15, **SOFT, **FIELD), hidden=True),
+    Swapped("spikes and bursts, exercise", SPIKY),
+    Swapped("spikes and bursts, walk", SPIKY, "walk"),
+    Swapped("10 % missing, walk", noise(0.3, 0.3, missing=0.1), "walk"),
+    Swapped("linkage, white, exercise", noise(0.3, 0.3), figure=linkage()),
+    Swapped("linkage, warped field, walk", noise(0.15, 0.15, **FIELD), "walk", linkage()),
+    Swapped("linkage, spikes and bursts, exercise", SPIKY, figure=linkage()),
 )
 
 
@@ -82,28 +77,28 @@ class Result:
     )
 
 
-def measure(case: Case, seeds: Sequence[int]) -> Result:
+def measure(case: Swapped, seeds: Sequence[int]) -> Result:
     result = Result()
     for seed in seeds:
         for k in range(CLEAN):
             result.clean += 1
             result.alarms += bool(find_swaps(_ready(_world(case, seed + 1000 * k).take)))
         world = _world(case, seed)
-        result.errors["none"] += _length_errors(_fit(world.take), world.truth)
+        result.errors["none"] += length_errors(fit(world.take), world.truth)
         for length in LENGTHS:
             for kind in KINDS:
                 swap = _swap(world, kind, length, seed)
                 take = _exchanged(case, world.take, swap)
                 _count(result.hits[length], find_swaps(_ready(take)), swap, take, case.hidden)
                 if length == FITTED and kind == KINDS[0]:
-                    result.errors["left out"] += _length_errors(_fit(take), world.truth)
-                    result.errors["exchanged"] += _length_errors(_fit(take, fix_swaps=True), world.truth)
-                    with patch("condyle.pipeline.find_swaps", return_value=[]):
-                        result.errors["unnoticed"] += _length_errors(_fit(take), world.truth)
+                    result.errors["left out"] += length_errors(fit(take), world.truth)
+                    result.errors["exchanged"] += length_errors(fit(take, fix_swaps=True), world.truth)
+                    with patch("condyle.mending.find_swaps", return_value=[]):
+                        result.errors["unnoticed"] += length_errors(fit(take), world.truth)
     return result
 
 
-def _world(case: Case, seed: int) -> World:
+def _world(case: Swapped, seed: int) -> World:
     return simulate(
         case.figure,
         case.motion,  # type: ignore[arg-type]
@@ -117,18 +112,6 @@ def _world(case: Case, seed: int) -> World:
 def _ready(take: Take) -> Take:
     """The take as a fit looks at it for exchanges."""
     return prepare(take, fix_latency=False)
-
-
-def _fit(take: Take, **options: bool) -> condyle.Calibration:
-    return condyle.calibrate(take, intervals=False, **options)  # type: ignore[arg-type]
-
-
-def _length_errors(fitted: condyle.Calibration, truth: Truth) -> list[float]:
-    true = {(body, frozenset(ends)): length for (body, *ends), length in truth.limbs.items()}
-    limbs = fitted.skeleton.limbs
-    keys = [(limb.body, frozenset((limb.from_joint, limb.to_joint))) for limb in limbs]
-    pairs = zip(limbs, keys, strict=True)
-    return [limb.length - true[key] for limb, key in pairs if limb.length is not None and key in true]
 
 
 def _swap(world: World, kind: str, length: float, seed: int) -> Swap:
@@ -148,7 +131,7 @@ def _swap(world: World, kind: str, length: float, seed: int) -> Swap:
     return Swap(pair, first, first + frames, 0.0, 0.0, 0.0, 0.0)
 
 
-def _exchanged(case: Case, take: Take, swap: Swap) -> Take:
+def _exchanged(case: Swapped, take: Take, swap: Swap) -> Take:
     out = exchanged(take, [swap])
     if not case.hidden:
         return out
@@ -177,7 +160,7 @@ def _count(hits: Hits, told: list[Swap], swap: Swap, take: Take, blind: bool) ->
     hits.near.append(off <= NEAR)
 
 
-def row(case: Case, result: Result) -> list[str]:
+def row(case: Swapped, result: Result) -> list[str]:
     cells = [case.name, f"{result.alarms} of {result.clean}"]
     for hits in result.hits.values():
         near = percent(float(np.mean(hits.near))) if hits.near else "-"
