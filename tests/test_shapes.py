@@ -35,6 +35,22 @@ def test_a_frozen_array_is_not_copied_again() -> None:
     assert frozen(array, (3,), "a") is array
 
 
+def test_a_part_of_a_read_only_table_is_taken_as_it_is_where_that_is_asked() -> None:
+    table = frozen(np.zeros((2, 3)), (2, 3), "table")
+    column = table[:, 1]
+    assert frozen(column, (2,), "a", part=True) is column
+    assert frozen(column, (2,), "a") is not column
+
+
+def test_a_part_of_a_table_that_can_be_written_to_is_copied_all_the_same() -> None:
+    mine = np.zeros((2, 3))
+    column = mine[:, 1]
+    column.flags.writeable = False
+    array = frozen(column, (2,), "a", part=True)
+    mine[0, 1] = 1
+    assert array[0] == 0
+
+
 @pytest.mark.parametrize("shape", [(2,), (3, 1), (None, None)])
 def test_another_shape_is_refused_with_the_name_and_both_shapes(shape: tuple[int | None, ...]) -> None:
     with pytest.raises(CondyleError, match=r"speed has shape \(3,\), expected \("):

@@ -14,10 +14,13 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
 
-def frozen(values: ArrayLike, shape: tuple[int | None, ...], name: str, dtype: Any = np.float64) -> NDArray[Any]:
+def frozen(
+    values: ArrayLike, shape: tuple[int | None, ...], name: str, dtype: Any = np.float64, *, part: bool = False
+) -> NDArray[Any]:
     """A read-only copy of `values` with the given shape (None: any length); raises with the name and both shapes.
 
-    An array that is already read-only, owns its memory and has the right type is taken as it is.
+    An array that is already read-only, owns its memory and has the right type is taken as it is; with `part` also one
+    that is a part of such an array, such as some columns of a table.
     """
     try:
         array = np.asarray(values, dtype=dtype)
@@ -26,8 +29,10 @@ def frozen(values: ArrayLike, shape: tuple[int | None, ...], name: str, dtype: A
     wanted = ", ".join("any" if length is None else str(length) for length in shape)
     if array.ndim != len(shape) or any(w is not None and w != h for w, h in zip(shape, array.shape, strict=True)):
         raise CondyleError(f"{name} has shape {array.shape}, expected ({wanted})", code="bad-shape")
-    if array is values and not array.flags.writeable and array.base is None:
-        return array
+    if array is values and not array.flags.writeable:
+        owner = array.base
+        if owner is None or (part and isinstance(owner, np.ndarray) and not owner.flags.writeable):
+            return array
     array = np.array(array, order="C", copy=True)
     array.flags.writeable = False
     return array

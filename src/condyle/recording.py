@@ -125,8 +125,8 @@ class Bodies:
 
     def __post_init__(self) -> None:
         m = len(self.names)
-        position = frozen(self.position, (None, m, 3), "position")
-        orientation = frozen(self.orientation, (len(position), m, None), "orientation")
+        position = frozen(self.position, (None, m, 3), "position", part=True)
+        orientation = frozen(self.orientation, (len(position), m, None), "orientation", part=True)
         object.__setattr__(self, "names", tuple(str(name) for name in self.names))
         object.__setattr__(self, "position", position)
         object.__setattr__(self, "orientation", orientation)
@@ -141,7 +141,8 @@ class Markers:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(str(name) for name in self.names))
-        object.__setattr__(self, "position", frozen(self.position, (None, len(self.names), 3), "position"))
+        position = frozen(self.position, (None, len(self.names), 3), "position", part=True)
+        object.__setattr__(self, "position", position)
 
 
 @dataclass(frozen=True, eq=False)
@@ -231,7 +232,7 @@ def to_take(recording: Recording) -> Take:
     rate = recording.rate if time is None else None
     common = {"names": bodies.names, "time": time, "rate": rate, "segment": segment, "sources": [recording.source]}
     if convention.rotation in QUATERNIONS and not convention.transposed and convention.handed == "right":
-        q = orientation if convention.rotation == "wxyz" else orientation[..., [3, 0, 1, 2]]
+        q = orientation if convention.rotation == "wxyz" else _scalar_first(orientation)
         take = Take.from_poses(position, q, **common)  # type: ignore[arg-type]
     else:
         R, told = matrices(orientation, convention, bodies.names)
@@ -261,7 +262,7 @@ def matrices(orientation: Floats, convention: Convention, names: Sequence[str] =
     kind = convention.rotation
     findings: list[Finding] = []
     if kind in QUATERNIONS:
-        q = orientation if kind == "wxyz" else orientation[..., [3, 0, 1, 2]]
+        q = orientation if kind == "wxyz" else _scalar_first(orientation)
         R, findings = checked_quaternions(q, tuple(names)) if names else (rotation.from_quaternion(q), [])
     elif kind == MATRIX:
         R = orientation.reshape(*orientation.shape[:-1], 3, 3)
@@ -275,6 +276,12 @@ def matrices(orientation: Floats, convention: Convention, names: Sequence[str] =
             R = rotation.from_euler(angles, order, extrinsic=kind.endswith(EXTRINSIC))
             findings += _near_gimbal_lock(angles[..., 1], order, names)
     return (np.swapaxes(R, -1, -2) if convention.transposed else R), findings
+
+
+def _scalar_first(q_xyzw: Floats) -> Floats:
+    q = np.concatenate([q_xyzw[..., 3:], q_xyzw[..., :3]], axis=-1)
+    q.flags.writeable = False  # it is nobody else's: a take need not copy it
+    return q
 
 
 def along_axes(position: Floats, axes: Sequence[str]) -> Floats:

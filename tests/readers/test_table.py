@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
@@ -17,9 +19,36 @@ def text_of(values: np.ndarray, separator: str = ",", decimal: str = ".") -> byt
     return "".join(separator.join(row) + "\n" for row in cells).encode()
 
 
+@pytest.fixture(params=["simdjson", "msgspec"])
+def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Both ways to read plain rows: the fast one, and what there is where it is not built."""
+    if request.param == "msgspec":
+        monkeypatch.setitem(sys.modules, "simdjson", None)
+    else:
+        pytest.importorskip("simdjson", reason="pysimdjson is not built for this Python")
+    return str(request.param)
+
+
+@pytest.mark.parametrize("cell", ["1e400", "12345678901234567890123", "true", '"1"', "{}", "[1]", "0x10", "1_0", "--1"])
+def test_what_is_no_number_is_found_by_both_ways(parser: str, cell: str) -> None:
+    rows = b"1,2,3\n4," + cell.encode() + b",6\n7,8,9\n"
+    if cell in ("1e400", "12345678901234567890123"):
+        assert parse_rows(rows, NAMES, line=1)[0][1, 1] == float(cell)
+    elif cell == '"1"':
+        assert parse_rows(rows, NAMES, line=1)[0][1, 1] == 1
+    else:
+        with pytest.raises(CondyleError, match="line 2"):
+            parse_rows(rows, NAMES, line=1)
+
+
+def test_rows_of_several_lengths_are_not_taken_for_even_ones(parser: str) -> None:
+    with pytest.raises(CondyleError, match="2 cells, expected 3"):
+        parse_rows(b"1,2,3\n4,5\n6,7,8,9\n", NAMES, line=1)
+
+
 @pytest.mark.parametrize(("frames", "gap"), [(1, False), (1, True), (9000, False), (9000, True)])
 def test_the_quick_way_and_the_careful_way_read_the_same_numbers(
-    rng: np.random.Generator, frames: int, gap: bool
+    rng: np.random.Generator, parser: str, frames: int, gap: bool
 ) -> None:
     values = rng.standard_normal((frames, 3)) * 10.0 ** rng.integers(-200, 3, (frames, 3))
     if gap:
@@ -38,7 +67,17 @@ def test_the_quick_way_and_the_careful_way_read_the_same_numbers(
 )
 def test_columns_side_by_side_and_in_any_order_are_the_same_as_picked_one_by_one(columns: list[list[int]]) -> None:
     values = np.arange(40.0).reshape(5, 8)
-    np.testing.assert_array_equal(in_columns(values, columns), values[:, np.array(columns)])
+    got = in_columns(values, columns)
+    np.testing.assert_array_equal(got, values[:, np.array(columns)])
+    assert not got.flags.writeable
+
+
+def test_columns_that_are_a_part_of_the_table_cannot_change_with_it() -> None:
+    values = np.arange(40.0).reshape(5, 8).copy()
+    got = in_columns(values, [[1, 2, 3], [5, 6, 7]])
+    assert np.shares_memory(got, values)
+    with pytest.raises(ValueError, match="read-only"):
+        values[0, 1] = 9
 
 
 def test_a_table_whose_rows_grow_shorter_has_room_for_all_of_them(rng: np.random.Generator) -> None:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from enum import IntEnum
-from functools import cache
+from functools import cache, partial
 from struct import Struct
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 from .._shapes import Floats
 from ..errors import CondyleError
@@ -27,7 +26,7 @@ class Cut(IntEnum):
     YES = 2
 
 
-BLOCK = 2**16  # bytes handed to the number parser at once: its list of floats stays in the processor's cache
+BLOCK = 2**15  # bytes handed to the number parser at once: what it makes of them stays in the processor's cache
 MOST_CELLS = 5 * 10**8  # of one table, 4 GB: a file that claims more is refused before memory is asked for
 
 
@@ -128,22 +127,20 @@ def _cells_in(line: bytes, separator: bytes | None) -> int:
 def _quick(body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int) -> Floats:
     """The rows of plain numbers up to byte `stop`; raises ValueError at anything else."""
     values = np.empty((0, width))
-    pack = Struct(f"{width}d").pack_into
+    even = _even_rows(width)
     start = filled = 0
     while start < stop:
         end = body.find(b"\n", start + BLOCK, stop)
         block = body[start : stop if end < 0 else end]
         start += len(block) + 1
-        rows = _even(block, width, separator, decimal_comma)
-        others = np.empty((0, width)) if rows is not None else _uneven(block, width, separator, decimal_comma)
-        count = len(others) if rows is None else len(rows)
-        if filled + count > len(values):
-            values = _grown(values, filled, (filled + count) * stop / min(start, stop))
-        memory = values.data
-        for k, row in enumerate(rows or ()):
-            pack(memory, 8 * width * (filled + k), *row)
-        values[filled : filled + len(others)] = others
-        filled += count
+        text = _nested(block, separator, decimal_comma)
+        rows = None if text is None else even(text)
+        if rows is None:
+            rows = _uneven(block, width, separator, decimal_comma)
+        if filled + len(rows) > len(values):
+            values = _grown(values, filled, (filled + len(rows)) * stop / min(start, stop))
+        values[filled : filled + len(rows)] = rows
+        filled += len(rows)
     return values[:filled]
 
 
@@ -157,21 +154,54 @@ def _grown(values: Floats, filled: int, expected: float) -> Floats:
     return more
 
 
-def _even(block: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> list[list[float]] | None:
-    """The numbers of lines that all have `width` cells with a number in each, as most files have; None elsewhere."""
-    import msgspec
-
+def _nested(block: bytes, separator: bytes | None, decimal_comma: bool) -> bytes | None:
+    """Lines as one JSON array of arrays; None where they are not separated so that this is done at once."""
     if separator is None or decimal_comma or b"[" in block:  # a bracket would pass for the begin of a row
         return None
     if separator != b",":
         if b"," in block:
             return None
         block = block.replace(separator, b",")
+    return b"[[%b]]" % block.replace(b"\n", b"],[")
+
+
+def _even_rows(width: int) -> Callable[[bytes], Floats | None]:
+    """The numbers of lines that all have `width` cells with a number in each, as most files have; None elsewhere.
+
+    simdjson makes no Python float of every number, and is twice as fast; there is no build of it for every Python.
+    """
     try:
-        rows: list[list[float]] = _rows_of_numbers().decode(b"[[%b]]" % block.replace(b"\n", b"],["))
+        import simdjson
+    except ImportError:
+        return partial(_even_floats, width=width)
+    parser = simdjson.Parser()
+
+    def even(text: bytes) -> Floats | None:
+        try:
+            rows: Any = parser.parse(text)
+            if set(map(len, rows)) != {width}:
+                return None
+            return np.frombuffer(rows.as_buffer(of_type="d"), np.float64).reshape(-1, width)
+        except (ValueError, TypeError, RuntimeError):  # not JSON; not a number; a whole number beyond 64 bits
+            return None
+
+    return even
+
+
+def _even_floats(text: bytes, width: int) -> Floats | None:
+    import msgspec
+
+    try:
+        rows: list[list[float]] = _rows_of_numbers().decode(text)
     except msgspec.MsgspecError:
         return None
-    return rows if set(map(len, rows)) == {width} else None
+    if set(map(len, rows)) != {width}:
+        return None
+    values = np.empty((len(rows), width))
+    pack, memory = Struct(f"{width}d").pack_into, values.data
+    for k, row in enumerate(rows):
+        pack(memory, 8 * width * k, *row)
+    return values
 
 
 def _uneven(block: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> Floats:
@@ -263,15 +293,27 @@ def _careful(
 
 
 def in_columns(values: Floats, columns: Sequence[Sequence[int]]) -> Floats:
-    """(n, m, k) the columns (m, k) of a table (n, all): a view where they are evenly spaced, as in most files."""
+    """(n, m, k) the columns (m, k) of a table (n, all), read-only: a part of it where they are evenly spaced, as in
+    most files. The table is not to be written to from then on.
+    """
     at = np.array(columns)
-    bodies, parts = at.shape
-    first, outer = int(at[0, 0]), int(at[1, 0] - at[0, 0]) if bodies > 1 else 1
-    inner = int(at[0, 1] - at[0, 0]) if parts > 1 else 1
-    if (at != first + outer * np.arange(bodies)[:, None] + inner * np.arange(parts)).any():
-        return np.asarray(values[:, at])
-    row, cell = values.strides
-    return as_strided(values[:, first:], (len(values), *at.shape), (row, outer * cell, inner * cell), writeable=False)
+    things, parts = at.shape
+    first, apart = int(at[0, 0]), int(at[1, 0] - at[0, 0]) if things > 1 else parts
+    start = min(first, values.shape[1] - apart * things)
+    if (
+        start < 0
+        or first - start + parts > apart
+        or (at != first + apart * np.arange(things)[:, None] + range(parts)).any()
+    ):
+        picked = np.asarray(values[:, at])
+    else:
+        for owner in (values, values.base):
+            if isinstance(owner, np.ndarray):
+                owner.flags.writeable = False
+        table = values[:, start : start + apart * things].reshape(len(values), things, apart)
+        picked = table[..., first - start : first - start + parts]
+    picked.flags.writeable = False
+    return picked
 
 
 def _cells(line: bytes, separator: bytes | None) -> list[str]:
