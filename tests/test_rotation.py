@@ -148,3 +148,11 @@ def test_random_rotations_are_uniform_over_octants(rng: np.random.Generator) -> 
         octant = ((R[:, :, column] > 0) * np.array([1, 2, 4])).sum(axis=-1)
         counts = np.bincount(octant, minlength=8)
         assert np.abs(counts - 1000).max() < 6 * np.sqrt(1000)
+
+
+def test_what_turns_one_into_another_is_the_vector_of_the_product(rng: np.random.Generator) -> None:
+    A = rotation.from_vector(rng.normal(0, 2, (40, 3, 3)))
+    B = A @ rotation.from_vector(rng.normal(0, 1, (40, 3, 3)))
+    B[3, 1] = A[3, 1] @ rotation.from_vector([np.pi - 1e-7, 0, 0])  # where the sine says little
+    A[5, 0] = np.nan
+    np.testing.assert_allclose(rotation.between(A, B), rotation.to_vector(np.swapaxes(A, -1, -2) @ B), atol=1e-9)

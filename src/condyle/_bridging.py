@@ -27,7 +27,7 @@ def bridge_turn(take: Take, R: Floats, longest: float) -> tuple[Floats, Bools, B
     a, b = R[before[short]], R[after[short]]
     share = _share(take, before, after, short)
     closed = R.copy()
-    closed[short] = a @ rotation.from_vector(share[:, None] * rotation.to_vector(np.swapaxes(a, -1, -2) @ b))
+    closed[short] = a @ rotation.from_vector(share[:, None] * rotation.between(a, b))
     return closed, short, ~known & ~short
 
 

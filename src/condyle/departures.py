@@ -51,7 +51,7 @@ def departure(skeleton: Skeleton, motion: Motion, take: Take) -> Departure:
             code="bad-shape",
         )
     distance = np.linalg.norm(played.p_world_body - take.p_world_body, axis=-1)
-    angle = rotation.angle(np.swapaxes(take.R_world_body, -1, -2) @ played.R_world_body)
+    angle = np.linalg.norm(rotation.between(take.R_world_body, played.R_world_body), axis=-1)
     findings = []
     usual = _rms(distance)
     if np.isfinite(usual).any():

@@ -18,7 +18,7 @@ from .errors import CondyleError
 from .findings import Finding
 from .joints import PairFits, fit_pairs
 from .judge import mm
-from .misfit import scene_size, tree_gap
+from .misfit import scene_size, tree_misfit
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
 from .recording import EULER_ORDERS, EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Convention, Recording, to_take
 from .sums import sum_pairs
@@ -30,6 +30,7 @@ ROWS = (100, 300)  # frames at least and at most
 FEWEST = 30  # frames below which it is not tried: anything fits
 CLEAR = 2.0  # times better, from which the motion overrules what a file says or is used to say
 AHEAD = 1.5  # times better than every other reading of the rotations: then no other axes are tried
+HOPELESS = 10.0  # times worse at first sight, from which another reading is not looked at twice
 CLOSE = 1.3  # times better, below which two readings do alike
 SAME = 0.02  # of the scene's size: joints moved by less are the same figure
 SHORTLIST = 4  # ways to read the rotations that are tried with every order of the axes
@@ -82,16 +83,21 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
         return None
     base = thin[0].convention
     takes = {_key(base): _take(thin, base)}
-    if takes[_key(base)] is None:  # no rotations in any reading: that is for the conversion to say
+    first = takes[_key(base)]
+    if first is None:  # no rotations in any reading: that is for the conversion to say
         return None
-    used = Candidate(base, _gap(takes[_key(base)]))
+    size = scene_size(first)
+    misfit = tree_misfit(first, size=size)
+    hopeless = np.inf if thorough else HOPELESS * misfit.plain
+    used = Candidate(base, misfit.gap)
     found = [used]
 
     def widen(options: Iterator[Convention]) -> None:
         for convention in options:
             if _key(convention) not in takes:
                 takes[_key(convention)] = take = _take(thin, convention)
-                found.append(Candidate(convention, _gap(take)))
+                gap = np.inf if take is None else tree_misfit(take, size=size, hopeless=hopeless).gap
+                found.append(Candidate(convention, gap))
 
     widen(_rotations(base, thin, all_orders=False))
     if thorough or not _stands_out(used, found, CLEAR):
@@ -276,10 +282,6 @@ def _take(thin: Sequence[Recording], convention: Convention) -> Take | None:
         return takes[0] if len(takes) == 1 else join(takes)
     except CondyleError:
         return None
-
-
-def _gap(take: Take | None) -> float:
-    return np.inf if take is None else tree_gap(take)
 
 
 def _rotations(base: Convention, thin: Sequence[Recording], *, all_orders: bool) -> Iterator[Convention]:

@@ -387,7 +387,7 @@ def _even(clip: Figure, step: float | None) -> Figure:
         return clip
     clock, before, share = places
     a, b = clip.R_parent_bone[before], clip.R_parent_bone[before + 1]
-    turn = rotation.from_vector(share[:, None, None] * rotation.to_vector(np.swapaxes(a, -1, -2) @ b))
+    turn = rotation.from_vector(share[:, None, None] * rotation.between(a, b))
     pa, pb = clip.p_world_free[before], clip.p_world_free[before + 1]
     at, way = (share == 0) | (share == 1), share[:, None, None]
     exact = clip.at(np.where(share == 1, before + 1, before))  # a frame itself is known whatever its neighbours are

@@ -16,7 +16,7 @@ from ._shapes import Bools, Floats
 from .joints import PairFits
 from .noise import Noise
 from .sums import PairSums
-from .take import Take
+from .take import Take, evenly
 
 Kind = Literal["ball", "hinge", "rigid", "undetermined"]
 Point = Literal["determined", "arbitrary"]
@@ -29,6 +29,7 @@ RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which 
 CLEARLY = 3.0  # times the noise of both sensors, from which a small rotation about one axis is a hinge's
 MOVES = 0.25  # share of the noise's own rotation that must be exceeded before a pair turns at all
 INDEPENDENT = 2.0  # independent samples per second of motion
+GLANCE = 1000  # frames that tell how a body turns in the room
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,11 +88,10 @@ def world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
     """Rotation (m,) [rad] of each body in the world with the noise taken off, and the rms distance (m,) [m] by which
     its best fixed point moves: what a body at rest, or turning about a point of the room, has little of.
     """
-    part, _ = take.thinned(1000)
-    seen = part.seen[..., None].astype(np.float64)
+    rows = evenly(take.frames, GLANCE)
+    seen = take.seen[rows][..., None].astype(np.float64)
     count = np.maximum(seen.sum(axis=0), 1.0)  # (m, 1)
-    R = np.where(part.seen[..., None, None], part.R_world_body, 0.0)
-    p = np.where(part.seen[..., None], part.p_world_body, 0.0)
+    R, p = _filled(take.R_world_body[rows]), _filled(take.p_world_body[rows])
     p = (p - p.sum(axis=0) / count) * seen
     mean = R.sum(axis=0) / count[..., None]
     kept = np.linalg.svd(mean, compute_uv=False).sum(axis=1)
@@ -148,13 +148,18 @@ def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
     and of the pair does not matter.
     """
     child, parent = fits.axis_child[:, :, 0], fits.axis_parent[:, :, 0]
-    part, _ = take.thinned(1000)
-    R = np.where(part.seen[..., None, None], part.R_world_body, 0.0)
+    R = _filled(take.R_world_body[evenly(take.frames, GLANCE)])
     mean = R.sum(axis=0)[fits.pairs[:, 0]]
     world = np.einsum("pxy,py->px", mean, child)
     largest = np.take_along_axis(world, np.abs(world).argmax(axis=1)[:, None], axis=1)
     sign = np.where(largest < 0, -1.0, 1.0)
     return child * sign, parent * sign
+
+
+def _filled(values: Floats) -> Floats:
+    """The same with 0 where a body is not seen."""
+    unknown = np.isnan(values)
+    return np.where(unknown, 0.0, values) if unknown.any() else values
 
 
 def play(motion: Motion) -> Floats:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from ._median import median
 from ._shapes import Bools, Floats, Ints
-from .joints import PairFits, fit_pairs, gaps
+from .joints import fit_pairs, gaps
 from .sums import PairSums, sum_pairs
 from .take import Take, evenly
 from .tree import spanning_tree
@@ -15,31 +17,50 @@ EXACT = 1e-5  # of the scene's size: gaps below it are rounding
 FAR = 3.0  # usual gaps beyond which a frame is left out of a second fit
 
 
-def tree_gap(take: Take) -> float:
-    """How far the joints of a take's own best tree come apart [m]: geometric mean over edges of the usual gap.
+class Misfit(NamedTuple):
+    """How far the joints of a take's own best tree come apart [m]: geometric mean over edges of the usual gap, so that
+    one loose thing does not hide what the rest says.
 
-    A geometric mean, so that one loose thing does not hide what the rest says.
+    plain  joints fitted to all frames
+    gap    ... and without those that are far off
     """
+
+    plain: float
+    gap: float
+
+
+def tree_misfit(take: Take, *, size: float, hopeless: float = np.inf) -> Misfit:
+    """The misfit of a take in a scene of this size [m]; beyond a plain gap of `hopeless` nothing is looked at twice."""
     fits = fit_pairs(sum_pairs(take))
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names)
     if not len(edges):
-        return np.inf
-    usual = robust_gaps(take, fits, edges)
-    floor = EXACT * scene_size(take)
+        return Misfit(np.inf, np.inf)
+    length = _lengths(take, fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges])
+    plain = _mean(_usual(length), EXACT * size)
+    if plain > hopeless:
+        return Misfit(plain, plain)
+    return Misfit(plain, _mean(_robust(take, fits.pairs[edges], length), EXACT * size))
+
+
+def _mean(usual: Floats, floor: float) -> float:
     return float(np.exp(np.mean(np.log(np.maximum(usual, max(floor, 1e-300))))))
 
 
-def robust_gaps(take: Take, fits: PairFits, edges: Ints, rounds: int = 2) -> Floats:
-    """(J,) median gap of each edge [m], its joint fitted without the frames that are far off."""
-    pairs = fits.pairs[edges]
-    length = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
+def _lengths(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
+    """(n, J) [m] how far each joint comes apart in each frame."""
+    gap = gaps(take, pairs, p_child_joint, p_parent_joint)
+    return np.asarray(np.sqrt(np.einsum("nji,nji->nj", gap, gap)))
+
+
+def _robust(take: Take, pairs: Ints, length: Floats, rounds: int = 2) -> Floats:
+    """(J,) median gap of each pair [m], its joint fitted without the frames that are far off in `length` (n, J)."""
     for _ in range(rounds):
         far = length > FAR * _usual(length)
         again = np.flatnonzero(far.any(axis=0))
         if not len(again):
             break
         c, l = _refit(take, pairs[again], ~far[:, again] & np.isfinite(length[:, again]))
-        length[:, again] = np.linalg.norm(gaps(take, pairs[again], c, l), axis=2)
+        length[:, again] = _lengths(take, pairs[again], c, l)
     return _usual(length)
 
 

@@ -81,7 +81,7 @@ def _differences(take: Take, starts: Ints, whole: Bools) -> tuple[Floats, Floats
     with np.errstate(invalid="ignore"):
         dp = sum(w * take.p_world_body[starts + k] for k, w in enumerate(_SIXTH))
         frames = np.stack([take.R_world_body[starts + k] for k in range(ORDER + 1)])
-        step = rotation.to_vector(np.swapaxes(frames[:-1], -1, -2) @ frames[1:])
+        step = rotation.between(frames[:-1], frames[1:])
         dr = np.diff(step, n=ORDER - 1, axis=0)[0]
     return _spread(np.asarray(dp), whole), _spread(dr, whole)
 

@@ -139,10 +139,10 @@ def same_as_before(take: Take) -> Bools:
     """(n, m) poses that repeat the frame before to the last bit, in the same segment."""
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     same = take.p_world_body[1:, :, 0] == take.p_world_body[:-1, :, 0]
+    for values in (take.p_world_body, take.R_world_body.reshape(*take.seen.shape, 9)):
+        frame, body = np.nonzero(same)  # in files with few decimals some numbers are alike by chance
+        same[frame, body] = (values[frame + 1, body] == values[frame, body]).all(axis=1)
     if same.any():
-        same &= (take.p_world_body[1:] == take.p_world_body[:-1]).all(axis=2)
-        frame, body = np.nonzero(same)
-        same[frame, body] = (take.R_world_body[frame + 1, body] == take.R_world_body[frame, body]).all(axis=(1, 2))
         out[1:] = same & (np.diff(take.segment) == 0)[:, None]
     return out
 

@@ -88,15 +88,16 @@ def stacked(take: Take, rows: slice = slice(None)) -> Floats:
     Rows are (world axis, frame), columns (body, [its three axes, its centred position]): products of its columns are
     what every pair of bodies needs, and a column vector of joint centres turns it into gaps.
     """
-    R, seen = take.R_world_body[rows], take.seen[rows]
+    R, p, seen = take.R_world_body[rows], take.p_world_body[rows], take.seen[rows]
     n, m = seen.shape
-    p = centred(take.p_world_body[rows], seen)
+    first = p[:, :1]
     if not seen.all():
         R = np.where(seen[..., None, None], R, 0.0)
+        p, first = centred(p, seen), np.zeros((n, 1, 3))
     X = np.empty((3, n, m, 4))
     for axis in range(3):
         X[axis, :, :, :3] = R[:, :, axis]
-        X[axis, :, :, 3] = p[:, :, axis]
+        np.subtract(p[..., axis], first[..., axis], out=X[axis, :, :, 3])
     return X.reshape(3 * n, 4 * m)
 
 

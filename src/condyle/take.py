@@ -109,11 +109,11 @@ class Take:
                 f"time does not increase ({time[frame - 1]:g} s, then {time[frame]:g} s)", code="bad-time", frame=frame
             )
         with np.errstate(invalid="ignore"):
-            near, whole = np.abs(p) < FARTHEST, np.isfinite(R)
-            if near.all() and whole.all():  # over everything at once: much faster than pose by pose
+            # Over everything at once: much faster than pose by pose, and as a rule all are seen.
+            if p.size and -FARTHEST < p.min() and p.max() < FARTHEST and np.isfinite(R.sum()):
                 seen = np.ones((n, m), dtype=bool)
             else:
-                seen = near.all(axis=-1) & whole.all(axis=(-2, -1))
+                seen = (np.abs(p) < FARTHEST).all(axis=-1) & np.isfinite(R).all(axis=(-2, -1))
         if not seen.all():  # a pose is seen whole or not at all
             p = frozen(np.where(seen[..., None], p, np.nan), p.shape, "p_world_body")
             R = frozen(np.where(seen[..., None, None], R, np.nan), R.shape, "R_world_body")

@@ -193,7 +193,7 @@ def _sampled(track: _Track, clock: Floats) -> Floats:
     if track.path != "rotation":
         return np.asarray((1 - share) * a + share * b)
     Ra, Rb = rotation.from_quaternion(a[:, [3, 0, 1, 2]]), rotation.from_quaternion(b[:, [3, 0, 1, 2]])
-    turn = rotation.from_vector(share * rotation.to_vector(np.swapaxes(Ra, -1, -2) @ Rb))
+    turn = rotation.from_vector(share * rotation.between(Ra, Rb))
     return rotation.to_quaternion(Ra @ turn)[:, [1, 2, 3, 0]]
 
 
