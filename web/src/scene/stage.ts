@@ -10,6 +10,7 @@ import { coloursOfStyle, forgetRamp, type Colours } from "./colours";
 import { Floor } from "./floor";
 import { Labels } from "./labels";
 import { namesOf, standApart } from "./names";
+import { Pace } from "./pace";
 import { makePaint } from "./paint";
 import { pick } from "./picking";
 import { Rig, type Paint } from "./rig";
@@ -54,6 +55,7 @@ export class Stage {
   private hovered: number | null = null;
   private shownFrame = -1;
   private awake = false;
+  private readonly pace = new Pace();
   private width = 1;
   private height = 1;
 
@@ -69,7 +71,7 @@ export class Stage {
     this.renderer = new WebGLRenderer({ canvas: this.canvas, antialias: true });
     this.renderer.outputColorSpace = SRGBColorSpace;
     this.renderer.autoClear = false;
-    this.renderer.setPixelRatio(Math.min(devicePixelRatio, 2));
+    this.renderer.setPixelRatio(this.finest());
     this.colours = coloursOfStyle();
     this.paint = makePaint(model, motion, store, this.colours);
     this.eye = new Eye(this.canvas, up, () => this.wake());
@@ -141,12 +143,19 @@ export class Stage {
       this.shownFrame = state.frame;
       if (state.trails) this.drawTrails();
     }
+    const ratio = this.finest() * this.pace.share(performance.now(), state.playing || this.held);
+    if (Math.abs(ratio - this.renderer.getPixelRatio()) > 1e-6) this.renderer.setPixelRatio(ratio);
     if (!this.framed) this.frameAll();
     if (state.follow && !this.held) {
       const share = state.playing ? 0.12 : 1;
       this.eye.follow(this.centre(), share);
     }
     this.draw(looks);
+  }
+
+  /** Pixels of the canvas to one of the page; more than two are not seen. */
+  private finest(): number {
+    return Math.min(devicePixelRatio, 2);
   }
 
   private draw(looks: readonly Look[]): void {
@@ -252,6 +261,7 @@ export class Stage {
       if (this.framed) this.eye.camera.updateProjectionMatrix();
       this.render();
     });
+    store.watch(["playing"], () => this.wake()); // at rest it is drawn as finely as can be
     store.watch(["frame", "body", "link", "view", "enlarged", "colour", "follow", "trails", "labels"], (state, changed) => {
       if (!(changed.size === 1 && changed.has("follow"))) this.shownFrame = -1;
       if (changed.has("view") || changed.has("enlarged")) this.caption();
@@ -264,6 +274,7 @@ export class Stage {
     this.eye.controls.addEventListener("start", () => (this.held = true));
     this.eye.controls.addEventListener("end", () => {
       this.held = false;
+      this.wake();
       this.offset.set(0, 0, 0); // where a hand moved the view to, it stays while following
       const mean = this.centre().clone();
       this.offset.copy(this.eye.controls.target).sub(mean);
