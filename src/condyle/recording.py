@@ -231,16 +231,15 @@ def to_take(recording: Recording) -> Take:
         position = along_axes(position, convention.axes)
     rate = recording.rate if time is None else None
     common = {"names": bodies.names, "time": time, "rate": rate, "segment": segment, "sources": [recording.source]}
-    if convention.rotation in QUATERNIONS and not convention.transposed and convention.handed == "right":
-        q = orientation if convention.rotation == "wxyz" else _scalar_first(orientation)
-        take = Take.from_poses(position, q, **common)  # type: ignore[arg-type]
-    else:
-        R, told = matrices(orientation, convention, bodies.names)
+    R, told = matrices(orientation, convention, bodies.names)
+    if convention.handed == "left":
+        mirror = mirror_of(convention)
+        position, R = position * mirror, mirror[:, None] * R * mirror
+    if convention.rotation == MATRIX:
         findings += told
-        if convention.handed == "left":
-            mirror = mirror_of(convention)
-            position, R = position * mirror, mirror[:, None] * R * mirror
         take = Take.from_poses(position, R_world_body=R, **common)  # type: ignore[arg-type]
+    else:  # made from quaternions or angles, they are rotations
+        take = Take.from_checked(position, R, told, **common)  # type: ignore[arg-type]
     if recording.solved_by is not None:
         text = (
             f"these poses were solved by {recording.solved_by} on a skeleton of its own: "
@@ -262,8 +261,11 @@ def matrices(orientation: Floats, convention: Convention, names: Sequence[str] =
     kind = convention.rotation
     findings: list[Finding] = []
     if kind in QUATERNIONS:
-        q = orientation if kind == "wxyz" else _scalar_first(orientation)
-        R, findings = checked_quaternions(q, tuple(names)) if names else (rotation.from_quaternion(q), [])
+        last = kind != "wxyz"
+        if names:
+            R, findings = checked_quaternions(orientation, tuple(names), last)
+        else:
+            R = rotation.from_quaternion(orientation, last=last)
     elif kind == MATRIX:
         R = orientation.reshape(*orientation.shape[:-1], 3, 3)
     else:
@@ -276,12 +278,6 @@ def matrices(orientation: Floats, convention: Convention, names: Sequence[str] =
             R = rotation.from_euler(angles, order, extrinsic=kind.endswith(EXTRINSIC))
             findings += _near_gimbal_lock(angles[..., 1], order, names)
     return (np.swapaxes(R, -1, -2) if convention.transposed else R), findings
-
-
-def _scalar_first(q_xyzw: Floats) -> Floats:
-    q = np.concatenate([q_xyzw[..., 3:], q_xyzw[..., :3]], axis=-1)
-    q.flags.writeable = False  # it is nobody else's: a take need not copy it
-    return q
 
 
 def along_axes(position: Floats, axes: Sequence[str]) -> Floats:

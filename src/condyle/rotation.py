@@ -18,14 +18,17 @@ _ENTRIES = [(i, j) for i in range(3) for j in range(3)]
 _HALF_TURN = 2 * np.cos(2.8)  # twice the cosine of the angle from which an axis is taken from the quaternion
 
 
-def from_quaternion(q_wxyz: ArrayLike) -> Floats:
-    """Matrices of quaternions (..., 4), which need not be of unit length; zero or infinite length gives NaN."""
+def from_quaternion(q_wxyz: ArrayLike, *, last: bool = False) -> Floats:
+    """Matrices of quaternions (..., 4), which need not be of unit length; zero or infinite length gives NaN.
+
+    last   the scalar comes last: xyzw
+    """
     q = np.asarray(q_wxyz, dtype=np.float64)
     R = np.empty((*q.shape[:-1], 3, 3))
     flat = R.reshape(-1, 9)
     with np.errstate(all="ignore"):
         for rows, parts in blocks(q, 4):
-            w, x, y, z = parts
+            w, x, y, z = (parts[3], *parts[:3]) if last else parts
             square = w * w + x * x + y * y + z * z
             twice = 2 / np.where((square > 0) & (square < np.inf), square, np.nan)
             x2, y2, z2 = twice * x, twice * y, twice * z

@@ -170,6 +170,24 @@ class Take:
             R, findings = checked_quaternions(frozen(q_world_body_wxyz, (n, m, 4), "q_world_body_wxyz"), labels)
         else:
             R, findings = _checked_matrices(frozen(R_world_body, (n, m, 3, 3), "R_world_body"), labels)  # type: ignore[arg-type]
+        return cls.from_checked(p, R, findings, labels, time=time, rate=rate, segment=segment, sources=sources)
+
+    @classmethod
+    def from_checked(
+        cls,
+        p_world_body: Floats,
+        R_world_body: Floats,
+        findings: Sequence[Finding],
+        names: tuple[str, ...],
+        *,
+        time: ArrayLike | None = None,
+        rate: float | None = None,
+        segment: ArrayLike | None = None,
+        sources: Sequence[str] = (),
+    ) -> Take:
+        """The same from rotations that are known to be such, with what was found of them."""
+        n = len(p_world_body)
+        findings = list(findings)
         timed = time is not None or rate is not None
         if time is not None:
             clock = frozen(time, (n,), "time")
@@ -182,7 +200,7 @@ class Take:
                 Finding("no-time", "warning", "no time and no rate: frames are counted at 100 Hz; give the rate")
             )
         segments = np.zeros(n, np.int64) if segment is None else frozen(segment, (n,), "segment", np.int64)
-        return cls(labels, clock, R, p, segments, timed, tuple(sources), tuple(findings))
+        return cls(names, clock, R_world_body, p_world_body, segments, timed, tuple(sources), tuple(findings))
 
     @property
     def frames(self) -> int:
@@ -343,13 +361,13 @@ def _check_names(names: tuple[str, ...]) -> None:
         known.add(name)
 
 
-def checked_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
-    """Matrices of quaternions, zero length masked; raises when most are far from unit length."""
+def checked_quaternions(q: Floats, names: tuple[str, ...], last: bool = False) -> tuple[Floats, list[Finding]]:
+    """Matrices of quaternions wxyz (`last`: xyzw), zero length masked; raises when most are far from unit length."""
     with np.errstate(invalid="ignore", over="ignore"):
         length = np.sqrt(np.einsum("...i,...i->...", q, q))
         off = np.abs(length - 1)
         if (off <= 1e-4).all():  # as nearly always
-            R = rotation.from_quaternion(q)
+            R = rotation.from_quaternion(q, last=last)
             R.flags.writeable = False  # it is nobody else's: a take need not copy it
             return R, []
         length[~np.isfinite(q).all(axis=-1)] = np.nan
@@ -409,7 +427,7 @@ def checked_quaternions(q: Floats, names: tuple[str, ...]) -> tuple[Floats, list
                     count=int(near[:, k].sum()),
                 )
             )
-    return rotation.from_quaternion(np.where((zero | bad)[..., None], np.nan, q)), findings
+    return rotation.from_quaternion(np.where((zero | bad)[..., None], np.nan, q), last=last), findings
 
 
 def _rejected(zero: Bools, bad: Bools) -> str:
