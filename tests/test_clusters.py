@@ -157,7 +157,7 @@ def test_two_exchanged_markers_of_four_leave_no_pose(rng) -> None:
     take = to_take(made)
     assert not take.seen[40:50, 0].any()
     assert take.seen[:, 1].all()
-    (found,) = (finding for finding in made.findings if finding.code == "cluster-misfit")
+    (found,) = (finding for finding in made.findings if finding.code == "marker-swap")
     assert (found.frame, found.count, found.severity) == (40, 10, "warning")
 
 

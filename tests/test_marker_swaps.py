@@ -7,6 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from condyle import marker_swaps
 from condyle.clusters import form_bodies
 from condyle.recording import to_take
 from test_clusters import GROUPS, NAMES, NOISE, recorded, world
@@ -54,6 +55,105 @@ def test_exchanged_back_the_poses_are_as_if_nothing_had_happened(rng: np.random.
     assert "cluster-misfit" not in [finding.code for finding in formed.findings]
 
 
+def test_while_they_are_exchanged_both_markers_are_left_out(rng: np.random.Generator) -> None:
+    """Of the four markers of the arm two are too few; of the five of the leg three suffice."""
+    for a, b, body in (("a", "c", 0), ("q", "s", 1)):
+        wrong, right = exchanged(rng, a, b)
+        formed, _ = told(wrong)
+        take, clean = to_take(formed), to_take(form_bodies([recorded(right)], GROUPS)[0])
+        assert take.seen[STRETCH, body].any() == (body == 1)
+        np.testing.assert_allclose(
+            take.p_world_body[take.seen], clean.p_world_body[take.seen], atol=POSE, err_msg=f"{a} {b}"
+        )
+        assert "cluster-misfit" not in [finding.code for finding in formed.findings]
+
+
+@pytest.mark.parametrize(("a", "b"), [("a", "c"), ("b", "q")])
+@pytest.mark.parametrize("rows", [slice(0, 40), slice(260, 300)], ids=["first", "last"])
+def test_an_exchange_at_an_end_of_the_take_is_found(rng: np.random.Generator, a: str, b: str, rows: slice) -> None:
+    wrong, _ = exchanged(rng, a, b, rows)
+    _, found = told(wrong)
+    assert [(one.frame, one.count) for one in found] == [(rows.start, 40)]
+
+
+@pytest.mark.parametrize(("a", "b"), [("a", "c"), ("b", "q")])
+def test_an_exchange_whose_ends_are_hidden_is_found_where_it_is_seen(rng: np.random.Generator, a: str, b: str) -> None:
+    wrong, _ = exchanged(rng, a, b)
+    both = [NAMES.index(a), NAMES.index(b)]
+    for end in (STRETCH.start, STRETCH.stop):
+        wrong[end - 8 : end + 8, both] = np.nan
+    _, found = told(wrong)
+    assert [(one.frame, one.count) for one in found] == [(STRETCH.start + 8, 24)]
+
+
+def test_an_exchange_that_skin_nearly_hides_is_found_by_its_ends(rng: np.random.Generator) -> None:
+    """Skin moves every marker by 2.2 cm rms: no exchanged frame fits worse than the limit, and yet they are told."""
+    time = np.arange(FRAMES) / 100
+    for seed in range(6):
+        draw = np.random.default_rng(seed)
+        rate, phase = draw.uniform(0.5, 2, (2, 9, 3))
+        skin = 0.018 * np.sin(2 * np.pi * rate * time[:, None, None] + 6 * phase)
+        wrong, right = exchanged(draw, "p", "r")
+        assert told(right + skin)[1] == [], seed
+        assert [one.frame for one in told(wrong + skin)[1]] == [STRETCH.start], seed
+
+
+LIMIT, DOUBT = 4.0, 2.0  # fit errors, of which one is usual
+INSIDE = np.arange(40, 60)
+
+
+def errors() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fit errors (100,) as labelled and after an exchange of the frames INSIDE, and one set of markers in sight."""
+    labelled, swapped = np.ones(100), np.full(100, 3.5)
+    labelled[INSIDE], swapped[INSIDE] = 3.5, 1.0
+    return labelled, swapped, np.zeros(100, np.int64)
+
+
+def stretches(labelled: np.ndarray, swapped: np.ndarray, sight: np.ndarray) -> list[int]:
+    signs = np.flatnonzero((labelled > DOUBT) & (swapped <= 0.5 * labelled))
+    return marker_swaps._stretches(labelled, swapped, signs, LIMIT, DOUBT, sight).tolist()
+
+
+def test_a_stretch_between_two_steps_is_one_even_where_the_misfit_is_small() -> None:
+    assert stretches(*errors()) == INSIDE.tolist()
+
+
+def test_a_gain_that_comes_and_goes_smoothly_is_skin() -> None:
+    _, _, sight = errors()
+    bump = np.exp(-0.5 * ((np.arange(100) - 50) / 12) ** 2)
+    assert stretches(1 + 2.5 * bump, 3.5 - 2.5 * bump, sight) == []
+
+
+@pytest.mark.parametrize("gross", [1.0, 1.5])
+def test_where_an_end_is_hidden_the_misfit_must_be_gross(gross: float) -> None:
+    labelled, swapped, sight = errors()
+    labelled[INSIDE] *= gross
+    for hidden in (slice(55, 70), slice(30, 45)):
+        seen, other = labelled.copy(), swapped.copy()
+        seen[hidden] = other[hidden] = np.nan
+        rows = [k for k in INSIDE.tolist() if np.isfinite(seen[k])]
+        assert stretches(seen, other, sight) == (rows if gross > 1 else [])
+
+
+def test_a_gain_that_changes_with_the_markers_in_sight_is_no_end() -> None:
+    labelled, swapped, sight = errors()
+    sight[INSIDE] = 1
+    assert stretches(labelled, swapped, sight) == []
+
+
+def test_a_spike_neither_cuts_a_stretch_nor_lengthens_it() -> None:
+    labelled, swapped, sight = errors()
+    labelled[50], swapped[50] = 20.0, 30.0
+    labelled[62], swapped[62] = 30.0, 20.0
+    assert stretches(labelled, swapped, sight) == INSIDE.tolist()
+
+
+def test_frames_that_fit_both_ways_do_not_tell() -> None:
+    labelled, swapped, sight = errors()
+    labelled[48:54], swapped[48:54] = 1.0, 1.2
+    assert stretches(labelled, swapped, sight) == INSIDE.tolist()
+
+
 def test_markers_of_one_body_of_three_are_exchanged_back_too(rng: np.random.Generator) -> None:
     wrong, _ = exchanged(rng, "a", "b")
     three = {"arm": tuple("abc")}
@@ -66,8 +166,9 @@ def test_several_stretches_are_listed_and_the_longest_is_the_time(rng: np.random
     wrong[200:210, [0, 2]] = right[200:210, [2, 0]]
     _, found = told(wrong)
     assert len(found) == 1
-    assert "(frame 60 to 99, frame 200 to 209)" in found[0].text
+    assert "(0.60 to 0.99 s, 2.00 to 2.09 s)" in found[0].text
     assert found[0].count == 50
+    assert found[0].time == (0.6, 0.99)
 
 
 def test_one_frame_alone_is_not_called_an_exchange(rng: np.random.Generator) -> None:

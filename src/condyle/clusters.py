@@ -13,7 +13,7 @@ from ._shapes import Bools, Floats, Ints
 from .bodies_file import check_groups
 from .errors import CondyleError
 from .findings import Finding
-from .marker_swaps import Cluster, exchanged_back, find_marker_swaps, judge_marker_swaps
+from .marker_swaps import Cluster, exchanged_back, find_marker_swaps, judge_marker_swaps, left_out
 from .recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
 from .rigid import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
 from .units import metres_per
@@ -88,7 +88,7 @@ def form_bodies(
 
     A body has one shape and one set of axes in all recordings: its origin in the mean of its markers, x from its first
     marker towards its second, y towards the next that is off that line. Bodies that a file brought along are replaced.
-    Markers that bear each other's labels for a stretch are told, and with `fix_swaps` exchanged back.
+    Markers that bear each other's labels for a stretch are told and left out there, or with `fix_swaps` exchanged back.
     """
     bodies = check_groups(groups)
     if not recordings:
@@ -121,8 +121,8 @@ def form_bodies(
         for body, markers in bodies.items()
     ]
     swaps = find_marker_swaps(labelled)
-    if fix_swaps and swaps:
-        clouds = exchanged_back(clouds, swaps)
+    if swaps:
+        clouds = exchanged_back(clouds, swaps) if fix_swaps else left_out(clouds, swaps)
         looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
     clusters = {body: _posed(clouds[body], shapes[body], looks[body]) for body in bodies}
     formed = []
@@ -148,12 +148,19 @@ def form_bodies(
             ),
         )
         metres = length_of(made)[0] / world.factor
-        told[k] += judge_marker_swaps(swaps, rows, made.time, fix_swaps)
+        told[k] += judge_marker_swaps(swaps, rows, _clock(made), fix_swaps)
         for body, part in zip(bodies, mine, strict=True):
-            told[k] += _misfits(body, part, metres, made.time)
+            told[k] += _misfits(body, part, metres, _clock(made))
         facts = {f"cluster {body}": _fact(part, metres) for body, part in zip(bodies, mine, strict=True)}
         formed.append(replace(made, facts={**made.facts, **facts}, findings=(*made.findings, *told[k])))
     return formed
+
+
+def _clock(recording: Recording) -> Floats | None:
+    """(n,) [s] when the frames were recorded, by the file's time or by its rate."""
+    if recording.time is None and recording.rate:
+        return np.asarray(np.arange(recording.frames) / recording.rate)
+    return recording.time
 
 
 def match_marker(name: str, labels: Sequence[str]) -> int | None:

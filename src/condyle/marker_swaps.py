@@ -8,13 +8,20 @@ from itertools import combinations, product
 
 import numpy as np
 
+from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .findings import Finding, many
-from .rigid import Shape, fit_error, fit_poses
+from .rigid import Shape, fit_error, fit_poses, seen_points
 from .take import evenly
 
 LOOK = 40  # frames on which an exchange between two bodies is tried first
-HALF = 0.5  # of the fit error, to which an exchange brings it at least
+DOUBT = 2.0  # times the usual fit error from which an exchange inside a body is tried, and
+FLOOR = 0.02  # of the cluster's size: two markers that are as good as alike are not told apart
+SAME = 0.1  # of that error: smaller ones are alike
+HALF = 0.5  # of the fit error, to which an exchange brings it at least,
+QUARTER = 0.25  # and that of both bodies together, where it does not bring it to the usual size
+STEP = 2.0  # octaves by which the gain of an exchange changes where it begins and ends; skin changes it smoothly
+ENDS = 3  # frames on either side of an end that tell
 APART = 5  # frames between two exchanges of the same markers that are one stretch
 FEWEST = 3  # frames in which two markers are exchanged; in one, chance may do it
 LISTED = 3  # stretches that a finding lists
@@ -37,14 +44,31 @@ class Cluster:
 
     @property
     def suspect(self) -> Bools:
-        with np.errstate(invalid="ignore"):
-            return np.asarray(self.error > self.limit)
+        """(n,) frames that do not fit."""
+        return self._over(self.limit)
 
-    def errors_with(self, rows: Ints, cloud: Floats) -> Floats:
-        """(r,) fit errors of other points (r, k, 3) in these frames over what is allowed there; inf without a pose."""
-        error = fit_error(cloud, self.shape, *fit_poses(cloud, self.shape))
-        allowed = np.minimum(self.limit, HALF * self.error[rows])
-        return np.where(np.isfinite(error), error / allowed, np.inf)
+    @property
+    def doubt(self) -> float:
+        """Fit error from which two of the body's own markers may be exchanged: skin hides less."""
+        return min(self.limit, max(DOUBT * float(median(self.error)), FLOOR * self.shape.size))
+
+    @property
+    def doubtful(self) -> Bools:
+        """(n,) frames beyond that."""
+        return self._over(self.doubt)
+
+    @property
+    def sight(self) -> Ints:
+        """(n,) a number for the set of markers that is seen."""
+        return np.asarray(seen_points(self.cloud) @ (1 << np.arange(len(self.markers), dtype=np.int64)))
+
+    def error_of(self, cloud: Floats) -> Floats:
+        """(r,) fit errors of other points (r, k, 3); NaN without a pose."""
+        return fit_error(cloud, self.shape, *fit_poses(cloud, self.shape))
+
+    def _over(self, limit: float) -> Bools:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(self.error > limit)
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,23 +87,23 @@ class MarkerSwap:
 
 
 def find_marker_swaps(clusters: Sequence[Cluster]) -> list[MarkerSwap]:
-    """Exchanges of two markers after which frames that did not fit do: inside a body first, then between two.
+    """Exchanges of two markers after which frames that did not fit do: between two bodies, then inside each.
 
-    An exchange that the shape cannot tell, as of the two equal corners of an isosceles triangle, is not found.
+    One of two bodies spoils both and mends both, so that it is not mistaken for one inside. An exchange that the shape
+    cannot tell, as of the two equal corners of an isosceles triangle, is not found.
     """
     found: list[MarkerSwap] = []
     left = {cluster.body: cluster.suspect for cluster in clusters}
-    for cluster in clusters:
-        rows = np.flatnonzero(left[cluster.body])
-        for (a, b), own in _inside(cluster, rows):
-            left[cluster.body][own] = False
-            names = cluster.markers[a], cluster.markers[b]
-            found.append(MarkerSwap((cluster.body, cluster.body), names, (a, b), own))
     for one, other in combinations(clusters, 2):
-        for (a, b), own in _between(one, other, np.flatnonzero(left[one.body] & left[other.body])):
+        for (a, b), own in _between(one, other, _close(np.flatnonzero(left[one.body] & left[other.body]))):
             left[one.body][own] = left[other.body][own] = False
             names = one.markers[a], other.markers[b]
             found.append(MarkerSwap((one.body, other.body), names, (a, b), own))
+    for cluster in clusters:
+        taken = np.concatenate([np.empty(0, np.int64), *(one.rows for one in found if cluster.body in one.bodies)])
+        for (a, b), own in _inside(cluster, taken):
+            names = cluster.markers[a], cluster.markers[b]
+            found.append(MarkerSwap((cluster.body, cluster.body), names, (a, b), own))
     return found
 
 
@@ -89,6 +113,15 @@ def exchanged_back(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> di
     for swap in swaps:
         (one, other), (a, b) = swap.bodies, swap.places
         out[one][swap.rows, a], out[other][swap.rows, b] = out[other][swap.rows, b], out[one][swap.rows, a].copy()
+    return out
+
+
+def left_out(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
+    """The points (n, k, 3) of every body without exchanged markers: NaN while they bear another's label."""
+    out = {body: cloud.copy() for body, cloud in clouds.items()}
+    for swap in swaps:
+        for body, place in zip(swap.bodies, swap.places, strict=True):
+            out[body][swap.rows, place] = np.nan
     return out
 
 
@@ -106,7 +139,7 @@ def judge_marker_swaps(
         spans = [_span(run, time if known else None) for run in runs[:LISTED]]
         more = f" and {len(runs) - LISTED} more" if len(runs) > LISTED else ""
         whose = " and ".join(dict.fromkeys(swap.bodies))
-        done = "they were exchanged back" if repaired else "exchange them back with --fix-swaps"
+        done = "they were exchanged back" if repaired else "there both are left out; --fix-swaps exchanges them back"
         text = (
             f"{whose}: markers {swap.markers[0]} and {swap.markers[1]} bear each other's labels in "
             f"{many(len(inside), 'frame')} ({', '.join(spans)}{more}); {done}"
@@ -129,39 +162,140 @@ def _span(run: Ints, time: Floats | None) -> str:
     return f"{time[run[0]]:.2f} to {time[run[-1]]:.2f} s"
 
 
-def _inside(cluster: Cluster, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
-    """Pairs of a body's own markers with the frames that their exchange mends."""
+def _inside(cluster: Cluster, explained: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+    """Pairs of a body's own markers with the frames that their exchange mends, but for those explained already."""
+    taken = np.isin(np.arange(len(cluster.error)), explained)
+    rows = _close(np.flatnonzero(cluster.doubtful & ~taken))
     pairs = list(combinations(np.flatnonzero(cluster.shape.placed).tolist(), 2))
-    if not len(rows) or not pairs:
+    if len(rows) < FEWEST or not pairs:
         return
-    over = np.stack([cluster.errors_with(rows, _swapped(cluster.cloud[rows], a, b)) for a, b in pairs])
-    best = np.argmin(over, axis=0)
-    mended = over.min(axis=0) <= 1
-    for k, pair in enumerate(pairs):
-        own = rows[mended & (best == k)]
+    errors = np.stack([cluster.error_of(_swapped(cluster.cloud[rows], a, b)) for a, b in pairs])
+    errors = np.where(np.isfinite(errors), errors, np.inf)
+    best = np.argmin(errors, axis=0)
+    mended = errors.min(axis=0) <= HALF * cluster.error[rows]
+    signs = [rows[mended & (best == k)] for k in range(len(pairs))]
+    for k in sorted(range(len(pairs)), key=lambda k: -len(signs[k])):
+        if len(signs[k]) < FEWEST:
+            break
+        swapped = cluster.error_of(_swapped(cluster.cloud, *pairs[k]))
+        own = _stretches(cluster.error, swapped, signs[k], cluster.limit, cluster.doubt, cluster.sight)
+        own = own[~taken[own]]
         if len(own) >= FEWEST:
-            yield pair, own
+            taken[own] = True
+            yield pairs[k], own
 
 
 def _between(one: Cluster, other: Cluster, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Pairs of markers of two bodies with the frames that their exchange mends in both."""
-    if not len(rows):
+    if len(rows) < FEWEST:
         return
     few = rows[evenly(len(rows), LOOK)]
     pairs = product(np.flatnonzero(one.shape.placed).tolist(), np.flatnonzero(other.shape.placed).tolist())
     likely = [pair for pair in pairs if _mended(one, other, few, *pair).any()]
-    taken = np.zeros(len(rows), dtype=bool)
+    taken = np.zeros(len(one.error), dtype=bool)
+    limit, doubt = float(np.hypot(one.limit, other.limit)), float(np.hypot(one.doubt, other.doubt))
+    sight = (one.sight << len(other.markers)) + other.sight
     for pair in likely:
-        mended = _mended(one, other, rows, *pair) & ~taken
-        if mended.sum() >= FEWEST:
-            taken |= mended
-            yield pair, rows[mended]
+        signs = rows[_mended(one, other, rows, *pair) & ~taken[rows]]
+        if len(signs) < FEWEST:
+            continue
+        swapped = np.hypot(*_both_swapped(one, other, np.arange(len(taken)), *pair))
+        own = _stretches(np.hypot(one.error, other.error), swapped, signs, limit, doubt, sight)
+        own = own[~taken[own]]
+        if len(own) >= FEWEST:
+            taken[own] = True
+            yield pair, own
+
+
+def _close(rows: Ints) -> Ints:
+    """The frames of which there are FEWEST close together: lone spikes are no stretch, and are not tried."""
+    near = (
+        np.flatnonzero(rows[FEWEST - 1 :] - rows[: len(rows) - FEWEST + 1] <= APART)
+        if len(rows) >= FEWEST
+        else rows[:0]
+    )
+    return rows[np.unique(near[:, None] + np.arange(FEWEST))]
 
 
 def _mended(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> Bools:
+    """(r,) whether both bodies fit after the exchange, or nearly so against before."""
+    first, second = _both_swapped(one, other, rows, a, b)
+    before = one.error[rows], other.error[rows]
+    with np.errstate(invalid="ignore"):
+        half = (first <= HALF * before[0]) & (second <= HALF * before[1])
+        fits = (first <= one.limit) & (second <= other.limit)
+        nearly = np.hypot(first, second) <= QUARTER * np.hypot(*before)
+    return np.asarray(half & (fits | nearly))
+
+
+def _both_swapped(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> tuple[Floats, Floats]:
+    """(r,) fit errors of two bodies after a marker of each was exchanged."""
     first, second = one.cloud[rows].copy(), other.cloud[rows].copy()
     first[:, a], second[:, b] = second[:, b], first[:, a].copy()
-    return np.asarray((one.errors_with(rows, first) <= 1) & (other.errors_with(rows, second) <= 1))
+    return one.error_of(first), other.error_of(second)
+
+
+def _stretches(labelled: Floats, swapped: Floats, signs: Ints, limit: float, doubt: float, sight: Ints) -> Ints:
+    """Frames in which two markers are exchanged, from the fit errors (n,) as labelled and after the exchange.
+
+    A stretch holds signs of it, goes on while the exchange fits better, and begins and ends with a step of that gain,
+    unless that cannot be seen; then it must be a gross misfit, and without any step in sight one that is mended.
+    limit, doubt  fit errors: up to which a frame fits, from which it may not
+    sight         (n,) a number for the set of markers that is seen
+    """
+    with np.errstate(invalid="ignore"):
+        gain = np.log2((labelled + SAME * doubt) / (swapped + SAME * doubt))  # octaves
+        # Where the markers that are seen fit both ways, they do not tell.
+        known = np.flatnonzero(np.isfinite(gain) & (np.maximum(labelled, swapped) > doubt))
+    gain = gain[known]
+    sign = np.isin(known, signs)
+    out = [np.empty(0, np.int64)]
+    for first, stop in _runs(gain):
+        last = stop - 1
+        if sign[first:stop].sum() < FEWEST:
+            continue
+        steps = [_step(gain, known, sight, first, -1), _step(gain, known, sight, last, 1)]
+        rows = known[first:stop]
+        gross = float(median(labelled[rows])) > limit
+        fits = float(median(swapped[rows])) <= limit
+        if False not in steps and (None not in steps or (gross and (fits or True in steps))):
+            out.append(np.arange(rows[0], rows[-1] + 1))
+    return np.concatenate(out)
+
+
+def _runs(gain: Floats) -> list[tuple[int, int]]:
+    """(first, stop) of runs in which the gain (k,) is above zero, over a few frames where it is not.
+
+    Two runs are one where the frames between count less than either, every frame one octave at most: a spike beside a
+    stretch does not lengthen it, a spike inside does not cut it in two.
+    """
+    change = np.flatnonzero(np.diff(gain > 0, prepend=False, append=False))
+    total = np.concatenate([[0.0], np.cumsum(np.clip(gain, -1, 1))])
+    runs: list[tuple[int, int]] = []
+    for first, stop in change.reshape(-1, 2).tolist():
+        if runs:
+            start, end = runs[-1]
+            lost = total[end] - total[first]
+            if first - end <= APART and lost < min(total[end] - total[start], total[stop] - total[first]):
+                runs[-1] = start, stop
+                continue
+        runs.append((first, stop))
+    return runs
+
+
+def _step(gain: Floats, known: Ints, sight: Ints, end: int, way: int) -> bool | None:
+    """Whether the gain falls off beyond an end of a stretch; None where the frames beyond show other markers or none.
+
+    gain, known  (k,) the gain in octaves in the frames `known`; way: -1 backwards, 1 forwards
+    """
+    beyond = np.arange(end + way, end + way * (ENDS + 1), way)
+    beyond = beyond[(beyond >= 0) & (beyond < len(known))]
+    if not len(beyond) or abs(known[beyond[0]] - known[end]) > APART:
+        return None
+    if sight[known[beyond[0]]] != sight[known[end]]:  # with other markers, the gain is another
+        return None
+    within = np.clip(np.arange(end, end - way * ENDS, -way), 0, len(known) - 1)
+    return bool(median(gain[within]) - median(gain[beyond]) >= STEP)
 
 
 def _swapped(cloud: Floats, a: int, b: int) -> Floats:
