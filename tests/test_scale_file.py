@@ -18,6 +18,7 @@ from condyle.skeleton import SensorNoise
 from condyle.take import BodyMarker, OwnSkeleton
 
 SAME = 1e-9  # relative
+WIDTH = 0.003  # of the interval of a scale, at 3 mm of noise and 20 s
 SCALE = Scale(
     0.94,
     ("rod_a", 'rod "b" \\ \x7f\t'),
@@ -28,6 +29,8 @@ SCALE = Scale(
     (SensorNoise("rod_a", 0.0015, 0.0026), SensorNoise("b", 1e-5, 0.0)),
     1350,
     ("a folder/rod.csv",),
+    0.932,
+    0.948,
 )
 
 
@@ -36,6 +39,23 @@ def test_a_scale_comes_back_as_it_was_written(tmp_path: Path, name: str) -> None
     write_scale(tmp_path / name, SCALE)
     assert read_scale(tmp_path / name) == SCALE
     assert factor_of(tmp_path / name) == factor_of(str(tmp_path / name)) == factor_of(SCALE) == 0.94
+
+
+def test_a_file_without_an_interval_is_read_all_the_same(tmp_path: Path) -> None:
+    old = replace(SCALE, low=None, high=None)
+    write_scale(tmp_path / "old.toml", old)
+    assert "low" not in (tmp_path / "old.toml").read_text()
+    assert read_scale(tmp_path / "old.toml") == old
+
+
+def test_the_scale_has_an_interval_that_holds_it() -> None:
+    take = rod(0.565, seconds=20, seed=2, disturbances=Disturbances(position_noise=0.003, scale=1 / 0.94)).take
+    scale = scale_of(measure_pair(take, "rod_a", "rod_b"), 0.565)
+    assert scale.low is not None
+    assert scale.high is not None
+    assert scale.low < 0.94 < scale.high
+    assert scale.low < scale.scale < scale.high
+    assert scale.high - scale.low < WIDTH
 
 
 def test_another_ending_is_refused_before_anything_is_written(tmp_path: Path) -> None:

@@ -33,6 +33,7 @@ class Scale:
     sd         [m]  spread of the recorded distance; white: what the sensors' white noise explains of it
     noise           white noise of the two sensors, in recorded lengths
     frames     [-]  frames it comes from; sources: the files
+    low, high  [-]  within which the scale lies with 95 %; None in a file that does not say
     """
 
     scale: float
@@ -44,6 +45,8 @@ class Scale:
     noise: tuple[SensorNoise, ...]
     frames: int
     sources: tuple[str, ...] = ()
+    low: float | None = None
+    high: float | None = None
 
 
 def scale_of(pair: RigidPair, distance: float, sources: tuple[str, ...] = ()) -> Scale:
@@ -56,8 +59,20 @@ def scale_of(pair: RigidPair, distance: float, sources: tuple[str, ...] = ()) ->
             code="not-rigid",
             path=", ".join(sources) or None,
         )
-    noise, frames = pair.noise, pair.frames
-    return Scale(distance / pair.mean, pair.names, distance, pair.mean, pair.sd, pair.white, noise, frames, sources)
+    near, far = pair.interval
+    return Scale(
+        scale=distance / pair.length,
+        pair=pair.names,
+        distance=distance,
+        measured=pair.mean,
+        sd=pair.sd,
+        white=pair.white,
+        noise=pair.noise,
+        frames=pair.frames,
+        sources=sources,
+        low=distance / far,
+        high=distance / near if near > 0 else None,
+    )
 
 
 def find_oddity(scale: Scale) -> list[Finding]:
@@ -139,6 +154,7 @@ def to_plain(scale: Scale) -> dict[str, Any]:
         "format": FORMAT,
         "version": VERSION,
         "scale": scale.scale,
+        **{name: value for name, value in (("low", scale.low), ("high", scale.high)) if value is not None},
         "pair": list(scale.pair),
         "distance": scale.distance,
         "measured": scale.measured,
@@ -155,12 +171,13 @@ def _from_plain(content: dict[str, Any]) -> Scale:
     numbers = {name: _number(content[name], name) for name in ("scale", "distance", "measured", "sd", "white")}
     if not LEAST <= numbers["scale"] <= MOST:
         raise ValueError(f"a scale of {numbers['scale']:g}")
+    ends = {name: _number(content[name], name) for name in ("low", "high") if name in content}
     noise = tuple(
         SensorNoise(str(one["body"]), _number(one["position"], "position"), _number(one["orientation"], "orientation"))
         for one in content.get("noise", ())
     )
     sources = tuple(str(name) for name in content.get("sources", ()))
-    return Scale(pair=(a, b), noise=noise, frames=int(content["frames"]), sources=sources, **numbers)
+    return Scale(pair=(a, b), noise=noise, frames=int(content["frames"]), sources=sources, **numbers, **ends)
 
 
 def _number(value: Any, name: str) -> float:

@@ -9,7 +9,7 @@ import pytest
 
 import condyle
 from condyle import CondyleError, Take, rotation
-from condyle.check.rigid_pair import PERCENTILES, find_rigid_pairs, judge_pair, measure_pair
+from condyle.check.rigid_pair import PERCENTILES, find_rigid_pairs, judge_loose_pairs, judge_pair, measure_pair
 from condyle.simulate import Disturbances, human, rod, simulate, together
 
 DISTANCE = 0.565  # m
@@ -17,6 +17,10 @@ EXACT = 1e-12  # m
 SHARE = 0.1  # relative error of a standard deviation
 PAPER_SD = (0.004, 0.009)  # m: 0.7 cm in the paper
 NOISE = 0.003
+ROOMS = range(1, 21)
+HELD = 0.85  # of the 95 % intervals of so few rods
+WIDE = 3.0  # standard error over the rms error, at most
+LENGTHENED = 0.01**2 * 2 / DISTANCE  # m: what noise of 1 cm adds to the mean distance
 WHITE = {"position_noise": NOISE, "orientation_noise": np.radians(0.3)}
 PAPER = {"position_noise": 0.0015, "orientation_noise": np.radians(0.15), "field_warp": 0.0125, "scale": 1 / 0.94}
 
@@ -57,6 +61,33 @@ def test_the_papers_rod_tells_scale_spread_and_a_field_that_is_bent_by_place(see
     assert len(found.places) == 9
     means = [place.mean for place in found.places]
     assert f"{1000 * max(means):.0f} mm for" in finding.text
+
+
+@pytest.mark.parametrize("time", [0.5, 2.0])
+def test_noise_that_lasts_is_no_bent_field(time: float) -> None:
+    told = [judge_pair(measure_pair(carried(seed, **WHITE, correlation_time=time), "rod_a", "rod_b")) for seed in ROOMS]
+    assert sum(bool(found) for found in told) <= 1
+
+
+@pytest.mark.parametrize(
+    "world",
+    [WHITE, {**WHITE, "correlation_time": 0.5}, PAPER, {**WHITE, "spikes": 0.02, "missing": 0.1}],
+    ids=["white", "correlated", "bent", "spikes"],
+)
+def test_the_interval_holds_the_true_distance_and_is_no_wider_than_it_must(world: dict[str, float]) -> None:
+    pairs = [measure_pair(carried(seed, **world), "rod_a", "rod_b") for seed in ROOMS]
+    true = DISTANCE * world.get("scale", 1.0)
+    held = [low <= true <= high for low, high in (pair.interval for pair in pairs)]
+    assert np.mean(held) >= HELD
+    off = np.sqrt(np.mean([(pair.length - true) ** 2 for pair in pairs]))
+    assert np.median([pair.error for pair in pairs]) < WIDE * off
+
+
+def test_noise_across_the_rod_does_not_lengthen_it() -> None:
+    pairs = [measure_pair(carried(seed, position_noise=0.01), "rod_a", "rod_b") for seed in ROOMS]
+    off = np.mean([pair.length for pair in pairs]) - DISTANCE
+    assert abs(off) < LENGTHENED / 3
+    assert np.mean([pair.mean for pair in pairs]) - DISTANCE > LENGTHENED / 2
 
 
 def test_percentiles_are_those_of_the_distances() -> None:
@@ -120,6 +151,25 @@ def test_a_fit_tells_the_distance_of_a_rigid_pair_and_how_to_use_it() -> None:
     assert finding.text.endswith(
         "mm apart (standard deviation 4.3 mm); if you know their distance, `condyle scale --distance` gives the scale"
     )
+
+
+def test_a_rod_that_a_bent_field_hides_from_the_fit_is_told_and_what_to_do() -> None:
+    d = Disturbances(**PAPER)  # type: ignore[arg-type]
+    person = simulate(human(), "walk", seconds=30, seed=1, disturbances=d)
+    take = together([person, rod(DISTANCE, seconds=30, seed=1, disturbances=d)], ["", ""]).take
+    [finding] = judge_loose_pairs(take, ["pelvis", "rod_a", "head", "rod_b"])
+    assert (finding.code, finding.severity, finding.bodies) == ("rigid-pair", "info", ("rod_a", "rod_b"))
+    assert finding.value == pytest.approx(DISTANCE / 0.94, rel=0.03)
+    assert finding.text.startswith("rod_a and rod_b keep their distance wherever they are carried, as on one rod, ")
+    assert finding.text.endswith("if you know their distance, `condyle scale --distance` gives the scale")
+    assert judge_loose_pairs(take, ["pelvis", "rod_a", "head"]) == []
+    assert judge_loose_pairs(take, ["rod_a"]) == []
+
+
+def test_two_bodies_at_rest_are_no_rod() -> None:
+    take = simulate(human(), "still", seconds=5, seed=1, disturbances=Disturbances(**WHITE)).take  # type: ignore[arg-type]
+    assert find_rigid_pairs(take) == []
+    assert judge_loose_pairs(take, take.names[:5]) == []
 
 
 def test_sensors_hardly_seen_together_or_at_one_place_are_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -35,9 +36,12 @@ def test_b16_the_scale_of_a_rod_puts_later_fits_right_and_is_kept(
 ) -> None:
     out = str(tmp_path / f"calibration.{ending}")
     assert main(["scale", rod_file, "--distance", "0.565", "--pair", "rod_a", "rod_b", "-o", out]) == 0
-    assert "scale 0.939" in capsys.readouterr().out
+    assert re.match(r"scale 0\.939\d+ \(0\.939\d to 0\.940\d\): 0\.601\d m recorded", capsys.readouterr().out)
     kept = read_scale(out)
     assert kept.scale == pytest.approx(0.94, rel=1e-3)
+    assert kept.low is not None
+    assert kept.high is not None
+    assert kept.low < 0.94 < kept.high
     assert (kept.pair, kept.distance, kept.sources) == (("rod_a", "rod_b"), 0.565, (rod_file,))
     assert kept.sd == pytest.approx(np.sqrt(2) * 0.0015 / 0.94, rel=0.1)
     world = simulate(linkage(), seconds=30, seed=4, disturbances=PAPER)

@@ -6,6 +6,7 @@ explains part of the spread; the rest, where it follows the place, is a bent fie
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -32,6 +33,12 @@ BENT = 2.0  # times the white noise that the spread must exceed, and
 FOLLOWS = 0.25  # share of it that place and direction explain, before the field is called bent
 CARRIED = 1.0  # of the distance: how far the pair must be carried along one axis at least
 THIRDS = 3
+SHIFTS = 24  # times at which the distances are tried against the places, to see what chance does, and
+CHANCE = 2.5  # standard deviations of it that the place must explain beyond
+PLACES = 2.5  # independent places of a bent field that a room has, as far as the mean over it is concerned
+Z95 = 1.96  # standard errors in half of a 95 % interval
+MOST_LOOSE = 12  # bodies joined to nothing beyond which no rod is looked for among them
+ONE_BODY = "never moved against each other; they count as one rigid body"
 QUANTILE, NEARLY_ALL = (0.8, 2.1544), (0.95, 2.7955)  # of the length of a unit Gaussian vector in space
 
 
@@ -53,6 +60,7 @@ class RigidPair:
 
     time, distance  (n,)  [s], [m]  NaN where one of the two is not seen or far off
     mean, sd              [m]       over the frames that count
+    error                 [m]       standard error of the mean: noise over time, and a field that is bent by place
     percentiles     (7,)  [m]       PERCENTILES of the same
     white                 [m]       standard deviation of the distance that the sensors' white noise explains
     turn                  [rad]     rms rotation of one sensor against the other, noise removed
@@ -68,6 +76,7 @@ class RigidPair:
     distance: Floats
     mean: float
     sd: float
+    error: float
     percentiles: Floats
     white: float
     turn: float
@@ -87,10 +96,21 @@ class RigidPair:
         return int(np.isfinite(self.distance).sum())
 
     @property
+    def length(self) -> float:
+        """[m] the distance without what noise adds to it: noise across the rod makes it longer on average."""
+        return self.mean - self.white**2 / self.mean
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """[m] within which the distance lies with 95 %, in recorded units."""
+        return max(self.length - Z95 * self.error, 0.0), self.length + Z95 * self.error
+
+    @property
     def loose(self) -> str | None:
         """Why the pair is not rigid, in words; None where it is."""
         a, b = self.names
-        if self.turn > LOOSE_TURN:
+        bent = self.follows > FOLLOWS  # a bent field turns sensors too
+        if self.turn > (BENT if bent else 1.0) * LOOSE_TURN:
             return f"{a} and {b} turn against each other by {np.degrees(self.turn):.1f} deg rms"
         if abs(self.drift) > DRIFT * self.mean and abs(self.drift) > self.sd:
             return f"the distance of {a} and {b} drifts by {1000 * self.drift:+.0f} mm"
@@ -126,17 +146,21 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
     noise = estimate_noise(pair, np.stack([both, both], axis=1))
     fifth = max(len(values) // FIFTH, 1)
     middle = pair.p_world_body[both].mean(axis=1)
+    follows, sure = _explained(values, middle, pair.p_world_body[both, 1] - pair.p_world_body[both, 0])
+    # A field that is bent in one place is bent there however long the pair stays.
+    field = follows * values.var() / PLACES
     return RigidPair(
         names=(a, b),
         time=take.time,
         distance=np.where(both, distance, np.nan),
         mean=float(values.mean()),
         sd=float(values.std()),
+        error=float(np.sqrt(values.var() * _alike(values) / len(values) + field)),
         percentiles=_percentiles(values),
         white=float(np.hypot(*noise.position)),
         turn=_turn(pair.R_world_body[both], float(np.hypot(*noise.orientation))),
         drift=float(values[-fifth:].mean() - values[:fifth].mean()),
-        follows=_explained(values, middle, pair.p_world_body[both, 1] - pair.p_world_body[both, 0]),
+        follows=follows if sure else 0.0,
         carried=float(np.ptp(middle, axis=0).max()),
         noise=(
             SensorNoise(a, float(noise.position[0]), float(noise.orientation[0])),
@@ -149,18 +173,18 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
 def find_rigid_pairs(take: Take) -> list[tuple[str, str]]:
     """Pairs of bodies that neither turn nor move against each other while they are carried about, nearest first."""
     part, _ = take.thinned(1000)
-    room = np.eye(3)
+    carried = [k for k in range(take.bodies) if _carried(part.R_world_body[part.seen[:, k], k])]
     found = []
-    for i, j in combinations(range(take.bodies), 2):
+    for i, j in combinations(carried, 2):
         both = part.seen[:, [i, j]].all(axis=1)
         if both.sum() < FEWEST:
             continue
         R, p = part.R_world_body[both], part.p_world_body[both]
         length = np.linalg.norm(p[:, j] - p[:, i], axis=1)
-        carried = _turn(np.stack([np.broadcast_to(room, R[:, i].shape), R[:, i]], axis=1))
+        if not (TINY < length.mean() and length.std() < LOOSE * length.mean() and _carried(R[:, i])):
+            continue
         # A joint that rests for most of a take must not look like none.
-        turned = _turn(R[:, [i, j]], nearly_all=True)
-        if turned < LOOSE_TURN < carried and TINY < length.mean() and length.std() < LOOSE * length.mean():
+        if _turn(R[:, [i, j]], nearly_all=True) < LOOSE_TURN:
             found.append((float(length.mean()), (take.names[i], take.names[j])))
     return [names for _, names in sorted(found)]
 
@@ -185,9 +209,20 @@ def judge_pair(pair: RigidPair) -> list[Finding]:
     return found
 
 
-def rigid_sentence(take: Take, a: str, b: str) -> tuple[str, float | None]:
+def judge_loose_pairs(take: Take, names: Sequence[str]) -> list[Finding]:
+    """Of bodies that are joined to nothing, those that are two on one rod: a bent field hides it from the fit."""
+    if not 2 <= len(names) <= MOST_LOOSE:
+        return []
+    found = []
+    for a, b in find_rigid_pairs(take.select(list(names))):
+        text, distance = rigid_sentence(take, a, b, "keep their distance wherever they are carried, as on one rod")
+        found.append(Finding("rigid-pair", "info", text, (a, b), value=distance, unit="" if distance is None else "m"))
+    return found
+
+
+def rigid_sentence(take: Take, a: str, b: str, why: str = ONE_BODY) -> tuple[str, float | None]:
     """What a fit says of two sensors that are one body, and their distance [m]; None where it is not measured."""
-    text = f"{a} and {b} never moved against each other; they count as one rigid body"
+    text = f"{a} and {b} {why}"
     try:
         pair = measure_pair(take, a, b)
     except CondyleError:
@@ -204,6 +239,14 @@ def _percentiles(values: Floats) -> Floats:
     return np.interp(np.array(PERCENTILES) / 100 * (len(ordered) - 1), np.arange(len(ordered)), ordered)
 
 
+def _carried(R_world_body: Floats) -> bool:
+    """Whether a body (n, 3, 3) turns in the room at all: what rests tells nothing."""
+    if len(R_world_body) < FEWEST:
+        return False
+    room = np.broadcast_to(np.eye(3), R_world_body.shape)
+    return bool(_turn(np.stack([room, R_world_body], axis=1)) > LOOSE_TURN)
+
+
 def _turn(R_world_body: Floats, noise: float = 0.0, nearly_all: bool = False) -> float:
     """[rad] rms rotation of the second of two bodies (n, 2, 3, 3) in the first's axes, noise and spikes left out.
 
@@ -217,8 +260,8 @@ def _turn(R_world_body: Floats, noise: float = 0.0, nearly_all: bool = False) ->
     return float(np.sqrt(max(rms**2 - 3 * noise**2, 0.0)))
 
 
-def _explained(values: Floats, place: Floats, apart: Floats) -> float:
-    """Share of the variance of (n,) that a quadratic in place and direction explains, adjusted for what chance does."""
+def _explained(values: Floats, place: Floats, apart: Floats) -> tuple[float, bool]:
+    """Share of the variance of (n,) that a quadratic in place and direction explains beyond chance; if that is sure."""
     x = (place - place.mean(axis=0)) / max(float(place.std()), 1e-12)
     u = apart / np.linalg.norm(apart, axis=1)[:, None]
     pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)]
@@ -227,11 +270,29 @@ def _explained(values: Floats, place: Floats, apart: Floats) -> float:
     design = np.concatenate([np.ones((len(x), 1)), x, *squares, bent], axis=1)
     centred = values - values.mean()
     total = float(centred @ centred)
-    free = len(values) - design.shape[1]
-    if free < design.shape[1] or total <= 0:
-        return 0.0
-    left = centred - design @ np.linalg.lstsq(design, centred, rcond=None)[0]
-    return float(max(0.0, 1 - (left @ left) / free / (total / (len(values) - 1))))
+    n = len(values)
+    if n < 2 * design.shape[1] or total <= 0:
+        return 0.0, False
+    basis, _ = np.linalg.qr(design)
+    # Noise that lasts is at one place meanwhile. The same values at another time show how much chance explains.
+    moved = np.linspace(0.1 * n, 0.9 * n, SHIFTS).astype(int)
+    tries = np.stack([centred, *(np.roll(centred, shift) for shift in moved)], axis=1)
+    share, *chance = np.square(basis.T @ tries).sum(axis=0) / total
+    usual, spread = float(np.mean(chance)), float(np.std(chance))
+    beyond = max(float(share - usual) / (1 - usual), 0.0) if usual < 1 else 0.0
+    return beyond, share > usual + CHANCE * spread
+
+
+def _alike(values: Floats) -> float:
+    """How many neighbouring values (n,) count as one: one for white noise, more for noise that lasts."""
+    n, centred = len(values), values - values.mean()
+    total = float(centred @ centred)
+    if total <= 0:
+        return 1.0
+    spectrum = np.fft.rfft(centred, 2 * n)
+    correlation = np.fft.irfft(np.abs(spectrum) ** 2)[:n] / total
+    stop = int(np.argmax(correlation < 0)) or n  # beyond the first zero there is only chance
+    return max(1.0, 2 * float(correlation[:stop].sum()) - 1)
 
 
 def _thirds(values: Floats, along: Floats, axis: str) -> list[Place]:

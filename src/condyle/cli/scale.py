@@ -53,7 +53,9 @@ def run(args: argparse.Namespace) -> int:
         print_json({**(to_plain(scale) if scale is not None else {}), **facts_of(pair), "findings": findings})
         return status_of(findings)
     if scale is not None:
-        print_line(f"scale {scale.scale:.5f}: {scale.measured:.4f} m recorded, {scale.distance:g} m true", style="bold")
+        within = f" ({scale.low:.4f} to {scale.high:.4f})" if scale.low is not None and scale.high is not None else ""
+        recorded = f"{scale.measured:.4f} m recorded, {scale.distance:g} m true"
+        print_line(f"scale {scale.scale:.5f}{within}: {recorded}", style="bold")
     elif pair.loose is not None:
         print_line(f"{pair.loose}: they are not rigid", style="bold")
     _print(pair)
@@ -77,6 +79,7 @@ def facts_of(pair: RigidPair) -> dict[str, Any]:
         "rigid": pair.loose is None,
         "measured": pair.mean,
         "sd": pair.sd,
+        "error": pair.error,
         "white": pair.white,
         "percentiles": {str(p): float(value) for p, value in zip(PERCENTILES, pair.percentiles, strict=True)},
         "turn": pair.turn,
