@@ -12,6 +12,7 @@ from condyle import Calibration
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 EXACT = 1e-8  # m
+HELD = 0.9  # of 95 % intervals, over few limbs
 DRIFT = Disturbances(position_noise=0.005, orientation_noise=np.radians(0.1), correlation_time=20.0)
 
 
@@ -57,3 +58,14 @@ def test_nothing_is_compared_across_recordings() -> None:
     np.testing.assert_allclose(
         lengths(found), lengths(condyle.calibrate(one, method="drift", intervals=False)), atol=EXACT
     )
+
+
+def test_intervals_are_those_of_the_differences_and_hold_where_nothing_drifts() -> None:
+    white = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
+    held = []
+    for seed in (501, 502):
+        world = simulate(human(), "walk", seconds=20, rate=30, seed=seed, disturbances=white)
+        tree = [(parent, child) for child, parent in world.truth.edges]
+        found = condyle.calibrate(world.take, method="drift", tree=tree, root="pelvis")
+        held += [x.low <= world.truth.limbs[x.body, x.from_joint, x.to_joint] <= x.high for x in found.skeleton.limbs]
+    assert np.mean(held) > HELD

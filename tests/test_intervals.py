@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from condyle.intervals import Uncertainty, _random_effects, estimate_uncertainty, expected_gap_variance
+from condyle.intervals import (
+    CHANCE,
+    Uncertainty,
+    _coloured_effects,
+    _random_effects,
+    estimate_uncertainty,
+    expected_gap_variance,
+)
 from condyle.joints import fit_pairs, refine_pairs
 from condyle.noise import estimate_noise
-from condyle.simulate import Disturbances, World, linkage, simulate
+from condyle.simulate import Disturbances, World, human, linkage, simulate
+from condyle.simulate.device import coloured
 from condyle.solve import Solution, solve_together
 from condyle.sums import sum_pairs
 
+PASSES = 0.8  # of the variance
+SIZE = 0.25  # of the size of gaps that are a third of the noise
 WHITE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
 
 
@@ -44,6 +56,44 @@ def test_errors_that_follow_the_motion_are_recognised_and_widen_the_intervals(wh
     assert (sure.effect.max(axis=1) > 0.0005).all()
 
 
+def test_joints_that_move_with_their_angle_are_told_from_white_noise_with_their_size() -> None:
+    moving = replace(WHITE, non_rotary=0.6)
+    exact = simulate(human(), "walk", seconds=30, seed=8, disturbances=Disturbances(non_rotary=0.6))
+    true = np.sqrt(3 * np.diagonal(solved(exact)[0].residual_cov))
+    solution, sure = solved(simulate(human(), "walk", seconds=30, seed=8, disturbances=moving))
+    assert sure is not None
+    names = exact.truth.names
+    moves = np.array([names[child].endswith(("shank", "upper_arm")) for child, _ in solution.pairs])
+    assert (sure.white == ~moves).all()
+    told, there = (np.sqrt(np.mean(np.square(size[moves]))) for size in (sure.effect[:, 0], true))
+    assert told == pytest.approx(there, rel=SIZE)
+
+
+def passing(seconds: float, disturbances: Disturbances) -> float:
+    """The share of the usual joint's variance that more of the same motion would shrink."""
+    _, sure = solved(simulate(linkage(), "walk", seconds=seconds, seed=4, disturbances=disturbances))
+    assert sure is not None
+    assert not sure.white.any()
+    return float(np.median(np.diagonal(sure.passing) / np.diagonal(sure.covariance)))
+
+
+def test_noise_that_is_correlated_passes_with_time_and_errors_that_repeat_do_not() -> None:
+    slow = Disturbances(0.003, np.radians(0.3), correlation_time=0.5)
+    assert passing(15, slow) > PASSES
+    for what in ({"field_warp": 0.0125}, {"soft_tissue": 0.005}):
+        assert passing(15, Disturbances(0.0015, np.radians(0.15), **what)) < 1 - PASSES
+
+
+def test_effects_gain_likelihood_where_there_are_some_and_none_where_noise_is_merely_slow(rng) -> None:
+    blocks, fresh = 200, np.arange(200) == 0
+    slow = np.cumsum(rng.standard_normal((blocks, 12)), axis=0) / np.sqrt(blocks)
+    Q, X = rng.standard_normal((3 * blocks, 6)), np.repeat(slow, 3, axis=0)
+    noise = coloured(rng.standard_normal((blocks, 3)), np.arange(blocks) / 6, 0.5).ravel()
+    groups = np.repeat([0, 1], 6)
+    assert _coloured_effects(noise, Q, X, groups, fresh)[2] < CHANCE
+    assert _coloured_effects(noise + 2 * X @ rng.standard_normal(12), Q, X, groups, fresh)[2] > 3 * CHANCE
+
+
 def test_a_take_of_a_moment_claims_nothing() -> None:
     world = simulate(linkage(), seconds=0.3, rate=30, seed=1, disturbances=WHITE)
     assert solved(world)[1] is None
@@ -72,13 +122,13 @@ def test_random_effects_of_known_size_are_found(rng: np.random.Generator) -> Non
     for _ in range(12):
         Q, X = rng.standard_normal((rows, 6)), rng.standard_normal((rows, 36))
         y = Q @ rng.standard_normal(6) + X @ (sizes[groups] * rng.standard_normal(36)) + 0.3 * rng.standard_normal(rows)
-        variance, _ = _random_effects(y, Q, X, groups)
+        variance, *_ = _random_effects(y, Q, X, groups)
         found.append(np.sqrt(variance))
     assert np.mean(found, axis=0) == pytest.approx(sizes, abs=0.15)
 
 
 def test_gaps_that_are_exactly_zero_have_no_effects(rng) -> None:
-    variance, coefficients = _random_effects(
+    variance, coefficients, _ = _random_effects(
         np.zeros(60), rng.standard_normal((60, 3)), rng.standard_normal((60, 4)), np.array([0, 0, 1, 1])
     )
     assert (variance == 0).all()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.noise import ENOUGH, ORDER, Noise, estimate_noise, place_precision, windows
+from condyle.noise import ENOUGH, ORDER, Noise, estimate_noise, place_noise, place_precision, windows
 from condyle.simulate import Disturbances, human, linkage, simulate
 from condyle.take import Take, join
 from oracle.worlds import ball, moved, noisy
@@ -157,3 +157,17 @@ def test_noise_that_grows_with_range_is_told_by_place() -> None:
     true = 2 * np.log(1 + distance**4)
     inside = np.corrcoef((true - true.mean(axis=0)).ravel(), np.log(variance).ravel())[0, 1]
     assert inside > 0.9
+
+
+def test_the_rule_by_place_is_the_same_for_frames_it_was_not_fitted_to() -> None:
+    far = Disturbances(position_noise=0.001, orientation_noise=0.002, range_power=4, range_scale=1.0)
+    take = simulate(human(), "walk", seconds=30, seed=2, disturbances=far).take
+    rule, variance = place_noise(take), place_precision(take)
+    assert rule is not None
+    assert variance is not None
+    rows = np.arange(100, 200)
+    hidden = np.zeros((len(rows), take.bodies), dtype=bool)
+    hidden[:, 3] = True
+    part = rule.variance(take.at(rows).mask(hidden))
+    np.testing.assert_array_equal(part[:, 3], 1)
+    np.testing.assert_allclose(np.delete(part, 3, axis=1), np.delete(variance[rows], 3, axis=1), rtol=1e-12)

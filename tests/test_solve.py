@@ -10,9 +10,10 @@ import pytest
 from condyle import rotation
 from condyle.joints import PairFits, fit_pairs, refine_pairs
 from condyle.noise import Noise, estimate_noise
+from condyle.normal import residual_covariance
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
 from condyle.simulate.figures import lengths_between_joints
-from condyle.solve import Solution, inliers, residual_covariance, solution_of, solve_together, tukey_weights
+from condyle.solve import Solution, inliers, solution_of, solve_together, tukey_weights
 from condyle.sums import sum_pairs
 from condyle.take import Take
 from oracle.worlds import hinge, moved, noisy

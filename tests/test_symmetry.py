@@ -10,6 +10,7 @@ from condyle import Calibration, UsageError
 from condyle.simulate import MALE_LENGTHS, Disturbances, Figure, chain, human, simulate
 
 EQUAL = {name: MALE_LENGTHS[f"l_{name[2:]}"] for name in MALE_LENGTHS}
+WHITE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.2))
 SOFT = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.005)
 
 
@@ -42,6 +43,16 @@ def test_the_assumption_is_told_with_what_it_changed() -> None:
     assert finding.severity == "info"
     assert "equal within 3 mm in 7 pairs, as was asked" in finding.text.replace("3.0 mm", "3 mm")
     assert found.skeleton.options["symmetric"] == 0.003
+
+
+def test_sides_that_really_differ_are_told_with_a_warning_that_names_them() -> None:
+    longer = human({**EQUAL, "l_thigh": EQUAL["l_thigh"] + 0.015})
+    for figure, severity in ((human(EQUAL), "info"), (longer, "warning")):
+        world = simulate(figure, "exercise", seconds=20, rate=30, seed=300, disturbances=WHITE)
+        found = condyle.calibrate(world.take, symmetric=0.003)
+        [finding] = [finding for finding in found.findings if finding.code == "symmetry-assumed"]
+        assert finding.severity == severity
+    assert "but l_thigh and r_thigh differ by 15 mm" in finding.text
 
 
 def test_nothing_is_assumed_where_nobody_asks() -> None:

@@ -13,7 +13,8 @@ import numpy as np
 from ._shapes import Bools, Floats
 from .joints import PairFits
 from .noise import Noise
-from .solve import SWEEPS, Solution, frames_in, guarded_noise, residual_covariance
+from .normal import residual_covariance
+from .solve import SWEEPS, Solution, frames_in, guarded_noise
 from .sums import whole_stack
 from .take import Take
 

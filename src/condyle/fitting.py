@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ._shapes import Floats, Ints
-from .drift import solve_differences
+from .drift import LAG, solve_differences
 from .intervals import Uncertainty, estimate_uncertainty
 from .joints import PairFits, fit_pairs, orientation_bias, refine_pairs
 from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
-from .noise import place_precision
+from .noise import Noise, place_precision
 from .options import (
     Method,
     Options,
@@ -93,9 +93,14 @@ def _place_weights(structure: Structure, pairs: Ints, relative: Floats | None) -
     """(n, J) relative precision of the gaps where the noise depends on place, 1 on average; else None."""
     if relative is None:
         return None
-    variance = relative * np.maximum(structure.noise.position, 1e-12) ** 2
-    weight = 1 / (variance[:, pairs[:, 0]] + variance[:, pairs[:, 1]])
+    weight = gap_precision(structure.noise, pairs, relative)
     return np.asarray(weight / weight.mean(axis=0))
+
+
+def gap_precision(noise: Noise, pairs: Ints, relative: Floats) -> Floats:
+    """(n, J) [1/m^2] precision of the gaps where the noise of a pose is `relative` (n, m) times its sensor's."""
+    variance = relative * np.maximum(noise.position, 1e-12) ** 2
+    return np.asarray(1 / (variance[:, pairs[:, 0]] + variance[:, pairs[:, 1]]))
 
 
 def uncertainty_of(
@@ -105,15 +110,16 @@ def uncertainty_of(
         return None
     if not take.timed:  # without time nothing tells noise from errors that repeat with the motion
         return None
-    sure = estimate_uncertainty(take, solution, structure.noise)
+    sure = estimate_uncertainty(take, solution, structure.noise, LAG if options.method == "drift" else 0.0)
     if sure is None:
         return None
     if solution.together:
-        # The pull of orientation noise was taken away as far as the noise is known.
+        # The pull of orientation noise was taken away as far as the noise is known, which is better in longer takes.
         doubt = min(0.5, max(NOISE_DOUBT, 2.5 / np.sqrt(take.frames)))
         alone = np.diag(structure.noise.orientation)
         pulls = np.stack([doubt * orientation_bias(fits, one).ravel() for one in alone])
         pulls = pulls @ solution.basis @ solution.basis.T
+        sure = replace(sure, passing=sure.passing + (1 - (NOISE_DOUBT / doubt) ** 2) * pulls.T @ pulls)
     else:
         # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
         pulls = orientation_bias(fits, structure.noise.orientation).reshape(1, -1)

@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from . import rotation
+from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .noise import Noise
 from .solve import Solution
@@ -26,6 +27,9 @@ WHITENINGS = 2
 LAG = 1.0  # s over which what is left after the effects may still be correlated
 WHITE_CORRELATION = 2.6  # standard errors of the first autocorrelation that still count as none
 NOISE_EXCESS = 1.35  # gap variance over what the sensors' noise explains, up to which it is noise
+CHANCE = 15.0  # twice the gain in log likelihood up to which effects may be noise that happens to follow the motion
+BENT = 60.0  # the same by the joint's own angle alone, in a gap that else looks white, from which on it is none
+CAM = 2.0  # a gap that the joint's angle explains down to the noise: effects that no gap shows over those that it shows
 SAFETY = 1.1  # widening of all intervals: real errors are not of the shapes assumed
 Z95 = 1.959963984540054
 
@@ -37,7 +41,8 @@ class Uncertainty:
     covariance  (6J, 6J) [m^2]  joint by joint, child half first; held directions have none
     passing     (6J, 6J) [m^2]  the part of it that shrinks as more of the same motion is recorded
     white       (J,)            joints whose gap is white noise of the sensors' size
-    effect      (J, 2) [m]      rms length of the gap that follows the joint's own angle, and the sensors' place
+    effect      (J, 2) [m]      rms length of the gap that follows the joint's own angle, and the sensors' place; 0
+                                where correlated noise explains it as well
     """
 
     covariance: Floats
@@ -46,8 +51,11 @@ class Uncertainty:
     effect: Floats
 
 
-def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncertainty | None:
-    """Random-effect covariance of all joints of a solution; None for a take too short to tell."""
+def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: float = 0.0) -> Uncertainty | None:
+    """Random-effect covariance of all joints of a solution; None for a take too short to tell.
+
+    lag  [s] above 0: the solution came from differences of the gaps over so long
+    """
     blocks = Blocks(take, solution)
     J = len(solution.pairs)
     if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
@@ -56,11 +64,16 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
     S = np.linalg.inv(solution.residual_cov) if solution.together else np.diag(own)
     Z = blocks.Z * np.sqrt(blocks.weight)[:, None, :, None]  # (b, 3, J, 6)
     flat = Z.reshape(3 * blocks.count, 6 * J)
-    N = (flat.T @ flat) * np.kron(S, np.ones((6, 6)))
+    rows = flat
+    if lag > 0:
+        # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
+        rows, flat = blocks.differences(flat, lag)
+    N = (rows.T @ rows) * np.kron(S, np.ones((6, 6)))
     basis = solution.basis
     gain = basis @ np.linalg.pinv(basis.T @ N @ basis, hermitian=True) @ basis.T
     white = _is_white(solution, noise, blocks)
-    V = np.zeros((6 * J, 6 * J))
+    explained = expected_gap_variance(solution, noise)
+    V, faint, gained = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, 6 * J)), np.zeros(J)
     effect = np.zeros((J, 2))
     rest = np.zeros((blocks.count, 3, J))
     stretch = np.ones(J)
@@ -68,24 +81,38 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise) -> Uncert
         root = np.repeat(np.sqrt(blocks.weight[:, a]), 3)
         y = blocks.gap[:, :, a].reshape(-1) * root
         Q = Z[:, :, a].reshape(-1, 6)
+        if white[a] and _bends(y, Q, blocks.features(a, world=False)[0] * root[:, None]) > BENT:
+            white[a] = False
         if white[a]:
             left = y - Q @ np.linalg.lstsq(Q, y, rcond=None)[0]
         else:
             X, groups = blocks.features(a)
             X = X * root[:, None]
-            variance, left = _coloured_effects(y, Q, X, groups, blocks.fresh)
+            variance, b, gained[a] = _coloured_effects(y, Q, X, groups, blocks.fresh)
+            left = y - Q @ b[:6] - X @ b[6:]
+            if gained[a] > CHANCE:
+                effect[a] = [
+                    _shown(Q, X[:, own] @ b[6:][own], blocks.weight[:, a]) for own in (groups <= 1, groups > 1)
+                ]
+                if float(left @ left) <= NOISE_EXCESS * left.size * explained[a]:
+                    variance[:2] *= CAM**2
             T = (flat.T @ X) * np.repeat(S[:, a], 6)[:, None]
             B = gain @ T * np.sqrt(variance[groups])
             V += B @ B.T
-            size = (X**2).sum(axis=0) / max(float(blocks.weight[:, a].sum()), 1e-300) * variance[groups]
-            effect[a] = np.sqrt([size[groups <= 1].sum(), size[groups > 1].sum()])
+            if gained[a] <= CHANCE:
+                faint += B @ B.T
             stretch[a] = long_run(left.reshape(-1, 3), blocks.step, blocks.run)
         rest[:, :, a] = left.reshape(-1, 3)
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count)
     C *= np.sqrt(stretch[:, None] * stretch)
     middle = (flat.T @ flat) * np.kron(S @ C @ S, np.ones((6, 6)))
     passing = gain @ middle @ gain
-    return Uncertainty(SAFETY**2 * (V + passing), SAFETY**2 * passing, white, effect)
+    V += passing
+    if median(gained) < CHANCE:
+        # Correlated noise that happens to follow the motion shrinks as well. Where errors repeat at the other joints,
+        # one that does not show them yet is not taken for free of them.
+        passing += faint
+    return Uncertainty(SAFETY**2 * V, SAFETY**2 * passing, white, effect)
 
 
 class Blocks:
@@ -131,6 +158,15 @@ class Blocks:
         )  # the sensors' distance as the joint has it; the measured one would explain its own noise
         self.gap = (self.arm - d).transpose(0, 2, 1)  # (b, 3, J)
 
+    def differences(self, flat: Floats, lag: float) -> tuple[Floats, Floats]:
+        """DZ and D'DZ of rows Z (3 b, F), where D takes differences over `lag` [s] within segments."""
+        Z, steps = flat.reshape(self.count, 3, -1), min(max(1, round(lag / self.step)), self.count - 1)
+        change = (Z[steps:] - Z[:-steps]) * (self.run[steps:] == self.run[:-steps])[:, None, None]
+        back = np.zeros_like(Z)
+        back[steps:] += change
+        back[:-steps] -= change
+        return change.reshape(-1, flat.shape[1]), back.reshape(flat.shape)
+
     def angle(self, a: int) -> Floats:
         """(b, 3) [rad] rotation vector of joint a from its middle pose."""
         if a in self._angles:
@@ -142,8 +178,11 @@ class Blocks:
         self._angles[a] = rotation.to_vector(middle.T @ relative)
         return self._angles[a]
 
-    def features(self, a: int) -> tuple[Floats, Ints]:
-        """(3 b, F) shapes an error could take at joint a, each of unit size, and the group of each column."""
+    def features(self, a: int, world: bool = True) -> tuple[Floats, Ints]:
+        """(3 b, F) shapes an error could take at joint a, each of unit size, and the group of each column.
+
+        world   False: only those that follow the joint's own angle, groups 0 and 1
+        """
         known = self.weight[:, a] > 0
         angle = self.angle(a)
         place = self.place[:, a] - self.place[known, a].mean(axis=0) if known.any() else self.place[:, a]
@@ -151,13 +190,13 @@ class Blocks:
         arm = self.arm[:, a]
         pairs = [angle[:, s] * angle[:, t] for s in range(3) for t in range(s, 3)]
         local = [(0, angle), (1, np.stack(pairs, axis=1))]
-        world = [(2, arm), (3, (arm[:, :, None] * place[:, None, :]).reshape(len(arm), 9))]
+        room = [(2, arm), (3, (arm[:, :, None] * place[:, None, :]).reshape(len(arm), 9))]
         columns, groups = [], []
         for group, values in local:  # displacements that live in a body's own axes
             block = np.einsum("bxr,bs->bxrs", self.R_parent[:, a], _unit(values, known))
             columns.append(block.reshape(3 * len(arm), -1))
             groups += [group] * columns[-1].shape[1]
-        for group, values in world:  # bent fields live in the room
+        for group, values in room if world else []:  # bent fields live in the room
             block = np.einsum("xr,bs->bxrs", np.eye(3), _unit(values, known))
             columns.append(block.reshape(3 * len(arm), -1))
             groups += [group] * columns[-1].shape[1]
@@ -178,24 +217,78 @@ def _unit(values: Floats, known: Bools) -> Floats:
     return values / max(size, 1e-12)
 
 
-def _coloured_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools) -> tuple[Floats, Floats]:
+def _coloured_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools) -> tuple[Floats, Floats, float]:
     """`_random_effects` when the rest of y is correlated from block to block: without the whitening, slow noise is
     taken for effects of the slow motion. `fresh` (b,) marks blocks that follow none.
+
+    Variances, coefficients of Q and X, and twice the log likelihood that the effects gain over correlated noise alone.
     """
-    variance, b = _random_effects(y, Q, X, groups)
-    left = y - Q @ b[: Q.shape[1]] - X @ b[Q.shape[1] :]
+    K = Q.shape[1]
+    rho = 0.0
+    variance, b, likely = _random_effects(y, Q, X, groups)
+    left = y - Q @ b[:K] - X @ b[K:]
     for _ in range(WHITENINGS):
-        e = left.reshape(-1, 3)
-        follows = ~fresh[1:, None]
-        rho = float((e[1:] * e[:-1] * follows).sum() / max((e[:-1] ** 2 * follows).sum(), 1e-300))
-        rho = min(max(rho, 0.0), 0.95)
-        if rho < 0.05:
+        closer = _correlation(left, fresh)
+        if closer < 0.05:
             break
+        rho = closer
         table = _whiten(np.column_stack([y, Q, X]), rho, fresh)
-        yw, Qw, Xw = table[:, 0], table[:, 1 : 1 + Q.shape[1]], table[:, 1 + Q.shape[1] :]
-        variance, b = _random_effects(yw, Qw, Xw, groups, variance)
-        left = y - Q @ b[: Q.shape[1]] - X @ b[Q.shape[1] :]
-    return variance, left
+        variance, b, likely = _random_effects(table[:, 0], table[:, 1 : 1 + K], table[:, 1 + K :], groups, variance)
+        left = y - Q @ b[:K] - X @ b[K:]
+    alone, fixed = _noise_alone(y, Q, rho, fresh)
+    for _ in range(WHITENINGS):
+        other = _correlation(y - Q @ fixed, fresh)
+        more, fixed = _noise_alone(y, Q, other, fresh)
+        alone = max(alone, more)
+    return variance, b, 2 * (likely + _shrunk(rho, fresh) - alone)
+
+
+def _bends(y: Floats, Q: Floats, X: Floats) -> float:
+    """Twice the gain in log likelihood, as chi-squared with as many degrees of freedom as X has columns."""
+    q, _, _ = _span(Q)
+    both, _, _ = _span(np.column_stack([Q, X]))
+    before, after = (float(y @ y - np.square(part.T @ y).sum()) for part in (q, both))
+    rows = len(y) - q.shape[1] - 0.5 * (X.shape[1] + 1)
+    return rows * float(np.log(before / after)) if after > 1e-200 else 0.0
+
+
+def _shown(Q: Floats, part: Floats, weight: Floats) -> float:
+    """[m] rms length of a part (3 b,) of the gap, without what another centre would explain as well."""
+    q, _, _ = _span(Q)
+    part = part - q @ (q.T @ part)
+    return float(np.sqrt(part @ part / max(float(weight.sum()), 1e-300)))
+
+
+def _correlation(left: Floats, fresh: Bools) -> float:
+    """From block to block, of (3 b,); none below zero is looked for."""
+    e, follows = left.reshape(-1, 3), ~fresh[1:, None]
+    rho = float((e[1:] * e[:-1] * follows).sum() / max((e[:-1] ** 2 * follows).sum(), 1e-300))
+    return min(max(rho, 0.0), 0.95)
+
+
+def _noise_alone(y: Floats, Q: Floats, rho: float, fresh: Bools) -> tuple[float, Floats]:
+    """Restricted log likelihood of y without effects, with noise of this correlation, and the coefficients of Q."""
+    table = _whiten(np.column_stack([y, Q]), rho, fresh)
+    q, r, keep = _span(table[:, 1:])
+    inner = q.T @ table[:, 0]
+    rows = len(y) - q.shape[1]
+    noise = max(float(table[:, 0] @ table[:, 0] - inner @ inner) / rows, 1e-300)
+    fixed = np.zeros(Q.shape[1])
+    fixed[keep] = np.linalg.lstsq(r, inner, rcond=None)[0]
+    volume = float(np.log(np.abs(np.diagonal(r))).sum())
+    return -0.5 * rows * (1 + float(np.log(noise))) - volume + _shrunk(rho, fresh), fixed
+
+
+def _shrunk(rho: float, fresh: Bools) -> float:
+    """Log of what `_whiten` makes of a volume."""
+    return 1.5 * float(fresh.sum()) * float(np.log(1 - rho**2))
+
+
+def _span(Q: Floats) -> tuple[Floats, Floats, Bools]:
+    """Orthonormal columns q and r with q r = Q, for those columns of Q that are independent."""
+    q, r = np.linalg.qr(Q)
+    keep = np.abs(np.diagonal(r)) > 1e-9 * np.abs(np.diagonal(r)).max(initial=1e-300)
+    return q[:, keep], r[np.ix_(keep, keep)], keep
 
 
 def _whiten(table: Floats, rho: float, fresh: Bools) -> Floats:
@@ -209,11 +302,11 @@ def _whiten(table: Floats, rho: float, fresh: Bools) -> Floats:
 
 def _random_effects(
     y: Floats, Q: Floats, X: Floats, groups: Ints, start: Floats | None = None
-) -> tuple[Floats, Floats]:
-    """Variance of each group of effects by restricted maximum likelihood, and the fixed and random coefficients."""
-    q, r = np.linalg.qr(Q)
-    keep = np.abs(np.diagonal(r)) > 1e-9 * np.abs(np.diagonal(r)).max(initial=1e-300)
-    q = q[:, keep]
+) -> tuple[Floats, Floats, float]:
+    """Variance of each group of effects by restricted maximum likelihood, the fixed and random coefficients, and the
+    logarithm of that likelihood.
+    """
+    q, r, keep = _span(Q)
     inner = q.T @ np.column_stack([y, X])
     free_y, free_X = y - q @ inner[:, 0], X - q @ inner[:, 1:]
     rows = len(y) - q.shape[1]
@@ -234,8 +327,15 @@ def _random_effects(
         left = max(yy - 2 * float(b @ Xy) + float(b @ XX @ b), 1e-12 * yy)
         noise = max(left / max(rows - float(known.sum()), 1.0), 1e-300)
     fixed = np.zeros(Q.shape[1])
-    fixed[keep] = np.linalg.lstsq(r[np.ix_(keep, keep)], inner[:, 0] - inner[:, 1:] @ b, rcond=None)[0]
-    return variance, np.concatenate([fixed, b])
+    fixed[keep] = np.linalg.lstsq(r, inner[:, 0] - inner[:, 1:] @ b, rcond=None)[0]
+    likely = 0.0
+    if yy > 1e-200:
+        own = np.maximum(variance[groups], 1e-9 * noise)
+        A = XX / noise + np.diag(1 / own)
+        fits = (yy - float(Xy @ np.linalg.solve(A, Xy)) / noise) / noise
+        volume = float(np.linalg.slogdet(A)[1] + np.log(own).sum()) + rows * float(np.log(noise))
+        likely = -0.5 * (fits + volume) - float(np.log(np.abs(np.diagonal(r))).sum())
+    return variance, np.concatenate([fixed, b]), likely
 
 
 def long_run(left: Floats, step: float, run: Ints) -> float:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ._median import median
 from ._shapes import Bools, Ints
-from .check.rigid_pair import rigid_sentence
+from .check.rigid_pair import judge_loose_pairs, rigid_sentence
 from .findings import Finding
 from .intervals import Z95, Uncertainty, expected_gap_variance
 from .kinds import Motion
@@ -24,8 +24,8 @@ DOUBTFUL = 1.25  # margin below which an edge is reported
 LOUD = 3.0  # residual over what the noise explains
 LARGE, HUGE = 0.03, 0.1  # residual over the sensors' distance
 WIDE = 0.1  # half-width of a centre's interval over the sensors' distance
-FOLLOWS = 0.6  # gap that follows the angle, over what the noise explains, from which on it is told
-SLIGHT = 0.005  # of the sensors' distance: less is not worth a word
+FOLLOWS = 0.15  # gap that follows the angle, over what the noise explains, from which on it is told
+SLIGHT = 0.002  # of the sensors' distance: less is not worth a word
 SMALLEST, LARGEST = 0.005, 3.0  # m between joined sensors, beyond which a unit is doubted
 MISFIT = 1.5  # a given edge that fits so many times worse than another
 
@@ -69,7 +69,7 @@ def judge_structure(
     """The tree: whether there is one, what is loose, which edges are doubtful, which pairs close loops."""
     found = [] if structure.determined else [_undetermined()]
     if not structure.determined and not len(structure.tree.edges):
-        return found
+        return found + judge_loose_pairs(take, take.names)
     pairs, names = structure.fits.pairs, take.names
     groups = components(take.bodies, pairs[structure.tree.edges])
     trees = [group for group in groups if len(group) > 1]
@@ -82,6 +82,7 @@ def judge_structure(
         found.append(Finding("loose-body", "error", text, tuple(names[k] for k in alone), value=len(alone), unit="1"))
     else:
         found += [_loose(take, structure, body) for body in alone]
+        found += judge_loose_pairs(take, [names[k] for k in alone])
     found += _size(structure)
     heads = [names[root] for root in roots if any(root in group for group in trees)]
     if len(trees) > 1:

@@ -80,7 +80,7 @@ def _differences(take: Take, starts: Ints, whole: Bools) -> tuple[Floats, Floats
     """Noise (m,) of position [m] and orientation [rad] from windows of frames that begin at `starts`."""
     with np.errstate(invalid="ignore"):
         dp = sum(w * take.p_world_body[starts + k] for k, w in enumerate(_SIXTH))
-        frames = np.stack([take.R_world_body[starts + k] for k in range(ORDER + 1)])
+        frames = take.R_world_body[starts + np.arange(ORDER + 1)[:, None]]
         step = rotation.between(frames[:-1], frames[1:])
         dr = np.diff(step, n=ORDER - 1, axis=0)[0]
     return _spread(np.asarray(dp), whole), _spread(dr, whole)
@@ -96,8 +96,37 @@ def _spread(differences: Floats, whole: Bools) -> Floats:
     return out
 
 
+@dataclass(frozen=True, eq=False)
+class PlaceNoise:
+    """How the noise of every sensor grows with place: the log of its variance is one quadratic in position.
+
+    centre  (3,) [m]    size [m]: what positions are taken from and divided by
+    beta    (9,)        of the monomials of degree one and two
+    level   (m,)        usual value of the quadratic at each sensor
+    """
+
+    centre: Floats
+    size: float
+    beta: Floats
+    level: Floats
+
+    def variance(self, take: Take) -> Floats:
+        """(n, m) variance of each pose's noise relative to its sensor's usual one; 1 where not seen."""
+        field = _quadratic((take.p_world_body - self.centre) / self.size) @ self.beta - self.level
+        return np.asarray(np.exp(np.clip(np.where(take.seen, field, 0.0), -MOST, MOST)))
+
+
 def place_precision(take: Take, good: Bools | None = None) -> Floats | None:
     """(n, m) variance of each pose's noise relative to its sensor's usual one, where noise depends on place; else None.
+
+    See `place_noise`.
+    """
+    rule = place_noise(take, good)
+    return None if rule is None else rule.variance(take)
+
+
+def place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
+    """How noise depends on place, or None where it does not.
 
     Magnetic noise grows with the distance to the transmitter, wherever that stands: the log of the squared sixth
     difference is fitted by one quadratic in position, shared by all sensors, so no origin is assumed.
@@ -125,9 +154,8 @@ def place_precision(take: Take, good: Bools | None = None) -> Floats | None:
     fitted = X @ beta
     if float(fitted[use].std()) < UNEVEN:
         return None
-    field = _quadratic((take.p_world_body - centre) / size) @ beta
-    field = field - np.nanmean(field, axis=0)
-    return np.asarray(np.exp(np.clip(np.where(take.seen, field, 0.0), -MOST, MOST)))
+    level = np.nanmean(_quadratic((take.p_world_body - centre) / size) @ beta, axis=0)
+    return PlaceNoise(centre, size, np.asarray(beta), level)
 
 
 def _quadratic(x: Floats) -> Floats:

@@ -12,21 +12,18 @@ import numpy as np
 
 from ._median import median
 from ._shapes import Bools, Floats, Ints
-from .joints import PairFits, gap_columns, gaps
+from .joints import PairFits, gaps
 from .noise import Noise
-from .sums import whole_gram, whole_stack
+from .normal import FAINT, ROUNDING, Rows, Sweep, System, gap_products
 from .take import Take
 
 SWEEPS = 3
-LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
 TUKEY = 5.0  # robust standard deviations at which a residual stops counting
 CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
 LIVELY = 1.0  # s: a stretch, judged with its neighbours, that may have a scale of its own
 LIFT = 3.0  # times the overall scale up to which a lively stretch may raise its own
 MEDIAN_ROWS = 2000  # rows a median is taken over
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY: a Gaussian leaves 1.5e-5 there
-ROUNDING = 1e-12  # m: gaps of exact data, which are no outliers of each other
-FAINT = 1e-4  # of the largest gap: smaller ones count as this
 EXACT = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
 GUARD = 0.5  # share of the weakest rotation's signal that the noise correction may take away
 
@@ -44,6 +41,7 @@ class Solution:
     residual_cov    (J, J)   [m^2]  per axis covariance of the joints' gaps
     robust          (J,)            whether outliers made the weights count
     together                        False: every joint for itself, as the paper does
+    factor          (6J,)      [-]  what undoes the shrinking of rotations by orientation noise; None: nothing does
     """
 
     pairs: Ints
@@ -55,6 +53,7 @@ class Solution:
     residual_cov: Floats
     robust: Bools
     together: bool = True
+    factor: Floats | None = None
 
     @property
     def unknowns(self) -> Floats:
@@ -74,25 +73,57 @@ def tukey_weights(length: Floats, seen: Bools, window: int = 0, always: Bools | 
     so the scale may rise to the median of the `window` frames around, but not far. Joints without outliers get
     weight 1 throughout, except those in `always` (J,).
     """
+    scale = gap_scales(length, seen)
+    limit = outlier_limit(seen.sum(axis=0))
+    fires = outlier_counts(length, seen, scale, window, limit) > limit
+    return weighed(length, seen, scale, window, fires if always is None else fires | always), fires
+
+
+def weighed(length: Floats, seen: Bools, scale: Floats, window: int, which: Bools) -> Floats:
+    """(n, J) Tukey's weights of the joints `which` (J,) at the size `scale` (J,) [m] of their gaps; 1 of the others,
+    0 where not seen.
+    """
     weight = seen.astype(np.float64)
-    fires = np.zeros(length.shape[1], dtype=bool)
-    scale = np.array([overall_scale(length[:, a], seen[:, a]) for a in range(length.shape[1])])
-    least = max(ROUNDING, FAINT * float(scale.max(initial=0.0)))  # of joints that are exact beside the others
-    for a in range(length.shape[1]):
-        kept = always is not None and always[a]
-        limit = max(OUTLIER_SHARE * seen[:, a].sum(), 2)
-        if not kept and (length[:, a] > TUKEY * max(scale[a], least)).sum() <= limit:
-            continue
-        x = length[:, a] / (TUKEY * np.maximum(gap_bar(length[:, a], seen[:, a], window), least))
-        fires[a] = (x > 1).sum() > limit
-        if fires[a] or kept:
-            weight[:, a] *= np.where(x < 1, (1 - x**2) ** 2, 0.0)
-    return weight, fires
+    for a in np.flatnonzero(which):
+        x = _excess(length, seen, scale, window, int(a))
+        weight[:, a] *= np.where(x < 1, (1 - x**2) ** 2, 0.0)
+    return weight
 
 
-def gap_bar(length: Floats, seen: Bools, window: int) -> Floats:
+def outlier_counts(length: Floats, seen: Bools, scale: Floats, window: int, enough: Floats | float = 0.0) -> Ints:
+    """(J,) frames in which a gap is beyond Tukey's bar; where there are no more than `enough` at a bar that no lively
+    stretch raises, it is those.
+    """
+    count = (length > TUKEY * np.maximum(scale, _least(scale))).sum(axis=0)
+    for a in np.flatnonzero(count > enough):
+        count[a] = (_excess(length, seen, scale, window, int(a)) > 1).sum()
+    return np.asarray(count)
+
+
+def outlier_limit(frames: Ints) -> Floats:
+    """How many outliers so many frames may have before their weights count."""
+    return np.asarray(np.maximum(OUTLIER_SHARE * frames, 2.0))
+
+
+def gap_scales(length: Floats, seen: Bools) -> Floats:
+    """(J,) [m] `overall_scale` of each joint's gap lengths (n, J)."""
+    return np.array([overall_scale(length[:, a], seen[:, a]) for a in range(length.shape[1])])
+
+
+def _least(scale: Floats) -> float:
+    """[m] of joints that are exact beside the others."""
+    return max(ROUNDING, FAINT * float(scale.max(initial=0.0)))
+
+
+def _excess(length: Floats, seen: Bools, scale: Floats, window: int, a: int) -> Floats:
+    """(n,) gap lengths of joint a over what Tukey lets count."""
+    bar = gap_bar(length[:, a], seen[:, a], window, float(scale[a]))
+    return np.asarray(length[:, a] / (TUKEY * np.maximum(bar, _least(scale))))
+
+
+def gap_bar(length: Floats, seen: Bools, window: int, scale: float | None = None) -> Floats:
     """(n,) [m] robust per axis size of a gap's length around each frame: overall, or of a livelier stretch."""
-    scale = overall_scale(length, seen)
+    scale = overall_scale(length, seen) if scale is None else scale
     local = _local_median(np.where(seen, length, np.nan), window) / CHI3_MEDIAN
     return np.clip(local, scale, LIFT * scale)
 
@@ -160,12 +191,11 @@ def solve_together(
     robust       weigh out outliers where they are found; correct: remove the bias of orientation noise
     suspect      (J,) joints known to have outliers, weighed whatever their gaps look like
     """
-    rows = _Rows(take, start.pairs)
+    rows = Rows(take, start.pairs)
     J = len(start.pairs)
     basis = free_basis(start, held)
     u = basis @ (basis.T @ np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel())
-    half = row_factors(start, noise, held) if correct else np.ones(6 * J)
-    both = _pair_factors(start.pairs, half)
+    system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
     weight = rows.seen.astype(np.float64) if base_weight is None else np.where(rows.seen, base_weight, 0.0)
     fires = np.zeros(J, dtype=bool) if suspect is None else suspect
     window = frames_in(take, LIVELY)
@@ -177,28 +207,24 @@ def solve_together(
             if not np.array_equal(fresh, weight):
                 weight = fresh
                 G, H = rows.sums(weight)
-        C = residual_covariance(gap, weight)
         # The first sweeps are pair by pair, so that an outlier in one joint cannot leak into the others.
-        S = np.linalg.inv(C) if sweep > 1 or not fires.any() else np.diag(1 / np.diagonal(C))
-        N = G * both * np.kron(S, np.ones((6, 6)))
-        rhs = (H.reshape(J, 6, J) * S[:, None, :]).sum(axis=2).ravel() * half
-        inner = basis.T @ N @ basis
-        inner[np.diag_indices_from(inner)] += np.diagonal(inner) == 0  # a joint without frames stays where it is
-        old, u = u, basis @ np.linalg.solve(inner, basis.T @ rhs)
+        together = sweep > 1 or not fires.any()
+        old, u = u, system.solved(Sweep(G, H, *gap_products(gap, weight)), together=together)
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
-    C = residual_covariance(rows.gap(u), weight)
-    N = G * both * np.kron(np.linalg.inv(C), np.ones((6, 6)))
+    last = Sweep(G, H, *gap_products(rows.gap(u), weight))
+    C = last.covariance()
+    N = system.normal(last, np.asarray(np.linalg.inv(C)))
     halves = u.reshape(J, 2, 3)
-    return Solution(start.pairs, halves[:, 0], halves[:, 1], weight, N, basis, C, fires)
+    return Solution(start.pairs, halves[:, 0], halves[:, 1], weight, N, basis, C, fires, factor=system.factor)
 
 
 def solution_of(take: Take, fits: PairFits) -> Solution:
     """Plain least squares as a Solution: every joint for itself, nothing weighed, no correction."""
-    rows = _Rows(take, fits.pairs)
+    rows = Rows(take, fits.pairs)
     weight = rows.seen.astype(np.float64)
     u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
-    C = residual_covariance(rows.gap(u), weight)
+    C = rows.covariance(u, weight)
     G, _ = rows.sums(weight)
     N = G * np.kron(np.diag(1 / np.diagonal(C)), np.ones((6, 6)))
     basis = free_basis(fits, ~fits.determined)
@@ -206,15 +232,18 @@ def solution_of(take: Take, fits: PairFits) -> Solution:
     return Solution(fits.pairs, fits.p_child_joint, fits.p_parent_joint, weight, N, basis, C, quiet, together=False)
 
 
+def gap_lengths(gap: Floats, base_weight: Floats | None) -> Floats:
+    """(n, J) [m] lengths of gaps (3, n, J), as long as they would be where the noise is the usual one."""
+    length = np.sqrt(np.square(gap).sum(axis=0))
+    length[length < ROUNDING] = 0.0
+    return np.asarray(length if base_weight is None else length * np.sqrt(base_weight))
+
+
 def _robust_weights(
     gap: Floats, seen: Bools, base_weight: Floats | None, fires: Bools, window: int
 ) -> tuple[Floats, Bools]:
     """(n, J) weights of gaps (3, n, J), and which joints have outliers; once a joint had some it keeps its weights."""
-    length = np.sqrt(np.square(gap).sum(axis=0))
-    length[length < ROUNDING] = 0.0
-    if base_weight is not None:
-        length = length * np.sqrt(base_weight)
-    weight, now = tukey_weights(length, seen, window, fires)
+    weight, now = tukey_weights(gap_lengths(gap, base_weight), seen, window, fires)
     return weight if base_weight is None else weight * base_weight, fires | now
 
 
@@ -250,74 +279,3 @@ def row_factors(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
     """(6J,) factors that undo E[R] = (1 - s^2) R in what a sensor's rotation is multiplied with."""
     s = guarded_noise(fits, noise, held)
     return np.repeat(1 / (1 - s[fits.pairs.ravel()] ** 2), 3)
-
-
-def _pair_factors(pairs: Ints, half: Floats) -> Floats:
-    """(6J, 6J) the same for products of two sensors' rotations; a sensor with itself is exact."""
-    sensor = np.repeat(pairs.ravel(), 3)
-    return np.where(sensor[:, None] == sensor[None], 1.0, half[:, None] * half[None])
-
-
-class _Rows:
-    """The rows of J joints: gaps at given unknowns, and the weighted sums of the normal equations."""
-
-    def __init__(self, take: Take, pairs: Ints) -> None:
-        self.take, self.bodies, self.pairs = take, take.bodies, pairs
-        i, j = pairs.T
-        self.seen = take.seen[:, i] & take.seen[:, j]
-        self.whole = bool(self.seen.all())
-        self.X = whole_stack(take)
-
-    def gap(self, u: Floats) -> Floats:
-        """(3, n, J) gaps, world axis first, 0 where not seen."""
-        halves = u.reshape(-1, 2, 3)
-        W = gap_columns(self.bodies, self.pairs, halves[:, 0], halves[:, 1])
-        gap = (self.X @ W).reshape(3, *self.seen.shape)
-        return gap if self.whole else gap * self.seen
-
-    def sums(self, weight: Floats) -> tuple[Floats, Floats]:
-        """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight."""
-        J = len(self.pairs)
-        if self.whole and (weight == 1).all():
-            # Without weights every product is already in the Gram matrix of the stacked poses.
-            columns = 4 * self.pairs.ravel()[:, None] + np.arange(3)
-            sign = np.tile(np.repeat([1.0, -1.0], 3), J)
-            used = columns.ravel()
-            gram = whole_gram(self.take, self.X)
-            places = 4 * self.pairs + 3
-            G = gram[np.ix_(used, used)] * sign * sign[:, None]
-            H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]
-            return G, H
-        i, j = self.pairs.T
-        poses = self.X.reshape(3, len(weight), self.bodies, 4)
-        G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
-        step = max(64, 400_000 // (6 * J))
-        for start in range(0, len(weight), step):
-            part = slice(start, start + step)
-            root = np.sqrt(weight[part])
-            child, parent = poses[:, part, i], poses[:, part, j]
-            Z = np.empty((3, len(root), J, 6))
-            Z[..., :3] = child[..., :3] * root[..., None]
-            Z[..., 3:] = -parent[..., :3] * root[..., None]
-            flat = Z.reshape(-1, 6 * J)
-            G += flat.T @ flat
-            H += flat.T @ ((parent[..., 3] - child[..., 3]) * root).reshape(-1, J)
-        return G, H
-
-
-def residual_covariance(gap: Floats, weight: Floats) -> Floats:
-    """(J, J) per axis covariance of gaps (3, n, J) over frames weighted for both joints, loaded and lifted to be
-    positive.
-    """
-    _, n, J = gap.shape
-    root = np.sqrt(weight)
-    scaled = (gap * root).reshape(3 * n, J)
-    count = np.maximum(root.T @ root, 1e-300)
-    C = (scaled.T @ scaled) / (3 * count)
-    # Else rounding would tell how exact joints correlate, and weigh them beyond all precision against the others.
-    floor = max(ROUNDING, FAINT * float(np.sqrt(np.diagonal(C).max(initial=0.0))))
-    size = np.sqrt(np.maximum(np.diagonal(C), floor**2))
-    value, vector = np.linalg.eigh(C / size / size[:, None])
-    C = (vector * np.maximum(value, 1e-6)) @ vector.T
-    np.fill_diagonal(C, np.diagonal(C) + LOADING)
-    return np.asarray(C * size * size[:, None])

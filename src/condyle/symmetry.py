@@ -15,10 +15,12 @@ import numpy as np
 from ._shapes import Floats
 from .anatomy import Segment, find_segments
 from .errors import UsageError
-from .findings import Finding
+from .findings import Finding, Severity
 from .intervals import Uncertainty
 from .judge import mm
 from .skeleton import Joint, limb_geometry
+
+UNLIKE = 3.0  # standard deviations by which two lengths differ that are not alike
 
 Ends = tuple[int, int, str]  # two joints by their number, and the body on which they are
 
@@ -61,7 +63,15 @@ def mirror_lengths(joints: Sequence[Joint], sure: Uncertainty | None, tolerance:
         f"they differed by up to {mm(float(np.abs(apart).max()))} mm, and {pairs[most][0][2]} changed by "
         f"{mm(change[most])} mm"
     )
-    finding = Finding("symmetry-assumed", "info", text, value=float(np.abs(apart).max()), unit="m")
+    doubt = np.abs(apart) / np.sqrt(np.diagonal(H @ V @ H.T) + tolerance**2)
+    least = int(np.argmax(doubt))
+    if doubt[least] > UNLIKE:
+        text += (
+            f"; but {pairs[least][0][2]} and {pairs[least][1][2]} differ by {mm(abs(float(apart[least])))} mm, "
+            "more than that and their intervals allow: allow more, or leave the option out"
+        )
+    severity: Severity = "warning" if doubt[least] > UNLIKE else "info"
+    finding = Finding("symmetry-assumed", severity, text, value=float(np.abs(apart).max()), unit="m")
     return Mirrored([_told(joint, sure, k) for k, joint in enumerate(moved)], sure, [finding])
 
 

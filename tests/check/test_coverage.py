@@ -11,10 +11,12 @@ import pytest
 
 import condyle
 from condyle import Skeleton, UsageError
-from condyle.check.coverage import find_coverage
+from condyle.check.coverage import BRIEF, find_coverage
 from condyle.cli import main
 from condyle.simulate import Disturbances, chain, linkage, simulate
+from condyle.skeleton import limb_geometry
 
+NAMED = np.radians(2.0)
 PREDICTED = 0.3  # of the width that the added seconds were to bring
 NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
 
@@ -65,9 +67,58 @@ def test_wide_enough_is_enough_and_needs_no_time() -> None:
 def test_a_hinge_is_known_by_its_axis_and_asks_for_a_second_one() -> None:
     world = simulate(chain(("ball", "hinge", "ball")), seconds=20, rate=30, seed=5, disturbances=NOISY)
     coverage = find_coverage(condyle.calibrate(world.take).skeleton)
-    [hinge] = [joint for joint in coverage.joints if "second axis" in joint.text]
+    [hinge] = [joint for joint in coverage.joints if "if it is no hinge" in joint.text]
     assert hinge.axes == 1
     assert hinge.turned[0] > hinge.turned[1]
+    k = world.truth.names.index(hinge.joint)
+    assert abs(np.dot(hinge.poor, world.truth.axis_child[k])) > np.cos(NAMED)
+
+
+@pytest.mark.parametrize(("axis", "told"), [((0, 0, 1), "bend it as well"), ((0, 1, 0), "twist it along its limb")])
+def test_the_motion_that_is_missing_is_named(axis: tuple[float, float, float], told: str) -> None:
+    hinged = replace(chain(("ball", "hinge", "ball")), axis=np.tile(axis, (4, 1)))
+    world = simulate(hinged, seconds=20, rate=30, seed=5, disturbances=NOISY)
+    [hinge] = [
+        joint for joint in find_coverage(condyle.calibrate(world.take).skeleton).joints if "no hinge" in joint.text
+    ]
+    assert told in hinge.text
+
+
+def test_a_centre_that_one_half_knows_poorly_is_judged_by_that_half() -> None:
+    skeleton = fitted(20)
+    covariance = np.diag([1e-8] * 3 + [1e-8, 1e-8, 1e-4])
+    joints = tuple(replace(joint, covariance=covariance) for joint in skeleton.joints)
+    [half] = {joint.half for joint in find_coverage(replace(skeleton, joints=joints)).joints}
+    assert half == pytest.approx(1.96 * 0.01, rel=1e-3)
+
+
+def poorly_known_along(skeleton: Skeleton) -> tuple[Skeleton, float]:
+    """A skeleton whose first limb is poorly known because one joint hardly turned but about the limb; and its width."""
+    limb = skeleton.limbs[0]
+    joint, other = skeleton.joint(limb.to_joint), skeleton.joint(limb.from_joint)
+    shape = limb_geometry(other, joint, limb.body)
+    assert shape is not None
+    covariance = 1e-8 * np.eye(6)
+    half = slice(0, 3) if joint.child == limb.body else slice(3, 6)
+    covariance[half, half] += 1e-6 * np.outer(shape[1], shape[1])
+    poor = replace(joint, covariance=covariance, rotation=np.array([0.6, 0.1, 0.1]))
+    good = replace(other, covariance=1e-8 * np.eye(6))
+    width = 2 * 1.96 * float(np.sqrt(1e-6 + 2e-8))
+    limb = replace(limb, low=limb.length - width / 2, high=limb.length + width / 2, passing=1.0)
+    joints = [{joint.child: poor, other.child: good}.get(one.child, one) for one in skeleton.joints]
+    return replace(skeleton, joints=tuple(joints), limbs=(limb,)), width
+
+
+def test_a_turn_about_a_second_axis_counts_by_how_much_farther_it_goes_but_takes_a_while() -> None:
+    skeleton, width = poorly_known_along(fitted(20))
+    [limb] = find_coverage(skeleton, 0.3 * width).limbs
+    assert limb.wider is not None
+    gain, share = (0.6**2 + 0.1**2) / (0.1**2 + 0.1**2), 1.01e-6 / 1.02e-6
+    left = share * 20 / (20 + gain * limb.wider) + (1 - share) * 20 / (20 + limb.wider)
+    assert left == pytest.approx(0.3**2, rel=5e-3)
+    assert f"or {limb.wider:.0f} s that turn {limb.of} about a second axis" in limb.text
+    [soon] = find_coverage(skeleton, 0.9 * width).limbs
+    assert soon.wider == BRIEF
 
 
 def test_a_take_at_rest_has_nothing_to_judge() -> None:

@@ -6,11 +6,13 @@ is recorded. The other comes from errors that repeat with the motion, skin or a 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
 
+from .._shapes import Floats
 from ..errors import UsageError
 from ..intervals import Z95
 from ..judge import mm
@@ -19,6 +21,9 @@ from ..skeleton import Joint, Limb, Skeleton, limb_geometry
 TURNED = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
 WIDTH = 0.01  # m: wanted width of a length's interval, where nobody says another
 LONG = 3600.0  # s: more than that is not recorded for a length
+BRIEF = 5.0  # s: a joint is not turned about an axis of its own in less
+APART = 2.0  # standard deviation along one direction over those across it, from which that direction is the poor one
+ALONG, ACROSS = np.radians(35.0), np.radians(55.0)  # angle to the limb: a twist, a bend
 Verdict = Literal["enough", "weak", "not determined"]
 
 
@@ -30,6 +35,8 @@ class JointCoverage:
     axes     about how many axes it turned by TURNED rms or more
     turned   [rad] rms rotation about its own axes, most first
     half     [m] half-width of the 95 % interval of its centre, in the direction in which it is worst; None: not known
+    poor     (3,) [-] that direction in the child's frame where it stands out: the axis about which the joint turned
+             while it did not turn enough about any other; None where none stands out
     text     a sentence
     """
 
@@ -37,6 +44,7 @@ class JointCoverage:
     axes: int
     turned: tuple[float, float, float]
     half: float | None
+    poor: tuple[float, float, float] | None
     verdict: Verdict
     text: str
 
@@ -92,38 +100,69 @@ def find_coverage(skeleton: Skeleton, width: float = WIDTH) -> Coverage:
     seconds = float(skeleton.take.get("seconds") or 0.0)
     return Coverage(
         width,
-        tuple(_joint(joint, width) for joint in skeleton.joints),
+        tuple(_joint(joint, skeleton.joints, width) for joint in skeleton.joints),
         tuple(_limb(limb, by_child, seconds, width) for limb in skeleton.limbs),
     )
 
 
-def _joint(joint: Joint, width: float) -> JointCoverage:
+def _joint(joint: Joint, joints: Sequence[Joint], width: float) -> JointCoverage:
     turned = (float(joint.rotation[0]), float(joint.rotation[1]), float(joint.rotation[2]))
     axes = sum(angle >= TURNED for angle in turned)
     angles = f"{joint.child}: turned {', '.join(f'{np.degrees(angle):.0f}' for angle in turned)} deg rms about its axes"
-    half = None
+    half, poor = None, _poor(joint)
     verdict: Verdict = "not determined"
     if joint.kind == "rigid":
         text = f"{joint.child}: does not turn against {joint.parent}; if it should, move it"
     elif joint.kind == "hinge" and joint.point == "arbitrary":
-        text = f"{angles}; its axis is known, the point along it is not; if it is no hinge, turn it about a second axis"
+        text = f"{angles}; its axis is known, the point along it is not; if it is no hinge, {_other_way(joint, joints)}"
     elif joint.point == "arbitrary":
         text = f"{angles}, too little to locate it; turn it about two axes"
     elif joint.covariance is None:
         text = f"{angles}; nothing tells how well it is known"
     else:
-        half = Z95 * float(np.sqrt(max(np.linalg.eigvalsh(joint.covariance)[-1], 0.0) / 2))
+        half = Z95 * max(float(np.sqrt(max(np.linalg.eigvalsh(block)[-1], 0.0))) for block in _halves(joint.covariance))
         verdict = "enough" if half <= width / 2 else "weak"
         text = f"{angles}; its centre is known to {mm(half)} mm"
         if verdict == "weak":
-            text += f"; {_advice(joint, axes)}"
-    return JointCoverage(joint.child, axes, turned, half, verdict, text)
+            text += f"; {_advice(joint, joints, axes)}"
+    named = None if poor is None else (float(poor[0]), float(poor[1]), float(poor[2]))
+    return JointCoverage(joint.child, axes, turned, half, named, verdict, text)
 
 
-def _advice(joint: Joint, axes: int) -> str:
+def _halves(covariance: Floats) -> tuple[Floats, Floats]:
+    """(3, 3) of the centre in the child and in the parent."""
+    return covariance[:3, :3], covariance[3:, 3:]
+
+
+def _poor(joint: Joint) -> Floats | None:
+    """Unit direction (3,) in the child along which the centre is known much worse than across; None: there is none."""
+    if joint.axis_child is not None:
+        return joint.axis_child
+    if joint.covariance is None or joint.point == "arbitrary":
+        return None
+    value, vector = np.linalg.eigh(joint.covariance[:3, :3])
+    return np.asarray(vector[:, 2]) if value[2] > APART**2 * max(value[1], 0.0) else None
+
+
+def _advice(joint: Joint, joints: Sequence[Joint], axes: int) -> str:
     if joint.passing is not None and joint.passing < 0.5:
         return "the error repeats with the motion: move it in other ways, and fix its sensors harder"
-    return "turn it about a second axis as well" if axes < 2 else "move it longer or wider"
+    return _other_way(joint, joints) if axes < 2 or _poor(joint) is not None else "move it longer or wider"
+
+
+def _other_way(joint: Joint, joints: Sequence[Joint]) -> str:
+    """The motion that locates a joint along the axis about which it turned most: a turn about any other."""
+    poor = _poor(joint)
+    own = [other.p_parent_joint for other in joints if other.parent == joint.child]
+    if poor is None or not own:  # nothing tells where the limb points
+        return "turn it about a second axis as well"
+    limb = np.mean(own, axis=0) - joint.p_child_joint
+    angle = np.arccos(min(abs(float(poor @ limb)) / max(float(np.linalg.norm(limb)), 1e-12), 1.0))
+    if angle < ALONG:
+        return "it was twisted along its limb: bend it as well"
+    if angle > ACROSS:
+        return "it was bent about one axis: twist it along its limb, or bend it the other way as well"
+    return "turn it about a second axis as well"
 
 
 def _limb(limb: Limb, joints: dict[str, Joint], seconds: float, wanted: float) -> LimbCoverage:
@@ -137,22 +176,25 @@ def _limb(limb: Limb, joints: dict[str, Joint], seconds: float, wanted: float) -
     width = limb.high - limb.low
     verdict: Verdict = "enough" if width <= wanted else "weak"
     more = _more(width, limb.passing, seconds, wanted)
+    if more is not None and more > LONG:
+        more = None
     said = f"{name}: {mm(limb.length)} mm in an interval of {mm(width)} mm"
     of, wider = None, None
     if verdict == "enough":
         text = said
-    elif more is None or more > LONG:
+    elif more is None:
         least = max(width * float(np.sqrt(max(1 - (limb.passing or 0.0), 0.0))), wanted)
         text = (
             f"{said}; more of the same motion would not bring it below {mm(least)} mm, for the error repeats with the "
-            "motion; move in other ways, and fix the sensors harder"
+            "motion; move in other ways and at other places, and fix the sensors harder"
         )
     else:
         text = f"{said}; about {more:.0f} s more of the same motion would make it {mm(wanted)} mm"
         of, share = _weakest(limb, ends)
         if of is not None and share > 0.5:
-            gain = float((joints[of].rotation[0] / max(joints[of].rotation[1], 1e-12)) ** 2)
-            wider = _wider(width, limb.passing or 0.0, seconds, wanted, share, gain, more)
+            most, second, least = np.square(joints[of].rotation)
+            gain = float((most + least) / max(second + least, 1e-24))  # turns about the others tell along the first
+            wider = max(_wider(width, limb.passing or 0.0, seconds, wanted, share, gain, more), BRIEF)
             if wider < 0.7 * more:
                 text += f", or {wider:.0f} s that turn {of} about a second axis as far as about its first"
     return LimbCoverage(limb.body, limb.from_joint, limb.to_joint, width, more, wider, of, verdict, text)

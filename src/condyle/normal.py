@@ -1,0 +1,172 @@
+"""The normal equations of all joints of a tree, as sums over frames that add: a take, or the blocks of a long file.
+
+A sweep looks at frames at given joints and sums what a step to better ones needs. Blocks of frames are swept one by
+one, and their sweeps are added.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ._shapes import Floats, Ints
+from .joints import gap_columns
+from .sums import whole_gram, whole_stack
+from .take import Take
+
+LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
+ROUNDING = 1e-12  # m: gaps of exact data, which are no outliers of each other
+CANCELLED = 1e-5  # gap over lever above which nothing of note is lost in sums
+FAINT = 1e-4  # of the largest gap: smaller ones count as this
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """What frames add up to at given unknowns of J joints, with rows weighted by the root of each joint's weight.
+
+    G       (6J, 6J)  [-]    Z'Z of the rows Z that the unknowns are multiplied with
+    H       (6J, J)   [m]    Z'd of what they should give, joint by joint
+    square  (J, J)    [m^2]  products of the gaps
+    count   (J, J)    [-]    what the gaps of two joints weigh together
+    """
+
+    G: Floats
+    H: Floats
+    square: Floats
+    count: Floats
+
+    def __add__(self, other: Sweep) -> Sweep:
+        return Sweep(self.G + other.G, self.H + other.H, self.square + other.square, self.count + other.count)
+
+    def covariance(self) -> Floats:
+        """(J, J) [m^2] per axis covariance of the gaps, loaded and lifted to be positive."""
+        C = self.square / (3 * np.maximum(self.count, 1e-300))
+        # Else rounding would tell how exact joints correlate, and weigh them beyond all precision against the others.
+        floor = max(ROUNDING, FAINT * float(np.sqrt(np.diagonal(C).max(initial=0.0))))
+        size = np.sqrt(np.maximum(np.diagonal(C), floor**2))
+        value, vector = np.linalg.eigh(C / size / size[:, None])
+        C = (vector * np.maximum(value, 1e-6)) @ vector.T
+        np.fill_diagonal(C, np.diagonal(C) + LOADING)
+        return np.asarray(C * size * size[:, None])
+
+    def moved(self, u: Floats, to: Floats) -> Sweep:
+        """The same frames and weights, swept at unknowns `u` (6J,), as they would be at other ones."""
+        J = len(self.square)
+        own = np.kron(np.eye(J), np.ones((6, 1)))
+        step = own * (to - u)[:, None]
+        slope = step.T @ (self.G @ (own * u[:, None]) - self.H)
+        return Sweep(self.G, self.H, self.square + slope + slope.T + step.T @ self.G @ step, self.count)
+
+    def residual(self) -> Floats:
+        """(J,) [m] root mean square length of the gaps."""
+        square, count = np.maximum(np.diagonal(self.square), 0.0), np.diagonal(self.count)
+        return np.asarray(np.sqrt(square / np.maximum(count, 1e-300)))
+
+
+@dataclass(frozen=True, eq=False)
+class System:
+    """The unknowns of J joints, and how a sweep is solved for them.
+
+    pairs   (J, 2)       child, parent
+    basis   (6J, F) [-]  orthonormal directions that are solved for; the rest are held
+    factor  (6J,)   [-]  undoes what orientation noise takes off a sensor's rotation: 1 / E[shrinking]
+    """
+
+    pairs: Ints
+    basis: Floats
+    factor: Floats
+
+    def normal(self, sweep: Sweep, S: Floats) -> Floats:
+        """(6J, 6J) normal matrix with joints weighed by S (J, J), the inverse covariance of their gaps."""
+        sensor = np.repeat(self.pairs.ravel(), 3)
+        # Products of two sensors' rotations shrink twice; a sensor with itself is exact.
+        both = np.where(sensor[:, None] == sensor[None], 1.0, self.factor[:, None] * self.factor[None])
+        return np.asarray(sweep.G * both * np.kron(S, np.ones((6, 6))))
+
+    def solved(self, sweep: Sweep, *, together: bool = True) -> Floats:
+        """(6J,) the unknowns that a sweep leads to; not together: joints do not know of each other."""
+        C = sweep.covariance()
+        S = np.asarray(np.linalg.inv(C) if together else np.diag(1 / np.diagonal(C)))
+        J = len(self.pairs)
+        rhs = (sweep.H.reshape(J, 6, J) * S[:, None, :]).sum(axis=2).ravel() * self.factor
+        inner = self.basis.T @ self.normal(sweep, S) @ self.basis
+        inner[np.diag_indices_from(inner)] += np.diagonal(inner) == 0  # a joint without frames stays where it is
+        return np.asarray(self.basis @ np.linalg.solve(inner, self.basis.T @ rhs))
+
+
+class Rows:
+    """The rows of J joints: gaps at given unknowns, and the weighted sums of the normal equations."""
+
+    def __init__(self, take: Take, pairs: Ints) -> None:
+        self.take, self.bodies, self.pairs = take, take.bodies, pairs
+        i, j = pairs.T
+        self.seen = take.seen[:, i] & take.seen[:, j]
+        self.whole = bool(self.seen.all())
+        self.X = whole_stack(take)
+
+    def gap(self, u: Floats) -> Floats:
+        """(3, n, J) gaps, world axis first, 0 where not seen."""
+        halves = u.reshape(-1, 2, 3)
+        W = gap_columns(self.bodies, self.pairs, halves[:, 0], halves[:, 1])
+        gap = (self.X @ W).reshape(3, *self.seen.shape)
+        return gap if self.whole else gap * self.seen
+
+    def covariance(self, u: Floats, weight: Floats) -> Floats:
+        """(J, J) [m^2] per axis covariance of the gaps; without weights from the Gram matrix, where that is exact."""
+        J = len(self.pairs)
+        square, count = np.zeros((J, J)), np.full((J, J), float(len(weight)))
+        if self._plain(weight):
+            halves = u.reshape(-1, 2, 3)
+            W = gap_columns(self.bodies, self.pairs, halves[:, 0], halves[:, 1])
+            square = W.T @ whole_gram(self.take, self.X) @ W
+        lever = np.abs(u).reshape(J, 6).sum(axis=1)
+        if (np.diagonal(square) <= len(weight) * (CANCELLED * lever) ** 2).any():
+            square, count = gap_products(self.gap(u), weight)
+        return Sweep(np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J)), square, count).covariance()
+
+    def _plain(self, weight: Floats) -> bool:
+        """Whether every product of rows is already in the Gram matrix of the stacked poses."""
+        return self.whole and bool((weight == 1).all())
+
+    def sums(self, weight: Floats) -> tuple[Floats, Floats]:
+        """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight."""
+        J = len(self.pairs)
+        if self._plain(weight):
+            columns = 4 * self.pairs.ravel()[:, None] + np.arange(3)
+            sign = np.tile(np.repeat([1.0, -1.0], 3), J)
+            used = columns.ravel()
+            gram = whole_gram(self.take, self.X)
+            places = 4 * self.pairs + 3
+            G = gram[np.ix_(used, used)] * sign * sign[:, None]
+            H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]
+            return G, H
+        i, j = self.pairs.T
+        poses = self.X.reshape(3, len(weight), self.bodies, 4)
+        G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
+        step = max(64, 400_000 // (6 * J))
+        for start in range(0, len(weight), step):
+            part = slice(start, start + step)
+            root = np.sqrt(weight[part])
+            child, parent = poses[:, part, i], poses[:, part, j]
+            Z = np.empty((3, len(root), J, 6))
+            Z[..., :3] = child[..., :3] * root[..., None]
+            Z[..., 3:] = -parent[..., :3] * root[..., None]
+            flat = Z.reshape(-1, 6 * J)
+            G += flat.T @ flat
+            H += flat.T @ ((parent[..., 3] - child[..., 3]) * root).reshape(-1, J)
+        return G, H
+
+
+def gap_products(gap: Floats, weight: Floats) -> tuple[Floats, Floats]:
+    """(J, J) products [m^2] of gaps (3, n, J) weighted by (n, J), and what two joints' gaps weigh together."""
+    _, n, J = gap.shape
+    root = np.sqrt(weight)
+    scaled = (gap * root).reshape(3 * n, J)
+    return scaled.T @ scaled, root.T @ root
+
+
+def residual_covariance(gap: Floats, weight: Floats) -> Floats:
+    """(J, J) [m^2] per axis covariance of gaps (3, n, J) over frames weighted for both joints; see `Sweep`."""
+    J = gap.shape[2]
+    return Sweep(np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J)), *gap_products(gap, weight)).covariance()
