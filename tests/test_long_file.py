@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import tracemalloc
+from collections import namedtuple
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +16,12 @@ from condyle import Take, calibrate, join, read, write_take
 from condyle import long_file as module
 from condyle.cli import main
 from condyle.errors import CondyleError, UsageError
-from condyle.file_sums import FileSums
 from condyle.loading import load
 from condyle.long_file import read_long
 from condyle.readers import Options
 from condyle.simulate import Disturbances, linkage, simulate
-from condyle.sums import sum_pairs
+from condyle.spool import Spool
+from long_files import count_as_long
 
 BODY = "{0}.px,{0}.py,{0}.pz,{0}.qw,{0}.qx,{0}.qy,{0}.qz"
 HEAD = "# condyle take 1\n# frames: 3\n# length: m\n# quaternion: wxyz\n"
@@ -39,8 +42,8 @@ SMALL: dict[str, bytes] = {
     .replace("0.2,1,", "1,0.2,1,")
     .encode(),
 }
-SAME = 1e-12  # relative: the same sums in another order
 CENTRES = 2e-4  # m between joints from a sample and from all frames, at 1 mm of noise
+ROTATION = 1e-15  # of a matrix that was written as a quaternion
 FLAT = 1.15  # of peak memory, for four times the file
 NOISE = Disturbances(position_noise=0.001, orientation_noise=np.radians(0.1))
 
@@ -52,10 +55,7 @@ def in_blocks(monkeypatch: pytest.MonkeyPatch) -> InBlocks:
     """Lets every condyle CSV count as long, in blocks of so many bytes, with samples of so many frames."""
 
     def change(block: int = 2**16, frames: int = 10**6, head: int = 2**12) -> None:
-        monkeypatch.setattr(module, "LONG_BYTES", -1)
-        monkeypatch.setattr(module, "BLOCK", block)
-        monkeypatch.setattr(module, "HEAD", head)
-        monkeypatch.setattr(module, "MOST_FRAMES", frames)
+        count_as_long(monkeypatch, block, frames, head)
 
     return change
 
@@ -163,17 +163,51 @@ def test_a_block_of_nothing_but_repeated_stamps_adds_nothing(path: Path, in_bloc
         both(path, raw, in_blocks, block, head_of(raw))
 
 
-def test_the_sums_are_those_of_all_frames(path: Path, in_blocks: InBlocks) -> None:
+def test_the_spool_has_every_frame_as_it_was_written(path: Path, in_blocks: InBlocks) -> None:
     take = recording(20)
     take = take.mask(np.random.default_rng(0).random((take.frames, take.bodies)) < 0.05)
     write_take(path, take)
     in_blocks(frames=200)
-    kept = read_long(path, Options()).sums
-    whole = sum_pairs(take)
-    assert kept.frames == take.frames
-    for name in ("frames", "M", "b", "dd"):
-        summed = sum(getattr(part.all, name) for part in kept.parts)
-        np.testing.assert_allclose(summed, getattr(whole, name), rtol=SAME, atol=SAME * take.frames)
+    with closing(load([path], Options(), spool=True)) as loaded:
+        (file,) = loaded.long
+        assert file.frames == take.frames
+        for start, stop in ((0, take.frames), (333, 777)):
+            part = file.take(start, stop)
+            np.testing.assert_array_equal(part.time, take.time[start:stop])
+            np.testing.assert_array_equal(part.p_world_body, take.p_world_body[start:stop])
+            np.testing.assert_allclose(part.R_world_body, take.R_world_body[start:stop], atol=ROTATION)
+        np.testing.assert_array_equal(take.time[file.place], loaded.take.time)
+
+
+def test_the_spool_leaves_out_repeated_stamps_and_knows_segments(path: Path, in_blocks: InBlocks) -> None:
+    take = recording(20)
+    time = take.time.copy()
+    time[600:] += 50
+    write_take(path, Take(take.names, time, take.R_world_body, take.p_world_body))
+    lines = path.read_text().splitlines(keepends=True)
+    head = next(k for k, line in enumerate(lines) if line.startswith("time,")) + 1
+    lines = [line for line in lines if not line.startswith("# frames")]
+    path.write_text("".join([*lines[: head + 300], *lines[head + 299 : head + 300] * 3, *lines[head + 300 :]]))
+    in_blocks(frames=200)
+    with closing(load([path], Options(), spool=True)) as loaded:
+        part = loaded.long[0].take(0, 10**6)
+        np.testing.assert_array_equal(part.time, time)
+        np.testing.assert_array_equal(np.flatnonzero(np.diff(part.segment)), [599])
+
+
+def test_a_spool_is_written_only_where_it_is_asked_for(
+    path: Path, in_blocks: InBlocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_take(path, recording(10))
+    in_blocks(frames=200)
+
+    def refused(*_: object) -> None:
+        raise AssertionError
+
+    monkeypatch.setattr(module, "Spool", refused)
+    assert read(path).frames < 300
+    with pytest.raises(AssertionError):
+        load([path], Options(), spool=True)
 
 
 def test_a_sample_is_made_of_even_stretches_of_neighbours(path: Path, in_blocks: InBlocks) -> None:
@@ -223,7 +257,8 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, in_blocks: InBlocks)
         path = tmp_path / f"{times}.csv"
         write_take(path, join([take] * times))
         tracemalloc.start()
-        read_long(path, Options())
+        with closing(load([path], Options(), spool=True)):
+            pass
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
     assert peaks[1] < FLAT * peaks[0]
@@ -254,19 +289,10 @@ def test_several_files_share_one_sample_and_short_ones_are_whole(tmp_path: Path,
     assert 1400 < min(a, b) <= max(a, b) <= 1600
     assert c == takes[2].frames
     assert loaded.take.frames == a + b + c
-    assert [file.frames for file in loaded.long] == [takes[0].frames, takes[1].frames]
-
-
-def test_sums_under_another_convention_than_the_fit_are_not_compared(path: Path, in_blocks: InBlocks) -> None:
-    take = recording(30)
-    write_take(path, take)
-    text = path.read_text().replace(".qw,", ".tmp,").replace(".qx,", ".qw,").replace(".qy,", ".qx,")
-    text = text.replace(".qz", ".qy").replace(".tmp,", ".qz,").replace("quaternion: wxyz", "quaternion: zwxy")
-    path.write_text(text)
-    in_blocks(frames=900)
-    loaded = load([path], Options())
-    assert "convention-repaired" in [finding.code for finding in loaded.take.findings]
     assert loaded.long == ()
+    with closing(load(paths, Options(), spool=True)) as loaded:
+        assert [file.frames for file in loaded.long] == [takes[0].frames, takes[1].frames]
+        assert [file.first for file in loaded.long] == [0, a]
 
 
 def test_what_cannot_be_read_in_blocks_is_refused(tmp_path: Path, in_blocks: InBlocks) -> None:
@@ -314,7 +340,7 @@ def test_progress_runs_from_block_to_block_to_the_end(path: Path, in_blocks: InB
     assert len(done) > 5
     assert done == sorted(done)
     assert done[-1] == size
-    assert {(one[0], one[2]) for one in told} == {(str(path), size)}
+    assert {(one[0], one[2]) for one in told} == {(f"reading {path}", size)}
 
 
 def test_fit_tells_of_the_sample_and_where_the_file_differs_from_it(
@@ -337,28 +363,120 @@ def test_fit_tells_of_the_sample_and_where_the_file_differs_from_it(
     assert captured.err == ""
 
 
-def test_an_interrupted_fit_leaves_nothing(
-    path: Path, tmp_path: Path, in_blocks: InBlocks, monkeypatch: pytest.MonkeyPatch
+@pytest.fixture
+def spools(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, list[Spool]]:
+    """The folder that spools are written to, and those that were."""
+    folder = tmp_path_factory.mktemp("spools")
+    monkeypatch.setenv("TMPDIR", str(folder))
+    made: list[Spool] = []
+
+    def noted(width: int, expected: int) -> Spool:
+        made.append(Spool(width, expected))
+        return made[-1]
+
+    monkeypatch.setattr(module, "Spool", noted)
+    return folder, made
+
+
+@pytest.mark.parametrize("when", ["never", "while reading", "in the fit", "in a sweep"])
+@pytest.mark.parametrize(
+    "what", [KeyboardInterrupt, CondyleError("broken", code="no-data")], ids=["interrupt", "error"]
+)
+def test_nothing_is_left_of_a_spool_whatever_ends_a_fit(
+    path: Path,
+    tmp_path: Path,
+    in_blocks: InBlocks,
+    monkeypatch: pytest.MonkeyPatch,
+    spools: tuple[Path, list[Spool]],
+    when: str,
+    what: BaseException | type[BaseException],
 ) -> None:
-    write_take(path, recording(10))
-    in_blocks()
+    write_take(path, recording(20))
+    in_blocks(frames=300)
 
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
+    def end(*_: object, **__: object) -> None:
+        raise what
 
-    monkeypatch.setattr("condyle.cli.progress.ReadingBar.__call__", interrupt)
+    def bar(_: object, name: str, done: int, total: int) -> None:
+        if name.startswith("reading") and when == "while reading" and done > total / 2:
+            end()
+        if name.startswith("sweep") and when == "in a sweep":
+            end()
+
+    monkeypatch.setattr("condyle.cli.progress.ProgressBar.__call__", bar)
+    if when == "in the fit":
+        monkeypatch.setattr("condyle.pipeline.fit_tree", end)
     before = sorted(tmp_path.iterdir())
-    assert main(["fit", str(path), "-o", str(tmp_path / "out")]) == 130
+    status = main(["fit", str(path), "--no-intervals", "--no-report", "-o", str(tmp_path / "out")])
+    folder, made = spools
+    assert [spool.closed for spool in made] == [True]
+    assert list(folder.iterdir()) == []
+    if when == "never":
+        assert status == 0
+        assert sorted(os.listdir(tmp_path / "out")) == ["motion.npz", "skeleton.json"]
+    else:
+        assert status == (130 if what is KeyboardInterrupt else 1)
+        assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("broken", ["short file", "convention"])
+def test_nothing_is_left_of_a_spool_where_loading_fails(
+    path: Path,
+    tmp_path: Path,
+    in_blocks: InBlocks,
+    monkeypatch: pytest.MonkeyPatch,
+    spools: tuple[Path, list[Spool]],
+    broken: str,
+) -> None:
+    write_take(path, recording(20))
+    in_blocks(frames=300)
+    files = [path]
+    if broken == "short file":
+        files.append(tmp_path / "none.csv")
+    else:
+
+        def unsure(*_: object) -> None:
+            raise CondyleError("two ways", code="ambiguous-convention")
+
+        monkeypatch.setattr("condyle.loading.apply_diagnosis", unsure)
+    with pytest.raises(CondyleError):
+        load(files, Options(), spool=True)
+    assert [spool.closed for spool in spools[1]] == [True]
+
+
+def test_a_disk_without_room_is_told_in_one_sentence(
+    path: Path,
+    tmp_path: Path,
+    in_blocks: InBlocks,
+    monkeypatch: pytest.MonkeyPatch,
+    spools: tuple[Path, list[Spool]],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    take = recording(20)
+    write_take(path, take)
+    in_blocks(frames=300)
+    usage = namedtuple("usage", "total used free")
+    monkeypatch.setattr("shutil.disk_usage", lambda _: usage(10**9, 10**9, 100))
+    before = sorted(tmp_path.iterdir())
+    assert main(["fit", str(path), "-o", str(tmp_path / "out")]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert f"{path}: a temporary copy of its numbers needs 0.000" in line
+    assert f"in {spools[0]}, where 1e-07 GB are free; set TMPDIR to a folder with that much room" in line
     assert sorted(tmp_path.iterdir()) == before
 
 
-def test_parts_of_many_bodies_stay_few(monkeypatch: pytest.MonkeyPatch, path: Path, in_blocks: InBlocks) -> None:
-    write_take(path, recording(30))
-    in_blocks(2**14, frames=600)
+def test_room_is_asked_for_as_much_as_all_frames_will_need(
+    path: Path, in_blocks: InBlocks, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = recording(60)
+    write_take(path, take)
+    in_blocks(frames=300)
+    asked: list[int] = []
 
-    def parts() -> FileSums:
-        return read_long(path, Options()).sums
+    def noted(width: int, expected: int) -> Spool:
+        asked.append(expected)
+        return Spool(width, expected)
 
-    assert 30 < len(parts().parts) <= module.PARTS
-    monkeypatch.setattr(module, "PARTS_BYTES", 3 * 2 * 14 * 8 * 6**2)
-    assert len(parts().parts) == 3
+    monkeypatch.setattr(module, "Spool", noted)
+    load([path], Options(), spool=True).close()
+    assert asked == [pytest.approx(take.frames, rel=0.02)]

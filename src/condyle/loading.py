@@ -11,9 +11,8 @@ import numpy as np
 
 from .doctor import Diagnosis, apply_diagnosis, diagnose
 from .errors import CondyleError, UsageError
-from .file_sums import FileSums
 from .findings import Finding
-from .long_file import LongTake, Progress, read_files
+from .long_file import LongFile, LongTake, Progress, closed_on_error, read_files
 from .odd_sensors import repair_odd_sensors
 from .readers import Options, read_recording
 from .recording import QUATERNIONS, Bodies, Recording, to_take
@@ -27,13 +26,18 @@ TOGETHER = 0.5  # of the shorter of two files' time, from which they were record
 class Loaded:
     """A take with the recordings it came from; `diagnosis` is None where the convention could not be tried.
 
-    long   sums of the files of which the take is a sample, as far as they were taken under the convention in use
+    long   the files of which the take has a sample, with all their frames, where that was asked for
     """
 
     take: Take
     recordings: tuple[Recording, ...]
     diagnosis: Diagnosis | None
-    long: tuple[FileSums, ...] = ()
+    long: tuple[LongFile, ...] = ()
+
+    def close(self) -> None:
+        """Temporary files are gone; the take stays."""
+        for one in self.long:
+            one.spool.close()
 
 
 def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> Take:
@@ -46,11 +50,26 @@ def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **opti
     return load(paths, Options.of(**options)).take
 
 
-def load(paths: Sequence[str | os.PathLike[str]], options: Options, progress: Progress | None = None) -> Loaded:
-    """The take in several files, with what it was made from; `progress` is told how far long files are read."""
+def load(
+    paths: Sequence[str | os.PathLike[str]],
+    options: Options,
+    progress: Progress | None = None,
+    *,
+    spool: bool = False,
+) -> Loaded:
+    """The take in several files, with what it was made from; `progress` is told how far long files are read.
+
+    spool  keep all frames of long files in temporary files, for `calibrate(..., long=...)`: close them when done
+    """
     if not paths:
         raise UsageError("no file to read", code="bad-call")
-    recordings, sampled = recordings_in(paths, options, progress)
+    recordings, sampled = recordings_in(paths, options, progress, spool=spool)
+    with closed_on_error(sampled):
+        return _understood(recordings, sampled, options)
+
+
+def _understood(recordings: list[Recording], sampled: dict[int, LongTake], options: Options) -> Loaded:
+    """The take of recordings under the convention that the motion tells."""
     diagnosis: Diagnosis | None = None
     findings: list[Finding] = []
     if _is_in_doubt(recordings, options):
@@ -59,20 +78,28 @@ def load(paths: Sequence[str | os.PathLike[str]], options: Options, progress: Pr
             recordings, findings = apply_diagnosis(recordings, diagnosis)
         except CondyleError as error:
             raise error.at(", ".join(one.source for one in recordings)) from None
-    take = join_takes([take_of(recording) for recording in recordings])
-    if diagnosis is not None and diagnosis.odd:
-        take = repair_odd_sensors(take, diagnosis.odd)
-    long = tuple(one.sums for k, one in sampled.items() if recordings[k].convention == one.recording.convention)
+    takes = [take_of(recording) for recording in recordings]
+    first = np.cumsum([0] + [take.frames for take in takes]).tolist()
+    take = join_takes(takes)
+    del takes  # samples of long recordings are large
+    odd = () if diagnosis is None else diagnosis.odd
+    if odd:
+        take = repair_odd_sensors(take, odd)
+    long = tuple(
+        one.under(recordings[k], odd, take.names, first[k]) for k, one in sampled.items() if one.spool is not None
+    )
     return Loaded(take.telling((*findings, *take.findings)), tuple(recordings), diagnosis, long)
 
 
 def recordings_in(
-    paths: Sequence[str | os.PathLike[str]], options: Options, progress: Progress | None = None
+    paths: Sequence[str | os.PathLike[str]], options: Options, progress: Progress | None = None, *, spool: bool = False
 ) -> tuple[list[Recording], dict[int, LongTake]]:
     """The numbers in every file, with bodies formed where that was asked; of long files a sample, and what it is of."""
-    sampled = read_files(paths, options, progress)
-    files = [sampled[k].recording if k in sampled else read_recording(path, options) for k, path in enumerate(paths)]
-    return bodies_in(files, options), sampled
+    sampled = read_files(paths, options, progress, spool=spool)
+    with closed_on_error(sampled):
+        whole = {k: read_recording(path, options) for k, path in enumerate(paths) if k not in sampled}
+        files = [sampled[k].recording if k in sampled else whole[k] for k in range(len(paths))]
+        return bodies_in(files, options), sampled
 
 
 def _is_in_doubt(recordings: Sequence[Recording], options: Options) -> bool:

@@ -1,13 +1,14 @@
-"""A condyle CSV that is too long to hold: one pass keeps the sums of all its frames, and stretches of it as a sample.
+"""A condyle CSV that is too long to hold: one pass keeps stretches of it as a sample, and all its numbers in a spool.
 
-Joints come from the sample, in which neighbouring frames stay neighbours, so that noise, latency and intervals are
-estimated as ever. The sums of all frames then tell whether the sample speaks for the file.
+The figure is found in the sample, in which neighbouring frames stay neighbours, so that noise, latency and intervals
+are estimated as ever. Its joints are then fitted to all frames, which come block by block out of the spool.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
@@ -16,17 +17,17 @@ import numpy as np
 
 from ._median import median
 from ._shapes import Floats, Ints
-from .clock import in_order
+from .block_checks import Rejected, RunningClock
 from .errors import CondyleError, UsageError
-from .file_sums import FileSums, Part
 from .findings import Finding
+from .odd_sensors import OddSensor, apply_odd
 from .readers import Options, identify
 from .readers._format import applied
 from .readers._table import parse_rows
 from .readers._text import line_feeds
 from .readers.csv import FORMAT, Table, check_frames, read_head, recording_of
 from .recording import Bodies, Recording, to_take
-from .sums import sum_pairs
+from .spool import Spool
 from .take import UNTIMED_RATE, Take
 
 LONG_BYTES = 2**30  # of a file, from which it is read in blocks
@@ -38,10 +39,8 @@ POSE_BYTES = 8 * (3 + 4) + 8 * (3 + 9)  # of one pose, as written and as a matri
 STRETCH = 2.0  # s of motion that stay together
 FEWEST_STRETCHES = 100  # into which a sample is cut, however fast the clock
 SHORTEST = 16  # frames in a stretch, however slow
-PARTS = 64  # of a file whose sums are kept apart, to tell where it differs from its sample
-PARTS_BYTES = 50_000_000  # of memory for them
 
-Progress = Callable[[str, int, int], None]  # file, bytes read so far, bytes in all
+Progress = Callable[[str, int, int], None]  # what is done, bytes so far, bytes in all
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,11 +48,66 @@ class LongTake:
     """What one pass over a long file leaves.
 
     recording  the sample: stretches of frames, each a segment of its own, under the convention of the file
-    sums       of all frames, under the same convention
+    place      (s,) number of each of its frames among all that the file has
+    frames     how many those are
+    spool      all of them: time, segment, positions, orientations; None where that was not asked for, or where the
+               sample has them all
     """
 
     recording: Recording
-    sums: FileSums
+    place: Ints
+    frames: int
+    spool: Spool | None = None
+
+    def under(self, recording: Recording, odd: Sequence[OddSensor], names: tuple[str, ...], first: int) -> LongFile:
+        """All frames as a take has them whose row `first` is the first of this sample; see `LongFile`."""
+        assert recording.bodies is not None
+        assert self.spool is not None
+        m = len(recording.bodies.names)
+        none = Bodies(recording.bodies.names, np.empty((0, m, 3)), np.empty((0, m, 4)))
+        time = None if recording.time is None else np.empty(0)
+        pattern = replace(recording, bodies=none, time=time, segment=np.empty(0, np.int64), findings=(), own=None)
+        return LongFile(pattern, tuple(odd), names, self.spool, first, self.place)
+
+
+@dataclass(frozen=True, eq=False)
+class LongFile:
+    """All frames of a long file under the convention in use.
+
+    pattern  its recording without a frame
+    odd      sensors that are read in a way of their own
+    names    bodies of the take that its sample is a part of
+    first    row of that take at which the sample begins
+    place    (s,) number of each frame of the sample among all frames
+    """
+
+    pattern: Recording
+    odd: tuple[OddSensor, ...]
+    names: tuple[str, ...]
+    spool: Spool
+    first: int
+    place: Ints
+
+    @property
+    def source(self) -> str:
+        return self.pattern.source
+
+    @property
+    def frames(self) -> int:
+        return self.spool.rows
+
+    def take(self, start: int, stop: int) -> Take:
+        """The poses from frame `start` to before `stop`, as read: nothing is prepared."""
+        assert self.pattern.bodies is not None
+        table = self.spool.read(start, stop)
+        m = len(self.pattern.bodies.names)
+        position, orientation = table[:, 2 : 2 + 3 * m], table[:, 2 + 3 * m :]
+        bodies = Bodies(self.pattern.bodies.names, position.reshape(-1, m, 3), orientation.reshape(-1, m, 4))
+        time = None if self.pattern.time is None else table[:, 0]
+        take = to_take(replace(self.pattern, bodies=bodies, time=time, segment=table[:, 1].astype(np.int64)))
+        for one in self.odd:
+            take = apply_odd(take, one)
+        return take if take.names == self.names else take.select(self.names)
 
 
 def is_long(path: str | os.PathLike[str], options: Options) -> bool:
@@ -67,12 +121,28 @@ def is_long(path: str | os.PathLike[str], options: Options) -> bool:
 
 
 def read_files(
-    paths: Sequence[str | os.PathLike[str]], options: Options, progress: Progress | None = None
+    paths: Sequence[str | os.PathLike[str]], options: Options, progress: Progress | None = None, *, spool: bool = False
 ) -> dict[int, LongTake]:
     """{place in `paths`: what is kept of it} of the long files; each has its share of one sample."""
     size = {k: os.path.getsize(path) for k, path in enumerate(paths) if is_long(path, options)}
-    alone = len(paths) == 1
-    return {k: read_long(paths[k], options, progress, share=size[k] / sum(size.values()), alone=alone) for k in size}
+    kept: dict[int, LongTake] = {}
+    with closed_on_error(kept):
+        for k in size:
+            share, alone = size[k] / sum(size.values()), len(paths) == 1
+            kept[k] = read_long(paths[k], options, progress, share=share, alone=alone, spool=spool)
+    return kept
+
+
+@contextmanager
+def closed_on_error(files: Mapping[int, LongTake]) -> Iterator[None]:
+    """Whatever ends the block early, an interrupt as well, the spools of these files are gone then."""
+    try:
+        yield
+    except BaseException:
+        for one in files.values():
+            if one.spool is not None:
+                one.spool.close()
+        raise
 
 
 def read_long(
@@ -82,16 +152,19 @@ def read_long(
     *,
     share: float = 1.0,
     alone: bool = True,
+    spool: bool = False,
 ) -> LongTake:
     """One pass over a condyle CSV in memory that does not grow with it.
 
     share  of the largest sample that this file may take
     alone  no other file is read with it; several files of one body each would have to be held to be put side by side
+    spool  keep all frames in a temporary file; who asks for it closes it
     """
     file = Path(path)
     try:
         with open(file, "rb") as stream:
-            return _Pass(file, options, os.fstat(stream.fileno()).st_size, share, alone).over(stream, progress)
+            size = os.fstat(stream.fileno()).st_size
+            return _Pass(file, options, size, share, alone, spool).over(stream, progress)
     except CondyleError as error:
         raise error.at(file) from None
     except OSError as error:
@@ -101,17 +174,26 @@ def read_long(
 class _Pass:
     """What is known of a file while its blocks go by."""
 
-    def __init__(self, file: Path, options: Options, size: int, share: float, alone: bool) -> None:
+    def __init__(self, file: Path, options: Options, size: int, share: float, alone: bool, spooled: bool) -> None:
         self.file, self.options, self.size, self.share, self.alone = file, options, size, share, alone
+        self.spooled = spooled
         self.rows = 0  # read so far
         self.frames = 0  # ... without those that repeat a time stamp
-        self.clock = _Clock()
-        self.rejected: _Rejected | None = None
+        self.clock = RunningClock()
+        self.rejected: Rejected | None = None
         self.spread: _Spread | None = None
-        self.parts: dict[int, Part] = {}
         self.sample: _Sample | None = None
+        self.spool: Spool | None = None
 
     def over(self, stream: BinaryIO, progress: Progress | None) -> LongTake:
+        try:
+            return self._over(stream, progress)
+        except BaseException:  # an interrupt as well: what was copied is of no use to anyone
+            if self.spool is not None:
+                self.spool.close()
+            raise
+
+    def _over(self, stream: BinaryIO, progress: Progress | None) -> LongTake:
         first = _chunk(stream, max(BLOCK, HEAD))
         if b"\x00" in first[:64]:
             raise CondyleError(
@@ -135,7 +217,7 @@ class _Pass:
             self.rows += len(values)
             begin = end
             if progress is not None:
-                progress(str(self.file), min(end, self.size), self.size)
+                progress(f"reading {self.file}", min(end, self.size), self.size)
         findings = check_frames(head.facts, self.rows, cut)
         if not self.rows:
             raise CondyleError("a header without a single whole row of numbers", code="no-data", line=head.line)
@@ -150,124 +232,39 @@ class _Pass:
         if whole.time is None and whole.rate is not None:
             whole = replace(whole, time=(self.rows + np.arange(len(values))) / whole.rate, rate=None)
         if self.rejected is None or self.sample is None:
-            self.rejected = _Rejected(whole.bodies.names if whole.bodies else ())
+            self.rejected = Rejected(whole.bodies.names if whole.bodies else ())
             self.sample = _Sample(whole, self.spread.stretches * self.spread.length)
         block = self.rejected.masked(whole.at(rows), self.rows + rows)
-        take = to_take(replace(block, time=None, segment=None))  # what needs time was settled by the clock
         chosen = self.spread.chosen(begin + (end - begin) * rows / len(values))
-        time = None if block.time is None or not len(rows) else (float(block.time[0]), float(block.time[-1]))
-        part = Part(sum_pairs(take), sum_pairs(take.at(chosen)), time)
-        number = self.spread.part(begin, take)
-        self.parts[number] = self.parts[number] + part if number in self.parts else part
         self.sample.add(block, chosen, np.stack([self.frames + chosen, segment[chosen]], axis=1))
+        if self.spooled:
+            self._copy(block, segment, expected=round(len(values) * (self.size - begin) / max(end - begin, 1)))
         self.frames += len(rows)
+
+    def _copy(self, block: Recording, segment: Ints, expected: int) -> None:
+        """All frames of a block into the spool; the first block tells how many there will be."""
+        assert block.bodies is not None
+        if self.spool is None:
+            self.spool = Spool(2 + 7 * len(block.bodies.names), expected)
+        time = np.zeros(block.frames) if block.time is None else block.time
+        self.spool.append(time, segment, block.bodies.position, block.bodies.orientation)
 
     def _finished(self, findings: list[Finding]) -> LongTake:
         assert self.rejected is not None
         assert self.sample is not None
         told = [*findings, *self.clock.findings(), *self.rejected.findings(self.frames)]
-        recording, stretches = self.sample.finished()
+        recording, place, stretches = self.sample.finished()
         used = recording.frames
         if used < self.frames:
             text = (
-                f"{self.frames} frames, {self.size / 1e9:.3g} GB, are not held at once: "
-                f"the joints come from {used} of them, in {stretches} stretches spread evenly over the file"
+                f"{self.frames} frames, {self.size / 1e9:.3g} GB, are not held at once: {used} of them, in {stretches} "
+                "stretches spread evenly over the file, stand for all"
             )
             told.append(Finding("long-recording", "info", text, value=used, unit="frames", count=self.frames))
-        recording = replace(recording, findings=tuple(told))
-        parts = tuple(self.parts[k] for k in sorted(self.parts))
-        return LongTake(recording, FileSums(str(self.file), self.rejected.names, self.frames, parts))
-
-
-class _Clock:
-    """Time over the whole of a file, block by block: the same rules as `clock.in_order` has for a short one."""
-
-    def __init__(self) -> None:
-        self.last: Recording | None = None  # the last row so far
-        self.run = 0  # the segment it is in, counted over the file
-        self.found: dict[str, Finding] = {}
-
-    def kept(self, block: Recording, before: int) -> tuple[Ints, Ints]:
-        """Rows of a block that do not repeat a time stamp, and the segment of each; `before`: rows read before."""
-        parts = [block] if self.last is None else [self.last, block]  # the row before tells how this block begins
-        lead = len(parts) - 1
-        n = block.frames + lead
-        own = [np.zeros(one.frames, np.int64) if one.segment is None else one.segment for one in parts]
-        times = [one.time for one in parts if one.time is not None]
-        try:
-            rows, label, _, found = in_order(np.concatenate(times) if times else None, np.concatenate(own), n)
-        except CondyleError as error:
-            frame = None if error.frame is None else error.frame + before - lead
-            raise CondyleError(error.text, code=error.code, frame=frame) from None
-        for one in found:
-            self._add(one, before - lead)
-        assert label is not None
-        run = self.run + np.concatenate([[0], np.cumsum(np.diff(label) != 0)])
-        self.last, self.run = block.at(slice(-1, None)), int(run[-1])
-        return np.arange(n)[rows][lead:] - lead, run[lead:]
-
-    def _add(self, one: Finding, before: int) -> None:
-        one = replace(one, frame=None if one.frame is None else one.frame + before)
-        old = self.found.get(one.code)
-        if old is not None:
-            one = replace(
-                old,
-                count=(old.count or 0) + (one.count or 0),
-                value=None if old.value is None or one.value is None else max(old.value, one.value),
-            )
-        self.found[one.code] = one
-
-    def findings(self) -> list[Finding]:
-        said = {
-            "repeated-time": "{} rows repeat the time of the row before, first frame {}; the first of each is kept",
-            "time-backwards": "time runs backwards in {} places, first at frame {}; "
-            "a new segment begins at each, and the joints do not depend on it",
-            "time-jumps": "time jumps forward in {} places, first at frame {}; "
-            "a new segment begins at each; if the recording was not paused, check its clock",
-        }
-        return [replace(one, text=said[code].format(one.count, one.frame)) for code, one in self.found.items()]
-
-
-class _Rejected:
-    """Quaternions of length zero or far from one: few are left out, most are an error, and only the end tells which."""
-
-    def __init__(self, names: tuple[str, ...]) -> None:
-        self.names = names
-        self.zero, self.bad, self.known = np.zeros((3, len(names)), np.int64)
-        self.first = np.full(len(names), -1)
-
-    def masked(self, block: Recording, frame: Ints) -> Recording:
-        """The block without them; `frame` (n,) in the file."""
-        assert block.bodies is not None
-        with np.errstate(invalid="ignore", over="ignore"):
-            q = block.bodies.orientation
-            length = np.linalg.norm(np.where(np.isfinite(q), q, np.nan), axis=-1)
-            zero, bad = length < 1e-9, np.abs(length - 1) > 0.5
-        self.known += (~np.isnan(length)).sum(axis=0)
-        if not bad.any():
-            return block
-        for k in np.flatnonzero(bad.any(axis=0) & (self.first < 0)):
-            self.first[k] = frame[int(np.argmax(bad[:, k]))]
-        self.zero += zero.sum(axis=0)
-        self.bad += bad.sum(axis=0)
-        left = np.where(bad[..., None], np.nan, q)
-        return replace(block, bodies=Bodies(block.bodies.names, block.bodies.position, left))
-
-    def findings(self, frames: int) -> list[Finding]:
-        told = []
-        for k in np.flatnonzero(self.bad).tolist():
-            name, bad, zero, known = self.names[k], int(self.bad[k]), int(self.zero[k]), int(self.known[k])
-            if 2 * (bad - zero) > known - zero:
-                raise CondyleError(
-                    f"{bad - zero} of {known - zero} quaternions are far from unit length; "
-                    "check which columns hold them",
-                    code="not-rotations",
-                    frame=int(self.first[k]),
-                    body=name,
-                )
-            text = f"{name}: {bad} of {frames} quaternions of length zero or far from one; those poses are left out"
-            told.append(Finding("rotation-rejected", "warning", text, (name,), frame=int(self.first[k]), count=bad))
-        return told
+        elif self.spool is not None:
+            self.spool.close()
+            self.spool = None
+        return LongTake(replace(recording, findings=tuple(told)), place, self.frames, self.spool)
 
 
 class _Spread:
@@ -302,11 +299,6 @@ class _Spread:
         self.stretch = int(stretch[-1])
         return np.flatnonzero(rank < self.length)
 
-    def part(self, byte: int, take: Take) -> int:
-        """Number of the part of the file that a block belongs to."""
-        most = max(1, min(PARTS, PARTS_BYTES // (2 * 14 * 8 * take.bodies**2)))
-        return min(int((byte - self.begin) / self.span * most), most - 1)
-
 
 class _Sample:
     """Frames as written, in memory that is asked for once: many small pieces would leave holes behind."""
@@ -330,8 +322,8 @@ class _Sample:
         self.place[rows] = place
         self.filled += len(chosen)
 
-    def finished(self) -> tuple[Recording, int]:
-        """The frames, those that follow on each other in one segment, and how many segments that makes."""
+    def finished(self) -> tuple[Recording, Ints, int]:
+        """The frames, those that follow on each other in one segment; their numbers; and how many segments that is."""
         assert self.pattern.bodies is not None
         for array in (self.position, self.orientation):
             array.resize((self.filled, *array.shape[1:]), refcheck=False)
@@ -340,7 +332,8 @@ class _Sample:
         segment = np.concatenate([[0], np.cumsum((step != (1, 0)).any(axis=1))])
         bodies = Bodies(self.pattern.bodies.names, self.position, self.orientation)
         time = None if self.pattern.time is None else self.time[: self.filled]
-        return replace(self.pattern, bodies=bodies, time=time, segment=segment), int(segment[-1]) + 1
+        place = self.place[: self.filled, 0].copy()
+        return replace(self.pattern, bodies=bodies, time=time, segment=segment), place, int(segment[-1]) + 1
 
 
 def _chunk(stream: BinaryIO, size: int) -> bytes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._shapes import Floats
+from ._shapes import Floats, Ints
 from .assemble import assemble_joints, assemble_limbs, assemble_placements, gap_residual, settle_points
 from .check.field import judge_correction
 from .check.part_time import hidden as apart
@@ -21,6 +21,7 @@ from .fitting import asked_root, fit_tree, uncertainty_of
 from .joints import gaps
 from .judge import judge_joints, judge_structure, judge_take
 from .kinds import classify, describe_motion
+from .latency import find_latency
 from .loops import loop_joints, touching_joints, usual_gap
 from .mending import straightened, while_held, with_poses, without_slips, without_swaps
 from .options import (
@@ -38,9 +39,14 @@ from .prepare import prepare as prepare_take
 from .prepare import put_on_one_clock
 from .scale_file import Scale, factor_of, scaled
 from .skeleton import Joint, SensorNoise, Skeleton
+from .solve import Solution
 from .structure import Structure
 from .symmetry import mirror_lengths
 from .take import Take
+
+if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one
+    from .long_file import LongFile, Progress
+    from .sweeps import Refined
 
 PLAY = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
 CONVENTIONS = {
@@ -97,9 +103,12 @@ def calibrate(
     fix_swaps: bool = False,
     scale: float | str | os.PathLike[str] | Scale = 1.0,
     field: bool | FieldModel | Rod = False,
+    long: Sequence[LongFile] = (),
+    progress: Progress | None = None,
 ) -> Calibration:
     """The articulated figure inside a take. See `Options`; `tree` is (parent, child) edges or {child: parent}; `scale`
-    a factor on recorded lengths, or what `condyle scale` wrote.
+    a factor on recorded lengths, or what `condyle scale` wrote. `long` are files of which the take has a sample: the
+    joints are fitted to all their frames, and `progress` is told how far that is.
     """
     edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
     options = Options(
@@ -118,18 +127,23 @@ def calibrate(
         factor_of(scale),
         field,
     )
-    return run(take, options)
+    return run(take, options, long, progress)
 
 
-def run(take: Take, options: Options) -> Calibration:
+def run(take: Take, options: Options, long: Sequence[LongFile] = (), progress: Progress | None = None) -> Calibration:
     """`calibrate` with its options as one value."""
     check_options(options)
+    read = take
     take = scaled(take, factor_of(options.scale))
     if options.prepare:
         take = prepare_take(take, fix_latency=False)
-    take = without_swaps(take, options)  # before latency, which a sensor on another's body would be taken for
+    ready = without_swaps(take, options)  # before latency, which a sensor on another's body would be taken for
+    swaps, delay, take = ready is not take, None, ready
     if options.prepare and options.fix_latency and options.method != "least-squares":
-        take = put_on_one_clock(take)
+        ready = put_on_one_clock(take)
+        delay = _late_by(take) if long and ready is not take else None
+        take = ready
+    del ready  # a sample of a long recording is large
     given = options.field if isinstance(options.field, FieldModel) else None
     if given is not None:
         told = judge_correction(take, given, None, None)
@@ -143,7 +157,7 @@ def run(take: Take, options: Options) -> Calibration:
     check_seen_together(take, [*fixed, *named_loops])
     recorded = take
     take, fitted, part_time = while_held(take, fit_tree(take, fixed, options), fixed, options)
-    take, fitted, findings = without_slips(take, fitted, fixed, options)
+    take, fitted, findings, slips = without_slips(take, fitted, fixed, options)
     take, fitted, bend, told = straightened(take, fitted, fixed, options)
     findings += told
     structure, roots, parent, pairs, solution, fits, sums = fitted
@@ -156,18 +170,32 @@ def run(take: Take, options: Options) -> Calibration:
     sure = uncertainty_of(take, solution, fits, structure, options)
     if sure is not None and bend is not None:
         sure = replace(sure, covariance=sure.covariance + bend.left_open(solution))
+    whole = None
+    if long:
+        from .blocks import AllFrames, Treatment
+        from .sweeps import refine_joints
+
+        edges = tuple((take.names[j], take.names[i]) for i, j in pairs)
+        bent = None if bend is None else bend.model
+        asked = replace(options, tree=edges)
+        treatment = Treatment(asked, read, take, swaps, delay, given, part_time, slips, bent)
+        whole = refine_joints(AllFrames(long, treatment), take, fitted, options.method, progress)
+        solution, fits, findings = whole.solution, whole.fits, [*findings, *whole.findings]
+        take = take.telling(whole.told(take.findings))
     gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
     located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
+    if whole is not None:
+        located = [replace(one, residual=float(x)) for one, x in zip(located, whole.residual(located), strict=True)]
     joints = settle_points(located)
     if joints != located:
-        residual = gap_residual(gaps(take, pairs, *_halves(joints)), solution.weight)
+        residual = _residual(take, joints, pairs, solution, whole)
         joints = [_settled(*one) for one in zip(joints, located, residual, strict=True)]
         gap = gaps(take, pairs, *_halves(joints))
     if options.symmetric is not None:
         mirrored = mirror_lengths(joints, sure, options.symmetric)
         sure, findings = mirrored.sure, findings + mirrored.findings
         gap = gaps(take, pairs, *_halves(mirrored.joints))
-        residual = gap_residual(gap, solution.weight)
+        residual = _residual(take, mirrored.joints, pairs, solution, whole)
         joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, residual, strict=True)]
     loops = loop_joints(take, structure, options, named_loops)
     moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
@@ -197,12 +225,25 @@ def run(take: Take, options: Options) -> Calibration:
     return Calibration(skeleton, take, gap, solution.weight, field)
 
 
+def _late_by(take: Take) -> Floats | None:
+    """(m,) [s] by which sensors report late, where that is told and matters; None: none does."""
+    latency = find_latency(take)
+    return None if latency is None else np.where(latency.late, latency.delay, 0.0)
+
+
 def _settled(joint: Joint, before: Joint, residual: float) -> Joint:
     """A hinge moved along its axis, unless its play makes it come apart there."""
     if joint is before:
         return joint
     rounding = 1e-9 * float(np.linalg.norm(joint.p_child_joint) + np.linalg.norm(joint.p_parent_joint))
     return replace(joint, residual=float(residual)) if residual <= PLAY * before.residual + rounding else before
+
+
+def _residual(take: Take, joints: Sequence[Joint], pairs: Ints, solution: Solution, whole: Refined | None) -> Floats:
+    """(J,) [m] root mean square gap over frames with weight: those of the take, or of the files it is a sample of."""
+    if whole is not None:
+        return whole.residual(joints)
+    return gap_residual(gaps(take, pairs, *_halves(joints)), solution.weight)
 
 
 def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:

@@ -4,7 +4,7 @@ import io
 
 import pytest
 
-from condyle.cli.progress import ReadingBar
+from condyle.cli.progress import ProgressBar
 
 
 class Terminal(io.StringIO):
@@ -13,8 +13,8 @@ class Terminal(io.StringIO):
 
 
 def test_nothing_is_drawn_where_standard_error_is_no_terminal(capsys: pytest.CaptureFixture[str]) -> None:
-    with ReadingBar() as bar:
-        bar("long.csv", 5, 10)
+    with ProgressBar() as bar:
+        bar("reading long.csv", 5, 10)
     captured = capsys.readouterr()
     assert captured.out == captured.err == ""
 
@@ -23,9 +23,9 @@ def test_a_terminal_sees_the_file_and_how_far_it_is(monkeypatch: pytest.MonkeyPa
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    with ReadingBar() as bar:
-        bar("[red]long\x1b]0;x.csv", 5_000_000, 10_000_000)
-        bar("[red]long\x1b]0;x.csv", 10_000_000, 10_000_000)
+    with ProgressBar() as bar:
+        bar("reading [red]long\x1b]0;x.csv", 5_000_000, 10_000_000)
+        bar("reading [red]long\x1b]0;x.csv", 10_000_000, 10_000_000)
     drawn = screen.getvalue()
     assert "10.0/10.0 MB" in drawn
     assert "reading [red]long\\x1b]0;x.csv" in drawn.replace("\n", "")
@@ -34,7 +34,7 @@ def test_a_terminal_sees_the_file_and_how_far_it_is(monkeypatch: pytest.MonkeyPa
 def test_a_terminal_sees_nothing_of_short_files(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
-    with ReadingBar():
+    with ProgressBar():
         pass
     assert screen.getvalue() == ""
 
@@ -42,11 +42,11 @@ def test_a_terminal_sees_nothing_of_short_files(monkeypatch: pytest.MonkeyPatch)
 def test_an_interrupt_ends_the_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
     monkeypatch.setattr("sys.stderr", screen)
-    bar = ReadingBar()
+    bar = ProgressBar()
 
     def interrupted() -> None:
         with bar:
-            bar("long.csv", 5, 10)
+            bar("reading long.csv", 5, 10)
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,11 +74,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..file_sums import find_differences
     from ..loading import load
     from ..pipeline import calibrate
     from ..readers import Options
-    from .progress import ReadingBar
+    from .progress import ProgressBar
 
     begin = time.perf_counter()
     twice = [file for k, file in enumerate(args.files) if Path(file).resolve() in map(_resolved, args.files[:k])]
@@ -87,32 +87,31 @@ def run(args: argparse.Namespace) -> int:
     tree = read_edges(args.tree) if args.tree else ()  # before files whose reading may take minutes
     scale = read_factor(args.scale) if args.scale else 1.0
     field = field_of(args)
-    with ReadingBar() as bar:
-        reading = Options.of(**reading_options(args), fix_swaps=args.fix_swaps or None)
-        loaded = load(args.files, reading, bar)
-    take, long = loaded.take, loaded.long
-    del loaded  # of a long recording, the numbers as they were written take as much room as their poses
-    calibration = calibrate(
-        take,
-        method=args.method,
-        tree=tree,
-        root=args.root,
-        loops=[_pair(text) for text in args.loop],
-        world=args.world,
-        tree_score=args.tree_score,
-        intervals=not args.no_intervals,
-        prepare=not args.as_recorded,
-        fix_latency=not args.no_fix_latency,
-        fix_slips=not args.no_fix_slips,
-        symmetric=None if args.symmetric is None else args.symmetric / 1000,
-        fix_swaps=args.fix_swaps,
-        scale=scale,
-        field=field,
-    )
-    if calibration.field is not None:
-        long = ()  # their sums are of the field as it was recorded
-    told = [finding for file in long for finding in find_differences(calibration.skeleton, file)]
-    calibration = calibration.telling(told)
+    reading = Options.of(**reading_options(args), fix_swaps=args.fix_swaps or None)
+    with ProgressBar() as bar, ExitStack() as spools:
+        loaded = load(args.files, reading, bar, spool=True)
+        spools.callback(loaded.close)
+        take, long = loaded.take, loaded.long
+        del loaded  # of a long recording, the numbers as they were written take as much room as their poses
+        calibration = calibrate(
+            take,
+            method=args.method,
+            tree=tree,
+            root=args.root,
+            loops=[_pair(text) for text in args.loop],
+            world=args.world,
+            tree_score=args.tree_score,
+            intervals=not args.no_intervals,
+            prepare=not args.as_recorded,
+            fix_latency=not args.no_fix_latency,
+            fix_slips=not args.no_fix_slips,
+            symmetric=None if args.symmetric is None else args.symmetric / 1000,
+            fix_swaps=args.fix_swaps,
+            scale=scale,
+            field=field,
+            long=long,
+            progress=bar,
+        )
     spent = time.perf_counter() - begin
     written: list[Path] = []
     if args.out:

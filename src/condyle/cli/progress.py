@@ -1,4 +1,4 @@
-"""How far a long file is read: a bar on standard error, where that is a terminal."""
+"""How far a long file is read and swept: bars on standard error, where that is a terminal."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
 
 
-class ReadingBar:
-    """To be called with a file, the bytes read and the bytes in all; it is drawn from the first call to the end of the
-    `with`, and leaves nothing behind."""
+class ProgressBar:
+    """To be called with what is done, the bytes so far and the bytes in all; it is drawn from the first call to the end
+    of the `with`, a line for each thing that is done, and leaves nothing behind."""
 
     def __init__(self) -> None:
         self._progress: Progress | None = None
         self._tasks: dict[str, TaskID] = {}
 
-    def __enter__(self) -> ReadingBar:
+    def __enter__(self) -> ProgressBar:
         return self
 
-    def __call__(self, file: str, done: int, total: int) -> None:
+    def __call__(self, what: str, done: int, total: int) -> None:
         if not sys.stderr.isatty():
             return
         if self._progress is None:
             self._progress = _started()
-        if file not in self._tasks:
-            self._tasks[file] = self._progress.add_task(safe(file), total=total)
-        self._progress.update(self._tasks[file], completed=done)
+        if what not in self._tasks:
+            self._tasks[what] = self._progress.add_task(safe(what), total=total)
+        self._progress.update(self._tasks[what], completed=done)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -44,7 +44,7 @@ def _started() -> Progress:
     from rich.console import Console
 
     bar = progress.Progress(
-        progress.TextColumn("reading {task.description}", markup=False),
+        progress.TextColumn("{task.description}", markup=False),
         progress.BarColumn(),
         progress.DownloadColumn(),
         progress.TransferSpeedColumn(),
