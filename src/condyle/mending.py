@@ -12,13 +12,14 @@ from .check.connections import lasting
 from .check.field import find_bend, judge_bend, judge_correction
 from .check.part_time import PartTime, find_part_time
 from .check.part_time import hidden as apart
-from .check.slip import ROUNDS, find_slips, judge_slips, moved_back, refine_slips
+from .check.slip import ROUNDS, Slip, find_slips, judge_slips, moved_back, refine_slips
 from .check.swap import exchanged, find_swaps, hidden, judge_swaps
 from .field_fit import FieldFit, fit_field
 from .field_model import FieldModel
 from .field_rows import Rod
-from .findings import Finding
+from .findings import Finding, many
 from .fitting import Fitted, fit_tree
+from .hemisphere import find_flips
 from .joints import gaps
 from .options import (
     Options,
@@ -30,7 +31,7 @@ from .take import WORLD, Take
 
 def without_swaps(take: Take, options: Options) -> Take:
     """The take with sensors that were exchanged for a stretch left out there or exchanged back, and findings of it."""
-    if options.method == "least-squares":
+    if options.method == "least-squares" or _left_mirrored(take, options):
         return take
     known = [(take.index(a), take.index(b)) for a, b in options.tree if WORLD not in (a, b)]
     swaps = find_swaps(take, known)
@@ -69,19 +70,40 @@ def with_poses(take: Take, other: Take, where: Bools) -> Take:
 
 def without_slips(
     take: Take, fitted: Fitted, fixed: Sequence[tuple[int, int]], options: Options
-) -> tuple[Take, Fitted, list[Finding]]:
-    """The take with sensors that slipped moved back, its fit, and what was found."""
+) -> tuple[Take, Fitted, list[Finding], list[Slip]]:
+    """The take with sensors that slipped moved back, its fit, what was found, and the slips that were moved back."""
     if options.method == "least-squares":
-        return take, fitted, []
+        return take, fitted, [], []
+    mirrored = _left_mirrored(take, options)
+    if mirrored:
+        return take, fitted, mirrored, []
     slips = find_slips(take, fitted.solution, take.names.index(WORLD) if options.world else None)
     if not (slips and options.fix_slips):
-        return take, fitted, judge_slips(slips, repaired=False)
+        return take, fitted, judge_slips(slips, repaired=False), []
     for _ in range(ROUNDS):
         back = moved_back(take, slips)
         fitted = fit_tree(back, fixed, options)
         slips = refine_slips(back, fitted.solution, slips)
     back = moved_back(take, slips)
-    return back, fit_tree(back, fixed, options), judge_slips(slips, repaired=True)
+    return back, fit_tree(back, fixed, options), judge_slips(slips, repaired=True), slips
+
+
+def _left_mirrored(take: Take, options: Options) -> list[Finding]:
+    """What to say of positions on the wrong side of a transmitter in a take that was not to be prepared.
+
+    A sensor that is mirrored for a while steps as if it had slipped, by metres, and looks like another: nothing is to
+    be mended from that.
+    """
+    flips = None if options.prepare else find_flips(take)
+    if flips is None:
+        return []
+    wrong = flips[0] | flips[1]
+    names = tuple(take.names[k] for k in np.flatnonzero(wrong.any(axis=0)))
+    text = (
+        f"{', '.join(names)}: {many(int(wrong.sum()), 'position')} mirrored to the other side of the transmitter, and "
+        "left as recorded; slips and exchanges were not looked for; fit without --as-recorded to put them right"
+    )
+    return [Finding("hemisphere-flip", "warning", text, names, value=float(wrong.sum() / take.seen.sum()))]
 
 
 def straightened(

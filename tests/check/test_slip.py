@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -25,8 +27,8 @@ def world(*slips: Slip, seed: int = 5, motion: str = "exercise", **disturbances:
     return simulate(linkage(), motion, seconds=30, rate=30, seed=seed, disturbances=d)  # type: ignore[arg-type]
 
 
-def told(calibration: Calibration) -> list[condyle.Finding]:
-    return [finding for finding in calibration.findings if finding.code == "slip"]
+def told(calibration: Calibration, code: str = "slip") -> list[condyle.Finding]:
+    return [finding for finding in calibration.findings if finding.code == code]
 
 
 def lengths(calibration: Calibration) -> np.ndarray:
@@ -110,6 +112,33 @@ def test_a_slip_can_be_left_and_is_told_all_the_same(rng: np.random.Generator) -
     assert "fitted as it is" in finding.text
     np.testing.assert_array_equal(left.take.p_world_body, slipped.take.p_world_body)
     assert not told(fit(slipped, method="least-squares"))
+
+
+def mirrored(one: World, body: int, start: float, stop: float) -> World:
+    """The sensor on the other side of the transmitter for a stretch."""
+    p = one.take.p_world_body.copy()
+    rows = (one.take.time >= start) & (one.take.time < stop)
+    p[rows, body] *= -1
+    return replace(one, take=replace(one.take, p_world_body=p))
+
+
+def test_mirrored_positions_are_no_slips_in_a_take_fitted_as_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
+    def looked(*_: object) -> None:
+        raise AssertionError("a flip would be mended as a slip or an exchange")
+
+    spoilt = mirrored(world(), 1, 12.0, 18.0)
+    monkeypatch.setattr("condyle.mending.find_slips", looked)
+    monkeypatch.setattr("condyle.mending.find_swaps", looked)
+    found = fit(spoilt, prepare=False)
+    [finding] = told(found, "hemisphere-flip")
+    assert finding.bodies == (spoilt.take.names[1],)
+    assert "left as recorded" in finding.text
+    np.testing.assert_array_equal(found.take.p_world_body[found.take.seen], spoilt.take.p_world_body[found.take.seen])
+
+
+def test_a_prepared_take_says_of_flips_that_they_were_put_right() -> None:
+    [finding] = told(fit(mirrored(world(), 1, 12.0, 18.0)), "hemisphere-flip")
+    assert "put right" in finding.text
 
 
 def test_short_takes_and_takes_without_time_are_not_judged(rng: np.random.Generator) -> None:
