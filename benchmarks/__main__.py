@@ -16,8 +16,12 @@ NAMES = (
     "kinematics",
     "slips",
     "swaps",
+    "marker_swaps",
+    "rigid_pair",
     "field",
     "connections",
+    "promise",
+    "moving_joints",
     "page",
     "paper",
 )

@@ -16,7 +16,20 @@ from condyle.intervals import Z95
 from condyle.simulate import Truth, linkage, simulate
 
 from .bound import CM, noise
-from .harness import Case, Table, arguments, edges, measured, percent, progress, publish, rms, true_edges
+from .harness import (
+    Case,
+    Table,
+    arguments,
+    edges,
+    measured,
+    percent,
+    progress,
+    publish,
+    rms,
+    told_limbs,
+    true_edges,
+    true_lengths,
+)
 
 FIELD = {"field_warp": 1.25 * CM, "field_length": 90 * CM}
 SOFT = {"soft_tissue": 0.5 * CM}
@@ -76,26 +89,15 @@ def measure(case: Case, seeds: Sequence[int]) -> Intervals:
 
 
 def compare(skeleton: Skeleton, truth: Truth, found: Intervals) -> None:
-    """Adds the limbs of one skeleton with the right tree; its root may be another than the truth's."""
-    length = {(body, frozenset((a, b))): size for (body, a, b), size in _lengths(truth).items()}
-    parent = skeleton.parent
-    for limb in skeleton.limbs:
+    """Adds the limbs of one skeleton with the right tree."""
+    true, before = true_lengths(truth), len(found.error)
+    for key, limb in told_limbs(skeleton).items():
         if limb.length is None or limb.low is None or limb.high is None or limb.between != "joints":
-            found.silent += 1
             continue
-        ends = [limb.from_joint, limb.to_joint]
-        others = frozenset(parent[end] if end == limb.body else end for end in ends)
-        found.error.append(limb.length - length[limb.body, others])
+        found.error.append(limb.length - true[key])
         found.half.append((limb.high - limb.low) / 2)
         found.body.append(limb.body)
-
-
-def _lengths(truth: Truth) -> dict[tuple[str, str | None, str | None], float]:
-    """True lengths keyed by the body and its two neighbours, which no choice of root changes."""
-    up = {name: truth.names[k] if k >= 0 else None for name, k in zip(truth.names, truth.parent, strict=True)}
-    return {
-        (body, up[a] if a == body else a, up[b] if b == body else b): size for (body, a, b), size in truth.limbs.items()
-    }
+    found.silent += len(skeleton.limbs) - (len(found.error) - before)
 
 
 def main() -> None:

@@ -19,7 +19,7 @@ from condyle.simulate import Disturbances, Figure, Truth, human, linkage, rod, s
 
 from .bound import CM, noise
 from .coverage import FIELD, SOFT
-from .harness import Table, arguments, length_errors, measured, percent, progress, publish, rms
+from .harness import Table, arguments, length_errors, lengths_held, measured, percent, progress, publish, rms
 
 DISTANCE = 0.565  # m, the paper's rod
 SETS = 6
@@ -123,9 +123,9 @@ def measure(case: Case, seeds: Sequence[int]) -> Result:
             fitted = condyle.calibrate(world.take, **options)  # type: ignore[arg-type]
             way = result.ways[name]
             way.seconds.append(process_time() - begin)
-            way.limbs.append(length_errors(fitted, world.truth))
+            way.limbs.append(list(length_errors(fitted.skeleton, world.truth).values()))
             way.joints += _joint_errors(fitted, world.truth)
-            way.held += _held(fitted, world.truth)
+            way.held += lengths_held(fitted.skeleton, world.truth).values()
             if name == "default":
                 result.told += bool(_told(fitted))
     return result
@@ -153,16 +153,6 @@ def _joint_errors(fitted: Calibration, truth: Truth) -> list[float]:
             true = truth.p_child_joint[child], truth.p_parent_joint[child]
             errors += [float(np.linalg.norm(a - b)) for a, b in zip(sides, true, strict=True)]
     return errors
-
-
-def _held(fitted: Calibration, truth: Truth) -> list[bool]:
-    true = {(body, frozenset(ends)): length for (body, *ends), length in truth.limbs.items()}
-    keys = [(limb, (limb.body, frozenset((limb.from_joint, limb.to_joint)))) for limb in fitted.skeleton.limbs]
-    return [
-        limb.low <= true[key] <= limb.high
-        for limb, key in keys
-        if key in true and limb.low is not None and limb.high is not None
-    ]
 
 
 def alarms(case: Case, seeds: Sequence[int]) -> tuple[int, int]:

@@ -16,12 +16,13 @@ import numpy as np
 import scipy
 
 import condyle
-from condyle import Calibration, Finding, Skeleton, Take
+from condyle import Calibration, Finding, Limb, Skeleton, Take
 from condyle.simulate import Disturbances, Figure, Truth, human
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 60_000  # seeds from here on were not used to choose any constant of the program
 DOUBTS = ("thin-margin", "tied-edges", "tree-not-determined", "loose-body", "not-rotary", "large-residual")
+Key = tuple[str, frozenset[str]]  # a length by its body and the body's two neighbours, whichever root was chosen
 
 
 @dataclass
@@ -61,13 +62,43 @@ def measured(cases: Sequence[Any], measure: Callable[[Any, range], Any], given: 
             yield case, measure(case, range(given.seed, given.seed + given.trials))
 
 
-def length_errors(fitted: Calibration, truth: Truth) -> list[float]:
-    """[m] of every length that was told and is known."""
-    true = {(body, frozenset(ends)): length for (body, *ends), length in truth.limbs.items()}
-    limbs = fitted.skeleton.limbs
-    keys = [(limb.body, frozenset((limb.from_joint, limb.to_joint))) for limb in limbs]
-    pairs = zip(limbs, keys, strict=True)
-    return [limb.length - true[key] for limb, key in pairs if limb.length is not None and key in true]
+def true_lengths(truth: Truth) -> dict[Key, float]:
+    """[m] of all limbs."""
+    up = dict(truth.edges)
+    return {
+        (body, frozenset(up[joint] if joint == body else joint for joint in joints)): length
+        for (body, *joints), length in truth.limbs.items()
+    }
+
+
+def told_limbs(skeleton: Skeleton) -> dict[Key, Limb]:
+    """All limbs for which a length is told."""
+    up = {joint.child: joint.parent for joint in skeleton.joints}
+    return {
+        (
+            limb.body,
+            frozenset(up[joint] if joint == limb.body else joint for joint in (limb.from_joint, limb.to_joint)),
+        ): limb
+        for limb in skeleton.limbs
+        if limb.length is not None
+    }
+
+
+def length_errors(skeleton: Skeleton, truth: Truth) -> dict[Key, float]:
+    """Told less true length [m] of every limb that is told and known."""
+    true = true_lengths(truth)
+    told = {key: limb.length for key, limb in told_limbs(skeleton).items() if key in true}
+    return {key: length - true[key] for key, length in told.items() if length is not None}
+
+
+def lengths_held(skeleton: Skeleton, truth: Truth) -> dict[Key, bool]:
+    """Whether the interval of a length holds the true one, where there is an interval."""
+    true = true_lengths(truth)
+    return {
+        key: limb.low <= true[key] <= limb.high
+        for key, limb in told_limbs(skeleton).items()
+        if key in true and limb.low is not None and limb.high is not None
+    }
 
 
 def fit(take: Take, **options: bool) -> Calibration:

@@ -11,6 +11,7 @@ import argparse
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from unittest.mock import patch
 
 import numpy as np
 
@@ -118,7 +119,9 @@ class Result:
     hits: dict[tuple[str, float], Hits] = field(
         default_factory=lambda: {(kind, length): Hits() for kind in KINDS for length in LENGTHS}
     )
-    errors: dict[str, list[float]] = field(default_factory=lambda: {"none": [], "left": [], "exchanged back": []})
+    errors: dict[str, list[float]] = field(
+        default_factory=lambda: {"none": [], "unnoticed": [], "left out": [], "exchanged back": []}
+    )
 
 
 def measure(case: Marked, seeds: Sequence[int]) -> Result:
@@ -140,10 +143,9 @@ def measure(case: Marked, seeds: Sequence[int]) -> Result:
             _, told = formed(wrong, {body: groups[body] for body in swap.bodies})
             _count(hits, told, swap, case)
             if length == FITTED and kind == KINDS[0]:
-                take, _ = formed(wrong, groups)
-                mended, _ = formed(wrong, groups, fix_swaps=True)
-                result.errors["left"] += length_errors(fit(take).skeleton, world.truth).values()
-                result.errors["exchanged back"] += length_errors(fit(mended).skeleton, world.truth).values()
+                for way, errors in result.errors.items():
+                    if way != "none":
+                        errors += length_errors(fit(_treated(wrong, groups, way)).skeleton, world.truth).values()
     return result
 
 
@@ -183,6 +185,14 @@ def formed(recording: Recording, groups: dict[str, list[str]], fix_swaps: bool =
     """The take of the bodies, and the exchanges that were told."""
     made = form_bodies([recording], groups, fix_swaps=fix_swaps)[0]
     return to_take(made), [finding for finding in made.findings if finding.code == "marker-swap"]
+
+
+def _treated(recording: Recording, groups: dict[str, list[str]], way: str) -> Take:
+    """The take where the exchange is not looked for ("unnoticed"), left out or exchanged back."""
+    if way == "unnoticed":
+        with patch("condyle.clusters.find_marker_swaps", return_value=[]):
+            return formed(recording, groups)[0]
+    return formed(recording, groups, fix_swaps=way == "exchanged back")[0]
 
 
 def drawn(case: Marked, truth: Truth, groups: dict[str, list[str]], kind: str, length: float, seed: int) -> Exchange:
@@ -319,7 +329,7 @@ def main() -> None:
     heads = ["world", "false alarms"]
     heads += [f"{length:g} s: told, the right two alone, both ends within {NEAR:g} s" for length in LENGTHS]
     heads += ["the right two alone: inside a body / between two", "worse end off, median and most, s"]
-    heads.append(f"length error, cm: none exchanged / {FITTED:g} s inside a body left / exchanged back")
+    heads.append(f"length error, cm: none exchanged / {FITTED:g} s inside a body unnoticed / left out / exchanged back")
     how = (
         f"Every bone of a person, or of a linkage, carries four or five markers in a box of 16 x 10 x 5 cm; "
         f"{SECONDS:g} s at {RATE:g} Hz. Two of them bear each other's labels for so long: two of one body, one of each "

@@ -84,17 +84,19 @@ def measure(case: Swapped, seeds: Sequence[int]) -> Result:
             result.clean += 1
             result.alarms += bool(find_swaps(_ready(_world(case, seed + 1000 * k).take)))
         world = _world(case, seed)
-        result.errors["none"] += length_errors(fit(world.take), world.truth)
+        result.errors["none"] += length_errors(fit(world.take).skeleton, world.truth).values()
         for length in LENGTHS:
             for kind in KINDS:
                 swap = _swap(world, kind, length, seed)
                 take = _exchanged(case, world.take, swap)
                 _count(result.hits[length], find_swaps(_ready(take)), swap, take, case.hidden)
                 if length == FITTED and kind == KINDS[0]:
-                    result.errors["left out"] += length_errors(fit(take), world.truth)
-                    result.errors["exchanged"] += length_errors(fit(take, fix_swaps=True), world.truth)
+                    result.errors["left out"] += length_errors(fit(take).skeleton, world.truth).values()
+                    result.errors["exchanged"] += length_errors(
+                        fit(take, fix_swaps=True).skeleton, world.truth
+                    ).values()
                     with patch("condyle.mending.find_swaps", return_value=[]):
-                        result.errors["unnoticed"] += length_errors(fit(take), world.truth)
+                        result.errors["unnoticed"] += length_errors(fit(take).skeleton, world.truth).values()
     return result
 
 
@@ -121,7 +123,7 @@ def _swap(world: World, kind: str, length: float, seed: int) -> Swap:
     if kind == "twins":
         choices = [(name, "r_" + name[2:]) for name in names if name.startswith("l_")]
     elif kind == "neighbours":
-        choices = [(child, parent) for child, parent in world.truth.edges]
+        choices = sorted(world.truth.edges)
     else:
         choices = [(a, b) for a in names for b in names if a < b]
     pair = choices[int(rng.integers(len(choices)))]

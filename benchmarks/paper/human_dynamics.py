@@ -15,9 +15,8 @@ from condyle.simulate.mounting import random_mounts
 from condyle.simulate.streams import stream
 from condyle.take import Take
 
-from ..harness import edges, progress, true_edges
+from ..harness import edges, length_errors, progress, true_edges
 from . import clients, published
-from .lengths import length_errors
 from .store import Rival, table
 
 TITLE = "1. The simulated human"

@@ -24,8 +24,8 @@ from condyle.take import Take
 
 from .. import cmu
 from ..bound import CM
-from ..harness import edges, progress, rms, true_edges
-from . import lengths, published, space, tables
+from ..harness import Key, edges, length_errors, lengths_held, progress, rms, true_edges, true_lengths
+from . import published, space, tables
 from .published import Row
 from .store import FIGURES, Rival, figure, table
 
@@ -82,9 +82,9 @@ def fit_all(take: Take, truth: Truth, rod: Take) -> dict[str, Calibration]:
     }
 
 
-def _keys(truth: Truth) -> list[lengths.Key]:
+def _keys(truth: Truth) -> list[Key]:
     """The eight lengths of the tables: each is its body's only one."""
-    by_body = {key[0]: key for key in lengths.true_lengths(truth) if key[0] in MALE_LENGTHS}
+    by_body = {key[0]: key for key in true_lengths(truth) if key[0] in MALE_LENGTHS}
     return [by_body[body] for body in published.BODIES.values()]
 
 
@@ -143,10 +143,10 @@ def _trials(one: Table, room: space.Room, count: Count, draw: bool) -> list[dict
         fits = fit_all(take, truth, rod)
         column: dict[str, list[float | None]] = {}
         for way, fit in fits.items():
-            errors = lengths.length_errors(fit.skeleton, truth)
+            errors = length_errors(fit.skeleton, truth)
             column[way] = [errors[key] / CM if key in errors else None for key in _keys(truth)]
         columns.append(column)
-        hold = lengths.held(fits["default"].skeleton, truth)
+        hold = lengths_held(fits["default"].skeleton, truth)
         count.held += sum(hold.get(key, False) for key in _keys(truth))
         count.lengths += len(_keys(truth))
         spanning = condyle.calibrate(take, method="least-squares", scale=published.SCALE, intervals=False)

@@ -18,9 +18,10 @@ from condyle.simulate.mounting import random_mounts
 from condyle.simulate.streams import stream
 from condyle.take import Take
 
+from .. import harness
 from ..bound import CM
 from ..harness import edges, progress, true_edges
-from . import lengths, published, real_linkage, space, tables
+from . import published, real_linkage, space, tables
 from .store import FIGURES, PLAY, Rival, figure, table
 
 TITLE = "3. The wooden linkage (table 1, figures 5 to 7)"
@@ -56,11 +57,11 @@ def fit_all(take: Take, rod: Take) -> dict[str, Calibration]:
 
 def length_errors(fitted: Calibration, truth: Truth) -> list[float | None]:
     """Calculated less true [cm] of the lengths of table 1, None where none is told."""
-    errors = lengths.length_errors(fitted.skeleton, truth)
+    errors = harness.length_errors(fitted.skeleton, truth)
     return [None if errors.get(key) is None else errors[key] / CM for key in _keys(truth)]
 
 
-def _keys(truth: Truth) -> list[lengths.Key]:
+def _keys(truth: Truth) -> list[harness.Key]:
     """The lengths of table 1 as the body and its neighbours."""
     up = dict(truth.edges)
     return [
@@ -83,7 +84,7 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
             right[way] += sum(edges(fitted[way].skeleton) == true_edges(truth) for fitted, truth in fits)
         for way in held:
             for fitted, truth in fits:
-                hold = lengths.held(fitted[way].skeleton, truth)
+                hold = harness.lengths_held(fitted[way].skeleton, truth)
                 held[way] += sum(hold.get(key, False) for key in _keys(truth))
         told += sum(any(f.code == "bent-field" for f in fitted["default"].findings) for fitted, _ in fits)
         if number == 0:

@@ -8,10 +8,13 @@ import json
 import numpy as np
 import pytest
 
+import condyle
 from benchmarks import cmu, harness
 from condyle import Finding
+from condyle.simulate import human, simulate
 
 SEED = 30_000
+EXACT = 1e-9  # m, lengths of a take without noise
 LEG = 0.004  # m, rms error of leg lengths on a long natural clip
 
 
@@ -43,6 +46,17 @@ def test_a_wrong_edge_is_named_by_both_its_bodies_or_with_the_whole_tree():
     assert not harness.names_wrong_edge([other], wrong)
     assert not harness.names_wrong_edge([], wrong)
     assert harness.names_wrong_edge([nothing], wrong)
+
+
+@pytest.mark.parametrize("root", ["pelvis", "chest", "l_foot"])
+def test_lengths_compare_whichever_root_was_chosen(root):
+    world = simulate(human(), seconds=10.0, seed=SEED)
+    skeleton = condyle.calibrate(world.take, root=root, tree=harness.known_tree(world.truth)).skeleton
+    assert skeleton.roots == (root,)
+    errors = harness.length_errors(skeleton, world.truth)
+    assert len(errors) == len(world.truth.limbs)
+    assert np.abs(list(errors.values())).max() < EXACT
+    assert set(harness.lengths_held(skeleton, world.truth)) <= set(errors)
 
 
 def test_legs_of_a_natural_clip_come_out_and_its_tree_is_right(shared_data):

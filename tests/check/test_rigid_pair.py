@@ -90,6 +90,16 @@ def test_noise_across_the_rod_does_not_lengthen_it() -> None:
     assert np.mean([pair.mean for pair in pairs]) - DISTANCE > LENGTHENED / 2
 
 
+@pytest.mark.parametrize("unit", [0.01, 0.0254, 0.94])
+def test_the_unit_changes_nothing_but_the_unit(unit: float) -> None:
+    take = carried(**PAPER)
+    found = measure_pair(take, "rod_a", "rod_b")
+    other = measure_pair(replace(take, p_world_body=take.p_world_body / unit), "rod_a", "rod_b")
+    for name in ("mean", "sd", "error", "white", "length"):
+        assert getattr(other, name) * unit == pytest.approx(getattr(found, name), rel=1e-6), name
+    assert other.follows == pytest.approx(found.follows, rel=1e-6)
+
+
 def test_percentiles_are_those_of_the_distances() -> None:
     found = measure_pair(carried(**WHITE), "rod_a", "rod_b")
     np.testing.assert_allclose(found.percentiles, np.percentile(found.distance, PERCENTILES))

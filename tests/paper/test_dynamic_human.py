@@ -6,9 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.harness import edges, true_edges
+from benchmarks.harness import edges, length_errors, true_edges
 from benchmarks.paper import human_dynamics
-from benchmarks.paper.lengths import length_errors
 
 import condyle
 from clients import client

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from benchmarks.harness import edges, true_edges
-from benchmarks.paper import humans, lengths, published, space
+from benchmarks.harness import edges, length_errors, lengths_held, true_edges
+from benchmarks.paper import humans, published, space
 
 import condyle
 from condyle.simulate import FEMALE_LENGTHS, MALE_LENGTHS, human
@@ -34,11 +34,11 @@ def test_trees_of_exercise_and_walk_are_right(trials) -> None:
 def test_limb_lengths_are_as_near_as_skin_allows_and_intervals_say_so(trials) -> None:
     errors, hold = [], 0
     for fitted, truth in trials:
-        found = lengths.length_errors(fitted.skeleton, truth)
+        found = length_errors(fitted.skeleton, truth)
         keys = [key for key in found if key[0] in MALE_LENGTHS]
         assert len(keys) == len(published.BODIES)
         errors += [100 * found[key] for key in keys]
-        hold += sum(lengths.held(fitted.skeleton, truth)[key] for key in keys)
+        hold += sum(lengths_held(fitted.skeleton, truth)[key] for key in keys)
     assert np.sqrt(np.mean(np.square(errors))) < RMS
     assert np.abs(errors).max() < LARGEST
     assert hold >= HELD

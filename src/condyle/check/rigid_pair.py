@@ -35,7 +35,8 @@ CARRIED = 1.0  # of the distance: how far the pair must be carried along one axi
 THIRDS = 3
 SHIFTS = 24  # times at which the distances are tried against the places, to see what chance does, and
 CHANCE = 2.5  # standard deviations of it that the place must explain beyond
-PLACES = 2.5  # independent places of a bent field that a room has, as far as the mean over it is concerned
+RANK = 1e-8  # singular value over the largest, below which a column says nothing new
+PLACES = 1.5  # independent places of a bent field that a room has, as far as the mean over it is concerned
 Z95 = 1.96  # standard errors in half of a 95 % interval
 MOST_LOOSE = 12  # bodies joined to nothing beyond which no rod is looked for among them
 ONE_BODY = "never moved against each other; they count as one rigid body"
@@ -273,7 +274,9 @@ def _explained(values: Floats, place: Floats, apart: Floats) -> tuple[float, boo
     n = len(values)
     if n < 2 * design.shape[1] or total <= 0:
         return 0.0, False
-    basis, _ = np.linalg.qr(design)
+    # The squares of a direction add up to one: not all columns are independent.
+    basis, size, _ = np.linalg.svd(design, full_matrices=False)
+    basis = basis[:, size > RANK * size[0]]
     # Noise that lasts is at one place meanwhile. The same values at another time show how much chance explains.
     moved = np.linspace(0.1 * n, 0.9 * n, SHIFTS).astype(int)
     tries = np.stack([centred, *(np.roll(centred, shift) for shift in moved)], axis=1)
