@@ -14,8 +14,9 @@ from ._median import median
 from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, fit_pairs
 from .noise import Noise, estimate_noise
+from .normal import ROUNDING
 from .samples import Neighbours
-from .solve import CHI3_MEDIAN, ROUNDING
+from .solve import CHI3_MEDIAN
 from .sums import sum_pairs
 from .take import Take, evenly
 from .tree import components, spanning_tree
