@@ -41,14 +41,7 @@ class Sweep:
 
     def covariance(self) -> Floats:
         """(J, J) [m^2] per axis covariance of the gaps, loaded and lifted to be positive."""
-        C = self.square / (3 * np.maximum(self.count, 1e-300))
-        # Else rounding would tell how exact joints correlate, and weigh them beyond all precision against the others.
-        floor = max(ROUNDING, FAINT * float(np.sqrt(np.diagonal(C).max(initial=0.0))))
-        size = np.sqrt(np.maximum(np.diagonal(C), floor**2))
-        value, vector = np.linalg.eigh(C / size / size[:, None])
-        C = (vector * np.maximum(value, 1e-6)) @ vector.T
-        np.fill_diagonal(C, np.diagonal(C) + LOADING)
-        return np.asarray(C * size * size[:, None])
+        return _covariance(self.square, self.count)
 
     def moved(self, u: Floats, to: Floats) -> Sweep:
         """The same frames and weights, swept at unknowns `u` (6J,), as they would be at other ones."""
@@ -123,7 +116,7 @@ class Rows:
         lever = np.abs(u).reshape(J, 6).sum(axis=1)
         if (np.diagonal(square) <= len(weight) * (CANCELLED * lever) ** 2).any():
             square, count = gap_products(self.gap(u), weight)
-        return Sweep(np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J)), square, count).covariance()
+        return _covariance(square, count)
 
     def _plain(self, weight: Floats) -> bool:
         """Whether every product of rows is already in the Gram matrix of the stacked poses."""
@@ -168,5 +161,16 @@ def gap_products(gap: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 def residual_covariance(gap: Floats, weight: Floats) -> Floats:
     """(J, J) [m^2] per axis covariance of gaps (3, n, J) over frames weighted for both joints; see `Sweep`."""
-    J = gap.shape[2]
-    return Sweep(np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J)), *gap_products(gap, weight)).covariance()
+    return _covariance(*gap_products(gap, weight))
+
+
+def _covariance(square: Floats, count: Floats) -> Floats:
+    """(J, J) [m^2] per axis covariance from products of gaps and what they weigh, loaded and lifted to be positive."""
+    C = square / (3 * np.maximum(count, 1e-300))
+    # Else rounding would tell how exact joints correlate, and weigh them beyond all precision against the others.
+    floor = max(ROUNDING, FAINT * float(np.sqrt(np.diagonal(C).max(initial=0.0))))
+    size = np.sqrt(np.maximum(np.diagonal(C), floor**2))
+    value, vector = np.linalg.eigh(C / size / size[:, None])
+    C = (vector * np.maximum(value, 1e-6)) @ vector.T
+    np.fill_diagonal(C, np.diagonal(C) + LOADING)
+    return np.asarray(C * size * size[:, None])

@@ -21,7 +21,6 @@ from .fitting import asked_root, fit_tree, uncertainty_of
 from .joints import gaps
 from .judge import judge_joints, judge_structure, judge_take
 from .kinds import classify, describe_motion
-from .latency import find_latency
 from .loops import loop_joints, touching_joints, usual_gap
 from .mending import straightened, while_held, with_poses, without_slips, without_swaps
 from .options import (
@@ -140,9 +139,7 @@ def run(take: Take, options: Options, long: Sequence[LongFile] = (), progress: P
     ready = without_swaps(take, options)  # before latency, which a sensor on another's body would be taken for
     swaps, delay, take = ready is not take, None, ready
     if options.prepare and options.fix_latency and options.method != "least-squares":
-        ready = put_on_one_clock(take)
-        delay = _late_by(take) if long and ready is not take else None
-        take = ready
+        take, delay = put_on_one_clock(take)
     del ready  # a sample of a long recording is large
     given = options.field if isinstance(options.field, FieldModel) else None
     if given is not None:
@@ -223,12 +220,6 @@ def run(take: Take, options: Options, long: Sequence[LongFile] = (), progress: P
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
     return Calibration(skeleton, take, gap, solution.weight, field)
-
-
-def _late_by(take: Take) -> Floats | None:
-    """(m,) [s] by which sensors report late, where that is told and matters; None: none does."""
-    latency = find_latency(take)
-    return None if latency is None else np.where(latency.late, latency.delay, 0.0)
 
 
 def _settled(joint: Joint, before: Joint, residual: float) -> Joint:

@@ -45,13 +45,18 @@ def prepare(take: Take, *, fix_latency: bool = True) -> Take:
     findings += told
     if findings:
         ready = ready.telling((*take.findings, *findings))
-    return put_on_one_clock(ready) if fix_latency else ready
+    return put_on_one_clock(ready)[0] if fix_latency else ready
 
 
-def put_on_one_clock(take: Take) -> Take:
-    """The last step of `prepare` alone: sensors that report late moved to the time they measured, with a finding."""
-    ready, told = _on_one_clock(take)
-    return ready.telling((*take.findings, *told)) if told else take
+def put_on_one_clock(take: Take) -> tuple[Take, Floats | None]:
+    """The last step of `prepare` alone: sensors that report late moved to the time they measured, with a finding; and
+    the delay (m,) [s] that was taken away, None where nothing was.
+    """
+    latency = find_latency(take)
+    if latency is None or not latency.late.any():
+        return take, None
+    delay = np.where(latency.late, latency.delay, 0.0)
+    return without_latency(take, delay).telling((*take.findings, _late(take, delay))), delay
 
 
 def find_holes(take: Take) -> list[Finding]:
@@ -341,20 +346,16 @@ def _turned_back(take: Take) -> tuple[Take, list[Finding]]:
     return replace(take, p_world_body=np.where(unclear[..., None], np.nan, p)), found
 
 
-def _on_one_clock(take: Take) -> tuple[Take, list[Finding]]:
-    latency = find_latency(take)
-    if latency is None or not latency.late.any():
-        return take, []
-    late = np.flatnonzero(latency.late)
-    delays = ", ".join(f"{take.names[k]} {1000 * latency.delay[k]:+.2g} ms" for k in late)
-    largest = float(latency.delay[late][np.argmax(np.abs(latency.delay[late]))])
+def _late(take: Take, delay: Floats) -> Finding:
+    late = np.flatnonzero(delay)
+    delays = ", ".join(f"{take.names[k]} {1000 * delay[k]:+.2g} ms" for k in late)
+    largest = float(delay[np.argmax(np.abs(delay))])
     text = (
         f"sensors report late against the others: {delays}; their poses were moved to the time they were measured; "
         "synchronise the sensors if the device can"
     )
     names = tuple(take.names[k] for k in late)
-    found = Finding("latency", "warning", text, names, value=largest, unit="s")
-    return without_latency(take, np.where(latency.late, latency.delay, 0.0)), [found]
+    return Finding("latency", "warning", text, names, value=largest, unit="s")
 
 
 def _marked(code: str, severity: Severity, text: str, take: Take, body: int, marks: Bools) -> Finding:
