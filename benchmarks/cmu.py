@@ -7,10 +7,8 @@ project; they are looked for beside it.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +22,6 @@ from condyle.take import Take
 from .bound import noise
 from .harness import Table, arguments, doubts, edges, names_wrong_edge, percent, progress, publish, rms
 
-TESTS = Path(__file__).resolve().parents[1] / "tests"
 LEGS = [  # body and its two neighbours
     (side + bone, frozenset((near if near == "Hips" else side + near, side + far)))
     for side in ("Left", "Right")
@@ -34,10 +31,8 @@ LEGS = [  # body and its two neighbours
 
 def recordings():
     """The loaders that the tests use; None where the recordings are not beside the project."""
-    sys.path.insert(0, str(TESTS))
-    import recordings
+    from tests.make import recordings
 
-    sys.path.remove(str(TESTS))
     return recordings if recordings.DATA.is_dir() else None
 
 

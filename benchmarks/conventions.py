@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import numpy as np
+from tests.make.spoilt import FAULTS, RIGHT, recording_of
 
 from condyle import CondyleError
 from condyle.doctor import diagnose
@@ -18,9 +17,6 @@ from condyle.take import Take
 
 from .bound import CM, noise
 from .harness import Table, arguments, measured, publish
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "tests"))
-from spoilt import FAULTS, RIGHT, recording_of
 
 SECONDS = 30.0
 SAME_GAP = 0.02  # of the true reading's gap: a reading that holds together as well as it

@@ -10,18 +10,12 @@ import argparse
 import json
 import sys
 from datetime import date
-from pathlib import Path
 
 import pytest
+from tests.fuzz.seeds import BESIDE, NAMES, target
+from tests.fuzz.worker import HANG, MEMORY, SLOW, Outcome, run
 
 from .harness import RESULTS, Table, progress, versions
-
-TESTS = str(Path(__file__).resolve().parents[1] / "tests")
-if TESTS not in sys.path:
-    sys.path.insert(0, TESTS)
-
-from fuzz.seeds import BESIDE, NAMES, target  # noqa: E402
-from fuzz.worker import HANG, MEMORY, SLOW, Outcome, run  # noqa: E402
 
 ROWS, PAGE = RESULTS / "fuzz.json", RESULTS / "fuzz.md"
 HEADS = (

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import sys
 import time
 from collections.abc import Callable
 from importlib.metadata import version
@@ -29,7 +28,6 @@ from condyle.take import Take
 from .harness import FIRST_SEED, Table, progress, publish
 from .speed import recording
 
-TESTS = Path(__file__).resolve().parents[1] / "tests"
 SECONDS, BODIES, RATE = 45, 16, 120.0
 MARKERS = 4  # on each body
 DECIMALS = 6  # of a Motive export
@@ -158,10 +156,8 @@ def write_motive(path: Path, take: Take) -> int:
 
 def write_c3d(matrices: Path, markers: Path, take: Take) -> dict[str, list[str]]:
     """The take as matrices, and as markers of which the returned groups are the bodies; millimetres."""
-    sys.path.insert(0, str(TESTS))
-    from c3d_files import c3d
+    from tests.make.c3d_files import c3d
 
-    sys.path.remove(str(TESTS))
     n, m = take.frames, take.bodies
     T = np.zeros((n, m, 4, 4))
     T[..., :3, :3], T[..., :3, 3], T[..., 3, 3] = take.R_world_body, 1000 * take.p_world_body, 1

@@ -7,7 +7,6 @@ the tests check it; this script writes what was found as numbers.
 from __future__ import annotations
 
 import argparse
-import sys
 import time
 from itertools import groupby
 from pathlib import Path
@@ -16,17 +15,14 @@ from typing import Any
 
 from .harness import Table, progress, publish
 
-TESTS = Path(__file__).resolve().parents[1] / "tests"
 COMMON = {"root-chosen", "one-axis-only", "hinge", "solved-poses", "missing-samples", "rigid-pair"}  # no doubts
 
 
 def table_of_files() -> Any:
     """The module of the tests; None where the recordings are not beside the project."""
-    sys.path.insert(0, str(TESTS))
-    import recordings
-    from real import files
+    from tests.make import recordings
+    from tests.real import files
 
-    sys.path.remove(str(TESTS))
     return files if recordings.DATA.is_dir() else None
 
 

@@ -12,13 +12,13 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
-PROJECT = Path(__file__).resolve().parent.parent
+from tests.make import PROJECT  # noqa: E402
 
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """Random numbers seeded from the test's own id: the same in every run and order, different in every test."""
-    return np.random.default_rng(zlib.crc32(request.node.nodeid.encode()))
+    """Random numbers seeded from the test's own name: the same in every run and folder, different in every test."""
+    return np.random.default_rng(zlib.crc32(request.node.name.encode()))
 
 
 @pytest.fixture(scope="session")

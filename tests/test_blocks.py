@@ -19,7 +19,7 @@ from condyle.options import Options as FitOptions
 from condyle.prepare import prepare
 from condyle.readers import Options
 from condyle.simulate import Disturbances, linkage, simulate
-from long_files import count_as_long
+from tests.make.long_files import count_as_long
 
 SAME = 1e-9  # m and 1
 PLACES = Places(10, 14, np.array([0, 1, 50, 51]), 100)  # of a file of 100 frames, rows 10 to 13 of a take

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import recordings
 from condyle import clusters, propose_bodies, rotation
 from condyle.clusters import form_bodies, match_marker
 from condyle.errors import CondyleError
@@ -16,6 +14,7 @@ from condyle.recording import Bodies, Convention, Markers, Recording, to_take
 from condyle.structure import infer_structure
 from condyle.sums import sum_pairs
 from condyle.take import join
+from tests.make import PROJECT, recordings
 
 EXACT = 1e-9  # m, and in rotations
 NOISE = 0.0005  # m per axis
@@ -321,7 +320,7 @@ def test_one_frame_and_no_recording_will_do(rng) -> None:
 
 
 def test_the_thresholds_on_the_page_are_those_in_the_code() -> None:
-    page = " ".join((Path(__file__).parents[1] / "docs" / "marker-clusters.md").read_text(encoding="utf-8").split())
+    page = " ".join((PROJECT / "docs" / "marker-clusters.md").read_text(encoding="utf-8").split())
     for words in (
         f"more than {clusters.GROSS:g} robust standard deviations",
         f"more than {clusters.FACTOR:g} times it and more than {100 * clusters.FLOOR:g} %",

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-import jointed
 from condyle import UsageError, departure, forward, play, rotation
+from tests.make import jointed
 
 SAME = 1e-12  # m, rad
 

@@ -12,7 +12,7 @@ from condyle.doctor import apply_diagnosis, changed_fields, diagnose, option_of
 from condyle.errors import CondyleError
 from condyle.recording import Bodies, Convention, to_take
 from condyle.simulate import Disturbances, human, linkage, simulate
-from spoilt import FAULTS, recording_of
+from tests.make.spoilt import FAULTS, recording_of
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
 HUMAN = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), soft_tissue=0.01, field_warp=0.007)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import jointed
 from condyle._elimination import ARM, Factors, Rig, inverse_symmetric
 from condyle._rig import rig_of
 from condyle.motion import reference_of
+from tests.make import jointed
 
 SAME = 1e-8  # relative, of steps that solve the same equations
 

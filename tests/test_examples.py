@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-EXAMPLES = sorted((Path(__file__).resolve().parent.parent / "examples").glob("[0-9][0-9]_*.py"))
+from tests.make import PROJECT
+
+EXAMPLES = sorted((PROJECT / "examples").glob("[0-9][0-9]_*.py"))
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)

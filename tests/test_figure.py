@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import moving
 from condyle import rotation
 from condyle.errors import UsageError
 from condyle.figure import Figure, axis_vector, legal, turn_of_world
@@ -17,6 +16,7 @@ from condyle.pipeline import calibrate
 from condyle.simulate import human, prop, simulate, together
 from condyle.skeleton import Skeleton
 from condyle.take import Take
+from tests.make import moving
 
 EXACT = 1e-12  # m, and entries of rotations
 NEARLY = 1e-9  # m: sums of several bones

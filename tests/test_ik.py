@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jointed
 from condyle import Skeleton, Take, UsageError, fit_motion, forward, play, rotation
 from condyle.ik import noise_of
 from condyle.skeleton import SensorNoise
+from tests.make import jointed
 
 POSITION, TURN = 0.003, 0.01  # m, rad: noise of the sensors
 MEET = 1e-12  # m, the two sides of a joint

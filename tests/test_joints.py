@@ -10,8 +10,8 @@ from condyle.joints import all_pairs, fit_pairs, gaps, refine_pairs
 from condyle.simulate import human, simulate
 from condyle.sums import sum_pairs
 from condyle.take import Take
-from oracle import stacked
-from oracle.worlds import Pair, ball, hinge, moved, noisy, rigid
+from tests.oracle import stacked
+from tests.oracle.worlds import Pair, ball, hinge, moved, noisy, rigid
 
 EXACT_M = 1e-12  # m, on exact data after refinement
 SAME_M = 1e-12  # m, between two ways of solving the same equations

@@ -12,7 +12,7 @@ from condyle.noise import estimate_noise
 from condyle.simulate import Disturbances, chain, simulate
 from condyle.sums import sum_pairs
 from condyle.take import Take
-from oracle.worlds import ball, carried, hinge, joined, noisy, resting, rigid, sliding, take_of, wander
+from tests.oracle.worlds import ball, carried, hinge, joined, noisy, resting, rigid, sliding, take_of, wander
 
 NOISES = {  # m and rad per axis, white
     "exact": (0.0, 0.0),

@@ -16,7 +16,7 @@ from condyle.loading import load, read
 from condyle.readers import Options
 from condyle.simulate import Disturbances, linkage, simulate
 from condyle.writers import write_take
-from spoilt import FAULTS, recording_of
+from tests.make.spoilt import FAULTS, recording_of
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
 CLOSE = 1e-9

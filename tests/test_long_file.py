@@ -21,7 +21,7 @@ from condyle.long_file import read_long
 from condyle.readers import Options
 from condyle.simulate import Disturbances, linkage, simulate
 from condyle.spool import Spool
-from long_files import count_as_long
+from tests.make.long_files import count_as_long
 
 BODY = "{0}.px,{0}.py,{0}.pz,{0}.qw,{0}.qx,{0}.qy,{0}.qz"
 HEAD = "# condyle take 1\n# frames: 3\n# length: m\n# quaternion: wxyz\n"

@@ -10,7 +10,8 @@ import pytest
 from condyle import marker_swaps
 from condyle.clusters import form_bodies
 from condyle.recording import to_take
-from test_clusters import GROUPS, NAMES, NOISE, recorded, world
+
+from .test_clusters import GROUPS, NAMES, NOISE, recorded, world
 
 STRETCH = slice(60, 100)
 FRAMES = 300

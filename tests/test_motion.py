@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jointed
 from condyle import (
     CondyleError,
     Motion,
@@ -21,6 +20,7 @@ from condyle import (
     rotation,
 )
 from condyle.motion import links, turn_about
+from tests.make import jointed
 
 MEET = 1e-12  # m, the two sides of a joint
 SAME = 1e-12  # m and entries of matrices

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import jointed
 from condyle import CondyleError, Skeleton, fit_motion, forward, read_motion, write_skeleton
 from condyle.writers import write_motion_npz
+from tests.make import jointed
 
 SAME = 1e-12  # m, entries of matrices
 

@@ -8,7 +8,7 @@ import pytest
 from condyle.noise import ENOUGH, ORDER, Noise, estimate_noise, place_noise, place_precision, windows
 from condyle.simulate import Disturbances, human, linkage, simulate
 from condyle.take import Take, join
-from oracle.worlds import ball, moved, noisy
+from tests.oracle.worlds import ball, moved, noisy
 
 WITHIN = 0.10  # relative error of a standard deviation that is told
 POSITION_M = 0.003

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 
-import jointed
 from condyle import forward, rotation
 from condyle._pose_solver import Aims, errors, rotation_vectors, solve
 from condyle._rig import last, rig_of, state_of
 from condyle.motion import reference_of
+from tests.make import jointed
 
 
 def test_rotation_vectors_are_those_of_the_error_in_the_world_up_to_half_a_turn(rng: np.random.Generator) -> None:

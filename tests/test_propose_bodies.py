@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import recordings
 from condyle import rotation
 from condyle.propose_bodies import propose_bodies
 from condyle.readers import read_recording
+from tests.make import recordings
 
 MOSTLY = 0.6  # markers in common over markers in either
 # Bodies of truth.json found exactly, and mostly: what was reached.

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import jointed
 from condyle import Limb, Motion, Skeleton, UsageError, calibrate, forward, play, retarget_motion, simulate
 from condyle.skeleton import Placement
+from tests.make import jointed
 
 MEET = 1e-12  # m
 FLOOR = 1e-9  # m

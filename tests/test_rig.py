@@ -2,11 +2,11 @@ from __future__ import annotations
 
 import numpy as np
 
-import jointed
 from condyle import forward
 from condyle._pose_solver import settle
 from condyle._rig import held, rig_of, state_from, state_of, store
 from condyle.motion import reference_of
+from tests.make import jointed
 
 
 def test_a_state_holds_a_motion_and_gives_it_back(rng: np.random.Generator) -> None:

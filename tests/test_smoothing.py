@@ -3,12 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import jointed
 from condyle import forward
 from condyle._elimination import Rig
 from condyle._pose_solver import State, stepped
 from condyle._rig import rig_of, state_from
 from condyle._smoothing import Jerkiness, jerkiness
+from tests.make import jointed
 
 SLOPE = 1e-5  # relative, of a gradient against differences
 

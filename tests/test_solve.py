@@ -16,7 +16,7 @@ from condyle.simulate.figures import lengths_between_joints
 from condyle.solve import Solution, inliers, solution_of, solve_together, tukey_weights
 from condyle.sums import sum_pairs
 from condyle.take import Take
-from oracle.worlds import hinge, moved, noisy
+from tests.oracle.worlds import hinge, moved, noisy
 
 EXACT_M = 1e-9  # m, on exact data
 SAME_M = 1e-9  # m, the same answer by another way

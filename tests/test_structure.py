@@ -15,7 +15,7 @@ from condyle.structure import Structure, infer_structure, loose_bodies
 from condyle.sums import sum_pairs
 from condyle.take import Take
 from condyle.tree import choose_root, spanning_tree
-from oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, take_of, wander
+from tests.oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, take_of, wander
 
 POSITION_M, ORIENTATION_RAD = 0.003, np.radians(0.3)
 NOISE = Disturbances(position_noise=POSITION_M, orientation_noise=ORIENTATION_RAD)

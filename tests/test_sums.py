@@ -11,7 +11,7 @@ import pytest
 from condyle import rotation, sums
 from condyle.sums import PairSums, centred, sum_pairs
 from condyle.take import Take, join
-from oracle.worlds import carried, take_of
+from tests.oracle.worlds import carried, take_of
 
 ROUNDING = 1e-13  # relative to the number of frames: the sums are of terms of size one
 SQUARE_M2 = 1e-13  # m^2 per frame, of sums of products of metres

@@ -19,7 +19,7 @@ from condyle.options import Options as FitOptions
 from condyle.readers import Options
 from condyle.simulate import Disturbances, Slip, World, linkage, simulate
 from condyle.sweeps import refine_joints
-from long_files import count_as_long
+from tests.make.long_files import count_as_long
 
 ROUNDED = 1e-12  # m: the same sums in another order
 NEAR = 5e-6  # m: the same estimator on the same frames, its noise from others

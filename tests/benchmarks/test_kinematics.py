@@ -8,7 +8,7 @@ from benchmarks.kinematics import FRAMES as SOLVED
 from benchmarks.speed import recording
 
 import condyle
-from clients import client
+from tests.make.clients import client
 
 SAME = 1e-6  # of the cost
 

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import moving
 from condyle.cli import main
 from condyle.cli.fit import write_calibration
 from condyle.loading import read
 from condyle.pipeline import calibrate
 from condyle.simulate import human, simulate
 from condyle.writers import write_take
+from tests.make import moving
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import pytest
 from condyle.cli import main
 from condyle.report import page as pages
 from condyle.writers import write_take
-from fitted import fitted, take
+from tests.make.fitted import fitted, take
 
 TEMPLATE = b"<!doctype html>" + pages.PLACE
 

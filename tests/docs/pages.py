@@ -6,7 +6,8 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
-PROJECT = Path(__file__).resolve().parents[2]
+from tests.make import PROJECT
+
 DOCS = PROJECT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 

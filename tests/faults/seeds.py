@@ -40,7 +40,7 @@ class Seed:
 
     @property
     def tests(self) -> ModuleType:
-        return import_module(f"readers.test_{self.format}")
+        return import_module(f"tests.readers.test_{self.format}")
 
     @property
     def lines(self) -> list[str]:
@@ -94,7 +94,7 @@ def all_variants() -> list[tuple[str, str]]:
     """Every variant of every text format that is written in bytes of ASCII or UTF-8."""
     found = []
     for name in TEXT:
-        small: dict[str, bytes] = import_module(f"readers.test_{name}").SMALL
+        small: dict[str, bytes] = import_module(f"tests.readers.test_{name}").SMALL
         for variant, raw in small.items():
             if raw[:2] not in WIDE and (name, variant) != ("amc", "skeleton"):
                 found.append((name, variant))
@@ -103,7 +103,7 @@ def all_variants() -> list[tuple[str, str]]:
 
 def info(folder: Path, format: str, raw: bytes, name: str = "case.dat", *words: str) -> Answer:
     """`condyle info --json` on these bytes, with the file that such a file needs beside it."""
-    tests = import_module(f"readers.test_{format}")
+    tests = import_module(f"tests.readers.test_{format}")
     (folder / name).write_bytes(raw)
     more = list(words)
     if format == "columns":
@@ -125,7 +125,7 @@ def told(answer: Answer) -> tuple[int, dict[str, object]]:
 def plain(format: str, variant: str) -> tuple[int, dict[str, object]]:
     """The same of a file as it is."""
     with tempfile.TemporaryDirectory() as folder:
-        return told(info(Path(folder), format, import_module(f"readers.test_{format}").SMALL[variant]))
+        return told(info(Path(folder), format, import_module(f"tests.readers.test_{format}").SMALL[variant]))
 
 
 def joined(lines: list[str]) -> bytes:

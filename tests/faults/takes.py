@@ -22,7 +22,7 @@ import numpy as np
 from condyle import Take, rotation
 from condyle.cli import main
 from condyle.simulate import Disturbances, linkage, simulate
-from spoilt import euler_zyx
+from tests.make.spoilt import euler_zyx
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
 RATE = 60.0  # Hz

@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import c3d_files
 from condyle import long_file, read
 from condyle.cli import main
+from tests.make import c3d_files
 
 from .seeds import ROWS, TEXT, Seed, all_variants, info, joined, plain, told
 from .takes import Poses, condyle, csv_text, fit, linkage_take, matches, write_csv
@@ -79,7 +79,7 @@ def test_b30_a_header_without_rows_is_an_error(tmp_path: Path, seed: Seed) -> No
 def test_b30_formats_without_a_table_say_the_same(
     tmp_path: Path, format: str, variant: str, last: str, text: str
 ) -> None:
-    lines = import_module(f"readers.test_{format}").SMALL[variant].decode().split("\n")
+    lines = import_module(f"tests.readers.test_{format}").SMALL[variant].decode().split("\n")
     end = next(k for k, line in enumerate(lines) if line.startswith(last))
     answer = info(tmp_path, format, joined(lines[: end + 1]))
     assert answer.status == 1
@@ -148,7 +148,7 @@ def test_b31_a_cut_recording_is_fitted_with_the_frames_it_has(tmp_path: Path) ->
 def test_b31_a_cut_binary_file_is_told_too(
     tmp_path: Path, format: str, variant: str | int, status: int, text: str
 ) -> None:
-    small = import_module(f"readers.test_{format}").SMALL
+    small = import_module(f"tests.readers.test_{format}").SMALL
     raw = small[variant] if isinstance(variant, str) else list(small.values())[variant]
     path = tmp_path / "case.dat"
     path.write_bytes(raw[:-300])
@@ -189,7 +189,7 @@ ENCODINGS: dict[str, Callable[[bytes], bytes]] = {
 @pytest.mark.parametrize("encoding", ENCODINGS)
 @pytest.mark.parametrize("format", TEXT)
 def test_b33_byte_order_marks_utf_16_and_line_ends_change_nothing(tmp_path: Path, format: str, encoding: str) -> None:
-    small: dict[str, bytes] = import_module(f"readers.test_{format}").SMALL
+    small: dict[str, bytes] = import_module(f"tests.readers.test_{format}").SMALL
     variants = [variant for name, variant in all_variants() if name == format]
     assert variants
     for variant in variants:
@@ -216,7 +216,7 @@ def test_b33_byte_order_marks_utf_16_and_line_ends_change_nothing(tmp_path: Path
 def test_b33_names_beyond_ascii_are_the_same_in_every_encoding(
     tmp_path: Path, format: str, variant: str, name: str, encoding: str
 ) -> None:
-    text = import_module(f"readers.test_{format}").SMALL[variant].decode().replace(name, "hüfte")
+    text = import_module(f"tests.readers.test_{format}").SMALL[variant].decode().replace(name, "hüfte")
     answer = info(tmp_path, format, text.encode(encoding))
     assert answer.status == 0
     assert any("hüfte" in body["name"] for body in answer.facts["files"][0]["bodies"])
@@ -268,7 +268,7 @@ def test_b34_decimal_commas_between_semicolons_tabs_or_blanks_are_read(tmp_path:
 def test_b34_decimal_commas_between_commas_are_an_error_with_the_line(
     tmp_path: Path, format: str, variant: str, line: int, column: int, text: str
 ) -> None:
-    lines = import_module(f"readers.test_{format}").SMALL[variant].decode().split("\n")
+    lines = import_module(f"tests.readers.test_{format}").SMALL[variant].decode().split("\n")
     lines[line - 1 :] = [row.replace(".", ",") for row in lines[line - 1 :]]
     answer = info(tmp_path, format, "\n".join(lines).encode())
     assert answer.status == 1
@@ -326,7 +326,7 @@ def test_b35_a_ragged_row_is_an_error_with_line_and_column(tmp_path: Path, seed:
 
 @pytest.mark.parametrize("fault", ["text", "ragged"])
 def test_b35_a_broken_row_in_a_trajectory_is_named_by_its_line(tmp_path: Path, fault: str) -> None:
-    tests = import_module("readers.test_tum")
+    tests = import_module("tests.readers.test_tum")
     rows = tests.rows(60).splitlines()
     rows[30] = rows[30][:-1] + "x" if fault == "text" else rows[30].rpartition(" ")[0]
     answer = info(tmp_path, "tum", joined(rows))
@@ -426,7 +426,7 @@ def test_a_failed_fit_writes_nothing(tmp_path: Path, fault: str) -> None:
 @pytest.mark.parametrize("format", TEXT)
 def test_b38_the_extension_does_not_matter(tmp_path: Path, format: str, suffix: str) -> None:
     variant = next(variant for name, variant in all_variants() if name == format)
-    raw = import_module(f"readers.test_{format}").SMALL[variant]
+    raw = import_module(f"tests.readers.test_{format}").SMALL[variant]
     assert plain(format, variant)[0] in (0, 3)
     assert told(info(tmp_path, format, raw, f"case{suffix}")) == plain(format, variant)
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.readers import formats
+from tests.make import PROJECT
 
 from .mutate import Mutator
 from .seeds import BESIDE, NAMES, target
@@ -70,8 +71,8 @@ def test_what_no_reader_may_do_is_noticed(fault: str, why: str, tmp_path, monkey
     lines = "\n    ".join(fault.split("\n"))
     (tmp_path / "sitecustomize.py").write_text(
         f"""
-import fuzz.worker
-fuzz.worker.HANG, fuzz.worker.SLOW, fuzz.worker.ENOUGH = 0.6, 0.3, 1
+from tests.fuzz import worker
+worker.HANG, worker.SLOW, worker.ENOUGH = 0.6, 0.3, 1
 from condyle.readers import tum
 sound, calls = tum.read, 0
 def read(path, options):
@@ -85,7 +86,7 @@ object.__setattr__(tum.FORMAT, "read", read)
 """,
         encoding="utf-8",
     )
-    paths = os.pathsep.join([str(tmp_path), os.path.dirname(os.path.dirname(__file__))])
+    paths = os.pathsep.join([str(tmp_path), str(PROJECT)])
     monkeypatch.setenv("PYTHONPATH", paths)
     failures = run(target("tum"), 60, timeout=60).failures
     assert why in report(failures)

@@ -27,6 +27,8 @@ from typing import Any
 
 import numpy as np
 
+from tests.make import PROJECT
+
 from .mutate import Mutator
 
 MEMORY = 512 * 2**20  # bytes of address space beyond what an idle process has
@@ -34,7 +36,6 @@ SLOW = 2.0  # s of CPU time for one small file
 HANG = 20.0  # s of CPU time after which an execution is broken off
 SHOWN = 15  # one execution in so many goes through `condyle info`, as a user would see it
 ENOUGH = 5  # failures of different kinds after which there is no need to go on
-TESTS = Path(__file__).resolve().parents[1]
 CODE = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 
@@ -87,11 +88,11 @@ class _Hang(BaseException):
 def run(target: Target, executions: int, *, seed: str = "", timeout: float = 600.0) -> Outcome:
     """The outcome of a worker process that reads `executions` damaged files; a process that dies is a failure."""
     job = pickle.dumps((target, executions, f"{seed} {target.name}"))
-    paths = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
+    paths = os.pathsep.join([str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])])
     with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
         try:
             done = subprocess.run(
-                [sys.executable, "-c", "from fuzz.worker import main; main()", folder],
+                [sys.executable, "-c", "from tests.fuzz.worker import main; main()", folder],
                 input=job,
                 capture_output=True,
                 timeout=timeout,

@@ -13,7 +13,7 @@ from condyle.noise import Noise
 from condyle.solve import solve_together
 from condyle.sums import sum_pairs
 from condyle.take import Take
-from oracle.worlds import carried, noisy, take_of, wander
+from tests.oracle.worlds import carried, noisy, take_of, wander
 
 PAIRS = np.array([[1, 0], [2, 1], [3, 1]])  # a trunk of two bodies with two branches
 STEP = 1e-6  # rad and m, of numerical derivatives

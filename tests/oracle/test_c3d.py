@@ -14,9 +14,9 @@ import ezc3d
 import numpy as np
 import pytest
 
-from c3d_files import c3d
 from condyle.readers import read_recording
 from condyle.recording import Recording
+from tests.make.c3d_files import c3d
 
 SCRIPT = """
 import sys, ezc3d, numpy as np

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-import simulators
 from condyle.writers import mjcf, osim, urdf
 from condyle.writers._scene import FigureFormat
+from tests.make import simulators
 
 PLACES = 1e-9  # m
 TURNS = 1e-9  # of matrix entries

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-import jointed
 from condyle import Motion, Skeleton, Take, Target, fit_motion, forward, reach_targets, rotation
+from tests.make import jointed
 
 SAME_COST = 1e-6  # relative, of the least cost
 POSITION, TURN = 0.01, 0.03  # m, rad

@@ -9,8 +9,8 @@ import scipy.linalg
 from condyle.joints import fit_pairs, refine_pairs
 from condyle.simulate import Disturbances, human, simulate
 from condyle.sums import sum_pairs
-from oracle import stacked
-from oracle.worlds import ball, moved, noisy
+from tests.oracle import stacked
+from tests.oracle.worlds import ball, moved, noisy
 
 SAME_M = 1e-12  # m
 ROUNDING_M = 1e-15  # m

@@ -10,8 +10,8 @@ from benchmarks.harness import edges, length_errors, true_edges
 from benchmarks.paper import human_dynamics
 
 import condyle
-from clients import client
 from condyle.simulate import World
+from tests.make.clients import client
 
 PAPER_LENGTH = 1e-6  # m, what the paper reports
 LENGTH = 1e-12  # m

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from benchmarks.paper import peers
 
-from clients import client
 from condyle.simulate import chain, linkage, simulate
+from tests.make.clients import client
 
 SEED = 30_000
 SECONDS = 12.0

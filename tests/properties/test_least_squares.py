@@ -12,7 +12,7 @@ from condyle import rotation
 from condyle.joints import PairFits, fit_pairs, refine_pairs
 from condyle.sums import sum_pairs
 from condyle.take import Take
-from oracle.worlds import ball, hinge, moved, noisy
+from tests.oracle.worlds import ball, hinge, moved, noisy
 
 NEAR_M = 1e-12  # m, within 10 m of the origin
 FAR_M = 1e-9  # m, at 10 km

@@ -11,7 +11,7 @@ from condyle import rotation
 from condyle.simulate import Disturbances, linkage, prop, simulate, together
 from condyle.structure import infer_structure
 from condyle.take import Take
-from oracle.worlds import moved
+from tests.oracle.worlds import moved
 
 SETTINGS = settings(max_examples=8, deadline=None, derandomize=True, database=None)
 MARGIN = 1e-6  # relative

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from c3d_files import BLOCK, PROCESSORS, c3d
 from condyle import read, rotation
 from condyle.errors import CondyleError
 from condyle.readers import c3d as module
@@ -18,6 +17,7 @@ from condyle.readers import identify, read_recording
 from condyle.readers._c3d_parameters import from_vax
 from condyle.readers._format import Options
 from condyle.recording import Recording
+from tests.make.c3d_files import BLOCK, PROCESSORS, c3d
 
 SINGLE = 1e-6  # [-] relative, of a 32-bit float
 

@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-import recordings
 from condyle.cli import main
+from tests.make import recordings
 
 TIED = {frozenset(("tie group",))}
 NOT_RECORDINGS = {".json", ".md"}  # beside licences and readme files, which are .txt

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-import recordings
 from condyle.simulate import Disturbances, Truth, disturb, mount
 from condyle.take import Take
+from tests.make import recordings
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import condyle
-import recordings
 from condyle.check.connections import find_connections
 from condyle.take import Take
+from tests.make import recordings
 
 from .files import FITS, Fit, run
 

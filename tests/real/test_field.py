@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-import recordings
+from tests.make import recordings
 
 from .files import FITS, Fit, run
 

@@ -11,9 +11,9 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-import recordings
 from condyle.take import Take
 from condyle.writers import write_take
+from tests.make import recordings
 
 from . import files
 from .files import FILES, FITS, QUICK, Answer, Fit, info, run

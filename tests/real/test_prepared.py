@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import recordings
 from condyle import calibrate
 from condyle.prepare import prepare
 from condyle.take import Take
-from real import mounted
+from tests.make import recordings
+from tests.real import mounted
 
 pytestmark = pytest.mark.skipif(not recordings.DATA.is_dir(), reason=recordings.ABSENT)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import recordings
 from condyle.structure import Structure, infer_structure
 from condyle.take import Take
-from real import mounted
+from tests.make import recordings
+from tests.real import mounted
 
 pytestmark = pytest.mark.skipif(not recordings.DATA.is_dir(), reason=recordings.ABSENT)
 

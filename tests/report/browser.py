@@ -15,7 +15,7 @@ import pytest
 from condyle.report.page import write_page
 from condyle.simulate import Disturbances, Slip, human, linkage, prop, simulate, together
 from condyle.take import Take
-from fitted import fitted
+from tests.make.fitted import fitted
 
 CHROMIUM = Path(os.environ.get("CONDYLE_CHROMIUM", "/usr/bin/chromium"))
 FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader", "--disable-background-networking"]

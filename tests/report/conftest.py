@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fitted import fitted, take
+from tests.make.fitted import fitted, take
 
 
 @pytest.fixture(scope="session")

@@ -15,7 +15,7 @@ from condyle.report.clock import PageClock
 from condyle.report.page import build_page
 from condyle.report.page_data import PageData
 from condyle.take import BodyMarker
-from fitted import fitted, rewritten, take
+from tests.make.fitted import fitted, rewritten, take
 
 ONE_CLOCK = PageClock.of(np.arange(1200) / 60, np.zeros(1200, np.int64))
 

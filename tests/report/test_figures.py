@@ -16,7 +16,7 @@ from condyle.report.drawing import clock_of
 from condyle.report.figures import draw_folder, draw_gap, write_figures
 from condyle.skeleton_file import read_skeleton
 from condyle.take import join
-from fitted import RATE, fitted, rewritten, take
+from tests.make.fitted import RATE, fitted, rewritten, take
 
 pytest.importorskip("matplotlib")
 

@@ -12,7 +12,9 @@ from typing import Any, Generic, TypeVar
 
 import pytest
 
-HOOK = Path(__file__).resolve().parents[2] / "hatch_build.py"
+from tests.make import PROJECT
+
+HOOK = PROJECT / "hatch_build.py"
 Config = TypeVar("Config")
 
 

@@ -14,7 +14,7 @@ from condyle import CondyleError, read_skeleton
 from condyle.report import page as pages
 from condyle.report.page import PLACE, build_page, html_of, json_of, write_page
 from condyle.report.page_data import PageData
-from fitted import fitted, rewritten, take
+from tests.make.fitted import fitted, rewritten, take
 
 TEMPLATE = b"<!doctype html><title>t</title><body>" + PLACE + b"<script>go()</script>"
 HOSTILE = ("</script><img src=x onerror=alert(1)>", "a\u2028b\u2029c", "<!--<script>", "&lt;\\\"'\u202e\x07\U0001f9b4")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from condyle.report import page_types
 from condyle.report.page_data import VERSION
+from tests.make import PROJECT
 
-DATA_TS = Path(__file__).resolve().parents[2] / "web" / "src" / "data.ts"
+DATA_TS = PROJECT / "web" / "src" / "data.ts"
 
 
 def test_the_types_in_the_page_are_those_that_python_fills() -> None:

@@ -14,7 +14,7 @@ from condyle.report.pack import Frames, joined, unpack
 from condyle.report.page_data import Piece
 from condyle.report.shown import PIECE, Shown, linked_pieces, packed_pieces, shown_motion
 from condyle.report.source import open_motion
-from fitted import NOISE, TURN, fitted, rewritten, take
+from tests.make.fitted import NOISE, TURN, fitted, rewritten, take
 
 SMALL = 1e-9  # m, s
 

@@ -13,7 +13,7 @@ import pytest
 from condyle import CondyleError, read_skeleton
 from condyle.report.page import build_page
 from condyle.report.source import AROUND, Source, open_motion
-from fitted import rewritten
+from tests.make.fitted import rewritten
 
 REPEATS = 40  # of 20 s, which make 48 MB
 

@@ -23,7 +23,7 @@ from condyle.report.shown import shown_motion
 from condyle.report.source import open_motion
 from condyle.view import server as servers
 from condyle.view.server import PageServer, serving
-from fitted import fitted, take
+from tests.make.fitted import fitted, take
 
 TEMPLATE = b"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; connect-src 'none'\">" + PLACE
 SAFE = {

@@ -6,8 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import moving
-from clients import ask
 from condyle.figure import Figure
 from condyle.loading import read
 from condyle.motion import play
@@ -15,6 +13,8 @@ from condyle.simulate import human, prop, simulate, together
 from condyle.take import Take
 from condyle.writers._scene import Scene
 from condyle.writers.bvh import to_bvh, write_bvh
+from tests.make import moving
+from tests.make.clients import ask
 
 PLACES = 1e-7  # m: six decimals of centimetres and degrees, along a chain of bones
 TURNS = 1e-7  # of matrix entries

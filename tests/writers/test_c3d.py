@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import moving
 from condyle.errors import CondyleError
 from condyle.figure import Figure
 from condyle.loading import read
@@ -19,6 +18,7 @@ from condyle.simulate import human, prop, simulate, together
 from condyle.writers import c3d
 from condyle.writers._scene import Scene
 from condyle.writers.c3d import most_frames, to_c3d, write_c3d
+from tests.make import moving
 
 PLACES = 1e-7  # m: millimetres in single precision, up to 2 m from the origin
 TURNS = 6e-8  # of matrix entries, in single precision

@@ -7,7 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import moving
 from condyle import rotation
 from condyle.errors import CondyleError, UsageError
 from condyle.export_formats import FORMATS
@@ -15,6 +14,7 @@ from condyle.findings import Finding
 from condyle.motion import play
 from condyle.writers._scene import FigureFormat, Scene, Written
 from condyle.writers.export import figure_format, formats_of, write_figure
+from tests.make import moving
 
 
 @pytest.fixture(scope="module")

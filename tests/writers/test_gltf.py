@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import moving
-from clients import ask, ask_node, client
 from condyle import rotation
 from condyle._version import __version__
 from condyle.figure import Figure
@@ -19,6 +17,8 @@ from condyle.motion import play
 from condyle.simulate import human, prop, simulate, together
 from condyle.writers._scene import Scene
 from condyle.writers.gltf import continuous, to_glb, write_glb
+from tests.make import moving
+from tests.make.clients import ask, ask_node, client
 
 PLACES = 1e-6  # m: single precision, along a chain of bones
 TURNS = 1e-6  # of matrix entries

@@ -7,8 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import moving
-import simulators
 from condyle.errors import CondyleError
 from condyle.writers import mjcf, osim, urdf
 from condyle.writers._mechanism import (
@@ -29,6 +27,7 @@ from condyle.writers._mechanism import (
 )
 from condyle.writers._scene import FigureFormat, Scene
 from condyle.writers.export import formats_of, write_figure
+from tests.make import moving, simulators
 
 FORMATS = (mjcf.FORMAT, urdf.FORMAT, osim.FORMAT)
 EVERY = pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)

@@ -7,14 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import moving
-import simulators
-from clients import ask
 from condyle import rotation
 from condyle.figure import Figure
 from condyle.writers._scene import Scene
 from condyle.writers.mjcf import write_mjcf
-from docs.pages import DOCS, blocks
+from tests.docs.pages import DOCS, blocks
+from tests.make import moving, simulators
+from tests.make.clients import ask
 
 PLACES = 1e-9  # m
 TURNS = 1e-9  # of matrix entries

@@ -7,9 +7,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import moving
-import simulators
-from clients import ask
 from condyle import rotation
 from condyle.errors import CondyleError
 from condyle.loading import read
@@ -17,7 +14,9 @@ from condyle.pipeline import calibrate
 from condyle.writers._mechanism import shapes_of
 from condyle.writers._scene import Scene
 from condyle.writers.osim import write_osim
-from docs.pages import DOCS, blocks
+from tests.docs.pages import DOCS, blocks
+from tests.make import moving, simulators
+from tests.make.clients import ask
 
 PLACES = 1e-9  # m
 TURNS = 1e-9  # of matrix entries

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-import moving
 from condyle.figure import Figure
 from condyle.writers._solids import Solid, box, cylinder, joined, link_ends, sphere, usual_length
+from tests.make import moving
 
 SHAPES: dict[str, Callable[[], Solid]] = {
     "sphere": lambda: sphere(0.5),

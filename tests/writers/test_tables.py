@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import moving
 from condyle import calibrate
 from condyle.clusters import form_bodies
 from condyle.errors import CondyleError
@@ -25,6 +24,7 @@ from condyle.take import BodyMarker
 from condyle.writers import figure_json, figure_npz, tables
 from condyle.writers._scene import Scene
 from condyle.writers.csv import write_take_csv
+from tests.make import moving
 
 EXACT = 2e-6  # mm: six digits are written, from a recording without noise
 MM = 1000.0  # in a metre

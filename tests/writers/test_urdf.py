@@ -6,14 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import moving
-import simulators
-from clients import ask
 from condyle import rotation
 from condyle.writers._angles import steady_angles
 from condyle.writers._scene import Scene
 from condyle.writers.urdf import Robot, rpy, write_urdf
-from docs.pages import DOCS, blocks
+from tests.docs.pages import DOCS, blocks
+from tests.make import moving, simulators
+from tests.make.clients import ask
 
 PLACES = 1e-9  # m
 TURNS = 1e-9  # of matrix entries

@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clients import ask
 from condyle.errors import CondyleError
 from condyle.figure import Figure
 from condyle.writers import usd
 from condyle.writers._scene import Scene
 from condyle.writers.export import write_figure
-from usd_cases import CASES
+from tests.make import PROJECT
+from tests.make.clients import ask
+from tests.make.usd_cases import CASES
 
-PROJECT = Path(__file__).resolve().parents[2]
 PLACES = 1e-6  # m: rotations in single precision, along a chain of bones; 2e-7 is usual for a person
 TURNS = 1e-6  # of matrix entries
 BLENDER = 2e-6  # m: Blender computes in single precision as well
@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 from pxr import Usd, UsdGeom, UsdSkel, UsdValidation
 from condyle.writers.usd import write_usd
-from usd_cases import CASES
+from tests.make.usd_cases import CASES
 
 validators = UsdValidation.ValidationRegistry().GetOrLoadAllValidators()
 context = UsdValidation.ValidationContext(validators)
@@ -137,7 +137,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     """Every case as usd-core wrote it and reads it."""
     folder = tmp_path_factory.mktemp("usd")
     facts = {
-        "path": [str(PROJECT / "src"), str(PROJECT / "tests")],
+        "path": [str(PROJECT / "src"), str(PROJECT)],
         "folder": str(folder),
         "frames": {name: _frames(case()) for name, case in CASES.items()},
     }

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 
 from condyle import read, rotation
 from condyle.take import Take
+from tests.make import PROJECT
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+DATA = PROJECT.parent / "shared" / "data"
 ABSENT = "the shared recordings are not beside the project"
 BVH_METRES = 0.056444  # m in one unit of the CMU clips
 

@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-import moving
-from clients import ask
 from condyle.figure import turn_of_world
 from condyle.motion import forward, on_axes
 from condyle.pipeline import calibrate
 from condyle.simulate import Disturbances, chain, human, linkage, prop, simulate, together
 from condyle.take import Take
 from condyle.writers._scene import FigureFormat, Scene
+from tests.make import moving
+from tests.make.clients import ask
 
 FRAMES = (0, 1, 17, 44)
 

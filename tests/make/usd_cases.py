@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-import moving
 from condyle.motion import play
 from condyle.simulate import human, prop, simulate, together
 from condyle.writers._scene import Scene
+from tests.make import moving
 
 
 def _scene(one: moving.Moving, **options: object) -> Scene:
