@@ -25,7 +25,7 @@ import numpy as np
 import condyle
 from condyle import Skeleton, Take, fit_motion, forward, play, rotation
 from condyle.ik import noise_of
-from condyle.motion import links
+from condyle.model.motion import links
 
 from .harness import FIRST_SEED, Table, known_tree, progress, publish
 from .speed import recording

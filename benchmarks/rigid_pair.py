@@ -13,9 +13,9 @@ import numpy as np
 
 import condyle
 from condyle import CondyleError, Take, rotation
-from condyle.check.rigid_pair import find_rigid_pairs, judge_pair, measure_pair
+from condyle.check.rigid_pair import find_oddity, find_rigid_pairs, judge_pair, measure_pair, scale_of
+from condyle.model.scale import Scale
 from condyle.prepare import prepare
-from condyle.scale_file import Scale, find_oddity, scale_of
 from condyle.simulate import Disturbances, World, device, linkage, rod, simulate, together
 from condyle.simulate.streams import stream
 

@@ -7,7 +7,7 @@ import pytest
 
 from condyle._elimination import ARM, Factors, Rig, inverse_symmetric
 from condyle._rig import rig_of
-from condyle.motion import reference_of
+from condyle.model.motion import reference_of
 from tests.make import jointed
 
 SAME = 1e-8  # relative, of steps that solve the same equations

@@ -11,7 +11,8 @@ from condyle import rotation
 from condyle.errors import UsageError
 from condyle.figure import Figure, axis_vector, legal, turn_of_world
 from condyle.loading import read
-from condyle.motion import Motion, forward, on_axes, play
+from condyle.model.motion import Motion, forward, on_axes
+from condyle.motion import play
 from condyle.pipeline import calibrate
 from condyle.simulate import human, prop, simulate, together
 from condyle.skeleton import Skeleton

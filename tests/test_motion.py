@@ -19,7 +19,7 @@ from condyle import (
     reference_rotations,
     rotation,
 )
-from condyle.motion import links, turn_about
+from condyle.model.motion import links, turn_about
 from tests.make import jointed
 
 MEET = 1e-12  # m, the two sides of a joint

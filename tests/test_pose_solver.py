@@ -5,7 +5,7 @@ import numpy as np
 from condyle import forward, rotation
 from condyle._pose_solver import Aims, errors, rotation_vectors, solve
 from condyle._rig import last, rig_of, state_of
-from condyle.motion import reference_of
+from condyle.model.motion import reference_of
 from tests.make import jointed
 
 

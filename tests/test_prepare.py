@@ -7,10 +7,9 @@ import pytest
 
 from condyle import rotation
 from condyle.findings import Finding
-from condyle.options import with_world
 from condyle.prepare import find_dropouts, find_frozen, prepare, same_as_before
 from condyle.simulate import Disturbances, human, simulate
-from condyle.take import Take, join
+from condyle.take import Take, join, with_world
 from tests.make import recordings
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))

@@ -5,7 +5,7 @@ import numpy as np
 from condyle import forward
 from condyle._pose_solver import settle
 from condyle._rig import held, rig_of, state_from, state_of, store
-from condyle.motion import reference_of
+from condyle.model.motion import reference_of
 from tests.make import jointed
 
 

@@ -11,8 +11,9 @@ import pytest
 
 import condyle
 from condyle import CondyleError, UsageError
-from condyle.check.rigid_pair import measure_pair
-from condyle.scale_file import Scale, factor_of, find_oddity, read_scale, scale_of, scaled, to_plain, write_scale
+from condyle.check.rigid_pair import find_oddity, measure_pair, scale_of
+from condyle.model.scale import Scale, scaled
+from condyle.scale_file import factor_of, read_scale, to_plain, write_scale
 from condyle.simulate import Disturbances, linkage, rod, simulate
 from condyle.skeleton import SensorNoise
 from condyle.take import BodyMarker, OwnSkeleton

@@ -192,7 +192,7 @@ def test_held_directions_stay_at_minimum_norm(rng, noise) -> None:
     # Off the axis the hinge is where it is.
     k = int(fits.pairs[1, 0])
     off = np.cross(world.truth.axis_child[k], answer.p_child_joint[1] - world.truth.p_child_joint[k])
-    assert np.linalg.norm(off) < (0.002 if noise else EXACT_M)
+    assert np.linalg.norm(off) < (0.004 if noise else EXACT_M)
 
 
 def test_a_true_hinge_does_not_explode_under_the_noise_correction(rng) -> None:

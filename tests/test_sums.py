@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from condyle import rotation, sums
-from condyle.sums import PairSums, centred, sum_pairs
+from condyle._shapes import centred
+from condyle.sums import PairSums, sum_pairs
 from condyle.take import Take, join
 from tests.oracle.worlds import carried, take_of
 

@@ -11,12 +11,11 @@ import numpy as np
 
 import condyle
 from condyle import Calibration
-from condyle.check.rigid_pair import measure_pair
-from condyle.field_rows import Rod
+from condyle.check.rigid_pair import measure_pair, scale_of
+from condyle.field_model import Rod
 from condyle.report.drawing import clock_of
 from condyle.report.figures import draw_gap, save_figure
 from condyle.report.model import draw_model, shown_frame
-from condyle.scale_file import scale_of
 from condyle.simulate import FEMALE_LENGTHS, MALE_LENGTHS, Disturbances, Figure, Truth, disturb, human
 from condyle.simulate.mounting import random_mounts
 from condyle.simulate.streams import stream

@@ -7,10 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from condyle.check.rigid_pair import RigidPair, judge_pair, measure_pair
+from condyle.check.rigid_pair import RigidPair, judge_pair, measure_pair, scale_of
 from condyle.report.drawing import clock_of, draw_series
 from condyle.report.figures import save_figure
-from condyle.scale_file import scale_of
 
 from ..bound import CM, DEG
 from . import published, space

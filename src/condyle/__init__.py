@@ -15,14 +15,15 @@ if TYPE_CHECKING:
     from . import rotation, simulate
     from .departures import Departure, departure
     from .errors import CondyleError, UsageError
-    from .field_model import FieldModel, read_field, write_field
-    from .field_rows import Rod
+    from .field_model import FieldModel, Rod
     from .figure import Figure
     from .findings import CODES, Finding
     from .ik import MotionFit, fit_motion
+    from .io.field_file import read_field, write_field
     from .joints import PairFits, fit_pairs
     from .loading import read
-    from .motion import Motion, forward, on_axes, play, reference_rotations
+    from .model.motion import Motion, forward, on_axes, reference_rotations
+    from .motion import play
     from .motion_file import read_motion
     from .options import Options
     from .pipeline import Calibration, calibrate
@@ -46,13 +47,13 @@ _HOME = {
     "Finding": "findings",
     "Joint": "skeleton",
     "Limb": "skeleton",
-    "Motion": "motion",
+    "Motion": "model.motion",
     "MotionFit": "ik",
     "Options": "options",
     "PairFits": "joints",
     "PairSums": "sums",
     "Placement": "skeleton",
-    "Rod": "field_rows",
+    "Rod": "field_model",
     "Scene": "writers._scene",
     "Skeleton": "skeleton",
     "Take": "take",
@@ -62,21 +63,21 @@ _HOME = {
     "departure": "departures",
     "fit_motion": "ik",
     "fit_pairs": "joints",
-    "forward": "motion",
+    "forward": "model.motion",
     "join": "take",
-    "on_axes": "motion",
+    "on_axes": "model.motion",
     "play": "motion",
     "reach_targets": "targets",
     "read": "loading",
-    "read_field": "field_model",
+    "read_field": "io.field_file",
     "read_motion": "motion_file",
     "read_skeleton": "skeleton_file",
-    "reference_rotations": "motion",
+    "reference_rotations": "model.motion",
     "retarget_motion": "retarget",
     "rotation": "",
     "simulate": "",
     "sum_pairs": "sums",
-    "write_field": "field_model",
+    "write_field": "io.field_file",
     "write_figure": "writers.export",
     "write_skeleton": "skeleton_file",
     "write_take": "writers",

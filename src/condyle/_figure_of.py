@@ -15,7 +15,7 @@ from .bones import Bone, Kind, Link, World, build_bones, reordered
 from .errors import UsageError
 from .figure import Figure, Names, axis_vector, legal, turn_of_world
 from .findings import Finding
-from .motion import Motion, forward, links, reference_rotations
+from .model.motion import Motion, forward, links, reference_rotations
 from .skeleton import Skeleton
 
 SANE = r"[\w.-]"  # characters of a bone's name; letters of any script

@@ -6,6 +6,9 @@ import numpy as np
 
 from ._shapes import Floats
 
+Z95 = 1.959963984540054
+CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
+
 
 def median(values: Floats) -> Floats:
     """Median over the first axis without NaN; 0 where a column has no number."""

@@ -10,7 +10,7 @@ from ._bridging import nearest_known
 from ._elimination import Group, Rig, product
 from ._pose_solver import Aims, Loop, State, settle
 from ._shapes import Floats, Ints
-from .motion import links, turn_about
+from .model.motion import links, turn_about
 from .skeleton import Skeleton
 
 

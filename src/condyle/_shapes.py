@@ -36,3 +36,20 @@ def frozen(
     array = np.array(array, order="C", copy=True)
     array.flags.writeable = False
     return array
+
+
+def evenly(count: int, most: int) -> Ints:
+    """At most `most` of the numbers below `count`, evenly spread."""
+    return np.arange(count) if count <= most else np.arange(most) * count // most
+
+
+def centred(p_world_body: Floats, seen: Bools) -> Floats:
+    """Positions from each frame's first seen body, 0 where not seen.
+
+    Only differences between bodies matter; without this, products of positions far from the origin lose them.
+    """
+    if seen.all():
+        return np.asarray(p_world_body - p_world_body[:, :1])
+    p = np.where(seen[..., None], p_world_body, 0.0)
+    first = np.take_along_axis(p, np.argmax(seen, axis=1)[:, None, None], axis=1)
+    return np.where(seen[..., None], p - first, 0.0)

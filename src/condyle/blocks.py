@@ -15,12 +15,13 @@ from .field_model import FieldModel
 from .latency import without_latency
 from .long_file import LongFile
 from .mending import without_swaps
-from .options import Options, with_world
+from .model.scale import scaled
+from .options import Options
 from .prepare import prepare
-from .scale_file import factor_of, scaled
+from .scale_file import factor_of
 from .solve import frames_in
 from .sums import KEPT_BYTES
-from .take import WORLD, Take
+from .take import WORLD, Take, with_world
 
 FEWEST = 2048  # frames in a block, however many bodies there are
 MARGIN = 1.0  # s before and after a block that are treated with it and then left: what looks at neighbours needs them

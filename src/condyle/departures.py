@@ -10,7 +10,7 @@ from . import rotation
 from ._shapes import Floats, frozen
 from .errors import UsageError
 from .findings import Finding
-from .motion import Motion, forward, matched
+from .model.motion import Motion, forward, matched
 from .skeleton import Skeleton
 from .take import Take
 

@@ -13,17 +13,16 @@ from itertools import product
 import numpy as np
 
 from ._median import median
-from ._shapes import Floats, Ints
+from ._shapes import Floats, Ints, evenly
 from .errors import CondyleError
-from .findings import Finding
+from .findings import Finding, mm
 from .joints import PairFits, fit_pairs
-from .judge import mm
+from .maths.graph import spanning_tree
 from .misfit import scene_size, tree_misfit
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
 from .recording import EULER_ORDERS, EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Convention, Recording, to_take
 from .sums import sum_pairs
-from .take import Take, evenly, join
-from .tree import spanning_tree
+from .take import Take, join
 
 POSES = 2400  # that a convention is tried on, but
 ROWS = (100, 300)  # frames at least and at most

@@ -16,8 +16,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ._shapes import Floats, Ints
-from .field_model import FieldModel
-from .field_rows import Basis, Rod, Rows, extent, joint_rows, scaling, spanned, visited
+from .field_model import FieldModel, Rod
+from .field_rows import Basis, Rows, extent, joint_rows, scaling, spanned, visited
 from .solve import Solution
 from .take import Take
 

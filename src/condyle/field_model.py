@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from . import rotation
-from ._atomic import atomic, read_small
 from ._shapes import Floats, frozen
-from .errors import CondyleError
+from .errors import CondyleError, UsageError
 from .take import Take
 
-FORMAT = "condyle.field"
-MOST_BYTES = 10**7  # of a field file: more is another kind of file
 CHUNK = 200_000  # poses whose distances to all centres are held at once
 
 
@@ -103,29 +97,6 @@ class FieldModel:
         return cls(tables[0], length, tables[1], tables[2], scale)
 
 
-def write_field(path: str | os.PathLike[str], field: FieldModel) -> None:
-    """The field as a JSON file, whole or not at all."""
-    text = json.dumps({"format": FORMAT, "version": 1, "units": "m", **field.to_plain()}, indent=1)
-    with atomic(Path(path)) as stream:
-        stream.write(text.encode() + b"\n")
-
-
-def read_field(path: str | os.PathLike[str]) -> FieldModel:
-    """The field that `write_field` wrote."""
-    file = Path(path)
-    raw = read_small(file, MOST_BYTES)
-    try:
-        plain = json.loads(raw) if len(raw) <= MOST_BYTES else None
-    except (ValueError, RecursionError):
-        plain = None
-    if not isinstance(plain, dict) or plain.get("format") != FORMAT or plain.get("version") != 1:
-        raise CondyleError("is no field.json that condyle fit --field wrote", code="bad-field", path=file)
-    try:
-        return FieldModel.from_plain(plain)
-    except CondyleError as error:
-        raise CondyleError(error.text, code=error.code, path=file) from None
-
-
 def bells(p: Floats, centres: Floats, length: float) -> Floats:
     """(..., K) heights at places (..., 3) of Gaussian bells of height 1 around K centres."""
     middle = centres.mean(axis=0) if len(centres) else np.zeros(3)  # squares of far coordinates would cancel
@@ -149,3 +120,18 @@ def spread_centres(places: Floats, length: float, most: int, known: float) -> Fl
         left = np.maximum(left - column * column, 0.0)
         picked.append(k)
     return places[picked]
+
+
+@dataclass(frozen=True)
+class Rod:
+    """Two sensors fixed `distance` [m] apart, carried through the room in a take of their own or (None) in the same."""
+
+    pair: tuple[str, str]
+    distance: float
+    take: Take | None = None
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.distance) and self.distance > 0):
+            raise UsageError(f"a rod of {self.distance:g} m; give the distance of its sensors", code="bad-call")
+        if len(self.pair) != 2 or self.pair[0] == self.pair[1]:
+            raise UsageError("a rod needs the names of its two sensors", code="bad-call")

@@ -15,33 +15,18 @@ import numpy as np
 
 from . import rotation
 from ._median import median
-from ._shapes import Bools, Floats, Ints
+from ._shapes import Bools, Floats, Ints, evenly
 from .errors import UsageError
-from .field_model import bells, spread_centres
+from .field_model import Rod, bells, spread_centres
 from .intervals import Blocks, long_run
 from .solve import Solution, tukey_weights
-from .take import Take, evenly
+from .take import Take
 
 MOST_BLOCKS = 600  # of joints, and of the rod: more would sharpen nothing
 PLACES = 1500  # among which centres are chosen
 CENTRES = 90  # at most
 STIFF = 1e-3  # against weights that swing far outside to fit a straight line inside
 KNOWN = 2e-3  # of the field's variance that the centres may leave open at a visited place
-
-
-@dataclass(frozen=True)
-class Rod:
-    """Two sensors fixed `distance` [m] apart, carried through the room in a take of their own or (None) in the same."""
-
-    pair: tuple[str, str]
-    distance: float
-    take: Take | None = None
-
-    def __post_init__(self) -> None:
-        if not (np.isfinite(self.distance) and self.distance > 0):
-            raise UsageError(f"a rod of {self.distance:g} m; give the distance of its sensors", code="bad-call")
-        if len(self.pair) != 2 or self.pair[0] == self.pair[1]:
-            raise UsageError("a rod needs the names of its two sensors", code="bad-call")
 
 
 @dataclass(frozen=True, eq=False)

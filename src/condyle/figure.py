@@ -18,7 +18,7 @@ from ._shapes import Bools, Floats, Ints, frozen
 from .bones import Kind
 from .errors import UsageError
 from .findings import Finding, many
-from .motion import Motion, turn_about
+from .model.motion import Motion, turn_about
 from .skeleton import Skeleton
 from .take import Take
 

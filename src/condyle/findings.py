@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Severity = Literal["info", "warning", "error"]
@@ -92,6 +92,21 @@ CODES: dict[str, str] = {
 }
 
 
+# Findings that many bodies tend to share; from three on they are told in one line.
+_MERGED = {
+    "missing-samples",
+    "outliers",
+    "hinge",
+    "one-axis-only",
+    "rigid-pair",
+    "wide-interval",
+    "undetermined-joint",
+    "gap-bridged",
+    "gap-left",
+    "gap-inferred",
+}
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing noticed: `text` says it and what to do; `value` in `unit`; `time` (start, end) [s].
@@ -132,3 +147,39 @@ def sort_findings(findings: Iterable[Finding]) -> tuple[Finding, ...]:
 def worst_severity(findings: Iterable[Finding]) -> Severity | None:
     """The most severe of them, or None when there is no finding."""
     return min((f.severity for f in findings), key=lambda s: _RANK[s], default=None)
+
+
+def mm(metres: float) -> str:
+    """A length for people: millimetres with two or three digits."""
+    return f"{metres * 1000:.0f}" if metres >= 0.01 else f"{metres * 1000:.2g}"
+
+
+def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
+    """The findings with those that many bodies share told in one line a kind; single ones stay as they are."""
+    out: list[Finding] = []
+    for finding in findings:
+        same = [f for f in findings if f.code == finding.code and f.severity == finding.severity]
+        if finding.code not in _MERGED or len(same) < 3:
+            out.append(finding)
+        elif finding is same[0]:
+            bodies = tuple(f.bodies[0] for f in same)
+            names = ", ".join(bodies)
+            counts = ", ".join(f"{f.bodies[0]} {f.count}" for f in same)
+            words = {
+                "missing-samples": f"missing poses, left out for their own sensor only: {counts}",
+                "outliers": f"poses that disagree with every joint of their sensor were weighted out: {counts}",
+                "hinge": f"hinges: {names}",
+                "one-axis-only": f"only one axis exercised, so the point along it is open: {names}; if they can "
+                "turn otherwise, twist them",
+                "rigid-pair": f"never moved against their parents: {names}",
+                "wide-interval": "centres known poorly, move these joints more: "
+                + ", ".join(f"{f.bodies[0]} +-{(f.value or 0) * 1000:.0f} mm" for f in same),
+                "undetermined-joint": f"connected, but where is not determined: {names}; move these joints about more "
+                "axes, and for longer",
+                "gap-bridged": f"not seen for a short time, rotations there interpolated: {counts}",
+                "gap-left": f"not seen for too long to interpolate, so without a played pose there: {counts}",
+                "gap-inferred": f"not seen for a while, poses there told by the bodies beyond: {counts}",
+            }
+            total = sum(f.count or 0 for f in same) or None
+            out.append(replace(finding, text=words[finding.code], bodies=bodies, count=total))
+    return out

@@ -10,21 +10,18 @@ import numpy as np
 
 from ._shapes import Floats, Ints
 from .drift import LAG, solve_differences
+from .estimate.refusals import check_twins
 from .intervals import Uncertainty, estimate_uncertainty
 from .joints import PairFits, fit_pairs, orientation_bias, refine_pairs
 from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
+from .maths.graph import choose_root, components, orient
 from .noise import Noise, place_precision
-from .options import (
-    Method,
-    Options,
-    check_twins,
-)
+from .options import Method, Options
 from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
 from .structure import Structure, infer_structure
 from .sums import PairSums, sum_pairs
 from .take import WORLD, Take
-from .tree import choose_root, components, orient
 
 NOISE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 

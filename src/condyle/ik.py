@@ -20,7 +20,8 @@ from ._rig import centre, held, last, loops_of, rig_of, state_from, state_of, st
 from ._shapes import Bools, Floats, Ints, frozen
 from .errors import UsageError
 from .findings import Finding, Severity, many
-from .motion import LONGEST_GAP, Motion, bridge, free_bodies, matched, motion_of, reference_of
+from .model.motion import Motion, free_bodies, matched, reference_of
+from .motion import LONGEST_GAP, bridge, motion_of
 from .skeleton import Skeleton
 from .take import Take
 

@@ -31,7 +31,6 @@ CHANCE = 15.0  # twice the gain in log likelihood up to which effects may be noi
 BENT = 60.0  # the same by the joint's own angle alone, in a gap that else looks white, from which on it is none
 CAM = 2.0  # a gap that the joint's angle explains down to the noise: effects that no gap shows over those that it shows
 SAFETY = 1.1  # widening of all intervals: real errors are not of the shapes assumed
-Z95 = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)

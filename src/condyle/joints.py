@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._shapes import Bools, Floats, Ints
-from .sums import PairSums, blocks, centred, chunks
+from ._shapes import Bools, Floats, Ints, centred
+from .sums import PairSums, blocks, chunks
 from .take import Take
 
 DENSE = 64  # bodies up to which gaps come from one product of all poses with all joints

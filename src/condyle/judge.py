@@ -6,17 +6,17 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from ._median import median
+from ._median import Z95, median
 from ._shapes import Bools, Ints
 from .check.rigid_pair import judge_loose_pairs, rigid_sentence
-from .findings import Finding
-from .intervals import Z95, Uncertainty, expected_gap_variance
+from .findings import Finding, mm
+from .intervals import Uncertainty, expected_gap_variance
 from .kinds import Motion
+from .maths.graph import components
 from .skeleton import Joint
 from .solve import Solution, inliers
 from .structure import RARE, Structure, loose_bodies
 from .take import WORLD, Take
-from .tree import components
 
 GAPPY = 0.2  # share of missing poses from which a body's gaps are a warning
 SPIKY = 0.005  # share of outliers from which they are a warning
@@ -28,11 +28,6 @@ FOLLOWS = 0.15  # gap that follows the angle, over what the noise explains, from
 SLIGHT = 0.002  # of the sensors' distance: less is not worth a word
 SMALLEST, LARGEST = 0.005, 3.0  # m between joined sensors, beyond which a unit is doubted
 MISFIT = 1.5  # a given edge that fits so many times worse than another
-
-
-def mm(metres: float) -> str:
-    """A length for people: millimetres with two or three digits."""
-    return f"{metres * 1000:.0f}" if metres >= 0.01 else f"{metres * 1000:.2g}"
 
 
 def judge_take(take: Take) -> list[Finding]:

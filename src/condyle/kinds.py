@@ -7,19 +7,16 @@ singular values s_k of the mean relative rotation; orientation noise of the two 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from ._median import median
-from ._shapes import Bools, Floats
+from ._shapes import Bools, Floats, evenly
 from .joints import PairFits
 from .noise import Noise
+from .skeleton import Kind, Point
 from .sums import PairSums
-from .take import Take, evenly
-
-Kind = Literal["ball", "hinge", "rigid", "undetermined"]
-Point = Literal["determined", "arbitrary"]
+from .take import Take
 
 HINGE_RATIO = 0.12  # off-axis over main-axis rotation; built hinges have 0.01 to 0.07, two-axis joints over 0.5
 HINGE_LIKE = 0.25  # the same, where the motion leaves the point along the axis open anyway

@@ -10,16 +10,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints
+from ._median import CHI3_MEDIAN, median
+from ._shapes import Bools, Floats, Ints, evenly
 from .joints import PairFits, fit_pairs
+from .maths.graph import components, spanning_tree
 from .noise import Noise, estimate_noise
 from .normal import ROUNDING
 from .samples import Neighbours
-from .solve import CHI3_MEDIAN
 from .sums import sum_pairs
-from .take import Take, evenly
-from .tree import components, spanning_tree
+from .take import Take
 
 FIRST_ROWS = 1000  # frames of the first look, spread over the take
 ROWS = 2500  # frames looked at where that shows something; more hardly sharpen a delay that matters

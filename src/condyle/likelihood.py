@@ -11,10 +11,9 @@ from dataclasses import replace
 import numpy as np
 
 from . import rotation
-from ._shapes import Bools, Floats, Ints
+from ._shapes import Bools, Floats, Ints, centred
 from .noise import Noise
 from .solve import Solution
-from .sums import centred
 from .take import Take
 
 ROUNDS = 8

@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 
 from ._median import median
-from .assemble import assemble_joints
 from .check.connections import find_connections, judge_connections, lasting
 from .check.planted import find_planted, judge_planted
+from .estimate.locate import assemble_joints
 from .findings import Finding
 from .fitting import solve, uncertainty_of
 from .joints import gaps

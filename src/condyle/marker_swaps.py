@@ -9,10 +9,9 @@ from itertools import combinations, product
 import numpy as np
 
 from ._median import median
-from ._shapes import Bools, Floats, Ints
+from ._shapes import Bools, Floats, Ints, evenly
 from .findings import Finding, many
 from .rigid import Shape, fit_error, fit_poses, seen_points
-from .take import evenly
 
 LOOK = 40  # frames on which an exchange between two bodies is tried first
 DOUBT = 2.0  # times the usual fit error from which an exchange inside a body is tried, and

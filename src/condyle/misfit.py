@@ -7,11 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ._median import median
-from ._shapes import Bools, Floats, Ints
+from ._shapes import Bools, Floats, Ints, evenly
 from .joints import fit_pairs, gaps
+from .maths.graph import spanning_tree
 from .sums import PairSums, sum_pairs
-from .take import Take, evenly
-from .tree import spanning_tree
+from .take import Take
 
 EXACT = 1e-5  # of the scene's size: gaps below it are rounding
 FAR = 3.0  # usual gaps beyond which a frame is left out of a second fit

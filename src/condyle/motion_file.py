@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from .errors import CondyleError
-from .motion import Motion, play
+from .model.motion import Motion
+from .motion import play
 from .skeleton import Skeleton
 from .skeleton_file import read_skeleton
 from .take import UNTIMED_RATE, Take

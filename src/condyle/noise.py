@@ -8,8 +8,8 @@ import numpy as np
 
 from . import rotation
 from ._median import median
-from ._shapes import Bools, Floats, Ints
-from .take import Take, evenly
+from ._shapes import Bools, Floats, Ints, evenly
+from .take import Take
 
 ORDER = 6
 _SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth difference

@@ -14,11 +14,11 @@ from ._shapes import Floats, Ints
 from .errors import CondyleError
 from .findings import Finding
 from .joints import PairFits, fit_pairs
+from .maths.graph import spanning_tree
 from .misfit import EXACT, scene_size
 from .recording import along_axes
 from .sums import sum_pairs
 from .take import Take
-from .tree import spanning_tree
 from .units import METRES
 
 MILD = 1.5  # gap of a sensor over the usual one, from which other readings of its rotations are tried

@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._shapes import Floats, Ints
-from .assemble import assemble_joints, assemble_limbs, assemble_placements, gap_residual, settle_points
+from .assemble import assemble_limbs, assemble_placements
 from .check.field import judge_correction
 from .check.part_time import hidden as apart
 from .check.part_time import judge_part_time
-from .field_model import FieldModel
-from .field_rows import Rod
+from .estimate.locate import assemble_joints, gap_residual, settle_points
+from .estimate.refusals import check_forest, check_seen_together, check_take
+from .field_model import FieldModel, Rod
 from .findings import Finding, sort_findings
 from .fitting import asked_root, fit_tree, uncertainty_of
 from .joints import gaps
@@ -23,25 +24,16 @@ from .judge import judge_joints, judge_structure, judge_take
 from .kinds import classify, describe_motion
 from .loops import loop_joints, touching_joints, usual_gap
 from .mending import straightened, while_held, with_poses, without_slips, without_swaps
-from .options import (
-    Method,
-    Options,
-    TreeScore,
-    check_forest,
-    check_options,
-    check_seen_together,
-    check_take,
-    named_pairs,
-    with_world,
-)
+from .model.scale import Scale, scaled
+from .options import Method, Options, TreeScore, check_options, named_pairs
 from .prepare import prepare as prepare_take
 from .prepare import put_on_one_clock
-from .scale_file import Scale, factor_of, scaled
+from .scale_file import factor_of
 from .skeleton import Joint, SensorNoise, Skeleton
 from .solve import Solution
 from .structure import Structure
 from .symmetry import mirror_lengths
-from .take import Take
+from .take import Take, with_world
 
 if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one
     from .long_file import LongFile, Progress

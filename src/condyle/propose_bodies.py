@@ -13,9 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._shapes import Bools, Floats, Ints, frozen
+from ._shapes import Bools, Floats, Ints, evenly, frozen
 from .rigid import extent, fit_error, fit_poses, fit_shape, seen_points
-from .take import evenly
 
 SAMPLE = 2000  # frames looked at, fewer for many markers
 CELLS = 4 * 10**7  # distances looked at in all

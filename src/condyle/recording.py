@@ -14,11 +14,11 @@ import numpy as np
 
 from . import rotation
 from ._median import median
-from ._shapes import Floats, Ints, frozen
+from ._shapes import Floats, Ints, evenly, frozen
 from .clock import in_order
 from .errors import CondyleError, UsageError
 from .findings import Finding, many
-from .take import BodyMarker, OwnSkeleton, Take, checked_quaternions, evenly
+from .take import BodyMarker, OwnSkeleton, Take, checked_quaternions
 from .units import metres_per
 
 QUATERNIONS = ("wxyz", "xyzw")

@@ -11,7 +11,7 @@ from ._shapes import Floats
 from .errors import UsageError
 from .figure import Figure, axis_vector
 from .findings import Finding, sort_findings
-from .motion import Motion, check_motion, forward, free_bodies, links
+from .model.motion import Motion, check_motion, forward, free_bodies, links
 from .skeleton import Joint, Limb, Placement, Skeleton
 from .take import Take
 

@@ -5,85 +5,16 @@ from __future__ import annotations
 import json
 import math
 import os
-from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ._atomic import atomic, read_small
 from .errors import CondyleError, UsageError
-from .findings import Finding
+from .model.scale import LEAST, MOST, Scale
 from .skeleton import SensorNoise
-
-if TYPE_CHECKING:
-    from .check.rigid_pair import RigidPair
-    from .take import Take
 
 FORMAT, VERSION = "condyle.scale", 1
 MOST_BYTES = 10**6
-LEAST, MOST = 1e-6, 1e6  # factors beyond are no scale but a mistake
-UNUSUAL = 2.0  # factor from which, or its inverse up to which, it is rather the unit that is wrong
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What two sensors at a known distance tell of a set-up.
-
-    scale      [-]  true over recorded length: recorded positions are multiplied by it
-    pair            the two sensors; distance: the true one [m]; measured: the mean recorded one [m]
-    sd         [m]  spread of the recorded distance; white: what the sensors' white noise explains of it
-    noise           white noise of the two sensors, in recorded lengths
-    frames     [-]  frames it comes from; sources: the files
-    low, high  [-]  within which the scale lies with 95 %; None in a file that does not say
-    """
-
-    scale: float
-    pair: tuple[str, str]
-    distance: float
-    measured: float
-    sd: float
-    white: float
-    noise: tuple[SensorNoise, ...]
-    frames: int
-    sources: tuple[str, ...] = ()
-    low: float | None = None
-    high: float | None = None
-
-
-def scale_of(pair: RigidPair, distance: float, sources: tuple[str, ...] = ()) -> Scale:
-    """The scale from a pair at a known distance [m]; raises where the pair is not rigid."""
-    if not (math.isfinite(distance) and distance > 0):
-        raise UsageError(f"the distance {distance:g} m is not above zero", code="bad-call")
-    if pair.loose is not None:
-        raise CondyleError(
-            f"{pair.loose}, so they are not rigid and tell no scale; fix both to one stiff rod",
-            code="not-rigid",
-            path=", ".join(sources) or None,
-        )
-    near, far = pair.interval
-    return Scale(
-        scale=distance / pair.length,
-        pair=pair.names,
-        distance=distance,
-        measured=pair.mean,
-        sd=pair.sd,
-        white=pair.white,
-        noise=pair.noise,
-        frames=pair.frames,
-        sources=sources,
-        low=distance / far,
-        high=distance / near if near > 0 else None,
-    )
-
-
-def find_oddity(scale: Scale) -> list[Finding]:
-    """Whether the factor is so far from one that a unit is wrong."""
-    if 1 / UNUSUAL < scale.scale < UNUSUAL:
-        return []
-    text = (
-        f"the scale is {scale.scale:.4g}: {scale.measured:.4g} m were recorded where {scale.distance:g} m are true; is "
-        "the distance in metres, and the file's unit right? give the unit with --unit"
-    )
-    return [Finding("implausible-size", "warning", text, scale.pair, value=scale.scale, unit="1")]
 
 
 def write_scale(path: str | os.PathLike[str], scale: Scale) -> None:
@@ -126,21 +57,6 @@ def factor_of(scale: float | str | os.PathLike[str] | Scale) -> float:
     if isinstance(factor, bool) or not isinstance(factor, int | float) or not LEAST <= factor <= MOST:
         raise UsageError(f"the scale {factor!r} is not a positive number", code="bad-call")
     return float(factor)
-
-
-def scaled(take: Take, factor: float) -> Take:
-    """The take with all lengths multiplied, and a finding that says so; the same object for a factor of one."""
-    if factor == 1:
-        return take
-    text = f"recorded lengths were multiplied by {factor:.6g}, the scale that was given"
-    own = None if take.own is None else take.own.changed(take.own.p_parent_joint * factor)
-    return replace(
-        take,
-        p_world_body=take.p_world_body * factor,
-        own=own,
-        markers=tuple(replace(marker, p_body_marker=marker.p_body_marker * factor) for marker in take.markers),
-        findings=(*take.findings, Finding("scaled", "info", text, value=factor, unit="1")),
-    )
 
 
 def check_ending(file: Path) -> None:

@@ -12,10 +12,13 @@ from ._shapes import Floats, frozen
 from ._version import __version__
 from .errors import UsageError
 from .findings import Finding
-from .kinds import Kind, Point
 from .take import WORLD, BodyMarker
 
 Between = Literal["joints", "joint and axis", "axes"]
+
+
+Kind = Literal["ball", "hinge", "rigid", "undetermined"]
+Point = Literal["determined", "arbitrary"]
 
 
 @dataclass(frozen=True, eq=False)

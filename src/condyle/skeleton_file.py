@@ -11,8 +11,7 @@ import numpy as np
 from ._atomic import atomic
 from .errors import CondyleError
 from .findings import Finding, Severity
-from .kinds import Kind, Point
-from .skeleton import Between, Joint, Limb, Placement, SensorNoise, Skeleton
+from .skeleton import Between, Joint, Kind, Limb, Placement, Point, SensorNoise, Skeleton
 from .take import BodyMarker
 
 Vector = tuple[float, float, float]

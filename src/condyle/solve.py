@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._median import median
+from ._median import CHI3_MEDIAN, median
 from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, gaps
 from .noise import Noise
@@ -19,7 +19,6 @@ from .take import Take
 
 SWEEPS = 3
 TUKEY = 5.0  # robust standard deviations at which a residual stops counting
-CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
 LIVELY = 1.0  # s: a stretch, judged with its neighbours, that may have a scale of its own
 LIFT = 3.0  # times the overall scale up to which a lively stretch may raise its own
 MEDIAN_ROWS = 2000  # rows a median is taken over

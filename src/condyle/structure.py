@@ -15,11 +15,12 @@ from ._shapes import Bools, Floats, Ints
 from .contest import ROUNDS, settle
 from .joints import PairFits, fit_pairs, gaps
 from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
+from .maths.graph import components, sides, spanning_tree
 from .noise import Noise, estimate_noise
 from .solve import LIVELY, frames_in, gap_bar, inliers, overall_scale
 from .sums import PairSums, sum_pairs
 from .take import Take
-from .tree import Tree, components, sides, spanning_margins, spanning_tree, swap_edges
+from .tree import Tree, spanning_margins, swap_edges
 
 RARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 ENOUGH = 6  # whole frames per dimension of the joints' covariance

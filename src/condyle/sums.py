@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ._shapes import Bools, Floats
+from ._shapes import Floats, centred
 from .take import Take
 
 CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
@@ -68,18 +68,6 @@ def sum_pairs(take: Take) -> PairSums:
         square += np.diagonal(pp)[:, None]
     dd = np.maximum(square + square.T - 2 * pp, 0.0)
     return PairSums(frames, np.ascontiguousarray(grid[..., :3, :3]), Rp - own_b, dd)
-
-
-def centred(p_world_body: Floats, seen: Bools) -> Floats:
-    """Positions from each frame's first seen body, 0 where not seen.
-
-    Only differences between bodies matter; without this, products of positions far from the origin lose them.
-    """
-    if seen.all():
-        return np.asarray(p_world_body - p_world_body[:, :1])
-    p = np.where(seen[..., None], p_world_body, 0.0)
-    first = np.take_along_axis(p, np.argmax(seen, axis=1)[:, None, None], axis=1)
-    return np.where(seen[..., None], p - first, 0.0)
 
 
 def stacked(take: Take, rows: slice = slice(None)) -> Floats:

@@ -15,9 +15,8 @@ import numpy as np
 from ._shapes import Floats
 from .anatomy import Segment, find_segments
 from .errors import UsageError
-from .findings import Finding, Severity
+from .findings import Finding, Severity, mm
 from .intervals import Uncertainty
-from .judge import mm
 from .skeleton import Joint, limb_geometry
 
 UNLIKE = 3.0  # standard deviations by which two lengths differ that are not alike

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from . import rotation
 from ._median import median
-from ._shapes import Bools, Floats, Ints, frozen
+from ._shapes import Bools, Floats, Ints, evenly, frozen
 from .errors import CondyleError, UsageError
 from .findings import Finding, many
 
@@ -283,11 +283,6 @@ class Take:
         return f"{bodies}, {self.frames} frames, {self.seconds:.1f} s{rate}{gaps}"
 
 
-def evenly(count: int, most: int) -> Ints:
-    """At most `most` of the numbers below `count`, evenly spread."""
-    return np.arange(count) if count <= most else np.arange(most) * count // most
-
-
 def join(takes: Sequence[Take]) -> Take:
     """Several takes of the same bodies as segments of one; bodies are matched by name."""
     if not takes:
@@ -482,3 +477,12 @@ def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
             Finding("rotation-repaired", severity, text, value=worst, unit="1", frame=frame, count=count)  # type: ignore[arg-type]
         )
     return np.where(bad[..., None, None], np.nan, R), findings
+
+
+def with_world(take: Take) -> Take:
+    """The take with a fixed body `world` at the origin of the room."""
+    if WORLD in take.names:
+        raise UsageError("this take already has a body named 'world'; rename it", code="duplicate-name", body=WORLD)
+    R = np.concatenate([take.R_world_body, np.tile(np.eye(3), (take.frames, 1, 1, 1))], axis=1)
+    p = np.concatenate([take.p_world_body, np.zeros((take.frames, 1, 3))], axis=1)
+    return replace(take, names=(*take.names, WORLD), R_world_body=R, p_world_body=p)

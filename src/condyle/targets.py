@@ -13,7 +13,7 @@ from ._rig import last, loops_of, rig_of, state_from, store
 from ._shapes import Floats, frozen
 from .errors import UsageError
 from .ik import LOOP, MotionFit
-from .motion import Motion, check_motion, forward, free_bodies, reference_of
+from .model.motion import Motion, check_motion, forward, free_bodies, reference_of
 from .skeleton import Skeleton
 from .take import UNTIMED_RATE, Take
 

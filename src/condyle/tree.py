@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ._median import median
-from ._shapes import Bools, Floats, Ints
+from ._shapes import Bools, Floats, Ints, centred
 from .joints import PairFits, gaps
-from .sums import centred
+from .maths.graph import sides
 from .take import Take
 
 ROWS = 2000  # frames the search looks at, evenly spread over the take
@@ -46,29 +46,6 @@ class Tree:
 
 def no_tree() -> Tree:
     return Tree(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
-
-
-def spanning_tree(bodies: int, pairs: Ints, weight: Floats, names: Sequence[str], fixed: Sequence[int] = ()) -> Ints:
-    """Indices of the pairs that make the lightest spanning forest; `fixed` pairs come first, NaN weights never.
-
-    Equal weights are taken in the order of the bodies' names, so that the order of the bodies does not matter.
-    """
-    label = np.arange(bodies)
-    rank = np.empty(bodies, dtype=np.int64)
-    rank[sorted(range(bodies), key=lambda k: names[k])] = np.arange(bodies)
-    ties = np.sort(rank[pairs], axis=1)
-    first = np.ones(len(pairs))
-    first[list(fixed)] = 0
-    order = np.lexsort((ties[:, 1], ties[:, 0], weight, first))
-    chosen = []
-    for k in order:
-        i, j = pairs[k]
-        if label[i] != label[j] and (np.isfinite(weight[k]) or k in fixed):
-            label[label == label[j]] = label[i]
-            chosen.append(k)
-            if len(chosen) == bodies - 1:
-                break
-    return np.array(chosen, dtype=np.int64)
 
 
 def nearest_pairs(fits: PairFits, bodies: int, keep: Ints) -> Ints:
@@ -172,33 +149,6 @@ def _crossing(bodies: int, pairs: Ints, tree: Sequence[int]) -> Bools:
     return np.asarray(across)
 
 
-def sides(bodies: int, edges: Ints) -> Ints:
-    """(J, m) for each edge of a forest: 1 on one side of the edge, 0 on the other, -1 in another tree."""
-    edges = np.asarray(edges).reshape(-1, 2)
-    groups = components(bodies, edges)
-    parent = orient(bodies, edges, [group[0] for group in groups])
-    group_of = np.empty(bodies, dtype=np.int64)
-    for k, group in enumerate(groups):
-        group_of[group] = k
-    beyond = np.eye(bodies, dtype=bool)  # [a, b]: b hangs below a
-    for body in leaves_first(parent):
-        if parent[body] >= 0:
-            beyond[parent[body]] |= beyond[body]
-    below = np.where(parent[edges[:, 0]] == edges[:, 1], edges[:, 0], edges[:, 1])
-    same = group_of[below][:, None] == group_of[None]
-    return np.where(same, beyond[below].astype(np.int64), -1)
-
-
-def leaves_first(parent: Ints) -> Ints:
-    """All bodies, children before their parents."""
-    depth = np.zeros(len(parent), dtype=np.int64)
-    above = parent.copy()
-    while (above >= 0).any():
-        depth += above >= 0
-        above = np.where(above >= 0, parent[above], -1)
-    return np.argsort(-depth, kind="stable")
-
-
 class _Rows:
     """Residual rows of the candidate pairs, and what exchanging one edge for another does to the log-determinant."""
 
@@ -248,45 +198,3 @@ def _inverse(C: Floats) -> Floats:
 def _logdet(S: Floats) -> Floats:
     value = np.linalg.eigvalsh(0.5 * (S + np.swapaxes(S, -1, -2)))
     return np.asarray(np.log(np.maximum(value, 1e-14 * np.abs(value[..., -1:]) + 1e-300)).sum(axis=-1))
-
-
-def orient(bodies: int, edges: Ints, roots: Sequence[int]) -> Ints:
-    """Parent (m,) of every body, -1 at the roots and for bodies that no root reaches."""
-    parent = np.full(bodies, -1, dtype=np.int64)
-    near: list[list[int]] = [[] for _ in range(bodies)]
-    for i, j in np.asarray(edges).reshape(-1, 2):
-        near[i].append(int(j))
-        near[j].append(int(i))
-    front, done = list(roots), set(roots)
-    while front:
-        body = front.pop(0)
-        for other in near[body]:
-            if other not in done:
-                parent[other] = body
-                done.add(other)
-                front.append(other)
-    return parent
-
-
-def components(bodies: int, edges: Ints) -> list[list[int]]:
-    """The trees of a forest as lists of bodies, single bodies among them, largest first."""
-    label = np.arange(bodies)
-    for i, j in np.asarray(edges).reshape(-1, 2):
-        label[label == label[j]] = label[i]
-    groups = [np.flatnonzero(label == value).tolist() for value in sorted(set(label.tolist()))]
-    return sorted(groups, key=lambda group: (-len(group), group))
-
-
-def choose_root(group: Sequence[int], edges: Ints, speed: Floats, names: Sequence[str]) -> int:
-    """The body of a tree that the others are nearest to (graph centre); among equals the calmest, then by name."""
-    members = list(group)
-    place = {body: k for k, body in enumerate(members)}
-    steps = np.full((len(members), len(members)), np.inf)
-    np.fill_diagonal(steps, 0)
-    for i, j in np.asarray(edges).reshape(-1, 2):
-        if i in place:
-            steps[place[i], place[j]] = steps[place[j], place[i]] = 1
-    for k in range(len(members)):
-        steps = np.minimum(steps, steps[:, k : k + 1] + steps[k : k + 1])
-    reach = steps.max(axis=1)
-    return min(members, key=lambda body: (reach[place[body]], speed[body], names[body]))

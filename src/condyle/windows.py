@@ -14,8 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from ._median import median
-from ._shapes import Bools, Floats, Ints
-from .sums import centred
+from ._shapes import Bools, Floats, Ints, centred
 from .take import Take
 
 RATE = 30.0  # Hz that suffice for how people move

@@ -10,7 +10,7 @@ import pytest
 
 from condyle import read, write_take
 from condyle.cli import main
-from condyle.field_model import read_field
+from condyle.io.field_file import read_field
 from condyle.simulate import Disturbances, linkage, rod, simulate, together
 
 BENT = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.1), field_warp=0.0125)

@@ -12,9 +12,8 @@ import pytest
 import condyle
 from condyle.cli import main
 from condyle.findings import Severity
-from condyle.kinds import Kind, Point
 from condyle.pipeline import Method, TreeScore
-from condyle.skeleton import Between
+from condyle.skeleton import Between, Kind, Point
 
 from .pages import DOCS, codes, rows, sections
 

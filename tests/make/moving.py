@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from condyle.motion import Motion, play
+from condyle.model.motion import Motion
+from condyle.motion import play
 from condyle.simulate import World, chain, human, simulate
 from condyle.skeleton import Joint, Skeleton
 from condyle.take import Take

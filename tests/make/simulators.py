@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from condyle.figure import turn_of_world
-from condyle.motion import forward, on_axes
+from condyle.model.motion import forward, on_axes
 from condyle.pipeline import calibrate
 from condyle.simulate import Disturbances, chain, human, linkage, prop, simulate, together
 from condyle.take import Take

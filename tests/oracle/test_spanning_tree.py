@@ -8,9 +8,9 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
 from condyle.joints import all_pairs, fit_pairs
+from condyle.maths.graph import components, spanning_tree
 from condyle.simulate import Disturbances, human, simulate
 from condyle.sums import sum_pairs
-from condyle.tree import components, spanning_tree
 
 
 def scipys(bodies: int, pairs: np.ndarray, weight: np.ndarray) -> set[tuple[int, int]]:

@@ -10,7 +10,7 @@ import pytest
 from condyle import rotation
 from condyle.figure import Figure
 from condyle.loading import read
-from condyle.motion import Motion, forward, on_axes
+from condyle.model.motion import Motion, forward, on_axes
 from condyle.skeleton import Joint, Skeleton
 from condyle.writers._scene import Scene
 from condyle.writers.bvh import write_bvh

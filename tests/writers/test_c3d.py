@@ -12,7 +12,8 @@ import pytest
 from condyle.errors import CondyleError
 from condyle.figure import Figure
 from condyle.loading import read
-from condyle.motion import Motion, play
+from condyle.model.motion import Motion
+from condyle.motion import play
 from condyle.readers import read_recording
 from condyle.simulate import human, prop, simulate, together
 from condyle.writers import c3d

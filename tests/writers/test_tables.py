@@ -11,11 +11,12 @@ import numpy as np
 import pytest
 
 from condyle import calibrate
+from condyle._median import Z95
 from condyle.clusters import form_bodies
 from condyle.errors import CondyleError
-from condyle.intervals import Z95
 from condyle.loading import read
-from condyle.motion import forward, play
+from condyle.model.motion import forward
+from condyle.motion import play
 from condyle.recording import Convention, Markers, Recording, to_take
 from condyle.simulate import Disturbances, World, chain, human, simulate
 from condyle.skeleton import Limb, Skeleton

@@ -15,8 +15,8 @@ import numpy as np
 
 from .._shapes import Bools, Floats, Ints, frozen
 from ..findings import Finding
+from ..maths.graph import components, orient
 from ..take import Take
-from ..tree import components, orient
 from ..windows import Windows, cut_windows, sum_windows
 
 SURE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap), from which it is a connection

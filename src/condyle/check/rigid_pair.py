@@ -6,6 +6,7 @@ explains part of the spread; the rest, where it follows the place, is a bent fie
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
@@ -15,8 +16,9 @@ import numpy as np
 from .. import rotation
 from .._median import median
 from .._shapes import Bools, Floats, frozen
-from ..errors import CondyleError
+from ..errors import CondyleError, UsageError
 from ..findings import Finding
+from ..model.scale import Scale
 from ..noise import estimate_noise
 from ..skeleton import SensorNoise
 from ..take import Take
@@ -41,6 +43,7 @@ Z95 = 1.96  # standard errors in half of a 95 % interval
 MOST_LOOSE = 12  # bodies joined to nothing beyond which no rod is looked for among them
 ONE_BODY = "never moved against each other; they count as one rigid body"
 QUANTILE, NEARLY_ALL = (0.8, 2.1544), (0.95, 2.7955)  # of the length of a unit Gaussian vector in space
+UNUSUAL = 2.0  # factor from which, or its inverse up to which, it is rather the unit that is wrong
 
 
 @dataclass(frozen=True)
@@ -311,3 +314,40 @@ def _thirds(values: Floats, along: Floats, axis: str) -> list[Place]:
 
 def _where(place: Place) -> str:
     return f"{place.axis} from {place.low:.2f} to {place.high:.2f} m"
+
+
+def scale_of(pair: RigidPair, distance: float, sources: tuple[str, ...] = ()) -> Scale:
+    """The scale from a pair at a known distance [m]; raises where the pair is not rigid."""
+    if not (math.isfinite(distance) and distance > 0):
+        raise UsageError(f"the distance {distance:g} m is not above zero", code="bad-call")
+    if pair.loose is not None:
+        raise CondyleError(
+            f"{pair.loose}, so they are not rigid and tell no scale; fix both to one stiff rod",
+            code="not-rigid",
+            path=", ".join(sources) or None,
+        )
+    near, far = pair.interval
+    return Scale(
+        scale=distance / pair.length,
+        pair=pair.names,
+        distance=distance,
+        measured=pair.mean,
+        sd=pair.sd,
+        white=pair.white,
+        noise=pair.noise,
+        frames=pair.frames,
+        sources=sources,
+        low=distance / far,
+        high=distance / near if near > 0 else None,
+    )
+
+
+def find_oddity(scale: Scale) -> list[Finding]:
+    """Whether the factor is so far from one that a unit is wrong."""
+    if 1 / UNUSUAL < scale.scale < UNUSUAL:
+        return []
+    text = (
+        f"the scale is {scale.scale:.4g}: {scale.measured:.4g} m were recorded where {scale.distance:g} m are true; is "
+        "the distance in metres, and the file's unit right? give the unit with --unit"
+    )
+    return [Finding("implausible-size", "warning", text, scale.pair, value=scale.scale, unit="1")]

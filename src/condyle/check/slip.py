@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .. import rotation
-from .._median import median
+from .._median import CHI3_MEDIAN, median
 from .._shapes import Bools, Floats, frozen
 from ..findings import Finding
 from ..intervals import LAG, Blocks, long_run
 from ..joints import gaps
-from ..solve import CHI3_MEDIAN, Solution, frames_in
+from ..solve import Solution, frames_in
 from ..take import Take
 
 THRESHOLD = 150.0  # likelihood ratio from which a step is a slip

@@ -20,9 +20,9 @@ from .._median import median
 from .._shapes import Bools, Floats, Ints
 from ..findings import Finding
 from ..joints import fit_pairs, gaps
+from ..maths.graph import spanning_tree
 from ..sums import sum_pairs
 from ..take import Take
-from ..tree import spanning_tree
 from .exchange import Exchange, PoseProducts, residual_of
 
 NEAR = 0.25  # s: samples farther apart do not tell where a track goes on

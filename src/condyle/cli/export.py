@@ -48,9 +48,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         print_json(_facts(scene, written))
     else:
-        from ..told import merge
+        from ..findings import merge_findings
 
-        print_findings(merge(written.findings))
+        print_findings(merge_findings(written.findings))
         print_line(str(scene.figure))
         for file in written.files:
             print_line(f"wrote {file}")

@@ -10,8 +10,7 @@ from ..errors import UsageError
 from .arguments import reading_options
 
 if TYPE_CHECKING:
-    from ..field_model import FieldModel
-    from ..field_rows import Rod
+    from ..field_model import FieldModel, Rod
     from ..pipeline import Calibration
 
 
@@ -39,7 +38,7 @@ def field_of(args: argparse.Namespace) -> bool | FieldModel | Rod:
     if args.field_file is not None:
         if args.field or rod or args.distance is not None:
             raise UsageError("--field-file brings a field along; leave --field and the rod out", code="bad-option")
-        from ..field_model import read_field
+        from ..io.field_file import read_field
 
         return read_field(args.field_file)
     if not rod and args.distance is None:
@@ -50,7 +49,7 @@ def field_of(args: argparse.Namespace) -> bool | FieldModel | Rod:
         raise UsageError("--distance needs a rod: give --rod FILE or --rod-pair A B", code="bad-option")
     if args.distance is None:
         raise UsageError("a rod needs --distance, in metres, between its two sensors", code="bad-option")
-    from ..field_rows import Rod
+    from ..field_model import Rod
 
     if args.rod is None:
         return Rod((args.rod_pair[0], args.rod_pair[1]), args.distance)
@@ -70,7 +69,7 @@ def write_field_of(folder: Path, calibration: Calibration) -> list[Path]:
     """field.json in `folder`, for a calibration that took a field away."""
     if calibration.field is None:
         return []
-    from ..field_model import write_field
+    from ..io.field_file import write_field
 
     write_field(folder / "field.json", calibration.field)
     return [folder / "field.json"]

@@ -168,7 +168,7 @@ def write_calibration(folder: Path, calibration: Calibration) -> tuple[Calibrati
     """
     from .._atomic import made_folder
     from ..ik import fit_motion
-    from ..motion import forward
+    from ..model.motion import forward
     from ..skeleton_file import write_skeleton
     from ..writers import write_motion_npz
 

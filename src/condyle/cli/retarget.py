@@ -12,7 +12,7 @@ from .arguments import positive
 from .terminal import print_findings, print_json, print_line, print_table, status_of
 
 if TYPE_CHECKING:
-    from ..motion import Motion
+    from ..model.motion import Motion
     from ..skeleton import Skeleton
 
 
@@ -89,7 +89,7 @@ def write_retargeted(folder: Path, source: Path, skeleton: Skeleton, motion: Mot
     import numpy as np
 
     from .._atomic import made_folder
-    from ..motion import forward
+    from ..model.motion import forward
     from ..skeleton_file import write_skeleton
     from ..writers import write_motion_npz
 

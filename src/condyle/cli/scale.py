@@ -30,11 +30,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..check.rigid_pair import judge_pair, measure_pair
+    from ..check.rigid_pair import find_oddity, judge_pair, measure_pair, scale_of
     from ..loading import load
     from ..prepare import prepare
     from ..readers import Options
-    from ..scale_file import check_ending, find_oddity, scale_of, to_plain, write_scale
+    from ..scale_file import check_ending, to_plain, write_scale
 
     if args.out:
         if args.distance is None:
@@ -69,8 +69,8 @@ def facts_of(pair: RigidPair) -> dict[str, Any]:
     """The distance and its spread, over time and by place; lengths in metres, as recorded."""
     import numpy as np
 
+    from .._shapes import evenly
     from ..check.rigid_pair import PERCENTILES
-    from ..take import evenly
 
     rows = np.flatnonzero(np.isfinite(pair.distance))
     rows = rows[evenly(len(rows), SERIES)]

@@ -45,10 +45,10 @@ def print_calibration(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], f
         names = ", ".join(f"{limb.body} ({limb.from_joint} to {limb.to_joint})" for limb in open_limbs)
         print_line(f"not determined: {names}")
     if skeleton.findings:
-        from ..told import merge
+        from ..findings import merge_findings
 
         print_line()
-        print_findings(merge(skeleton.findings))
+        print_findings(merge_findings(skeleton.findings))
 
 
 def _span(joint: Joint) -> list[object]:

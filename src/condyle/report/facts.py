@@ -13,10 +13,9 @@ import numpy as np
 from .._shapes import Floats
 from .._version import __version__
 from ..check.coverage import JointCoverage, find_coverage
-from ..findings import Finding, many, worst_severity
+from ..findings import Finding, many, merge_findings, worst_severity
 from ..skeleton import Joint, Skeleton
 from ..take import WORLD
-from ..told import merge
 from .clock import PageClock
 from .page_data import Made, PageBody, PageConnection, PageFinding, PageJoint, PageLimb, PagePlacement, Verdict
 from .shown import vector
@@ -37,7 +36,7 @@ def title_of(skeleton: Skeleton) -> str:
 
 def verdict_of(skeleton: Skeleton) -> Verdict:
     """Three short sentences: what was found, how well it holds together, whether there is something to look at."""
-    notes = sum(finding.severity != "info" for finding in merge(skeleton.findings))
+    notes = sum(finding.severity != "info" for finding in merge_findings(skeleton.findings))
     look = f"{many(notes, 'thing')} to look at." if notes else "Nothing to look at."
     worst = worst_severity(skeleton.findings)
     if not skeleton.joints:
@@ -187,7 +186,7 @@ def findings_of(skeleton: Skeleton, clock: PageClock) -> tuple[PageFinding, ...]
             unit=finding.unit or None,
             text=finding.text,
         )
-        for finding in merge(skeleton.findings)
+        for finding in merge_findings(skeleton.findings)
     )
 
 

@@ -18,7 +18,7 @@ from .._atomic import atomic, made_folder
 from ..check.rigid_pair import measure_pair
 from ..errors import CondyleError, UsageError
 from ..loading import read
-from ..motion import forward
+from ..model.motion import forward
 from ..motion_file import read_motion
 from ..skeleton import Skeleton
 from ..skeleton_file import read_skeleton

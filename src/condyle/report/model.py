@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._shapes import Floats, frozen
+from .._shapes import Floats, evenly, frozen
 from ..skeleton import Skeleton
-from ..take import Take, evenly
+from ..take import Take
 from .drawing import INK, MARK, PALE, TEXT, _figure, styled
 
 if TYPE_CHECKING:

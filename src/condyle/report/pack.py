@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from .. import rotation
 from .._shapes import Bools, Floats, Ints
 from .page_data import WEIGHT_STEPS
+from .source import Frames
 
 Small = NDArray[np.int32]
 FULL = 2**31 - 2  # the largest number that is written; what lies beyond is shown there
@@ -54,30 +55,6 @@ class Packing:
             "time": 1, "seen": m, "known": m, "largest": m, "rest": 3 * m, "place": 3 * k, "shift": 3 * m,
             "turn": 3 * m, "gap": joints, "weight": joints,
         }  # fmt: skip
-
-
-@dataclass(frozen=True, eq=False)
-class Frames:
-    """Frames of a motion, before packing or after unpacking.
-
-    time      (n,)          [s]  since the recording began
-    R, p      (n, m, 3, 3), (n, m, 3) [m]  measured; NaN where not seen
-    R_played, p_played      the same of the played motion; NaN where not known
-    gap       (n, J)   [m]  length of the gap; NaN where not known
-    weight    (n, J)   [-]
-    """
-
-    time: Floats
-    R: Floats
-    p: Floats
-    R_played: Floats
-    p_played: Floats
-    gap: Floats
-    weight: Floats
-
-    def at(self, rows: Ints) -> Frames:
-        """Copies of these frames."""
-        return Frames(*(getattr(self, name)[rows] for name in Frames.__dataclass_fields__))
 
 
 def pack(frames: Frames, packing: Packing) -> bytes:

@@ -10,14 +10,16 @@ import msgspec
 import numpy as np
 
 from .._atomic import atomic
+from .._shapes import evenly
 from .._version import __version__
 from ..anatomy import Part, find_segments
 from ..errors import CondyleError
 from ..figure import Figure
-from ..motion import links, play
+from ..model.motion import links
+from ..motion import play
 from ..skeleton import Skeleton
 from ..skeleton_file import read_skeleton
-from ..take import Take, evenly
+from ..take import Take
 from .facts import (
     bodies_of,
     connections_of,

@@ -11,14 +11,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._shapes import Bools, Floats, Ints
-from ..motion import links
+from .._shapes import Bools, Floats, Ints, evenly
+from ..model.motion import links
 from ..skeleton import Joint, Skeleton
-from ..take import WORLD, evenly
+from ..take import WORLD
 from .clock import PageClock
-from .pack import FULL, Frames, Packing, joined, pack
+from .pack import FULL, Packing, joined, pack
 from .page_data import PageMotion, Piece, Vector
-from .source import Source, sound
+from .source import Frames, Source, sound
 
 Singles = NDArray[np.float32]
 PIECE = 1024  # frames

@@ -19,7 +19,6 @@ from .._shapes import Bools, Floats, Ints
 from ..errors import CondyleError
 from ..skeleton import Joint, Skeleton
 from ..take import FARTHEST, UNTIMED_RATE
-from .pack import Frames
 
 _AGAIN = "write it anew with condyle fit -o"
 _TURNS, _PLACES = ("R_world_body", "R_world_played"), ("p_world_body", "p_world_played")
@@ -204,3 +203,27 @@ def _mapped(mapping: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) -> N
     if not size:
         return np.zeros(shape, dtype)
     return np.frombuffer(mapping, dtype, math.prod(shape), start).reshape(shape, order="F" if fortran else "C")
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Frames of a motion, before packing or after unpacking.
+
+    time      (n,)          [s]  since the recording began
+    R, p      (n, m, 3, 3), (n, m, 3) [m]  measured; NaN where not seen
+    R_played, p_played      the same of the played motion; NaN where not known
+    gap       (n, J)   [m]  length of the gap; NaN where not known
+    weight    (n, J)   [-]
+    """
+
+    time: Floats
+    R: Floats
+    p: Floats
+    R_played: Floats
+    p_played: Floats
+    gap: Floats
+    weight: Floats
+
+    def at(self, rows: Ints) -> Frames:
+        """Copies of these frames."""
+        return Frames(*(getattr(self, name)[rows] for name in Frames.__dataclass_fields__))

@@ -13,7 +13,7 @@ import numpy as np
 
 from .. import rotation
 from .._shapes import Floats, Ints
-from ..tree import components
+from ..maths.graph import components
 from .mounting import Truth
 
 RAMP = 0.6  # s in which a contact is come to and left

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from ..figure import Figure, Names
 from ..findings import Finding
-from ..motion import Motion, on_axes
+from ..model.motion import Motion, on_axes
 from ..skeleton import Skeleton
 from ..take import Take
 

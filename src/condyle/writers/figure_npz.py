@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from ..motion import forward
+from ..model.motion import forward
 from ._scene import FigureFormat, Scene, Written
 from .npz import write_take_npz
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
+from .._median import Z95
 from .._shapes import Floats
-from ..intervals import Z95
-from ..motion import forward
+from ..model.motion import forward
 from ..skeleton import Joint, Skeleton
 from ._scene import FigureFormat, Scene, Written
 from .csv import escaped, write_take_csv

@@ -1,0 +1,1 @@
+"""Files in and out: tables, formats, exports, and the folder of a fit."""

@@ -1,0 +1,37 @@
+"""A bent field as a JSON file."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from .._atomic import atomic, read_small
+from ..errors import CondyleError
+from ..field_model import FieldModel
+
+FORMAT = "condyle.field"
+MOST_BYTES = 10**7  # of a field file: more is another kind of file
+
+
+def write_field(path: str | os.PathLike[str], field: FieldModel) -> None:
+    """The field as a JSON file, whole or not at all."""
+    text = json.dumps({"format": FORMAT, "version": 1, "units": "m", **field.to_plain()}, indent=1)
+    with atomic(Path(path)) as stream:
+        stream.write(text.encode() + b"\n")
+
+
+def read_field(path: str | os.PathLike[str]) -> FieldModel:
+    """The field that `write_field` wrote."""
+    file = Path(path)
+    raw = read_small(file, MOST_BYTES)
+    try:
+        plain = json.loads(raw) if len(raw) <= MOST_BYTES else None
+    except (ValueError, RecursionError):
+        plain = None
+    if not isinstance(plain, dict) or plain.get("format") != FORMAT or plain.get("version") != 1:
+        raise CondyleError("is no field.json that condyle fit --field wrote", code="bad-field", path=file)
+    try:
+        return FieldModel.from_plain(plain)
+    except CondyleError as error:
+        raise CondyleError(error.text, code=error.code, path=file) from None

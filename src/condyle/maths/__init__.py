@@ -1,0 +1,1 @@
+"""Arithmetic without poses and files: arrays, rotations, robust statistics, graphs."""

@@ -1,0 +1,1 @@
+"""Values that every room shares, each defined once and frozen."""

@@ -1,0 +1,222 @@
+"""Motion: a skeleton's joints over time; `forward` gives the poses back."""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+import numpy as np
+
+from .. import rotation
+from .._shapes import Bools, Floats, Ints, frozen
+from ..errors import CondyleError, UsageError
+from ..findings import Finding, many
+from ..skeleton import Joint, Skeleton
+from ..take import WORLD, Take, with_world
+
+CHUNK = 1024  # frames put together at once
+
+
+@dataclass(frozen=True, eq=False)
+class Motion:
+    """How a skeleton moves: where its roots are, and the rotation at every joint.
+
+    bodies         m names, the skeleton's
+    free           k names of the bodies whose place is given: roots, then loose bodies
+    time           (n,)          [s]  increasing within a segment
+    R_parent_body  (n, m, 3, 3)  [-]  a body's (sensor's) axes in its parent's, a free body's in the world; NaN: unknown
+    p_world_free   (n, k, 3)     [m]  origin of the free bodies in the world; NaN: unknown
+    segment        (n,)               number of the recording a frame belongs to
+    timed          False when time was made up from a count of frames
+    up             axis of the world that points up, "z" or "-y"; None: not known
+    """
+
+    bodies: tuple[str, ...]
+    free: tuple[str, ...]
+    time: Floats
+    R_parent_body: Floats
+    p_world_free: Floats
+    segment: Ints = field(default=None)  # type: ignore[arg-type]
+    timed: bool = True
+    up: str | None = None
+    sources: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    def __post_init__(self) -> None:
+        n, m, k = len(self.time), len(self.bodies), len(self.free)
+        segment = np.zeros(n, np.int64) if self.segment is None else self.segment
+        for name, value in {
+            "bodies": tuple(str(name) for name in self.bodies),
+            "free": tuple(str(name) for name in self.free),
+            "time": frozen(self.time, (n,), "time"),
+            "R_parent_body": frozen(self.R_parent_body, (n, m, 3, 3), "R_parent_body"),
+            "p_world_free": frozen(self.p_world_free, (n, k, 3), "p_world_free"),
+            "segment": frozen(segment, (n,), "segment", np.int64),
+        }.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def frames(self) -> int:
+        return len(self.time)
+
+    @cached_property
+    def known(self) -> Bools:
+        """(n, m) True where a joint's rotation, or a free body's pose, is known."""
+        there: Bools = np.asarray(np.isfinite(self.R_parent_body).all(axis=(-2, -1)))
+        columns = [self.bodies.index(name) for name in self.free]
+        there[:, columns] &= np.isfinite(self.p_world_free).all(axis=-1)
+        return there
+
+    def at(self, rows: Ints | Bools | builtins.slice) -> Motion:
+        """These frames, in increasing order."""
+        return replace(
+            self,
+            time=self.time[rows],
+            segment=self.segment[rows],
+            R_parent_body=self.R_parent_body[rows],
+            p_world_free=self.p_world_free[rows],
+        )
+
+    def __str__(self) -> str:
+        joints = len(self.bodies) - len(self.free)
+        lost = 1 - float(self.known.mean()) if self.known.size else 0.0
+        tail = f", {lost:.1%} not known" if lost else ""
+        return f"{many(joints, 'joint')}, {many(self.frames, 'frame')}{tail}"
+
+
+def free_bodies(skeleton: Skeleton) -> tuple[str, ...]:
+    """The bodies that hang on no other: roots, then loose bodies."""
+    return (*skeleton.roots, *skeleton.loose)
+
+
+def links(skeleton: Skeleton) -> list[tuple[int, int, Joint]]:
+    """(child, parent, joint) by the bodies' numbers, parents before children whatever order the skeleton has.
+
+    Raises where the joints and the free bodies make no forest.
+    """
+    number = {name: k for k, name in enumerate(skeleton.bodies)}
+    waiting: dict[str, list[Joint]] = {}
+    for joint in skeleton.joints:
+        waiting.setdefault(joint.parent, []).append(joint)
+    ordered: list[tuple[int, int, Joint]] = []
+    front = list(free_bodies(skeleton))
+    while front:
+        parent = front.pop(0)
+        for joint in waiting.get(parent, ()):
+            ordered.append((number[joint.child], number[parent], joint))
+            front.append(joint.child)
+    reached = [*free_bodies(skeleton), *(joint.child for _, _, joint in ordered)]
+    if sorted(reached) != sorted(skeleton.bodies) or len(ordered) != len(skeleton.joints):
+        raise CondyleError("its joints and roots do not reach every body exactly once", code="bad-skeleton")
+    return ordered
+
+
+def forward(skeleton: Skeleton, motion: Motion) -> Take:
+    """The pose of every body; the two sides of a joint meet to rounding. NaN from an unknown joint or root onwards."""
+    check_motion(skeleton, motion)
+    n, m = motion.frames, len(motion.bodies)
+    R, p = np.empty((n, m, 3, 3)), np.empty((n, m, 3))
+    order, free = links(skeleton), [motion.bodies.index(name) for name in motion.free]
+    for first in range(0, n, CHUNK):
+        rows = slice(first, first + CHUNK)
+        # Frames last: one product runs over all of them, several times faster than frame by frame.
+        turn = np.array(np.moveaxis(motion.R_parent_body[rows], 0, -1), order="C")
+        place = np.empty((m, 3, turn.shape[-1]))
+        place[free] = np.moveaxis(motion.p_world_free[rows], 0, -1)
+        for child, parent, joint in order:
+            turn[child] = np.einsum("ijn,jkn->ikn", turn[parent], turn[child])
+            place[child] = place[parent] + np.einsum("ijn,j->in", turn[parent], joint.p_parent_joint)
+            place[child] -= np.einsum("ijn,j->in", turn[child], joint.p_child_joint)
+        R[rows], p[rows] = np.moveaxis(turn, -1, 0), np.moveaxis(place, -1, 0)
+    R.flags.writeable = p.flags.writeable = False  # handed on without a copy
+    return Take(
+        motion.bodies,
+        motion.time,
+        R,
+        p,
+        motion.segment,
+        motion.timed,
+        motion.sources,
+        motion.findings,
+        motion.up,
+    )
+
+
+def check_motion(skeleton: Skeleton, motion: Motion) -> None:
+    """Raises where a motion belongs to another skeleton."""
+    if motion.bodies != skeleton.bodies or motion.free != free_bodies(skeleton):
+        raise UsageError(
+            f"the motion has the bodies {', '.join(motion.bodies)} on {', '.join(motion.free)}, the skeleton "
+            f"{', '.join(skeleton.bodies)} on {', '.join(free_bodies(skeleton))}; play the recording on this skeleton",
+            code="bodies-differ",
+        )
+
+
+def matched(skeleton: Skeleton, take: Take) -> Take:
+    """The take with the skeleton's bodies in the skeleton's order; the room, if the skeleton has it, stands still."""
+    if WORLD in skeleton.bodies and WORLD not in take.names and skeleton.options.get("world"):
+        take = with_world(take)
+    return take if take.names == skeleton.bodies else take.select(skeleton.bodies)
+
+
+def reference_rotations(skeleton: Skeleton, motion: Motion) -> Floats:
+    """(m, 3, 3) R_parent_body of each joint's reference: the mean over the motion, identity for free bodies.
+
+    A hinge's is the nearest to all rotations among those that carry its axis in the child onto its axis in the parent,
+    so that R_parent_body = reference @ turn about axis_child. Where nothing is known it is any such rotation.
+    """
+    check_motion(skeleton, motion)
+    return reference_of(skeleton, motion.R_parent_body)
+
+
+def reference_of(skeleton: Skeleton, R_parent_body: Floats) -> Floats:
+    """`reference_rotations` of joint rotations (n, m, 3, 3)."""
+    reference = np.tile(np.eye(3), (len(skeleton.bodies), 1, 1))
+    for child, _, joint in links(skeleton):
+        R = R_parent_body[:, child]
+        known = np.isfinite(np.einsum("nij->n", R))
+        total = R.sum(axis=0) if known.all() else R[known].sum(axis=0)
+        if joint.kind == "hinge" and joint.axis_child is not None and joint.axis_parent is not None:
+            onto = _shortest_arc(joint.axis_child, joint.axis_parent)
+            angle = turn_about(joint.axis_child, onto.T @ total)
+            reference[child] = onto @ rotation.from_vector(angle * joint.axis_child)
+        elif known.any():
+            reference[child] = rotation.project(total)
+    return reference
+
+
+def on_axes(skeleton: Skeleton, motion: Motion) -> Motion:
+    """The motion with every hinge turned about its axis alone and every rigid joint kept at its reference rotation.
+
+    Each joint goes to the nearest rotation it may have, for itself; what was not known stays NaN.
+    """
+    reference = reference_rotations(skeleton, motion)
+    R = motion.R_parent_body.copy()
+    for child, _, joint in links(skeleton):
+        if joint.kind == "hinge" and joint.axis_child is not None:
+            angle = turn_about(joint.axis_child, reference[child].T @ R[:, child])
+            R[:, child] = reference[child] @ rotation.from_vector(angle[:, None] * joint.axis_child)
+        elif joint.kind == "rigid":
+            R[:, child] = np.where(np.isfinite(R[:, child]), reference[child], np.nan)
+    return replace(motion, R_parent_body=R)
+
+
+def turn_about(axis: Floats, R: Floats) -> Floats:
+    """(...) [rad] angle about a unit axis whose rotation is nearest to each R (..., 3, 3), or to a sum of rotations."""
+    sine = axis @ np.stack(
+        [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=0
+    ).reshape(3, -1)
+    along = (R @ axis) @ axis
+    cosine = np.trace(R, axis1=-2, axis2=-1) - along
+    return np.asarray(np.arctan2(sine.reshape(np.shape(cosine)), cosine))
+
+
+def _shortest_arc(a: Floats, b: Floats) -> Floats:
+    """The rotation by the smallest angle that carries unit vector a onto b."""
+    normal, cosine = np.cross(a, b), float(a @ b)
+    sine = float(np.linalg.norm(normal))
+    if sine < 1e-9 and cosine < 0:  # opposite: half a turn about anything across
+        normal, sine = np.cross(a, np.eye(3)[np.argmin(np.abs(a))]), 0.0
+    length = float(np.linalg.norm(normal))
+    return rotation.from_vector(normal * (np.arctan2(sine, cosine) / length if length > 0 else 0.0))
