@@ -12,7 +12,7 @@ import numpy as np
 
 import condyle
 from condyle import Skeleton
-from condyle._median import Z95
+from condyle.maths.robust import Z95
 from condyle.simulate import Truth, linkage, simulate
 
 from .bound import CM, noise

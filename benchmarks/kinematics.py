@@ -23,8 +23,9 @@ from typing import Any
 import numpy as np
 
 import condyle
-from condyle import Skeleton, Take, fit_motion, forward, play, rotation
+from condyle import Skeleton, Take, fit_motion, forward, play
 from condyle.ik import noise_of
+from condyle.maths import rotation
 from condyle.model.motion import links
 
 from .harness import FIRST_SEED, Table, known_tree, progress, publish

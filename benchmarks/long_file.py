@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from condyle.maths.rotation import to_quaternion
 from condyle.readers.csv import PARTS
-from condyle.rotation import to_quaternion
 from condyle.simulate import World, simulate
 
 from .bound import noise

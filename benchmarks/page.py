@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from condyle import read, rotation
+from condyle import read
 from condyle.cli.fit import write_calibration
+from condyle.maths import rotation
 from condyle.pipeline import calibrate
 from condyle.report.pack import unpack
 from condyle.report.page import html_of, opened, page_of, read_template

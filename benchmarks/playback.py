@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 import condyle
-from condyle import Motion, Skeleton, Take, fit_motion, forward, play, rotation
+from condyle import Motion, Skeleton, Take, fit_motion, forward, play
+from condyle.maths import rotation
 from condyle.simulate import Disturbances, Truth, human, simulate
 
 from .harness import Table, arguments, known_tree, measured, progress, publish

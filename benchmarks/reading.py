@@ -20,8 +20,8 @@ os.environ["POLARS_MAX_THREADS"] = "1"
 import numpy as np
 
 import condyle
-from condyle import rotation
 from condyle.loading import load
+from condyle.maths import rotation
 from condyle.readers import Options, read_recording
 from condyle.take import Take
 

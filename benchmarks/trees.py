@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 import condyle
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.simulate import World, disturb, exercise, human, linkage, mount, prop, simulate, together
 from condyle.simulate.motions import clock, forward
 

@@ -3,8 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import Take, rotation
+from condyle import Take
 from condyle._bridging import bridge_line, bridge_turn, lone_runs, nearest_known, tell_gaps
+from condyle.maths import rotation
 
 
 def take(frames: int, segment: np.ndarray | None = None, step: float = 0.05) -> Take:

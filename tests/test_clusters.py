@@ -5,10 +5,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle import clusters, propose_bodies, rotation
+from condyle import clusters, propose_bodies
 from condyle.clusters import form_bodies, match_marker
 from condyle.errors import CondyleError
 from condyle.joints import fit_pairs
+from condyle.maths import rotation
 from condyle.readers import read_recording
 from condyle.recording import Bodies, Convention, Markers, Recording, to_take
 from condyle.structure import infer_structure

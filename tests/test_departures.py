@@ -5,7 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle import UsageError, departure, forward, play, rotation
+from condyle import UsageError, departure, forward, play
+from condyle.maths import rotation
 from tests.make import jointed
 
 SAME = 1e-12  # m, rad

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import UsageError
 from condyle.figure import Figure, axis_vector, legal, turn_of_world
 from condyle.loading import read
+from condyle.maths import rotation
 from condyle.model.motion import Motion, forward, on_axes
 from condyle.motion import play
 from condyle.pipeline import calibrate

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.hemisphere import find_flips
+from condyle.maths import rotation
 from condyle.simulate import Disturbances, human, simulate
 from condyle.take import Take
 

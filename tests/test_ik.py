@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condyle import Skeleton, Take, UsageError, fit_motion, forward, play, rotation
+from condyle import Skeleton, Take, UsageError, fit_motion, forward, play
 from condyle.ik import noise_of
+from condyle.maths import rotation
 from condyle.skeleton import SensorNoise
 from tests.make import jointed
 

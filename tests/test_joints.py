@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.joints import all_pairs, fit_pairs, gaps, refine_pairs
+from condyle.maths import rotation
 from condyle.simulate import human, simulate
 from condyle.sums import sum_pairs
 from condyle.take import Take

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.joints import fit_pairs
 from condyle.kinds import Motion, classify, describe_motion, hinge_axes, play, world_motion
+from condyle.maths import rotation
 from condyle.noise import estimate_noise
 from condyle.simulate import Disturbances, chain, simulate
 from condyle.sums import sum_pairs

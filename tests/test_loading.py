@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import Take, rotation
+from condyle import Take
 from condyle.errors import CondyleError, UsageError
 from condyle.loading import load, read
+from condyle.maths import rotation
 from condyle.readers import Options
 from condyle.simulate import Disturbances, linkage, simulate
 from condyle.writers import write_take

@@ -7,18 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condyle import (
-    CondyleError,
-    Motion,
-    Skeleton,
-    Take,
-    UsageError,
-    forward,
-    on_axes,
-    play,
-    reference_rotations,
-    rotation,
-)
+from condyle import CondyleError, Motion, Skeleton, Take, UsageError, forward, on_axes, play, reference_rotations
+from condyle.maths import rotation
 from condyle.model.motion import links, turn_about
 from tests.make import jointed
 

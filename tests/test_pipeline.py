@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import CondyleError, Take, UsageError, calibrate, rotation
+from condyle import CondyleError, Take, UsageError, calibrate
+from condyle.maths import rotation
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 
 EXACT_LENGTH = 1e-9  # m

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.findings import Finding
+from condyle.maths import rotation
 from condyle.prepare import find_dropouts, find_frozen, prepare, same_as_before
 from condyle.simulate import Disturbances, human, simulate
 from condyle.take import Take, join, with_world

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.propose_bodies import propose_bodies
 from condyle.readers import read_recording
 from tests.make import recordings

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import CondyleError, UsageError
+from condyle.maths import rotation
 from condyle.recording import (
     Bodies,
     Convention,

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.rigid import SAMPLE, Shape, distances, extent, fit_error, fit_poses, fit_shape
 
 EXACT = 1e-12  # m, and in rotations

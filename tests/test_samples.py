@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.samples import Neighbours
 from condyle.take import Take
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.joints import PairFits, fit_pairs, refine_pairs
+from condyle.maths import rotation
 from condyle.noise import Noise, estimate_noise
 from condyle.normal import residual_covariance
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.joints import fit_pairs, refine_pairs
+from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
 from condyle.prepare import prepare
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together

@@ -8,8 +8,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from condyle import rotation, sums
-from condyle._shapes import centred
+from condyle import sums
+from condyle.maths import rotation
+from condyle.maths.arrays import centred
 from condyle.sums import PairSums, sum_pairs
 from condyle.take import Take, join
 from tests.oracle.worlds import carried, take_of

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import CondyleError, UsageError
+from condyle.maths import rotation
 from condyle.take import REPAIRABLE, BodyMarker, Take, join
 
 EXACT = 1e-14  # entries of rotation matrices

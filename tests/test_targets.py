@@ -3,7 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import Motion, Skeleton, Target, UsageError, forward, reach_targets, rotation
+from condyle import Motion, Skeleton, Target, UsageError, forward, reach_targets
+from condyle.maths import rotation
 from tests.make import jointed
 
 REACHED = 1e-4  # m and rad, against sigmas of 1e-3 m and 1e-2 rad

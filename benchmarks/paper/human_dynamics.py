@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import condyle
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.simulate import World, human, mount
 from condyle.simulate.mounting import random_mounts
 from condyle.simulate.streams import stream

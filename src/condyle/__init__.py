@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
-    from . import rotation, simulate
+    from . import simulate
     from .departures import Departure, departure
     from .errors import CondyleError, UsageError
     from .field_model import FieldModel, Rod
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .io.field_file import read_field, write_field
     from .joints import PairFits, fit_pairs
     from .loading import read
+    from .maths import rotation
     from .model.motion import Motion, forward, on_axes, reference_rotations
     from .motion import play
     from .motion_file import read_motion
@@ -74,7 +75,7 @@ _HOME = {
     "read_skeleton": "skeleton_file",
     "reference_rotations": "model.motion",
     "retarget_motion": "retarget",
-    "rotation": "",
+    "rotation": "maths/",
     "simulate": "",
     "sum_pairs": "sums",
     "write_field": "io.field_file",
@@ -97,7 +98,11 @@ def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module 'condyle' has no attribute '{name}'")
     home = _HOME[name]
-    value = getattr(import_module(f".{home}", __name__), name) if home else import_module(f".{name}", __name__)
+    value: Any
+    if home.endswith("/") or not home:  # a module
+        value = import_module(f".{home.replace('/', '.')}{name}", __name__)
+    else:
+        value = getattr(import_module(f".{home}", __name__), name)
     globals()[name] = value
     return value
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from . import rotation
-from ._shapes import Bools, Floats, Ints
 from .findings import Finding, Severity, many
+from .maths import rotation
+from .maths.arrays import Bools, Floats, Ints
 from .take import Take
 
 MANY = 0.05  # share of the frames from which on lost poses are worth a warning

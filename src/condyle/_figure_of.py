@@ -8,13 +8,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from . import rotation
-from ._shapes import Floats
 from .anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from .bones import Bone, Kind, Link, World, build_bones, reordered
 from .errors import UsageError
 from .figure import Figure, Names, axis_vector, legal, turn_of_world
 from .findings import Finding
+from .maths import rotation
+from .maths.arrays import Floats
 from .model.motion import Motion, forward, links, reference_rotations
 from .skeleton import Skeleton
 

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from ._bridging import nearest_known
-from ._elimination import Group, Rig, product
 from ._pose_solver import Aims, Loop, State, settle
-from ._shapes import Floats, Ints
+from .maths.arrays import Floats, Ints
+from .maths.elimination import Group, Rig, product
 from .model.motion import links, turn_about
 from .skeleton import Skeleton
 

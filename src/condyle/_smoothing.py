@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._elimination import Rig, cross, dot
 from ._pose_solver import Aims, Equations, Errors, Loop, State, errors, loop_move, rotation_vectors, stepped
-from ._shapes import Floats
+from .maths.arrays import Floats
+from .maths.elimination import Rig, cross, dot
 
 STEPS = 20  # Gauss-Newton steps at most
 ROUNDS = 500  # of conjugate gradients in a step at most

@@ -7,8 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from ._median import Z95
 from .intervals import Uncertainty
+from .maths.robust import Z95
 from .skeleton import Joint, Limb, Placement, limb_geometry
 
 

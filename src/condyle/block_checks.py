@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._shapes import Ints
 from .clock import in_order
 from .errors import CondyleError
 from .findings import Finding
+from .maths.arrays import Ints
 from .recording import Bodies, Recording
 
 

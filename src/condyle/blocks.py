@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._shapes import Bools, Floats, Ints
 from .check.part_time import PartTime
 from .check.part_time import hidden as apart
 from .check.slip import Slip, moved_back
 from .field_model import FieldModel
 from .latency import without_latency
 from .long_file import LongFile
+from .maths.arrays import Bools, Floats, Ints
 from .mending import without_swaps
 from .model.scale import scaled
 from .options import Options

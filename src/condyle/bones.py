@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from . import rotation
-from ._shapes import Floats
 from .anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, rest_direction
+from .maths import rotation
+from .maths.arrays import Floats
 
 Kind = Literal["free", "ball", "hinge", "rigid"]
 LIMBS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")

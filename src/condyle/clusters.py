@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints
 from .bodies_file import check_groups
 from .errors import CondyleError
 from .findings import Finding
 from .marker_swaps import Cluster, exchanged_back, find_marker_swaps, judge_marker_swaps, left_out
+from .maths.arrays import Bools, Floats, Ints
+from .maths.robust import median
 from .recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
 from .rigid import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
 from .units import metres_per

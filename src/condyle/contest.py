@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, fit_pairs, gaps
+from .maths.arrays import Bools, Floats, Ints
+from .maths.robust import median
 from .noise import Noise
 from .solve import solve_together
 from .sums import PairSums

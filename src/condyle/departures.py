@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import rotation
-from ._shapes import Floats, frozen
 from .errors import UsageError
 from .findings import Finding
+from .maths import rotation
+from .maths.arrays import Floats, frozen
 from .model.motion import Motion, forward, matched
 from .skeleton import Skeleton
 from .take import Take

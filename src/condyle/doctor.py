@@ -12,12 +12,12 @@ from itertools import product
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Floats, Ints, evenly
 from .errors import CondyleError
 from .findings import Finding, mm
 from .joints import PairFits, fit_pairs
+from .maths.arrays import Floats, Ints, evenly
 from .maths.graph import spanning_tree
+from .maths.robust import median
 from .misfit import scene_size, tree_misfit
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
 from .recording import EULER_ORDERS, EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Convention, Recording, to_take

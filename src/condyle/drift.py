@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._shapes import Bools, Floats
 from .joints import PairFits
+from .maths.arrays import Bools, Floats
 from .noise import Noise
 from .normal import residual_covariance
 from .solve import SWEEPS, Solution, frames_in, guarded_noise

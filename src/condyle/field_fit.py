@@ -15,9 +15,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._shapes import Floats, Ints
 from .field_model import FieldModel, Rod
 from .field_rows import Basis, Rows, extent, joint_rows, scaling, spanned, visited
+from .maths.arrays import Floats, Ints
 from .solve import Solution
 from .take import Take
 

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import rotation
-from ._median import median
-from ._shapes import Bools, Floats, Ints, evenly
 from .errors import UsageError
 from .field_model import Rod, bells, spread_centres
 from .intervals import Blocks, long_run
+from .maths import rotation
+from .maths.arrays import Bools, Floats, Ints, evenly
+from .maths.robust import median
 from .solve import Solution, tukey_weights
 from .take import Take
 

@@ -11,13 +11,13 @@ from typing import Literal
 
 import numpy as np
 
-from . import rotation
-from ._frames import even_places, held_frames, mean_step
-from ._median import median
-from ._shapes import Bools, Floats, Ints, frozen
 from .bones import Kind
 from .errors import UsageError
 from .findings import Finding, many
+from .maths import rotation
+from .maths.arrays import Bools, Floats, Ints, frozen
+from .maths.robust import median
+from .maths.series import even_places, held_frames, mean_step
 from .model.motion import Motion, turn_about
 from .skeleton import Skeleton
 from .take import Take

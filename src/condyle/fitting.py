@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._shapes import Floats, Ints
 from .drift import LAG, solve_differences
 from .estimate.refusals import check_twins
 from .intervals import Uncertainty, estimate_uncertainty
 from .joints import PairFits, fit_pairs, orientation_bias, refine_pairs
 from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
+from .maths.arrays import Floats, Ints
 from .maths.graph import choose_root, components, orient
 from .noise import Noise, place_precision
 from .options import Method, Options

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints
+from .maths.arrays import Bools, Floats, Ints
+from .maths.robust import median
 from .take import Take
 
 JUMP = 8.0  # usual steps from which a sample does not continue the path

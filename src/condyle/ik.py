@@ -14,12 +14,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._bridging import lone_runs, tell_gaps
-from ._elimination import Rig, dot
 from ._pose_solver import Aims, State, errors, solve
 from ._rig import centre, held, last, loops_of, rig_of, state_from, state_of, store
-from ._shapes import Bools, Floats, Ints, frozen
 from .errors import UsageError
 from .findings import Finding, Severity, many
+from .maths.arrays import Bools, Floats, Ints, frozen
+from .maths.elimination import Rig, dot
 from .model.motion import Motion, free_bodies, matched, reference_of
 from .motion import LONGEST_GAP, bridge, motion_of
 from .skeleton import Skeleton

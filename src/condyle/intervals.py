@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from . import rotation
-from ._median import median
-from ._shapes import Bools, Floats, Ints
+from .maths import rotation
+from .maths.arrays import Bools, Floats, Ints
+from .maths.robust import median
 from .noise import Noise
 from .solve import Solution
 from .take import Take

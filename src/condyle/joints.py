@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._shapes import Bools, Floats, Ints, centred
+from .maths.arrays import Bools, Floats, Ints, centred
 from .sums import PairSums, blocks, chunks
 from .take import Take
 

@@ -6,13 +6,13 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from ._median import Z95, median
-from ._shapes import Bools, Ints
 from .check.rigid_pair import judge_loose_pairs, rigid_sentence
 from .findings import Finding, mm
 from .intervals import Uncertainty, expected_gap_variance
 from .kinds import Motion
+from .maths.arrays import Bools, Ints
 from .maths.graph import components
+from .maths.robust import Z95, median
 from .skeleton import Joint
 from .solve import Solution, inliers
 from .structure import RARE, Structure, loose_bodies

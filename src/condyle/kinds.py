@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, evenly
 from .joints import PairFits
+from .maths.arrays import Bools, Floats, evenly
+from .maths.robust import median
 from .noise import Noise
 from .skeleton import Kind, Point
 from .sums import PairSums

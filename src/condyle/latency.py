@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._median import CHI3_MEDIAN, median
-from ._shapes import Bools, Floats, Ints, evenly
 from .joints import PairFits, fit_pairs
+from .maths.arrays import Bools, Floats, Ints, evenly
 from .maths.graph import components, spanning_tree
+from .maths.robust import CHI3_MEDIAN, median
 from .noise import Noise, estimate_noise
 from .normal import ROUNDING
 from .samples import Neighbours

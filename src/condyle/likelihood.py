@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from . import rotation
-from ._shapes import Bools, Floats, Ints, centred
+from .maths import rotation
+from .maths.arrays import Bools, Floats, Ints, centred
 from .noise import Noise
 from .solve import Solution
 from .take import Take

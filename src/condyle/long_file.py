@@ -15,11 +15,11 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Floats, Ints
 from .block_checks import Rejected, RunningClock
 from .errors import CondyleError, UsageError
 from .findings import Finding
+from .maths.arrays import Floats, Ints
+from .maths.robust import median
 from .odd_sensors import OddSensor, apply_odd
 from .readers import Options, identify
 from .readers._format import applied

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._median import median
 from .check.connections import find_connections, judge_connections, lasting
 from .check.planted import find_planted, judge_planted
 from .estimate.locate import assemble_joints
@@ -14,6 +13,7 @@ from .findings import Finding
 from .fitting import solve, uncertainty_of
 from .joints import gaps
 from .kinds import classify, describe_motion, world_motion
+from .maths.robust import median
 from .options import (
     Options,
 )

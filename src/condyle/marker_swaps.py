@@ -8,9 +8,9 @@ from itertools import combinations, product
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints, evenly
 from .findings import Finding, many
+from .maths.arrays import Bools, Floats, Ints, evenly
+from .maths.robust import median
 from .rigid import Shape, fit_error, fit_poses, seen_points
 
 LOOK = 40  # frames on which an exchange between two bodies is tried first

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._shapes import Bools
 from .check.connections import lasting
 from .check.field import find_bend, judge_bend, judge_correction
 from .check.part_time import PartTime, find_part_time
@@ -20,6 +19,7 @@ from .findings import Finding, many
 from .fitting import Fitted, fit_tree
 from .hemisphere import find_flips
 from .joints import gaps
+from .maths.arrays import Bools
 from .model.scale import scaled
 from .options import (
     Options,

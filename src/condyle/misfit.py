@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints, evenly
 from .joints import fit_pairs, gaps
+from .maths.arrays import Bools, Floats, Ints, evenly
 from .maths.graph import spanning_tree
+from .maths.robust import median
 from .sums import PairSums, sum_pairs
 from .take import Take
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ._bridging import bridge_line, bridge_turn, tell_gaps
-from ._shapes import Bools, Floats
 from .findings import Finding
+from .maths.arrays import Bools, Floats
 from .model.motion import Motion, free_bodies, links, matched
 from .skeleton import Skeleton
 from .take import Take

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from . import rotation
-from ._median import median
-from ._shapes import Bools, Floats, Ints, evenly
+from .maths import rotation
+from .maths.arrays import Bools, Floats, Ints, evenly
+from .maths.robust import median
 from .take import Take
 
 ORDER = 6

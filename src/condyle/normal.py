@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._shapes import Floats, Ints
 from .joints import gap_columns
+from .maths.arrays import Floats, Ints
 from .sums import whole_gram, whole_stack
 from .take import Take
 

@@ -8,13 +8,13 @@ from itertools import permutations, product
 
 import numpy as np
 
-from . import rotation
-from ._median import median
-from ._shapes import Floats, Ints
 from .errors import CondyleError
 from .findings import Finding
 from .joints import PairFits, fit_pairs
+from .maths import rotation
+from .maths.arrays import Floats, Ints
 from .maths.graph import spanning_tree
+from .maths.robust import median
 from .misfit import EXACT, scene_size
 from .recording import along_axes
 from .sums import sum_pairs

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._shapes import Floats, Ints
 from .assemble import assemble_limbs, assemble_placements
 from .check.field import judge_correction
 from .check.part_time import hidden as apart
@@ -23,6 +22,7 @@ from .joints import gaps
 from .judge import judge_joints, judge_structure, judge_take
 from .kinds import classify, describe_motion
 from .loops import loop_joints, touching_joints, usual_gap
+from .maths.arrays import Floats, Ints
 from .mending import straightened, while_held, with_poses, without_slips, without_swaps
 from .model.scale import Scale, scaled
 from .options import Method, Options, TreeScore, check_options, named_pairs

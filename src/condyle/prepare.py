@@ -10,11 +10,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints
 from .findings import Finding, Severity, many
 from .hemisphere import find_flips
 from .latency import find_latency, without_latency
+from .maths.arrays import Bools, Floats, Ints
+from .maths.robust import median
 from .take import Take
 
 JUMP = 8.0  # usual steps from which a sample does not continue the path

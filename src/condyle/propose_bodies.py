@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._shapes import Bools, Floats, Ints, evenly, frozen
+from .maths.arrays import Bools, Floats, Ints, evenly, frozen
 from .rigid import extent, fit_error, fit_poses, fit_shape, seen_points
 
 SAMPLE = 2000  # frames looked at, fewer for many markers

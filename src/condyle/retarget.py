@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ._shapes import Floats
 from .errors import UsageError
 from .figure import Figure, axis_vector
 from .findings import Finding, sort_findings
+from .maths.arrays import Floats
 from .model.motion import Motion, check_motion, forward, free_bodies, links
 from .skeleton import Joint, Limb, Placement, Skeleton
 from .take import Take

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._shapes import Bools, Floats, Ints
+from .maths.arrays import Bools, Floats, Ints
 from .take import Take
 
 HALF_WIDTH = 0.1  # s on each side over which a velocity is taken

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._median import CHI3_MEDIAN, median
-from ._shapes import Bools, Floats, Ints
 from .joints import PairFits, gaps
+from .maths.arrays import Bools, Floats, Ints
+from .maths.robust import CHI3_MEDIAN, median
 from .noise import Noise
 from .normal import FAINT, ROUNDING, Rows, Sweep, System, gap_products
 from .take import Take

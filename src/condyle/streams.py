@@ -7,10 +7,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Floats, Ints
 from .errors import CondyleError, UsageError
 from .findings import Finding
+from .maths.arrays import Floats, Ints
+from .maths.robust import median
 from .take import FARTHEST
 
 LONGEST_GAP = 3.0  # sample periods of a stream; nothing is interpolated across a longer one

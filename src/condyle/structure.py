@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints
 from .contest import ROUNDS, settle
 from .joints import PairFits, fit_pairs, gaps
 from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
+from .maths.arrays import Bools, Floats, Ints
 from .maths.graph import components, sides, spanning_tree
+from .maths.robust import median
 from .noise import Noise, estimate_noise
 from .solve import LIVELY, frames_in, gap_bar, inliers, overall_scale
 from .sums import PairSums, sum_pairs

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ._shapes import Floats, centred
+from .maths.arrays import Floats, centred
 from .take import Take
 
 CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ._shapes import Bools, Floats, Ints
 from .blocks import AllFrames, Block, Places
 from .findings import Finding, many
 from .fitting import Fitted, gap_precision
 from .joints import PairFits, fit_pairs
 from .long_file import LongFile, Progress
+from .maths.arrays import Bools, Floats, Ints
 from .noise import Noise, PlaceNoise, place_noise
 from .normal import Rows, Sweep, System, gap_products
 from .options import Method

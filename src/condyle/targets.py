@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ._elimination import Rig, dot
 from ._pose_solver import Aims, errors, solve
 from ._rig import last, loops_of, rig_of, state_from, store
-from ._shapes import Floats, frozen
 from .errors import UsageError
 from .ik import LOOP, MotionFit
+from .maths.arrays import Floats, frozen
+from .maths.elimination import Rig, dot
 from .model.motion import Motion, check_motion, forward, free_bodies, reference_of
 from .skeleton import Skeleton
 from .take import UNTIMED_RATE, Take

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints, centred
 from .joints import PairFits, gaps
+from .maths.arrays import Bools, Floats, Ints, centred
 from .maths.graph import sides
+from .maths.robust import median
 from .take import Take
 
 ROWS = 2000  # frames the search looks at, evenly spread over the take

@@ -13,8 +13,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints, centred
+from .maths.arrays import Bools, Floats, Ints, centred
+from .maths.robust import median
 from .take import Take
 
 RATE = 30.0  # Hz that suffice for how people move

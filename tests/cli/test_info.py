@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.cli import main
 from condyle.cli.info import facts_of
+from condyle.maths import rotation
 from condyle.take import Take
 from condyle.writers import write_take
 

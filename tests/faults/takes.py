@@ -19,8 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from condyle import Take, rotation
+from condyle import Take
 from condyle.cli import main
+from condyle.maths import rotation
 from condyle.simulate import Disturbances, linkage, simulate
 from tests.make.spoilt import euler_zyx
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.simulate import Disturbances, linkage, simulate
 
 from .takes import NOISE, RATE, SECONDS, WRITERS, Poses, condyle, fit, linkage_take, matches, name_in

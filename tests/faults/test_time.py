@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
+from condyle.maths import rotation
 
 from .seeds import ROWS, Seed, info, joined
 from .takes import KINDS, NOISE, RATE, WRITERS, Poses, clean, condyle, farthest, fit, linkage_take, matches, name_in

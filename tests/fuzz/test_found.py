@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import CondyleError, rotation
+from condyle import CondyleError
 from condyle.cli import main
+from condyle.maths import rotation
 from condyle.readers import Options, _format, read_recording
 from condyle.recording import Bodies, plausible_unit, to_take
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from condyle import Joint, Motion, Skeleton, Take, forward, rotation
+from condyle import Joint, Motion, Skeleton, Take, forward
+from condyle.maths import rotation
 
 KINDS = ("ball", "hinge", "rigid", "undetermined")
 

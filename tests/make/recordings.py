@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from condyle import read, rotation
+from condyle import read
+from condyle.maths import rotation
 from condyle.take import Take
 from tests.make import PROJECT
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.recording import Bodies, Convention, Recording
 from condyle.take import Take
 

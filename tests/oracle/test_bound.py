@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from condyle import rotation
 from condyle.joints import fit_pairs
 from condyle.likelihood import fisher_information, fit_likelihood
+from condyle.maths import rotation
 from condyle.noise import Noise
 from condyle.solve import solve_together
 from condyle.sums import sum_pairs

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.spatial.transform import Rotation
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.rigid import Shape, fit_poses
 
 ALIKE = 1e-9  # in rotations, and m

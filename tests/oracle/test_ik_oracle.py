@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from condyle import Motion, Skeleton, Take, Target, fit_motion, forward, reach_targets, rotation
+from condyle import Motion, Skeleton, Take, Target, fit_motion, forward, reach_targets
+from condyle.maths import rotation
 from tests.make import jointed
 
 SAME_COST = 1e-6  # relative, of the least cost

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.noise import estimate_noise
 from condyle.simulate import Disturbances, chain, linkage, simulate
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.figure import Figure
 from condyle.loading import read
+from condyle.maths import rotation
 from condyle.model.motion import Motion, forward, on_axes
 from condyle.skeleton import Joint, Skeleton
 from condyle.writers._scene import Scene

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condyle import rotation
 from condyle.joints import PairFits, fit_pairs, refine_pairs
+from condyle.maths import rotation
 from condyle.sums import sum_pairs
 from condyle.take import Take
 from tests.oracle.worlds import ball, hinge, moved, noisy

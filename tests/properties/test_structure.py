@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.simulate import Disturbances, linkage, prop, simulate, together
 from condyle.structure import infer_structure
 from condyle.take import Take

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from condyle import read, rotation
+from condyle import read
 from condyle.errors import CondyleError
+from condyle.maths import rotation
 from condyle.readers import c3d as module
 from condyle.readers import identify, read_recording
 from condyle.readers._c3d_parameters import from_vax

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import CondyleError
+from condyle.maths import rotation
 from condyle.readers import Options, identify, motive, read_recording
 from condyle.recording import Recording, to_take
 from condyle.take import Take

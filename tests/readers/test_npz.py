@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import CondyleError
 from condyle.loading import read
+from condyle.maths import rotation
 from condyle.readers import npz
 
 

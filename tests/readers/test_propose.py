@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from condyle import rotation
-from condyle._shapes import Floats
+from condyle.maths import rotation
+from condyle.maths.arrays import Floats
 from condyle.readers import columns
 from condyle.readers._format import Options
 from condyle.readers._propose import Proposal, propose

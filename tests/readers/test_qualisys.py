@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import CondyleError
+from condyle.maths import rotation
 from condyle.readers import Options, identify, qualisys, read_recording
 from condyle.recording import Recording, to_take
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import CondyleError, UsageError
+from condyle.maths import rotation
 from condyle.readers import Options, read_recording, vicon
 from condyle.recording import Recording, to_take
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.report.pack import FULL, Packing, joined, pack, unpack
 from condyle.report.source import Frames
 

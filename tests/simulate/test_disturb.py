@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import UsageError
+from condyle.maths import rotation
 from condyle.simulate import Disturbances, Slip, chain, human, linkage, rod, simulate
 
 ROUNDING_M = 1e-12

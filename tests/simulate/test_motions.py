@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.simulate import chain, exercise, human, linkage, still, walk
 
 ROUNDING_M = 1e-12

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import UsageError
+from condyle.maths import rotation
 from condyle.simulate import Mounts, chain, exercise, human, limb_lengths, mount, random_mounts
 
 ROUNDING_M = 1e-12

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import CondyleError, UsageError
 from condyle.export_formats import FORMATS
 from condyle.findings import Finding
+from condyle.maths import rotation
 from condyle.motion import play
 from condyle.writers._scene import FigureFormat, Scene, Written
 from condyle.writers.export import figure_format, formats_of, write_figure

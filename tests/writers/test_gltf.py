@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle._version import __version__
 from condyle.figure import Figure
 from condyle.loading import read
+from condyle.maths import rotation
 from condyle.motion import play
 from condyle.simulate import human, prop, simulate, together
 from condyle.writers._scene import Scene

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.figure import Figure
+from condyle.maths import rotation
 from condyle.writers._scene import Scene
 from condyle.writers.mjcf import write_mjcf
 from tests.docs.pages import DOCS, blocks

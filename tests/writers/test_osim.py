@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
 from condyle.errors import CondyleError
 from condyle.loading import read
+from condyle.maths import rotation
 from condyle.pipeline import calibrate
 from condyle.writers._mechanism import shapes_of
 from condyle.writers._scene import Scene

@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from condyle import rotation
 from condyle.errors import UsageError
 from condyle.loading import read
+from condyle.maths import rotation
 from condyle.take import Take
 from condyle.writers import write_take, write_take_csv
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from condyle import calibrate
-from condyle._median import Z95
 from condyle.clusters import form_bodies
 from condyle.errors import CondyleError
 from condyle.loading import read
+from condyle.maths.robust import Z95
 from condyle.model.motion import forward
 from condyle.motion import play
 from condyle.recording import Convention, Markers, Recording, to_take

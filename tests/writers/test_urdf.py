@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import rotation
+from condyle.maths import rotation
 from condyle.writers._angles import steady_angles
 from condyle.writers._scene import Scene
 from condyle.writers.urdf import Robot, rpy, write_urdf

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .._shapes import Bools, Floats, Ints, frozen
 from ..findings import Finding
+from ..maths.arrays import Bools, Floats, Ints, frozen
 from ..maths.graph import components, orient
 from ..take import Take
 from ..windows import Windows, cut_windows, sum_windows

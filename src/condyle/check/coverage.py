@@ -12,10 +12,10 @@ from typing import Literal
 
 import numpy as np
 
-from .._median import Z95
-from .._shapes import Floats
 from ..errors import UsageError
 from ..findings import mm
+from ..maths.arrays import Floats
+from ..maths.robust import Z95
 from ..skeleton import Joint, Limb, Skeleton, limb_geometry
 
 TURNED = np.radians(5.0)  # rms rotation from which on an axis counts as exercised

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._shapes import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints
 from ..sums import whole_stack
 from ..take import Take
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._shapes import Bools, Floats, Ints, evenly, frozen
 from ..field_fit import Bend, measure_bend
 from ..field_model import FieldModel
 from ..findings import Finding
 from ..intervals import Blocks, expected_gap_variance
+from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..noise import Noise
 from ..solve import Solution
 from ..take import Take

@@ -8,10 +8,10 @@ from itertools import pairwise
 
 import numpy as np
 
-from .._median import median
-from .._shapes import Bools, Floats, Ints
 from ..findings import Finding
 from ..joints import fit_pairs
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
 from ..solve import Solution
 from ..sums import sum_pairs
 from ..take import Take

@@ -10,9 +10,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from .._median import median
-from .._shapes import Bools, Floats, Ints
 from ..findings import Finding
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
 from ..take import WORLD, Take
 from ..windows import CHUNK_BYTES, Windows, cut_windows
 from .connections import MOST_BODIES, Contact, Stretch, contact_of, ends_of, least_motion, usual_distance

@@ -13,11 +13,11 @@ from itertools import combinations
 
 import numpy as np
 
-from .. import rotation
-from .._median import median
-from .._shapes import Bools, Floats, frozen
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, frozen
+from ..maths.robust import median
 from ..model.scale import Scale
 from ..noise import estimate_noise
 from ..skeleton import SensorNoise

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import rotation
-from .._median import CHI3_MEDIAN, median
-from .._shapes import Bools, Floats, frozen
 from ..findings import Finding
 from ..intervals import LAG, Blocks, long_run
 from ..joints import gaps
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, frozen
+from ..maths.robust import CHI3_MEDIAN, median
 from ..solve import Solution, frames_in
 from ..take import Take
 

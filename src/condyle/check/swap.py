@@ -16,11 +16,11 @@ from itertools import combinations
 
 import numpy as np
 
-from .._median import median
-from .._shapes import Bools, Floats, Ints
 from ..findings import Finding
 from ..joints import fit_pairs, gaps
+from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
+from ..maths.robust import median
 from ..sums import sum_pairs
 from ..take import Take
 from .exchange import Exchange, PoseProducts, residual_of

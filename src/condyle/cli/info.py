@@ -96,7 +96,7 @@ def facts_of(take: Take) -> dict[str, Any]:
     """Sizes, extent [m], and per body the share of poses missing, the rms rotation [rad] and the extent [m]."""
     import numpy as np
 
-    from .. import rotation
+    from ..maths import rotation
 
     R_mean = rotation.mean(take.R_world_body)
     turned = rotation.angle(np.swapaxes(R_mean, -1, -2) @ take.R_world_body)

@@ -69,8 +69,8 @@ def facts_of(pair: RigidPair) -> dict[str, Any]:
     """The distance and its spread, over time and by place; lengths in metres, as recorded."""
     import numpy as np
 
-    from .._shapes import evenly
     from ..check.rigid_pair import PERCENTILES
+    from ..maths.arrays import evenly
 
     rows = np.flatnonzero(np.isfinite(pair.distance))
     rows = rows[evenly(len(rows), SERIES)]

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from .._shapes import Floats
 from ..intervals import Uncertainty
 from ..joints import PairFits
 from ..kinds import OPEN, Motion, hinge_axes, play
+from ..maths.arrays import Floats
 from ..skeleton import Joint, Kind, Point
 from ..solve import Solution
 from ..structure import Structure

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._shapes import centred, evenly
 from ..errors import CondyleError, UsageError
 from ..findings import many
+from ..maths.arrays import centred, evenly
 from ..options import Options
 from ..structure import Structure
 from ..take import Take

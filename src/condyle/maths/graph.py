@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._shapes import Floats, Ints
+from .arrays import Floats, Ints
 
 
 def spanning_tree(bodies: int, pairs: Ints, weight: Floats, names: Sequence[str], fixed: Sequence[int] = ()) -> Ints:

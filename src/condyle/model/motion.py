@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Bools, Floats, Ints, frozen
 from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints, frozen
 from ..skeleton import Joint, Skeleton
 from ..take import WORLD, Take, with_world
 

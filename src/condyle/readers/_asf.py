@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError
+from ..maths.arrays import Floats
 from ._kinematics import FARTHEST, turn
 from ._text import decode, read_text
 

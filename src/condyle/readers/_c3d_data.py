@@ -7,9 +7,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .._shapes import Bools, Floats
 from ..errors import CondyleError
 from ..findings import Finding
+from ..maths.arrays import Bools, Floats
 from ..recording import Bodies, Markers
 from ._c3d_layout import ROTATION_WORDS, Layout, Rotations
 from ._c3d_parameters import BLOCK, Numbers, Parameters

@@ -9,8 +9,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from .._shapes import Floats
 from ..errors import CondyleError
+from ..maths.arrays import Floats
 from ._kinematics import FARTHEST
 
 VERSION = 2

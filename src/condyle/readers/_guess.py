@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._shapes import Bools, Floats
+from ..maths.arrays import Bools, Floats
 
 FEWEST_ROWS = 10
 MOST_COLUMNS = 4000

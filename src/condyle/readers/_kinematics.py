@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._shapes import Bools, Floats
 from ..errors import CondyleError
 from ..findings import Finding
+from ..maths.arrays import Bools, Floats
 from ..recording import Bodies
 from ..take import OwnSkeleton
 from ._names import some

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._median import median
-from .._shapes import Floats, Ints
 from ..errors import CondyleError
 from ..findings import Finding
+from ..maths.arrays import Floats, Ints
+from ..maths.robust import median
 from ..recording import QUATERNIONS
 from ..streams import Stream, onto_common_clock
 

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError
+from ..maths.arrays import Floats
 from ._column_names import Meaning, meaning_of
 from ._guess import Guess, Pose, guess
 from ._sheet import Sheet, _raw_cells, find_sheet

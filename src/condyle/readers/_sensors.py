@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .._median import median
-from .._shapes import Floats, Ints
 from ..errors import CondyleError
 from ..findings import Finding
+from ..maths.arrays import Floats, Ints
+from ..maths.robust import median
 from ..recording import Bodies, Convention, Recording
 from ._table import parse_rows, separator_of, truncation
 from ._text import decode

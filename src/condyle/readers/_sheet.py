@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from .._shapes import Floats
 from ..errors import CondyleError
+from ..maths.arrays import Floats
 from ._table import parse_rows
 from ._text import decode, head_lines
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError
 from ..findings import Finding, Severity, many
+from ..maths.arrays import Floats
 from ._text import decode
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats, Ints
 from ..errors import CondyleError
 from ..findings import Finding
+from ..maths.arrays import Floats, Ints
 from ..recording import Bodies, Convention, Recording
 from ..take import OwnSkeleton
 from ._asf import ROOT, Skeleton, find_skeleton, read_skeleton

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Bools, Floats
 from ..errors import CondyleError
 from ..findings import Finding, Severity
+from ..maths.arrays import Bools, Floats
 from ..recording import Recording
 from ..units import metres_per
 from ._format import Format, Options

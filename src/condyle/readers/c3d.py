@@ -13,8 +13,8 @@ from typing import IO
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError
+from ..maths.arrays import Floats
 from ..recording import Bodies, Convention, Markers, Recording
 from ..units import metres_per
 from ._c3d_data import COMPUTED, read_bodies, read_markers

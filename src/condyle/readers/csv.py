@@ -14,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats, Ints
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
+from ..maths.arrays import Floats, Ints
 from ..recording import Bodies, Convention, Recording
 from ..units import metres_per
 from ._format import Format, Options

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Bools, Floats
 from ..errors import CondyleError
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats
 from ..recording import Convention, Recording
 from ._format import Format, Options
 from ._kinematics import STATED, STILL, Figure, bodies_of, parents_first

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
+from ..maths.arrays import Floats
 from ..recording import Bodies, Convention, Recording
 from ..take import OwnSkeleton
 from ..units import metres_per

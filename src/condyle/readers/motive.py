@@ -12,8 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats, Ints
 from ..errors import CondyleError, UsageError
+from ..maths.arrays import Floats, Ints
 from ..recording import EULER_ORDERS, QUATERNIONS, Bodies, Convention, Markers, Recording, matrices
 from ..take import OwnSkeleton
 from ..units import METRES, metres_per

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError
+from ..maths.arrays import Floats
 from ..recording import Bodies, Convention, Recording
 from ._format import Format, Options
 from ._table import parse_rows, truncation

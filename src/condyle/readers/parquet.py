@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._shapes import Floats, Ints
 from ..errors import CondyleError, UsageError
+from ..maths.arrays import Floats, Ints
 from ..recording import Bodies, Convention, Recording
 from ..units import metres_per
 from ._format import Format, Options

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError
 from ..findings import Finding
+from ..maths.arrays import Floats
 from ..recording import Bodies, Convention, Recording
 from ._format import Format, Options
 from ._sensors import (

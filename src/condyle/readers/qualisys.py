@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError
+from ..maths.arrays import Floats
 from ..recording import Bodies, Convention, Markers, Recording
 from ._format import Format, Options
 from ._table import _cells, parse_rows, truncation

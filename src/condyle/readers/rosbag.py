@@ -12,9 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError
 from ..findings import Finding
+from ..maths.arrays import Floats
 from ..recording import Bodies, Convention, Recording
 from ..streams import Stream, onto_common_clock
 from ._bag_files import BAG, MCAP, SQLITE, Bag

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..errors import CondyleError, UsageError
+from ..maths.arrays import Floats
 from ..recording import Convention, Markers, Recording
 from ..units import metres_per
 from ._format import Format, Options

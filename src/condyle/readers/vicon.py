@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Floats
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
+from ..maths import rotation
+from ..maths.arrays import Floats
 from ..recording import VECTOR, Bodies, Convention, Markers, Recording
 from ..units import metres_per
 from ._format import Format, Options

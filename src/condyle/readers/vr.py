@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats, Ints
 from ..errors import CondyleError
+from ..maths.arrays import Floats, Ints
 from ..recording import Bodies, Convention, Recording
 from ._column_map import TIME_UNITS
 from ._column_names import Meaning, Thing, meaning_of

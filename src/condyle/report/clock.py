@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._median import median
-from .._shapes import Floats, Ints
+from ..maths.arrays import Floats, Ints
+from ..maths.robust import median
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._shapes import Floats, Ints, frozen
 from ..errors import CondyleError
+from ..maths.arrays import Floats, Ints, frozen
 from ..skeleton import Limb, Skeleton
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from .._shapes import Floats
 from .._version import __version__
 from ..check.coverage import JointCoverage, find_coverage
 from ..findings import Finding, many, merge_findings, worst_severity
+from ..maths.arrays import Floats
 from ..skeleton import Joint, Skeleton
 from ..take import WORLD
 from .clock import PageClock

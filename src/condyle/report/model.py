@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .._shapes import Floats, evenly, frozen
+from ..maths.arrays import Floats, evenly, frozen
 from ..skeleton import Skeleton
 from ..take import Take
 from .drawing import INK, MARK, PALE, TEXT, _figure, styled

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import rotation
-from .._shapes import Bools, Floats, Ints
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints
 from .page_data import WEIGHT_STEPS
 from .source import Frames
 

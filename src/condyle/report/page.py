@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 
 from .._atomic import atomic
-from .._shapes import evenly
 from .._version import __version__
 from ..anatomy import Part, find_segments
 from ..errors import CondyleError
 from ..figure import Figure
+from ..maths.arrays import evenly
 from ..model.motion import links
 from ..motion import play
 from ..skeleton import Skeleton

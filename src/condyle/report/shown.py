@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .._shapes import Bools, Floats, Ints, evenly
+from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..model.motion import links
 from ..skeleton import Joint, Skeleton
 from ..take import WORLD

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from .._shapes import Bools, Floats, Ints
 from ..errors import CondyleError
+from ..maths.arrays import Bools, Floats, Ints
 from ..skeleton import Joint, Skeleton
 from ..take import FARTHEST, UNTIMED_RATE
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Floats, Ints
+from ..maths import rotation
+from ..maths.arrays import Floats, Ints
 from ..maths.graph import components
 from .mounting import Truth
 

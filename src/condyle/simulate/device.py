@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Bools, Floats, Ints
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints
 from .motions import SPACE
 
 _WAVES = 256  # random Fourier features of the field

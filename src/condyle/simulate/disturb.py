@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Bools, Floats, frozen
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, frozen
 from ..take import Take
 from . import device, flesh
 from .mounting import Slip, Truth

@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from .._shapes import Floats, Ints, frozen
 from ..errors import UsageError
+from ..maths.arrays import Floats, Ints, frozen
 
 Kind = Literal["ball", "hinge", "rigid"]
 Limb = tuple[str, str, str]

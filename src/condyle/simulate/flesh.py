@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Floats
 from ..errors import UsageError
+from ..maths import rotation
+from ..maths.arrays import Floats
 from .mounting import Slip, Truth
 
 # Peak movement [m] of a knee's centre forward, sideways and along the limb over 90 deg of flexion.

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Floats
+from ..maths import rotation
+from ..maths.arrays import Floats
 from .figures import Figure
 
 Triple = tuple[float, float, float]

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .. import rotation
-from .._shapes import Bools, Floats, Ints, frozen
 from ..errors import UsageError
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints, frozen
 from .figures import Kind, Limb, lengths_between_joints
 
 _CLEAR = 0.04  # m, least distance of a random sensor to any joint

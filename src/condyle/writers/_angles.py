@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Bools, Floats
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats
 
 LOCK = 1e-14  # cosine of the middle angle below which the first angle is held: rounding alone would tell it
 SAFE = np.sin(np.radians(60))  # of the middle angle: up to here an order of axes is taken before all after it

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..bones import shortest_arc
 from ..figure import Figure, legal
 from ..findings import Finding
+from ..maths.arrays import Floats
 from ..take import WORLD
 from ._scene import Scene
 from ._shown import HEAD

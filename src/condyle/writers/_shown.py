@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._shapes import Ints
 from ..figure import Figure
+from ..maths.arrays import Ints
 from ._solids import JOINT, LINK, SENSOR, Solid, box, cylinder, joined, link_ends, sphere, usual_length
 
 HEAD = 0.45  # of the length of a head: the radius of the ball that shows it

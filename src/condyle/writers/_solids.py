@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._median import median
-from .._shapes import Floats, Ints
 from ..figure import Figure
+from ..maths.arrays import Floats, Ints
+from ..maths.robust import median
 
 AROUND = 16  # corners of a circle
 LINK, JOINT, SENSOR = 0.07, 0.11, 0.08  # of the usual length of a link: radius, radius, half an edge

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from pxr import Gf, Kind, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
-from .. import rotation
-from .._frames import even_places, mean_step
-from .._median import median
-from .._shapes import Floats
 from .._version import __version__
 from ..figure import Figure
+from ..maths import rotation
+from ..maths.arrays import Floats
+from ..maths.robust import median
+from ..maths.series import even_places, mean_step
 from ._shown import COLOURS, Shown, shown_parts
 from ._solids import usual_length
 from .gltf import continuous

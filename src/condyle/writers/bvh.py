@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._frames import mean_step
-from .._shapes import Floats
 from ..figure import Figure
+from ..maths.arrays import Floats
+from ..maths.series import mean_step
 from ._angles import steady_angles
 from ._scene import FigureFormat, Scene, Written
 

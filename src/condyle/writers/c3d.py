@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from .._frames import mean_step
-from .._shapes import Bools
 from .._version import __version__
 from ..figure import Figure
 from ..findings import Finding, many
+from ..maths.arrays import Bools
+from ..maths.series import mean_step
 from ..readers._c3d_data import SUFFIX
 from ..readers._c3d_layout import COUNTER_FULL, ROTATION_WORDS
 from ._c3d_parameters import BLOCK, Value, filled, parameter_section

@@ -7,8 +7,8 @@ import re
 
 import numpy as np
 
-from .. import rotation
 from .._atomic import atomic
+from ..maths import rotation
 from ..readers.csv import PARTS, RISKY, VERSION
 from ..take import Take
 

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import rotation
-from .._shapes import Floats
 from .._version import __version__
 from ..figure import Figure
+from ..maths import rotation
+from ..maths.arrays import Floats
 from ._scene import FigureFormat, Scene, Written
 from ._shown import COLOURS, Shown, shown_parts
 

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Floats
 from ..figure import Figure
+from ..maths import rotation
+from ..maths.arrays import Floats
 from ._mechanism import (
     NARROW,
     Shapes,

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._atomic import atomic
-from .._shapes import Floats
+from ..maths.arrays import Floats
 from ..skeleton import Skeleton
 from ..take import Take
 

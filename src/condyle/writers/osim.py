@@ -9,8 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._shapes import Floats
 from ..figure import Figure
+from ..maths.arrays import Floats
 from ._angles import HEADING_FIRST, steady_angles, turning
 from ._mechanism import (
     Shapes,

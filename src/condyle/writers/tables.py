@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._median import Z95
-from .._shapes import Floats
+from ..maths.arrays import Floats
+from ..maths.robust import Z95
 from ..model.motion import forward
 from ..skeleton import Joint, Skeleton
 from ._scene import FigureFormat, Scene, Written

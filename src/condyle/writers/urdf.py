@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .. import rotation
-from .._shapes import Floats
 from ..figure import Figure, legal
+from ..maths import rotation
+from ..maths.arrays import Floats
 from ._angles import Turning, steady_angles, turning
 from ._mechanism import (
     Shapes,

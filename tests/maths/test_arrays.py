@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle._shapes import frozen
 from condyle.errors import CondyleError
+from condyle.maths.arrays import frozen
 
 
 def test_a_list_becomes_a_read_only_array_of_doubles() -> None:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ._median import median
-from ._shapes import Bools, Floats, Ints
+from .arrays import Bools, Floats, Ints
+from .robust import median
 
 UNEVEN = 0.1  # of a frame: a time stamp further off an even clock calls for resampling
 AT_A_FRAME = 1e-9  # of a frame: a time as near to a frame's is that frame's

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._polar import blocks, cofactors, gram, nearest_rotations, off_orthonormal, times_symmetric
-from ._shapes import Bools, Floats
+from .arrays import Bools, Floats
+from .polar import blocks, cofactors, gram, nearest_rotations, off_orthonormal, times_symmetric
 
 _TINY = 1e-12  # rad; below it series stand in for sin(x)/x
 _ENTRIES = [(i, j) for i in range(3) for j in range(3)]

@@ -1,4 +1,4 @@
-"""rotation.py against scipy.spatial.transform as an independent answer."""
+"""maths/rotation.py against scipy.spatial.transform as an independent answer."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from condyle import rotation
+from condyle.maths import rotation
 
 EXACT = 1e-14  # entries of rotation matrices and quaternions, rad
 NEAR_PI = 1e-7  # rad, vectors close to half a turn, where the arc cosine of any method loses half its digits

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle._median import median
+from condyle.maths.robust import median
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 50])

@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle._frames import even_places, held_frames, mean_step
+from condyle.maths.series import even_places, held_frames, mean_step
 
 EXACT = 1e-12  # s, and shares of a frame
 

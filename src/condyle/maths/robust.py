@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._shapes import Floats
+from .arrays import Floats
 
 Z95 = 1.959963984540054
 CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space

@@ -19,7 +19,7 @@ from typing import Literal
 
 import numpy as np
 
-from ._shapes import Floats, Ints
+from .arrays import Floats, Ints
 
 Freedom = Literal["free", "ball", "hinge", "rigid"]
 ARM = 0.3  # m: damping holds a free body's place as it holds a turn at the end of such an arm

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from ._shapes import Bools, Floats
+from .arrays import Bools, Floats
 
 BLOCK = 4096  # matrices at once
 ORTHONORMAL = 1e-12  # departure beyond which a closed form has lost too many digits

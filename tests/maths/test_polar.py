@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from condyle import rotation
-from condyle._polar import BLOCK, blocks, nearest_rotations
+from condyle.maths import rotation
+from condyle.maths.polar import BLOCK, blocks, nearest_rotations
 
 ROUNDING = 1e-12  # [-] of an entry, where the answer is well determined
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle._elimination import ARM, Factors, Rig, inverse_symmetric
 from condyle._rig import rig_of
+from condyle.maths.elimination import ARM, Factors, Rig, inverse_symmetric
 from condyle.model.motion import reference_of
 from tests.make import jointed
 

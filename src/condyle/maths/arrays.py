@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import CondyleError
+from ..errors import CondyleError
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
