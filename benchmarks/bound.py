@@ -13,9 +13,9 @@ import numpy as np
 import condyle
 from condyle import Skeleton
 from condyle.likelihood import fisher_information
+from condyle.model.take import Take
 from condyle.noise import Noise
 from condyle.simulate import Disturbances, Figure, Truth, World, human, linkage, simulate
-from condyle.take import Take
 
 from .harness import Table, arguments, known_tree, progress, publish, rms
 

@@ -14,10 +14,10 @@ import numpy as np
 
 import condyle
 from condyle import Finding, Joint, Skeleton
+from condyle.model.skeleton import limb_geometry
+from condyle.model.take import Take
 from condyle.simulate import Truth, World, disturb, mount
 from condyle.simulate.figures import Figure
-from condyle.skeleton import limb_geometry
-from condyle.take import Take
 
 from .bound import noise
 from .harness import Table, arguments, doubts, edges, names_wrong_edge, percent, progress, publish, rms

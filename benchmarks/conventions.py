@@ -10,10 +10,10 @@ from tests.make.spoilt import FAULTS, RIGHT, recording_of
 
 from condyle import CondyleError
 from condyle.doctor import diagnose
+from condyle.model.recording import to_take
+from condyle.model.take import Take
 from condyle.odd_sensors import find_odd_sensors
-from condyle.recording import to_take
 from condyle.simulate import Disturbances, Figure, chain, human, linkage, simulate
-from condyle.take import Take
 
 from .bound import CM, noise
 from .harness import Table, arguments, measured, publish

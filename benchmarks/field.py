@@ -14,7 +14,7 @@ import numpy as np
 
 import condyle
 from condyle import Calibration
-from condyle.field_model import Rod
+from condyle.model.field import Rod
 from condyle.simulate import Disturbances, Figure, Truth, human, linkage, rod, simulate
 
 from .bound import CM, noise

@@ -15,12 +15,12 @@ import numpy as np
 from condyle import read
 from condyle.cli.fit import write_calibration
 from condyle.maths import rotation
+from condyle.model.take import Take
 from condyle.pipeline import calibrate
 from condyle.report.pack import unpack
 from condyle.report.page import html_of, opened, page_of, read_template
 from condyle.simulate import Disturbances, World, human, simulate, together
 from condyle.simulate.world import prop
-from condyle.take import Take
 
 from .bound import noise
 from .harness import FIRST_SEED, Table, progress, publish, rms

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 import condyle
+from condyle.model.take import Take
 from condyle.prepare import prepare
 from condyle.simulate import Disturbances, World, chain, device, human, prop, rod, simulate, together
 from condyle.simulate.streams import stream
 from condyle.sums import forget_stacks
-from condyle.take import Take
 
 from .bound import CM, joint_errors, noise
 from .harness import Table, arguments, known_tree, measured, percent, progress, publish, rms

@@ -22,8 +22,8 @@ import numpy as np
 import condyle
 from condyle.loading import load
 from condyle.maths import rotation
+from condyle.model.take import Take
 from condyle.readers import Options, read_recording
-from condyle.take import Take
 
 from .harness import FIRST_SEED, Table, progress, publish
 from .speed import recording

@@ -28,9 +28,9 @@ from scipy.sparse.csgraph import minimum_spanning_tree
 import condyle
 from condyle.joints import PairFits, all_pairs, fit_pairs, refine_pairs
 from condyle.maths.graph import spanning_tree
+from condyle.model.take import Take
 from condyle.simulate import Figure, World, simulate
 from condyle.sums import forget_stacks, sum_pairs
-from condyle.take import Take
 
 from .bound import noise
 from .harness import Table, arguments, known_tree, progress, publish

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from condyle.block_checks import Rejected, RunningClock
-from condyle.clock import in_order
 from condyle.errors import CondyleError
-from condyle.recording import Bodies, Recording
+from condyle.model.clock import in_order
+from condyle.model.recording import Bodies, Recording
 
 TIMES = np.array([0, 0.1, 0.2, 0.2, 0.3, 0.1, 0.2, 9.0, 9.1, 9.1, 9.2, 9.3])
 

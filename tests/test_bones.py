@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.anatomy import Segment
 from condyle.bones import Link, World, build_bones, reordered, shortest_arc
 from condyle.maths import rotation
+from condyle.model.anatomy import Segment
 
 EXACT = 1e-12  # m, and entries of rotations
 ROOM = World(np.array([0, 0, 1.0]), np.array([0, -1.0, 0]))

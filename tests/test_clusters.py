@@ -10,11 +10,11 @@ from condyle.clusters import form_bodies, match_marker
 from condyle.errors import CondyleError
 from condyle.joints import fit_pairs
 from condyle.maths import rotation
+from condyle.model.recording import Bodies, Convention, Markers, Recording, to_take
+from condyle.model.take import join
 from condyle.readers import read_recording
-from condyle.recording import Bodies, Convention, Markers, Recording, to_take
 from condyle.structure import infer_structure
 from condyle.sums import sum_pairs
-from condyle.take import join
 from tests.make import PROJECT, recordings
 
 EXACT = 1e-9  # m, and in rotations

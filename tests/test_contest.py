@@ -9,9 +9,9 @@ from condyle import contest
 from condyle.contest import CLOSE, settle
 from condyle.joints import fit_pairs
 from condyle.maths.graph import spanning_tree
+from condyle.model.take import Take
 from condyle.simulate import Disturbances, human, linkage, simulate
 from condyle.sums import sum_pairs
-from condyle.take import Take
 from condyle.tree import Tree, swap_edges
 
 WOBBLE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3), pelvis_wobble=0.04)

@@ -11,7 +11,7 @@ from condyle import Take
 from condyle.doctor import apply_diagnosis, changed_fields, diagnose, option_of
 from condyle.errors import CondyleError
 from condyle.maths import rotation
-from condyle.recording import Bodies, Convention, to_take
+from condyle.model.recording import Bodies, Convention, to_take
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make.spoilt import FAULTS, recording_of
 

@@ -12,11 +12,11 @@ from condyle.figure import Figure, axis_vector, legal, turn_of_world
 from condyle.loading import read
 from condyle.maths import rotation
 from condyle.model.motion import Motion, forward, on_axes
+from condyle.model.skeleton import Skeleton
+from condyle.model.take import Take
 from condyle.motion import play
 from condyle.pipeline import calibrate
 from condyle.simulate import human, prop, simulate, together
-from condyle.skeleton import Skeleton
-from condyle.take import Take
 from tests.make import moving
 
 EXACT = 1e-12  # m, and entries of rotations

@@ -7,8 +7,8 @@ import pytest
 
 from condyle.hemisphere import find_flips
 from condyle.maths import rotation
+from condyle.model.take import Take
 from condyle.simulate import Disturbances, human, simulate
-from condyle.take import Take
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
 SPIKES = replace(NOISE, spikes=0.05, bursts=0.05)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from condyle import Skeleton, Take, UsageError, fit_motion, forward, play
 from condyle.ik import noise_of
 from condyle.maths import rotation
-from condyle.skeleton import SensorNoise
+from condyle.model.skeleton import SensorNoise
 from tests.make import jointed
 
 POSITION, TURN = 0.003, 0.01  # m, rad: noise of the sensors

@@ -7,9 +7,9 @@ import pytest
 
 from condyle.joints import all_pairs, fit_pairs, gaps, refine_pairs
 from condyle.maths import rotation
+from condyle.model.take import Take
 from condyle.simulate import human, simulate
 from condyle.sums import sum_pairs
-from condyle.take import Take
 from tests.oracle import stacked
 from tests.oracle.worlds import Pair, ball, hinge, moved, noisy, rigid
 

@@ -8,10 +8,10 @@ import pytest
 from condyle.joints import fit_pairs
 from condyle.kinds import Motion, classify, describe_motion, hinge_axes, play, world_motion
 from condyle.maths import rotation
+from condyle.model.take import Take
 from condyle.noise import estimate_noise
 from condyle.simulate import Disturbances, chain, simulate
 from condyle.sums import sum_pairs
-from condyle.take import Take
 from tests.oracle.worlds import ball, carried, hinge, joined, noisy, resting, rigid, sliding, take_of, wander
 
 NOISES = {  # m and rad per axis, white

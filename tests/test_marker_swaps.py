@@ -9,7 +9,7 @@ import pytest
 
 from condyle import marker_swaps
 from condyle.clusters import form_bodies
-from condyle.recording import to_take
+from condyle.model.recording import to_take
 
 from .test_clusters import GROUPS, NAMES, NOISE, recorded, world
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle.model.take import Take, join
 from condyle.noise import ENOUGH, ORDER, Noise, estimate_noise, place_noise, place_precision, windows
 from condyle.simulate import Disturbances, human, linkage, simulate
-from condyle.take import Take, join
 from tests.oracle.worlds import ball, moved, noisy
 
 WITHIN = 0.10  # relative error of a standard deviation that is told

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from condyle.joints import fit_pairs, gaps, refine_pairs
+from condyle.model.take import Take
 from condyle.normal import Rows, Sweep, System, gap_products, residual_covariance
 from condyle.simulate import Disturbances, World, linkage, simulate
 from condyle.sums import sum_pairs
-from condyle.take import Take
 
 SAME = 1e-9  # relative: the same sums in another order
 SAME_M = 1e-9  # m

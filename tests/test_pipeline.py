@@ -45,7 +45,7 @@ def length_errors(calibration: condyle.Calibration, world: World) -> list[float]
 
 
 @pytest.mark.parametrize("method", ["default", "least-squares", "accurate"])
-def test_exact_data_give_exact_lengths_and_the_right_tree(method: condyle.options.Method) -> None:
+def test_exact_data_give_exact_lengths_and_the_right_tree(method: condyle.model.options.Method) -> None:
     world = simulate(linkage(), seconds=10, rate=30, seed=3)
     result = calibrate(world.take, method=method)
     assert edges(result) == true_edges(world)

@@ -7,9 +7,9 @@ import pytest
 
 from condyle.findings import Finding
 from condyle.maths import rotation
+from condyle.model.take import Take, join, with_world
 from condyle.prepare import find_dropouts, find_frozen, prepare, same_as_before
 from condyle.simulate import Disturbances, human, simulate
-from condyle.take import Take, join, with_world
 from tests.make import recordings
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from condyle import Limb, Motion, Skeleton, UsageError, calibrate, forward, play, retarget_motion, simulate
-from condyle.skeleton import Placement
+from condyle.model.skeleton import Placement
 from tests.make import jointed
 
 MEET = 1e-12  # m

@@ -13,10 +13,10 @@ import condyle
 from condyle import CondyleError, UsageError
 from condyle.check.rigid_pair import find_oddity, measure_pair, scale_of
 from condyle.model.scale import Scale, scaled
+from condyle.model.skeleton import SensorNoise
+from condyle.model.take import BodyMarker, OwnSkeleton
 from condyle.scale_file import factor_of, read_scale, to_plain, write_scale
 from condyle.simulate import Disturbances, linkage, rod, simulate
-from condyle.skeleton import SensorNoise
-from condyle.take import BodyMarker, OwnSkeleton
 
 SAME = 1e-9  # relative
 WIDTH = 0.003  # of the interval of a scale, at 3 mm of noise and 20 s
@@ -68,7 +68,7 @@ def test_another_ending_is_refused_before_anything_is_written(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "condyle.skeleton"},
+        {"format": "condyle.model.skeleton"},
         {"version": 2},
         {"scale": 0},
         {"scale": -1.0},

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from condyle import CondyleError, calibrate, read_skeleton, write_skeleton
+from condyle.model.skeleton import Skeleton
 from condyle.simulate import Disturbances, chain, simulate
-from condyle.skeleton import Skeleton
 from condyle.skeleton_file import from_json, to_json, to_plain
 
 NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), missing=0.02)
@@ -38,7 +38,7 @@ def test_the_file_has_the_contracts_fields_and_no_nan(skeleton: Skeleton) -> Non
         raise AssertionError(f"{name} in the file")
 
     facts = json.loads(to_json(skeleton), parse_constant=refuse)
-    assert (facts["format"], facts["version"], facts["units"]) == ("condyle.skeleton", 1, "m")
+    assert (facts["format"], facts["version"], facts["units"]) == ("condyle.model.skeleton", 1, "m")
     joint = next(joint for joint in facts["joints"] if joint["kind"] == "hinge")
     assert {"child", "parent", "point", "p_child_joint", "axis_parent", "play", "margin", "coverage"} <= set(joint)
     assert {"body", "from", "to", "length", "low", "high"} <= set(facts["limbs"][0])

@@ -10,11 +10,11 @@ import pytest
 from condyle.joints import fit_pairs, refine_pairs
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
+from condyle.model.take import Take
 from condyle.prepare import prepare
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 from condyle.structure import Structure, infer_structure, loose_bodies
 from condyle.sums import sum_pairs
-from condyle.take import Take
 from tests.oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, take_of, wander
 
 POSITION_M, ORIENTATION_RAD = 0.003, np.radians(0.3)

@@ -15,7 +15,7 @@ from condyle.blocks import AllFrames, Treatment
 from condyle.fitting import fit_tree
 from condyle.joints import gaps
 from condyle.loading import Loaded, load
-from condyle.options import Options as FitOptions
+from condyle.model.options import Options as FitOptions
 from condyle.readers import Options
 from condyle.simulate import Disturbances, Slip, World, linkage, simulate
 from condyle.sweeps import refine_joints

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from condyle.joints import fit_pairs
+from condyle.model.take import Take
 from condyle.simulate import Disturbances, human, linkage, simulate
 from condyle.sums import sum_pairs
-from condyle.take import Take
 from condyle.windows import CHUNK_BYTES, cut_windows, sum_windows
 
 EXACT = 1e-9  # m

@@ -9,7 +9,7 @@ import numpy as np
 
 import condyle
 from condyle import Calibration, Joint
-from condyle.take import Take
+from condyle.model.take import Take
 
 from ..cmu import recordings
 from ..harness import edges, progress

@@ -8,14 +8,14 @@ from typing import Any
 import condyle
 from condyle import Calibration
 from condyle.check.rigid_pair import measure_pair, scale_of
-from condyle.field_model import Rod
+from condyle.model.field import Rod
+from condyle.model.take import Take
 from condyle.report.drawing import clock_of
 from condyle.report.figures import draw_gap, save_figure
 from condyle.report.model import draw_model, shown_frame
 from condyle.simulate import Truth, linkage
 from condyle.simulate.mounting import random_mounts
 from condyle.simulate.streams import stream
-from condyle.take import Take
 
 from .. import harness
 from ..bound import CM

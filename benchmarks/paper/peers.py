@@ -11,8 +11,8 @@ import numpy as np
 
 import condyle
 from condyle import Joint, Skeleton
+from condyle.model.take import Take
 from condyle.simulate import Disturbances, Figure, Truth, chain, human, linkage, simulate
-from condyle.take import Take
 
 from ..bound import noise
 from ..cmu import recordings

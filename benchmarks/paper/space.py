@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from condyle.check.rigid_pair import measure_pair
+from condyle.model.take import Take
 from condyle.simulate import Disturbances, Figure, Mounts, Truth, disturb, motions, mount, rod
 from condyle.simulate.device import warped
 from condyle.simulate.streams import stream
-from condyle.take import Take
 
 from ..bound import CM, DEG
 from . import published

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from . import simulate
     from .departures import Departure, departure
     from .errors import CondyleError, UsageError
-    from .field_model import FieldModel, Rod
     from .figure import Figure
     from .findings import CODES, Finding
     from .ik import MotionFit, fit_motion
@@ -23,16 +22,17 @@ if TYPE_CHECKING:
     from .joints import PairFits, fit_pairs
     from .loading import read
     from .maths import rotation
+    from .model.field import FieldModel, Rod
     from .model.motion import Motion, forward, on_axes, reference_rotations
+    from .model.options import Options
+    from .model.skeleton import Joint, Limb, Placement, Skeleton
+    from .model.take import Take, join
     from .motion import play
     from .motion_file import read_motion
-    from .options import Options
     from .pipeline import Calibration, calibrate
     from .retarget import retarget_motion
-    from .skeleton import Joint, Limb, Placement, Skeleton
     from .skeleton_file import read_skeleton, write_skeleton
     from .sums import PairSums, sum_pairs
-    from .take import Take, join
     from .targets import Target, reach_targets
     from .writers import write_take
     from .writers._scene import Scene
@@ -43,21 +43,21 @@ _HOME = {
     "Calibration": "pipeline",
     "CondyleError": "errors",
     "Departure": "departures",
-    "FieldModel": "field_model",
+    "FieldModel": "model.field",
     "Figure": "figure",
     "Finding": "findings",
-    "Joint": "skeleton",
-    "Limb": "skeleton",
+    "Joint": "model.skeleton",
+    "Limb": "model.skeleton",
     "Motion": "model.motion",
     "MotionFit": "ik",
-    "Options": "options",
+    "Options": "model.options",
     "PairFits": "joints",
     "PairSums": "sums",
-    "Placement": "skeleton",
-    "Rod": "field_model",
+    "Placement": "model.skeleton",
+    "Rod": "model.field",
     "Scene": "writers._scene",
-    "Skeleton": "skeleton",
-    "Take": "take",
+    "Skeleton": "model.skeleton",
+    "Take": "model.take",
     "Target": "targets",
     "UsageError": "errors",
     "calibrate": "pipeline",
@@ -65,7 +65,7 @@ _HOME = {
     "fit_motion": "ik",
     "fit_pairs": "joints",
     "forward": "model.motion",
-    "join": "take",
+    "join": "model.take",
     "on_axes": "model.motion",
     "play": "motion",
     "reach_targets": "targets",

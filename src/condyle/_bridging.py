@@ -7,7 +7,7 @@ import numpy as np
 from .findings import Finding, Severity, many
 from .maths import rotation
 from .maths.arrays import Bools, Floats, Ints
-from .take import Take
+from .model.take import Take
 
 MANY = 0.05  # share of the frames from which on lost poses are worth a warning
 _GAPS: dict[str, tuple[str, Severity]] = {

@@ -8,15 +8,15 @@ from dataclasses import replace
 
 import numpy as np
 
-from .anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from .bones import Bone, Kind, Link, World, build_bones, reordered
 from .errors import UsageError
 from .figure import Figure, Names, axis_vector, legal, turn_of_world
 from .findings import Finding
 from .maths import rotation
 from .maths.arrays import Floats
+from .model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from .model.motion import Motion, forward, links, reference_rotations
-from .skeleton import Skeleton
+from .model.skeleton import Skeleton
 
 SANE = r"[\w.-]"  # characters of a bone's name; letters of any script
 FEW = 3  # segments that make a tree a person

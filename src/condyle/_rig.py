@@ -11,7 +11,7 @@ from ._pose_solver import Aims, Loop, State, settle
 from .maths.arrays import Floats, Ints
 from .maths.elimination import Group, Rig, product
 from .model.motion import links, turn_about
-from .skeleton import Skeleton
+from .model.skeleton import Skeleton
 
 
 def rig_of(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) -> Rig:

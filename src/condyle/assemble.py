@@ -9,7 +9,7 @@ import numpy as np
 
 from .intervals import Uncertainty
 from .maths.robust import Z95
-from .skeleton import Joint, Limb, Placement, limb_geometry
+from .model.skeleton import Joint, Limb, Placement, limb_geometry
 
 
 def assemble_limbs(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Limb]:

@@ -12,9 +12,9 @@ from typing import Literal
 
 import numpy as np
 
-from .anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, rest_direction
 from .maths import rotation
 from .maths.arrays import Floats
+from .model.anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, rest_direction
 
 Kind = Literal["free", "ball", "hinge", "rigid"]
 LIMBS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")

@@ -14,9 +14,9 @@ from .findings import Finding
 from .marker_swaps import Cluster, exchanged_back, find_marker_swaps, judge_marker_swaps, left_out
 from .maths.arrays import Bools, Floats, Ints
 from .maths.robust import median
-from .recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
+from .model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
+from .model.units import metres_per
 from .rigid import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
-from .units import metres_per
 
 GROSS = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
 FACTOR = 4.0  # and times the usual fit error

@@ -11,10 +11,10 @@ import numpy as np
 from .joints import PairFits, fit_pairs, gaps
 from .maths.arrays import Bools, Floats, Ints
 from .maths.robust import median
+from .model.take import Take
 from .noise import Noise
 from .solve import solve_together
 from .sums import PairSums
-from .take import Take
 from .tree import FLOOR, Tree
 
 CLOSE = 1.6  # margin below which a rival gets its trial

@@ -11,8 +11,8 @@ from .findings import Finding
 from .maths import rotation
 from .maths.arrays import Floats, frozen
 from .model.motion import Motion, forward, matched
-from .skeleton import Skeleton
-from .take import Take
+from .model.skeleton import Skeleton
+from .model.take import Take
 
 
 @dataclass(frozen=True, eq=False)

@@ -12,11 +12,11 @@ import numpy as np
 
 from .joints import PairFits
 from .maths.arrays import Bools, Floats
+from .model.take import Take
 from .noise import Noise
 from .normal import residual_covariance
 from .solve import SWEEPS, Solution, frames_in, guarded_noise
 from .sums import whole_stack
-from .take import Take
 
 LAG = 1.0  # s
 

@@ -19,8 +19,8 @@ from .maths.arrays import Bools, Floats, Ints, frozen
 from .maths.robust import median
 from .maths.series import even_places, held_frames, mean_step
 from .model.motion import Motion, turn_about
-from .skeleton import Skeleton
-from .take import Take
+from .model.skeleton import Skeleton
+from .model.take import Take
 
 Names = Literal["anatomy", "bodies"]
 UPS = ("x", "y", "z", "-x", "-y", "-z")

@@ -16,12 +16,12 @@ from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
 from .maths.arrays import Floats, Ints
 from .maths.graph import choose_root, components, orient
+from .model.options import Method, Options
+from .model.take import WORLD, Take
 from .noise import Noise, place_precision
-from .options import Method, Options
 from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
 from .structure import Structure, infer_structure
 from .sums import PairSums, sum_pairs
-from .take import WORLD, Take
 
 NOISE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 

@@ -21,9 +21,9 @@ from .findings import Finding, Severity, many
 from .maths.arrays import Bools, Floats, Ints, frozen
 from .maths.elimination import Rig, dot
 from .model.motion import Motion, free_bodies, matched, reference_of
+from .model.skeleton import Skeleton
+from .model.take import Take
 from .motion import LONGEST_GAP, bridge, motion_of
-from .skeleton import Skeleton
-from .take import Take
 
 Rows = Ints | slice
 CHUNK = 1024  # frames solved together: their numbers stay in the processor's cache

@@ -16,9 +16,9 @@ import numpy as np
 from .maths import rotation
 from .maths.arrays import Bools, Floats, Ints
 from .maths.robust import median
+from .model.take import Take
 from .noise import Noise
 from .solve import Solution
-from .take import Take
 
 BLOCK_RATE = 6.0  # Hz: motion is slower, white noise is averaged away
 FEWEST_BLOCKS = 60  # a short take is cut into shorter blocks

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .maths.arrays import Bools, Floats, Ints, centred
+from .model.take import Take
 from .sums import PairSums, blocks, chunks
-from .take import Take
 
 DENSE = 64  # bodies up to which gaps come from one product of all poses with all joints
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined

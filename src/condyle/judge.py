@@ -13,10 +13,10 @@ from .kinds import Motion
 from .maths.arrays import Bools, Ints
 from .maths.graph import components
 from .maths.robust import Z95, median
-from .skeleton import Joint
+from .model.skeleton import Joint
+from .model.take import WORLD, Take
 from .solve import Solution, inliers
 from .structure import RARE, Structure, loose_bodies
-from .take import WORLD, Take
 
 GAPPY = 0.2  # share of missing poses from which a body's gaps are a warning
 SPIKY = 0.005  # share of outliers from which they are a warning

@@ -12,9 +12,9 @@ import numpy as np
 
 from .maths import rotation
 from .maths.arrays import Bools, Floats, Ints, centred
+from .model.take import Take
 from .noise import Noise
 from .solve import Solution
-from .take import Take
 
 ROUNDS = 8
 _CHUNK = 256  # frames whose (3J x 3J) blocks are formed at once

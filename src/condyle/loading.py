@@ -13,10 +13,10 @@ from .doctor import Diagnosis, apply_diagnosis, diagnose
 from .errors import CondyleError, UsageError
 from .findings import Finding
 from .long_file import LongFile, LongTake, Progress, closed_on_error, read_files
+from .model.recording import QUATERNIONS, Bodies, Recording, to_take
+from .model.take import Take, join
 from .odd_sensors import repair_odd_sensors
 from .readers import Options, read_recording
-from .recording import QUATERNIONS, Bodies, Recording, to_take
-from .take import Take, join
 
 MANY = 64  # bodies beyond which trying conventions would take longer than the fit
 TOGETHER = 0.5  # of the shorter of two files' time, from which they were recorded side by side

@@ -20,15 +20,15 @@ from .errors import CondyleError, UsageError
 from .findings import Finding
 from .maths.arrays import Floats, Ints
 from .maths.robust import median
+from .model.recording import Bodies, Recording, to_take
+from .model.take import UNTIMED_RATE, Take
 from .odd_sensors import OddSensor, apply_odd
 from .readers import Options, identify
 from .readers._format import applied
 from .readers._table import parse_rows
 from .readers._text import line_feeds
 from .readers.csv import FORMAT, Table, check_frames, read_head, recording_of
-from .recording import Bodies, Recording, to_take
 from .spool import Spool
-from .take import UNTIMED_RATE, Take
 
 LONG_BYTES = 2**30  # of a file, from which it is read in blocks
 BLOCK = 2**24  # bytes read at once

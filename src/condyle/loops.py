@@ -14,14 +14,12 @@ from .fitting import solve, uncertainty_of
 from .joints import gaps
 from .kinds import classify, describe_motion, world_motion
 from .maths.robust import median
-from .options import (
-    Options,
-)
-from .skeleton import Joint
+from .model.options import Options
+from .model.skeleton import Joint
+from .model.take import WORLD, Take
 from .solve import Solution
 from .structure import Structure
 from .sums import sum_pairs
-from .take import WORLD, Take
 
 SOFT = 3.0  # gap of a connection over the usual one of joints, from which its place is not held to
 

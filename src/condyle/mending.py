@@ -14,19 +14,17 @@ from .check.part_time import hidden as apart
 from .check.slip import ROUNDS, Slip, find_slips, judge_slips, moved_back, refine_slips
 from .check.swap import exchanged, find_swaps, hidden, judge_swaps
 from .field_fit import FieldFit, fit_field
-from .field_model import FieldModel, Rod
 from .findings import Finding, many
 from .fitting import Fitted, fit_tree
 from .hemisphere import find_flips
 from .joints import gaps
 from .maths.arrays import Bools
+from .model.field import FieldModel, Rod
+from .model.options import Options
 from .model.scale import scaled
-from .options import (
-    Options,
-)
+from .model.take import WORLD, Take
 from .prepare import prepare as prepare_take
 from .scale_file import factor_of
-from .take import WORLD, Take
 
 
 def without_swaps(take: Take, options: Options) -> Take:

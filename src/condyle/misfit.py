@@ -10,8 +10,8 @@ from .joints import fit_pairs, gaps
 from .maths.arrays import Bools, Floats, Ints, evenly
 from .maths.graph import spanning_tree
 from .maths.robust import median
+from .model.take import Take
 from .sums import PairSums, sum_pairs
-from .take import Take
 
 EXACT = 1e-5  # of the scene's size: gaps below it are rounding
 FAR = 3.0  # usual gaps beyond which a frame is left out of a second fit

@@ -12,8 +12,8 @@ from ._bridging import bridge_line, bridge_turn, tell_gaps
 from .findings import Finding
 from .maths.arrays import Bools, Floats
 from .model.motion import Motion, free_bodies, links, matched
-from .skeleton import Skeleton
-from .take import Take
+from .model.skeleton import Skeleton
+from .model.take import Take
 
 LONGEST_GAP = 0.2  # s between the two known samples around a gap that is bridged
 

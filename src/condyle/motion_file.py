@@ -11,10 +11,10 @@ import numpy as np
 
 from .errors import CondyleError
 from .model.motion import Motion
+from .model.skeleton import Skeleton
+from .model.take import UNTIMED_RATE, Take
 from .motion import play
-from .skeleton import Skeleton
 from .skeleton_file import read_skeleton
-from .take import UNTIMED_RATE, Take
 
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, OSError)
 _NEEDED = ("names", "R_world_played", "p_world_played")

@@ -12,8 +12,8 @@ import numpy as np
 
 from .joints import gap_columns
 from .maths.arrays import Floats, Ints
+from .model.take import Take
 from .sums import whole_gram, whole_stack
-from .take import Take
 
 LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
 ROUNDING = 1e-12  # m: gaps of exact data, which are no outliers of each other

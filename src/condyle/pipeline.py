@@ -15,7 +15,6 @@ from .check.part_time import hidden as apart
 from .check.part_time import judge_part_time
 from .estimate.locate import assemble_joints, gap_residual, settle_points
 from .estimate.refusals import check_forest, check_seen_together, check_take
-from .field_model import FieldModel, Rod
 from .findings import Finding, sort_findings
 from .fitting import asked_root, fit_tree, uncertainty_of
 from .joints import gaps
@@ -24,16 +23,17 @@ from .kinds import classify, describe_motion
 from .loops import loop_joints, touching_joints, usual_gap
 from .maths.arrays import Floats, Ints
 from .mending import straightened, while_held, with_poses, without_slips, without_swaps
+from .model.field import FieldModel, Rod
+from .model.options import Method, Options, TreeScore, check_options, named_pairs
 from .model.scale import Scale, scaled
-from .options import Method, Options, TreeScore, check_options, named_pairs
+from .model.skeleton import Joint, SensorNoise, Skeleton
+from .model.take import Take, with_world
 from .prepare import prepare as prepare_take
 from .prepare import put_on_one_clock
 from .scale_file import factor_of
-from .skeleton import Joint, SensorNoise, Skeleton
 from .solve import Solution
 from .structure import Structure
 from .symmetry import mirror_lengths
-from .take import Take, with_world
 
 if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one
     from .long_file import LongFile, Progress

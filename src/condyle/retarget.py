@@ -12,8 +12,8 @@ from .figure import Figure, axis_vector
 from .findings import Finding, sort_findings
 from .maths.arrays import Floats
 from .model.motion import Motion, check_motion, forward, free_bodies, links
-from .skeleton import Joint, Limb, Placement, Skeleton
-from .take import Take
+from .model.skeleton import Joint, Limb, Placement, Skeleton
+from .model.take import Take
 
 FLOOR = 0.01  # share of the frames whose lowest point may be below the floor: a stray sample is no floor
 

@@ -11,7 +11,7 @@ from typing import Any
 from ._atomic import atomic, read_small
 from .errors import CondyleError, UsageError
 from .model.scale import LEAST, MOST, Scale
-from .skeleton import SensorNoise
+from .model.skeleton import SensorNoise
 
 FORMAT, VERSION = "condyle.scale", 1
 MOST_BYTES = 10**6

@@ -11,8 +11,8 @@ import numpy as np
 from ._atomic import atomic
 from .errors import CondyleError
 from .findings import Finding, Severity
-from .skeleton import Between, Joint, Kind, Limb, Placement, Point, SensorNoise, Skeleton
-from .take import BodyMarker
+from .model.skeleton import Between, Joint, Kind, Limb, Placement, Point, SensorNoise, Skeleton
+from .model.take import BodyMarker
 
 Vector = tuple[float, float, float]
 
@@ -87,7 +87,7 @@ class _Finding(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True):
-    format: Literal["condyle.skeleton"]
+    format: Literal["condyle.model.skeleton"]
     version: Literal[1]
     condyle: str
     units: Literal["m"]
@@ -244,7 +244,7 @@ def _file(s: Skeleton) -> _File:
         )
 
     return _File(
-        format="condyle.skeleton",
+        format="condyle.model.skeleton",
         version=1,
         condyle=s.condyle,
         units="m",

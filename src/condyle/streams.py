@@ -11,7 +11,7 @@ from .errors import CondyleError, UsageError
 from .findings import Finding
 from .maths.arrays import Floats, Ints
 from .maths.robust import median
-from .take import FARTHEST
+from .model.take import FARTHEST
 
 LONGEST_GAP = 3.0  # sample periods of a stream; nothing is interpolated across a longer one
 SAME_STAMP = 0.01  # of the shortest period: stamps nearer than this are one moment, written with few digits

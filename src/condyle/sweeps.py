@@ -18,10 +18,11 @@ from .fitting import Fitted, gap_precision
 from .joints import PairFits, fit_pairs
 from .long_file import LongFile, Progress
 from .maths.arrays import Bools, Floats, Ints
+from .model.options import Method
+from .model.skeleton import Joint
+from .model.take import Take
 from .noise import Noise, PlaceNoise, place_noise
 from .normal import Rows, Sweep, System, gap_products
-from .options import Method
-from .skeleton import Joint
 from .solve import (
     LIVELY,
     MEDIAN_ROWS,
@@ -37,7 +38,6 @@ from .solve import (
 )
 from .structure import GROSS
 from .sums import PairSums
-from .take import Take
 
 ADDITIVE: tuple[Method, ...] = ("default", "least-squares")  # methods whose joints follow from sums over frames
 MOST = 8  # sweeps

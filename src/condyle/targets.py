@@ -14,8 +14,8 @@ from .ik import LOOP, MotionFit
 from .maths.arrays import Floats, frozen
 from .maths.elimination import Rig, dot
 from .model.motion import Motion, check_motion, forward, free_bodies, reference_of
-from .skeleton import Skeleton
-from .take import UNTIMED_RATE, Take
+from .model.skeleton import Skeleton
+from .model.take import UNTIMED_RATE, Take
 
 
 @dataclass(frozen=True, eq=False)

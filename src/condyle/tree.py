@@ -16,7 +16,7 @@ from .joints import PairFits, gaps
 from .maths.arrays import Bools, Floats, Ints, centred
 from .maths.graph import sides
 from .maths.robust import median
-from .take import Take
+from .model.take import Take
 
 ROWS = 2000  # frames the search looks at, evenly spread over the take
 NEAREST = 12  # candidate partners per body above WIDE bodies

@@ -15,7 +15,7 @@ import numpy as np
 
 from .maths.arrays import Bools, Floats, Ints, centred
 from .maths.robust import median
-from .take import Take
+from .model.take import Take
 
 RATE = 30.0  # Hz that suffice for how people move
 BLOCK = 0.5  # s

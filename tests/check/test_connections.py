@@ -10,9 +10,9 @@ import pytest
 import condyle
 from condyle import Calibration, Finding
 from condyle.check.connections import MOST_BODIES, Contact, find_connections, judge_connections, lasting
+from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import clasped, hand_in_hand, picked_up, planted
-from condyle.take import Take
 
 TIME = 0.2  # s: error of start and end
 PLACE = 0.006  # m: error of the point

@@ -13,8 +13,8 @@ import condyle
 from condyle import Skeleton, UsageError
 from condyle.check.coverage import BRIEF, find_coverage
 from condyle.cli import main
+from condyle.model.skeleton import limb_geometry
 from condyle.simulate import Disturbances, chain, linkage, simulate
-from condyle.skeleton import limb_geometry
 
 NAMED = np.radians(2.0)
 PREDICTED = 0.3  # of the width that the added seconds were to bring

@@ -13,11 +13,11 @@ import condyle
 from condyle import Calibration, CondyleError, Take, UsageError
 from condyle.check.field import GAIN, BentField, find_bend, judge_bend, judge_correction, map_gaps
 from condyle.field_fit import Bend, fit_field, likeliest, measure_bend
-from condyle.field_model import FieldModel, Rod, spread_centres
 from condyle.field_rows import Rows
 from condyle.io.field_file import read_field, write_field
 from condyle.joints import fit_pairs
 from condyle.maths import rotation
+from condyle.model.field import FieldModel, Rod, spread_centres
 from condyle.noise import Noise, estimate_noise
 from condyle.simulate import Disturbances, World, human, linkage, rod, simulate, together
 from condyle.solve import Solution, solution_of

@@ -8,9 +8,9 @@ import pytest
 import condyle
 from condyle.check.connections import Contact
 from condyle.check.planted import find_planted, judge_planted
+from condyle.model.take import Take, with_world
 from condyle.simulate import Disturbances, Truth, disturb, human, simulate
 from condyle.simulate.contacts import planted
-from condyle.take import Take, with_world
 
 TIME = 0.25  # s
 STANCE = 1.0  # s

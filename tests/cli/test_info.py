@@ -9,7 +9,7 @@ import pytest
 from condyle.cli import main
 from condyle.cli.info import facts_of
 from condyle.maths import rotation
-from condyle.take import Take
+from condyle.model.take import Take
 from condyle.writers import write_take
 
 DEGREES = 1e-9  # rad

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from condyle.cli import main
+from condyle.model.take import Take
 from condyle.scale_file import read_scale
 from condyle.simulate import Disturbances, human, linkage, rod, simulate, together
-from condyle.take import Take
 from condyle.writers import write_take
 
 NEAR = 0.01  # m: a limb length after the scale was put right

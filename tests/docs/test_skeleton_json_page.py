@@ -12,8 +12,8 @@ import pytest
 import condyle
 from condyle.cli import main
 from condyle.findings import Severity
+from condyle.model.skeleton import Between, Kind, Point
 from condyle.pipeline import Method, TreeScore
-from condyle.skeleton import Between, Kind, Point
 
 from .pages import DOCS, codes, rows, sections
 

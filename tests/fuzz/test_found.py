@@ -16,8 +16,8 @@ import condyle
 from condyle import CondyleError
 from condyle.cli import main
 from condyle.maths import rotation
+from condyle.model.recording import Bodies, plausible_unit, to_take
 from condyle.readers import Options, _format, read_recording
-from condyle.recording import Bodies, plausible_unit, to_take
 
 from .seeds import target
 

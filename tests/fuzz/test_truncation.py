@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from condyle import CondyleError
+from condyle.model.recording import Recording
 from condyle.readers import Options
 from condyle.readers import _format as format_named
-from condyle.recording import Recording
 
 from .seeds import NAMES, target
 

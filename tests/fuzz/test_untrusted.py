@@ -24,9 +24,9 @@ import condyle
 from condyle import CondyleError
 from condyle.bodies_file import read_bodies
 from condyle.cli import main
+from condyle.model.take import Take
 from condyle.readers import Options, formats, read_recording
 from condyle.simulate import linkage, simulate
-from condyle.take import Take
 from condyle.writers import write_take
 
 from .seeds import module_of, target

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from condyle.cli.fit import write_calibration
+from condyle.model.take import Take, join
 from condyle.pipeline import calibrate
 from condyle.simulate import Disturbances, chain, simulate
-from condyle.take import Take, join
 
 NOISE, TURN = 0.003, math.radians(0.5)  # m, rad
 RATE = 60.0  # Hz

@@ -9,10 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from condyle.model.motion import Motion
+from condyle.model.skeleton import Joint, Skeleton
+from condyle.model.take import Take
 from condyle.motion import play
 from condyle.simulate import World, chain, human, simulate
-from condyle.skeleton import Joint, Skeleton
-from condyle.take import Take
 
 
 class Moving(NamedTuple):

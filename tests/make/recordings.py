@@ -9,7 +9,7 @@ import numpy as np
 
 from condyle import read
 from condyle.maths import rotation
-from condyle.take import Take
+from condyle.model.take import Take
 from tests.make import PROJECT
 
 DATA = PROJECT.parent / "shared" / "data"

@@ -10,9 +10,9 @@ import numpy as np
 
 from condyle.figure import turn_of_world
 from condyle.model.motion import forward, on_axes
+from condyle.model.take import Take
 from condyle.pipeline import calibrate
 from condyle.simulate import Disturbances, chain, human, linkage, prop, simulate, together
-from condyle.take import Take
 from condyle.writers._scene import FigureFormat, Scene
 from tests.make import moving
 from tests.make.clients import ask

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from condyle.maths import rotation
-from condyle.recording import Bodies, Convention, Recording
-from condyle.take import Take
+from condyle.model.recording import Bodies, Convention, Recording
+from condyle.model.take import Take
 
 
 def recording_of(take: Take, kind: str = "wxyz", **convention: Any) -> Recording:

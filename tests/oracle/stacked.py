@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from condyle.take import Take
+from condyle.model.take import Take
 
 
 class Joint(NamedTuple):

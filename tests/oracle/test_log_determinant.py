@@ -9,9 +9,9 @@ import pytest
 
 from condyle.joints import fit_pairs, gaps
 from condyle.maths.graph import components, spanning_tree
+from condyle.model.take import Take
 from condyle.simulate import Disturbances, linkage, simulate
 from condyle.sums import sum_pairs
-from condyle.take import Take
 from condyle.tree import swap_edges
 
 LOG = 1e-6  # of a log margin, floor of the search included

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from condyle.maths import rotation
-from condyle.take import Take
+from condyle.model.take import Take
 
 RATE = 60.0  # Hz, where a world does not say
 

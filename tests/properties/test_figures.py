@@ -11,7 +11,7 @@ from condyle.figure import Figure
 from condyle.loading import read
 from condyle.maths import rotation
 from condyle.model.motion import Motion, forward, on_axes
-from condyle.skeleton import Joint, Skeleton
+from condyle.model.skeleton import Joint, Skeleton
 from condyle.writers._scene import Scene
 from condyle.writers.bvh import write_bvh
 from condyle.writers.gltf import write_glb

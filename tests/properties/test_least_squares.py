@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from condyle.joints import PairFits, fit_pairs, refine_pairs
 from condyle.maths import rotation
+from condyle.model.take import Take
 from condyle.sums import sum_pairs
-from condyle.take import Take
 from tests.oracle.worlds import ball, hinge, moved, noisy
 
 NEAR_M = 1e-12  # m, within 10 m of the origin

@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from condyle.errors import CondyleError
 from condyle.loading import read
+from condyle.model.recording import Recording
 from condyle.readers import identify, read_recording
 from condyle.readers.amc import looks_like
-from condyle.recording import Recording
 
 EXACT = 1e-12  # of the file's unit, and of matrix entries
 JOINT_GAP = 1e-13  # of the file's unit: a joint of an exact skeleton does not come apart

@@ -10,8 +10,8 @@ from scipy.spatial.transform import Rotation
 
 from condyle import read
 from condyle.errors import CondyleError
+from condyle.model.take import Take
 from condyle.readers import HEAD, ascension, identify, read_recording
-from condyle.take import Take
 
 EXACT = 1e-12  # of numbers that are only copied or turned into matrices
 STEP_IN = 36 / 2**15  # inches: the finest step of the tracker

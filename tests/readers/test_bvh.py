@@ -8,9 +8,9 @@ from scipy.spatial.transform import Rotation
 
 from condyle.errors import CondyleError
 from condyle.loading import read
+from condyle.model.recording import Recording
 from condyle.readers import Options, identify, read_recording
 from condyle.readers.bvh import looks_like
-from condyle.recording import Recording
 from tests.make import recordings
 
 EXACT = 1e-12  # of the file's unit, and of matrix entries

@@ -13,11 +13,11 @@ import pytest
 from condyle import read
 from condyle.errors import CondyleError
 from condyle.maths import rotation
+from condyle.model.recording import Recording
 from condyle.readers import c3d as module
 from condyle.readers import identify, read_recording
 from condyle.readers._c3d_parameters import from_vax
 from condyle.readers._format import Options
-from condyle.recording import Recording
 from tests.make.c3d_files import BLOCK, PROCESSORS, c3d
 
 SINGLE = 1e-6  # [-] relative, of a 32-bit float

@@ -8,9 +8,9 @@ import pytest
 
 from condyle.errors import CondyleError, UsageError
 from condyle.maths import rotation
+from condyle.model.recording import Recording, to_take
 from condyle.readers import columns
 from condyle.readers._format import Options
-from condyle.recording import Recording, to_take
 
 EXACT = 1e-12  # of a number that is only parsed
 INTERPOLATED = 1e-6  # m, of a straight line

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
+from condyle.model.recording import Recording
 from condyle.readers import marker_table
 from condyle.readers._format import Options
-from condyle.recording import Recording
 
 EXACT = 1e-12
 COUNT = 4  # frames

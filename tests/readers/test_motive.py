@@ -11,9 +11,9 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.maths import rotation
+from condyle.model.recording import Recording, to_take
+from condyle.model.take import Take
 from condyle.readers import Options, identify, motive, read_recording
-from condyle.recording import Recording, to_take
-from condyle.take import Take
 
 MICROMETRE = 1e-6  # m
 BONE_STRETCH = 0.3  # mm: Motive's spine gives way a little

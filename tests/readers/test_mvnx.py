@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
+from condyle.model.recording import Recording, to_take
 from condyle.readers import identify, mvnx, read_recording
-from condyle.recording import Recording, to_take
 
 JOINT_GAP = 0.002  # m: the two ends of MVN's own joints come apart by up to 1.9 mm at the shoulders
 WRITTEN = 1e-6  # m: decimals of the file

@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 import condyle
 from condyle import read
 from condyle.errors import CondyleError
+from condyle.model.take import Take
 from condyle.readers import HEAD, identify, ndi, read_recording
-from condyle.take import Take
 
 EXACT = 1e-12  # of numbers that are only copied
 ROUNDED = 1e-6  # of clocks with many digits, s

@@ -7,8 +7,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from condyle.errors import CondyleError
+from condyle.model.recording import Recording, to_take
 from condyle.readers import identify, opensim, read_recording
-from condyle.recording import Recording, to_take
 
 EXACT = 1e-12  # of a rotation matrix
 

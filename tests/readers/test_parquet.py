@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
+from condyle.model.recording import Recording, to_take
 from condyle.readers import identify, parquet, read_recording
-from condyle.recording import Recording, to_take
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")

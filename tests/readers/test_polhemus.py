@@ -11,8 +11,8 @@ from scipy.spatial.transform import Rotation
 import condyle
 from condyle import read
 from condyle.errors import CondyleError
+from condyle.model.take import Take
 from condyle.readers import HEAD, Options, identify, polhemus, read_recording
-from condyle.take import Take
 
 EXACT = 1e-12  # of numbers that are only copied or turned into matrices
 ANGLES = [[10.0, -20.0, 30.0], [170.0, 45.0, -90.0]]

@@ -9,10 +9,10 @@ import pytest
 
 from condyle.maths import rotation
 from condyle.maths.arrays import Floats
+from condyle.model.recording import Recording, to_take
 from condyle.readers import columns
 from condyle.readers._format import Options
 from condyle.readers._propose import Proposal, propose
-from condyle.recording import Recording, to_take
 
 FRAMES = 60
 EXACT = 1e-12

@@ -9,8 +9,8 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.maths import rotation
+from condyle.model.recording import Recording, to_take
 from condyle.readers import Options, identify, qualisys, read_recording
-from condyle.recording import Recording, to_take
 
 FIFTH_DIGIT = 2e-5  # of matrices written with five digits
 

@@ -11,8 +11,8 @@ import pytest
 from condyle import readers
 from condyle.errors import CondyleError, UsageError
 from condyle.loading import read
+from condyle.model.take import Take
 from condyle.readers import Format, Options, identify, read_recording
-from condyle.take import Take
 from condyle.writers import write_take
 
 TAKE = Take.from_poses(np.zeros((3, 1, 3)), np.tile([1.0, 0, 0, 0], (3, 1, 1)), names=["hip"], rate=10)

@@ -17,9 +17,9 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from condyle.errors import CondyleError
+from condyle.model.recording import Recording, to_take
 from condyle.readers import _bag_files as bag_files
 from condyle.readers import identify, read_recording, rosbag
-from condyle.recording import Recording, to_take
 
 pytest.importorskip("rosbags")
 from rosbags.rosbag1 import Writer as Writer1

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
+from condyle.model.recording import Recording
 from condyle.readers import Options, read_recording, trc
-from condyle.recording import Recording
 
 FIRST = "PathFileType\t4\t(X/Y/Z)\twalk.trc\n"
 KEYS = "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames\n"

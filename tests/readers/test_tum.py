@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
+from condyle.model.recording import Recording, to_take
 from condyle.readers import tum
 from condyle.readers._format import Options
-from condyle.recording import Recording, to_take
 
 EXACT = 1e-12
 

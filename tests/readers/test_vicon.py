@@ -9,8 +9,8 @@ import pytest
 
 from condyle.errors import CondyleError, UsageError
 from condyle.maths import rotation
+from condyle.model.recording import Recording, to_take
 from condyle.readers import Options, read_recording, vicon
-from condyle.recording import Recording, to_take
 
 ROUNDING = 1e-12  # of rotations that were turned into quaternions
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
+from condyle.model.recording import Recording, to_take
 from condyle.readers import csv, vr
 from condyle.readers._format import Options
-from condyle.recording import Recording, to_take
 
 EXACT = 1e-12  # of a number that is only parsed
 PARSED = 1e-8  # rad, of a quaternion written with nine digits

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, mount
-from condyle.take import Take
 from tests.make import recordings
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))

@@ -9,7 +9,7 @@ import pytest
 
 import condyle
 from condyle.check.connections import find_connections
-from condyle.take import Take
+from condyle.model.take import Take
 from tests.make import recordings
 
 from .files import FITS, Fit, run

@@ -11,7 +11,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
-from condyle.take import Take
+from condyle.model.take import Take
 from condyle.writers import write_take
 from tests.make import recordings
 

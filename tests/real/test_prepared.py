@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from condyle import calibrate
+from condyle.model.take import Take
 from condyle.prepare import prepare
-from condyle.take import Take
 from tests.make import recordings
 from tests.real import mounted
 

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
+from condyle.model.take import Take
 from condyle.report.page import write_page
 from condyle.simulate import Disturbances, Slip, human, linkage, prop, simulate, together
-from condyle.take import Take
 from tests.make.fitted import fitted
 
 CHROMIUM = Path(os.environ.get("CONDYLE_CHROMIUM", "/usr/bin/chromium"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle.model.skeleton import Joint, Limb, Skeleton
 from condyle.report import drawing
-from condyle.skeleton import Joint, Limb, Skeleton
 
 matplotlib = pytest.importorskip("matplotlib")
 

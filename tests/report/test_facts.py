@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from condyle import Finding, read_skeleton
+from condyle.model.take import BodyMarker
 from condyle.report import facts
 from condyle.report.clock import PageClock
 from condyle.report.page import build_page
 from condyle.report.page_data import PageData
-from condyle.take import BodyMarker
 from tests.make.fitted import fitted, rewritten, take
 
 ONE_CLOCK = PageClock.of(np.arange(1200) / 60, np.zeros(1200, np.int64))

@@ -8,9 +8,9 @@ import pytest
 
 from condyle.figure import Figure
 from condyle.loading import read
+from condyle.model.take import Take
 from condyle.motion import play
 from condyle.simulate import human, prop, simulate, together
-from condyle.take import Take
 from condyle.writers._scene import Scene
 from condyle.writers.bvh import to_bvh, write_bvh
 from tests.make import moving

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from condyle.errors import UsageError
 from condyle.loading import read
 from condyle.maths import rotation
-from condyle.take import Take
+from condyle.model.take import Take
 from condyle.writers import write_take, write_take_csv
 
 ROTATION = 2e-15  # entries of matrices after the way through a quaternion

@@ -16,12 +16,12 @@ from condyle.errors import CondyleError
 from condyle.loading import read
 from condyle.maths.robust import Z95
 from condyle.model.motion import forward
+from condyle.model.recording import Convention, Markers, Recording, to_take
+from condyle.model.skeleton import Limb, Skeleton
+from condyle.model.take import BodyMarker
 from condyle.motion import play
-from condyle.recording import Convention, Markers, Recording, to_take
 from condyle.simulate import Disturbances, World, chain, human, simulate
-from condyle.skeleton import Limb, Skeleton
 from condyle.skeleton_file import from_json, read_skeleton, to_json
-from condyle.take import BodyMarker
 from condyle.writers import figure_json, figure_npz, tables
 from condyle.writers._scene import Scene
 from condyle.writers.csv import write_take_csv

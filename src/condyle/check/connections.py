@@ -16,7 +16,7 @@ import numpy as np
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, frozen
 from ..maths.graph import components, orient
-from ..take import Take
+from ..model.take import Take
 from ..windows import Windows, cut_windows, sum_windows
 
 SURE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap), from which it is a connection

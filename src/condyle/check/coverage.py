@@ -16,7 +16,7 @@ from ..errors import UsageError
 from ..findings import mm
 from ..maths.arrays import Floats
 from ..maths.robust import Z95
-from ..skeleton import Joint, Limb, Skeleton, limb_geometry
+from ..model.skeleton import Joint, Limb, Skeleton, limb_geometry
 
 TURNED = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
 WIDTH = 0.01  # m: wanted width of a length's interval, where nobody says another

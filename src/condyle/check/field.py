@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..field_fit import Bend, measure_bend
-from ..field_model import FieldModel
 from ..findings import Finding
 from ..intervals import Blocks, expected_gap_variance
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from ..model.field import FieldModel
+from ..model.take import Take
 from ..noise import Noise
 from ..solve import Solution
-from ..take import Take
 
 LOUD = 1.3  # gaps over what the sensors' noise explains, from which a bend is looked for
 GAIN = 100.0  # log likelihood, over that of a straight field, from which a bend is told

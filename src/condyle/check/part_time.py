@@ -12,9 +12,9 @@ from ..findings import Finding
 from ..joints import fit_pairs
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..model.take import Take
 from ..solve import Solution
 from ..sums import sum_pairs
-from ..take import Take
 from .connections import find_connections
 
 BLOCK = 0.5  # s over which the usual gap is taken

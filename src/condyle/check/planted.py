@@ -13,7 +13,7 @@ import numpy as np
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..take import WORLD, Take
+from ..model.take import WORLD, Take
 from ..windows import CHUNK_BYTES, Windows, cut_windows
 from .connections import MOST_BODIES, Contact, Stretch, contact_of, ends_of, least_motion, usual_distance
 

@@ -19,9 +19,9 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.robust import median
 from ..model.scale import Scale
+from ..model.skeleton import SensorNoise
+from ..model.take import Take
 from ..noise import estimate_noise
-from ..skeleton import SensorNoise
-from ..take import Take
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 FEWEST = 10  # frames with both sensors

@@ -19,8 +19,8 @@ from ..joints import gaps
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.robust import CHI3_MEDIAN, median
+from ..model.take import Take
 from ..solve import Solution, frames_in
-from ..take import Take
 
 THRESHOLD = 150.0  # likelihood ratio from which a step is a slip
 WORTH = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm

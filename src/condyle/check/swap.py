@@ -21,8 +21,8 @@ from ..joints import fit_pairs, gaps
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
+from ..model.take import Take
 from ..sums import sum_pairs
-from ..take import Take
 from .exchange import Exchange, PoseProducts, residual_of
 
 NEAR = 0.25  # s: samples farther apart do not tell where a track goes on

@@ -17,7 +17,7 @@ from .summary import print_calibration, true_length
 from .terminal import print_json, print_line, to_plain
 
 if TYPE_CHECKING:
-    from ..skeleton import Limb
+    from ..model.skeleton import Limb
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

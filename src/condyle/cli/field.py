@@ -10,7 +10,7 @@ from ..errors import UsageError
 from .arguments import reading_options
 
 if TYPE_CHECKING:
-    from ..field_model import FieldModel, Rod
+    from ..model.field import FieldModel, Rod
     from ..pipeline import Calibration
 
 
@@ -49,7 +49,7 @@ def field_of(args: argparse.Namespace) -> bool | FieldModel | Rod:
         raise UsageError("--distance needs a rod: give --rod FILE or --rod-pair A B", code="bad-option")
     if args.distance is None:
         raise UsageError("a rod needs --distance, in metres, between its two sensors", code="bad-option")
-    from ..field_model import Rod
+    from ..model.field import Rod
 
     if args.rod is None:
         return Rod((args.rod_pair[0], args.rod_pair[1]), args.distance)

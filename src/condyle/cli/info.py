@@ -11,10 +11,10 @@ from .arguments import add_reading_arguments, reading_options
 from .terminal import print_error, print_findings, print_json, print_line, print_table, status_of
 
 if TYPE_CHECKING:
+    from ..model.recording import Convention, Markers, Recording
+    from ..model.take import Take
     from ..propose_bodies import Proposal as BodyProposal
     from ..readers import Options
-    from ..recording import Convention, Markers, Recording
-    from ..take import Take
 
 DEGREES = 57.29577951308232
 
@@ -186,8 +186,8 @@ def _marker_facts(markers: Markers) -> list[dict[str, Any]]:
 
 
 def _proposed_bodies(recording: Recording) -> list[BodyProposal]:
+    from ..model.recording import length_of
     from ..propose_bodies import propose_bodies
-    from ..recording import length_of
 
     assert recording.markers is not None
     metres, _ = length_of(recording)

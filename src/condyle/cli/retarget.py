@@ -13,7 +13,7 @@ from .terminal import print_findings, print_json, print_line, print_table, statu
 
 if TYPE_CHECKING:
     from ..model.motion import Motion
-    from ..skeleton import Skeleton
+    from ..model.skeleton import Skeleton
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

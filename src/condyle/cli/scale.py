@@ -12,7 +12,7 @@ from .terminal import print_findings, print_json, print_line, print_table, statu
 
 if TYPE_CHECKING:
     from ..check.rigid_pair import RigidPair
-    from ..take import Take
+    from ..model.take import Take
 
 SERIES = 2000  # values of the distance over time in the JSON, at most
 

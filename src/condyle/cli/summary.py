@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from .terminal import print_findings, print_line, print_table
 
 if TYPE_CHECKING:
-    from ..skeleton import Joint, Limb, Skeleton
+    from ..model.skeleton import Joint, Limb, Skeleton
 
 MOST_LOOPS = 20  # rows: feet on the floor may make hundreds
 

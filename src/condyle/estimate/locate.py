@@ -11,10 +11,10 @@ from ..intervals import Uncertainty
 from ..joints import PairFits
 from ..kinds import OPEN, Motion, hinge_axes, play
 from ..maths.arrays import Floats
-from ..skeleton import Joint, Kind, Point
+from ..model.skeleton import Joint, Kind, Point
+from ..model.take import Take
 from ..solve import Solution
 from ..structure import Structure
-from ..take import Take
 
 
 def assemble_joints(

@@ -9,9 +9,9 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import many
 from ..maths.arrays import centred, evenly
-from ..options import Options
+from ..model.options import Options
+from ..model.take import Take
 from ..structure import Structure
-from ..take import Take
 
 FEWEST_FRAMES = 3  # two frames always fit
 

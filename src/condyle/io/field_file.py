@@ -8,7 +8,7 @@ from pathlib import Path
 
 from .._atomic import atomic, read_small
 from ..errors import CondyleError
-from ..field_model import FieldModel
+from ..model.field import FieldModel
 
 FORMAT = "condyle.field"
 MOST_BYTES = 10**7  # of a field file: more is another kind of file

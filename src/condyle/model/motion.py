@@ -12,8 +12,8 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, frozen
-from ..skeleton import Joint, Skeleton
-from ..take import WORLD, Take, with_world
+from .skeleton import Joint, Skeleton
+from .take import WORLD, Take, with_world
 
 CHUNK = 1024  # frames put together at once
 

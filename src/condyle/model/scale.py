@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..findings import Finding
-from ..skeleton import SensorNoise
-from ..take import Take
+from .skeleton import SensorNoise
+from .take import Take
 
 LEAST, MOST = 1e-6, 1e6  # factors beyond are no scale but a mistake
 

@@ -11,7 +11,7 @@ from importlib import import_module
 from pathlib import Path
 
 from ..errors import CondyleError, UsageError
-from ..recording import Recording
+from ..model.recording import Recording
 from ._format import Format, Options, applied
 
 __all__ = ["Format", "Options", "formats", "identify", "read_recording"]

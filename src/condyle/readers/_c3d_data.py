@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ..errors import CondyleError
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats
-from ..recording import Bodies, Markers
+from ..model.recording import Bodies, Markers
 from ._c3d_layout import ROTATION_WORDS, Layout, Rotations
 from ._c3d_parameters import BLOCK, Numbers, Parameters
 from ._names import unique

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CondyleError, UsageError
-from ..recording import HANDS, UPS, Convention, width_of
-from ..units import metres_per
+from ..model.recording import HANDS, UPS, Convention, width_of
+from ..model.units import metres_per
 from ._sheet import SEPARATORS
 from ._text import decode, to_utf8
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import UsageError
-from ..recording import EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Recording, width_of
-from ..units import metres_per
+from ..model.recording import EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Recording, width_of
+from ..model.units import metres_per
 
 
 @dataclass(frozen=True)

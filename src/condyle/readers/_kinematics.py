@@ -10,8 +10,8 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats
-from ..recording import Bodies
-from ..take import OwnSkeleton
+from ..model.recording import Bodies
+from ..model.take import OwnSkeleton
 from ._names import some
 
 FARTHEST = 1e12  # of any unit: an offset beyond is no offset, and its square would overflow

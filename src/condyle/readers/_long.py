@@ -11,7 +11,7 @@ from ..errors import CondyleError
 from ..findings import Finding
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
-from ..recording import QUATERNIONS
+from ..model.recording import QUATERNIONS
 from ..streams import Stream, onto_common_clock
 
 SHARED = 0.75  # distinct stamps per row up to which stamps are those of whole frames

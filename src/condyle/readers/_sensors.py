@@ -13,7 +13,7 @@ from ..errors import CondyleError
 from ..findings import Finding
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
-from ..recording import Bodies, Convention, Recording
+from ..model.recording import Bodies, Convention, Recording
 from ._table import parse_rows, separator_of, truncation
 from ._text import decode
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import CondyleError
-from ..recording import Bodies, Convention, Recording
+from ..model.recording import Bodies, Convention, Recording
 from ._table import _cells, truncation
 
 CELLS = 11  # of a rigid body in a frame record: id, position, quaternion, three angles

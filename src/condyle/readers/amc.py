@@ -12,8 +12,8 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding
 from ..maths.arrays import Floats, Ints
-from ..recording import Bodies, Convention, Recording
-from ..take import OwnSkeleton
+from ..model.recording import Bodies, Convention, Recording
+from ..model.take import OwnSkeleton
 from ._asf import ROOT, Skeleton, find_skeleton, read_skeleton
 from ._format import Format, Options
 from ._kinematics import STATED, STILL, Figure, bodies_of, forward, turn

@@ -14,8 +14,8 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding, Severity
 from ..maths.arrays import Bools, Floats
-from ..recording import Recording
-from ..units import metres_per
+from ..model.recording import Recording
+from ..model.units import metres_per
 from ._format import Format, Options
 from ._sensors import EULER, POLHEMUS, Layout, Table, assembled, find_layout, find_table
 from ._text import head_lines, read_text

@@ -15,8 +15,8 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..maths.arrays import Floats
-from ..recording import Bodies, Convention, Markers, Recording
-from ..units import metres_per
+from ..model.recording import Bodies, Convention, Markers, Recording
+from ..model.units import metres_per
 from ._c3d_data import COMPUTED, read_bodies, read_markers
 from ._c3d_layout import Header, Layout, Rotations, find_layout, find_rotations, rotation_start
 from ._c3d_parameters import BLOCK, Numbers, Parameters, parse_parameters, processor_of

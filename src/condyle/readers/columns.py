@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..maths.arrays import Floats, Ints
-from ..recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
+from ..model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
 from ._column_map import TIME_UNITS, Column, ColumnMap, Item, nearest, read_map
 from ._column_names import part_of
 from ._format import Format, Options

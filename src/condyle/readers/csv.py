@@ -17,8 +17,8 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..maths.arrays import Floats, Ints
-from ..recording import Bodies, Convention, Recording
-from ..units import metres_per
+from ..model.recording import Bodies, Convention, Recording
+from ..model.units import metres_per
 from ._format import Format, Options
 from ._table import in_columns, parse_rows, truncation
 from ._text import decode, line_feeds, to_utf8

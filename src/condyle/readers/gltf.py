@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
-from ..recording import Convention, Recording
+from ..model.recording import Convention, Recording
 from ._format import Format, Options
 from ._kinematics import STATED, STILL, Figure, bodies_of, parents_first
 from ._names import unique

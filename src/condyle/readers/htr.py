@@ -11,9 +11,9 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..maths.arrays import Floats
-from ..recording import Bodies, Convention, Recording
-from ..take import OwnSkeleton
-from ..units import metres_per
+from ..model.recording import Bodies, Convention, Recording
+from ..model.take import OwnSkeleton
+from ..model.units import metres_per
 from ._format import Format, Options
 from ._kinematics import FARTHEST, STATED, STILL, Figure, bodies_of, forward, parents_first, turn
 from ._names import unique

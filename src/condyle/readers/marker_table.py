@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import CondyleError, UsageError
-from ..recording import Convention, Markers, Recording
-from ..units import metres_per
+from ..model.recording import Convention, Markers, Recording
+from ..model.units import metres_per
 from ._column_map import TIME_UNITS
 from ._column_names import Meaning, length_unit, meaning_of
 from ._format import Format, Options

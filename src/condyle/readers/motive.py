@@ -14,9 +14,9 @@ import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..maths.arrays import Floats, Ints
-from ..recording import EULER_ORDERS, QUATERNIONS, Bodies, Convention, Markers, Recording, matrices
-from ..take import OwnSkeleton
-from ..units import METRES, metres_per
+from ..model.recording import EULER_ORDERS, QUATERNIONS, Bodies, Convention, Markers, Recording, matrices
+from ..model.take import OwnSkeleton
+from ..model.units import METRES, metres_per
 from ._format import Format, Options
 from ._table import _cells, in_columns, parse_rows, truncation
 from ._text import decode, head_lines, read_text

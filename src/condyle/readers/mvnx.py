@@ -16,8 +16,8 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding
 from ..maths.arrays import Floats
-from ..recording import Bodies, Convention, Recording
-from ..take import OwnSkeleton
+from ..model.recording import Bodies, Convention, Recording
+from ..model.take import OwnSkeleton
 from ._format import Format, Options
 from ._text import to_utf8
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..maths.arrays import Floats
-from ..recording import Bodies, Convention, Recording
+from ..model.recording import Bodies, Convention, Recording
 from ._format import Format, Options
 from ._table import parse_rows, truncation
 from ._text import decode, head_lines, read_text

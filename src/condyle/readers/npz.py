@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ..errors import CondyleError
-from ..recording import Bodies, Convention, Recording
+from ..model.recording import Bodies, Convention, Recording
 from ._format import Format, Options
 from ._text import decode
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..maths.arrays import Floats
-from ..recording import Bodies, Convention, Markers, Recording
-from ..units import metres_per
+from ..model.recording import Bodies, Convention, Markers, Recording
+from ..model.units import metres_per
 from ._format import Format, Options
 from ._table import parse_rows, truncation
 from ._text import decode, head_lines, read_text

@@ -9,8 +9,8 @@ import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..maths.arrays import Floats, Ints
-from ..recording import Bodies, Convention, Recording
-from ..units import metres_per
+from ..model.recording import Bodies, Convention, Recording
+from ..model.units import metres_per
 from ._format import Format, Options
 from .csv import PARTS
 

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding
 from ..maths.arrays import Floats
-from ..recording import Bodies, Convention, Recording
+from ..model.recording import Bodies, Convention, Recording
 from ._format import Format, Options
 from ._sensors import (
     MOST_STATIONS,

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..maths.arrays import Floats
-from ..recording import Bodies, Convention, Markers, Recording
+from ..model.recording import Bodies, Convention, Markers, Recording
 from ._format import Format, Options
 from ._table import _cells, parse_rows, truncation
 from ._text import decode, head_lines, read_text

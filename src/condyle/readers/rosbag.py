@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding
 from ..maths.arrays import Floats
-from ..recording import Bodies, Convention, Recording
+from ..model.recording import Bodies, Convention, Recording
 from ..streams import Stream, onto_common_clock
 from ._bag_files import BAG, MCAP, SQLITE, Bag
 from ._bag_messages import TF, TYPES, samples

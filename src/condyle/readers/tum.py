@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import CondyleError
-from ..recording import Bodies, Convention, Recording
+from ..model.recording import Bodies, Convention, Recording
 from ._format import Format, Options
 from ._table import parse_rows, truncation
 from ._text import head_lines, read_text

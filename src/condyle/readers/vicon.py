@@ -13,8 +13,8 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Floats
-from ..recording import VECTOR, Bodies, Convention, Markers, Recording
-from ..units import metres_per
+from ..model.recording import VECTOR, Bodies, Convention, Markers, Recording
+from ..model.units import metres_per
 from ._format import Format, Options
 from ._table import _cells, parse_rows, truncation
 from ._text import decode, line_feeds, read_text, to_utf8

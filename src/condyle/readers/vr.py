@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..maths.arrays import Floats, Ints
-from ..recording import Bodies, Convention, Recording
+from ..model.recording import Bodies, Convention, Recording
 from ._column_map import TIME_UNITS
 from ._column_names import Meaning, Thing, meaning_of
 from ._format import Format, Options

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..maths.arrays import Floats, Ints, frozen
-from ..skeleton import Limb, Skeleton
+from ..model.skeleton import Limb, Skeleton
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

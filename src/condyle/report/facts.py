@@ -14,8 +14,8 @@ from .._version import __version__
 from ..check.coverage import JointCoverage, find_coverage
 from ..findings import Finding, many, merge_findings, worst_severity
 from ..maths.arrays import Floats
-from ..skeleton import Joint, Skeleton
-from ..take import WORLD
+from ..model.skeleton import Joint, Skeleton
+from ..model.take import WORLD
 from .clock import PageClock
 from .page_data import Made, PageBody, PageConnection, PageFinding, PageJoint, PageLimb, PagePlacement, Verdict
 from .shown import vector

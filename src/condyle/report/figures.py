@@ -19,8 +19,8 @@ from ..check.rigid_pair import measure_pair
 from ..errors import CondyleError, UsageError
 from ..loading import read
 from ..model.motion import forward
+from ..model.skeleton import Skeleton
 from ..motion_file import read_motion
-from ..skeleton import Skeleton
 from ..skeleton_file import read_skeleton
 from .drawing import Clock, clock_of, draw_lengths, draw_series, draw_tree, shown_name, styled
 from .model import draw_model, shown_frame
@@ -28,7 +28,7 @@ from .model import draw_model, shown_frame
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..take import Take
+    from ..model.take import Take
 
 Form = Literal["svg", "png"]
 DOTS = 200  # per inch of a PNG

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..maths.arrays import Floats, evenly, frozen
-from ..skeleton import Skeleton
-from ..take import Take
+from ..model.skeleton import Skeleton
+from ..model.take import Take
 from .drawing import INK, MARK, PALE, TEXT, _figure, styled
 
 if TYPE_CHECKING:

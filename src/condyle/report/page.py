@@ -11,15 +11,15 @@ import numpy as np
 
 from .._atomic import atomic
 from .._version import __version__
-from ..anatomy import Part, find_segments
 from ..errors import CondyleError
 from ..figure import Figure
 from ..maths.arrays import evenly
+from ..model.anatomy import Part, find_segments
 from ..model.motion import links
+from ..model.skeleton import Skeleton
+from ..model.take import Take
 from ..motion import play
-from ..skeleton import Skeleton
 from ..skeleton_file import read_skeleton
-from ..take import Take
 from .facts import (
     bodies_of,
     connections_of,

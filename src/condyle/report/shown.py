@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..model.motion import links
-from ..skeleton import Joint, Skeleton
-from ..take import WORLD
+from ..model.skeleton import Joint, Skeleton
+from ..model.take import WORLD
 from .clock import PageClock
 from .pack import FULL, Packing, joined, pack
 from .page_data import PageMotion, Piece, Vector

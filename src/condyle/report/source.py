@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from ..errors import CondyleError
 from ..maths.arrays import Bools, Floats, Ints
-from ..skeleton import Joint, Skeleton
-from ..take import FARTHEST, UNTIMED_RATE
+from ..model.skeleton import Joint, Skeleton
+from ..model.take import FARTHEST, UNTIMED_RATE
 
 _AGAIN = "write it anew with condyle fit -o"
 _TURNS, _PLACES = ("R_world_body", "R_world_played"), ("p_world_body", "p_world_played")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
-from ..take import Take
+from ..model.take import Take
 from . import device, flesh
 from .mounting import Slip, Truth
 from .streams import stream

@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import UsageError
-from ..take import Take
+from ..model.take import Take
 from . import motions
 from .disturb import Disturbances, disturb
 from .figures import Figure

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from .._atomic import atomic
 from ..errors import UsageError
-from ..take import Take
+from ..model.take import Take
 from .csv import write_take_csv
 from .npz import write_motion_npz, write_take_npz
 

@@ -13,7 +13,7 @@ from ..bones import shortest_arc
 from ..figure import Figure, legal
 from ..findings import Finding
 from ..maths.arrays import Floats
-from ..take import WORLD
+from ..model.take import WORLD
 from ._scene import Scene
 from ._shown import HEAD
 from ._solids import JOINT, LINK, SENSOR, link_ends, usual_length

@@ -10,8 +10,8 @@ from pathlib import Path
 from ..figure import Figure, Names
 from ..findings import Finding
 from ..model.motion import Motion, on_axes
-from ..skeleton import Skeleton
-from ..take import Take
+from ..model.skeleton import Skeleton
+from ..model.take import Take
 
 
 @dataclass(frozen=True, eq=False)

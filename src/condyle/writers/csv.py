@@ -9,8 +9,8 @@ import numpy as np
 
 from .._atomic import atomic
 from ..maths import rotation
+from ..model.take import Take
 from ..readers.csv import PARTS, RISKY, VERSION
-from ..take import Take
 
 CONVENTIONS = (
     "time [s]; p is the body's origin in the world and q turns the body's axes into the world's "

@@ -9,8 +9,8 @@ import numpy as np
 
 from .._atomic import atomic
 from ..maths.arrays import Floats
-from ..skeleton import Skeleton
-from ..take import Take
+from ..model.skeleton import Skeleton
+from ..model.take import Take
 
 
 def write_take_npz(path: str | os.PathLike[str], take: Take) -> None:

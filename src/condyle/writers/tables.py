@@ -13,7 +13,7 @@ import numpy as np
 from ..maths.arrays import Floats
 from ..maths.robust import Z95
 from ..model.motion import forward
-from ..skeleton import Joint, Skeleton
+from ..model.skeleton import Joint, Skeleton
 from ._scene import FigureFormat, Scene, Written
 from .csv import escaped, write_take_csv
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from condyle.errors import UsageError
-from condyle.units import METRES, metres_per
+from condyle.model.units import METRES, metres_per
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,12 @@ from functools import cached_property
 
 import numpy as np
 
+from ..errors import CondyleError, UsageError
+from ..findings import Finding, many
+from ..maths import rotation
+from ..maths.arrays import Floats, Ints, evenly, frozen
+from ..maths.robust import median
 from .clock import in_order
-from .errors import CondyleError, UsageError
-from .findings import Finding, many
-from .maths import rotation
-from .maths.arrays import Floats, Ints, evenly, frozen
-from .maths.robust import median
 from .take import BodyMarker, OwnSkeleton, Take, checked_quaternions
 from .units import metres_per
 

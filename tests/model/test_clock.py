@@ -3,8 +3,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.clock import PAUSE, in_order
 from condyle.errors import CondyleError
+from condyle.model.clock import PAUSE, in_order
 
 
 def kept(rows, frames: int) -> list[int]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condyle import UsageError
-from condyle.skeleton import Joint, Limb, Skeleton, limb_geometry
+from condyle.model.skeleton import Joint, Limb, Skeleton, limb_geometry
 
 LENGTH = 1e-12  # m
 

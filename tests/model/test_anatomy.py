@@ -4,7 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from condyle.anatomy import Segment, find_segments, rest_direction, segment_of
+from condyle.model.anatomy import Segment, find_segments, rest_direction, segment_of
 
 NAMES = {
     Segment("pelvis"): "pelvis Pelvis Hips hip Skeleton:Hip mixamorig:Hips LowBack low_back PELV sacrum pelvis_sensor",

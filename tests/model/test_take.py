@@ -8,7 +8,7 @@ import pytest
 
 from condyle.errors import CondyleError, UsageError
 from condyle.maths import rotation
-from condyle.take import REPAIRABLE, BodyMarker, Take, join
+from condyle.model.take import REPAIRABLE, BodyMarker, Take, join
 
 EXACT = 1e-14  # entries of rotation matrices
 

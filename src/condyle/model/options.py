@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Literal, get_args
 
-from .errors import UsageError
-from .field_model import FieldModel, Rod
+from ..errors import UsageError
+from .field import FieldModel, Rod
 
 Method = Literal["default", "least-squares", "accurate", "drift"]
 TreeScore = Literal["likelihood", "residual"]

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ._version import __version__
-from .errors import UsageError
-from .findings import Finding
-from .maths.arrays import Floats, frozen
+from .._version import __version__
+from ..errors import UsageError
+from ..findings import Finding
+from ..maths.arrays import Floats, frozen
 from .take import WORLD, BodyMarker
 
 Between = Literal["joints", "joint and axis", "axes"]

@@ -1,4 +1,4 @@
-"""recording.py: numbers as a file holds them, and the convention that makes poses of them."""
+"""model/recording.py: numbers as a file holds them, and the convention that makes poses of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import pytest
 
 from condyle.errors import CondyleError, UsageError
 from condyle.maths import rotation
-from condyle.recording import (
+from condyle.model.recording import (
     Bodies,
     Convention,
     Markers,
@@ -18,7 +18,7 @@ from condyle.recording import (
     to_take,
     width_of,
 )
-from condyle.take import OwnSkeleton
+from condyle.model.take import OwnSkeleton
 
 CLOSE = 1e-12  # m, or of a rotation's entries
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import CondyleError, UsageError
-from .maths import rotation
-from .maths.arrays import Floats, frozen
+from ..errors import CondyleError, UsageError
+from ..maths import rotation
+from ..maths.arrays import Floats, frozen
 from .take import Take
 
 CHUNK = 200_000  # poses whose distances to all centres are held at once

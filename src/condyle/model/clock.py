@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .errors import CondyleError
-from .findings import Finding, many
-from .maths.arrays import Bools, Floats, Ints
-from .maths.robust import median
+from ..errors import CondyleError
+from ..findings import Finding, many
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
 
 PAUSE = 1.0  # s: a longer step may be a pause of the recording
 PERIODS = 20.0  # ... if it is also so many times the usual step

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .errors import UsageError
+from ..errors import UsageError
 
 METRES = {"m": 1.0, "cm": 0.01, "mm": 0.001, "um": 1e-6, "in": 0.0254, "ft": 0.3048}
 SMALLEST, LARGEST = 1e-9, 1e6  # m in one unit that is given as a number

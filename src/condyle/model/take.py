@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .errors import CondyleError, UsageError
-from .findings import Finding, many
-from .maths import rotation
-from .maths.arrays import Bools, Floats, Ints, evenly, frozen
-from .maths.robust import median
+from ..errors import CondyleError, UsageError
+from ..findings import Finding, many
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from ..maths.robust import median
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
 WORLD = "world"  # name of the room where it is a body
