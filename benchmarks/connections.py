@@ -19,7 +19,7 @@ from condyle import Calibration
 from condyle.joints import fit_pairs
 from condyle.simulate import Disturbances, Figure, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import clasped, hand_in_hand, picked_up, planted
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 from condyle.sums import forget_stacks, sum_pairs
 from condyle.windows import sum_windows
 

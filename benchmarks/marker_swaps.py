@@ -23,7 +23,7 @@ from condyle.readers import Options as ReadingOptions
 from condyle.readers import read_recording
 from condyle.rigid import extent
 from condyle.simulate import Disturbances, Truth, World, device, flesh, linkage, simulate
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from .harness import Case, Table, arguments, fit, length_errors, measured, percent, progress, publish, rms
 from .real import table_of_files

@@ -16,7 +16,7 @@ import condyle
 from condyle import Calibration, Take
 from condyle.simulate import MALE_LENGTHS, Truth, disturb, human, simulate
 from condyle.simulate.device import coloured
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from .bound import CM, noise
 from .coverage import FIELD, SOFT

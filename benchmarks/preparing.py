@@ -16,7 +16,7 @@ import condyle
 from condyle.model.take import Take
 from condyle.prepare import prepare
 from condyle.simulate import Disturbances, World, chain, device, human, prop, rod, simulate, together
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 from condyle.sums import forget_stacks
 
 from .bound import CM, joint_errors, noise

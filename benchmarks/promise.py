@@ -17,7 +17,7 @@ from condyle.check.coverage import TURNED, find_coverage
 from condyle.maths import rotation
 from condyle.simulate import BoneMotion, Figure, Truth, chain, disturb, exercise, mount, walk
 from condyle.simulate.motions import clock, drift_about, forward
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from .bound import CM, noise
 from .coverage import FIELD, SOFT

@@ -18,7 +18,7 @@ from condyle.maths import rotation
 from condyle.model.scale import Scale
 from condyle.prepare import prepare
 from condyle.simulate import Disturbances, World, device, linkage, rod, simulate, together
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from .bound import CM, noise
 from .coverage import FIELD, SOFT

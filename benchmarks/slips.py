@@ -14,7 +14,7 @@ import numpy as np
 import condyle
 from condyle import Calibration
 from condyle.simulate import Disturbances, Slip, linkage, simulate
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from .bound import CM, noise
 from .coverage import FIELD, SOFT

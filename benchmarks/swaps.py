@@ -16,7 +16,7 @@ from condyle import Take
 from condyle.check.swap import Swap, exchanged, find_swaps
 from condyle.prepare import prepare
 from condyle.simulate import World, linkage, simulate
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from .bound import noise
 from .coverage import FIELD, SOFT

@@ -13,7 +13,7 @@ from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.simulate import World, human, mount
 from condyle.simulate.mounting import random_mounts
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from ..harness import edges, length_errors, progress, true_edges
 from . import clients, published

@@ -19,7 +19,7 @@ from condyle.report.figures import draw_gap, save_figure
 from condyle.report.model import draw_model, shown_frame
 from condyle.simulate import FEMALE_LENGTHS, MALE_LENGTHS, Disturbances, Figure, Truth, disturb, human
 from condyle.simulate.mounting import random_mounts
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from .. import cmu
 from ..bound import CM

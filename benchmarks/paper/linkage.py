@@ -15,7 +15,7 @@ from condyle.report.figures import draw_gap, save_figure
 from condyle.report.model import draw_model, shown_frame
 from condyle.simulate import Truth, linkage
 from condyle.simulate.mounting import random_mounts
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from .. import harness
 from ..bound import CM

@@ -13,7 +13,7 @@ from condyle.check.rigid_pair import measure_pair
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Figure, Mounts, Truth, disturb, motions, mount, rod
 from condyle.simulate.device import warped
-from condyle.simulate.streams import stream
+from condyle.simulate.seeds import stream
 
 from ..bound import CM, DEG
 from . import published

@@ -12,7 +12,7 @@ from ..maths.arrays import Bools, Floats, frozen
 from ..model.take import Take
 from . import device, flesh
 from .mounting import Slip, Truth
-from .streams import stream
+from .seeds import stream
 
 PerSensor = float | Sequence[float] | Floats | Mapping[str, float]
 

@@ -15,7 +15,7 @@ from .disturb import Disturbances, disturb
 from .figures import Figure
 from .motions import BoneMotion
 from .mounting import Mounts, Truth, mount
-from .streams import stream
+from .seeds import stream
 
 MotionName = Literal["exercise", "walk", "still"]
 CLEAN = Disturbances()
