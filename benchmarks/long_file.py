@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
+from condyle.io.formats.csv import PARTS
 from condyle.maths.rotation import to_quaternion
-from condyle.readers.csv import PARTS
 from condyle.simulate import World, simulate
 
 from .bound import noise
@@ -37,7 +37,7 @@ print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss * 1024]), file=s
 SAMPLE = """
 import json, sys
 from condyle import calibrate, read
-from condyle.skeleton_file import to_plain
+from condyle.io.skeleton_file import to_plain
 print(json.dumps(to_plain(calibrate(read(sys.argv[1]), intervals=False).skeleton)))
 """
 BODIES, RATE, SECONDS, PIECES = 16, 120.0, 120.0, 38  # as much as fills the smallest file once

@@ -18,9 +18,9 @@ import numpy as np
 from condyle import Take
 from condyle.clusters import form_bodies, match_marker
 from condyle.findings import Finding
+from condyle.io.formats import Options as ReadingOptions
+from condyle.io.formats import read_recording
 from condyle.model.recording import Convention, Markers, Recording, to_take
-from condyle.readers import Options as ReadingOptions
-from condyle.readers import read_recording
 from condyle.rigid import extent
 from condyle.simulate import Disturbances, Truth, World, device, flesh, linkage, simulate
 from condyle.simulate.seeds import stream

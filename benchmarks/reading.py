@@ -20,10 +20,10 @@ os.environ["POLARS_MAX_THREADS"] = "1"
 import numpy as np
 
 import condyle
+from condyle.io.formats import Options, read_recording
 from condyle.loading import load
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.readers import Options, read_recording
 
 from .harness import FIRST_SEED, Table, progress, publish
 from .speed import recording

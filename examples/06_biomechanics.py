@@ -78,7 +78,7 @@ def hip_from_table(path: Path, plates: dict[str, dict[str, np.ndarray]], world: 
 
 def hip_from_c3d(path: Path, world: World) -> None:
     """The same joint as a point of the C3D file, frame by frame in the room."""
-    from condyle.readers import read_recording
+    from condyle.io.formats import read_recording
 
     points = read_recording(path).markers
     assert points is not None

@@ -12,11 +12,11 @@ import pytest
 import condyle
 from condyle import Take
 from condyle.errors import CondyleError, UsageError
+from condyle.io.exports import write_take
+from condyle.io.formats import Options
 from condyle.loading import load, read
 from condyle.maths import rotation
-from condyle.readers import Options
 from condyle.simulate import Disturbances, linkage, simulate
-from condyle.writers import write_take
 from tests.make.spoilt import FAULTS, recording_of
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))

@@ -16,9 +16,9 @@ from condyle import Take, calibrate, join, read, write_take
 from condyle import long_file as module
 from condyle.cli import main
 from condyle.errors import CondyleError, UsageError
+from condyle.io.formats import Options
 from condyle.loading import load
 from condyle.long_file import read_long
-from condyle.readers import Options
 from condyle.simulate import Disturbances, linkage, simulate
 from condyle.spool import Spool
 from tests.make.long_files import count_as_long

@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle.io.formats import read_recording
 from condyle.maths import rotation
 from condyle.propose_bodies import propose_bodies
-from condyle.readers import read_recording
 from tests.make import recordings
 
 MOSTLY = 0.6  # markers in common over markers in either

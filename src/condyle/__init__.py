@@ -15,10 +15,15 @@ if TYPE_CHECKING:
     from . import simulate
     from .departures import Departure, departure
     from .errors import CondyleError, UsageError
-    from .figure import Figure
     from .findings import CODES, Finding
     from .ik import MotionFit, fit_motion
+    from .io.exports import write_take
+    from .io.exports.export import write_figure
+    from .io.exports.figure import Figure
+    from .io.exports.scene import Scene
     from .io.field_file import read_field, write_field
+    from .io.motion_file import read_motion
+    from .io.skeleton_file import read_skeleton, write_skeleton
     from .joints import PairFits, fit_pairs
     from .loading import read
     from .maths import rotation
@@ -28,15 +33,10 @@ if TYPE_CHECKING:
     from .model.skeleton import Joint, Limb, Placement, Skeleton
     from .model.take import Take, join
     from .motion import play
-    from .motion_file import read_motion
     from .pipeline import Calibration, calibrate
     from .retarget import retarget_motion
-    from .skeleton_file import read_skeleton, write_skeleton
     from .sums import PairSums, sum_pairs
     from .targets import Target, reach_targets
-    from .writers import write_take
-    from .writers._scene import Scene
-    from .writers.export import write_figure
 
 _HOME = {
     "CODES": "findings",
@@ -44,7 +44,7 @@ _HOME = {
     "CondyleError": "errors",
     "Departure": "departures",
     "FieldModel": "model.field",
-    "Figure": "figure",
+    "Figure": "io.exports.figure",
     "Finding": "findings",
     "Joint": "model.skeleton",
     "Limb": "model.skeleton",
@@ -55,7 +55,7 @@ _HOME = {
     "PairSums": "sums",
     "Placement": "model.skeleton",
     "Rod": "model.field",
-    "Scene": "writers._scene",
+    "Scene": "io.exports.scene",
     "Skeleton": "model.skeleton",
     "Take": "model.take",
     "Target": "targets",
@@ -71,17 +71,17 @@ _HOME = {
     "reach_targets": "targets",
     "read": "loading",
     "read_field": "io.field_file",
-    "read_motion": "motion_file",
-    "read_skeleton": "skeleton_file",
+    "read_motion": "io.motion_file",
+    "read_skeleton": "io.skeleton_file",
     "reference_rotations": "model.motion",
     "retarget_motion": "retarget",
     "rotation": "maths/",
     "simulate": "",
     "sum_pairs": "sums",
     "write_field": "io.field_file",
-    "write_figure": "writers.export",
-    "write_skeleton": "skeleton_file",
-    "write_take": "writers",
+    "write_figure": "io.exports.export",
+    "write_skeleton": "io.skeleton_file",
+    "write_take": "io.exports",
 }
 __all__ = [  # noqa: RUF022  (in the order in which a reader meets them)
     "Take", "read", "join", "calibrate", "Calibration", "Options", "Skeleton", "Joint", "Limb", "Placement",

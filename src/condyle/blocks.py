@@ -10,6 +10,7 @@ import numpy as np
 from .check.part_time import PartTime
 from .check.part_time import hidden as apart
 from .check.slip import Slip, moved_back
+from .io.scale_file import factor_of
 from .latency import without_latency
 from .long_file import LongFile
 from .maths.arrays import Bools, Floats, Ints
@@ -19,7 +20,6 @@ from .model.options import Options
 from .model.scale import scaled
 from .model.take import WORLD, Take, with_world
 from .prepare import prepare
-from .scale_file import factor_of
 from .solve import frames_in
 from .sums import KEPT_BYTES
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .bodies_file import check_groups
 from .errors import CondyleError
 from .findings import Finding
+from .io.bodies_file import check_groups
 from .marker_swaps import Cluster, exchanged_back, find_marker_swaps, judge_marker_swaps, left_out
 from .maths.arrays import Bools, Floats, Ints
 from .maths.robust import median

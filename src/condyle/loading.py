@@ -12,11 +12,11 @@ import numpy as np
 from .doctor import Diagnosis, apply_diagnosis, diagnose
 from .errors import CondyleError, UsageError
 from .findings import Finding
+from .io.formats import Options, read_recording
 from .long_file import LongFile, LongTake, Progress, closed_on_error, read_files
 from .model.recording import QUATERNIONS, Bodies, Recording, to_take
 from .model.take import Take, join
 from .odd_sensors import repair_odd_sensors
-from .readers import Options, read_recording
 
 MANY = 64  # bodies beyond which trying conventions would take longer than the fit
 TOGETHER = 0.5  # of the shorter of two files' time, from which they were recorded side by side
@@ -43,7 +43,7 @@ class Loaded:
 def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> Take:
     """The take in a file, or in several files of the same sensors: segments of one.
 
-    Options are those of `condyle.readers.Options`: rate, unit, quaternion, bodies, ... Raises CondyleError naming the
+    Options are those of `condyle.io.format.Options`: rate, unit, quaternion, bodies, ... Raises CondyleError naming the
     file when it cannot be read; what was repaired stands in the take's findings.
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
@@ -114,8 +114,8 @@ def _is_in_doubt(recordings: Sequence[Recording], options: Options) -> bool:
 def bodies_in(recordings: Sequence[Recording], options: Options) -> list[Recording]:
     """The recordings with bodies: formed from markers where that was asked, side by side where each file has one."""
     if options.bodies is not None:
-        from .bodies_file import bodies_of
         from .clusters import form_bodies
+        from .io.bodies_file import bodies_of
 
         for one in recordings:
             if one.markers is None:
@@ -156,7 +156,7 @@ def _side_by_side(recordings: Sequence[Recording]) -> list[Recording]:
     shared = min(clock[-1] for clock in clocks) - max(clock[0] for clock in clocks)
     if shared < TOGETHER * min(clock[-1] - clock[0] for clock in clocks):
         return list(recordings)
-    from .streams import Stream, onto_common_clock
+    from .io.resample import Stream, onto_common_clock
 
     streams = [
         Stream(name, clock, part.position[:, 0], part.orientation[:, 0])

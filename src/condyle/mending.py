@@ -17,6 +17,7 @@ from .field_fit import FieldFit, fit_field
 from .findings import Finding, many
 from .fitting import Fitted, fit_tree
 from .hemisphere import find_flips
+from .io.scale_file import factor_of
 from .joints import gaps
 from .maths.arrays import Bools
 from .model.field import FieldModel, Rod
@@ -24,7 +25,6 @@ from .model.options import Options
 from .model.scale import scaled
 from .model.take import WORLD, Take
 from .prepare import prepare as prepare_take
-from .scale_file import factor_of
 
 
 def without_swaps(take: Take, options: Options) -> Take:

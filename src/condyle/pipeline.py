@@ -17,6 +17,7 @@ from .estimate.locate import assemble_joints, gap_residual, settle_points
 from .estimate.refusals import check_forest, check_seen_together, check_take
 from .findings import Finding, sort_findings
 from .fitting import asked_root, fit_tree, uncertainty_of
+from .io.scale_file import factor_of
 from .joints import gaps
 from .judge import judge_joints, judge_structure, judge_take
 from .kinds import classify, describe_motion
@@ -30,7 +31,6 @@ from .model.skeleton import Joint, SensorNoise, Skeleton
 from .model.take import Take, with_world
 from .prepare import prepare as prepare_take
 from .prepare import put_on_one_clock
-from .scale_file import factor_of
 from .solve import Solution
 from .structure import Structure
 from .symmetry import mirror_lengths

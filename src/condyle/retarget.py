@@ -8,8 +8,8 @@ from dataclasses import replace
 import numpy as np
 
 from .errors import UsageError
-from .figure import Figure, axis_vector
 from .findings import Finding, sort_findings
+from .io.exports.figure import Figure, axis_vector
 from .maths.arrays import Floats
 from .model.motion import Motion, check_motion, forward, free_bodies, links
 from .model.skeleton import Joint, Limb, Placement, Skeleton

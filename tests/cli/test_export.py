@@ -10,10 +10,10 @@ import pytest
 
 from condyle.cli import main
 from condyle.cli.fit import write_calibration
+from condyle.io.exports import write_take
 from condyle.loading import read
 from condyle.pipeline import calibrate
 from condyle.simulate import human, simulate
-from condyle.writers import write_take
 from tests.make import moving
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from condyle.cli import main
 from condyle.cli.info import facts_of
+from condyle.io.exports import write_take
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.writers import write_take
 
 DEGREES = 1e-9  # rad
 

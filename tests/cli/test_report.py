@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from condyle.cli import main
+from condyle.io.exports import write_take
 from condyle.report import page as pages
-from condyle.writers import write_take
 from tests.make.fitted import fitted, take
 
 TEMPLATE = b"<!doctype html>" + pages.PLACE

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from condyle.cli import main
+from condyle.io.exports import write_take
+from condyle.io.scale_file import read_scale
 from condyle.model.take import Take
-from condyle.scale_file import read_scale
 from condyle.simulate import Disturbances, human, linkage, rod, simulate, together
-from condyle.writers import write_take
 
 NEAR = 0.01  # m: a limb length after the scale was put right
 PAPER = Disturbances(position_noise=0.0015, orientation_noise=0.0026, scale=1 / 0.94)

@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from condyle import readers
+from condyle.io import formats as readers
 
 from .worker import Target
 
@@ -52,8 +52,8 @@ def target(name: str) -> Target:
 def module_of(format: str) -> ModuleType:
     """The tests of a format's own, which hold its seeds."""
     try:
-        return import_module(f"tests.readers.test_{format}")
+        return import_module(f"tests.io.formats.test_{format}")
     except ModuleNotFoundError as error:
-        if error.name == f"tests.readers.test_{format}":
+        if error.name == f"tests.io.formats.test_{format}":
             pytest.fail(f"no seeds for the format '{format}': there is no tests/readers/test_{format}.py")
         pytest.skip(f"the seeds of '{format}' need {error.name}, which is not installed")

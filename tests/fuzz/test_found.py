@@ -15,9 +15,10 @@ import pytest
 import condyle
 from condyle import CondyleError
 from condyle.cli import main
+from condyle.io import format as _format
+from condyle.io.formats import Options, read_recording
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, plausible_unit, to_take
-from condyle.readers import Options, _format, read_recording
 
 from .seeds import target
 

@@ -7,7 +7,7 @@ import os
 import numpy as np
 import pytest
 
-from condyle.readers import formats
+from condyle.io.formats import formats
 from tests.make import PROJECT
 
 from .mutate import Mutator
@@ -73,7 +73,7 @@ def test_what_no_reader_may_do_is_noticed(fault: str, why: str, tmp_path, monkey
         f"""
 from tests.fuzz import worker
 worker.HANG, worker.SLOW, worker.ENOUGH = 0.6, 0.3, 1
-from condyle.readers import tum
+from condyle.io.formats import tum
 sound, calls = tum.read, 0
 def read(path, options):
     global calls

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from condyle import CondyleError
+from condyle.io import format as format_named
+from condyle.io.formats import Options
 from condyle.model.recording import Recording
-from condyle.readers import Options
-from condyle.readers import _format as format_named
 
 from .seeds import NAMES, target
 

@@ -22,12 +22,12 @@ import pytest
 
 import condyle
 from condyle import CondyleError
-from condyle.bodies_file import read_bodies
 from condyle.cli import main
+from condyle.io.bodies_file import read_bodies
+from condyle.io.exports import write_take
+from condyle.io.formats import Options, formats, read_recording
 from condyle.model.take import Take
-from condyle.readers import Options, formats, read_recording
 from condyle.simulate import linkage, simulate
-from condyle.writers import write_take
 
 from .seeds import module_of, target
 

@@ -114,7 +114,7 @@ def run(target: Target, executions: int, *, seed: str = "", timeout: float = 600
 
 def work(target: Target, executions: int, seed: str, folder: Path) -> Outcome:
     """All executions of a target in this process, after sound files were read once."""
-    from condyle.readers import Options
+    from condyle.io.formats import Options
 
     for name, raw in target.beside.items():
         (folder / name).write_bytes(raw)
@@ -162,7 +162,7 @@ def work(target: Target, executions: int, seed: str, folder: Path) -> Outcome:
 def _read(format: str, path: Path, options: Any, words: dict[str, Any], codes: dict[str, int] | None = None) -> bool:
     """Whether the file was read, by its format directly and as the user reads it; only CondyleError is caught."""
     import condyle
-    from condyle.readers import _format
+    from condyle.io import format as _format
 
     calls: tuple[Callable[[], object], ...] = (
         lambda: _format(format).read(path, options),

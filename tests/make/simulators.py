@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from condyle.figure import turn_of_world
+from condyle.io.exports.figure import turn_of_world
+from condyle.io.exports.scene import FigureFormat, Scene
 from condyle.model.motion import forward, on_axes
 from condyle.model.take import Take
 from condyle.pipeline import calibrate
 from condyle.simulate import Disturbances, chain, human, linkage, prop, simulate, together
-from condyle.writers._scene import FigureFormat, Scene
 from tests.make import moving
 from tests.make.clients import ask
 
@@ -214,8 +214,8 @@ def departures(
 
 def sensors_of(form: FigureFormat, scene: Scene) -> list[str]:
     """What the sensors are called in a file, in the figure's order."""
-    from condyle.writers import mjcf, osim, urdf
-    from condyle.writers._mechanism import mechanism
+    from condyle.io.exports import mjcf, osim, urdf
+    from condyle.io.exports._mechanism import mechanism
 
     module = {"mjcf": mjcf, "urdf": urdf, "osim": osim}[form.name]
     reserved = {"mjcf": ("world",), "urdf": ("world", "base"), "osim": ("ground",)}[form.name]

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from condyle.io.exports.scene import Scene
 from condyle.motion import play
 from condyle.simulate import human, prop, simulate, together
-from condyle.writers._scene import Scene
 from tests.make import moving
 
 

@@ -14,8 +14,8 @@ import ezc3d
 import numpy as np
 import pytest
 
+from condyle.io.formats import read_recording
 from condyle.model.recording import Recording
-from condyle.readers import read_recording
 from tests.make.c3d_files import c3d
 
 SCRIPT = """

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from condyle.writers import mjcf, osim, urdf
-from condyle.writers._scene import FigureFormat
+from condyle.io.exports import mjcf, osim, urdf
+from condyle.io.exports.scene import FigureFormat
 from tests.make import simulators
 
 PLACES = 1e-9  # m

@@ -7,14 +7,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle.figure import Figure
+from condyle.io.exports.bvh import write_bvh
+from condyle.io.exports.figure import Figure
+from condyle.io.exports.gltf import write_glb
+from condyle.io.exports.scene import Scene
 from condyle.loading import read
 from condyle.maths import rotation
 from condyle.model.motion import Motion, forward, on_axes
 from condyle.model.skeleton import Joint, Skeleton
-from condyle.writers._scene import Scene
-from condyle.writers.bvh import write_bvh
-from condyle.writers.gltf import write_glb
 
 EXACT = 1e-9  # m, and entries of rotations
 SINGLE = 3e-6  # m, in single precision along up to thirteen bones

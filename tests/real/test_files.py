@@ -11,8 +11,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pytest
 
+from condyle.io.exports import write_take
 from condyle.model.take import Take
-from condyle.writers import write_take
 from tests.make import recordings
 
 from . import files

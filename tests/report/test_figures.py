@@ -12,10 +12,10 @@ import pytest
 
 from condyle import simulate
 from condyle.errors import CondyleError, UsageError
+from condyle.io.skeleton_file import read_skeleton
 from condyle.model.take import join
 from condyle.report.drawing import clock_of
 from condyle.report.figures import draw_folder, draw_gap, write_figures
-from condyle.skeleton_file import read_skeleton
 from tests.make.fitted import RATE, fitted, rewritten, take
 
 pytest.importorskip("matplotlib")

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from condyle.io.motion_source import Frames
 from condyle.maths import rotation
 from condyle.report.pack import FULL, Packing, joined, pack, unpack
-from condyle.report.source import Frames
 
 STEP, TURN, CLOCK, GAP = 2e-4, np.radians(0.02), 1e-4, 1e-5  # m, rad, s, m: what 1 stands for
 ROUNDING = 1e-9  # m and rad, beside half a step

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from condyle import read_skeleton
+from condyle.io.motion_source import Frames, open_motion
 from condyle.report.pack import joined, unpack
 from condyle.report.page_data import Piece
 from condyle.report.shown import PIECE, Shown, linked_pieces, packed_pieces, shown_motion
-from condyle.report.source import Frames, open_motion
 from tests.make.fitted import NOISE, TURN, fitted, rewritten, take
 
 SMALL = 1e-9  # m, s

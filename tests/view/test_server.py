@@ -17,10 +17,10 @@ import numpy as np
 import pytest
 
 from condyle import CondyleError, read_skeleton
+from condyle.io.motion_source import open_motion
 from condyle.report.pack import unpack
 from condyle.report.page import PLACE
 from condyle.report.shown import shown_motion
-from condyle.report.source import open_motion
 from condyle.view import server as servers
 from condyle.view.server import PageServer, serving
 from tests.make.fitted import fitted, take

@@ -18,7 +18,7 @@ def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
     from ..check.coverage import find_coverage
-    from ..skeleton_file import read_skeleton
+    from ..io.skeleton_file import read_skeleton
 
     found = find_coverage(read_skeleton(args.skeleton), args.width / 1000)
     if args.json:

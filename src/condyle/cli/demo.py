@@ -27,10 +27,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from ..io.exports import atomic, write_take
+    from ..io.skeleton_file import to_plain as skeleton_facts
     from ..pipeline import calibrate
     from ..simulate import Disturbances, human, simulate
-    from ..skeleton_file import to_plain as skeleton_facts
-    from ..writers import atomic, write_take
 
     folder = Path(args.out)
     disturbances = Disturbances(position_noise=0.003, orientation_noise=math.radians(0.5), missing=0.005)

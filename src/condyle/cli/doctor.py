@@ -22,8 +22,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..doctor import UNSEEN, diagnose
     from ..errors import CondyleError
+    from ..io.formats import Options
     from ..loading import join_takes, recordings_in, take_of
-    from ..readers import Options
 
     options = Options.of(**reading_options(args))
     recordings, _ = recordings_in(args.files, options)

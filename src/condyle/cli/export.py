@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Literal
 from .terminal import print_findings, print_json, print_line, status_of
 
 if TYPE_CHECKING:
-    from ..figure import Names
-    from ..writers._scene import Scene, Written
+    from ..io.exports.figure import Names
+    from ..io.exports.scene import Scene, Written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def add_figure_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..writers.export import formats_of, write_figure
+    from ..io.exports.export import formats_of, write_figure
 
     formats = formats_of(args.to)
     scene = read_scene(args.skeleton, args.motion, args.names, args.up)
@@ -64,11 +64,11 @@ def read_scene(
 
     motion  "ik": the motion in the folder, which lies nearest to all sensors; "play": the measured rotations
     """
+    from ..io.exports.scene import Scene
+    from ..io.motion_file import read_motion
+    from ..io.skeleton_file import read_skeleton
     from ..loading import read
     from ..motion import play
-    from ..motion_file import read_motion
-    from ..skeleton_file import read_skeleton
-    from ..writers._scene import Scene
 
     skeleton = read_skeleton(place)
     moved = read_motion(place, skeleton)
@@ -96,6 +96,6 @@ def _facts(scene: Scene, written: Written) -> dict[str, object]:
 
 
 def _formats() -> str:
-    from ..export_formats import FORMATS
+    from ..io.exports.registry import FORMATS
 
     return ", ".join(FORMATS)

@@ -17,8 +17,8 @@ from .summary import print_calibration
 from .terminal import print_json, print_line, status_of
 
 if TYPE_CHECKING:
+    from ..io.exports.scene import FigureFormat, Written
     from ..pipeline import Calibration
-    from ..writers._scene import FigureFormat, Written
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -74,9 +74,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from ..io.formats import Options
     from ..loading import load
     from ..pipeline import calibrate
-    from ..readers import Options
     from .progress import ProgressBar
 
     begin = time.perf_counter()
@@ -124,7 +124,7 @@ def run(args: argparse.Namespace) -> int:
     if args.out and not args.no_report:
         written += write_report(Path(args.out))
     if args.json:
-        from ..skeleton_file import to_plain
+        from ..io.skeleton_file import to_plain
 
         print_json(to_plain(calibration.skeleton))
     else:
@@ -141,7 +141,7 @@ def exports_of(args: argparse.Namespace) -> tuple[FigureFormat, ...]:
         return ()
     if not args.out:
         raise UsageError("--export needs a folder; give it with -o", code="bad-option")
-    from ..writers.export import formats_of
+    from ..io.exports.export import formats_of
 
     return formats_of(args.export)
 
@@ -151,8 +151,8 @@ def write_exports(folder: Path, formats: tuple[FigureFormat, ...]) -> Written:
     from dataclasses import replace
 
     from ..findings import sort_findings
-    from ..skeleton_file import write_skeleton
-    from ..writers.export import write_figure
+    from ..io.exports.export import write_figure
+    from ..io.skeleton_file import write_skeleton
     from .export import read_scene
 
     scene = read_scene(folder)
@@ -166,11 +166,11 @@ def write_calibration(folder: Path, calibration: Calibration) -> tuple[Calibrati
     """skeleton.json and motion.npz in `folder`, each whole or not at all; and the calibration with what is to be said
     of the motion.
     """
-    from .._atomic import made_folder
     from ..ik import fit_motion
+    from ..io.atomic import made_folder
+    from ..io.exports import write_motion_npz
+    from ..io.skeleton_file import write_skeleton
     from ..model.motion import forward
-    from ..skeleton_file import write_skeleton
-    from ..writers import write_motion_npz
 
     made_folder(folder)
     motion = fit_motion(calibration.skeleton, calibration.take).motion
@@ -184,7 +184,7 @@ def write_calibration(folder: Path, calibration: Calibration) -> tuple[Calibrati
 
 def read_factor(text: str) -> float:
     """The factor on lengths from a number or from a file that `condyle scale` wrote."""
-    from ..scale_file import factor_of
+    from ..io.scale_file import factor_of
 
     try:
         return factor_of(float(text))
@@ -196,7 +196,7 @@ def read_edges(text: str) -> list[tuple[str, str]]:
     """(parent, child) edges from `a:b,c:d`, a file of pairs, or a skeleton.json."""
     path = Path(text)
     if path.suffix == ".json" or os.path.isdir(text):
-        from ..skeleton_file import read_skeleton
+        from ..io.skeleton_file import read_skeleton
 
         return _some([(joint.parent, joint.child) for joint in read_skeleton(path).joints], text)
     if os.path.isfile(text):  # os.path answers no where a list of edges is too long for a name

@@ -11,10 +11,10 @@ from .arguments import add_reading_arguments, reading_options
 from .terminal import print_error, print_findings, print_json, print_line, print_table, status_of
 
 if TYPE_CHECKING:
+    from ..io.formats import Options
     from ..model.recording import Convention, Markers, Recording
     from ..model.take import Take
     from ..propose_bodies import Proposal as BodyProposal
-    from ..readers import Options
 
 DEGREES = 57.29577951308232
 
@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..readers import Options
+    from ..io.formats import Options
 
     options = Options.of(**reading_options(args))
     if args.propose and len(args.files) > 1:
@@ -55,8 +55,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _file(path: str, options: Options, args: argparse.Namespace) -> tuple[dict[str, Any], int]:
+    from ..io.formats import identify
     from ..loading import recordings_in, take_of
-    from ..readers import identify
 
     try:
         (recording,), _ = recordings_in([path], options)
@@ -147,8 +147,8 @@ def understood(convention: Convention) -> dict[str, str]:
 
 def _column_map(path: str, args: argparse.Namespace) -> dict[str, Any] | None:
     """What to tell of a table that no format knows; None where it is no table."""
-    from .._atomic import atomic
-    from ..readers._propose import propose
+    from ..io.atomic import atomic
+    from ..io.formats.propose import propose
 
     proposal = propose(path)
     if proposal is None:
@@ -195,7 +195,7 @@ def _proposed_bodies(recording: Recording) -> list[BodyProposal]:
 
 
 def _write_bodies(target: str, source: str, proposals: list[BodyProposal]) -> None:
-    from ..bodies_file import write_bodies
+    from ..io.bodies_file import write_bodies
 
     if not proposals:
         raise CondyleError("no markers keep their distances, so no body can be proposed", code="no-data", path=source)

@@ -33,9 +33,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.lengths is None and args.scale is None:
         raise UsageError("say the new size with --lengths or --scale", code="bad-call")
-    from ..motion_file import read_motion
+    from ..io.motion_file import read_motion
+    from ..io.skeleton_file import read_skeleton
     from ..retarget import retarget_motion
-    from ..skeleton_file import read_skeleton
 
     skeleton = read_skeleton(args.folder)
     motion = read_motion(args.folder, skeleton)
@@ -46,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
         grown, motion = retarget_motion(grown, motion, args.scale)
     written = write_retargeted(Path(args.out), Path(args.folder), grown, motion)
     if args.json:
-        from ..skeleton_file import to_plain
+        from ..io.skeleton_file import to_plain
 
         print_json(to_plain(grown))
     else:
@@ -64,7 +64,7 @@ def run(args: argparse.Namespace) -> int:
 def read_factors(text: str) -> dict[str, float] | Skeleton:
     """{body: factor} from `body=factor,...`, or the skeleton whose lengths are meant."""
     if text.endswith(".json") or os.path.isdir(text):
-        from ..skeleton_file import read_skeleton
+        from ..io.skeleton_file import read_skeleton
 
         return read_skeleton(text)
     factors: dict[str, float] = {}
@@ -88,10 +88,10 @@ def write_retargeted(folder: Path, source: Path, skeleton: Skeleton, motion: Mot
     """skeleton.json and motion.npz in `folder`, each whole or not at all; the poses are those of the new figure."""
     import numpy as np
 
-    from .._atomic import made_folder
+    from ..io.atomic import made_folder
+    from ..io.exports import write_motion_npz
+    from ..io.skeleton_file import write_skeleton
     from ..model.motion import forward
-    from ..skeleton_file import write_skeleton
-    from ..writers import write_motion_npz
 
     if folder.resolve() in (source.resolve(), source.resolve().parent):
         raise UsageError("is the folder to read from; give another one to -o", code="bad-call", path=folder)

@@ -31,10 +31,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..check.rigid_pair import find_oddity, judge_pair, measure_pair, scale_of
+    from ..io.formats import Options
+    from ..io.scale_file import check_ending, to_plain, write_scale
     from ..loading import load
     from ..prepare import prepare
-    from ..readers import Options
-    from ..scale_file import check_ending, to_plain, write_scale
 
     if args.out:
         if args.distance is None:

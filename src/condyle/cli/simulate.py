@@ -47,8 +47,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
+    from ..io.exports import atomic, check_suffix, write_take
     from ..simulate import Disturbances, human, linkage, simulate
-    from ..writers import atomic, check_suffix, write_take
 
     out = Path(args.out)
     check_suffix(out)

@@ -6,9 +6,9 @@ import json
 import os
 from pathlib import Path
 
-from .._atomic import atomic, read_small
 from ..errors import CondyleError
 from ..model.field import FieldModel
+from .atomic import atomic, read_small
 
 FORMAT = "condyle.field"
 MOST_BYTES = 10**7  # of a field file: more is another kind of file

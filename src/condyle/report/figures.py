@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from .._atomic import atomic, made_folder
 from ..check.rigid_pair import measure_pair
 from ..errors import CondyleError, UsageError
+from ..io.atomic import atomic, made_folder
+from ..io.motion_file import read_motion
+from ..io.skeleton_file import read_skeleton
 from ..loading import read
 from ..model.motion import forward
 from ..model.skeleton import Skeleton
-from ..motion_file import read_motion
-from ..skeleton_file import read_skeleton
 from .drawing import Clock, clock_of, draw_lengths, draw_series, draw_tree, shown_name, styled
 from .model import draw_model, shown_frame
 

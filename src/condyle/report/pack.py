@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.motion_source import Frames
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from .page_data import WEIGHT_STEPS
-from .source import Frames
 
 Small = NDArray[np.int32]
 FULL = 2**31 - 2  # the largest number that is written; what lies beyond is shown there

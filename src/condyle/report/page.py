@@ -9,17 +9,18 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from .._atomic import atomic
 from .._version import __version__
 from ..errors import CondyleError
-from ..figure import Figure
+from ..io.atomic import atomic
+from ..io.exports.figure import Figure
+from ..io.motion_source import open_motion
+from ..io.skeleton_file import read_skeleton
 from ..maths.arrays import evenly
 from ..model.anatomy import Part, find_segments
 from ..model.motion import links
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from ..motion import play
-from ..skeleton_file import read_skeleton
 from .facts import (
     bodies_of,
     connections_of,
@@ -34,7 +35,6 @@ from .facts import (
 )
 from .page_data import FORMAT, VERSION, Masked, PageData
 from .shown import MOST_BYTES, Shown, linked_pieces, packed_pieces, shown_motion
-from .source import open_motion
 
 PLACE = b'<script type="application/json" id="condyle-data"></script>'
 AXES = ("x", "y", "z", "-x", "-y", "-z")

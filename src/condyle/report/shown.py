@@ -11,6 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..io.motion_source import Frames, Source, sound
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..model.motion import links
 from ..model.skeleton import Joint, Skeleton
@@ -18,7 +19,6 @@ from ..model.take import WORLD
 from .clock import PageClock
 from .pack import FULL, Packing, joined, pack
 from .page_data import PageMotion, Piece, Vector
-from .source import Frames, Source, sound
 
 Singles = NDArray[np.float32]
 PIECE = 1024  # frames

@@ -1,0 +1,142 @@
+"""bodies.toml: which markers make up which body.
+
+[bodies]
+pelvis = ["LASI", "RASI", "SACR"]
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import CondyleError
+from .atomic import atomic, read_small
+
+MOST_BYTES = 10**7  # of a bodies.toml: more is another kind of file
+EXAMPLE = '[bodies] and below it lines like pelvis = ["LASI", "RASI", "SACR"]'
+Groups = dict[str, tuple[str, ...]]
+
+
+def read_bodies(path: str | os.PathLike[str]) -> Groups:
+    """{body: its markers} of a bodies.toml; raises CondyleError with the line of the fault."""
+    import tomllib
+
+    from .tables.text import decode, line_feeds, to_utf8
+
+    file = Path(path)
+    raw = read_small(file, MOST_BYTES)
+    if len(raw) > MOST_BYTES:
+        raise CondyleError(f"is too large for a list of bodies; expected {EXAMPLE}", code="bad-bodies", path=file)
+    text = decode(line_feeds(to_utf8(raw)))
+    try:
+        content = tomllib.loads(text)
+    except ValueError as error:  # TOMLDecodeError, or a whole number of thousands of digits
+        raise _no_toml(file, str(error)) from None
+    except RecursionError:
+        raise CondyleError("is nested too deeply", code="bad-bodies", path=file) from None
+    if not isinstance(content.get("bodies"), dict):
+        raise CondyleError(f"has no table [bodies]; expected {EXAMPLE}", code="bad-bodies", path=file)
+    others = [name for name in content if name != "bodies"]
+    if others:
+        raise CondyleError(
+            f"'{others[0]}' is not in the table [bodies]; put that line first, or leave other tables out",
+            code="bad-bodies",
+            path=file,
+            line=_line_of(text, others[0]),
+        )
+    try:
+        return check_groups(content["bodies"])
+    except CondyleError as error:
+        line = None if error.body is None else _line_of(text, error.body)
+        raise CondyleError(error.text, code=error.code, path=file, line=line, body=error.body) from None
+
+
+def bodies_of(given: str | os.PathLike[str] | Mapping[str, Sequence[str]]) -> Groups:
+    """{body: its markers} of what `bodies` may be: the path of a bodies.toml, or the mapping itself."""
+    return check_groups(given) if isinstance(given, Mapping) else read_bodies(given)
+
+
+def check_groups(groups: Mapping[str, Any]) -> Groups:
+    """The same with its shape checked: one body or more, each with a list of different names."""
+    if not groups:
+        raise CondyleError(f"no body is named; expected {EXAMPLE}", code="bad-bodies")
+    checked: Groups = {}
+    for body, markers in groups.items():
+        if not isinstance(body, str) or not body.strip():
+            raise CondyleError("a body has no name", code="bad-bodies", body=str(body))
+        if isinstance(markers, (str, Mapping)) or not isinstance(markers, Sequence):
+            raise CondyleError(
+                f'takes a list of marker names, like {body} = ["LASI", "RASI", "SACR"]', code="bad-bodies", body=body
+            )
+        known: set[str] = set()
+        for marker in markers:
+            if not isinstance(marker, str) or not marker.strip():
+                said = f"{marker:#x}" if isinstance(marker, int) and abs(marker) > 10**18 else repr(marker)
+                raise CondyleError(f"{said[:80]} is no name of a marker", code="bad-bodies", body=body)
+            if marker in known:
+                raise CondyleError(f"names marker '{marker}' twice", code="bad-bodies", body=body)
+            known.add(marker)
+        if len(markers) < 3:
+            raise CondyleError(
+                f"has {len(markers)} of the three markers that a pose needs; add some of the same segment "
+                "or leave the body out",
+                code="few-markers",
+                body=body,
+            )
+        checked[body] = tuple(markers)
+    return checked
+
+
+def write_bodies(
+    path: str | os.PathLike[str],
+    groups: Mapping[str, Sequence[str]],
+    comments: Mapping[str, str] | None = None,
+    heading: Sequence[str] = (),
+) -> None:
+    """A bodies.toml, whole or not at all.
+
+    comments  {body: words that stand behind its line}; heading: lines of comment at the top
+    """
+    notes = comments or {}
+    lines = [f"# {_one_line(line)}".rstrip() for line in heading]
+    lines.append("[bodies]")
+    for body, markers in check_groups(groups).items():
+        key = body if re.fullmatch(r"[A-Za-z0-9_-]+", body) else _quoted(body)
+        note = f"  # {_one_line(notes[body])}" if notes.get(body) else ""
+        lines.append(f"{key} = [{', '.join(_quoted(marker) for marker in markers)}]{note}")
+    with atomic(path) as stream:
+        stream.write(("\n".join(lines) + "\n").encode("utf-8"))
+
+
+def _no_toml(file: Path, message: str) -> CondyleError:
+    """tomllib's message, its place taken out of the words."""
+    place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
+    reason = message[: place.start()] if place else message
+    if place is not None and place[1] is None:
+        reason += " at the end of the file"
+    line, column = (int(place[1]), int(place[2])) if place is not None and place[1] else (None, None)
+    text = f"is no TOML ({reason}); expected {EXAMPLE}"
+    return CondyleError(text, code="bad-bodies", path=file, line=line, column=column)
+
+
+def _line_of(text: str, key: str) -> int | None:
+    """1-based line on which a key or a table begins, as far as a glance tells."""
+    name = rf"(?:{re.escape(key)}|{re.escape(_quoted(key))}|'{re.escape(key)}')"
+    match = re.search(rf"^[ \t]*(?:\[+[ \t]*{name}[ \t]*[\].]|{name}[ \t]*[=.])", text, re.MULTILINE)
+    return None if match is None else text.count("\n", 0, match.start()) + 1
+
+
+def _quoted(name: str) -> str:
+    """A TOML basic string."""
+    plain = name.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "replace").decode("utf-8")
+    escaped = (char if char.isprintable() else f"\\U{ord(char):08x}" for char in plain)
+    return '"' + "".join(escaped) + '"'
+
+
+def _one_line(text: str) -> str:
+    """Words for a comment: whatever is not printed becomes a blank."""
+    plain = text.encode("utf-8", "replace").decode("utf-8")
+    return "".join(char if char.isprintable() else " " for char in plain)

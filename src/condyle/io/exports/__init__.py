@@ -1,0 +1,36 @@
+"""Takes and figures to files. Every file appears whole or not at all; figures are in `export`.
+
+A format that figures are written in is one file here with a `FORMAT`, and its name in `export_formats.FORMATS`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from ...errors import UsageError
+from ...model.take import Take
+from ..atomic import atomic
+from .take_csv import write_take_csv
+from .take_npz import write_motion_npz, write_take_npz
+
+__all__ = ["atomic", "check_suffix", "write_motion_npz", "write_take", "write_take_csv", "write_take_npz"]
+
+_BY_SUFFIX = {".npz": write_take_npz, ".csv": write_take_csv}
+
+
+def write_take(path: str | os.PathLike[str], take: Take) -> None:
+    """Writes a take in the format that the name ends in, .npz or .csv; raises with the choices."""
+    _BY_SUFFIX[check_suffix(path)](path, take)
+
+
+def check_suffix(path: str | os.PathLike[str]) -> str:
+    """The suffix that names the format, in lower case; raises with the choices where it names none."""
+    suffix = Path(path).suffix.lower()
+    if suffix not in _BY_SUFFIX:
+        raise UsageError(
+            f"cannot tell the format from '{suffix or Path(path).name}'; end the name in {' or '.join(_BY_SUFFIX)}",
+            code="unknown-suffix",
+            path=Path(path),
+        )
+    return suffix

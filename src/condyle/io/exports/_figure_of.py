@@ -1,0 +1,274 @@
+"""From a skeleton and its motion to a Figure: names, roots, up axis, bones, rest pose."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ...errors import UsageError
+from ...findings import Finding
+from ...maths import rotation
+from ...maths.arrays import Floats
+from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
+from ...model.motion import Motion, forward, links, reference_rotations
+from ...model.skeleton import Skeleton
+from .bones import Bone, Kind, Link, World, build_bones, reordered
+from .figure import Figure, Names, axis_vector, legal, turn_of_world
+
+SANE = r"[\w.-]"  # characters of a bone's name; letters of any script
+FEW = 3  # segments that make a tree a person
+SLANT = 0.6  # cosine of a trunk's mean direction to an axis from which on that axis is up
+
+
+def figure_of(skeleton: Skeleton, motion: Motion, names: Names, up: str | None) -> Figure:
+    """See `Figure.of`."""
+    if names not in ("anatomy", "bodies"):
+        raise UsageError(f"names are 'anatomy' or 'bodies', not '{names}'", code="bad-call")
+    edges = [(joint.parent, joint.child) for joint in skeleton.joints]
+    segments = find_segments(skeleton.bodies, edges)
+    raw = _links(skeleton, motion, segments)
+    roots, people = _roots(raw, segments)
+    chain = reordered(raw, roots, skeleton.bodies)
+    R_parent, R_free, p_free = _motion(skeleton, motion, chain)
+    frame = _nearest_frame(skeleton, motion)
+    chain = _with_places(chain, R_free, frame)
+    human = _whose(chain, people)
+    up, findings = _up(chain, human, R_free, up or motion.up)
+    world = World(axis_vector(up), turn_of_world("z", up) @ axis_vector("-y"))
+    bones = build_bones(chain, world, human)
+    parent = np.array([link.parent for link in chain], np.int64)
+    free = np.flatnonzero(parent < 0)
+    R_body_bone = np.stack([bone.R_body_bone for bone in bones]) if bones else np.zeros((0, 3, 3))
+    p_body_bone = np.stack([bone.p_body_bone for bone in bones]) if bones else np.zeros((0, 3))
+    R = R_parent @ R_body_bone
+    inside = parent >= 0
+    R[:, inside] = np.swapaxes(R_body_bone[parent[inside]], -1, -2) @ R[:, inside]
+    p_world = p_free + np.einsum("nkij,kj->nki", R_free, p_body_bone[free])
+    labels, joints = _names(chain, human, names)
+    axis = [np.full(3, np.nan) if bone.axis is None else bone.axis for bone in bones]
+    offsets = _offsets(chain, bones, p_world[frame] if motion.frames else np.zeros((len(free), 3)), world, human)
+    return Figure(
+        labels,
+        tuple(link.body for link in chain),
+        joints,
+        parent,
+        tuple(link.kind for link in chain),
+        R_body_bone,
+        p_body_bone,
+        offsets,
+        _rest(chain, bones),
+        np.array([bone.tip for bone in bones]).reshape(-1, 3),
+        np.array(axis).reshape(-1, 3),
+        up,
+        any(human),
+        motion.time,
+        R,
+        p_world,
+        motion.segment,
+        motion.timed,
+        motion.sources,
+        (*motion.findings, *findings),
+        tuple(
+            link.segment.part if link.segment is not None and known else ""
+            for link, known in zip(chain, human, strict=True)
+        ),
+    )
+
+
+def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment]) -> list[Link]:
+    """Every body as the skeleton has it: free bodies first, then parents before children."""
+    mean, frame = reference_rotations(skeleton, motion), _nearest_frame(skeleton, motion)
+    place = {name: k for k, name in enumerate(motion.free)}
+    eye, zero = np.eye(3), np.zeros(3)
+    found = [Link(name, -1, "free", zero, zero, None, eye, eye, segments.get(name)) for name in motion.free]
+    for child, parent, joint in links(skeleton):
+        kind: Kind = "ball" if joint.kind == "undetermined" else joint.kind
+        if kind == "hinge" and joint.axis_child is None:
+            kind = "ball"
+        near = motion.R_parent_body[frame, child] if motion.frames else mean[child]
+        place[joint.child] = len(found)
+        found.append(
+            Link(
+                joint.child,
+                place[skeleton.bodies[parent]],
+                kind,
+                joint.p_child_joint,
+                joint.p_parent_joint,
+                joint.axis_child if kind == "hinge" else None,
+                mean[child],
+                near if np.isfinite(near).all() else mean[child],
+                segments.get(joint.child),
+            )
+        )
+    return found
+
+
+def _nearest_frame(skeleton: Skeleton, motion: Motion) -> int:
+    """The frame nearest to the mean of every joint's rotation, among those in which most is known."""
+    if not motion.frames:
+        return 0
+    count = motion.known.sum(axis=1)
+    inside = [k for k, name in enumerate(motion.bodies) if name not in motion.free]
+    R = motion.R_parent_body[:, inside]
+    off = np.nansum((R - rotation.mean(R)) ** 2, axis=(1, 2, 3)) if inside else np.zeros(motion.frames)
+    return int(np.argmin(np.where(count == count.max(), off, np.inf)))
+
+
+def _roots(raw: Sequence[Link], segments: Mapping[str, Segment]) -> tuple[list[int], set[str]]:
+    """The free body of every tree, a person's being the pelvis or the chest; and the roots of people."""
+    near: dict[str, list[str]] = {link.body: [] for link in raw}
+    top = list(range(len(raw)))
+    for k, link in enumerate(raw):
+        if link.parent >= 0:
+            top[k] = top[link.parent]
+            near[link.body].append(raw[link.parent].body)
+            near[raw[link.parent].body].append(link.body)
+    number = {link.body: k for k, link in enumerate(raw)}
+    roots, people = [], set()
+    for root in [k for k, link in enumerate(raw) if link.parent < 0]:
+        tree = [raw[k].body for k in range(len(raw)) if top[k] == root]
+        trunk = trunk_of(tree, segments, near)
+        if trunk is not None and sum(body in segments for body in tree) >= FEW:
+            people.add(trunk)
+            roots.append(number[trunk])
+        else:
+            roots.append(root)
+    return roots, people
+
+
+def _motion(skeleton: Skeleton, motion: Motion, chain: Sequence[Link]) -> tuple[Floats, Floats, Floats]:
+    """R of every link's body in its new parent (n, b, 3, 3), and pose (n, k, 3, 3), (n, k, 3) of the free bodies."""
+    column = {name: k for k, name in enumerate(motion.bodies)}
+    old = skeleton.parent
+    free = [link.body for link in chain if link.parent < 0]
+    if set(free) == set(motion.free):
+        rows = [motion.free.index(name) for name in free]
+        R_free, p_free = motion.R_parent_body[:, [column[name] for name in free]], motion.p_world_free[:, rows]
+    else:
+        poses = forward(skeleton, motion).select(free)
+        R_free, p_free = poses.R_world_body, poses.p_world_body
+    R = np.empty((motion.frames, len(chain), 3, 3))
+    R[:, [k for k, link in enumerate(chain) if link.parent < 0]] = R_free
+    for k, link in enumerate(chain):
+        if link.parent >= 0:
+            up = chain[link.parent].body
+            if old[link.body] == up:
+                R[:, k] = motion.R_parent_body[:, column[link.body]]
+            else:
+                R[:, k] = np.swapaxes(motion.R_parent_body[:, column[up]], -1, -2)
+    return R, R_free, p_free
+
+
+def _with_places(chain: Sequence[Link], R_free: Floats, frame: int) -> list[Link]:
+    """The links with the free bodies' axes in the room, as the frame has them, or usually, or anyhow."""
+    places = iter(np.moveaxis(R_free, 1, 0))
+    result = []
+    for link in chain:
+        if link.parent < 0:
+            R = next(places)
+            near = R[frame] if len(R) else np.eye(3)
+            if not np.isfinite(near).all():
+                near = rotation.mean(R)
+            near = near if np.isfinite(near).all() else np.eye(3)
+            link = replace(link, R_near=near, R_mean=near)
+        result.append(link)
+    return result
+
+
+def _whose(chain: Sequence[Link], people: set[str]) -> list[bool]:
+    """Whether each link is part of a person."""
+    human: list[bool] = []
+    for link in chain:
+        human.append(link.body in people if link.parent < 0 else human[link.parent])
+    return human
+
+
+def _up(chain: Sequence[Link], human: Sequence[bool], R_free: Floats, given: str | None) -> tuple[str, list[Finding]]:
+    """The axis that points up: as given, as the trunk of a person points on average, else z."""
+    if given is not None:
+        turn_of_world(given, given)  # raises with the choices
+        return given, []
+    free = [k for k, link in enumerate(chain) if link.parent < 0]
+    for column, k in enumerate(free):
+        if human[k]:
+            world = World(axis_vector("z"), axis_vector("-y"))
+            bone = build_bones(chain, world, human)[k]
+            R = R_free[:, column]
+            R = R[np.isfinite(R).all(axis=(-2, -1))]
+            mean = (R @ bone.R_body_bone[:, 1]).mean(axis=0) if len(R) else np.zeros(3)
+            axis = "xyz"[int(np.argmax(np.abs(mean)))]
+            cosine = float(np.abs(mean).max() / max(float(np.linalg.norm(mean)), 1e-12))
+            if cosine > SLANT and float(np.linalg.norm(mean)) > 0.5:
+                axis = axis if mean["xyz".index(axis)] > 0 else f"-{axis}"
+                text = f"the recording does not say which axis points up; the figure's trunk points along {axis}"
+                return axis, [Finding("up-assumed", "info", text)]
+    text = "the recording does not say which axis points up, and the figure does not tell; z was taken: give --up"
+    return "z", [Finding("up-assumed", "warning", text)]
+
+
+def _names(chain: Sequence[Link], human: Sequence[bool], names: Names) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Unique names of bones and of joints."""
+    bones, joints = [], []
+    person = 0
+    for k, link in enumerate(chain):
+        if link.parent < 0 and human[k]:
+            person += 1
+        before = f"p{person}_" if person > 1 and human[k] else ""
+        plain = re.sub(r"\s+", "_", link.body.strip())
+        segment = link.segment if names == "anatomy" and human[k] else None
+        if segment is None:
+            bones.append(before + plain if names == "anatomy" else plain)
+            joints.append(f"{bones[-1]}_joint")
+            continue
+        side = f"_{segment.side}" if segment.side else ""
+        bones.append(before + BONE_NAMES.get(segment.part, segment.part) + side)
+        joints.append(before + JOINT_NAMES.get(segment.part, segment.part) + side)
+    labels = legal(bones, SANE)
+    joints = [
+        f"{label}_free" if link.parent < 0 else joint for label, joint, link in zip(labels, joints, chain, strict=True)
+    ]
+    return labels, legal(joints, SANE)
+
+
+def _rest(chain: Sequence[Link], bones: Sequence[Bone]) -> Floats:
+    rest = [
+        bone.R_world_rest if link.parent < 0 else bones[link.parent].R_world_rest.T @ bone.R_world_rest
+        for link, bone in zip(chain, bones, strict=True)
+    ]
+    return np.array(rest).reshape(-1, 3, 3)
+
+
+def _offsets(
+    chain: Sequence[Link], bones: Sequence[Bone], places: Floats, world: World, human: Sequence[bool]
+) -> Floats:
+    """(b, 3) [m] of joints in the parents' bones; of free bones their place in the rest pose.
+
+    People with legs stand on the floor, height zero; others are as high as in the frame that the rest pose is from.
+    Together the free bones are over the origin, as far apart as in that frame.
+    """
+    offsets = np.zeros((len(chain), 3))
+    for k, link in enumerate(chain):
+        if link.parent >= 0:
+            up = bones[link.parent]
+            offsets[k] = up.R_body_bone.T @ (link.p_parent - up.p_body_bone)
+    middle = np.nanmean(places, axis=0) if np.isfinite(places).any(axis=0).all() else np.zeros(3)
+    middle = middle - world.up * (world.up @ middle)
+    free = [k for k, link in enumerate(chain) if link.parent < 0]
+    lowest, standing = dict.fromkeys(free, 0.0), dict.fromkeys(free, False)
+    top: dict[int, int] = {}
+    at: dict[int, Floats] = {}
+    for k, link in enumerate(chain):
+        top[k] = k if link.parent < 0 else top[link.parent]
+        at[k] = offsets[k] if link.parent < 0 else at[link.parent] + bones[link.parent].R_world_rest @ offsets[k]
+        ends = (at[k], at[k] + bones[k].R_world_rest @ bones[k].tip)
+        standing[top[k]] |= human[k] and link.segment is not None and link.segment.part == "shank"
+        lowest[top[k]] = min(lowest[top[k]], *(float(world.up @ end) for end in ends))
+    for k, place in zip(free, places, strict=True):
+        stand = place - middle if np.isfinite(place).all() else np.zeros(3)
+        if standing[k]:
+            stand = stand - world.up * (world.up @ stand + lowest[k])
+        offsets[k] = stand
+    return offsets

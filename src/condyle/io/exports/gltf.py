@@ -1,0 +1,193 @@
+"""GLB (binary glTF 2.0): a skinned skeleton with its motion and the shapes that show it. y up, metres.
+
+docs/exports/gltf.md describes what is written.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..._version import __version__
+from ...maths import rotation
+from ...maths.arrays import Floats
+from ._shown import COLOURS, Shown, shown_parts
+from .figure import Figure
+from .scene import FigureFormat, Scene, Written
+
+MAGIC, JSON_CHUNK, BIN_CHUNK = b"glTF", b"JSON", b"BIN\x00"
+FLOAT, USHORT, UINT = 5126, 5123, 5125  # types of components
+VERTICES, INDICES = 34962, 34963  # what a part of the buffer is for
+
+
+def write_glb(scene: Scene, path: Path) -> Written:
+    """One file: every tree, and an animation for each segment."""
+    figure = scene.figure.turned("y").whole()
+    path.write_bytes(to_glb(figure))
+    return Written((path,), figure.findings)
+
+
+def to_glb(figure: Figure) -> bytes:
+    """The file of a figure that is y up and without unknown poses."""
+    buffer = _Buffer()
+    parts = shown_parts(figure)
+    b = len(figure.names)
+    nodes = [_node(figure, k) for k in range(b)]
+    nodes.append({"name": "figure", "children": figure.free.tolist()})  # joints of a skin need an ancestor in common
+    nodes.append({"name": "figure_shapes", "mesh": 0, "skin": 0})
+    content: dict[str, Any] = {
+        "asset": {
+            "version": "2.0",
+            "generator": f"condyle {__version__}",
+            "extras": {"condyle": __version__, "frame_rate": _plain(figure.rate), "bodies": list(figure.bodies)},
+        },
+        "scene": 0,
+        "scenes": [{"name": "condyle", "nodes": [b, b + 1]}],
+        "nodes": nodes,
+        "skins": [_skin(figure, buffer)],
+        "meshes": [{"name": "figure_shapes", "primitives": _primitives(parts, buffer)}],
+        "materials": [_material(part.name, COLOURS[part.name]) for part in parts],
+    }
+    clips = figure.clips() if figure.frames else ()
+    if clips:
+        content["animations"] = [_animation(clip, k, buffer) for k, clip in enumerate(clips, start=1)]
+    content |= {"accessors": buffer.accessors, "bufferViews": buffer.views}
+    content["buffers"] = [{"byteLength": len(buffer.data)}]
+    return _packed(content, bytes(buffer.data))
+
+
+class _Buffer:
+    """The binary chunk while it grows, and what describes its parts."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.views: list[dict[str, Any]] = []
+        self.accessors: list[dict[str, Any]] = []
+
+    def add(self, values: NDArray[Any], kind: str, *, target: int | None = None, bounds: bool = False) -> int:
+        """Number of the accessor of these values, (count,) or (count, width) or (count, 4, 4) column by column."""
+        self.data += b"\x00" * (-len(self.data) % 4)
+        raw = np.ascontiguousarray(values)
+        view: dict[str, Any] = {"buffer": 0, "byteOffset": len(self.data), "byteLength": raw.nbytes}
+        if target is not None:
+            view["target"] = target
+        self.data += raw.tobytes()
+        self.views.append(view)
+        component = {"float32": FLOAT, "uint16": USHORT, "uint32": UINT}[raw.dtype.name]
+        accessor: dict[str, Any] = {
+            "bufferView": len(self.views) - 1,
+            "componentType": component,
+            "count": len(raw),
+            "type": kind,
+        }
+        if bounds:
+            rows = raw.reshape(len(raw), -1)
+            accessor |= {"min": rows.min(axis=0).tolist(), "max": rows.max(axis=0).tolist()}
+        self.accessors.append(accessor)
+        return len(self.accessors) - 1
+
+
+def _node(figure: Figure, bone: int) -> dict[str, Any]:
+    node: dict[str, Any] = {
+        "name": figure.names[bone],
+        "translation": figure.p_parent_bone[bone].tolist(),
+        "rotation": _xyzw(figure.R_parent_bone_rest[bone]).tolist(),
+        "extras": {"body": figure.bodies[bone], "joint": figure.joints[bone], "kind": figure.kind[bone]},
+    }
+    if figure.children(bone):
+        node["children"] = figure.children(bone)
+    return node
+
+
+def _skin(figure: Figure, buffer: _Buffer) -> dict[str, Any]:
+    """Every bone is a joint; their inverse bind matrices are those of the rest pose."""
+    R, p = figure.rest()
+    inverse = np.zeros((len(R), 4, 4), np.float32)
+    inverse[:, :3, :3] = R  # the transpose of R', since matrices are stored column by column
+    inverse[:, 3, :3] = -(np.swapaxes(R, -1, -2) @ p[..., None])[..., 0]
+    inverse[:, 3, 3] = 1
+    bones = list(range(len(R)))
+    return {"name": "figure", "skeleton": len(R), "joints": bones, "inverseBindMatrices": buffer.add(inverse, "MAT4")}
+
+
+def _primitives(parts: Sequence[Shown], buffer: _Buffer) -> list[dict[str, Any]]:
+    """Links, joints and sensors: each vertex follows one bone alone."""
+    primitives = []
+    for material, part in enumerate(parts):
+        follows = np.zeros((len(part.bone), 4), np.uint16)
+        follows[:, 0] = part.bone
+        weights = np.zeros((len(part.bone), 4), np.float32)
+        weights[:, 0] = 1
+        attributes = {
+            "POSITION": buffer.add(part.solid.point.astype(np.float32), "VEC3", target=VERTICES, bounds=True),
+            "NORMAL": buffer.add(_units(part.solid.normal), "VEC3", target=VERTICES),
+            "JOINTS_0": buffer.add(follows, "VEC4", target=VERTICES),
+            "WEIGHTS_0": buffer.add(weights, "VEC4", target=VERTICES),
+        }
+        corners = part.solid.triangle.ravel().astype(np.uint32)
+        indices = buffer.add(corners, "SCALAR", target=INDICES)
+        primitives.append({"attributes": attributes, "indices": indices, "material": material})
+    return primitives
+
+
+def _animation(clip: Figure, number: int, buffer: _Buffer) -> dict[str, Any]:
+    """The rotation of every bone and the place of the free ones, over the clip's own clock from zero."""
+    time = buffer.add((clip.time - clip.time[0]).astype(np.float32), "SCALAR", bounds=True)
+    samplers: list[dict[str, Any]] = []
+    channels: list[dict[str, Any]] = []
+
+    def follow(bone: int, path: str, values: NDArray[np.float32], kind: str) -> None:
+        channels.append({"sampler": len(samplers), "target": {"node": bone, "path": path}})
+        samplers.append({"input": time, "output": buffer.add(values, kind), "interpolation": "LINEAR"})
+
+    for place, bone in enumerate(clip.free.tolist()):
+        follow(bone, "translation", clip.p_world_free[:, place].astype(np.float32), "VEC3")
+    for bone in range(len(clip.names)):
+        follow(bone, "rotation", _units(continuous(_xyzw(clip.R_parent_bone[:, bone]))), "VEC4")
+    extras = {"frame_rate": _plain(clip.rate), "frames": clip.frames, "start": float(clip.time[0])}
+    return {"name": f"take {number}", "samplers": samplers, "channels": channels, "extras": extras}
+
+
+def continuous(q: Floats) -> Floats:
+    """Quaternions (n, 4) with the sign of each that is nearer to the one before: a player turns the short way."""
+    against = (q[1:] * q[:-1]).sum(axis=1) < 0
+    sign = 1.0 - 2.0 * (np.concatenate([[0], np.cumsum(against)]) % 2)
+    return np.asarray(q * sign[:, None])
+
+
+def _xyzw(R: Floats) -> Floats:
+    return rotation.to_quaternion(R)[..., [1, 2, 3, 0]]
+
+
+def _units(v: Floats) -> NDArray[np.float32]:
+    """In single precision, and of unit length in it."""
+    short = v.astype(np.float32)
+    return np.asarray(short / np.linalg.norm(short.astype(np.float64), axis=-1, keepdims=True), np.float32)
+
+
+def _material(name: str, colour: tuple[float, float, float]) -> dict[str, Any]:
+    surface = {"baseColorFactor": [*colour, 1.0], "metallicFactor": 0.0, "roughnessFactor": 0.6}
+    return {"name": name, "pbrMetallicRoughness": surface}
+
+
+def _plain(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _packed(content: dict[str, Any], data: bytes) -> bytes:
+    """Header, JSON chunk, binary chunk."""
+    text = json.dumps(content, separators=(",", ":"), allow_nan=False).encode("utf-8")
+    text += b" " * (-len(text) % 4)
+    data += b"\x00" * (-len(data) % 4)
+    total = 12 + 8 + len(text) + 8 + len(data)
+    parts = [MAGIC, struct.pack("<II", 2, total), struct.pack("<I", len(text)), JSON_CHUNK, text]
+    return b"".join([*parts, struct.pack("<I", len(data)), BIN_CHUNK, data])
+
+
+FORMAT = FigureFormat("glb", "binary glTF, y up, metres", ".glb", write_glb)

@@ -1,0 +1,172 @@
+"""MJCF: a model for MuJoCo, z up, and its motion as a table of qpos. docs/exports/mjcf.md describes what is written."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+
+from ...maths import rotation
+from ...maths.arrays import Floats
+from ._mechanism import (
+    NARROW,
+    Shapes,
+    add,
+    depth_first,
+    mechanism,
+    segments,
+    shapes_of,
+    title_of,
+    to_xml,
+    widened,
+    words,
+    write_tables,
+)
+from ._shown import COLOURS
+from .figure import Figure
+from .gltf import continuous
+from .scene import FigureFormat, Scene, Written
+
+ALLOWED, FIRST = r"[\w.-]", r"\w"
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+LEAST = {"boundmass": "1e-9", "boundinertia": "1e-12"}  # MuJoCo refuses bodies of less mass than 1e-15
+
+
+def write_mjcf(scene: Scene, path: Path) -> Written:
+    """The model at `path`, and beside it <stem>-qpos.csv for every segment."""
+    figure = mechanism(scene, "z", ALLOWED, FIRST, ("world",), "MJCF")
+    columns, qpos = qpos_of(figure)
+    path.write_bytes(to_mjcf(figure, qpos, title_of(path)))
+    tables = write_tables(path.with_name(f"{path.stem}-qpos.csv"), figure, columns, qpos)
+    return Written((path, *tables), figure.findings)
+
+
+def qpos_of(figure: Figure) -> tuple[list[str], Floats]:
+    """Names and values (n, nq) of MuJoCo's qpos: x y z [m] and a quaternion, a quaternion, or an angle [rad]."""
+    columns: list[str] = []
+    values = [np.zeros((figure.frames, 0))]
+    column = {int(bone): k for k, bone in enumerate(figure.free)}
+    for k in depth_first(figure):
+        joint, kind = figure.joints[k], figure.kind[k]
+        if kind == "free":
+            columns += [f"{joint}_{part}" for part in POSE]
+            values += [figure.p_world_free[:, column[k]], _quaternions(figure.R_parent_bone[:, k])]
+        elif kind == "ball":
+            columns += [f"{joint}_{part}" for part in POSE[3:]]
+            values.append(_quaternions(figure.turns[:, k]))
+        elif kind == "hinge":
+            columns.append(joint)
+            values.append(figure.angles[:, [k]])
+    return columns, np.concatenate(values, axis=1)
+
+
+def to_mjcf(figure: Figure, qpos: Floats, title: str) -> bytes:
+    """The file of a figure that is z up and without unknown poses."""
+    root = ET.Element("mujoco", model=title)
+    add(root, "compiler", angle="radian", autolimits="true", **LEAST)
+    _looks(root)
+    world = add(root, "worldbody")
+    shapes = shapes_of(figure)
+    floor, lift = _floor(figure, shapes[0].thick)
+    add(world, "light", pos=words([0, 0, 4 + floor]), dir="0 0 -1", directional="true")
+    add(world, "geom", name="floor", type="plane", size="0 0 0.1", pos=words([0, 0, floor]), material="floor")
+    elements: dict[int, ET.Element] = {}
+    for k in depth_first(figure):
+        elements[k] = _body(elements.get(int(figure.parent[k]), world), figure, k, shapes[k], lift)
+    keys = add(root, "keyframe")
+    for number, rows in enumerate(segments(figure), start=1):
+        add(keys, "key", name=f"start_{number}", qpos=words(qpos[rows.start]))
+    return to_xml(root)
+
+
+def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: float) -> ET.Element:
+    name, kind = figure.names[k], figure.kind[k]
+    place = figure.p_parent_bone[k] + [0, 0, lift if kind == "free" else 0]
+    turn = _quaternions(figure.R_parent_bone_rest[[k]])[0]
+    body = add(parent, "body", name=name, pos=words(place), quat=words(turn))
+    if kind == "free":
+        add(body, "freejoint", name=figure.joints[k])
+    elif kind == "ball":
+        reach = max(float(figure.reach[k]), NARROW)
+        add(body, "joint", name=figure.joints[k], type="ball", range=words([0, reach]))
+    elif kind == "hinge":
+        low, high = widened(*figure.limits[k].tolist())
+        add(
+            body,
+            "joint",
+            name=figure.joints[k],
+            type="hinge",
+            axis=words(figure.axis[k]),
+            range=words([low, high]),
+        )
+    for end in shapes.rods:
+        add(body, "geom", class_="bone", type="capsule", size=words(shapes.thick), fromto=words([0, 0, 0, *end]))
+    for centre, radius, colour in shapes.balls:
+        add(body, "geom", class_="bone", type="sphere", size=words(radius), pos=words(centre), material=colour)
+    add(
+        body,
+        "site",
+        name=f"{name}_sensor",
+        type="box",
+        size=words([shapes.box] * 3),
+        pos=words(figure.p_bone_body[k]),
+        quat=words(_quaternions(figure.R_bone_body[[k]])[0]),
+        material="sensors",
+    )
+    return body
+
+
+def _looks(root: ET.Element) -> None:
+    """Colours, a floor and a sky; bones touch the floor and not each other."""
+    defaults = add(root, "default")
+    add(defaults, "joint", damping="0.1", armature="0.001")
+    add(add(defaults, "default", class_="bone"), "geom", contype="0", conaffinity="1", material="links")
+    visual = add(root, "visual")
+    add(visual, "headlight", ambient="0.3 0.3 0.3", diffuse="0.4 0.4 0.4", specular="0 0 0")
+    add(visual, "quality", shadowsize="4096")
+    asset = add(root, "asset")
+    add(
+        asset,
+        "texture",
+        type="skybox",
+        builtin="gradient",
+        rgb1="0.9 0.93 0.96",
+        rgb2="0.6 0.7 0.8",
+        width="64",
+        height="64",
+    )
+    add(
+        asset,
+        "texture",
+        name="floor",
+        type="2d",
+        builtin="checker",
+        rgb1="0.82 0.82 0.8",
+        rgb2="0.74 0.74 0.72",
+        width="128",
+        height="128",
+    )
+    add(asset, "material", name="floor", texture="floor", texrepeat="1 1", texuniform="true")
+    for name, colour in COLOURS.items():
+        add(asset, "material", name=name, rgba=words([*colour, 1]))
+
+
+def _floor(figure: Figure, thick: float) -> tuple[float, float]:
+    """Height [m] of the floor, under the lowest bone of the motion; how far the rest pose is lifted to stand on it."""
+    low = _lowest(figure, *figure.world())
+    R, p = figure.rest()
+    return low - thick, low - _lowest(figure, R[None], p[None])
+
+
+def _lowest(figure: Figure, R: Floats, p: Floats) -> float:
+    ends = p + (R @ figure.tip[..., None])[..., 0]
+    return float(min(p[..., 2].min(), ends[..., 2].min()))
+
+
+def _quaternions(R: Floats) -> Floats:
+    """wxyz (n, 4), each on the side of the one before."""
+    return continuous(rotation.to_quaternion(R))
+
+
+FORMAT = FigureFormat("mjcf", "MuJoCo model, z up, with its motion as qpos", ".xml", write_mjcf)

@@ -1,0 +1,216 @@
+"""OpenSim: a model (.osim, version 4), y up, and its motion (.sto). docs/exports/osim.md describes both."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...maths.arrays import Floats
+from ._angles import HEADING_FIRST, steady_angles, turning
+from ._mechanism import (
+    Shapes,
+    add,
+    along,
+    mechanism,
+    numbered,
+    segments,
+    shapes_of,
+    title_of,
+    to_xml,
+    weights,
+    widened,
+    words,
+)
+from ._shown import COLOURS
+from .figure import Figure
+from .scene import FigureFormat, Scene, Written
+
+ALLOWED, FIRST = r"[A-Za-z0-9_]", r"[A-Za-z_]"
+VERSION = "40000"  # of the document: what OpenSim 4.0 and later read
+GRAVITY = 9.80665  # m/s2
+
+
+@dataclass(frozen=True, eq=False)
+class Coordinate:
+    """One of a joint's: about or along `axis` (3,), values (n,) and at rest [rad or m].
+
+    sort  "rotational" or "translational"
+    """
+
+    name: str
+    sort: str
+    axis: Floats
+    values: Floats
+    rest: float
+
+
+@dataclass(frozen=True, eq=False)
+class Joint:
+    """Type of OpenSim's joint, its coordinates in order, and its frames' axes in parent and bone (3, 3)."""
+
+    type: str
+    coordinates: tuple[Coordinate, ...]
+    R_parent_frame: Floats
+    p_parent_frame: Floats
+    R_bone_frame: Floats
+
+
+def write_osim(scene: Scene, path: Path) -> Written:
+    """The model at `path`, and its coordinates over time as <stem>.sto for every segment."""
+    figure = mechanism(scene, "y", ALLOWED, FIRST, ("ground",), "OpenSim")
+    joints = [_joint(figure, k) for k in range(len(figure.names))]
+    path.write_bytes(to_osim(figure, joints, title_of(path)))
+    files = [path]
+    coordinates = [one for joint in joints for one in joint.coordinates]
+    for number, rows in enumerate(segments(figure), start=1):
+        files.append(numbered(path.with_suffix(".sto"), number))
+        files[-1].write_bytes(to_sto(figure.time[rows], [(one.name, one.values[rows]) for one in coordinates]))
+    return Written(tuple(files), figure.findings)
+
+
+def to_sto(time: Floats, columns: Iterable[tuple[str, Floats]]) -> bytes:
+    """A storage file of coordinates [rad, m] over time [s]."""
+    names, values = zip(("time", time), *columns, strict=True)
+    head = ["Coordinates", "version=1", f"nRows={len(time)}", f"nColumns={len(names)}", "inDegrees=no", "endheader"]
+    rows = ["\t".join(map(repr, row)) for row in (np.stack(values, axis=1) + 0.0).tolist()]
+    return ("\n".join([*head, "\t".join(names), *rows]) + "\n").encode("ascii")
+
+
+def _joint(figure: Figure, k: int) -> Joint:
+    name, kind, eye = figure.joints[k], figure.kind[k], np.eye(3)
+    rest, place, R = figure.R_parent_bone_rest[k], figure.p_parent_bone[k], figure.R_parent_bone[:, k]
+    if kind == "rigid":
+        return Joint("WeldJoint", (), rest, place, eye)
+    if kind == "hinge":
+        frame = along(figure.axis[k], 2)  # a pin turns about z
+        angle = Coordinate(f"{name}_angle", "rotational", figure.axis[k], figure.angles[:, k], 0.0)
+        return Joint("PinJoint", (angle,), rest @ frame, place, frame)
+    if kind == "ball":
+        turned = turning(rest, R)
+        return Joint("CustomJoint", _turns(name, turned.order, turned.angles, turned.rest), turned.zero, place, eye)
+    # A free bone turns about the room's axes, from its rest pose.
+    turned = turning(eye, R @ rest.T, HEADING_FIRST)
+    p = figure.p_world_free[:, figure.free.tolist().index(k)]
+    moves = tuple(
+        Coordinate(f"{name}_t{'xyz'[i]}", "translational", eye[i], p[:, i], float(place[i])) for i in range(3)
+    )
+    turns = _turns(name, turned.order, turned.angles, turned.rest)
+    return Joint("CustomJoint", (*turns, *moves), turned.zero, np.zeros(3), rest.T)
+
+
+def _turns(name: str, order: str, angles: Floats, rest: Floats) -> tuple[Coordinate, ...]:
+    return tuple(
+        Coordinate(f"{name}_r{axis.lower()}", "rotational", np.eye(3)["XYZ".index(axis)], angles[:, i], float(rest[i]))
+        for i, axis in enumerate(order)
+    )
+
+
+def to_osim(figure: Figure, joints: list[Joint], title: str) -> bytes:
+    """The model of a figure that is y up and without unknown poses."""
+    root = ET.Element("OpenSimDocument", Version=VERSION)
+    model = add(root, "Model", name=title)
+    add(model, "gravity", words([0, -GRAVITY, 0]))
+    add(model, "length_units", "meters")
+    add(model, "force_units", "N")
+    bodies = add(add(model, "BodySet", name="bodyset"), "objects")
+    for k, shapes in enumerate(shapes_of(figure)):
+        _body(bodies, figure, k, shapes)
+    links = add(add(model, "JointSet", name="jointset"), "objects")
+    for k, joint in enumerate(joints):
+        _add_joint(links, figure, k, joint)
+    markers = add(add(model, "MarkerSet", name="markerset"), "objects")
+    for k, name in enumerate(figure.names):
+        marker = add(markers, "Marker", name=f"{name}_sensor")
+        add(marker, "socket_parent_frame", f"/bodyset/{name}")
+        add(marker, "location", words(figure.p_bone_body[k]))
+        add(marker, "fixed", "true")
+    return to_xml(root)
+
+
+def _body(bodies: ET.Element, figure: Figure, k: int, shapes: Shapes) -> None:
+    name = figure.names[k]
+    body = add(bodies, "Body", name=name)
+    frames = add(body, "components")
+    for number, end in enumerate(shapes.rods, start=1):
+        frame = _frame(frames, f"{name}_link_{number}", "..", along(end, 1), end / 2)
+        rod = _shape(add(frame, "attached_geometry"), "Cylinder", f"{name}_link_{number}_shape", "links")
+        add(rod, "radius", words(shapes.thick))
+        add(rod, "half_height", words(float(np.linalg.norm(end)) / 2))
+    for number, (centre, radius, colour) in enumerate(shapes.balls, start=1):
+        frame = _frame(frames, f"{name}_ball_{number}", "..", np.eye(3), centre)
+        ball = _shape(add(frame, "attached_geometry"), "Sphere", f"{name}_ball_{number}_shape", colour)
+        add(ball, "radius", words(radius))
+    sensor = _frame(frames, f"{name}_sensor", "..", figure.R_bone_body[k], figure.p_bone_body[k])
+    box = _shape(add(sensor, "attached_geometry"), "Brick", f"{name}_sensor_shape", "sensors")
+    add(box, "half_lengths", words([shapes.box] * 3))
+    mass, centre, inertia = shapes.inertial()
+    add(body, "mass", weights(mass))
+    add(body, "mass_center", words(centre))
+    add(body, "inertia", weights([*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]))
+
+
+def _frame(parent: ET.Element, name: str, socket: str, R: Floats, p: Floats) -> ET.Element:
+    frame = add(parent, "PhysicalOffsetFrame", name=name)
+    add(frame, "socket_parent", socket)
+    add(frame, "translation", words(p))
+    add(frame, "orientation", words(steady_angles(R[None], "XYZ")[0]))  # about the frame's own axes, in this order
+    return frame
+
+
+def _shape(place: ET.Element, kind: str, name: str, colour: str) -> ET.Element:
+    shape = add(place, kind, name=name)
+    add(shape, "socket_frame", "..")
+    add(add(shape, "Appearance"), "color", words(COLOURS[colour]))
+    return shape
+
+
+def _add_joint(links: ET.Element, figure: Figure, k: int, joint: Joint) -> None:
+    up = int(figure.parent[k])
+    parent = "ground" if up < 0 else figure.names[up]
+    path = "/ground" if up < 0 else f"/bodyset/{parent}"
+    element = add(links, joint.type, name=figure.joints[k])
+    frames = ET.Element("frames")
+    for socket, name, body, R, p in (
+        ("socket_parent_frame", f"{parent}_offset", path, joint.R_parent_frame, joint.p_parent_frame),
+        (
+            "socket_child_frame",
+            f"{figure.names[k]}_own",
+            f"/bodyset/{figure.names[k]}",
+            joint.R_bone_frame,
+            np.zeros(3),
+        ),
+    ):
+        add(element, socket, name)
+        _frame(frames, name, body, R, p)
+    if joint.coordinates:
+        coordinates = add(element, "coordinates")
+        for one in joint.coordinates:
+            coordinate = add(coordinates, "Coordinate", name=one.name)
+            add(coordinate, "default_value", words(one.rest))
+            add(coordinate, "range", words(widened(float(one.values.min()), float(one.values.max()))))
+    element.append(frames)
+    if joint.type == "CustomJoint":
+        _transform(element, joint.coordinates)
+
+
+def _transform(element: ET.Element, coordinates: tuple[Coordinate, ...]) -> None:
+    """Turns about the axes in order, after moves along the room's."""
+    transform = add(element, "SpatialTransform")
+    for sort, slot in (("rotational", "rotation"), ("translational", "translation")):
+        own = [one for one in coordinates if one.sort == sort]
+        for i in range(3):
+            axis = add(transform, "TransformAxis", name=f"{slot}{i + 1}")
+            one = own[i] if own else None
+            add(axis, "coordinates", one.name if one else None)
+            add(axis, "axis", words(one.axis if one else np.eye(3)[i]))
+            if one:
+                add(add(axis, "LinearFunction", name="function"), "coefficients", "1 0")
+            else:
+                add(add(axis, "Constant", name="function"), "value", "0")
+
+
+FORMAT = FigureFormat("osim", "OpenSim model, y up, with its motion", ".osim", write_osim)

@@ -1,0 +1,64 @@
+"""What a figure's writer is given, what it gives back, and how it makes itself known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+from ...findings import Finding
+from ...model.motion import Motion, on_axes
+from ...model.skeleton import Skeleton
+from ...model.take import Take
+from .figure import Figure, Names
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A skeleton in motion, as all formats are written from it.
+
+    take   measured poses, where they are known
+    names  "anatomy": bones are called as their segments are where body names tell them; "bodies": as the bodies
+    up     axis of the world that points up, to overrule the recording; None: as the recording says
+    """
+
+    skeleton: Skeleton
+    motion: Motion
+    take: Take | None = None
+    names: Names = "anatomy"
+    up: str | None = None
+
+    @cached_property
+    def figure(self) -> Figure:
+        """With the rotations as they are: for formats of bones."""
+        return Figure.of(self.skeleton, self.motion, self.names, self.up)
+
+    @cached_property
+    def figure_on_axes(self) -> Figure:
+        """With hinges kept to their axes and rigid joints still: for formats with kinds of joints."""
+        return Figure.of(self.skeleton, on_axes(self.skeleton, self.motion), self.names, self.up)
+
+
+@dataclass(frozen=True)
+class Written:
+    """The files that were written, and what there is to say about them."""
+
+    files: tuple[Path, ...]
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True)
+class FigureFormat:
+    """One format that figures are written in.
+
+    write  writes `path`, whose name ends in `suffix`, and files beside it whose names begin with its stem. Where it
+           fails, what it wrote is thrown away
+    check  raises where this scene cannot be written at all (a missing extra, a forest), before anything is
+    """
+
+    name: str
+    title: str
+    suffix: str
+    write: Callable[[Scene, Path], Written]
+    check: Callable[[Scene], None] | None = None

@@ -1,0 +1,57 @@
+"""condyle's CSV, one row per frame; docs/formats.md describes it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import numpy as np
+
+from ...maths import rotation
+from ...model.take import Take
+from ..atomic import atomic
+from ..formats.csv import PARTS, RISKY, VERSION
+
+CONVENTIONS = (
+    "time [s]; p is the body's origin in the world and q turns the body's axes into the world's "
+    "(active, right-handed, column vectors); an empty cell is a pose not seen"
+)
+_ROWS = 1024  # written at once
+
+
+def write_take_csv(path: str | os.PathLike[str], take: Take) -> None:
+    """Writes every number with the digits that bring it back; a pose not seen is seven empty cells.
+
+    Time that was made up from a count of frames is not written, nor is a single segment.
+    """
+    columns = ["time"] * take.timed + ["segment"] * bool(take.segment.any())
+    columns += [f"{escaped(name)}.{part}" for name in take.names for part in PARTS]
+    head = (
+        f"# condyle take {VERSION}\n# frames: {take.frames}\n# length: m\n# quaternion: wxyz\n"
+        f"# conventions: {CONVENTIONS}\n" + ",".join(_quoted(column) for column in columns) + "\n"
+    )
+    with atomic(path) as stream:
+        stream.write(head.encode("utf-8", "backslashreplace"))
+        for start in range(0, take.frames, _ROWS):
+            stream.write(_rows(take, slice(start, start + _ROWS)))
+
+
+def escaped(name: str) -> str:
+    """The name behind an apostrophe where a spreadsheet would otherwise run it as a formula."""
+    return f"'{name}" if name[:1] in RISKY else name
+
+
+def _quoted(cell: str) -> str:
+    return cell if re.fullmatch(r"[\w.'-]+", cell) else '"' + cell.replace('"', '""') + '"'
+
+
+def _rows(take: Take, rows: slice) -> bytes:
+    R, p = take.R_world_body[rows], take.p_world_body[rows]
+    poses = np.concatenate([p, rotation.to_quaternion(R)], axis=-1).reshape(len(p), -1).tolist()
+    several = bool(take.segment.any())
+    lines = []
+    for time, segment, pose in zip(take.time[rows].tolist(), take.segment[rows].tolist(), poses, strict=True):
+        cells = ([repr(time)] if take.timed else []) + ([str(segment)] if several else [])
+        cells.append(",".join(map(repr, pose)).replace("nan", ""))
+        lines.append(",".join(cells) + "\n")
+    return "".join(lines).encode("ascii")

@@ -1,0 +1,194 @@
+"""URDF: a robot description, z up, and its motion as a table of joint angles. docs/exports/urdf.md describes both."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import numpy as np
+
+from ...maths import rotation
+from ...maths.arrays import Floats
+from ._angles import Turning, steady_angles, turning
+from ._mechanism import (
+    Shapes,
+    add,
+    along,
+    mechanism,
+    shapes_of,
+    title_of,
+    to_xml,
+    weights,
+    widened,
+    words,
+    write_tables,
+)
+from ._shown import COLOURS
+from .figure import Figure, legal
+from .gltf import continuous
+from .scene import FigureFormat, Scene, Written
+
+ALLOWED, FIRST = r"[A-Za-z0-9_]", r"[A-Za-z]"  # what ROS allows
+WORLD, BASE = "world", "base"
+POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
+BETWEEN = 1e-3  # of a bone's mass and inertia: of the links between the three hinges of a ball joint
+EFFORT, SPEED = "1000", "100"  # N m and rad/s: a limit must name both, and a recording tells neither
+
+
+def write_urdf(scene: Scene, path: Path) -> Written:
+    """One file per tree: `path`, or with the root's name where there are several. Beside it <stem>-joints.csv."""
+    figure = mechanism(scene, "z", ALLOWED, FIRST, (WORLD, BASE), "URDF")
+    trees = figure.trees()
+    files: list[Path] = []
+    for tree in trees:
+        own = path if len(trees) == 1 else path.with_name(f"{path.stem}-{tree.names[0]}{path.suffix}")
+        robot = Robot(tree)
+        own.write_bytes(to_urdf(robot, title_of(own)))
+        columns, values = robot.table()
+        files += [own, *write_tables(own.with_name(f"{own.stem}-joints.csv"), tree, columns, values)]
+    return Written(tuple(files), figure.findings)
+
+
+class Robot:
+    """One tree with the names of its links and joints: a ball joint is three hinges with two links between."""
+
+    def __init__(self, figure: Figure) -> None:
+        self.figure = figure
+        self.turning: dict[int, Turning] = {
+            k: turning(figure.R_parent_bone_rest[k], figure.R_parent_bone[:, k])
+            for k, kind in enumerate(figure.kind)
+            if kind == "ball"
+        }
+        single = [figure.joints[k] for k in range(len(figure.names)) if k not in self.turning]
+        triple = [f"{figure.joints[k]}_r{axis.lower()}" for k, t in self.turning.items() for axis in t.order]
+        joints = iter(legal((*single, *triple, f"{BASE}_{figure.names[0]}"), "."))
+        self.joint: dict[int, tuple[str, ...]] = {
+            k: (next(joints),) for k in range(len(figure.names)) if k not in self.turning
+        }
+        self.joint |= {k: (next(joints), next(joints), next(joints)) for k in self.turning}
+        self.stands = next(joints)
+        between = [f"{figure.names[k]}_{order}" for k in self.turning for order in ("first", "second")]
+        sensors = [f"{name}_sensor" for name in figure.names]
+        links = iter(legal((WORLD, BASE, *figure.names, *sensors, *between), ".")[2 + len(figure.names) :])
+        self.sensor = [next(links) for _ in figure.names]
+        self.between = {k: (next(links), next(links)) for k in self.turning}
+
+    def table(self) -> tuple[list[str], Floats]:
+        """Names and values (n, c): pose of the base in the world [m], then angles [rad] of the joints that turn."""
+        figure = self.figure
+        columns: list[str] = []
+        values = [np.zeros((figure.frames, 0))]
+        for k, kind in enumerate(figure.kind):
+            if kind == "free":
+                columns += [f"{self.joint[k][0]}_{part}" for part in POSE]
+                R = figure.R_parent_bone[:, k] @ figure.R_parent_bone_rest[k].T
+                values += [figure.p_world_free[:, 0], continuous(rotation.to_quaternion(R))]
+            elif kind == "ball":
+                columns += self.joint[k]
+                values.append(self.turning[k].angles)
+            elif kind == "hinge":
+                columns += self.joint[k]
+                values.append(figure.angles[:, [k]])
+        return columns, np.concatenate(values, axis=1)
+
+
+def to_urdf(robot: Robot, title: str) -> bytes:
+    """The file of one tree that is z up and without unknown poses."""
+    figure = robot.figure
+    root = ET.Element("robot", name=title)
+    # For MuJoCo: keep every link and shape, and lift the links without mass over what it refuses.
+    compiler = {"fusestatic": "false", "discardvisual": "false", "boundmass": "1e-9", "boundinertia": "1e-12"}
+    add(add(root, "mujoco"), "compiler", **compiler)
+    for name, colour in COLOURS.items():
+        add(add(root, "material", name=name), "color", rgba=words([*colour, 1]))
+    add(root, "link", name=WORLD)
+    shapes = shapes_of(figure)
+    for k, name in enumerate(figure.names):
+        _link(root, name, shapes[k])
+        _joints(root, robot, k, shapes[k])
+        sensor = add(root, "link", name=robot.sensor[k])
+        _visual(sensor, "sensors", add(ET.Element("geometry"), "box", size=words([2 * shapes[k].box] * 3)))
+        _joint(root, robot.sensor[k], "fixed", name, robot.sensor[k], figure.R_bone_body[k], figure.p_bone_body[k])
+    return to_xml(root)
+
+
+def _joints(root: ET.Element, robot: Robot, k: int, shapes: Shapes) -> None:
+    """The joint between a bone and its parent, or the world."""
+    figure, name, joints = robot.figure, robot.figure.names[k], robot.joint[k]
+    rest, place = figure.R_parent_bone_rest[k], figure.p_parent_bone[k]
+    kind = figure.kind[k]
+    up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD
+    if kind == "free":
+        _weightless(add(root, "link", name=BASE), shapes)
+        _joint(root, joints[0], "floating", WORLD, BASE, np.eye(3), np.zeros(3))
+        _joint(root, robot.stands, "fixed", BASE, name, rest, np.zeros(3))
+    elif kind == "rigid":
+        _joint(root, joints[0], "fixed", up, name, rest, place)
+    elif kind == "hinge":
+        _turns(_joint(root, joints[0], "revolute", up, name, rest, place), figure.axis[k], figure.angles[:, k])
+    else:
+        turned = robot.turning[k]
+        links = (up, *robot.between[k], name)
+        for step, (joint, axis) in enumerate(zip(joints, turned.order, strict=True)):
+            if step:
+                _weightless(add(root, "link", name=links[step]), shapes)
+            R, p = (np.eye(3), np.zeros(3)) if step else (turned.zero, place)
+            one = _joint(root, joint, "revolute", links[step], links[step + 1], R, p)
+            _turns(one, np.eye(3)["XYZ".index(axis)], turned.angles[:, step])
+
+
+def _joint(root: ET.Element, name: str, kind: str, parent: str, child: str, R: Floats, p: Floats) -> ET.Element:
+    joint = add(root, "joint", name=name, type=kind)
+    add(joint, "parent", link=parent)
+    add(joint, "child", link=child)
+    add(joint, "origin", xyz=words(p), rpy=rpy(R))
+    return joint
+
+
+def _turns(joint: ET.Element, axis: Floats, angles: Floats) -> None:
+    low, high = widened(float(angles.min()), float(angles.max()))
+    add(joint, "axis", xyz=words(axis))
+    add(joint, "limit", lower=words(low), upper=words(high), effort=EFFORT, velocity=SPEED)
+
+
+def _link(root: ET.Element, name: str, shapes: Shapes) -> None:
+    link = add(root, "link", name=name)
+    _inertial(link, *shapes.inertial())
+    for end in shapes.rods:
+        rod = add(
+            ET.Element("geometry"), "cylinder", radius=words(shapes.thick), length=words(float(np.linalg.norm(end)))
+        )
+        _visual(link, "links", rod, along(end, 2), end / 2)
+    for centre, radius, colour in shapes.balls:
+        _visual(link, colour, add(ET.Element("geometry"), "sphere", radius=words(radius)), np.eye(3), centre)
+
+
+def _visual(
+    link: ET.Element, material: str, shape: ET.Element, R: Floats | None = None, p: Floats | None = None
+) -> None:
+    visual = add(link, "visual")
+    if R is not None and p is not None:
+        add(visual, "origin", xyz=words(p), rpy=rpy(R))
+    add(visual, "geometry").append(shape)
+    add(visual, "material", name=material)
+
+
+def _weightless(link: ET.Element, shapes: Shapes) -> None:
+    mass, _, inertia = shapes.inertial()
+    _inertial(link, BETWEEN * mass, np.zeros(3), BETWEEN * np.trace(inertia) / 3 * np.eye(3))
+
+
+def _inertial(link: ET.Element, mass: float, centre: Floats, inertia: Floats) -> None:
+    inertial = add(link, "inertial")
+    add(inertial, "origin", xyz=words(centre))
+    add(inertial, "mass", value=weights(mass))
+    entries = {f"i{'xyz'[i]}{'xyz'[j]}": weights(inertia[i, j]) for i in range(3) for j in range(i, 3)}
+    add(inertial, "inertia", **entries)
+
+
+def rpy(R: Floats) -> str:
+    """Roll, pitch and yaw [rad]: turns about x, y and z of the parent, in this order."""
+    return words(steady_angles(R[None], "ZYX")[0, ::-1])
+
+
+FORMAT = FigureFormat("urdf", "URDF, z up, with its motion as joint angles", ".urdf", write_urdf)

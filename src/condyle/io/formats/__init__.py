@@ -1,0 +1,136 @@
+"""Files to recordings. A format is found by a file's content, never by its name.
+
+A new format is one file in this folder with a `FORMAT`, and its name in `_MODULES`.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+
+from ...errors import CondyleError, UsageError
+from ...model.recording import Recording
+from ..format import Format, Options, applied
+
+__all__ = ["Format", "Options", "formats", "identify", "read_recording"]
+
+# Those that name themselves beyond doubt come first: they are tried one by one, and the rest is not even imported.
+_MODULES = (
+    "npz",
+    "c3d",
+    "csv",
+    "bvh",
+    "amc",
+    "htr",
+    "mvnx",
+    "opensim",
+    "rosbag",
+    "gltf",
+    "parquet",
+    "motive",
+    "qualisys",
+    "vicon",
+    "trc",
+    "ndi",
+    "polhemus",
+    "ascension",
+    # the rest leaves room for doubt
+    "columns",
+    "tum",
+    "vr",
+    "marker_table",
+)
+HEAD = 65536  # bytes that a format is recognised by
+
+
+def read_recording(path: str | os.PathLike[str], options: Options | None = None) -> Recording:
+    """The numbers in one file as they stand there, with the convention that the file states or the user gives."""
+    options = options or Options()
+    file = Path(path)
+    found = identify(file, "columns" if options.columns is not None else options.format)
+    try:
+        recording = applied(found.read(file, options), options, found.title)
+    except CondyleError as error:
+        raise error.at(file) from None
+    except OSError as error:
+        raise _unreadable(file, error) from None
+    if recording.frames == 0 or not any(
+        part.position.size for part in (recording.bodies, recording.markers) if part is not None
+    ):
+        raise CondyleError(f"{found.title} without a single pose", code="no-data", path=file)
+    return recording
+
+
+def identify(path: str | os.PathLike[str], name: str | None = None) -> Format:
+    """The format of a file by its content; raises with what the file seems to be when it is none of them."""
+    file = Path(path)
+    head = _head(file)
+    if name is not None:
+        known = {fmt.name: fmt for fmt in formats()}
+        if name not in known:
+            raise UsageError(f"no format '{name}'; choose from {', '.join(known)}", code="bad-option")
+        return known[name]
+    found = []
+    for module in _MODULES:
+        fmt = _format(module)
+        if fmt.looks_like(head):
+            if fmt.certain:
+                return fmt
+            found.append(fmt)
+    if len(found) == 1:
+        return found[0]
+    if found:
+        titles = " and ".join(fmt.title for fmt in found)
+        names = " or ".join(f"--format {fmt.name}" for fmt in found)
+        raise CondyleError(f"looks like {titles}; say which with {names}", code="ambiguous-format", path=file)
+    raise _unknown(file, head)
+
+
+def _unknown(file: Path, head: bytes) -> CondyleError:
+    """What the file seems to be, and the way out."""
+    from ..tables.sniff import is_bare_header, is_table, seems_to_be
+
+    if len(head) < HEAD and is_bare_header(head):
+        return CondyleError("names of columns or comments, but not a single row of numbers", code="no-data", path=file)
+    if is_table(head):
+        way = f"`condyle info {file}` proposes a column map for it, to be given with --columns"
+    else:
+        way = f"condyle reads {', '.join(name for name in _MODULES if name != 'columns')}"
+    return CondyleError(
+        f"this seems to be {seems_to_be(head)}, which is not read; {way}", code="unknown-format", path=file
+    )
+
+
+def formats() -> tuple[Format, ...]:
+    """Every format that is read."""
+    return tuple(_format(name) for name in _MODULES)
+
+
+@cache
+def _format(name: str) -> Format:
+    found: Format = import_module(f".{name}", __name__).FORMAT
+    return found
+
+
+def _head(file: Path) -> bytes:
+    try:
+        if file.is_dir():
+            raise CondyleError("is a folder, not a file", code="not-a-file", path=file)
+        if file.exists() and not file.is_file():  # it may have no end, and it cannot be read twice
+            raise CondyleError("is a pipe or a device; save it to a file first", code="not-a-file", path=file)
+        with open(file, "rb") as stream:
+            head = stream.read(HEAD)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        raise _unreadable(file, error) from None
+    if not head:
+        raise CondyleError("the file is empty", code="empty-file", path=file)
+    return head
+
+
+def _unreadable(file: Path, error: OSError | ValueError) -> CondyleError:
+    if isinstance(error, FileNotFoundError):
+        return CondyleError("no such file", code="no-such-file", path=file)
+    reason = getattr(error, "strerror", None) or str(error)
+    return CondyleError(f"cannot be read: {reason}", code="unreadable-file", path=file)

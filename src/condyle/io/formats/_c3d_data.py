@@ -1,0 +1,140 @@
+"""The frames of a C3D file: points, and the 4x4 matrices of bodies, in blocks of frames and never one by one."""
+
+from __future__ import annotations
+
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import CondyleError
+from ...findings import Finding
+from ...maths.arrays import Bools, Floats
+from ...model.recording import Bodies, Markers
+from ..tables.names import unique
+from ..tables.rows import MOST_CELLS
+from ._c3d_layout import ROTATION_WORDS, Layout, Rotations
+from ._c3d_parameters import BLOCK, Numbers, Parameters
+
+CHUNK = 2**20  # bytes of frames decoded at once: they stay in the processor's cache
+WORLD = "worldbody"  # the room itself, which Theia writes beside the segments
+SUFFIX = "_4x4"
+COMPUTED = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS")  # lists of points that are no places, in POINT
+_BY_ROWS = [0, 4, 8, 1, 5, 9, 2, 6, 10]  # of the 3x3 part of a 4x4 matrix that is stored by columns
+
+
+def read_markers(
+    stream: IO[bytes], numbers: Numbers, parameters: Parameters, layout: Layout, frames: int
+) -> tuple[Markers, list[Finding]]:
+    """The points that are places, in the file's unit, and what to say of their names."""
+    labels, kept = _marker_labels(parameters, layout.points)
+    names, told = unique(labels, "marker")
+    position = _points(stream, numbers, layout, frames)
+    if len(kept) < layout.points:
+        position = np.ascontiguousarray(position[:, kept])
+    if layout.open:
+        position = _without_padding(position, layout.stride)
+    position.flags.writeable = False
+    return Markers(names, position), told
+
+
+def _points(stream: IO[bytes], numbers: Numbers, layout: Layout, frames: int) -> Floats:
+    """(frames, points, 3) in the file's unit.
+
+    NaN where the residual is below zero, all three are zero, or one is no number.
+    """
+    k, width, stride = layout.points, layout.width, layout.stride
+    if frames * k * 3 > MOST_CELLS:
+        raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
+    is_float = layout.scale < 0
+    kind = numbers.float_type if is_float else numbers.integer_type
+    position = np.empty((frames, k, 3))
+    step = max(CHUNK // stride, 1)
+    stream.seek(layout.start)
+    for first in range(0, frames, step):
+        count = min(step, frames - first)
+        raw = _exactly(stream, count * stride)
+        values: NDArray[Any] = np.ndarray((count, k, 4), kind, raw, strides=(stride, 4 * width, width))
+        part = position[first : first + count]
+        with np.errstate(all="ignore"):
+            if is_float:
+                values = numbers.floats(values)
+                part[...] = values[..., :3]
+            else:
+                np.multiply(values[..., :3], layout.scale, out=part, dtype=np.float64)
+            part[_unseen(part, values[..., 3])] = np.nan
+    return position
+
+
+def _unseen(position: Floats, residual: NDArray[Any]) -> Bools:
+    x, y, z = position[..., 0], position[..., 1], position[..., 2]
+    unseen: Bools = (residual < 0) | ((x == 0) & (y == 0) & (z == 0)) | ~np.isfinite(x + y + z)
+    return unseen
+
+
+def _without_padding(position: Floats, stride: int) -> Floats:
+    """Frames without the zeros that fill the last block: they look like frames in which nothing is seen."""
+    most = min(BLOCK // stride, len(position) - 1)
+    tail = position[len(position) - most :]
+    seen = np.flatnonzero(np.isfinite(tail).any(axis=(1, 2)))
+    last = seen[-1] + 1 if len(seen) else 0
+    return position[: len(position) - most + last].copy()
+
+
+def _marker_labels(parameters: Parameters, points: int) -> tuple[list[str], list[int]]:
+    """Labels of the points that are places, and which points these are. No label: `*` and the number of the point."""
+    labels = parameters.continued("POINT:LABELS")[:points]
+    labels += [""] * (points - len(labels))
+    labels = [label or f"*{k + 1}" for k, label in enumerate(labels)]
+    computed = {label for name in COMPUTED for label in parameters.continued(f"POINT:{name}") if label}
+    kept = [k for k, label in enumerate(labels) if label not in computed]
+    return [labels[k] for k in kept], kept
+
+
+def read_bodies(
+    stream: IO[bytes], numbers: Numbers, parameters: Parameters, rotations: Rotations, frames: int
+) -> tuple[Bodies | None, list[Finding]]:
+    """Bodies of the ROTATION group without the world itself (None: nothing else is there), and what to say of names."""
+    m = rotations.used
+    names = _body_names(parameters, m)
+    kept = [k for k, name in enumerate(names) if name.lower() != WORLD]
+    if not kept:
+        return None, []
+    if frames * m * 12 > MOST_CELLS:
+        raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
+    position, orientation = np.empty((frames, len(kept), 3)), np.empty((frames, len(kept), 9))
+    step, no_matrix, seen = max(CHUNK // rotations.stride, 1), 0, 0
+    stream.seek(rotations.start)
+    for first in range(0, frames, step):
+        count = min(step, frames - first)
+        raw = _exactly(stream, count * rotations.stride)
+        words = np.frombuffer(raw, numbers.float_type).reshape(count, m, ROTATION_WORDS)
+        with np.errstate(all="ignore"):
+            values = numbers.floats(words)[:, kept].astype(np.float64)
+            size = np.abs(values[..., :15]).sum(-1)
+            unseen = (values[..., 16] < 0) | ~np.isfinite(size) | (size == 0)
+            flawed = ~unseen & (np.abs(values[..., 3:16:4] - [0, 0, 0, 1]) > 1e-3).any(-1)
+        no_matrix, seen = no_matrix + int(flawed.sum()), seen + int((~unseen).sum())
+        values[unseen | flawed] = np.nan
+        position[first : first + count] = values[..., 12:15]
+        orientation[first : first + count] = values[..., _BY_ROWS]
+    if 2 * no_matrix > seen:
+        text = f"the rotations from byte {rotations.start} on are no 4x4 matrices: their last rows are not 0 0 0 1"
+        raise CondyleError(text, code="damaged-file")
+    position.flags.writeable = orientation.flags.writeable = False
+    labels, told = unique([names[k] for k in kept], "segment")
+    return Bodies(labels, position, orientation), told
+
+
+def _body_names(parameters: Parameters, used: int) -> list[str]:
+    labels = parameters.continued("ROTATION:LABELS")[:used]
+    labels += [""] * (used - len(labels))
+    names = [label[: -len(SUFFIX)] if label.lower().endswith(SUFFIX) else label for label in labels]
+    return [name.strip() or f"rotation {k + 1}" for k, name in enumerate(names)]
+
+
+def _exactly(stream: IO[bytes], count: int) -> bytes:
+    raw = stream.read(count)
+    if len(raw) < count:
+        raise CondyleError("the file became shorter while it was read; try again", code="damaged-file")
+    return raw

@@ -1,0 +1,124 @@
+"""Forward kinematics of the skeletons that motion files bring along: angles and offsets to poses of all frames."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import CondyleError
+from ...findings import Finding
+from ...maths.arrays import Bools, Floats
+from ...model.recording import Bodies
+from ...model.take import OwnSkeleton
+from ..tables.names import some
+
+FARTHEST = 1e12  # of any unit: an offset beyond is no offset, and its square would overflow
+STILL = 1e-9  # deg or rad, a turn so small that it is the rounding of none
+FREE_POSES = 500_000  # poses that any file may have; beyond, its joints must be paid for by numbers in the file
+STATED = frozenset({"rotation", "degrees", "transposed", "axes"})  # settled once the angles have become poses
+POSES_PER_NUMBER = 4  # a joint without channels costs nothing to write and 200 bytes a frame to compute
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Bones as the file lists them.
+
+    names    m
+    parent   index of each bone's parent, -1 at a root
+    offsets  (m, 3) of each bone's joint in its parent's frame, in the file's unit
+    """
+
+    names: tuple[str, ...]
+    parent: tuple[int, ...]
+    offsets: Floats
+
+    def check_size(self, frames: int, numbers: int) -> None:
+        """Raise where a small file asks for a huge array; `numbers`: how many the file holds per frame."""
+        poses = len(self.names) * frames
+        if poses > FREE_POSES and len(self.names) > POSES_PER_NUMBER * max(numbers, 1):
+            raise CondyleError(
+                f"{len(self.names)} joints of which most never move, over {frames} frames; take them out",
+                code="suspicious-size",
+            )
+
+
+def turn(angles: Floats, axes: str) -> Floats:
+    """(n, 3, 3) of angles (n, k) [rad] about the axes "ZXY..." in turn, each in the frame that the ones before made."""
+    R = np.zeros((3, 3, len(angles)))  # frames last: every step below runs over contiguous memory
+    R[[0, 1, 2], [0, 1, 2]] = 1.0
+    for k, letter in enumerate(axes):
+        i = "XYZ".index(letter)
+        j, l = (i + 1) % 3, (i + 2) % 3
+        c, s = np.cos(angles[:, k]), np.sin(angles[:, k])
+        R[:, j], R[:, l] = c * R[:, j] + s * R[:, l], c * R[:, l] - s * R[:, j]
+    return np.moveaxis(R, 2, 0)
+
+
+def forward(
+    parent: Sequence[int], R_parent_bone: Sequence[Floats], p_parent_bone: Sequence[Floats]
+) -> tuple[Floats, Floats]:
+    """Poses in the world (n, m, 3, 3), (n, m, 3) from poses in the parent: m arrays (n, 3, 3) and m arrays (n, 3).
+
+    Parents may stand after their children. NaN in a bone is NaN in all that hangs on it.
+    """
+    n, m = len(p_parent_bone[0]), len(parent)
+    R, p = np.empty((m, n, 3, 3)), np.empty((m, n, 3))
+    with np.errstate(invalid="ignore", over="ignore"):
+        for k in parents_first(parent):
+            up = parent[k]
+            if up < 0:
+                R[k], p[k] = R_parent_bone[k], p_parent_bone[k]
+            else:
+                np.matmul(R[up], R_parent_bone[k], out=R[k])
+                p[k] = p[up] + np.matmul(R[up], p_parent_bone[k][:, :, None])[:, :, 0]
+    return np.moveaxis(R, 0, 1), np.moveaxis(p, 0, 1)
+
+
+def parents_first(parent: Sequence[int]) -> list[int]:
+    """Indices of the bones, every one after its parent; raises where they go in a circle."""
+    children: dict[int, list[int]] = {}
+    for k, up in enumerate(parent):
+        children.setdefault(up, []).append(k)
+    order = list(children.get(-1, ()))
+    for k in order:
+        order.extend(children.get(k, ()))
+    if len(order) != len(parent):
+        raise CondyleError("the hierarchy goes in a circle: a bone is among its own ancestors", code="bad-header")
+    return order
+
+
+def bodies_of(figure: Figure, R: Floats, p: Floats, still: Bools) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
+    """Bodies and skeleton of world poses (n, m, 3, 3), (n, m, 3), without bones that are another one by a second name.
+
+    still  (m,) True where a bone never turns or moves in its parent's frame
+
+    A still bone at its parent's own joint (a hip joint that is there for the sake of a tree) has its parent's pose in
+    every frame, and two still bones at one place (the clavicles of a model that does not move them) have each other's:
+    they are one body, and what hangs on the second hangs on the first.
+    """
+    stands_for = list(range(len(figure.names)))
+    first_at: dict[tuple[int, tuple[float, ...]], int] = {}
+    for k in parents_first(figure.parent):
+        if figure.parent[k] >= 0 and still[k]:
+            up, place = stands_for[figure.parent[k]], tuple(figure.offsets[k].tolist())
+            stands_for[k] = up if not any(place) else first_at.setdefault((up, place), k)
+    same = np.array([other != k for k, other in enumerate(stands_for)])
+    kept = np.flatnonzero(~same).tolist()
+    at = {k: row for row, k in enumerate(kept)}
+    names = tuple(figure.names[k] for k in kept)
+    parent = [at[stands_for[figure.parent[k]]] if figure.parent[k] >= 0 else -1 for k in kept]
+    offsets = np.where(np.array(parent)[:, None] >= 0, figure.offsets[kept], 0.0)
+    findings = []
+    if same.any():
+        gone = [figure.names[k] for k in range(len(figure.names)) if same[k]]
+        verb = "has the pose of another bone in every frame and is no body"
+        if len(gone) > 1:
+            verb = "have the pose of another bone in every frame and are no bodies"
+        text = f"{some(gone)} {verb} of {'its' if len(gone) == 1 else 'their'} own"
+        findings.append(Finding("same-body", "info", text, tuple(gone), count=len(gone)))
+    n = len(p)
+    if same.any():
+        R, p = R[:, kept], p[:, kept]
+    return Bodies(names, p, R.reshape(n, len(kept), 9)), OwnSkeleton(names, np.array(parent), offsets), findings

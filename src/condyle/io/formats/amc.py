@@ -1,0 +1,271 @@
+"""Acclaim AMC: angles of a skeleton over time. The skeleton is in an ASF file beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import CondyleError
+from ...findings import Finding
+from ...maths.arrays import Floats, Ints
+from ...model.recording import Bodies, Convention, Recording
+from ...model.take import OwnSkeleton
+from ..format import Format, Options
+from ..tables.rows import truncation
+from ..tables.text import decode, head_lines, read_text
+from ._asf import ROOT, Skeleton, find_skeleton, read_skeleton
+from ._kinematics import STATED, STILL, Figure, bodies_of, forward, turn
+
+LONGEST_NUMBER = 64  # characters
+
+
+@dataclass(frozen=True, eq=False)
+class _Motion:
+    """numbers: of each frame; values: {bone: (n, channels)}; cut: a last frame was left out."""
+
+    numbers: Floats
+    values: dict[str, Floats]
+    cut: bool
+
+
+def looks_like(head: bytes) -> bool:
+    """A motion: its keyword, or a frame number and then the root. Also a skeleton, so that it is told what it lacks."""
+    lines = [words for line in head_lines(head) if (words := line.partition("#")[0].split())]
+    return _is_motion(lines) or _is_skeleton(lines)
+
+
+def _is_motion(lines: Sequence[Sequence[str]]) -> bool:
+    rows = [words for words in lines[:40] if not words[0].startswith(":")]
+    starts = len(rows) > 1 and len(rows[0]) == 1 and rows[0][0].isdecimal() and rows[1][0].lower() == ROOT
+    return starts or any(words[0].upper() == ":FULLY-SPECIFIED" for words in lines[:40])
+
+
+def _is_skeleton(lines: Sequence[Sequence[str]]) -> bool:
+    keys = {words[0].lower() for words in lines if words[0].startswith(":")}
+    return {":root", ":bonedata"} <= keys
+
+
+def read(path: Path, options: Options) -> Recording:
+    """The pose of every bone at its joint; lengths in the skeleton's unit."""
+    text = read_text(path)
+    lines = [words for line in text[:65536].split(b"\n") if (words := decode(line).partition("#")[0].split())]
+    if _is_skeleton(lines) and not _is_motion(lines):
+        raise CondyleError("a skeleton without motion; give the .amc", code="no-data")
+    if not lines:
+        raise CondyleError("holds no frame", code="no-data")
+    asf = find_skeleton(path)
+    skeleton = read_skeleton(asf)
+    facts, start, line = _head(text)
+    motion = _motion(text[start:], line, skeleton, asf)
+    degrees = {"degrees": True, "radians": False}.get(facts.get("angle", ""), skeleton.degrees)
+    bodies, own, told = _poses(skeleton, motion, degrees)
+    unit = skeleton.unit
+    return Recording(
+        str(path),
+        "amc",
+        bodies=bodies,
+        rate=_rate(facts.get("samples-per-second")),
+        segment=_segment(motion.numbers),
+        convention=Convention(
+            "matrix", unit=unit, up="y", stated=STATED | ({"unit"} if unit is not None else frozenset())
+        ),
+        facts={
+            "length": "not stated" if unit is None else f"{float(unit):.6g} m",
+            "rotation": f"angles in {'degrees' if degrees else 'radians'} per bone",
+            "skeleton": asf.name,
+        },
+        findings=(*truncation(len(motion.numbers), None, motion.cut), *told),
+        solved_by="the program that wrote the AMC file",
+        own=own,
+    )
+
+
+def _head(text: bytes) -> tuple[dict[str, str], int, int]:
+    """What the lines before the first frame say, the byte after them, and the 1-based line there."""
+    facts: dict[str, str] = {}
+    start, line = 0, 1
+    while start < len(text):
+        stop = text.find(b"\n", start)
+        stop = len(text) if stop < 0 else stop
+        words = decode(text[start:stop]).partition("#")[0].split()
+        if words and not words[0].startswith(":"):
+            break
+        if words:
+            key = words[0][1:].lower()
+            if key in ("degrees", "radians"):
+                facts["angle"] = key
+            facts.setdefault(key, " ".join(words[1:]))
+        start, line = stop + 1, line + 1
+    return facts, min(start, len(text)), line
+
+
+def _rate(said: str | None) -> float | None:
+    if not said or re.fullmatch(r"\d{1,6}(\.\d{1,9})?", said) is None or float(said) == 0:
+        return None
+    return float(said)
+
+
+def _motion(text: bytes, line: int, skeleton: Skeleton, asf: Path) -> _Motion:
+    """The frames, in one sweep where all are built alike; else, and for the place of a fault, line by line."""
+    widths = {bone.name: len(bone.channels) for bone in skeleton.bones}
+    body, _, tail = text.rpartition(b"\n")
+    cut = bool(tail.strip())  # the last line has no end: its last number may have lost digits
+    if b"#" in body:
+        body = re.sub(rb"#[^\n]*", b"", body)
+    moving = {name: width for name, width in widths.items() if width}
+    try:
+        numbers, values = _quick(body, moving)
+    except ValueError:
+        numbers, values, broken = _careful(body, line, widths, asf)
+        cut = cut or broken
+    if len(numbers) == 0:
+        raise CondyleError("not a single whole frame", code="no-data")
+    return _Motion(numbers, values, cut)
+
+
+def _quick(body: bytes, widths: dict[str, int]) -> tuple[Floats, dict[str, Floats]]:
+    """Frames that all name the same bones in the same order; raises ValueError at anything else."""
+    words = body.split()
+    per_frame = 1 + sum(width + 1 for width in widths.values())
+    if not words or len(words) % per_frame:
+        raise ValueError("frames differ")
+    order, at = [], 1
+    names = {name.encode(): name for name in widths}
+    while at < per_frame:
+        name = names.pop(words[at], None)
+        if name is None or words[at::per_frame].count(words[at]) != len(words) // per_frame:
+            raise ValueError("frames differ")
+        order.append((name, at + 1))
+        at += widths[name] + 1
+    if not b"".join(words[0::per_frame]).isdigit():
+        raise ValueError("no frame number")
+    numbers = _floats(words[0::per_frame])
+    values = {
+        name: np.column_stack([_floats(words[first + k :: per_frame]) for k in range(widths[name])])
+        for name, first in order
+    }
+    return numbers, values
+
+
+def _floats(words: list[bytes]) -> Floats:
+    if b"_" in b" ".join(words) or max(map(len, words)) > LONGEST_NUMBER:
+        raise ValueError("no plain numbers")
+    return np.array(list(map(float, words)))
+
+
+def _careful(body: bytes, line: int, widths: dict[str, int], asf: Path) -> tuple[Floats, dict[str, Floats], bool]:
+    """The same line by line: raises with the place of a fault; a last frame that lacks bones is left out."""
+    moving = {name: width for name, width in widths.items() if width}
+    numbers: list[float] = []
+    frames: list[dict[str, list[float]]] = []
+    starts: list[int] = []
+    for number, raw in enumerate(body.split(b"\n"), start=line):
+        words = decode(raw).split()
+        if not words:
+            continue
+        if len(words) == 1 and words[0].isdecimal() and len(words[0]) < 16:
+            _check_whole(frames, starts, moving)
+            numbers.append(float(words[0]))
+            frames.append({})
+            starts.append(number)
+            continue
+        if not frames:
+            raise CondyleError(
+                f"'{words[0][:40]}' stands before the first frame number", code="bad-header", line=number
+            )
+        name = words[0]
+        if widths.get(name) == len(words) - 1 == 0:
+            continue  # some programs list the bones that cannot move as well
+        if not widths.get(name):
+            raise CondyleError(
+                f"the bone '{name[:40]}' does not move in {asf.name}; is that the skeleton of this motion?",
+                code="bad-header",
+                line=number,
+            )
+        if name in frames[-1]:
+            raise CondyleError(
+                f"a second line for '{name}' in one frame", code="duplicate-name", line=number, body=name
+            )
+        frames[-1][name] = _row(words, widths[name], number)
+    broken = bool(frames) and len(frames[-1]) != len(moving)
+    if broken:
+        del frames[-1], numbers[-1]
+    values = {
+        name: np.array([frame[name] for frame in frames], dtype=np.float64).reshape(len(frames), width)
+        for name, width in moving.items()
+    }
+    return np.array(numbers), values, broken
+
+
+def _check_whole(frames: list[dict[str, list[float]]], starts: list[int], widths: dict[str, int]) -> None:
+    if frames and len(frames[-1]) != len(widths):
+        missing = next(name for name in widths if name not in frames[-1])
+        raise CondyleError(
+            f"the frame that begins here has no line for '{missing}'",
+            code="missing-column",
+            line=starts[-1],
+            frame=len(frames) - 1,
+            body=missing,
+        )
+
+
+def _row(words: list[str], width: int, line: int) -> list[float]:
+    if len(words) - 1 != width:
+        raise CondyleError(
+            f"'{words[0][:40]}' has {len(words) - 1} numbers, expected {width}",
+            code="ragged-row",
+            line=line,
+            column=min(len(words), width + 1) + 1,
+        )
+    row = []
+    for column, word in enumerate(words[1:], start=2):
+        try:
+            if "_" in word:
+                raise ValueError
+            row.append(float(word))
+        except ValueError:
+            raise CondyleError(
+                f"'{word[:40]}' of '{words[0][:40]}' is no number", code="bad-number", line=line, column=column
+            ) from None
+    return row
+
+
+def _segment(numbers: Floats) -> Ints | None:
+    """A new segment where the frame numbers jump: the time between is not known."""
+    steps = np.diff(numbers)
+    if len(steps) == 0 or (steps == steps[0]).all():
+        return None
+    usual = np.sort(steps)[len(steps) // 2]
+    return np.concatenate([[0], np.cumsum(steps != usual)]).astype(np.int64)
+
+
+def _poses(skeleton: Skeleton, motion: _Motion, degrees: bool) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
+    """A bone's frame stands at its joint with the axes of the rest pose: R = C turn C' from its parent's."""
+    n = len(motion.numbers)
+    offsets = [skeleton.bones[up].end if up >= 0 else skeleton.position for up in skeleton.parent]
+    figure = Figure(tuple(bone.name for bone in skeleton.bones), skeleton.parent, np.array(offsets))
+    figure.check_size(n, sum(data.shape[1] for data in motion.values.values()))
+    R_local, p_local, still = [], [], []
+    for bone, offset in zip(skeleton.bones, offsets, strict=True):
+        data = motion.values.get(bone.name, np.empty((n, 0)))
+        data = np.where(np.isfinite(data), data, np.nan)
+        turns = [k for k, channel in enumerate(bone.channels) if channel[0] == "R"]
+        angles = np.radians(data[:, turns]) if degrees else data[:, turns]
+        axes = "".join(bone.channels[k][1] for k in turns)
+        turned = turn(angles[:, ::-1], axes[::-1])  # about fixed axes: the first in the file is done first
+        p = np.tile(offset, (n, 1))
+        for k, channel in enumerate(bone.channels):
+            if channel[0] == "T":
+                p[:, "XYZ".index(channel[1])] += data[:, k]
+        R_local.append(bone.C @ turned @ bone.C.T)
+        p_local.append(p)
+        still.append(bool((np.abs(data) < STILL).all()))
+    R, p_world = forward(figure.parent, R_local, p_local)
+    return bodies_of(figure, R, p_world, np.array(still, dtype=np.bool_))
+
+
+FORMAT = Format("amc", "Acclaim AMC", looks_like, read)

@@ -1,0 +1,139 @@
+"""Logs of Ascension trackers (trakSTAR, Flock of Birds, MotionStar); docs/formats/ascension.md.
+
+Either the columns are named, or a row has eight numbers per sensor: x y z, azimuth elevation roll [deg], quality, time.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import CondyleError
+from ...findings import Finding, Severity
+from ...maths.arrays import Bools, Floats
+from ...model.recording import Recording
+from ...model.units import metres_per
+from ..format import Format, Options
+from ..tables.sensors import EULER, POLHEMUS, Layout, Table, assembled, find_layout, find_table
+from ..tables.text import head_lines, read_text
+
+WORDS = re.compile(r"trakstar|ascension|flock of birds|motionstar|drivebay|medsafe|3d guidance|atc3dg", re.IGNORECASE)
+AZIMUTH = re.compile(r"(?:^|[\d_\s.])(?:az|azi|azimuth|a)(?:$|[\d_\s.\[(])", re.IGNORECASE)
+BLOCK = 8  # numbers per sensor: x y z azimuth elevation roll quality time
+FULL_SCALE = 36.0  # inches: ranges are this or a multiple, as 16-bit numbers; positions come in inches or millimetres
+REACH = 144.0  # inches: the longest range there is
+MM = 25.4  # in an inch
+
+
+def looks_like(head: bytes) -> bool:
+    """Columns named azimuth, elevation and roll, or blocks of eight numbers per sensor with a common clock."""
+    text = "".join(f"{line}\n" for line in head_lines(head)).encode()
+    try:
+        table = find_table(text)
+        above = "\n".join(table.preamble)
+        if POLHEMUS.search(above):
+            return False
+        layout = find_layout(table)
+        if layout is not None:
+            spoken = layout.rotation == EULER and any(AZIMUTH.search(cell) for cell in table.header)
+            return spoken or WORDS.search(above) is not None
+        return _blocks(table) is not None
+    except CondyleError:
+        return False
+
+
+def read(path: Path, options: Options) -> Recording:
+    """The numbers; the clock of a row is that of its first sensor, and one that is far from it is told."""
+    table = find_table(read_text(path))
+    layout = find_layout(table) or _blocks(table)
+    if layout is None:
+        raise CondyleError(
+            "the columns have no names like x y z azimuth elevation roll, "
+            f"and its rows of {table.width} numbers are not {BLOCK} per sensor; name the columns in a first line",
+            code="bad-header",
+            line=table.line,
+        )
+    return _with_unit(assembled(path, "ascension", table, layout, _labels(table)))
+
+
+def _with_unit(recording: Recording) -> Recording:
+    """The recording with the unit that its numbers betray, where the file states none: with a finding that says so."""
+    if recording.convention.unit is not None or recording.bodies is None:
+        return recording
+    position = recording.bodies.position
+    known = position[np.isfinite(position) & (position != 0)]
+    step = FULL_SCALE / 2**15
+    severity: Severity
+    if not len(known):
+        return recording
+    if _multiples(known, step * MM):  # asked first: it is the coarser one
+        unit, severity, why = "mm", "info", f"positions are multiples of {step * MM:.5f}, the tracker's step in mm"
+    elif _multiples(known, step):
+        unit, severity, why = "in", "info", f"positions are multiples of {step:.6f}, the tracker's step in inches"
+    elif np.abs(known).max() > REACH:
+        unit, severity, why = "mm", "warning", f"positions beyond {REACH:g} cannot be the tracker's inches; give --unit"
+    else:
+        return recording
+    text = f"the file does not say its unit of length; {unit} is taken, because {why}"
+    finding = Finding("unit-assumed", severity, text, value=metres_per(unit), unit="m")
+    return replace(
+        recording,
+        convention=recording.convention.but(unit=unit),
+        facts={**recording.facts, "length": f"{unit}, by its numbers"},
+        findings=(*recording.findings, finding),
+    )
+
+
+def _multiples(values: Floats, step: float) -> bool:
+    """All are whole multiples of a step to a thousandth of it, which few decimals would not show, and many differ."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        count = values / step
+        return bool((np.abs(count - np.round(count)) < 1e-3).all() and len(np.unique(values)) > 5)
+
+
+def _blocks(table: Table) -> Layout | None:
+    """Eight numbers per sensor, and perhaps one more per row: the number or the time of an event."""
+    sensors, rest = divmod(table.width, BLOCK)
+    values = table.sample
+    if not sensors or rest > 1 or not len(values):
+        return None
+    block = values[:, : BLOCK * sensors].reshape(len(values), sensors, BLOCK)
+    known: Bools = np.isfinite(block.sum(axis=2))
+    angles, quality, time = block[..., 3:6][known], block[..., 6][known], block[..., 7]
+    if not known.any() or not known[:, 0].any():
+        return None
+    steps = np.diff(time[known[:, 0], 0])
+    likely = (
+        (np.abs(angles) <= (180.0, 90.0, 180.0)).all()
+        and (np.abs(angles) > 4.0).any()  # radians and quaternions are smaller
+        and (quality == np.trunc(quality)).all()
+        and (quality >= 0).all()
+        and (steps < 0).sum() <= 0.1 * len(steps)  # a clock that starts over is a new recording in the same file
+        and steps.any() == (len(steps) > 0)
+        and (np.abs(time - time[:, :1])[known] < 1.0).all()  # one clock, and no sensor a second late
+    )
+    if not likely:
+        return None
+    first = [BLOCK * k for k in range(sensors)]
+    return Layout(
+        tuple((k + 1, (c, c + 1, c + 2), (c + 3, c + 4, c + 5), c + 7) for k, c in enumerate(first)),
+        EULER,
+        time=7,
+    )
+
+
+def _labels(table: Table) -> list[str]:
+    """Names of the columns for messages."""
+    if find_layout(table) is not None:
+        return list(table.header)
+    parts = ("x", "y", "z", "azimuth", "elevation", "roll", "quality", "time")
+    return [
+        f"{parts[k % BLOCK]} of s{k // BLOCK + 1}" if k < table.width // BLOCK * BLOCK else "event"
+        for k in range(table.width)
+    ]
+
+
+FORMAT = Format("ascension", "Ascension tracker log", looks_like, read)

@@ -1,0 +1,303 @@
+"""Any table by a column map that the user writes once; docs/formats/columns.md describes the map."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import CondyleError, UsageError
+from ...maths.arrays import Floats, Ints
+from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
+from ..format import Format, Options
+from ..tables.column_map import TIME_UNITS, Column, ColumnMap, Item, nearest, read_map
+from ..tables.long_rows import frames_from_rows
+from ..tables.rows import truncation
+from ..tables.sheet import Sheet, find_sheet
+from ..tables.text import read_text
+from ..tables.vocabulary import part_of
+
+MOST_SENSORS = 1000
+CUSTOM = {3: "ZYX", 4: "xyzw", 9: MATRIX}  # where neither the map nor the columns' names say more
+
+
+def looks_like(head: bytes) -> bool:
+    """Never: only the user knows which columns mean what, and says so with a map."""
+    return False
+
+
+def read(path: Path, options: Options) -> Recording:
+    """The columns that the map names; what the map says of them counts as given by the user."""
+    if options.columns is None:
+        raise UsageError("a table is read by a column map; give its path with --columns map.toml", code="bad-option")
+    return read_by(path, read_map(options.columns))
+
+
+def read_by(path: Path, columns: ColumnMap) -> Recording:
+    """The recording in a table under a column map."""
+    sheet = find_sheet(
+        read_text(path),
+        separator=columns.separator,
+        decimal_comma=columns.decimal_comma,
+        skip=columns.skip_rows,
+        header=columns.header,
+    )
+    if sheet is None:
+        raise CondyleError("holds no row of numbers that the column map could apply to", code="no-data")
+    places = _Places(columns, sheet, path)
+    recording = _long(path, places) if columns.sensor is not None else _wide(path, places)
+    return replace(recording, facts=_facts(places, recording))
+
+
+class _Places:
+    """Finds the columns that a map names in a sheet, and remembers which numbers are to be read."""
+
+    def __init__(self, columns: ColumnMap, sheet: Sheet, path: Path) -> None:
+        self.map, self.sheet, self.path = columns, sheet, path
+        self._place: dict[int, int] = {}
+
+    @property
+    def wanted(self) -> list[int]:
+        return list(self._place)
+
+    def want(self, column: Column | None, key: str) -> int | None:
+        """Place among the numbers that will be read."""
+        if column is None:
+            return None
+        return self._place.setdefault(self.column(column, key), len(self._place))
+
+    def each(self, columns: Sequence[Column], key: str) -> list[int]:
+        return [place for column in columns if (place := self.want(column, key)) is not None]
+
+    def column(self, column: Column, key: str) -> int:
+        """0-based column of the sheet."""
+        names = self.sheet.names
+        if isinstance(column, int):
+            if column > len(names):
+                text = f"no column {column} in {self.path.name}, which has {len(names)}"
+                raise self.map.fault(key, text, "missing-column")
+            return column - 1
+        count = names.count(column.strip())
+        if count > 1:
+            text = f"{count} columns of {self.path.name} are named '{column}'; give its number"
+            raise self.map.fault(key, text, "duplicate-column")
+        if count == 0:
+            hint = f"its columns have no names; give numbers from 1 to {len(names)}"
+            if self.sheet.titled:
+                hint = nearest(column, names)
+            raise self.map.fault(key, f"no column '{column}' in {self.path.name}; {hint}", "missing-column")
+        return names.index(column.strip())
+
+
+def _wide(path: Path, places: _Places) -> Recording:
+    """One row per frame."""
+    columns, sheet = places.map, places.sheet
+    for item in (*columns.bodies, *columns.markers):
+        if item.id is not None:
+            raise columns.fault(f"{item.key} id", "has a meaning only with the key sensor, the column of the ids")
+    time = places.want(columns.time, "time")
+    bodies = [_cells(places, item) for item in columns.bodies]
+    markers = [_cells(places, item) for item in columns.markers]
+    convention = _convention(columns, columns.bodies)
+    values, _, cut = sheet.read(places.wanted)
+    _some_rows(values, sheet)
+    position, orientation = _taken(values, bodies, columns.missing, width_of(convention.rotation))
+    marked, _ = _taken(values, markers, columns.missing, 0)
+    return Recording(
+        str(path),
+        "columns",
+        bodies=Bodies(tuple(item.name for item in columns.bodies), position, orientation) if bodies else None,
+        markers=Markers(tuple(item.name for item in columns.markers), marked) if markers else None,
+        time=None if time is None else _seconds(values[:, time], columns, sheet),
+        rate=columns.rate,
+        convention=convention,
+        findings=tuple(truncation(len(values), None, cut)),
+    )
+
+
+def _long(path: Path, places: _Places) -> Recording:
+    """One row per sensor and frame."""
+    columns, sheet = places.map, places.sheet
+    if columns.bodies and columns.markers:
+        raise columns.fault("markers", "a table with one row per sensor holds bodies or markers, not both")
+    assert columns.sensor is not None
+    who = places.column(columns.sensor, "sensor")
+    time, frame = places.want(columns.time, "time"), places.want(columns.frame, "frame")
+    items = columns.bodies or columns.markers
+    shape = columns.any_body or items[0]
+    for item in items:
+        if (item.position, item.orientation, item.valid) != (shape.position, shape.orientation, shape.valid):
+            text = (
+                "where each row is one sensor, all sensors share their columns; "
+                "give position and orientation once, above the tables"
+            )
+            raise columns.fault(item.key, text)
+    cells = _cells(places, shape)
+    convention = _convention(columns, [shape])
+    values, words, cut = sheet.read(places.wanted, [who])
+    _some_rows(values, sheet)
+    names, sensor = _sensors(words[0], items, columns, sheet.labels[who])
+    kept = sensor >= 0
+    values, sensor = values[kept], sensor[kept]
+    width = width_of(convention.rotation) if shape.orientation else 0
+    position, orientation = _taken(values, [cells], columns.missing, width)
+    found = frames_from_rows(
+        sensor,
+        names,
+        position[:, 0],
+        orientation[:, 0],
+        time=None if time is None else _seconds(values[:, time], columns, sheet),
+        frame=None if frame is None else values[:, frame],
+        rotation=convention.rotation if width else "",
+    )
+    is_body = bool(shape.orientation)
+    return Recording(
+        str(path),
+        "columns",
+        bodies=Bodies(names, found.position, found.orientation) if is_body else None,
+        markers=None if is_body else Markers(names, found.position),
+        time=found.time,
+        rate=columns.rate,
+        convention=convention,
+        findings=(*truncation(len(found.position), None, cut), *found.findings),
+    )
+
+
+def _cells(places: _Places, item: Item) -> tuple[list[int], list[int], int | None]:
+    """Places of the position, of the orientation and of the mark of validity among the numbers read."""
+    key = f"{item.key} " if item.key else ""
+    return (
+        places.each(item.position, f"{key}position"),
+        places.each(item.orientation, f"{key}orientation"),
+        places.want(item.valid, f"{key}valid"),
+    )
+
+
+def _taken(
+    values: Floats, cells: Sequence[tuple[list[int], list[int], int | None]], missing: float | str | None, width: int
+) -> tuple[Floats, Floats]:
+    """Positions (n, k, 3) and orientations (n, k, width); NaN where the map says that a thing is not seen."""
+    n, k = len(values), len(cells)
+    position, orientation = np.empty((n, k, 3)), np.empty((n, k, width))
+    for j, (place, turn, valid) in enumerate(cells):
+        position[:, j] = values[:, place]
+        if width:
+            orientation[:, j] = values[:, turn]
+        if missing == "zeros":
+            gone = (values[:, place] == 0).all(axis=1) & (values[:, turn] == 0).all(axis=1)
+        elif missing is not None:
+            gone = (values[:, [*place, *turn]] == missing).any(axis=1)
+        else:
+            gone = np.zeros(n, bool)
+        if valid is not None:
+            gone |= ~(np.nan_to_num(values[:, valid]) != 0)
+        position[gone, j], orientation[gone, j] = np.nan, np.nan
+    return position, orientation
+
+
+def _convention(columns: ColumnMap, bodies: Sequence[Item]) -> Convention:
+    """What the map gives, and for the rotation what the number and the names of its columns say."""
+    with_turn = [item for item in bodies if item.orientation]
+    given = dict(columns.convention)
+    stated: set[str] = set()
+    guessed: set[str] = set()
+    kind = columns.rotation
+    if kind is None and with_turn:
+        first = with_turn[0]
+        kind = CUSTOM[len(first.orientation)]
+        guessed = {"rotation"}
+        if kind in QUATERNIONS and (named := _named_order(first.orientation)) is not None:
+            kind = named
+            stated, guessed = {"rotation"}, set()
+    elif kind is not None:
+        given["rotation"] = kind
+    for item in with_turn:
+        if kind is not None and len(item.orientation) != width_of(kind):
+            text = f"names {len(item.orientation)} columns, expected {width_of(kind)} for rotation {kind}"
+            raise columns.fault(f"{item.key} orientation", text)
+    for item in with_turn:
+        parts = [part for column in item.orientation if isinstance(column, str) and (part := part_of(column))]
+        if len(item.orientation) == 3 and any(part.part == "w" for part in parts):
+            text = "names 3 columns, and one of them is the w of a quaternion; name all 4, in the order of rotation"
+            raise columns.fault(f"{item.key} orientation", text)
+    convention = Convention(rotation=kind or "wxyz", stated=frozenset(stated), guessed=frozenset(guessed))
+    return convention.but(given=True, **given) if given else convention
+
+
+def _named_order(columns: Sequence[Column]) -> str | None:
+    """wxyz or xyzw where the names of the four columns say so."""
+    parts = [part_of(column) if isinstance(column, str) else None for column in columns]
+    order = "".join("?" if part is None else part.part for part in parts)
+    return order if order in QUATERNIONS else None
+
+
+def _sensors(
+    words: Sequence[str], items: Sequence[Item], columns: ColumnMap, label: str
+) -> tuple[tuple[str, ...], Ints]:
+    """Names of the sensors, and for each row which one it is of; -1: none that the map names."""
+    cells, place = np.unique(np.array(words, dtype=np.str_), return_inverse=True)
+    ids = [str(cell).strip('"') for cell in cells]
+    if len(ids) > MOST_SENSORS:
+        raise columns.fault("sensor", f"column '{label}' holds {len(ids)} different ids; that is no column of sensors")
+    if not items:
+        first = {cell: int(np.argmax(place == k)) for k, cell in enumerate(ids)}
+        names = sorted((cell for cell in ids if cell), key=lambda cell: first[cell])
+        number = np.array([names.index(cell) if cell else -1 for cell in ids], dtype=np.int64)
+        return tuple(names), number[place]
+    number = np.full(len(ids), -1, dtype=np.int64)
+    for k, item in enumerate(items):
+        wanted = item.name if item.id is None else item.id
+        hits = [j for j, cell in enumerate(ids) if _same_id(cell, wanted)]
+        if not hits:
+            text = f"no row has '{wanted}' in column '{label}'; {nearest(wanted, ids)}"
+            raise columns.fault(f"{item.key} id", text, "unknown-body")
+        for j in hits:
+            if number[j] >= 0:
+                raise columns.fault(f"{item.key} id", f"'{ids[j]}' is the id of '{items[number[j]].name}' already")
+            number[j] = k
+    return tuple(item.name for item in items), number[place]
+
+
+def _same_id(cell: str, wanted: str) -> bool:
+    if cell == wanted:
+        return True
+    try:
+        return float(cell) == float(wanted)
+    except ValueError:
+        return False
+
+
+def _seconds(column: Floats, columns: ColumnMap, sheet: Sheet) -> Floats:
+    if not np.isfinite(column).all():
+        row = int(np.argmin(np.isfinite(column)))
+        assert columns.time is not None
+        raise CondyleError(
+            f"no time in row {row + 1} of the table (column {columns.time}); correct or delete it",
+            code="bad-time",
+            frame=row,
+        )
+    return column * TIME_UNITS[columns.time_unit]
+
+
+def _some_rows(values: Floats, sheet: Sheet) -> None:
+    if len(values) == 0:
+        raise CondyleError("not a single whole row of numbers", code="no-data", line=sheet.line)
+
+
+def _facts(places: _Places, recording: Recording) -> dict[str, str]:
+    columns, sheet = places.map, places.sheet
+    facts = {
+        "column map": columns.path.name,
+        "columns": f"{len(places.wanted)} of {len(sheet.names)} used",
+        "length": recording.convention.unit or "not stated",
+    }
+    if recording.bodies is not None:
+        facts["rotation"] = str(recording.convention)
+    if columns.sensor is not None:
+        facts["rows"] = "one per sensor and frame"
+    return facts
+
+
+FORMAT = Format("columns", "a table with a column map", looks_like, read, certain=False)

@@ -1,0 +1,268 @@
+"""condyle's CSV, one row per frame; docs/formats.md describes it.
+
+A clean file is read without a Python loop over its cells; only what that refuses is read cell by cell, to name the
+line and the column of the fault.
+"""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import CondyleError, UsageError
+from ...findings import Finding
+from ...maths.arrays import Floats, Ints
+from ...model.recording import Bodies, Convention, Recording
+from ...model.units import metres_per
+from ..format import Format, Options
+from ..tables.rows import in_columns, parse_rows, truncation
+from ..tables.text import decode, line_feeds, to_utf8
+
+PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
+FIRST_LINE = "# condyle take"
+VERSION = 1
+HEAD = 2**20  # bytes in which the head of a file ends
+# a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
+RISKY = "=+-@＝＋－＠'#\t\r\n"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The head of a file, and the rows below it as bytes.
+
+    facts     what the comment lines say
+    columns   column names as written
+    names     of the bodies, still escaped
+    line      1-based line of the first row
+    frame     of the first row: 0, but in a later part of a file
+    separator of the cells; spreadsheets in many countries write semicolons, and decimal commas
+    """
+
+    facts: dict[str, str]
+    columns: list[str]
+    names: list[str]
+    rows: bytes
+    line: int
+    frame: int = 0
+    separator: bytes = b","
+
+
+def looks_like(head: bytes) -> bool:
+    """The first line says so, or the first row below the comments names columns like `hip.px` and `hip.qw`."""
+    text = line_feeds(to_utf8(head)).lstrip()
+    if text.lstrip(b'"').startswith(FIRST_LINE.encode()):
+        return True
+    row = re.match(rb'(?:"?#[^\n]*\n|[ \t]*\n)*([^\n]*)', text)
+    return row is not None and all(part in row[1] for part in (b".px", b".py", b".pz", b".qw", b".qz"))
+
+
+def read(path: Path, options: Options) -> Recording:
+    """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
+    table = _whole(path)
+    values, cut = parse_rows(table.rows, table.columns, line=table.line, separator=table.separator, line_ends=True)
+    findings = check_frames(table.facts, len(values), cut)
+    if len(values) == 0:
+        raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
+    return recording_of(path, table, values, options, findings)
+
+
+def _whole(path: Path) -> Table:
+    """The head of a file and all rows below it. A long file of plain lines is not copied to cut off its head."""
+    with open(path, "rb") as stream:
+        head = stream.read(HEAD)
+        if len(head) == HEAD and to_utf8(head) is head and b"\r" not in head:
+            try:
+                table = read_head(head)
+            except CondyleError:  # a head of that length is read with the rest
+                table = None
+            if table is not None:
+                stream.seek(HEAD - len(table.rows))
+                return replace(table, rows=line_feeds(stream.read()))
+        return read_head(head + stream.read())
+
+
+def recording_of(
+    path: Path, table: Table, values: Floats, options: Options, findings: Sequence[Finding] = ()
+) -> Recording:
+    """The numbers (rows, columns) below a head as a recording."""
+    column = {cell: k for k, cell in enumerate(table.columns)}
+    poses = in_columns(values, [[column[f"{name}.{part}"] for part in PARTS] for name in table.names])
+    unit = table.facts.get("length", "m")
+    if options.unit is None:
+        _check_unit(unit)
+    stated = {"unit"} if "length" in table.facts else set()
+    if "condyle take" in table.facts:
+        stated = {"rotation", "transposed", "handed", "unit"}
+    wanted = {"length": "m", "quaternion": "as the columns are named", "conventions": "not stated"}
+    return Recording(
+        str(path),
+        "csv",
+        bodies=Bodies(tuple(_unescaped(name) for name in table.names), poses[..., :3], poses[..., 3:]),
+        time=_time(table, values) if options.rate is None and "time" in table.columns else None,
+        segment=_segment(table, values) if "segment" in table.columns else None,
+        convention=Convention("wxyz", unit=options.unit or unit, stated=frozenset(stated)),
+        facts={key: table.facts.get(key, fallback) for key, fallback in wanted.items()},
+        findings=tuple(findings),
+    )
+
+
+def read_head(raw: bytes) -> Table:
+    """The head of a file of which `raw` is the beginning, checked, and what of it lies below."""
+    text = to_utf8(raw)
+    first = re.search(rb"\r\n?|\n", text)
+    if first is not None and first[0] != b"\n":
+        text = line_feeds(text)
+    facts, start, line = _comments(text)
+    if "condyle take" in facts and facts["condyle take"] != str(VERSION):
+        raise CondyleError(
+            f"this is version '{facts['condyle take']}' of the format, and version {VERSION} is read; update condyle",
+            code="newer-format",
+            line=1,
+        )
+    taken: list[int] = []
+    separator = _separator(text[start : start + 65536].partition(b"\n")[0])
+    reader = csv.reader(_lines(text, start, taken), delimiter=separator.decode(), skipinitialspace=True)
+    try:
+        columns = next(reader, [])
+    except csv.Error as error:
+        raise CondyleError(f"the row of column names is broken: {error}", code="bad-header", line=line) from None
+    columns = [cell.strip() if cell.strip().lower() in ("time", "segment") else cell for cell in columns]
+    columns = [cell.lower() if cell.lower() in ("time", "segment") else cell for cell in columns]
+    if len(columns) < len(PARTS):
+        raise CondyleError("no row of column names below the header", code="bad-header", line=line)
+    line += reader.line_num
+    names = _bodies(columns, line - 1)
+    _check_quaternion_order(facts, columns, line - 1)
+    return Table(facts, columns, names, line_feeds(text[start + sum(taken) :]), line, separator=separator)
+
+
+def _separator(names: bytes) -> bytes:
+    """What stands behind most names of columns: commas, or semicolons or tabs. A body's name may hold any of them."""
+    ends = {mark: len(re.findall(rb'\.[pq][wxyz]"?[ ]*(?:' + mark + rb"|\r?$)", names)) for mark in (b",", b";", b"\t")}
+    return max(ends, key=ends.__getitem__)
+
+
+def _comments(text: bytes) -> tuple[dict[str, str], int, int]:
+    """What the comment lines at the top say, the byte after them, and the 1-based line there."""
+    facts: dict[str, str] = {}
+    start, line = 0, 1
+    while start < len(text):
+        end = text.find(b"\n", start)
+        stop = len(text) if end < 0 else end
+        row = text[start:stop].strip(b' \t\r"').rstrip(b",;\t")  # spreadsheets quote comments and pad them
+        if row and not row.startswith(b"#"):
+            break
+        words = decode(row).lstrip("# ").rstrip('" ')
+        if version := re.fullmatch(r"condyle take\s*(.*)", words):
+            facts["condyle take"] = version[1]
+        elif ":" in words:
+            key, _, value = words.partition(":")
+            facts.setdefault(key.strip().lower(), value.strip())
+        start, line = stop + 1, line + 1
+    return facts, start, line
+
+
+def _lines(text: bytes, start: int, taken: list[int]) -> Iterator[str]:
+    while start < len(text):
+        end = text.find(b"\n", start)
+        stop = len(text) if end < 0 else end + 1
+        taken.append(stop - start)
+        yield decode(text[start:stop])
+        start = stop
+
+
+def _bodies(columns: list[str], line: int) -> list[str]:
+    """Names of the bodies, still escaped, by their first column; raises unless each has all its columns."""
+    bodies: dict[str, set[str]] = {}
+    known: set[str] = set()
+    for k, cell in enumerate(columns):
+        if cell in known:
+            raise CondyleError(f"a second column '{cell}'", code="duplicate-column", line=line, column=k + 1)
+        known.add(cell)
+        body, _, part = cell.rpartition(".")
+        if part in PARTS:
+            bodies.setdefault(body, set()).add(part)
+        elif cell not in ("time", "segment"):
+            raise CondyleError(
+                f"column '{cell}' is neither time, segment nor <body>.{'|'.join(PARTS)}",
+                code="unknown-column",
+                line=line,
+                column=k + 1,
+            )
+    for body, parts in bodies.items():
+        if missing := [part for part in PARTS if part not in parts]:
+            raise CondyleError(f"no column '{body}.{missing[0]}'", code="missing-column", line=line, body=body)
+    return list(bodies)
+
+
+def _unescaped(name: str) -> str:
+    return name[1:] if name[:1] == "'" and name[1:2] in RISKY and len(name) > 1 else name
+
+
+def _check_unit(unit: str) -> None:
+    try:
+        metres_per(unit)
+    except UsageError as error:
+        raise CondyleError(error.text, code=error.code) from None
+
+
+def _check_quaternion_order(facts: dict[str, str], columns: list[str], line: int) -> None:
+    """The column names decide; a header that says otherwise is a contradiction and not guessed about."""
+    parts = [cell for cell in columns if cell.rpartition(".")[2] in PARTS[3:]]
+    named = "".join(cell[-1] for cell in parts[:4])
+    stated = facts.get("quaternion", named)
+    if stated != named:
+        raise CondyleError(
+            f"the header says quaternions are {stated}, the columns are named {named}; correct one of them",
+            code="bad-header",
+            line=line,
+        )
+
+
+def _time(table: Table, values: Floats) -> Floats:
+    column = table.columns.index("time")
+    time = values[:, column]
+    if not np.isfinite(time).all():
+        row = int(np.argmin(np.isfinite(time)))
+        raise CondyleError(
+            "no time in this row; correct or delete it, or give --rate to count frames instead",
+            code="bad-time",
+            line=table.line + row,
+            column=column + 1,
+            frame=table.frame + row,
+        )
+    return time
+
+
+def _segment(table: Table, values: Floats) -> Ints:
+    column = table.columns.index("segment")
+    segment = values[:, column]
+    whole = np.isfinite(segment) & (np.abs(segment) < 2**53) & (segment == np.trunc(segment))
+    if not whole.all():
+        row = int(np.argmin(whole))
+        raise CondyleError(
+            "the segment is not a whole number", code="bad-segment", line=table.line + row, column=column + 1
+        )
+    return segment.astype(np.int64)
+
+
+def check_frames(facts: dict[str, str], present: int, cut: int) -> list[Finding]:
+    """What to say of a file that ends early; raises where it holds more frames than its head declares."""
+    declared = facts.get("frames")
+    if declared is not None and not re.fullmatch(r"\d{1,12}", declared):
+        raise CondyleError(f"the header says frames: '{declared}', which is no count", code="bad-header")
+    missing = 0 if declared is None else int(declared) - present
+    if missing < 0:
+        raise CondyleError(
+            f"header says {declared} frames, {present} present; correct or delete the line '# frames'",
+            code="bad-header",
+        )
+    return truncation(present, None if declared is None else int(declared), cut)
+
+
+FORMAT = Format("csv", "condyle CSV", looks_like, read)

@@ -1,0 +1,165 @@
+"""Parquet tables with the columns of condyle's CSV: time, segment, <body>.px ... <body>.qz; docs/formats/parquet.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import CondyleError, UsageError
+from ...maths.arrays import Floats, Ints
+from ...model.recording import Bodies, Convention, Recording
+from ...model.units import metres_per
+from ..format import Format, Options
+from .csv import PARTS
+
+MAGIC = b"PAR1"
+MOST_NUMBERS = 2.5 * 10**8  # 2 GB
+FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
+MAX_RATIO = 200.0  # of the numbers over the file
+MOST_COLUMNS = 100_000
+MOST_METADATA = 64 * 2**20  # bytes of one string in the file's own description
+OTHER = ("time", "segment")
+
+
+def looks_like(head: bytes) -> bool:
+    """The mark in front."""
+    return head.startswith(MAGIC)
+
+
+def read(path: Path, options: Options) -> Recording:
+    """The numbers; a null is a number not seen."""
+    file = _opened(path)
+    try:
+        names = _bodies(file.schema_arrow.names)
+        _check_size(file.metadata, path.stat().st_size)
+        facts = {_text(k): _text(v) for k, v in (file.schema_arrow.metadata or {}).items()}
+        table = file.read(columns=file.schema_arrow.names, use_threads=False)
+        columns = {name: _numbers(table.column(name), name) for name in table.column_names}
+    except CondyleError:
+        raise
+    except Exception as error:  # what a damaged file raises is not documented: OSError, ArrowException, ValueError
+        raise _damaged(error) from None
+    finally:
+        file.close()
+    if not table.num_rows:
+        raise CondyleError("a table without a single row", code="no-data")
+    poses = np.stack([columns[f"{name}.{part}"] for name in names for part in PARTS], axis=1)
+    poses = poses.reshape(table.num_rows, len(names), len(PARTS))
+    unit = facts.get("length")
+    if unit is not None and options.unit is None:
+        try:
+            metres_per(unit)
+        except UsageError as error:
+            raise CondyleError(error.text, code=error.code) from None
+    return Recording(
+        str(path),
+        "parquet",
+        bodies=Bodies(tuple(names), poses[..., :3], poses[..., 3:]),
+        time=_time(columns["time"]) if "time" in columns else None,
+        segment=_segment(columns["segment"]) if "segment" in columns else None,
+        convention=Convention(
+            "wxyz", unit=options.unit or unit or "m", stated=frozenset({"rotation", *(("unit",) if unit else ())})
+        ),
+        facts={"length": unit or "m", "rotation": "quaternion wxyz", "rows": str(table.num_rows)},
+    )
+
+
+def _opened(path: Path) -> Any:
+    try:
+        import pyarrow.parquet as pq  # type: ignore[import-untyped]
+    except ImportError:
+        raise CondyleError("Parquet needs pyarrow; install condyle[parquet]", code="missing-extra") from None
+    try:
+        return pq.ParquetFile(
+            path, thrift_string_size_limit=MOST_METADATA, thrift_container_size_limit=10 * MOST_COLUMNS
+        )
+    except Exception as error:  # see above
+        raise _damaged(error) from None
+
+
+def _damaged(error: Exception) -> CondyleError:
+    why = (str(error).splitlines() or [type(error).__name__])[0][:200]
+    return CondyleError(f"the Parquet file is cut short or damaged ({why}); write it again", code="damaged-file")
+
+
+def _bodies(columns: list[str]) -> list[str]:
+    """Names of the bodies by their first column; raises unless all columns are those of condyle's CSV."""
+    if len(columns) > MOST_COLUMNS:
+        raise CondyleError(f"{len(columns)} columns are more than are read", code="file-too-large")
+    bodies: dict[str, set[str]] = {}
+    for k, cell in enumerate(columns):
+        body, _, part = cell.rpartition(".")
+        if part in PARTS:
+            if part in bodies.setdefault(body, set()):
+                raise CondyleError(f"a second column '{cell}'", code="duplicate-column", column=k + 1)
+            bodies[body].add(part)
+        elif cell not in OTHER:
+            raise CondyleError(
+                f"column '{cell[:80]}' is neither time, segment nor <body>.{'|'.join(PARTS)}; "
+                "save the table as CSV and say what its columns are with --columns",
+                code="unknown-column",
+                column=k + 1,
+            )
+        elif cell in columns[:k]:
+            raise CondyleError(f"a second column '{cell}'", code="duplicate-column", column=k + 1)
+    for body, parts in bodies.items():
+        if missing := [part for part in PARTS if part not in parts]:
+            raise CondyleError(f"no column '{body}.{missing[0]}'", code="missing-column", body=body)
+    if not bodies:
+        raise CondyleError("no column '<body>.px'", code="missing-column")
+    return list(bodies)
+
+
+def _check_size(metadata: Any, on_disk: int) -> None:
+    """Before anything is unpacked: a table of one repeated value is small on disk, whatever its length."""
+    numbers = metadata.num_rows * metadata.num_columns
+    groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
+    unpacked = max(8 * numbers, sum(group.total_byte_size for group in groups))
+    if numbers < 0 or numbers > MOST_NUMBERS or unpacked > 8 * MOST_NUMBERS:
+        raise CondyleError(
+            f"{metadata.num_rows} rows of {metadata.num_columns} columns are more than are read at once; "
+            "split the recording",
+            code="file-too-large",
+        )
+    if unpacked > FREE_BYTES and unpacked > MAX_RATIO * on_disk:
+        raise CondyleError(
+            f"{on_disk / 2**20:.1f} MiB claim to unpack to {unpacked / 2**20:.0f} MiB, as no recording does; "
+            "if it is real, save it as NPZ",
+            code="suspicious-size",
+        )
+
+
+def _numbers(column: Any, name: str) -> Floats:
+    """A column as floats, null as NaN; time stamps and durations become seconds."""
+    import pyarrow as pa
+
+    kind = column.type
+    if name == "time" and (pa.types.is_timestamp(kind) or pa.types.is_duration(kind)):
+        per_second = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[kind.unit]
+        whole = column.cast(pa.int64())
+        return np.asarray(whole.to_numpy(zero_copy_only=False), np.float64) / per_second
+    if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
+        raise CondyleError(f"column '{name[:80]}' has type {str(kind)[:40]}, expected numbers", code="bad-type")
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
+
+
+def _time(time: Floats) -> Floats:
+    if not np.isfinite(time).all():
+        raise CondyleError("no time in this row", code="bad-time", frame=int(np.argmin(np.isfinite(time))))
+    return time
+
+
+def _segment(segment: Floats) -> Ints:
+    whole = np.isfinite(segment) & (np.abs(segment) < 2**53) & (segment == np.trunc(segment))
+    if not whole.all():
+        raise CondyleError("the segment is not a whole number", code="bad-segment", frame=int(np.argmin(whole)))
+    return segment.astype(np.int64)
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "replace")
+
+
+FORMAT = Format("parquet", "Parquet", looks_like, read)

@@ -1,0 +1,226 @@
+"""Logs of Polhemus trackers (Liberty, Fastrak, Patriot): rows of stations, CSV, matrices; docs/formats/polhemus.md.
+
+Text output has a row per station, `01 x y z azimuth elevation roll`; the third character is an error flag. Positions of
+fixed width leave no blank before a minus, and the unit is whatever the device was set to.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import CondyleError
+from ...findings import Finding
+from ...maths.arrays import Floats
+from ...model.recording import Bodies, Convention, Recording
+from ..format import Format, Options
+from ..tables.rows import parse_rows, truncation
+from ..tables.sensors import (
+    MOST_STATIONS,
+    POLHEMUS,
+    Layout,
+    Table,
+    assembled,
+    find_kind,
+    find_layout,
+    find_table,
+    frames_of,
+    sane,
+    with_extras,
+)
+from ..tables.text import decode, head_lines, read_text
+
+SKIPPED = 2  # columns before the station at most: a count, a time
+SWITCHES = 2  # columns behind the pose that are neither: of a button, of the level of distortion
+_FLAG = re.compile(rb"(?m)^([ \t]*\d{1,2})[ \t]?(?![eE][+-]?\d+(?:\s|[,;]))([A-Za-z*?!#@])(?=[ \t,;+-]|\d)")
+_GLUED = re.compile(rb"(?<=\d)(?=-)")
+_NAMED = re.compile(r"(?:(?P<part>[wxyz])(?P<one>\d{1,2})|loc(?P<two>\d{1,2})_(?P<axis>[xyz]))")
+_LAST_ROW = (0.0, 0.0, 0.0, 1.0)
+
+
+def looks_like(head: bytes) -> bool:
+    """Matrices one after another, columns `w1 ... loc1_x`, or rows that begin with the numbers of a few stations."""
+    lines = head_lines(head)
+    if _are_matrices(lines):
+        return True
+    text = "".join(f"{line}\n" for line in lines).encode()
+    try:
+        table = find_table(_cleaned(text)[0])
+        return _claimed(table) is not None
+    except CondyleError:
+        return False
+
+
+def read(path: Path, options: Options) -> Recording:
+    """The numbers of whichever of the three forms this is."""
+    text = read_text(path)
+    if _are_matrices(decode(text[:65536]).split("\n")):
+        return _read_matrices(path, text)
+    text, flags = _cleaned(text)
+    table = find_table(text)
+    layout = _layout(table)
+    recording = assembled(path, "polhemus", table, layout)
+    told = _flagged(flags)
+    return replace(recording, findings=(*recording.findings, *told)) if told else recording
+
+
+def _layout(table: Table) -> Layout:
+    layout = _named_columns(table) or find_layout(table) or _station_columns(table)
+    if layout is None:
+        raise CondyleError(
+            "neither rows of `station x y z azimuth elevation roll` nor columns with the names of such; "
+            "name the columns in a first line",
+            code="bad-header",
+            line=table.line,
+        )
+    return layout
+
+
+def _claimed(table: Table) -> Layout | None:
+    """The layout, where nothing but a Polhemus log is likely to have it."""
+    if (layout := _named_columns(table)) is not None:
+        return layout
+    layout = find_layout(table)
+    if layout is None:
+        return _station_columns(table)
+    return layout if any(POLHEMUS.search(line) for line in table.preamble) else None
+
+
+def _named_columns(table: Table) -> Layout | None:
+    """Columns `Time, w1, x1, y1, z1, ..., loc1_x, loc1_y, loc1_z, ...`: x1 belongs to the quaternion of sensor 1."""
+    if len(table.header) != table.width:
+        return None
+    quaternion: dict[int, dict[str, int]] = {}
+    place: dict[int, dict[str, int]] = {}
+    time = None
+    for column, cell in enumerate(table.header):
+        name = cell.strip().lower()
+        if name in ("time", "timestamp"):
+            time = column
+        elif told := _NAMED.fullmatch(name):
+            group, key = (quaternion, "part") if told["part"] else (place, "axis")
+            own = group.setdefault(int(told["one"] or told["two"]), {})
+            if told[key] in own:
+                raise CondyleError(
+                    f"a second column '{cell}'", code="duplicate-column", line=table.header_line, column=column + 1
+                )
+            own[told[key]] = column
+    whole = [k for k in quaternion if len(quaternion[k]) == 4 and len(place.get(k, ())) == 3]
+    if not whole:
+        return None
+    missing = (quaternion.keys() | place.keys()) - set(whole)
+    if missing:
+        raise CondyleError(
+            f"sensor {min(missing)} has no whole set of columns w x y z loc_x loc_y loc_z",
+            code="missing-column",
+            line=table.header_line,
+        )
+    sensors = tuple(
+        (k, tuple(place[k][axis] for axis in "xyz"), tuple(quaternion[k][part] for part in "wxyz"), None) for k in whole
+    )
+    return Layout(sensors, "wxyz", time=time)
+
+
+def _station_columns(table: Table) -> Layout | None:
+    """Rows of `station x y z` and an orientation, perhaps with a count of frames or a time before or behind."""
+    if table.width < 7 or table.width > 13 + SKIPPED + SWITCHES:
+        return None
+    values = table.sample
+    for lead in range(min(SKIPPED, table.width - 7) + 1):
+        if not _are_stations(values[:, lead]):
+            continue
+        kind = find_kind(values[:, lead + 4 :])
+        if kind is None:
+            continue
+        after = lead + 4 + kind[1]
+        others = [*range(lead), *range(after, table.width)]
+        layout = Layout(
+            ((1, (lead + 1, lead + 2, lead + 3), tuple(range(lead + 4, after)), None),), kind[0], station=lead
+        )
+        layout = with_extras(layout, values, others)
+        unknown = [column for column in others if column not in (layout.time, layout.frame)]
+        if len(unknown) <= SWITCHES and all(column > lead for column in unknown):
+            return layout
+    return None
+
+
+def _are_stations(values: Floats) -> bool:
+    """Small whole numbers that come round again in ascending order, as stations do."""
+    if len(values) < 2 or not (np.isfinite(values) & (values == np.trunc(values))).all():
+        return False
+    if values.min() < 1 or values.max() > MOST_STATIONS:
+        return False
+    stations, frames = len(np.unique(values)), int(frames_of(values.astype(np.int64))[-1]) + 1
+    return frames > 1 and len(values) >= 0.5 * stations * frames
+
+
+def _cleaned(text: bytes) -> tuple[bytes, list[tuple[str, str]]]:
+    """The text without error flags behind the station, and which there were: (station, flag).
+
+    Where blanks separate the cells, numbers that a minus glues together are put apart.
+    """
+    start = text[:65536]
+    flags: list[tuple[str, str]] = []
+    if _FLAG.search(start):
+        flags = [(decode(station).strip(), decode(flag)) for station, flag in _FLAG.findall(text)]
+        text = _FLAG.sub(rb"\1 ", text)
+    if not any(mark in start for mark in (b",", b";", b"\t")) and _GLUED.search(start):
+        text = _GLUED.sub(b" ", text)
+    return text, flags
+
+
+def _flagged(flags: list[tuple[str, str]]) -> list[Finding]:
+    if not flags:
+        return []
+    stations = sorted({f"s{int(station)}" for station, _ in flags})
+    codes = ", ".join(sorted({flag for _, flag in flags}))
+    text = (
+        f"{', '.join(stations)}: {len(flags)} rows carry the tracker's error flag ({codes}); they are kept, "
+        "because the flag tells the last fault of the system and not that of the row"
+    )
+    return [Finding("device-error", "warning", text, tuple(stations), count=len(flags))]
+
+
+def _are_matrices(lines: tuple[str, ...] | list[str]) -> bool:
+    """The first four rows are a homogeneous matrix, and what follows is the next one or nothing."""
+    rows = [line.split() for line in lines[:40] if line.strip()][:5]
+    if len(rows) < 4 or any(len(row) != 4 for row in rows):
+        return False
+    try:
+        T = np.array(rows[:4], dtype=np.float64)
+    except ValueError:
+        return False
+    R = T[:3, :3]
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool((T[3] == _LAST_ROW).all() and np.abs(R @ R.T - np.eye(3)).max() < 0.1)
+
+
+def _read_matrices(path: Path, text: bytes) -> Recording:
+    """One 4x4 matrix after another, of one sensor."""
+    values, cut = parse_rows(text, ("1", "2", "3", "4"), line=1, separator=None)
+    frames = len(values) // 4
+    T = sane(values)[: 4 * frames].reshape(frames, 4, 4)
+    wrong = ~(T[:, 3] == _LAST_ROW).all(axis=1)
+    if wrong.any():
+        row = 4 * int(np.argmax(wrong)) + 3
+        filled = [k for k, line in enumerate(text.split(b"\n")) if line.strip()]
+        raise CondyleError(
+            "every fourth row of a matrix is 0 0 0 1; here a row is missing or too many",
+            code="ragged-row",
+            line=filled[row] + 1,
+            frame=row // 4,
+        )
+    return Recording(
+        str(path),
+        "polhemus",
+        bodies=Bodies(("s1",), T[:, None, :3, 3], T[:, None, :3, :3].reshape(frames, 1, 9)),
+        convention=Convention("matrix"),
+        facts={"length": "not stated", "rotation": "matrix", "rows": "4x4 matrices of one sensor", "clock": "none"},
+        findings=tuple(truncation(frames, None, cut or len(values) % 4 > 0)),
+    )
+
+
+FORMAT = Format("polhemus", "Polhemus log", looks_like, read)

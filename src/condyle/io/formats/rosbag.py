@@ -1,0 +1,202 @@
+"""Recordings of ROS: transforms (tf) and poses in bags of ROS 1, databases of rosbag2, and MCAP; docs/formats/ros.md.
+
+Every stream is an edge from a parent frame to what moves in it. Edges are put on one clock and composed up to the frame
+at the top, which is the world.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import CondyleError
+from ...findings import Finding
+from ...maths.arrays import Floats
+from ...model.recording import Bodies, Convention, Recording
+from ..format import Format, Options
+from ..resample import Stream, onto_common_clock
+from ._bag_files import BAG, MCAP, SQLITE, Bag
+from ._bag_messages import TF, TYPES, samples
+
+STATIC = "tf_static"
+FEWEST = 3  # samples of a stream that moves; fewer, all alike, hold the place of a transform that stands still
+MOST_STREAMS = 2000
+MOST_SAMPLES = 2 * 10**7
+
+
+@dataclass
+class _Edge:
+    """Poses of `name` in the frame `parent`: stamps [ns], and 7 numbers each. frame: as what tf knows it."""
+
+    parent: str
+    name: str
+    frame: str | None
+    tf: bool
+    static: bool
+    stamps: array[int] = field(default_factory=lambda: array("q"))
+    values: array[float] = field(default_factory=lambda: array("d"))
+
+    def stream(self) -> Stream:
+        numbers = np.frombuffer(self.values).reshape(-1, 7)
+        return Stream(self.name, np.frombuffer(self.stamps, np.int64) / 1e9, numbers[:, :3], numbers[:, 3:])
+
+
+def looks_like(head: bytes) -> bool:
+    """The marks of a bag and of MCAP, or a database with rosbag2's two tables."""
+    if head.startswith(SQLITE):
+        return b"topics" in head and b"messages" in head and b"serialization_format" in head
+    return head.startswith((BAG, MCAP))
+
+
+def read(path: Path, options: Options) -> Recording:
+    """Poses of everything that moves, in the frame at the top of the tree of transforms."""
+    bag = Bag(path, TYPES)
+    edges = _edges(bag)
+    if not edges:
+        listed = ", ".join(f"{topic[:60]} ({kind[:60]})" for topic, kind in sorted(bag.topics.items())[:6])
+        raise CondyleError(
+            f"no transform and no pose in this bag; its topics are {listed or 'none'}, and tf, TransformStamped, "
+            "PoseStamped, PoseWithCovarianceStamped, PoseArray and Odometry are read",
+            code="no-data",
+        )
+    tree, findings = _tree(edges)
+    world, moving, told = _one_world(tree)
+    needed = {name for body in moving for name in _chain(tree, body)}
+    edges_moving = [edge for name, edge in tree.items() if name in needed and not edge.static]
+    time, position, orientation, clock = onto_common_clock([edge.stream() for edge in edges_moving])
+    column = {edge.name: k for k, edge in enumerate(edges_moving)}
+    poses: dict[str, tuple[Floats, Floats]] = {}
+    for body in moving:
+        for name in reversed(_chain(tree, body)):  # from the world down
+            if name not in poses:
+                edge = tree[name]
+                local = _standing(edge) if edge.static else (position[:, column[name]], orientation[:, column[name]])
+                above = poses.get(edge.parent)
+                poses[name] = local if above is None else _composed(above, local)
+    findings += told + clock
+    if bag.cut:
+        text = f"the bag ends early; {len(time)} frames come before the cut; copy it again or run its repair tool"
+        findings.append(Finding("truncated-file", "warning", text, value=1.0, unit="frames", frame=len(time), count=1))
+    n = len(time)
+    return Recording(
+        str(path),
+        "rosbag",
+        bodies=Bodies(
+            tuple(moving),
+            np.stack([np.broadcast_to(poses[name][0], (n, 3)) for name in moving], axis=1),
+            np.stack([np.broadcast_to(poses[name][1], (n, 4)) for name in moving], axis=1),
+        ),
+        time=time,
+        convention=Convention("xyzw", unit="m", up="z", stated=frozenset({"rotation"})),
+        facts={"length": "m", "rotation": "quaternion xyzw", "program": bag.container, "world": world or "not named"},
+        findings=tuple(findings),
+    )
+
+
+def _edges(bag: Bag) -> list[_Edge]:
+    """One edge per parent and name, in the order of their first samples."""
+    edges: dict[tuple[str, str, bool], _Edge] = {}
+    count = 0
+    for message in bag.messages():
+        tf = message.type in TF
+        static = tf and message.topic.rpartition("/")[2] == STATIC
+        for sample in samples(message):
+            key = (sample.parent, sample.name, static)
+            edge = edges.get(key)
+            if edge is None:
+                if len(edges) >= MOST_STREAMS:
+                    raise CondyleError(f"more than {MOST_STREAMS} frames and pose topics", code="suspicious-size")
+                edge = edges[key] = _Edge(sample.parent, sample.name, sample.frame, tf, static)
+            edge.stamps.append(min(sample.stamp, 2**63 - 1))
+            edge.values.extend(sample.values)
+            count += 1
+        if count > MOST_SAMPLES:
+            raise CondyleError("holds more poses than are read at once; split the bag", code="file-too-large")
+    return list(edges.values())
+
+
+def _tree(edges: list[_Edge]) -> tuple[dict[str, _Edge], list[Finding]]:
+    """{name: the edge above it}. Of several parents the one with most samples counts; copies and strays are told."""
+    tree: dict[str, _Edge] = {}
+    twice: list[str] = []
+    for edge in sorted(edges, key=lambda edge: (edge.static, -len(edge.stamps))):
+        if edge.name not in tree:
+            tree[edge.name] = edge
+        elif edge.parent != tree[edge.name].parent:
+            twice.append(f"{edge.name} in {edge.parent}")
+    moving_frames = {edge.name for edge in tree.values() if edge.tf and not edge.static}
+    copies = [edge.name for edge in tree.values() if not edge.tf and edge.frame in moving_frames]
+    few: list[str] = []
+    standing: list[str] = []
+    for name, edge in tree.items():
+        if not edge.static and len(edge.stamps) < FEWEST:
+            alike = len(set(zip(*[iter(edge.values)] * 7, strict=True))) == 1
+            (standing if alike and edge.tf else few).append(name)
+    for name in {*copies, *few}:
+        del tree[name]
+    for name in standing:
+        tree[name].static = True
+    order = {edge.name: k for k, edge in reversed(list(enumerate(edges)))}
+    findings = [
+        *_left_out(twice, "other parents of a frame, which has one parent at a time here", "warning"),
+        *_left_out(copies, "the same frames as in tf", "info"),
+        *_left_out(few, f"fewer than {FEWEST} poses", "info"),
+    ]
+    return dict(sorted(tree.items(), key=lambda item: order[item[0]])), findings
+
+
+def _one_world(tree: dict[str, _Edge]) -> tuple[str, list[str], list[Finding]]:
+    """The frame at the top of most moving things, those things, and what hangs elsewhere."""
+    worlds: dict[str, list[str]] = {}
+    for name, edge in tree.items():
+        if not edge.static:
+            worlds.setdefault(tree[_chain(tree, name)[-1]].parent, []).append(name)
+    if not worlds:
+        raise CondyleError("every transform in this bag stands still", code="no-data")
+    world = max(worlds, key=lambda top: len(worlds[top]))
+    others = [name for top, names in worlds.items() if top != world for name in names]
+    told = _left_out(others, f"no transform joins them to the frame '{world}' of the rest", "warning")
+    return world, worlds[world], told
+
+
+def _chain(tree: dict[str, _Edge], name: str) -> list[str]:
+    """The names from this one up to the last below the world."""
+    chain = [name]
+    while (above := tree[chain[-1]].parent) in tree:
+        if above in chain:
+            raise CondyleError(f"the transforms form a loop at '{above[:80]}'", code="tf-loop")
+        chain.append(above)
+    return chain
+
+
+def _standing(edge: _Edge) -> tuple[Floats, Floats]:
+    """The latest pose of a transform that stands still: (3,), (4,)."""
+    values = np.array(edge.values[-7:])
+    return values[:3], values[3:]
+
+
+def _composed(above: tuple[Floats, Floats], below: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+    """Poses in the world of what stands in a frame: positions (..., 3), quaternions xyzw (..., 4)."""
+    (p, q), (x, r) = above, below
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        length = np.linalg.norm(q, axis=-1, keepdims=True)
+        v, w = q[..., :3] / length, q[..., 3:] / length
+        turn = 2 * np.cross(v, x)
+        position = p + x + w * turn + np.cross(v, turn)
+        vector = w * r[..., :3] + r[..., 3:] * v + np.cross(v, r[..., :3])
+        scalar = w * r[..., 3:] - (v * r[..., :3]).sum(axis=-1, keepdims=True)
+    return position, np.concatenate([vector, scalar], axis=-1)
+
+
+def _left_out(names: list[str], why: str, severity: str) -> list[Finding]:
+    if not names:
+        return []
+    shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")
+    text = f"left out: {shown} ({why})"
+    return [Finding("frames-left-out", severity, text, tuple(names), value=float(len(names)))]  # type: ignore[arg-type]
+
+
+FORMAT = Format("rosbag", "ROS bag (ROS 1, ROS 2, MCAP)", looks_like, read)

@@ -1,0 +1,328 @@
+"""Vicon's CSV (Tracker, Nexus): blocks of objects, segments and trajectories; docs/formats/vicon.md describes it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import CondyleError, UsageError
+from ...findings import Finding
+from ...maths import rotation
+from ...maths.arrays import Floats
+from ...model.recording import VECTOR, Bodies, Convention, Markers, Recording
+from ...model.units import metres_per
+from ..format import Format, Options
+from ..tables.rows import _cells, parse_rows, truncation
+from ..tables.text import decode, line_feeds, read_text, to_utf8
+
+POSES = ("objects", "segments", "global angles")
+POINTS = ("trajectories", "markers")
+SKIPPED = ("joints", "model outputs", "devices", "events", "unlabeled trajectories")
+HALF_TURN = 180.5  # deg: no rotation vector is longer, but for rounding
+QUARTER_TURN = 90.05  # deg: nor is the middle one of three Euler angles larger
+WILDEST = 1e6  # deg: what is beyond is no angle
+MOST_BLOCKS = 1000
+SPARSEST = 20  # times the numbers in the file: blocks that share so few frames are not put together
+# A block: its title, its rate, and what follows up to the next. Titles are short: a longer line is something else.
+_BLOCK = re.compile(
+    rb'^[ "]{0,3}([A-Za-z][^,;\t\n"]{0,60})[,;\t "]*\n[ "]{0,3}(\d[\d.]{0,20})[,;\t "]*\n', re.MULTILINE
+)
+_COLUMNS = re.compile(rb'^[ "]{0,3}Frame"?[,;\t]\s{0,3}"?Sub Frame', re.MULTILINE | re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class _Block:
+    """One block: title in lower case, rate [Hz], names and columns of its things, their units, and the numbers.
+
+    groups  [(name, {column title: column})]
+    units   cell of the row of units above each column; empty where there is no such row
+    """
+
+    title: str
+    rate: float
+    groups: list[tuple[str, dict[str, int]]]
+    units: list[str]
+    values: Floats
+    cut: int
+    line: int
+
+    def unit(self, columns: Sequence[int]) -> str:
+        """The one unit of these columns, "" where none is said; raises where they differ."""
+        said = {self.units[k].lower() if k < len(self.units) else "" for k in columns}
+        if len(said) > 1:
+            raise CondyleError(
+                f"columns of one kind in {' and '.join(sorted(said))}", code="bad-header", line=self.line
+            )
+        return said.pop() if said else ""
+
+
+def looks_like(head: bytes) -> bool:
+    """A title, a rate, a row of names, and `Frame, Sub Frame, ...`."""
+    text = line_feeds(to_utf8(head)).lstrip()
+    first = _BLOCK.match(text)
+    return first is not None and b"\x00" not in text[:200] and _COLUMNS.search(text) is not None
+
+
+def read(path: Path, options: Options) -> Recording:
+    """Objects, segments and trajectories; empty cells or all zeros are samples not seen. Other blocks are skipped."""
+    text = read_text(path)
+    starts = list(_BLOCK.finditer(text))
+    if not starts:
+        raise CondyleError("no block of a title and a rate, such as Objects and 100", code="bad-header", line=1)
+    if len(starts) > MOST_BLOCKS:
+        raise CondyleError(f"{len(starts)} blocks are no recording", code="bad-header", line=1)
+    whole: list[_Block] = []
+    skipped: list[str] = []
+    without: list[str] = []
+    for k, start in enumerate(starts):
+        title = decode(start[1]).strip().lower()
+        if title in POSES or title in POINTS:
+            block = _block(text, start, starts[k + 1].start() if k + 1 < len(starts) else len(text), title)
+            if block is not None and len(block.values):
+                whole.append(block)
+            else:
+                without.append(title)
+        else:
+            skipped.append(decode(start[1]).strip())
+    if not whole:
+        raise CondyleError(
+            "no row of objects, segments or trajectories" + (f"; it holds {', '.join(skipped[:5])}" if skipped else ""),
+            code="no-data",
+        )
+    frames = _frames(whole)
+    posed, pointed = [b for b in whole if b.title in POSES], [b for b in whole if b.title in POINTS]
+    bodies, convention, findings = _bodies(posed, frames, options) if posed else (None, Convention(up="z"), [])
+    markers = _markers(pointed, frames) if pointed else None
+    if bodies is None and markers is None:
+        raise CondyleError("no columns RX ... TZ or X, Y, Z", code="missing-column", line=whole[0].line)
+    unit = _unit(whole)
+    rate = whole[0].rate
+    stated = convention.stated | ({"unit"} if unit else set())
+    joined = posed and any(b.title == "segments" and len(b.groups) > 1 for b in posed)
+    return Recording(
+        str(path),
+        "vicon",
+        bodies=bodies,
+        markers=markers,
+        time=(frames - frames[0]) / rate if rate > 0 else None,
+        convention=convention.but(unit=unit or "mm", stated=stated),
+        facts=_for_people(whole, skipped, unit, bodies, posed),
+        findings=(*_cut_short(whole, without, frames), *findings),
+        solved_by="Vicon" if joined else None,
+    )
+
+
+def _block(text: bytes, start: re.Match[bytes], end: int, title: str) -> _Block | None:
+    """The block between two places of the file; None where it ends before its rows."""
+    at = _COLUMNS.search(text, start.end(), end)
+    if at is None:
+        return None
+    line = text.count(b"\n", 0, at.start()) + 1
+    stop = text.find(b"\n", at.start(), end)
+    if stop < 0:
+        return None
+    mark = re.search(rb"[,;\t]", text[at.start() : stop])
+    separator = mark[0] if mark else b","
+    titles = [cell.strip().upper() for cell in _cells(text[at.start() : stop], separator)]
+    while titles and not titles[-1]:
+        titles.pop()
+    above = text[start.end() : at.start()].rstrip(b"\n").rpartition(b"\n")[2]
+    names = [cell.strip() for cell in _cells(above, separator)]
+    body, row = stop + 1, line + 1
+    units: list[str] = []
+    after = text.find(b"\n", body, end)
+    cells = [cell.strip() for cell in _cells(text[body : end if after < 0 else after], separator)]
+    if not any(cells[:2]) or not re.match(r"[+-]?[\d.]", cells[0]):
+        units, body, row = cells, end if after < 0 else after + 1, row + 1
+    rows = text[body:end]
+    first = re.search(rb"\S[^\n]*", rows)
+    decimal_comma = separator != b"," and first is not None and b"," in first[0] and b"." not in first[0]
+    values, cut = parse_rows(rows, titles, line=row, separator=separator, decimal_comma=decimal_comma)
+    number = values[:, 0]
+    if not np.isfinite(number).all():
+        frame = int(np.argmin(np.isfinite(number)))
+        raise CondyleError("no frame number in this row", code="bad-time", line=row + frame, column=1, frame=frame)
+    rate = start[2].decode()
+    hertz = float(rate) if re.fullmatch(r"\d+(\.\d*)?", rate) else 0.0
+    return _Block(title, hertz, _groups(names, titles, line), units, values, cut, line)
+
+
+def _groups(names: Sequence[str], titles: Sequence[str], line: int) -> list[tuple[str, dict[str, int]]]:
+    """[(name, {title: column})]: a new one begins where a name stands above or a title comes again."""
+    groups: list[tuple[str, dict[str, int]]] = []
+    for k in range(2, len(titles)):
+        name = names[k] if k < len(names) else ""
+        name = re.sub(r"^Global (Angle|Rotation|Pose|Translation) ", "", name)
+        if name and (not groups or name != groups[-1][0] or titles[k] in groups[-1][1]):
+            groups.append((name, {}))
+        if not groups or titles[k] in groups[-1][1]:
+            raise CondyleError("no name stands above this column", code="bad-header", line=line - 1, column=k + 1)
+        groups[-1][1][titles[k]] = k
+    return groups
+
+
+def _frames(blocks: Sequence[_Block]) -> Floats:
+    """Frame numbers of the recording: those of the one block, or all of several."""
+    numbers = [block.values[:, 0] for block in blocks]
+    if all(np.array_equal(numbers[0], other) for other in numbers[1:]):
+        return numbers[0]
+    frames = np.unique(np.concatenate(numbers))
+    held, wanted = sum(block.values.size for block in blocks), sum(block.values.shape[1] for block in blocks)
+    if len(frames) * wanted > max(SPARSEST * held, 10**6):
+        raise CondyleError("the blocks share hardly a frame; export them into files of their own", code="bad-header")
+    return frames
+
+
+def _placed(block: _Block, columns: Sequence[int], frames: Floats) -> Floats:
+    """Numbers of a block at the frames of the recording, NaN where the block has no such frame."""
+    taken = block.values[:, list(columns)]
+    if np.array_equal(block.values[:, 0], frames):
+        return taken
+    out = np.full((len(frames), *taken.shape[1:]), np.nan)
+    _, first = np.unique(block.values[:, 0], return_index=True)
+    out[np.searchsorted(frames, block.values[first, 0])] = taken[first]
+    return out
+
+
+def _bodies(
+    blocks: Sequence[_Block], frames: Floats, options: Options
+) -> tuple[Bodies | None, Convention, list[Finding]]:
+    """Poses of all blocks. Three numbers of a rotation may be a vector or Euler angles."""
+    names: dict[str, None] = {}
+    position, turns, widths = [], [], set()
+    for block in blocks:
+        posed = [(name, parts) for name, parts in block.groups if {"RX", "RY", "RZ", "TX", "TY", "TZ"} <= set(parts)]
+        for name, parts in posed:
+            if name in names:
+                raise _second("object", name, block, parts["RX"])
+            names[name] = None
+            axes = ("RX", "RY", "RZ", "RW") if "RW" in parts else ("RX", "RY", "RZ")
+            place = _placed(block, [parts[axis] for axis in ("TX", "TY", "TZ")], frames)
+            turn = _placed(block, [parts[axis] for axis in axes], frames)
+            unseen = (place == 0).all(axis=1, keepdims=True) & (turn[:, :3] == 0).all(axis=1, keepdims=True)
+            if len(axes) == 3 and block.unit([parts[axis] for axis in axes]).startswith("rad"):
+                turn = np.degrees(turn)
+            position.append(np.where(unseen, np.nan, place))
+            turns.append(np.where(unseen, np.nan, turn))
+            widths.add(len(axes))
+    if not names:
+        return None, Convention(up="z"), []
+    angles = [turn for turn in turns if turn.shape[1] == 3]
+    kind, findings = _reading(angles) if angles and options.euler is None else (VECTOR, [])
+    stated, guessed = frozenset({"rotation"}), frozenset[str]()
+    if widths == {3}:
+        stated, guessed = frozenset({"degrees"}), frozenset({"rotation"})
+        turns = [np.where(np.abs(turn) < WILDEST, turn, np.nan) for turn in turns]
+    elif angles:  # quaternions for all
+        turns = [turn if turn.shape[1] == 4 else _quaternion(turn, kind) for turn in turns]
+    kind = kind if widths == {3} else "xyzw"
+    convention = Convention(kind, degrees=True, up="z", stated=stated, guessed=guessed)
+    return Bodies(tuple(names), np.stack(position, axis=1), np.stack(turns, axis=1)), convention, findings
+
+
+def _reading(angles: Sequence[Floats]) -> tuple[str, list[Finding]]:
+    """Whether three numbers [deg] are rotation vectors (helical) or Euler angles XYZ, as far as their size tells."""
+    known = np.nan_to_num(np.concatenate(angles), posinf=0.0, neginf=0.0)
+    with np.errstate(over="ignore"):
+        longest, middle = float(np.linalg.norm(known, axis=1).max()), float(np.abs(known[:, 1]).max())
+    if middle <= QUARTER_TURN and longest > HALF_TURN:
+        text = (
+            "the file does not say how its angles are meant; as a rotation vector one of them would turn by "
+            f"{longest:.0f} degrees, so they are read as Euler angles XYZ"
+        )
+        return "XYZ", [Finding("rotation-assumed", "info", text, value=longest, unit="deg")]
+    if middle > QUARTER_TURN and longest <= HALF_TURN:
+        text = (
+            f"the file does not say how its angles are meant; RY reaches {middle:.0f} degrees, as the middle one of "
+            "three Euler angles never does, so they are read as rotation vectors (helical)"
+        )
+        return VECTOR, [Finding("rotation-assumed", "info", text, value=middle, unit="deg")]
+    text = (
+        "the file does not say how its angles are meant; they are read as rotation vectors (helical), but Euler angles "
+        "are as likely from their size: give --euler XYZ if they are such, or export quaternions"
+    )
+    return VECTOR, [Finding("rotation-assumed", "warning", text)]
+
+
+def _quaternion(turn: Floats, kind: str) -> Floats:
+    """Quaternions xyzw (n, 4) of rotation vectors, or of Euler angles XYZ, in degrees."""
+    r = np.radians(np.where(np.abs(turn) < WILDEST, turn, np.nan))
+    if kind != VECTOR:
+        return rotation.to_quaternion(rotation.from_euler(r, "XYZ"))[:, [1, 2, 3, 0]]
+    half = np.linalg.norm(r, axis=1, keepdims=True) / 2
+    return np.concatenate([r * np.sinc(half / np.pi) / 2, np.cos(half)], axis=1)
+
+
+def _second(kind: str, name: str, block: _Block, column: int) -> CondyleError:
+    text = f"a second {kind} '{name}'"
+    return CondyleError(text, code="duplicate-name", line=block.line - 1, column=column + 1)
+
+
+def _markers(blocks: Sequence[_Block], frames: Floats) -> Markers | None:
+    names: dict[str, None] = {}
+    position = []
+    for block in blocks:
+        for name, parts in block.groups:
+            if not {"X", "Y", "Z"} <= set(parts):
+                continue
+            if name in names:
+                raise _second("marker", name, block, parts["X"])
+            names[name] = None
+            place = _placed(block, [parts[axis] for axis in "XYZ"], frames)
+            position.append(np.where((place == 0).all(axis=1, keepdims=True), np.nan, place))
+    return Markers(tuple(names), np.stack(position, axis=1)) if names else None
+
+
+def _unit(blocks: Sequence[_Block]) -> str | None:
+    """Unit of length of all blocks, or None where no row says it."""
+    said = set()
+    for block in blocks:
+        wanted = ("TX", "TY", "TZ") if block.title in POSES else ("X", "Y", "Z")
+        lengths = [k for _, parts in block.groups for title, k in parts.items() if title in wanted]
+        said.add(block.unit(lengths))
+    said -= {""}
+    if len(said) > 1:
+        raise CondyleError(f"lengths in {' and '.join(sorted(said))}; export them in one unit", code="bad-header")
+    unit = said.pop() if said else None
+    if unit is not None:
+        try:
+            metres_per(unit)
+        except UsageError as error:
+            raise CondyleError(error.text, code=error.code, line=blocks[0].line + 1) from None
+    return unit
+
+
+def _cut_short(blocks: Sequence[_Block], without: Sequence[str], frames: Floats) -> list[Finding]:
+    """No length is declared: a cut row is told, and a block that has no row or ends before the others."""
+    if without:
+        text = f"the block {without[0]} has no whole row; the end of the file is missing"
+        return [
+            Finding("truncated-file", "warning", text, value=len(frames), unit="frames", frame=0, count=len(frames))
+        ]
+    last = blocks[-1]
+    present = int(np.searchsorted(frames, last.values[-1, 0], side="right"))
+    if len(blocks) > 1 and present < len(frames):
+        text = f"the block {last.title} has {present} of {len(frames)} frames; the end of the file is missing"
+        missing = len(frames) - present
+        return [Finding("truncated-file", "warning", text, value=missing, unit="frames", frame=present, count=missing)]
+    return truncation(len(frames), None, any(block.cut for block in blocks))
+
+
+def _for_people(
+    blocks: Sequence[_Block], skipped: Sequence[str], unit: str | None, bodies: Bodies | None, posed: Sequence[_Block]
+) -> dict[str, str]:
+    told = {"program": "Vicon", "blocks": ", ".join(block.title for block in blocks), "length": unit or "mm by custom"}
+    if skipped:
+        told["blocks not read"] = ", ".join(skipped[:10])
+    if bodies is not None:
+        four = any("RW" in parts for block in posed for _, parts in block.groups)
+        turned = "" if four or bodies.orientation.shape[2] == 3 else ", turned into quaternions"
+        told["rotation"] = "quaternion xyzw" if four else f"three numbers{turned}"
+    return told
+
+
+FORMAT = Format("vicon", "Vicon CSV", looks_like, read)

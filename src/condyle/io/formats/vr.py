@@ -1,0 +1,175 @@
+"""Logs of VR trackers and other poses: CSV with a row of names, one row per frame, or one per device and frame."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from ...errors import CondyleError
+from ...maths.arrays import Floats, Ints
+from ...model.recording import Bodies, Convention, Recording
+from ..format import Format, Options
+from ..tables.column_map import TIME_UNITS
+from ..tables.long_rows import frames_from_rows
+from ..tables.rows import truncation
+from ..tables.sheet import Sheet, find_sheet, titled_sheet
+from ..tables.text import read_text
+from ..tables.vocabulary import Meaning, Thing, meaning_of
+from .csv import looks_like as is_condyle_csv
+
+UNITY = ("rot", "rotation", "rotations")  # a Unity Transform has a position and a rotation, which is a quaternion
+_DEVICES = re.compile(
+    r"(?i)hmd|headset|controller|tracker|vive|lighthouse|lhr|tundra|index_|steamvr|openvr|serial|device|role|basestation"
+)
+_NOT_OURS = re.compile(r"(?i)^field\.|header[._]stamp|header[._]seq|\.child_frame_id|frame_id$")  # ROS topics as tables
+MOST_DEVICES = 256
+RATES = (5.0, 2000.0)  # Hz that a log of poses has
+
+
+def looks_like(head: bytes) -> bool:
+    """A row of names that has x, y, z and w, x, y, z of a quaternion, called so, for one device or several."""
+    sheet = None if is_condyle_csv(head) else titled_sheet(head)
+    if sheet is None:
+        return False
+    if any(_NOT_OURS.search(name) for name in sheet.names):
+        return False
+    found = meaning_of(sheet.names)
+    return bool(_devices(found))
+
+
+def read(path: Path, options: Options) -> Recording:
+    """The devices of a log. Rows that a column `valid` marks as not, and poses of zeros, are not seen."""
+    sheet = find_sheet(read_text(path))
+    found = None if sheet is None or not sheet.titled else meaning_of(sheet.names)
+    devices = () if found is None else _devices(found)
+    if sheet is None or found is None or not devices:
+        raise CondyleError(
+            "no columns with the position and the quaternion of a device, such as x, y, z, qw, qx, qy, qz",
+            code="missing-column",
+        )
+    long = found.sensor is not None and len(devices) == 1
+    wanted = [column for device in devices for column in (*device.position, *device.rotation)]
+    time = _also(wanted, found.time)
+    valid = _also(wanted, found.valid) if len(devices) == 1 else None
+    frame = _also(wanted, found.frame) if long else None
+    values, words, cut = sheet.read(wanted, [found.sensor] if long and found.sensor is not None else [])
+    if len(values) == 0:
+        raise CondyleError("a header without a single whole row of numbers", code="no-data", line=sheet.line)
+    poses = values[:, : 7 * len(devices)].reshape(len(values), len(devices), 7)
+    gone = (poses == 0).all(axis=2)
+    if valid is not None:
+        gone |= ~(np.nan_to_num(values[:, valid]) != 0)[:, None]
+    poses = np.where(gone[..., None], np.nan, poses)
+    stamps = None if time is None else _seconds(values[:, time], found, words)
+    findings = truncation(len(values), None, cut)
+    position, quaternion = poses[..., :3], poses[..., 3:]
+    names = _names(devices, path)
+    if long:
+        names, device = _ids(words[0])
+        frames = frames_from_rows(
+            device,
+            names,
+            position[:, 0],
+            quaternion[:, 0],
+            time=stamps,
+            frame=None if frame is None else values[:, frame],
+            rotation="wxyz",
+        )
+        stamps, position, quaternion = frames.time, frames.position, frames.orientation
+        findings += frames.findings
+    return Recording(
+        str(path),
+        "vr",
+        bodies=Bodies(names, position, quaternion),
+        time=stamps,
+        convention=_convention(found, sheet.names),
+        facts=_facts(found, sheet, long),
+        findings=tuple(findings),
+    )
+
+
+def _devices(found: Meaning) -> tuple[Thing, ...]:
+    """Bodies with a position and a quaternion whose name says that it is one."""
+    bodies = tuple(thing for thing in found.bodies if thing.kind == "wxyz" and thing.word)
+    return bodies if len(bodies) == len(found.bodies) else ()
+
+
+def _program(found: Meaning, names: Sequence[str]) -> str | None:
+    """Unity or OpenVR by the words of the header; None: a table of poses from anywhere."""
+    devices = _devices(found)
+    if devices and all(device.word in UNITY and device.place_word for device in devices):
+        return "Unity"
+    if any(_DEVICES.search(name) for name in names):
+        return "OpenVR"
+    return None
+
+
+def _convention(found: Meaning, names: Sequence[str]) -> Convention:
+    """Metres and y up in both programs; Unity's world is left-handed. The names state the quaternion's order."""
+    program = _program(found, names)
+    if program is None:
+        return Convention("wxyz", stated=frozenset({"rotation"}))
+    handed = "left" if program == "Unity" else "right"
+    return Convention("wxyz", unit="m", handed=handed, up="y", stated=frozenset({"rotation"}))
+
+
+def _facts(found: Meaning, sheet: Sheet, long: bool) -> dict[str, str]:
+    program = _program(found, sheet.names)
+    world = {"Unity": "Unity's by the column names: left-handed, y up, m", "OpenVR": "OpenVR's: right-handed, y up, m"}
+    return {
+        "rotation": "quaternion, as the columns are named",
+        "axes": world.get(program or "", "not stated"),
+        "rows": "one per device and frame" if long else "one per frame",
+    }
+
+
+def _names(devices: Sequence[Thing], path: Path) -> tuple[str, ...]:
+    names = [device.name or path.stem.strip() or "device" for device in devices]
+    return tuple(f"device{name}" if name.isdigit() else name for name in names)
+
+
+def _ids(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+    """Names of the devices by their first rows, and each row's device."""
+    cells, first, place = np.unique(np.array(words, dtype=np.str_), return_index=True, return_inverse=True)
+    if len(cells) > MOST_DEVICES:
+        raise CondyleError(
+            f"{len(cells)} different devices; write a column map and give it with --columns", code="unknown-column"
+        )
+    order = np.argsort(first)
+    rank = np.argsort(order)
+    names = [str(cells[k]).strip('"').strip() or "device" for k in order]
+    if len(set(names)) < len(names):
+        raise CondyleError("two devices have the same name", code="duplicate-name")
+    return tuple(f"device{name}" if name.isdigit() else name for name in names), rank[place].astype(np.int64)
+
+
+def _seconds(time: Floats, found: Meaning, words: Sequence[Sequence[str]]) -> Floats:
+    """Time [s] by the unit in its name, else by the one unit that gives a rate a tracker can have."""
+    if not np.isfinite(time).all():
+        row = int(np.argmin(np.isfinite(time)))
+        raise CondyleError(f"no time in row {row + 1} of the table; correct or delete it", code="bad-time", frame=row)
+    of_one = np.array(words[0]) == words[0][0] if words else slice(None)  # several devices share few stamps
+    return time * TIME_UNITS[found.time_unit or plausible_time_unit(time[of_one]) or "s"]
+
+
+def plausible_time_unit(time: Floats) -> str | None:
+    """s, ms, us or ns: the one under which the steps of these stamps give 5 to 2000 frames per second."""
+    steps = np.diff(np.unique(time))
+    if not len(steps):
+        return None
+    step = float(np.median(steps))
+    fits = [unit for unit, seconds in TIME_UNITS.items() if RATES[0] <= 1 / (step * seconds) <= RATES[1]]
+    return fits[0] if fits else None
+
+
+def _also(wanted: list[int], column: int | None) -> int | None:
+    if column is None:
+        return None
+    wanted.append(column)
+    return len(wanted) - 1
+
+
+FORMAT = Format("vr", "VR or pose log with named columns", looks_like, read, certain=False)

@@ -1,0 +1,213 @@
+"""Sensors that each have a clock of their own, put on one: the only place where poses are interpolated."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import CondyleError, UsageError
+from ..findings import Finding
+from ..maths.arrays import Floats, Ints
+from ..maths.robust import median
+from ..model.take import FARTHEST
+
+LONGEST_GAP = 3.0  # sample periods of a stream; nothing is interpolated across a longer one
+SAME_STAMP = 0.01  # of the shortest period: stamps nearer than this are one moment, written with few digits
+SAME_RATE = 1.25  # streams slower than this many periods of all stamps together do not share one clock
+SILENT = 1.5  # periods of the clock without a stamp, from where on a slower stream gives the time
+MOST_NUMBERS = 3 * 10**8  # of all poses on the common clock, 2.4 GB
+
+
+class Stream(NamedTuple):
+    """Poses of one body by its own clock.
+
+    time        (k,) [s] in any order; a stamp that repeats counts once
+    position    (k, 3) in any unit; NaN where not seen
+    quaternion  (k, 4) in any order, the same for all streams
+    """
+
+    name: str
+    time: Floats
+    position: Floats
+    quaternion: Floats
+
+
+def onto_common_clock(
+    streams: Sequence[Stream], *, rate: float | None = None
+) -> tuple[Floats, Floats, Floats, list[Finding]]:
+    """Time (n,) [s], positions (n, m, 3), quaternions (n, m, 4) of m streams, and what was done.
+
+    Where all stamps are those of one clock, nothing is interpolated and nothing told; a stream that lacks a stamp has
+    NaN there. Otherwise the clock is that of the fastest stream (and of the next fastest where that one is silent), or
+    a grid of `rate` [Hz]: positions are interpolated by cubics, orientations along the shortest arc. Across a gap of
+    more than three periods of a stream there is NaN.
+    """
+    if rate is not None and not 0 < rate < np.inf:
+        raise UsageError(f"rate {rate} Hz is not a positive number", code="bad-option")
+    known = [_cleaned(stream) for stream in streams]
+    if not any(len(stream.time) for stream in known):
+        raise CondyleError("no stream has a single pose", code="no-data")
+    if rate is None:
+        shared = _one_clock(known)
+        if shared is not None:
+            time, rows = shared
+            _check_size(len(time), len(known))
+            return (time, *_placed(known, rows, len(time)), [])
+        time = _ticks(known)
+    else:
+        first = min(stream.time[0] for stream in known if len(stream.time))
+        last = max(stream.time[-1] for stream in known if len(stream.time))
+        if not (last - first) * rate < MOST_NUMBERS:
+            raise _too_large()
+        time = first + np.arange(int((last - first) * rate * (1 + 1e-12)) + 1) / rate
+    _check_size(len(time), len(known))
+    position = np.full((len(time), len(known), 3), np.nan)
+    quaternion = np.full((len(time), len(known), 4), np.nan)
+    for k, stream in enumerate(known):
+        position[:, k], quaternion[:, k] = interpolated(stream, time)
+    seen = np.isfinite(position[:, :, 0]).any(axis=1)
+    return time[seen], position[seen], quaternion[seen], [_told(known, rate)]
+
+
+def interpolated(stream: Stream, time: Floats) -> tuple[Floats, Floats]:
+    """Positions (n, 3) and quaternions (n, 4) of a stream at other times; NaN outside and across long gaps.
+
+    The stream's stamps increase and every pose in it is known.
+    """
+    t, p, q = stream.time, stream.position, stream.quaternion
+    n, k = len(time), len(stream.time)
+    if k < 2:
+        met = time == t[0] if k else np.zeros(n, bool)
+        return np.where(met[:, None], p[:1] if k else np.nan, np.nan), np.where(
+            met[:, None], q[:1] if k else np.nan, np.nan
+        )
+    left = np.clip(np.searchsorted(t, time, "right") - 1, 0, k - 2)
+    step = np.diff(t)
+    joined = step <= LONGEST_GAP * median(step) * (1 + 1e-9)
+    u = (time - t[left]) / step[left]
+    there = (u >= 0) & (u <= 1) & (joined[left] | (u == 0) | (u == 1))
+    u = np.where(there, u, 0.0)[:, None]
+    position = _cubic(t, p, joined, left, u)
+    quaternion = _along_arc(q[left], q[left + 1], u)
+    return np.where(there[:, None], position, np.nan), np.where(there[:, None], quaternion, np.nan)
+
+
+def _cubic(t: Floats, p: Floats, joined: np.ndarray, left: Ints, u: Floats) -> Floats:
+    """Hermite cubics whose slopes are those of the parabola through three samples; a chord beside a gap."""
+    p = np.where(np.abs(p) < FARTHEST, p, np.nan)  # beyond, products of slopes would overflow
+    step = np.diff(t)[:, None]
+    chord = np.diff(p, axis=0) / step
+    slope = np.empty_like(p)
+    slope[0], slope[-1] = chord[0], chord[-1]
+    slope[1:-1] = (step[1:] * chord[:-1] + step[:-1] * chord[1:]) / (step[1:] + step[:-1])
+    before, after = np.concatenate([[False], joined[:-1]]), np.concatenate([joined[1:], [False]])
+    whole = (before & joined & after)[left][:, None]  # four samples in a row; else a straight line
+    a, b, h = p[left], p[left + 1], step[left]
+    start = np.where(whole, slope[left], chord[left]) * h
+    end = np.where(whole, slope[left + 1], chord[left]) * h
+    v = 1 - u
+    cubic = (1 + 2 * u) * v * v * a + u * v * v * start + u * u * (3 - 2 * u) * b - u * u * v * end
+    return np.where(u == 0, a, np.where(u == 1, b, cubic))  # a stamp that is met gives back its sample, bit by bit
+
+
+def _along_arc(a: Floats, b: Floats, u: Floats) -> Floats:
+    """Quaternions at the fraction u (n, 1) of the shortest way from a to b (n, 4).
+
+    A length that is not one stays what it is, for the take to tell.
+    """
+    b = np.where((a * b).sum(axis=1, keepdims=True) < 0, -b, b)
+    ua, ub = a / np.linalg.norm(a, axis=1, keepdims=True), b / np.linalg.norm(b, axis=1, keepdims=True)
+    angle = 2 * np.arctan2(np.linalg.norm(ua - ub, axis=1), np.linalg.norm(ua + ub, axis=1))[:, None]
+    near = angle < 1e-6
+    sine = np.where(near, 1.0, np.sin(angle))
+    wa = np.where(near, 1 - u, np.sin((1 - u) * angle) / sine)
+    wb = np.where(near, u, np.sin(u * angle) / sine)
+    return np.where(u == 0, a, np.where(u == 1, b, wa * a + wb * b))
+
+
+def _cleaned(stream: Stream) -> Stream:
+    """Known poses only, by increasing time, each stamp once: the first that stands there."""
+    time = np.asarray(stream.time, np.float64)
+    p, q = np.asarray(stream.position, np.float64), np.asarray(stream.quaternion, np.float64)
+    if time.ndim != 1 or p.shape != (len(time), 3) or q.shape != (len(time), 4):
+        raise ValueError(f"stream '{stream.name}': shapes {time.shape}, {p.shape}, {q.shape}")
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        length = np.linalg.norm(q, axis=1)
+        known = np.isfinite(time) & np.isfinite(p).all(axis=1) & np.isfinite(length) & (length > 1e-9)
+    time, first = np.unique(time[known], return_index=True)
+    rows = np.flatnonzero(known)[first]
+    return Stream(stream.name, time, p[rows], q[rows])
+
+
+def _period(time: Floats) -> float:
+    return float(median(np.diff(time))) if len(time) > 1 else np.inf
+
+
+def _slowness(stream: Stream) -> tuple[float, int]:
+    """Fast streams first, whatever the rounding of their stamps, and of equally fast ones the longest."""
+    return float(f"{_period(stream.time):.4g}"), -len(stream.time)
+
+
+def _one_clock(streams: Sequence[Stream]) -> tuple[Floats, list[Ints]] | None:
+    """The stamps of all streams and each stream's rows among them, where they are those of one clock."""
+    shortest = min(_period(stream.time) for stream in streams)
+    stamps = np.sort(np.concatenate([stream.time for stream in streams]))
+    if len(streams) == 1 or len(stamps) < 2 or not np.isfinite(shortest):
+        time = np.unique(stamps)
+        return time, [np.searchsorted(time, stream.time) for stream in streams]
+    new = np.concatenate([[True], np.diff(stamps) > SAME_STAMP * shortest])
+    time = stamps[new]
+    period = _period(time)
+    rows = [np.searchsorted(time, stream.time, "right") - 1 for stream in streams]
+    for stream, row in zip(streams, rows, strict=True):
+        twice = len(row) > 1 and (np.diff(row) == 0).any()
+        if twice or (len(row) > 1 and _period(stream.time) > SAME_RATE * period):
+            return None
+    return time, rows
+
+
+def _placed(streams: Sequence[Stream], rows: Sequence[Ints], frames: int) -> tuple[Floats, Floats]:
+    position = np.full((frames, len(streams), 3), np.nan)
+    quaternion = np.full((frames, len(streams), 4), np.nan)
+    for k, (stream, row) in enumerate(zip(streams, rows, strict=True)):
+        position[row, k], quaternion[row, k] = stream.position, stream.quaternion
+    return position, quaternion
+
+
+def _ticks(streams: Sequence[Stream]) -> Floats:
+    """Stamps of the fastest stream, and where it is silent those of the next fastest that is not."""
+    ordered = [stream.time for stream in sorted(streams, key=_slowness) if len(stream.time)]
+    time = ordered[0]
+    period = _period(time)
+    for other in ordered[1:]:
+        after = np.searchsorted(time, other)
+        ahead = time[np.minimum(after, len(time) - 1)] - other
+        behind = other - time[np.maximum(after - 1, 0)]
+        lonely = np.minimum(np.abs(ahead), np.abs(behind)) > SILENT * period
+        time = np.union1d(time, other[lonely])
+    return time
+
+
+def _told(streams: Sequence[Stream], rate: float | None) -> Finding:
+    rates = [1 / _period(stream.time) for stream in streams if len(stream.time) > 1]
+    fastest = min(streams, key=_slowness).name
+    said = ", ".join(f"{each:.4g}" for each in rates[:6]) + (", ..." if len(rates) > 6 else "")
+    clock = f"the clock of {fastest}" if rate is None else f"a grid of {rate:g} Hz"
+    text = (
+        f"the {len(streams)} streams have clocks of their own ({said} Hz) and were interpolated onto {clock}; "
+        f"gaps longer than {LONGEST_GAP:.0f} samples stay empty"
+    )
+    return Finding(
+        "common-clock", "info", text, tuple(s.name for s in streams), value=max(rates, default=0.0), unit="Hz"
+    )
+
+
+def _check_size(frames: int, bodies: int) -> None:
+    if frames * bodies * 7 > MOST_NUMBERS:
+        raise _too_large()
+
+
+def _too_large() -> CondyleError:
+    return CondyleError("holds more poses than are read at once; split the recording", code="file-too-large")

@@ -1,0 +1,1 @@
+"""Tables of numbers as people write them: lines, columns, and what their names mean."""

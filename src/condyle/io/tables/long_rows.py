@@ -1,0 +1,107 @@
+"""Tables with one row per sensor and moment: which rows belong to one frame."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import CondyleError
+from ...findings import Finding
+from ...maths.arrays import Floats, Ints
+from ...maths.robust import median
+from ...model.recording import QUATERNIONS
+from ..resample import Stream, onto_common_clock
+
+SHARED = 0.75  # distinct stamps per row up to which stamps are those of whole frames
+POLLED = 0.25  # of the time between rounds: a round of stamps shorter than that is one frame
+
+
+@dataclass(frozen=True)
+class Frames:
+    """Frames by sensors; NaN where a frame lacks a sensor.
+
+    time (n,) [s] or None; position (n, m, 3); orientation (n, m, k), k = 0 for markers
+    """
+
+    time: Floats | None
+    position: Floats
+    orientation: Floats
+    findings: tuple[Finding, ...] = ()
+
+
+def frames_from_rows(
+    sensor: Ints,
+    names: Sequence[str],
+    position: Floats,
+    orientation: Floats,
+    *,
+    time: Floats | None,
+    frame: Floats | None = None,
+    rotation: str,
+) -> Frames:
+    """Frames from r rows: sensor (r,) index into names, position (r, 3), orientation (r, k), time (r,) [s], frame (r,).
+
+    Rows of one frame are those with the same number, else the same stamp, else one round of the sensors. Sensors with
+    stamps of their own are interpolated onto one clock (quaternions only), and that is told.
+    """
+    if frame is not None:
+        return _gathered(_by_key(frame, sensor), sensor, names, position, orientation, time)
+    if time is not None and len(np.unique(time)) <= SHARED * len(time):
+        return _gathered(_by_key(time, sensor), sensor, names, position, orientation, time)
+    rounds = np.concatenate([[0], np.cumsum(np.diff(sensor) <= 0)])[: len(sensor)].astype(np.int64)
+    if time is None or len(names) < 2 or rotation not in QUATERNIONS or _polled(rounds, sensor, time):
+        return _gathered(rounds, sensor, names, position, orientation, time)
+    streams = [
+        Stream(name, time[sensor == k], position[sensor == k], orientation[sensor == k]) for k, name in enumerate(names)
+    ]
+    with np.errstate(over="ignore", invalid="ignore"):  # of absurd numbers, which the take leaves out
+        clock, p, q, findings = onto_common_clock(streams)
+    return Frames(clock, p, q, tuple(findings))
+
+
+def _by_key(key: Floats, sensor: Ints) -> Ints:
+    """Frame (r,) of each row: that of its key; where a sensor would be in one twice, that of its run of equal keys."""
+    if not np.isfinite(key).all():
+        row = int(np.argmin(np.isfinite(key)))
+        raise CondyleError(f"row {row + 1} of the table has no frame number or time", code="bad-time", frame=row)
+    values, place = np.unique(key, return_inverse=True)
+    pairs = place.astype(np.int64) * (int(sensor.max(initial=0)) + 1) + sensor
+    if len(np.unique(pairs)) == len(pairs):
+        first = np.full(len(values), len(key))
+        np.minimum.at(first, place, np.arange(len(key)))
+        if (np.diff(first) > 0).all():  # frames stay in the order of the file
+            return place.astype(np.int64)
+        return np.argsort(np.argsort(first))[place].astype(np.int64)
+    new = (np.diff(key) != 0) | (np.diff(sensor) == 0)
+    return np.concatenate([[0], np.cumsum(new)])[: len(key)].astype(np.int64)
+
+
+def _polled(rounds: Ints, sensor: Ints, time: Floats) -> bool:
+    """Whether the sensors were asked one after the other, quickly, once per frame."""
+    most = int(np.bincount(sensor).max())
+    count = int(rounds[-1]) + 1
+    if count > 1.5 * most or count < 2 or not np.isfinite(time).all():
+        return count < 2
+    first = np.flatnonzero(np.diff(rounds, prepend=-1))
+    last = np.append(first[1:], len(rounds)) - 1
+    between = median(np.diff(time[first]))
+    return bool(between > 0 and median(time[last] - time[first]) < POLLED * between)
+
+
+def _gathered(
+    frame: Ints, sensor: Ints, names: Sequence[str], position: Floats, orientation: Floats, time: Floats | None
+) -> Frames:
+    n, m = int(frame.max(initial=-1)) + 1, len(names)
+    p = np.full((n, m, 3), np.nan)
+    q = np.full((n, m, orientation.shape[1]), np.nan)
+    p[frame[::-1], sensor[::-1]] = position[::-1]  # of a row that repeats, the first counts
+    q[frame[::-1], sensor[::-1]] = orientation[::-1]
+    if time is None:
+        return Frames(None, p, q)
+    count = np.maximum(np.bincount(frame, minlength=n), 1)
+    start = np.full(n, np.nan)
+    start[frame[::-1]] = time[::-1]
+    mean = start + np.bincount(frame, weights=time - start[frame], minlength=n) / count
+    return Frames(mean, p, q)

@@ -1,0 +1,182 @@
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from condyle.errors import CondyleError
+from condyle.io.exports import mjcf, osim, urdf
+from condyle.io.exports._mechanism import (
+    DENSITY,
+    NARROW,
+    Shapes,
+    add,
+    along,
+    depth_first,
+    mechanism,
+    shapes_of,
+    title_of,
+    to_xml,
+    weights,
+    widened,
+    words,
+    write_tables,
+)
+from condyle.io.exports.export import formats_of, write_figure
+from condyle.io.exports.scene import FigureFormat, Scene
+from tests.make import moving, simulators
+
+FORMATS = (mjcf.FORMAT, urdf.FORMAT, osim.FORMAT)
+EVERY = pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
+
+
+def _scene(one: moving.Moving) -> Scene:
+    return Scene(one.skeleton, one.motion, one.take)
+
+
+@EVERY
+def test_a_motion_without_frames_is_refused_in_one_sentence_and_nothing_is_written(
+    form: FigureFormat, tmp_path: Path
+) -> None:
+    one = moving.links(seconds=1)
+    scene = Scene(one.skeleton, one.motion.at(slice(0, 0)))
+    with pytest.raises(CondyleError, match="the motion has no frame; fit a recording first") as caught:
+        write_figure(scene, [form], tmp_path / "out")
+    assert caught.value.code == "no-data"
+    assert not (tmp_path / "out").exists()
+
+
+def test_all_three_are_written_beside_each_other(tmp_path: Path) -> None:
+    scene = _scene(moving.links(seconds=1))
+    written = write_figure(scene, formats_of("mjcf,urdf,osim"), tmp_path, "clip")
+    names = [file.name for file in written.files]
+    assert names == ["clip.xml", "clip-qpos.csv", "clip.urdf", "clip-joints.csv", "clip.osim", "clip.sto"]
+    assert sorted(names) == sorted(file.name for file in tmp_path.iterdir())
+
+
+@EVERY
+def test_a_gap_is_held_and_told_and_no_number_is_missing(form: FigureFormat, tmp_path: Path) -> None:
+    one = moving.person(seconds=3)
+    hidden = np.zeros((90, 15), bool)
+    hidden[20:60, 3] = True
+    hidden[:, 5] = True
+    scene = Scene(one.skeleton, moving.play(one.skeleton, one.take.mask(hidden)))
+    written = form.write(scene, tmp_path / f"clip{form.suffix}")
+    assert "pose-held" in {finding.code for finding in written.findings}
+    assert all(b"nan" not in file.read_bytes().lower() for file in written.files)
+
+
+@EVERY
+def test_hostile_names_make_a_file_that_parses_and_are_told(form: FigureFormat, tmp_path: Path) -> None:
+    scene = simulators.cases()["hostile names"].scene
+    written = form.write(scene, tmp_path / f'<a & "b">{form.suffix}')
+    told = [finding for finding in written.findings if finding.code == "renamed-bones"]
+    reserved = {"mjcf": "world", "urdf": "base", "osim": "ground"}[form.name]
+    assert any(reserved in finding.bodies for finding in told)
+    names = [element.get("name") for element in ET.parse(written.files[0]).iter() if element.get("name")]
+    assert f"{reserved}_2" in names
+
+
+@EVERY
+def test_segments_are_motion_files_by_number_of_one_model(form: FigureFormat, tmp_path: Path) -> None:
+    one = moving.links(seconds=2)
+    cut = replace(one.motion, segment=np.arange(60) // 40)
+    whole = form.write(_scene(one), tmp_path / f"whole{form.suffix}").files
+    parts = form.write(Scene(one.skeleton, cut), tmp_path / f"parts{form.suffix}").files
+    assert len(parts) == 3
+    assert parts[2].stem == f"{parts[1].stem}-2"
+    rows = [_rows(file) for file in (whole[1], *parts[1:])]
+    assert [len(one) for one in rows] == [60, 40, 20]
+    assert rows[0] == rows[1] + rows[2]
+
+
+def _rows(file: Path) -> list[str]:
+    lines = file.read_text(encoding="utf-8").splitlines()
+    start = next(k for k, line in enumerate(lines) if line.startswith("time"))
+    return lines[start + 1 :]
+
+
+def test_a_body_that_is_the_room_stands_still_and_another_of_that_name_does_not() -> None:
+    door = simulators.cases()["door in the room"].scene
+    figure = mechanism(door, "z", ".", ".", (), "this")
+    assert figure.kind == ("rigid", "hinge")
+    np.testing.assert_array_equal(figure.R_parent_bone_rest[0], figure.R_parent_bone[7, 0])
+    np.testing.assert_array_equal(figure.p_parent_bone[0], figure.p_world_free[7, 0])
+    one = moving.moving(simulators.simulate(simulators.chain(("ball",)), "exercise", seconds=1), {"link0": "world"})
+    assert mechanism(_scene(one), "z", ".", ".", (), "this").kind == ("free", "ball")
+
+
+def test_mass_centre_and_inertia_are_those_of_the_solids(rng: np.random.Generator) -> None:
+    rod, ball = np.array([0.1, 0.2, -0.2]), np.array([0.3, 0.0, 0.1])
+    shapes = Shapes(rod[None], ((ball, 0.05, "links"),), 0.02, 0.03)
+    mass, centre, inertia = shapes.inertial()
+    # A cloud of points inside each, evenly spread.
+    count = 200_000
+    axes = along(rod, 2)
+    turn, wide, high = (
+        rng.uniform(0, 2 * np.pi, count),
+        0.02 * np.sqrt(rng.uniform(size=count)),
+        rng.uniform(size=count),
+    )
+    disc = np.stack([wide * np.cos(turn), wide * np.sin(turn), 0.3 * high], axis=1) @ axes.T
+    way = rng.standard_normal((count, 3))
+    round_ = ball + 0.05 * np.cbrt(rng.uniform(size=(count, 1))) * way / np.linalg.norm(way, axis=1, keepdims=True)
+    parts = DENSITY * np.array([np.pi * 0.02**2 * 0.3, 4 / 3 * np.pi * 0.05**3])
+    weight = np.repeat(parts / count, count)
+    points = np.concatenate([disc, round_])
+    assert mass == pytest.approx(parts.sum(), rel=1e-12)
+    middle = weight @ points / mass
+    np.testing.assert_allclose(centre, middle, atol=2e-4)
+    d = points - centre
+    expected = np.einsum("n,ni,nj->ij", weight, d, d)
+    expected = np.trace(expected) * np.eye(3) - expected
+    np.testing.assert_allclose(inertia, expected, rtol=0.02, atol=1e-5)
+
+
+def test_every_bone_has_mass_also_one_without_length() -> None:
+    one = moving.person(seconds=1)
+    figure = _scene(one).figure_on_axes
+    flat = replace(figure, tip=np.zeros_like(figure.tip), p_parent_bone=np.zeros_like(figure.p_parent_bone))
+    for shapes in (*shapes_of(figure), *shapes_of(flat)):
+        mass, _, inertia = shapes.inertial()
+        least, middle, most = np.linalg.eigvalsh(inertia)
+        assert mass > 0
+        assert least > 0
+        assert least + middle >= most * (1 - 1e-9), "an inertia that no solid has"
+
+
+def test_bones_come_depth_first_and_ranges_have_a_width() -> None:
+    one = moving.person(seconds=1)
+    figure = _scene(one).figure_on_axes
+    order = depth_first(figure)
+    assert sorted(order) == list(range(15))
+    for k in order:
+        below = figure.children(k)
+        for child in below:
+            assert order.index(child) > order.index(k)
+        assert not below or order[order.index(k) + 1] == below[0]
+    assert widened(-1.0, 2.0) == (-1.0, 2.0)
+    low, high = widened(0.5, 0.5)
+    assert high - low == pytest.approx(NARROW)
+
+
+def test_numbers_are_plain_and_exact() -> None:
+    assert words([0.1, -0.0, 1e-17, 0.30000000000000004]) == "0.1 0.0 0.0 0.3"
+    assert words(1 / 3) == "0.333333333333333"
+    assert weights([1e-20, 1 / 3]) == "1e-20 0.333333333"
+    root = ET.Element("a")
+    add(root, "b", "<x>", class_="c", none=None)
+    assert b'<b class="c">&lt;x&gt;</b>' in to_xml(root)
+    assert title_of(Path("x/a b<.xml")) == "a_b_"
+
+
+def test_a_table_keeps_every_digit(tmp_path: Path) -> None:
+    figure = _scene(moving.links(seconds=1)).figure_on_axes
+    values = figure.p_world_free[:, 0] / 3
+    (file,) = write_tables(tmp_path / "t.csv", figure, ["x", "y", "z"], values)
+    back = np.loadtxt(file, delimiter=",", skiprows=1)
+    np.testing.assert_array_equal(back, np.column_stack([figure.time, values]))
+    assert file.read_text().startswith("time,x,y,z\n")

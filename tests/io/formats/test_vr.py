@@ -1,0 +1,253 @@
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from condyle.errors import CondyleError
+from condyle.io.format import Options
+from condyle.io.formats import csv, vr
+from condyle.model.recording import Recording, to_take
+
+EXACT = 1e-12  # of a number that is only parsed
+PARSED = 1e-8  # rad, of a quaternion written with nine digits
+
+
+def turn(k: int) -> tuple[float, float]:
+    return math.cos(0.05 * k), math.sin(0.05 * k)
+
+
+def wide(head: str, devices: int, order: str, count: int = 6, rate: float = 90.0, time: float = 1.0) -> str:
+    """Rows of time, then x y z and a quaternion about z in this order for each device."""
+    rows = []
+    for k in range(count):
+        w, z = turn(k)
+        q = {"w": w, "x": 0.0, "y": 0.0, "z": z}
+        cells = [f"{k / rate * time:.6f}"]
+        for device in range(devices):
+            cells += [f"{0.01 * k + device}", "1", "2", *(f"{q[part]:.9f}" for part in order)]
+        rows.append(",".join(cells))
+    return head + "\n" + "\n".join(rows) + "\n"
+
+
+def named(pattern: str, parts: str) -> str:
+    return ",".join(pattern.format(part) for part in parts)
+
+
+def header(time: str, devices: list[str], place: str, turn: str, order: str) -> str:
+    parts = [f"{named(device + place, 'xyz')},{named(device + turn, order)}" for device in devices]
+    return ",".join([time, *parts])
+
+
+UNITY = header("time_stamp", ["head_", "hand_"], "pos_{}", "rot_{}", "xyzw")
+OPENVR = header("timestamp", ["tracker_1_", "tracker_2_"], "{}", "q{}", "wxyz")
+
+
+def long(stamp: str = "t_ms", between: float = 0.0, count: int = 6) -> str:
+    """Two devices in turn at 100 Hz, the second `between` ms later."""
+    rows = []
+    for k in range(count):
+        w, z = turn(k)
+        for device in range(2):
+            rows.append(f"{10 * k + device * between:g},LHR-{device},{k}.5,{device},2,{w:.9f},0,0,{z:.9f},ok,1\n")
+    return f"{stamp},serial,x,y,z,qw,qx,qy,qz,state,valid\n" + "".join(rows)
+
+
+SMALL: dict[str, bytes] = {
+    "Unity": wide(UNITY, 2, "xyzw").encode(),
+    "OpenVR": wide(OPENVR, 2, "wxyz").encode(),
+    "rows per device": long().encode(),
+}
+
+
+def read(tmp_path: Path, text: str | bytes) -> Recording:
+    path = tmp_path / "tracker log.csv"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return vr.read(path, Options())
+
+
+def fault(tmp_path: Path, text: str | bytes) -> CondyleError:
+    with pytest.raises(CondyleError) as error:
+        read(tmp_path, text)
+    return error.value
+
+
+def test_a_unity_log_is_left_handed_with_y_up_and_in_metres(tmp_path: Path) -> None:
+    recording = read(tmp_path, SMALL["Unity"])
+    convention = recording.convention
+    assert (convention.handed, convention.up, convention.unit) == ("left", "y", "m")
+    assert convention.stated == {"rotation"}
+    assert recording.bodies is not None
+    assert recording.bodies.names == ("head", "hand")
+    assert recording.bodies.position[2].tolist() == [[0.02, 1, 2], [1.02, 1, 2]]
+    w, z = turn(2)
+    np.testing.assert_allclose(recording.bodies.orientation[2, 1], [w, 0, 0, z], atol=PARSED)
+    assert recording.time is not None
+    np.testing.assert_allclose(recording.time, np.round(np.arange(6) / 90, 6), atol=EXACT)
+
+
+def test_an_openvr_log_is_right_handed(tmp_path: Path) -> None:
+    recording = read(tmp_path, SMALL["OpenVR"])
+    assert (recording.convention.handed, recording.convention.up, recording.convention.unit) == ("right", "y", "m")
+    take = to_take(recording)
+    assert take.names == ("tracker_1", "tracker_2")
+    np.testing.assert_allclose(take.R_world_body[3, 0, :2, 0], [math.cos(0.3), math.sin(0.3)], atol=PARSED)
+
+
+@pytest.mark.parametrize(
+    ("head", "order", "name"),
+    [
+        ("Time,PosX,PosY,PosZ,RotX,RotY,RotZ,RotW", "xyzw", "tracker log"),
+        ("time,posx,posy,posz,rotx,roty,rotz,rotw", "xyzw", "tracker log"),
+        ("time,px,py,pz,qx,qy,qz,qw", "xyzw", "tracker log"),
+        ("time,position.x,position.y,position.z,rotation.x,rotation.y,rotation.z,rotation.w", "xyzw", "tracker log"),
+        ("t,pos_x,pos_y,pos_z,quat_w,quat_x,quat_y,quat_z", "wxyz", "tracker log"),
+        ("timestamp,x,y,z,r_w,r_x,r_y,r_z", "wxyz", "tracker log"),
+        ("time,hmd_x,hmd_y,hmd_z,hmd_qx,hmd_qy,hmd_qz,hmd_qw", "xyzw", "hmd"),
+        ("time,LHandPosX,LHandPosY,LHandPosZ,LHandRotX,LHandRotY,LHandRotZ,LHandRotW", "xyzw", "LHand"),
+        (header("time", ["Tracker1."], "position.{}", "orientation.{}", "wxyz"), "wxyz", "Tracker1"),
+    ],
+)  # fmt: skip
+def test_the_usual_spellings_are_recognised_and_read_alike(tmp_path: Path, head: str, order: str, name: str) -> None:
+    text = wide(head, 1, order)
+    assert vr.looks_like(text.encode())
+    bodies = read(tmp_path, text).bodies
+    plain = read(tmp_path, wide("time,px,py,pz,qw,qx,qy,qz", 1, "wxyz")).bodies
+    assert bodies is not None
+    assert plain is not None
+    assert bodies.names == (name,)
+    np.testing.assert_array_equal(bodies.position, plain.position)
+    np.testing.assert_array_equal(bodies.orientation, plain.orientation)
+
+
+def test_a_table_of_no_known_program_states_no_unit_and_no_axis(tmp_path: Path) -> None:
+    convention = read(tmp_path, wide("time,px,py,pz,qw,qx,qy,qz", 1, "wxyz")).convention
+    assert (convention.unit, convention.up, convention.handed) == (None, None, "right")
+
+
+@pytest.mark.parametrize(
+    ("name", "factor"),
+    [("time", 1), ("time", 1e3), ("t_ms", 1e3), ("time", 1e6), ("time_us", 1e6), ("timestamp [ns]", 1e9)],
+)
+def test_time_has_the_unit_of_its_name_or_that_of_a_plausible_rate(tmp_path: Path, name: str, factor: float) -> None:
+    recording = read(tmp_path, wide(f"{name},px,py,pz,qw,qx,qy,qz", 1, "wxyz", time=factor))
+    assert recording.time is not None
+    np.testing.assert_allclose(np.diff(recording.time), 1 / 90, atol=2e-6)
+
+
+def test_rows_of_devices_become_frames(tmp_path: Path) -> None:
+    recording = read(tmp_path, SMALL["rows per device"])
+    assert recording.bodies is not None
+    assert recording.bodies.names == ("LHR-0", "LHR-1")
+    assert recording.bodies.position[4].tolist() == [[4.5, 0, 2], [4.5, 1, 2]]
+    assert recording.time is not None
+    np.testing.assert_allclose(recording.time, np.arange(6) / 100, atol=EXACT)
+    assert recording.convention.handed == "right"
+
+
+def test_devices_with_stamps_of_their_own_are_put_on_one_clock_and_that_is_told(tmp_path: Path) -> None:
+    recording = read(tmp_path, long("time", 4.0, 20))
+    assert [finding.code for finding in recording.findings] == ["common-clock"]
+    assert recording.bodies is not None
+    assert recording.bodies.names == ("LHR-0", "LHR-1")
+
+
+def test_rows_that_are_not_valid_are_not_seen(tmp_path: Path) -> None:
+    text = SMALL["rows per device"].decode().replace("ok,1", "ok,true")
+    lines = text.splitlines(keepends=True)
+    lines[3] = lines[3].replace("true", "false")
+    bodies = read(tmp_path, "".join(lines)).bodies
+    assert bodies is not None
+    assert np.isnan(bodies.position[:, :, 0]).sum() == 1
+    assert np.isnan(bodies.position[1, 0]).all()
+
+
+def test_a_pose_of_zeros_and_an_empty_one_are_not_seen(tmp_path: Path) -> None:
+    lines = SMALL["OpenVR"].decode().splitlines()
+    time = lines[2].split(",")[0]
+    lines[2] = ",".join([time, *["0"] * 7, *lines[2].split(",")[8:]])
+    lines[3] = ",".join([*lines[3].split(",")[:8], *[""] * 7])
+    bodies = read(tmp_path, "\n".join(lines) + "\n").bodies
+    assert bodies is not None
+    gone = np.isnan(bodies.orientation[:, :, 0])
+    assert gone.tolist() == [[k == 1, k == 2] for k in range(6)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        wide("time,x,y,z,a,b,c,d", 1, "wxyz"),
+        wide("time,x1,y1,z1,w2,x2,y2,z2", 1, "wxyz"),  # which of them is the place is not said
+        wide("time,x,y,z,roll,pitch,yaw,n", 1, "wxyz"),
+        wide("time,hip.px,hip.py,hip.pz,hip.qw,hip.qx,hip.qy,hip.qz", 1, "wxyz"),  # condyle's own
+        wide("%time,field.pose.position.x,field.pose.position.y,field.pose.position.z,field.pose.orientation.w,"
+             "field.pose.orientation.x,field.pose.orientation.y,field.pose.orientation.z", 1, "wxyz"),
+        wide("time,acc_x,acc_y,acc_z,qw,qx,qy,qz", 1, "wxyz"),
+        UNITY + "\n",
+    ],
+)  # fmt: skip
+def test_other_tables_are_not_claimed(text: str) -> None:
+    assert not vr.looks_like(text.encode())
+
+
+def test_condyles_own_table_is_left_to_its_reader() -> None:
+    text = wide("time,hip.px,hip.py,hip.pz,hip.qw,hip.qx,hip.qy,hip.qz", 1, "wxyz").encode()
+    assert csv.looks_like(text)
+
+
+def test_no_recording_of_another_format_is_claimed(shared_data: Path) -> None:
+    for path in shared_data.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as stream:
+                assert not vr.looks_like(stream.read(65536)), path
+
+
+@pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+def test_encodings_and_line_ends_do_not_matter(tmp_path: Path, variant: str, encoding: str) -> None:
+    raw = SMALL[variant].decode().replace("\n", "\r\n").encode(encoding)
+    assert vr.looks_like(raw)
+    assert read(tmp_path, raw).frames == 6
+
+
+@pytest.mark.parametrize("variant", SMALL)
+def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, variant: str) -> None:
+    text = re.sub(r"(\d)\.(\d)", r"\1,\2", SMALL[variant].decode().replace(",", ";"))
+    assert vr.looks_like(text.encode())
+    a, b = read(tmp_path, text).bodies, read(tmp_path, SMALL[variant]).bodies
+    assert a is not None
+    assert b is not None
+    np.testing.assert_array_equal(a.position, b.position)
+
+
+@pytest.mark.parametrize("variant", SMALL)
+def test_a_log_cut_at_any_byte_is_read_or_refused(tmp_path: Path, variant: str) -> None:
+    whole = SMALL[variant]
+    for size in range(1, len(whole)):
+        vr.looks_like(whole[:size])
+        try:
+            recording = read(tmp_path, whole[:size])
+        except CondyleError:
+            continue
+        told = [finding.code for finding in recording.findings]
+        assert ("truncated-file" in told) == (whole[size - 1 : size] != b"\n")
+
+
+def test_a_bad_number_is_told_with_line_and_column(tmp_path: Path) -> None:
+    error = fault(tmp_path, SMALL["OpenVR"].replace(b"0.02,1,2", b"0.02,1,z"))
+    assert (error.code, error.line, error.column) == ("bad-number", 4, 4)
+    error = fault(tmp_path, SMALL["rows per device"].replace(b"LHR-0,2.5", b"LHR-0,2.5.5"))
+    assert (error.code, error.line, error.column) == ("bad-number", 6, 3)
+
+
+def test_a_row_without_time_is_told(tmp_path: Path) -> None:
+    assert fault(tmp_path, SMALL["OpenVR"].replace(b"\n0.000000,", b"\n,")).code == "bad-time"
+
+
+@pytest.mark.parametrize("text", ["", "\n", UNITY + "\n", "words\n"])
+def test_a_file_without_rows_is_refused(tmp_path: Path, text: str) -> None:
+    assert fault(tmp_path, text).code == "missing-column"

@@ -1,0 +1,28 @@
+from __future__ import annotations
+
+import pytest
+
+from condyle.io.tables.text import decode, line_feeds, to_utf8
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_text_in_any_unicode_encoding_becomes_utf8(encoding: str) -> None:
+    assert to_utf8("time,hip.px\n1,2\n".encode(encoding)) == b"time,hip.px\n1,2\n"
+
+
+def test_utf16_that_is_cut_inside_a_character_loses_that_character_only() -> None:
+    assert to_utf8("abcdefgh".encode("utf-16")[:-1]) == b"abcdefg"
+
+
+def test_bytes_that_are_not_utf8_are_read_as_latin1() -> None:
+    assert decode("Hüfte".encode("latin-1")) == "Hüfte"
+    assert decode("Hüfte".encode()) == "Hüfte"
+
+
+def test_every_line_end_becomes_a_line_feed() -> None:
+    assert line_feeds(b"a\r\nb\rc\nd") == b"a\nb\nc\nd"
+
+
+@pytest.mark.parametrize("raw", [b"", b"a", b"\xff\xfe", b"\x00"])
+def test_next_to_nothing_is_read_without_complaint(raw: bytes) -> None:
+    decode(line_feeds(to_utf8(raw)))

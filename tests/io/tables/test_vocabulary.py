@@ -1,0 +1,89 @@
+from __future__ import annotations
+
+import pytest
+
+from condyle.io.tables.vocabulary import meaning_of, part_of
+
+
+def columns(pattern: str, parts: str) -> list[str]:
+    return [pattern.format(part) for part in parts]
+
+
+@pytest.mark.parametrize(
+    ("name", "owner", "kind", "part"),
+    [
+        ("px", "", "position", "x"),
+        ("TX", "", "position", "x"),
+        ("hand_px", "hand", "position", "x"),
+        ("hand.pos.X", "hand", "position", "x"),
+        ("handPosX", "hand", "position", "x"),
+        ("posx", "", "position", "x"),
+        ("Position_Right_x", "Right", "position", "x"),
+        ("loc1_x", "1", "position", "x"),
+        ("LeftControllerPosZ", "LeftController", "position", "z"),
+        ("b_primed_local.position.X", "b_primed_local", "position", "x"),
+        ("b_primed_local.rotation.quaternion.W", "b_primed_local", "rotation", "w"),
+        ("qw", "", "rotation", "w"),
+        ("q0", "", "rotation", "0"),
+        ("hand_rot_w", "hand", "rotation", "w"),
+        ("seg1_quat_z", "seg1", "rotation", "z"),
+        ("r_w", "", "rotation", "w"),
+        ("tracker1.orientation.y", "tracker1", "rotation", "y"),
+        ("LASI X", "LASI", "place", "x"),
+        ("seg1_marker1_x", "seg1_marker1", "place", "x"),
+        ("w1", "1", "place", "w"),
+        ("x", "", "place", "x"),
+        ("yaw", "", "angle", "Z"),
+        ("Az2", "2", "angle", "Z"),
+        ("el", "", "angle", "Y"),
+        ("Rot[4]", "", "matrix", "4"),
+        ("arm.r12", "arm", "matrix", "12"),
+    ],
+)
+def test_a_name_says_of_whom_and_what_it_is(name: str, owner: str, kind: str, part: str) -> None:
+    found = part_of(name)
+    assert found is not None
+    assert (found.owner, found.kind, found.part) == (owner, kind, part)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "note", "headset_vel_x", "hand_angularVel_y", "acc_x", "gyr_z", "force_x", "q7", "max", "x" * 300]
+)
+def test_other_names_say_nothing(name: str) -> None:
+    assert part_of(name) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "unit"),
+    [("time", None), ("t", None), ("Time (Seconds)", "s"), ("timestamp_ms", "ms"), ("t_ms", "ms"), ("unix_ms", "ms"),
+     ("timestamp [ns]", "ns"), ("TimeSinceStart", None), ("time_stamp", None), ("Seconds", "s")],
+)  # fmt: skip
+def test_a_clock_is_known_by_its_name(name: str, unit: str | None) -> None:
+    found = meaning_of(["other", name])
+    assert (found.time, found.time_unit) == (1, unit)
+
+
+def test_a_quaternion_takes_precedence_over_angles_and_a_place_over_nothing() -> None:
+    found = meaning_of([*columns("rot_{}", "xyzw"), *columns("{}", "xyz")])
+    assert [(thing.position, thing.rotation, thing.kind) for thing in found.things] == [
+        ((4, 5, 6), (3, 0, 1, 2), "wxyz")
+    ]
+
+
+def test_things_without_orientation_are_markers_and_the_rest_is_told() -> None:
+    found = meaning_of(["frame", *columns("A_{}", "xyz"), *columns("B quat {}", "wxyz"), "temperature"])
+    assert [thing.name for thing in found.markers] == ["A"]
+    assert found.bodies == ()
+    assert found.frame == 0
+    assert found.rest == (8,)
+
+
+def test_three_angles_are_sorted_by_the_axes_they_turn_about() -> None:
+    found = meaning_of(["x", "y", "z", "roll", "pitch", "yaw"])
+    assert found.bodies[0].rotation == (5, 4, 3)
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_nine_numbered_columns_are_a_matrix(start: int) -> None:
+    names = [f"r{i}{j}" for i in range(start, start + 3) for j in range(start, start + 3)]
+    assert meaning_of(["x", "y", "z", *names]).bodies[0].rotation == tuple(range(3, 12))

@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation, Slerp
+
+from condyle.errors import CondyleError, UsageError
+from condyle.io.resample import Stream, interpolated, onto_common_clock
+
+EXACT = 1e-12  # m or quaternion units
+CUBIC = 2e-5  # m: error of a cubic through samples of a 1 Hz, 0.1 m motion taken at 60 Hz
+ARC = 2e-4  # quaternion units, of an arc between samples of the same motion
+
+
+def path(time: np.ndarray) -> np.ndarray:
+    return 0.1 * np.stack([np.sin(6.0 * time), np.cos(6.0 * time), time], axis=1)
+
+
+def turn(time: np.ndarray) -> np.ndarray:
+    return Rotation.from_rotvec(np.stack([np.sin(3 * time), 0.5 * time, 0 * time], axis=1)).as_quat()
+
+
+def stream(name: str, time: np.ndarray) -> Stream:
+    return Stream(name, time, path(time), turn(time))
+
+
+def apart(a: np.ndarray, b: np.ndarray) -> float:
+    """Largest distance of quaternions, whatever their sign."""
+    return float(np.minimum(np.abs(a - b).max(axis=-1), np.abs(a + b).max(axis=-1)).max())
+
+
+def test_streams_on_one_clock_are_put_side_by_side_untouched_and_nothing_is_told() -> None:
+    time = np.arange(50) / 100
+    a, b = stream("a", time), stream("b", time + 1e-7)  # rounding, far below a sample
+    clock, p, q, findings = onto_common_clock([a, b])
+    assert findings == []
+    assert clock.tolist() == time.tolist()
+    np.testing.assert_array_equal(p[:, 0], a.position)
+    np.testing.assert_array_equal(p[:, 1], b.position)
+    np.testing.assert_array_equal(q[:, 1], b.quaternion)
+
+
+def test_a_stamp_that_one_stream_lacks_is_not_interpolated() -> None:
+    time = np.arange(50) / 100
+    clock, p, q, findings = onto_common_clock([stream("a", time), stream("b", np.delete(time, [7, 8]))])
+    assert findings == []
+    assert len(clock) == 50
+    assert np.flatnonzero(np.isnan(p[:, 1, 0])).tolist() == [7, 8]
+    assert np.flatnonzero(np.isnan(q[:, 1, 0])).tolist() == [7, 8]
+
+
+def test_when_no_stream_has_every_stamp_the_clock_has_all() -> None:
+    time = np.arange(50) / 100
+    clock, p, _, _ = onto_common_clock([stream("a", np.delete(time, 3)), stream("b", np.delete(time, 9))])
+    assert clock.tolist() == time.tolist()
+    assert np.isnan(p[3, 0]).all()
+    assert np.isnan(p[9, 1]).all()
+
+
+@pytest.mark.parametrize(("rate", "phase"), [(60.0, 0.0), (60.0, 0.003), (97.0, 0.0), (100.0, 0.005)])
+def test_another_rate_or_phase_is_interpolated_onto_the_fastest_and_told(rate: float, phase: float) -> None:
+    fast, slow = np.arange(201) / 100, phase + np.arange(int(2 * rate)) / rate
+    clock, p, q, findings = onto_common_clock([stream("slow", slow), stream("fast", fast)])
+    assert [finding.code for finding in findings] == ["common-clock"]
+    assert findings[0].severity == "info"
+    assert f"{rate:.4g}, 100" in findings[0].text
+    np.testing.assert_array_equal(clock, fast)
+    np.testing.assert_array_equal(p[:, 1], path(fast))
+    inside = (clock >= slow[0]) & (clock <= slow[-1])
+    assert np.isnan(p[~inside, 0]).all()
+    assert np.abs(p[inside, 0] - path(clock[inside]))[2:-4].max() < CUBIC
+    assert apart(q[inside, 0], turn(clock[inside])) < ARC
+
+
+def test_orientations_are_those_of_another_slerp_whatever_the_signs(rng: np.random.Generator) -> None:
+    time = np.sort(rng.uniform(0, 1, 40))
+    q = Rotation.random(40, random_state=3).as_quat() * rng.choice([-1.0, 1.0], (40, 1))
+    at = rng.uniform(time[0], time[-1], 200)
+    gaps = np.diff(time)[np.searchsorted(time, at) - 1] > 3 * np.median(np.diff(time))
+    _, ours = interpolated(Stream("a", time, np.zeros((40, 3)), q), at)
+    theirs = Slerp(time, Rotation.from_quat(q))(at).as_quat()
+    assert np.isnan(ours[gaps]).all()
+    assert gaps.any()
+    assert not gaps.all()
+    assert apart(ours[~gaps], theirs[~gaps]) < EXACT
+
+
+def test_a_cubic_gives_back_a_parabola() -> None:
+    time = np.cumsum([0, 0.01, 0.012, 0.01, 0.011, 0.009, 0.01])
+    at = np.linspace(time[1], time[-2], 30)
+    p, _ = interpolated(
+        Stream("a", time, np.stack([time**2, 1 - 3 * time, 0 * time], 1), np.tile([0, 0, 0, 1.0], (7, 1))), at
+    )
+    np.testing.assert_allclose(p, np.stack([at**2, 1 - 3 * at, 0 * at], 1), atol=EXACT)
+
+
+def test_a_length_that_is_not_one_is_left_for_the_take_to_tell() -> None:
+    time = np.arange(10) / 10
+    _, q = interpolated(Stream("a", time, path(time), 1.02 * turn(time)), time[:-1] + 0.05)
+    np.testing.assert_allclose(np.linalg.norm(q, axis=1), 1.02, atol=EXACT)
+
+
+def test_nothing_is_interpolated_across_a_gap_of_more_than_three_samples() -> None:
+    fast = np.arange(400) / 200
+    slow = np.delete(np.arange(100) / 50 + 0.001, np.arange(20, 23))  # 4 periods
+    kept = np.delete(np.arange(100) / 50 + 0.001, np.arange(20, 22))  # 3 periods
+    _, p, q, _ = onto_common_clock([stream("fast", fast), stream("slow", slow), stream("kept", kept)])
+    gap = (fast > slow[19]) & (fast < slow[20])
+    assert np.isnan(p[gap, 1]).all()
+    assert np.isnan(q[gap, 1]).all()
+    assert np.isfinite(p[gap, 2]).all()
+
+
+def test_where_the_fastest_is_silent_the_next_fastest_ticks() -> None:
+    fast = np.concatenate([np.arange(100) / 100, 5 + np.arange(100) / 100])
+    slow = 0.003 + np.arange(300) / 50
+    clock, p, _, findings = onto_common_clock([stream("fast", fast), stream("slow", slow)])
+    assert len(findings) == 1
+    assert (np.diff(clock) > 0).all()
+    silent = (clock > 1.1) & (clock < 4.9)
+    assert silent.sum() == ((slow > 1.1) & (slow < 4.9)).sum()
+    assert np.isnan(p[silent, 0]).all()
+    np.testing.assert_allclose(p[silent, 1], path(clock[silent]), atol=EXACT)
+
+
+def test_a_rate_gives_a_regular_grid() -> None:
+    clock, p, _, findings = onto_common_clock([stream("a", np.arange(101) / 50)], rate=25.0)
+    np.testing.assert_allclose(np.diff(clock), 1 / 25)
+    assert clock[-1] == pytest.approx(2.0)
+    np.testing.assert_allclose(p[:, 0], path(clock), atol=EXACT)
+    assert "grid of 25 Hz" in findings[0].text
+
+
+def test_stamps_may_come_in_any_order_and_twice_and_poses_may_be_missing() -> None:
+    time = np.array([0.2, 0.0, 0.1, 0.1, np.nan, 0.3])
+    p = path(np.nan_to_num(time))
+    p[3], p[5] = 9.0, np.nan
+    clock, position, _, _ = onto_common_clock([Stream("a", time, p, turn(np.nan_to_num(time)))])
+    assert clock.tolist() == [0.0, 0.1, 0.2]
+    np.testing.assert_array_equal(position[:, 0], path(clock))
+
+
+def test_a_stream_without_a_pose_is_a_body_never_seen() -> None:
+    time = np.arange(5) / 10
+    empty = Stream("b", np.empty(0), np.empty((0, 3)), np.empty((0, 4)))
+    single = Stream("c", time[2:3], path(time[2:3]), turn(time[2:3]))
+    clock, p, _, _ = onto_common_clock([stream("a", time), empty, single])
+    assert len(clock) == 5
+    assert np.isnan(p[:, 1]).all()
+    assert np.isfinite(p[:, 2, 0]).tolist() == [False, False, True, False, False]
+    _, q, _, findings = onto_common_clock([stream("a", time), empty, single, stream("d", np.arange(30) / 31)])
+    assert np.isnan(q[:, 1]).all()
+    assert len(findings) == 1
+
+
+def test_streams_without_any_pose_are_an_error() -> None:
+    with pytest.raises(CondyleError) as error:
+        onto_common_clock([Stream("b", np.empty(0), np.empty((0, 3)), np.empty((0, 4)))])
+    assert error.value.code == "no-data"
+    with pytest.raises(CondyleError):
+        onto_common_clock([])
+
+
+def test_a_grid_that_would_not_fit_into_memory_is_refused() -> None:
+    time = np.array([0.0, 1.0, 1e15])
+    with pytest.raises(CondyleError) as error:
+        onto_common_clock([stream("a", time)], rate=1000.0)
+    assert error.value.code == "file-too-large"
+    with pytest.raises(UsageError):
+        onto_common_clock([stream("a", time)], rate=0.0)
