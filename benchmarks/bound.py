@@ -14,7 +14,7 @@ import condyle
 from condyle import Skeleton
 from condyle.likelihood import fisher_information
 from condyle.model.take import Take
-from condyle.noise import Noise
+from condyle.pairs.noise import Noise
 from condyle.simulate import Disturbances, Figure, Truth, World, human, linkage, simulate
 
 from .harness import Table, arguments, known_tree, progress, publish, rms

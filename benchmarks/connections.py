@@ -16,12 +16,12 @@ import numpy as np
 
 import condyle
 from condyle import Calibration
-from condyle.joints import fit_pairs
+from condyle.pairs.fits import fit_pairs
+from condyle.pairs.sums import forget_stacks, sum_pairs
+from condyle.pairs.windows import sum_windows
 from condyle.simulate import Disturbances, Figure, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import clasped, hand_in_hand, picked_up, planted
 from condyle.simulate.seeds import stream
-from condyle.sums import forget_stacks, sum_pairs
-from condyle.windows import sum_windows
 
 from .bound import noise
 from .coverage import FIELD, SOFT

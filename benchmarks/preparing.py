@@ -14,10 +14,10 @@ import numpy as np
 
 import condyle
 from condyle.model.take import Take
+from condyle.pairs.sums import forget_stacks
 from condyle.prepare import prepare
 from condyle.simulate import Disturbances, World, chain, device, human, prop, rod, simulate, together
 from condyle.simulate.seeds import stream
-from condyle.sums import forget_stacks
 
 from .bound import CM, joint_errors, noise
 from .harness import Table, arguments, known_tree, measured, percent, progress, publish, rms

@@ -13,9 +13,9 @@ import numpy as np
 
 import condyle
 from condyle import CondyleError, Take
-from condyle.check.rigid_pair import find_oddity, find_rigid_pairs, judge_pair, measure_pair, scale_of
 from condyle.maths import rotation
 from condyle.model.scale import Scale
+from condyle.pairs.rigid_pair import find_oddity, find_rigid_pairs, judge_pair, measure_pair, scale_of
 from condyle.prepare import prepare
 from condyle.simulate import Disturbances, World, device, linkage, rod, simulate, together
 from condyle.simulate.seeds import stream

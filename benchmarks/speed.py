@@ -26,11 +26,11 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import minimum_spanning_tree
 
 import condyle
-from condyle.joints import PairFits, all_pairs, fit_pairs, refine_pairs
 from condyle.maths.graph import spanning_tree
 from condyle.model.take import Take
+from condyle.pairs.fits import PairFits, all_pairs, fit_pairs, refine_pairs
+from condyle.pairs.sums import forget_stacks, sum_pairs
 from condyle.simulate import Figure, World, simulate
-from condyle.sums import forget_stacks, sum_pairs
 
 from .bound import noise
 from .harness import Table, arguments, known_tree, progress, publish

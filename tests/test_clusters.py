@@ -9,12 +9,12 @@ from condyle import clusters, propose_bodies
 from condyle.clusters import form_bodies, match_marker
 from condyle.errors import CondyleError
 from condyle.io.formats import read_recording
-from condyle.joints import fit_pairs
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, Convention, Markers, Recording, to_take
 from condyle.model.take import join
+from condyle.pairs.fits import fit_pairs
+from condyle.pairs.sums import sum_pairs
 from condyle.structure import infer_structure
-from condyle.sums import sum_pairs
 from tests.make import PROJECT, recordings
 
 EXACT = 1e-9  # m, and in rotations

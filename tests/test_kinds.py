@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.joints import fit_pairs
 from condyle.kinds import Motion, classify, describe_motion, hinge_axes, play, world_motion
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.noise import estimate_noise
+from condyle.pairs.fits import fit_pairs
+from condyle.pairs.noise import estimate_noise
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, chain, simulate
-from condyle.sums import sum_pairs
 from tests.oracle.worlds import ball, carried, hinge, joined, noisy, resting, rigid, sliding, take_of, wander
 
 NOISES = {  # m and rad per axis, white

@@ -7,15 +7,15 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.joints import PairFits, fit_pairs, refine_pairs
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.noise import Noise, estimate_noise
-from condyle.normal import residual_covariance
+from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
+from condyle.pairs.noise import Noise, estimate_noise
+from condyle.pairs.normal import residual_covariance
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
 from condyle.simulate.figures import lengths_between_joints
 from condyle.solve import Solution, inliers, solution_of, solve_together, tukey_weights
-from condyle.sums import sum_pairs
 from tests.oracle.worlds import hinge, moved, noisy
 
 EXACT_M = 1e-9  # m, on exact data

@@ -7,14 +7,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.joints import fit_pairs, refine_pairs
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
 from condyle.model.take import Take
+from condyle.pairs.fits import fit_pairs, refine_pairs
+from condyle.pairs.sums import sum_pairs
 from condyle.prepare import prepare
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 from condyle.structure import Structure, infer_structure, loose_bodies
-from condyle.sums import sum_pairs
 from tests.oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, take_of, wander
 
 POSITION_M, ORIENTATION_RAD = 0.003, np.radians(0.3)

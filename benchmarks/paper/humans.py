@@ -11,9 +11,9 @@ import numpy as np
 
 import condyle
 from condyle import Calibration
-from condyle.check.rigid_pair import measure_pair, scale_of
 from condyle.model.field import Rod
 from condyle.model.take import Take
+from condyle.pairs.rigid_pair import measure_pair, scale_of
 from condyle.report.drawing import clock_of
 from condyle.report.figures import draw_gap, save_figure
 from condyle.report.model import draw_model, shown_frame

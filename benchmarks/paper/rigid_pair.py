@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from condyle.check.rigid_pair import RigidPair, judge_pair, measure_pair, scale_of
+from condyle.pairs.rigid_pair import RigidPair, judge_pair, measure_pair, scale_of
 from condyle.report.drawing import clock_of, draw_series
 from condyle.report.figures import save_figure
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from condyle.check.rigid_pair import measure_pair
 from condyle.model.take import Take
+from condyle.pairs.rigid_pair import measure_pair
 from condyle.simulate import Disturbances, Figure, Mounts, Truth, disturb, motions, mount, rod
 from condyle.simulate.device import warped
 from condyle.simulate.seeds import stream

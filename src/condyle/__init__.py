@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .io.field_file import read_field, write_field
     from .io.motion_file import read_motion
     from .io.skeleton_file import read_skeleton, write_skeleton
-    from .joints import PairFits, fit_pairs
     from .loading import read
     from .maths import rotation
     from .model.field import FieldModel, Rod
@@ -33,9 +32,10 @@ if TYPE_CHECKING:
     from .model.skeleton import Joint, Limb, Placement, Skeleton
     from .model.take import Take, join
     from .motion import play
+    from .pairs.fits import PairFits, fit_pairs
+    from .pairs.sums import PairSums, sum_pairs
     from .pipeline import Calibration, calibrate
     from .retarget import retarget_motion
-    from .sums import PairSums, sum_pairs
     from .targets import Target, reach_targets
 
 _HOME = {
@@ -51,8 +51,8 @@ _HOME = {
     "Motion": "model.motion",
     "MotionFit": "ik",
     "Options": "model.options",
-    "PairFits": "joints",
-    "PairSums": "sums",
+    "PairFits": "pairs.fits",
+    "PairSums": "pairs.sums",
     "Placement": "model.skeleton",
     "Rod": "model.field",
     "Scene": "io.exports.scene",
@@ -63,7 +63,7 @@ _HOME = {
     "calibrate": "pipeline",
     "departure": "departures",
     "fit_motion": "ik",
-    "fit_pairs": "joints",
+    "fit_pairs": "pairs.fits",
     "forward": "model.motion",
     "join": "model.take",
     "on_axes": "model.motion",
@@ -77,7 +77,7 @@ _HOME = {
     "retarget_motion": "retarget",
     "rotation": "maths/",
     "simulate": "",
-    "sum_pairs": "sums",
+    "sum_pairs": "pairs.sums",
     "write_field": "io.field_file",
     "write_figure": "io.exports.export",
     "write_skeleton": "io.skeleton_file",

@@ -19,9 +19,9 @@ from .model.field import FieldModel
 from .model.options import Options
 from .model.scale import scaled
 from .model.take import WORLD, Take, with_world
+from .pairs.sums import KEPT_BYTES
 from .prepare import prepare
 from .solve import frames_in
-from .sums import KEPT_BYTES
 
 FEWEST = 2048  # frames in a block, however many bodies there are
 MARGIN = 1.0  # s before and after a block that are treated with it and then left: what looks at neighbours needs them

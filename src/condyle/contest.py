@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from .joints import PairFits, fit_pairs, gaps
 from .maths.arrays import Bools, Floats, Ints
 from .maths.robust import median
 from .model.take import Take
-from .noise import Noise
+from .pairs.fits import PairFits, fit_pairs, gaps
+from .pairs.noise import Noise
+from .pairs.sums import PairSums
 from .solve import solve_together
-from .sums import PairSums
 from .tree import FLOOR, Tree
 
 CLOSE = 1.6  # margin below which a rival gets its trial

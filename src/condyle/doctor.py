@@ -14,15 +14,15 @@ import numpy as np
 
 from .errors import CondyleError
 from .findings import Finding, mm
-from .joints import PairFits, fit_pairs
 from .maths.arrays import Floats, Ints, evenly
 from .maths.graph import spanning_tree
 from .maths.robust import median
-from .misfit import scene_size, tree_misfit
 from .model.recording import EULER_ORDERS, EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Convention, Recording, to_take
 from .model.take import Take, join
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
-from .sums import sum_pairs
+from .pairs.fits import PairFits, fit_pairs
+from .pairs.forest import scene_size, tree_misfit
+from .pairs.sums import sum_pairs
 
 POSES = 2400  # that a convention is tried on, but
 ROWS = (100, 300)  # frames at least and at most

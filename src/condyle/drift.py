@@ -10,13 +10,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from .joints import PairFits
 from .maths.arrays import Bools, Floats
 from .model.take import Take
-from .noise import Noise
-from .normal import residual_covariance
+from .pairs.fits import PairFits
+from .pairs.noise import Noise
+from .pairs.normal import residual_covariance
+from .pairs.sums import whole_stack
 from .solve import SWEEPS, Solution, frames_in, guarded_noise
-from .sums import whole_stack
 
 LAG = 1.0  # s
 

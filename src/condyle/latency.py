@@ -10,15 +10,15 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .joints import PairFits, fit_pairs
 from .maths.arrays import Bools, Floats, Ints, evenly
 from .maths.graph import components, spanning_tree
 from .maths.robust import CHI3_MEDIAN, median
 from .model.take import Take
-from .noise import Noise, estimate_noise
-from .normal import ROUNDING
+from .pairs.fits import PairFits, fit_pairs
+from .pairs.noise import Noise, estimate_noise
+from .pairs.normal import ROUNDING
+from .pairs.sums import sum_pairs
 from .samples import Neighbours
-from .sums import sum_pairs
 
 FIRST_ROWS = 1000  # frames of the first look, spread over the take
 ROWS = 2500  # frames looked at where that shows something; more hardly sharpen a delay that matters

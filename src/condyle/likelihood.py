@@ -13,7 +13,7 @@ import numpy as np
 from .maths import rotation
 from .maths.arrays import Bools, Floats, Ints, centred
 from .model.take import Take
-from .noise import Noise
+from .pairs.noise import Noise
 from .solve import Solution
 
 ROUNDS = 8

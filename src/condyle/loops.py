@@ -11,15 +11,15 @@ from .check.planted import find_planted, judge_planted
 from .estimate.locate import assemble_joints
 from .findings import Finding
 from .fitting import solve, uncertainty_of
-from .joints import gaps
 from .kinds import classify, describe_motion, world_motion
 from .maths.robust import median
 from .model.options import Options
 from .model.skeleton import Joint
 from .model.take import WORLD, Take
+from .pairs.fits import gaps
+from .pairs.sums import sum_pairs
 from .solve import Solution
 from .structure import Structure
-from .sums import sum_pairs
 
 SOFT = 3.0  # gap of a connection over the usual one of joints, from which its place is not held to
 

@@ -18,12 +18,12 @@ from .findings import Finding, many
 from .fitting import Fitted, fit_tree
 from .hemisphere import find_flips
 from .io.scale_file import factor_of
-from .joints import gaps
 from .maths.arrays import Bools
 from .model.field import FieldModel, Rod
 from .model.options import Options
 from .model.scale import scaled
 from .model.take import WORLD, Take
+from .pairs.fits import gaps
 from .prepare import prepare as prepare_take
 
 

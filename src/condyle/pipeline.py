@@ -18,7 +18,6 @@ from .estimate.refusals import check_forest, check_seen_together, check_take
 from .findings import Finding, sort_findings
 from .fitting import asked_root, fit_tree, uncertainty_of
 from .io.scale_file import factor_of
-from .joints import gaps
 from .judge import judge_joints, judge_structure, judge_take
 from .kinds import classify, describe_motion
 from .loops import loop_joints, touching_joints, usual_gap
@@ -29,6 +28,7 @@ from .model.options import Method, Options, TreeScore, check_options, named_pair
 from .model.scale import Scale, scaled
 from .model.skeleton import Joint, SensorNoise, Skeleton
 from .model.take import Take, with_world
+from .pairs.fits import gaps
 from .prepare import prepare as prepare_take
 from .prepare import put_on_one_clock
 from .solve import Solution

@@ -11,15 +11,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .contest import ROUNDS, settle
-from .joints import PairFits, fit_pairs, gaps
 from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
 from .maths.arrays import Bools, Floats, Ints
 from .maths.graph import components, sides, spanning_tree
 from .maths.robust import median
 from .model.take import Take
-from .noise import Noise, estimate_noise
+from .pairs.fits import PairFits, fit_pairs, gaps
+from .pairs.noise import Noise, estimate_noise
+from .pairs.sums import PairSums, sum_pairs
 from .solve import LIVELY, frames_in, gap_bar, inliers, overall_scale
-from .sums import PairSums, sum_pairs
 from .tree import Tree, spanning_margins, swap_edges
 
 RARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge

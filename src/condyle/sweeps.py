@@ -15,14 +15,15 @@ import numpy as np
 from .blocks import AllFrames, Block, Places
 from .findings import Finding, many
 from .fitting import Fitted, gap_precision
-from .joints import PairFits, fit_pairs
 from .long_file import LongFile, Progress
 from .maths.arrays import Bools, Floats, Ints
 from .model.options import Method
 from .model.skeleton import Joint
 from .model.take import Take
-from .noise import Noise, PlaceNoise, place_noise
-from .normal import Rows, Sweep, System, gap_products
+from .pairs.fits import PairFits, fit_pairs
+from .pairs.noise import Noise, PlaceNoise, place_noise
+from .pairs.normal import Rows, Sweep, System, gap_products
+from .pairs.sums import PairSums
 from .solve import (
     LIVELY,
     MEDIAN_ROWS,
@@ -37,7 +38,6 @@ from .solve import (
     weighed,
 )
 from .structure import GROSS
-from .sums import PairSums
 
 ADDITIVE: tuple[Method, ...] = ("default", "least-squares")  # methods whose joints follow from sums over frames
 MOST = 8  # sweeps

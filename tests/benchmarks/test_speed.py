@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from benchmarks import speed
-from condyle.joints import all_pairs
-from condyle.sums import sum_pairs
+from condyle.pairs.fits import all_pairs
+from condyle.pairs.sums import sum_pairs
 
 SEED = 30_000
 SUMS_BYTES = 16e6

@@ -15,13 +15,13 @@ from condyle.check.field import GAIN, BentField, find_bend, judge_bend, judge_co
 from condyle.field_fit import Bend, fit_field, likeliest, measure_bend
 from condyle.field_rows import Rows
 from condyle.io.field_file import read_field, write_field
-from condyle.joints import fit_pairs
 from condyle.maths import rotation
 from condyle.model.field import FieldModel, Rod, spread_centres
-from condyle.noise import Noise, estimate_noise
+from condyle.pairs.fits import fit_pairs
+from condyle.pairs.noise import Noise, estimate_noise
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, human, linkage, rod, simulate, together
 from condyle.solve import Solution, solution_of
-from condyle.sums import sum_pairs
 
 DISTANCE = 0.565  # m
 SECONDS = 20.0

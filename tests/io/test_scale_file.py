@@ -11,11 +11,11 @@ import pytest
 
 import condyle
 from condyle import CondyleError, UsageError
-from condyle.check.rigid_pair import find_oddity, measure_pair, scale_of
 from condyle.io.scale_file import factor_of, read_scale, to_plain, write_scale
 from condyle.model.scale import Scale, scaled
 from condyle.model.skeleton import SensorNoise
 from condyle.model.take import BodyMarker, OwnSkeleton
+from condyle.pairs.rigid_pair import find_oddity, measure_pair, scale_of
 from condyle.simulate import Disturbances, linkage, rod, simulate
 
 SAME = 1e-9  # relative

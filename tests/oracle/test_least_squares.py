@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from condyle.joints import fit_pairs, refine_pairs
+from condyle.pairs.fits import fit_pairs, refine_pairs
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, human, simulate
-from condyle.sums import sum_pairs
 from tests.oracle import stacked
 from tests.oracle.worlds import ball, moved, noisy
 

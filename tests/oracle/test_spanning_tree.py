@@ -7,10 +7,10 @@ import pytest
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components, minimum_spanning_tree
 
-from condyle.joints import all_pairs, fit_pairs
 from condyle.maths.graph import components, spanning_tree
+from condyle.pairs.fits import all_pairs, fit_pairs
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, human, simulate
-from condyle.sums import sum_pairs
 
 
 def scipys(bodies: int, pairs: np.ndarray, weight: np.ndarray) -> set[tuple[int, int]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from benchmarks.paper import published, space
 
-from condyle.check.rigid_pair import RigidPair, measure_pair, scale_of
+from condyle.pairs.rigid_pair import RigidPair, measure_pair, scale_of
 
 CM, DEGREE = 0.01, np.pi / 180
 ROOMS = 8

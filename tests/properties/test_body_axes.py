@@ -9,7 +9,7 @@ import pytest
 
 import condyle
 from condyle.maths import rotation
-from condyle.noise import estimate_noise
+from condyle.pairs.noise import estimate_noise
 from condyle.simulate import Disturbances, chain, linkage, simulate
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.3), soft_tissue=0.003)

@@ -8,10 +8,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condyle.joints import PairFits, fit_pairs, refine_pairs
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.sums import sum_pairs
+from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
+from condyle.pairs.sums import sum_pairs
 from tests.oracle.worlds import ball, hinge, moved, noisy
 
 NEAR_M = 1e-12  # m, within 10 m of the origin

@@ -17,7 +17,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, frozen
 from ..maths.graph import components, orient
 from ..model.take import Take
-from ..windows import Windows, cut_windows, sum_windows
+from ..pairs.windows import Windows, cut_windows, sum_windows
 
 SURE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap), from which it is a connection
 LENGTHS = (0.5, 1.0, 2.0, 4.0)  # s: windows that a stretch is cut into

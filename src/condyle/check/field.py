@@ -16,7 +16,7 @@ from ..intervals import Blocks, expected_gap_variance
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..model.field import FieldModel
 from ..model.take import Take
-from ..noise import Noise
+from ..pairs.noise import Noise
 from ..solve import Solution
 
 LOUD = 1.3  # gaps over what the sensors' noise explains, from which a bend is looked for

@@ -9,12 +9,12 @@ from itertools import pairwise
 import numpy as np
 
 from ..findings import Finding
-from ..joints import fit_pairs
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..model.take import Take
+from ..pairs.fits import fit_pairs
+from ..pairs.sums import sum_pairs
 from ..solve import Solution
-from ..sums import sum_pairs
 from .connections import find_connections
 
 BLOCK = 0.5  # s over which the usual gap is taken

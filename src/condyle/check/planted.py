@@ -14,7 +14,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..model.take import WORLD, Take
-from ..windows import CHUNK_BYTES, Windows, cut_windows
+from ..pairs.windows import CHUNK_BYTES, Windows, cut_windows
 from .connections import MOST_BODIES, Contact, Stretch, contact_of, ends_of, least_motion, usual_distance
 
 STEP = 0.1  # s between windows of four times that length in which a body is looked at

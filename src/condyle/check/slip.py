@@ -15,11 +15,11 @@ import numpy as np
 
 from ..findings import Finding
 from ..intervals import LAG, Blocks, long_run
-from ..joints import gaps
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.robust import CHI3_MEDIAN, median
 from ..model.take import Take
+from ..pairs.fits import gaps
 from ..solve import Solution, frames_in
 
 THRESHOLD = 150.0  # likelihood ratio from which a step is a slip

@@ -17,13 +17,13 @@ from itertools import combinations
 import numpy as np
 
 from ..findings import Finding
-from ..joints import fit_pairs, gaps
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..model.take import Take
-from ..sums import sum_pairs
-from .exchange import Exchange, PoseProducts, residual_of
+from ..pairs.exchange import Exchange, PoseProducts, residual_of
+from ..pairs.fits import fit_pairs, gaps
+from ..pairs.sums import sum_pairs
 
 NEAR = 0.25  # s: samples farther apart do not tell where a track goes on
 JUMP = 4.0  # usual steps from which a track may have changed places

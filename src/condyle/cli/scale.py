@@ -11,8 +11,8 @@ from .arguments import add_reading_arguments, positive, reading_options
 from .terminal import print_findings, print_json, print_line, print_table, status_of
 
 if TYPE_CHECKING:
-    from ..check.rigid_pair import RigidPair
     from ..model.take import Take
+    from ..pairs.rigid_pair import RigidPair
 
 SERIES = 2000  # values of the distance over time in the JSON, at most
 
@@ -30,10 +30,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..check.rigid_pair import find_oddity, judge_pair, measure_pair, scale_of
     from ..io.formats import Options
     from ..io.scale_file import check_ending, to_plain, write_scale
     from ..loading import load
+    from ..pairs.rigid_pair import find_oddity, judge_pair, measure_pair, scale_of
     from ..prepare import prepare
 
     if args.out:
@@ -69,8 +69,8 @@ def facts_of(pair: RigidPair) -> dict[str, Any]:
     """The distance and its spread, over time and by place; lengths in metres, as recorded."""
     import numpy as np
 
-    from ..check.rigid_pair import PERCENTILES
     from ..maths.arrays import evenly
+    from ..pairs.rigid_pair import PERCENTILES
 
     rows = np.flatnonzero(np.isfinite(pair.distance))
     rows = rows[evenly(len(rows), SERIES)]
@@ -96,7 +96,7 @@ def facts_of(pair: RigidPair) -> dict[str, Any]:
 
 def _only_pair(take: Take, path: str) -> tuple[str, str]:
     """The two bodies there are, or the one pair that never moves against each other."""
-    from ..check.rigid_pair import find_rigid_pairs
+    from ..pairs.rigid_pair import find_rigid_pairs
 
     if take.bodies == 2:
         return take.names[0], take.names[1]
@@ -110,7 +110,7 @@ def _only_pair(take: Take, path: str) -> tuple[str, str]:
 
 
 def _print(pair: RigidPair) -> None:
-    from ..check.rigid_pair import PERCENTILES
+    from ..pairs.rigid_pair import PERCENTILES
 
     a, b = pair.names
     print_line(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from ..check.rigid_pair import measure_pair
 from ..errors import CondyleError, UsageError
 from ..io.atomic import atomic, made_folder
 from ..io.motion_file import read_motion
@@ -22,6 +21,7 @@ from ..io.skeleton_file import read_skeleton
 from ..loading import read
 from ..model.motion import forward
 from ..model.skeleton import Skeleton
+from ..pairs.rigid_pair import measure_pair
 from .drawing import Clock, clock_of, draw_lengths, draw_series, draw_tree, shown_name, styled
 from .model import draw_model, shown_frame
 

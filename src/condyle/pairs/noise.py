@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .maths import rotation
-from .maths.arrays import Bools, Floats, Ints, evenly
-from .maths.robust import median
-from .model.take import Take
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.robust import median
+from ..model.take import Take
 
 ORDER = 6
 _SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth difference

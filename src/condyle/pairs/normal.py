@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .joints import gap_columns
-from .maths.arrays import Floats, Ints
-from .model.take import Take
+from ..maths.arrays import Floats, Ints
+from ..model.take import Take
+from .fits import gap_columns
 from .sums import whole_gram, whole_stack
 
 LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted

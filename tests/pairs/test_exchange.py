@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.check.exchange import Exchange, PoseProducts, residual_of
 from condyle.check.swap import Swap, exchanged
-from condyle.joints import fit_pairs
 from condyle.model.take import Take
+from condyle.pairs.exchange import Exchange, PoseProducts, residual_of
+from condyle.pairs.fits import fit_pairs
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, linkage, simulate
-from condyle.sums import sum_pairs
 
 NEAR = 2e-3  # relative: directions that hardly turn are left at rest
 CUTS = np.array([0, 100, 160, 300])

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.joints import all_pairs, fit_pairs, gaps, refine_pairs
 from condyle.maths import rotation
 from condyle.model.take import Take
+from condyle.pairs.fits import all_pairs, fit_pairs, gaps, refine_pairs
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import human, simulate
-from condyle.sums import sum_pairs
 from tests.oracle import stacked
 from tests.oracle.worlds import Pair, ball, hinge, moved, noisy, rigid
 

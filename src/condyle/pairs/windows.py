@@ -13,9 +13,9 @@ from itertools import pairwise
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, Ints, centred
-from .maths.robust import median
-from .model.take import Take
+from ..maths.arrays import Bools, Floats, Ints, centred
+from ..maths.robust import median
+from ..model.take import Take
 
 RATE = 30.0  # Hz that suffice for how people move
 BLOCK = 0.5  # s

@@ -8,11 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from condyle import sums
 from condyle.maths import rotation
 from condyle.maths.arrays import centred
 from condyle.model.take import Take, join
-from condyle.sums import PairSums, sum_pairs
+from condyle.pairs import sums
+from condyle.pairs.sums import PairSums, sum_pairs
 from tests.oracle.worlds import carried, take_of
 
 ROUNDING = 1e-13  # relative to the number of frames: the sums are of terms of size one

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.model.take import Take, join
-from condyle.noise import ENOUGH, ORDER, Noise, estimate_noise, place_noise, place_precision, windows
+from condyle.pairs.noise import ENOUGH, ORDER, Noise, estimate_noise, place_noise, place_precision, windows
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.oracle.worlds import ball, moved, noisy
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.joints import fit_pairs
 from condyle.model.take import Take
+from condyle.pairs.fits import fit_pairs
+from condyle.pairs.sums import sum_pairs
+from condyle.pairs.windows import CHUNK_BYTES, cut_windows, sum_windows
 from condyle.simulate import Disturbances, human, linkage, simulate
-from condyle.sums import sum_pairs
-from condyle.windows import CHUNK_BYTES, cut_windows, sum_windows
 
 EXACT = 1e-9  # m
 DRAWN = 2e-3  # m that drawing points towards the sensors may cost a gap
@@ -90,7 +90,7 @@ def test_a_high_rate_is_thinned_and_a_long_take_is_summed_in_parts(monkeypatch: 
     windows = next(iter(sum_windows(take)))
     assert windows.frames[0, 0, 0] == pytest.approx(30)
     whole = [len(one.first) for one in sum_windows(linkage_take(60.0))]
-    monkeypatch.setattr("condyle.windows.CHUNK_BYTES", CHUNK_BYTES // 10_000)
+    monkeypatch.setattr("condyle.pairs.windows.CHUNK_BYTES", CHUNK_BYTES // 10_000)
     parts: dict[int, set[int]] = {}
     for one in sum_windows(linkage_take(60.0)):
         parts.setdefault(int((one.stop - one.first)[0]), set()).update(one.first.tolist())

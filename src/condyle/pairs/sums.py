@@ -11,8 +11,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from .maths.arrays import Floats, centred
-from .model.take import Take
+from ..maths.arrays import Floats, centred
+from ..model.take import Take
 
 CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
 KEPT_BYTES = 9_000_000  # of the matrix that is kept with a small take

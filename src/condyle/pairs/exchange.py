@@ -6,7 +6,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..model.take import Take
-from ..sums import whole_stack
+from .sums import whole_stack
 
 RIDGE = 1e-4  # half mean square rotation [rad^2] below which a direction is not fitted
 NUMBERS = 17  # of one pair in one stretch: frames, M (9), the child's half (3), the parent's (3), d.d

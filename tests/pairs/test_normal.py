@@ -8,11 +8,11 @@ from operator import add
 import numpy as np
 import pytest
 
-from condyle.joints import fit_pairs, gaps, refine_pairs
 from condyle.model.take import Take
-from condyle.normal import Rows, Sweep, System, gap_products, residual_covariance
+from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
+from condyle.pairs.normal import Rows, Sweep, System, gap_products, residual_covariance
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, linkage, simulate
-from condyle.sums import sum_pairs
 
 SAME = 1e-9  # relative: the same sums in another order
 SAME_M = 1e-9  # m

@@ -6,11 +6,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .joints import fit_pairs, gaps
-from .maths.arrays import Bools, Floats, Ints, evenly
-from .maths.graph import spanning_tree
-from .maths.robust import median
-from .model.take import Take
+from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.graph import spanning_tree
+from ..maths.robust import median
+from ..model.take import Take
+from .fits import fit_pairs, gaps
 from .sums import PairSums, sum_pairs
 
 EXACT = 1e-5  # of the scene's size: gaps below it are rounding

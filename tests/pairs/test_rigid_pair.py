@@ -9,8 +9,8 @@ import pytest
 
 import condyle
 from condyle import CondyleError, Take
-from condyle.check.rigid_pair import PERCENTILES, find_rigid_pairs, judge_loose_pairs, judge_pair, measure_pair
 from condyle.maths import rotation
+from condyle.pairs.rigid_pair import PERCENTILES, find_rigid_pairs, judge_loose_pairs, judge_pair, measure_pair
 from condyle.simulate import Disturbances, human, rod, simulate, together
 
 DISTANCE = 0.565  # m

@@ -21,7 +21,7 @@ from ..maths.robust import median
 from ..model.scale import Scale
 from ..model.skeleton import SensorNoise
 from ..model.take import Take
-from ..noise import estimate_noise
+from .noise import estimate_noise
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
 FEWEST = 10  # frames with both sensors

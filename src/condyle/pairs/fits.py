@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, Ints, centred
-from .model.take import Take
+from ..maths.arrays import Bools, Floats, Ints, centred
+from ..model.take import Take
 from .sums import PairSums, blocks, chunks
 
 DENSE = 64  # bodies up to which gaps come from one product of all poses with all joints
