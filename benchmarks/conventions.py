@@ -9,10 +9,10 @@ import numpy as np
 from tests.make.spoilt import FAULTS, RIGHT, recording_of
 
 from condyle import CondyleError
-from condyle.doctor import diagnose
 from condyle.model.recording import to_take
 from condyle.model.take import Take
-from condyle.odd_sensors import find_odd_sensors
+from condyle.prepare.convention import diagnose
+from condyle.prepare.odd_sensors import find_odd_sensors
 from condyle.simulate import Disturbances, Figure, chain, human, linkage, simulate
 
 from .bound import CM, noise

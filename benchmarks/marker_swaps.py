@@ -16,12 +16,12 @@ from unittest.mock import patch
 import numpy as np
 
 from condyle import Take
-from condyle.clusters import form_bodies, match_marker
 from condyle.findings import Finding
 from condyle.io.formats import Options as ReadingOptions
 from condyle.io.formats import read_recording
 from condyle.model.recording import Convention, Markers, Recording, to_take
-from condyle.rigid import extent
+from condyle.prepare.clusters import form_bodies, match_marker
+from condyle.prepare.shapes import extent
 from condyle.simulate import Disturbances, Truth, World, device, flesh, linkage, simulate
 from condyle.simulate.seeds import stream
 
@@ -190,7 +190,7 @@ def formed(recording: Recording, groups: dict[str, list[str]], fix_swaps: bool =
 def _treated(recording: Recording, groups: dict[str, list[str]], way: str) -> Take:
     """The take where the exchange is not looked for ("unnoticed"), left out or exchanged back."""
     if way == "unnoticed":
-        with patch("condyle.clusters.find_marker_swaps", return_value=[]):
+        with patch("condyle.prepare.clusters.find_marker_swaps", return_value=[]):
             return formed(recording, groups)[0]
     return formed(recording, groups, fix_swaps=way == "exchanged back")[0]
 

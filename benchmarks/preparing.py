@@ -15,7 +15,7 @@ import numpy as np
 import condyle
 from condyle.model.take import Take
 from condyle.pairs.sums import forget_stacks
-from condyle.prepare import prepare
+from condyle.prepare.dropouts import prepare
 from condyle.simulate import Disturbances, World, chain, device, human, prop, rod, simulate, together
 from condyle.simulate.seeds import stream
 
@@ -331,7 +331,7 @@ def measure_late(case: Late, seeds: Sequence[int]) -> Errors:
         found.asked += 1
         found.other.update(f.code for f in new if f.code != "latency")
         found.late += sum(len(f.bodies) for f in new if f.code == "latency")
-        estimate = condyle.latency.find_latency(world.take)
+        estimate = condyle.prepare.latency.find_latency(world.take)
         if estimate is not None:
             left = np.where(estimate.late, estimate.delay, 0.0) - delay
             child = np.flatnonzero(world.truth.parent >= 0)

@@ -21,9 +21,9 @@ import numpy as np
 
 import condyle
 from condyle.io.formats import Options, read_recording
-from condyle.loading import load
 from condyle.maths import rotation
 from condyle.model.take import Take
+from condyle.prepare.read import load
 
 from .harness import FIRST_SEED, Table, progress, publish
 from .speed import recording

@@ -16,7 +16,7 @@ from condyle import CondyleError, Take
 from condyle.maths import rotation
 from condyle.model.scale import Scale
 from condyle.pairs.rigid_pair import find_oddity, find_rigid_pairs, judge_pair, measure_pair, scale_of
-from condyle.prepare import prepare
+from condyle.prepare.dropouts import prepare
 from condyle.simulate import Disturbances, World, device, linkage, rod, simulate, together
 from condyle.simulate.seeds import stream
 

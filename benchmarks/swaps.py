@@ -13,8 +13,8 @@ from unittest.mock import patch
 import numpy as np
 
 from condyle import Take
-from condyle.check.swap import Swap, exchanged, find_swaps
-from condyle.prepare import prepare
+from condyle.prepare.dropouts import prepare
+from condyle.prepare.swaps import Swap, exchanged, find_swaps
 from condyle.simulate import World, linkage, simulate
 from condyle.simulate.seeds import stream
 

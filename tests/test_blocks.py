@@ -13,11 +13,11 @@ from condyle.blocks import AllFrames, Places, Treatment, rows_in
 from condyle.check.part_time import PartTime
 from condyle.check.slip import Slip, moved_back
 from condyle.io.formats import Options
-from condyle.latency import without_latency
-from condyle.loading import load
 from condyle.model.field import FieldModel
 from condyle.model.options import Options as FitOptions
-from condyle.prepare import prepare
+from condyle.prepare.dropouts import prepare
+from condyle.prepare.latency import without_latency
+from condyle.prepare.read import load
 from condyle.simulate import Disturbances, linkage, simulate
 from tests.make.long_files import count_as_long
 

@@ -17,8 +17,8 @@ from condyle import long_file as module
 from condyle.cli import main
 from condyle.errors import CondyleError, UsageError
 from condyle.io.formats import Options
-from condyle.loading import load
 from condyle.long_file import read_long
+from condyle.prepare.read import load
 from condyle.simulate import Disturbances, linkage, simulate
 from condyle.spool import Spool
 from tests.make.long_files import count_as_long
@@ -438,7 +438,7 @@ def test_nothing_is_left_of_a_spool_where_loading_fails(
         def unsure(*_: object) -> None:
             raise CondyleError("two ways", code="ambiguous-convention")
 
-        monkeypatch.setattr("condyle.loading.apply_diagnosis", unsure)
+        monkeypatch.setattr("condyle.prepare.read.apply_diagnosis", unsure)
     with pytest.raises(CondyleError):
         load(files, Options(), spool=True)
     assert [spool.closed for spool in spools[1]] == [True]

@@ -12,7 +12,7 @@ from condyle.maths.graph import choose_root, spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs, refine_pairs
 from condyle.pairs.sums import sum_pairs
-from condyle.prepare import prepare
+from condyle.prepare.dropouts import prepare
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 from condyle.structure import Structure, infer_structure, loose_bodies
 from tests.oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, take_of, wander

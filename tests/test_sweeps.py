@@ -14,9 +14,9 @@ from condyle import Calibration, Skeleton, Take, blocks, calibrate, join, read, 
 from condyle.blocks import AllFrames, Treatment
 from condyle.fitting import fit_tree
 from condyle.io.formats import Options
-from condyle.loading import Loaded, load
 from condyle.model.options import Options as FitOptions
 from condyle.pairs.fits import gaps
+from condyle.prepare.read import Loaded, load
 from condyle.simulate import Disturbances, Slip, World, linkage, simulate
 from condyle.sweeps import refine_joints
 from tests.make.long_files import count_as_long

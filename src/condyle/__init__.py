@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from .io.field_file import read_field, write_field
     from .io.motion_file import read_motion
     from .io.skeleton_file import read_skeleton, write_skeleton
-    from .loading import read
     from .maths import rotation
     from .model.field import FieldModel, Rod
     from .model.motion import Motion, forward, on_axes, reference_rotations
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from .pairs.fits import PairFits, fit_pairs
     from .pairs.sums import PairSums, sum_pairs
     from .pipeline import Calibration, calibrate
+    from .prepare.read import read
     from .retarget import retarget_motion
     from .targets import Target, reach_targets
 
@@ -69,7 +69,7 @@ _HOME = {
     "on_axes": "model.motion",
     "play": "motion",
     "reach_targets": "targets",
-    "read": "loading",
+    "read": "prepare.read",
     "read_field": "io.field_file",
     "read_motion": "io.motion_file",
     "read_skeleton": "io.skeleton_file",

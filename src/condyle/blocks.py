@@ -11,7 +11,6 @@ from .check.part_time import PartTime
 from .check.part_time import hidden as apart
 from .check.slip import Slip, moved_back
 from .io.scale_file import factor_of
-from .latency import without_latency
 from .long_file import LongFile
 from .maths.arrays import Bools, Floats, Ints
 from .mending import without_swaps
@@ -20,7 +19,8 @@ from .model.options import Options
 from .model.scale import scaled
 from .model.take import WORLD, Take, with_world
 from .pairs.sums import KEPT_BYTES
-from .prepare import prepare
+from .prepare.dropouts import prepare
+from .prepare.latency import without_latency
 from .solve import frames_in
 
 FEWEST = 2048  # frames in a block, however many bodies there are

@@ -27,7 +27,7 @@ from .maths.arrays import Floats, Ints
 from .maths.robust import median
 from .model.recording import Bodies, Recording, to_take
 from .model.take import UNTIMED_RATE, Take
-from .odd_sensors import OddSensor, apply_odd
+from .prepare.odd_sensors import OddSensor, apply_odd
 from .spool import Spool
 
 LONG_BYTES = 2**30  # of a file, from which it is read in blocks

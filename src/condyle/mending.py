@@ -12,11 +12,9 @@ from .check.field import find_bend, judge_bend, judge_correction
 from .check.part_time import PartTime, find_part_time
 from .check.part_time import hidden as apart
 from .check.slip import ROUNDS, Slip, find_slips, judge_slips, moved_back, refine_slips
-from .check.swap import exchanged, find_swaps, hidden, judge_swaps
 from .field_fit import FieldFit, fit_field
 from .findings import Finding, many
 from .fitting import Fitted, fit_tree
-from .hemisphere import find_flips
 from .io.scale_file import factor_of
 from .maths.arrays import Bools
 from .model.field import FieldModel, Rod
@@ -24,7 +22,9 @@ from .model.options import Options
 from .model.scale import scaled
 from .model.take import WORLD, Take
 from .pairs.fits import gaps
-from .prepare import prepare as prepare_take
+from .prepare.dropouts import prepare as prepare_take
+from .prepare.flips import find_flips
+from .prepare.swaps import exchanged, find_swaps, hidden, judge_swaps
 
 
 def without_swaps(take: Take, options: Options) -> Take:

@@ -29,8 +29,8 @@ from .model.scale import Scale, scaled
 from .model.skeleton import Joint, SensorNoise, Skeleton
 from .model.take import Take, with_world
 from .pairs.fits import gaps
-from .prepare import prepare as prepare_take
-from .prepare import put_on_one_clock
+from .prepare.dropouts import prepare as prepare_take
+from .prepare.dropouts import put_on_one_clock
 from .solve import Solution
 from .structure import Structure
 from .symmetry import mirror_lengths

@@ -11,8 +11,8 @@ import pytest
 from condyle.cli import main
 from condyle.cli.fit import write_calibration
 from condyle.io.exports import write_take
-from condyle.loading import read
 from condyle.pipeline import calibrate
+from condyle.prepare.read import read
 from condyle.simulate import human, simulate
 from tests.make import moving
 

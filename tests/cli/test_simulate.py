@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from condyle.cli import main
-from condyle.loading import read
+from condyle.prepare.read import read
 
 EXACT = 1e-12  # m, joints of an exact recording
 SHORT = ["--seconds", "2", "--figure", "linkage"]

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from condyle.maths import rotation
-from condyle.rigid import Shape, fit_poses
+from condyle.prepare.shapes import Shape, fit_poses
 
 ALIKE = 1e-9  # in rotations, and m
 NOISE = 0.003  # m

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.check.swap import Swap, exchanged
 from condyle.model.take import Take
 from condyle.pairs.exchange import Exchange, PoseProducts, residual_of
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
+from condyle.prepare.swaps import Swap, exchanged
 from condyle.simulate import Disturbances, linkage, simulate
 
 NEAR = 2e-3  # relative: directions that hardly turn are left at rest

@@ -11,10 +11,10 @@ from condyle.io.exports.bvh import write_bvh
 from condyle.io.exports.figure import Figure
 from condyle.io.exports.gltf import write_glb
 from condyle.io.exports.scene import Scene
-from condyle.loading import read
 from condyle.maths import rotation
 from condyle.model.motion import Motion, forward, on_axes
 from condyle.model.skeleton import Joint, Skeleton
+from condyle.prepare.read import read
 
 EXACT = 1e-9  # m, and entries of rotations
 SINGLE = 3e-6  # m, in single precision along up to thirteen bones

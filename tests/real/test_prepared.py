@@ -7,7 +7,7 @@ import pytest
 
 from condyle import calibrate
 from condyle.model.take import Take
-from condyle.prepare import prepare
+from condyle.prepare.dropouts import prepare
 from tests.make import recordings
 from tests.real import mounted
 

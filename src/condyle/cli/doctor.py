@@ -9,7 +9,7 @@ from .arguments import add_reading_arguments, reading_options
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from ..doctor import Diagnosis
+    from ..prepare.convention import Diagnosis
 
 SHOWN = 8  # readings listed, best first
 
@@ -20,10 +20,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..doctor import UNSEEN, diagnose
     from ..errors import CondyleError
     from ..io.formats import Options
-    from ..loading import join_takes, recordings_in, take_of
+    from ..prepare.convention import UNSEEN, diagnose
+    from ..prepare.read import join_takes, recordings_in, take_of
 
     options = Options.of(**reading_options(args))
     recordings, _ = recordings_in(args.files, options)
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 def sentence(diagnosis: Diagnosis) -> tuple[str, bool]:
     """The verdict in words, and whether everything is as it was said."""
-    from ..doctor import changed_fields, option_of
+    from ..prepare.convention import changed_fields, option_of
 
     used, best = diagnosis.used, diagnosis.best
     if diagnosis.verdict == "confirmed":

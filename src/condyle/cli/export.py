@@ -67,8 +67,8 @@ def read_scene(
     from ..io.exports.scene import Scene
     from ..io.motion_file import read_motion
     from ..io.skeleton_file import read_skeleton
-    from ..loading import read
     from ..motion import play
+    from ..prepare.read import read
 
     skeleton = read_skeleton(place)
     moved = read_motion(place, skeleton)

@@ -54,7 +54,7 @@ def field_of(args: argparse.Namespace) -> bool | FieldModel | Rod:
     if args.rod is None:
         return Rod((args.rod_pair[0], args.rod_pair[1]), args.distance)
     from ..io.formats import Options
-    from ..loading import load
+    from ..prepare.read import load
 
     take = load([args.rod], Options.of(**reading_options(args))).take
     pair = tuple(args.rod_pair or take.names)

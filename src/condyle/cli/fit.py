@@ -75,8 +75,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..io.formats import Options
-    from ..loading import load
     from ..pipeline import calibrate
+    from ..prepare.read import load
     from .progress import ProgressBar
 
     begin = time.perf_counter()

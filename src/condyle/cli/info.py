@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..io.formats import Options
     from ..model.recording import Convention, Markers, Recording
     from ..model.take import Take
-    from ..propose_bodies import Proposal as BodyProposal
+    from ..prepare.propose_bodies import Proposal as BodyProposal
 
 DEGREES = 57.29577951308232
 
@@ -56,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _file(path: str, options: Options, args: argparse.Namespace) -> tuple[dict[str, Any], int]:
     from ..io.formats import identify
-    from ..loading import recordings_in, take_of
+    from ..prepare.read import recordings_in, take_of
 
     try:
         (recording,), _ = recordings_in([path], options)
@@ -187,7 +187,7 @@ def _marker_facts(markers: Markers) -> list[dict[str, Any]]:
 
 def _proposed_bodies(recording: Recording) -> list[BodyProposal]:
     from ..model.recording import length_of
-    from ..propose_bodies import propose_bodies
+    from ..prepare.propose_bodies import propose_bodies
 
     assert recording.markers is not None
     metres, _ = length_of(recording)

@@ -32,9 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..io.formats import Options
     from ..io.scale_file import check_ending, to_plain, write_scale
-    from ..loading import load
     from ..pairs.rigid_pair import find_oddity, judge_pair, measure_pair, scale_of
-    from ..prepare import prepare
+    from ..prepare.dropouts import prepare
+    from ..prepare.read import load
 
     if args.out:
         if args.distance is None:

@@ -18,10 +18,10 @@ from ..errors import CondyleError, UsageError
 from ..io.atomic import atomic, made_folder
 from ..io.motion_file import read_motion
 from ..io.skeleton_file import read_skeleton
-from ..loading import read
 from ..model.motion import forward
 from ..model.skeleton import Skeleton
 from ..pairs.rigid_pair import measure_pair
+from ..prepare.read import read
 from .drawing import Clock, clock_of, draw_lengths, draw_series, draw_tree, shown_name, styled
 from .model import draw_model, shown_frame
 

@@ -15,9 +15,9 @@ from condyle.io.exports.c3d import most_frames, to_c3d, write_c3d
 from condyle.io.exports.figure import Figure
 from condyle.io.exports.scene import Scene
 from condyle.io.formats import read_recording
-from condyle.loading import read
 from condyle.model.motion import Motion
 from condyle.motion import play
+from condyle.prepare.read import read
 from condyle.simulate import human, prop, simulate, together
 from tests.make import moving
 

@@ -9,13 +9,13 @@ import pytest
 
 from condyle.errors import UsageError
 from condyle.io.exports.figure import Figure, axis_vector, legal, turn_of_world
-from condyle.loading import read
 from condyle.maths import rotation
 from condyle.model.motion import Motion, forward, on_axes
 from condyle.model.skeleton import Skeleton
 from condyle.model.take import Take
 from condyle.motion import play
 from condyle.pipeline import calibrate
+from condyle.prepare.read import read
 from condyle.simulate import human, prop, simulate, together
 from tests.make import moving
 

@@ -13,9 +13,9 @@ from condyle._version import __version__
 from condyle.io.exports.figure import Figure
 from condyle.io.exports.gltf import continuous, to_glb, write_glb
 from condyle.io.exports.scene import Scene
-from condyle.loading import read
 from condyle.maths import rotation
 from condyle.motion import play
+from condyle.prepare.read import read
 from condyle.simulate import human, prop, simulate, together
 from tests.make import moving
 from tests.make.clients import ask, ask_node, client

@@ -11,9 +11,9 @@ from condyle.errors import CondyleError
 from condyle.io.exports._mechanism import shapes_of
 from condyle.io.exports.osim import write_osim
 from condyle.io.exports.scene import Scene
-from condyle.loading import read
 from condyle.maths import rotation
 from condyle.pipeline import calibrate
+from condyle.prepare.read import read
 from tests.docs.pages import DOCS, blocks
 from tests.make import moving, simulators
 from tests.make.clients import ask

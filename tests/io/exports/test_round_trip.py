@@ -13,9 +13,9 @@ from hypothesis.extra import numpy as hnp
 
 from condyle.errors import UsageError
 from condyle.io.exports import write_take, write_take_csv
-from condyle.loading import read
 from condyle.maths import rotation
 from condyle.model.take import Take
+from condyle.prepare.read import read
 
 ROTATION = 2e-15  # entries of matrices after the way through a quaternion
 QUIET = settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])

@@ -11,19 +11,19 @@ import numpy as np
 import pytest
 
 from condyle import calibrate
-from condyle.clusters import form_bodies
 from condyle.errors import CondyleError
 from condyle.io.exports import figure_json, figure_npz, tables
 from condyle.io.exports.scene import Scene
 from condyle.io.exports.take_csv import write_take_csv
 from condyle.io.skeleton_file import from_json, read_skeleton, to_json
-from condyle.loading import read
 from condyle.maths.robust import Z95
 from condyle.model.motion import forward
 from condyle.model.recording import Convention, Markers, Recording, to_take
 from condyle.model.skeleton import Limb, Skeleton
 from condyle.model.take import BodyMarker
 from condyle.motion import play
+from condyle.prepare.clusters import form_bodies
+from condyle.prepare.read import read
 from condyle.simulate import Disturbances, World, chain, human, simulate
 from tests.make import moving
 

@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 from condyle.errors import CondyleError
 from condyle.io.formats import identify, read_recording
 from condyle.io.formats.amc import looks_like
-from condyle.loading import read
 from condyle.model.recording import Recording
+from condyle.prepare.read import read
 
 EXACT = 1e-12  # of the file's unit, and of matrix entries
 JOINT_GAP = 1e-13  # of the file's unit: a joint of an exact skeleton does not come apart

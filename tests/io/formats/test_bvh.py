@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 from condyle.errors import CondyleError
 from condyle.io.formats import Options, identify, read_recording
 from condyle.io.formats.bvh import looks_like
-from condyle.loading import read
 from condyle.model.recording import Recording
+from condyle.prepare.read import read
 from tests.make import recordings
 
 EXACT = 1e-12  # of the file's unit, and of matrix entries

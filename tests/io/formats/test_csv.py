@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.loading import read
 from condyle.model.take import Take
+from condyle.prepare.read import read
 
 BODY = "{0}.px,{0}.py,{0}.pz,{0}.qw,{0}.qx,{0}.qy,{0}.qz"
 HEAD = "# condyle take 1\n# frames: 3\n# length: m\n# quaternion: wxyz\n"

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation, Slerp
 from condyle.errors import CondyleError
 from condyle.io.formats import identify, read_recording
 from condyle.io.formats.gltf import looks_like
-from condyle.loading import read
+from condyle.prepare.read import read
 
 EXACT = 1e-6  # m and matrix entries: the files are in single precision
 

@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 from condyle.errors import CondyleError
 from condyle.io.formats import identify, read_recording
 from condyle.io.formats.htr import looks_like
-from condyle.loading import read
 from condyle.model.recording import Recording
+from condyle.prepare.read import read
 
 EXACT = 1e-12  # of matrix entries
 LENGTH = 1e-9  # of the file's unit

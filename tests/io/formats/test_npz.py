@@ -12,8 +12,8 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.io.formats import npz
-from condyle.loading import read
 from condyle.maths import rotation
+from condyle.prepare.read import read
 
 
 def arrays(rng: np.random.Generator, n: int = 6, m: int = 2) -> dict[str, Any]:

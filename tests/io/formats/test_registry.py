@@ -12,8 +12,8 @@ from condyle.errors import CondyleError, UsageError
 from condyle.io import formats as readers
 from condyle.io.exports import write_take
 from condyle.io.formats import Format, Options, identify, read_recording
-from condyle.loading import read
 from condyle.model.take import Take
+from condyle.prepare.read import read
 
 TAKE = Take.from_poses(np.zeros((3, 1, 3)), np.tile([1.0, 0, 0, 0], (3, 1, 1)), names=["hip"], rate=10)
 

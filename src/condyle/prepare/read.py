@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from .doctor import Diagnosis, apply_diagnosis, diagnose
-from .errors import CondyleError, UsageError
-from .findings import Finding
-from .io.formats import Options, read_recording
-from .long_file import LongFile, LongTake, Progress, closed_on_error, read_files
-from .model.recording import QUATERNIONS, Bodies, Recording, to_take
-from .model.take import Take, join
+from ..errors import CondyleError, UsageError
+from ..findings import Finding
+from ..io.formats import Options, read_recording
+from ..long_file import LongFile, LongTake, Progress, closed_on_error, read_files
+from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
+from ..model.take import Take, join
+from .convention import Diagnosis, apply_diagnosis, diagnose
 from .odd_sensors import repair_odd_sensors
 
 MANY = 64  # bodies beyond which trying conventions would take longer than the fit
@@ -114,8 +114,8 @@ def _is_in_doubt(recordings: Sequence[Recording], options: Options) -> bool:
 def bodies_in(recordings: Sequence[Recording], options: Options) -> list[Recording]:
     """The recordings with bodies: formed from markers where that was asked, side by side where each file has one."""
     if options.bodies is not None:
+        from ..io.bodies_file import bodies_of
         from .clusters import form_bodies
-        from .io.bodies_file import bodies_of
 
         for one in recordings:
             if one.markers is None:
@@ -156,7 +156,7 @@ def _side_by_side(recordings: Sequence[Recording]) -> list[Recording]:
     shared = min(clock[-1] for clock in clocks) - max(clock[0] for clock in clocks)
     if shared < TOGETHER * min(clock[-1] - clock[0] for clock in clocks):
         return list(recordings)
-    from .io.resample import Stream, onto_common_clock
+    from ..io.resample import Stream, onto_common_clock
 
     streams = [
         Stream(name, clock, part.position[:, 0], part.orientation[:, 0])

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.hemisphere import find_flips
 from condyle.maths import rotation
 from condyle.model.take import Take
+from condyle.prepare.flips import find_flips
 from condyle.simulate import Disturbances, human, simulate
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))

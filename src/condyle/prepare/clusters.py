@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .errors import CondyleError
-from .findings import Finding
-from .io.bodies_file import check_groups
+from ..errors import CondyleError
+from ..findings import Finding
+from ..io.bodies_file import check_groups
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
+from ..model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
+from ..model.units import metres_per
 from .marker_swaps import Cluster, exchanged_back, find_marker_swaps, judge_marker_swaps, left_out
-from .maths.arrays import Bools, Floats, Ints
-from .maths.robust import median
-from .model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
-from .model.units import metres_per
-from .rigid import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
+from .shapes import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
 
 GROSS = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
 FACTOR = 4.0  # and times the usual fit error

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .findings import Finding, Severity, many
-from .hemisphere import find_flips
+from ..findings import Finding, Severity, many
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
+from ..model.take import Take
+from .flips import find_flips
 from .latency import find_latency, without_latency
-from .maths.arrays import Bools, Floats, Ints
-from .maths.robust import median
-from .model.take import Take
 
 JUMP = 8.0  # usual steps from which a sample does not continue the path
 SMALL = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this

@@ -1,4 +1,4 @@
-"""odd_sensors.py: one sensor in another unit or convention is named."""
+"""prepare/odd_sensors.py: one sensor in another unit or convention is named."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 
 from condyle import Take
 from condyle.errors import CondyleError
-from condyle.odd_sensors import OddSensor, apply_odd, axis_orders, find_odd_sensors, repair_odd_sensors
+from condyle.prepare.odd_sensors import OddSensor, apply_odd, axis_orders, find_odd_sensors, repair_odd_sensors
 from condyle.simulate import Disturbances, human, simulate
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))

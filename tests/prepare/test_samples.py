@@ -5,7 +5,7 @@ import pytest
 
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.samples import Neighbours
+from condyle.prepare.samples import Neighbours
 
 SPEED_SHARE = 0.03  # by which smoothing may lower a velocity of 2 Hz
 CARRIED = 1e-4  # m, at half a frame from a sample

@@ -5,7 +5,7 @@ import pytest
 
 from condyle.io.formats import read_recording
 from condyle.maths import rotation
-from condyle.propose_bodies import propose_bodies
+from condyle.prepare.propose_bodies import propose_bodies
 from tests.make import recordings
 
 MOSTLY = 0.6  # markers in common over markers in either

@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.latency import FEWEST_BODIES, SHORTEST, Latency, find_latency, without_latency
 from condyle.model.take import Take, join
+from condyle.prepare.latency import FEWEST_BODIES, SHORTEST, Latency, find_latency, without_latency
 from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.15))

@@ -1,4 +1,4 @@
-"""doctor.py: the convention is told from the motion; what cannot be told stops."""
+"""prepare/convention.py: the convention is told from the motion; what cannot be told stops."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from condyle import Take
-from condyle.doctor import apply_diagnosis, changed_fields, diagnose, option_of
 from condyle.errors import CondyleError
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, Convention, to_take
+from condyle.prepare.convention import apply_diagnosis, changed_fields, diagnose, option_of
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make.spoilt import FAULTS, recording_of
 

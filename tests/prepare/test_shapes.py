@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.rigid import SAMPLE, Shape, distances, extent, fit_error, fit_poses, fit_shape
+from condyle.prepare.shapes import SAMPLE, Shape, distances, extent, fit_error, fit_poses, fit_shape
 
 EXACT = 1e-12  # m, and in rotations
 NOISE = 0.001  # m

@@ -10,7 +10,7 @@ import pytest
 
 import condyle
 from condyle import Calibration, Take, join
-from condyle.check.swap import Swap, exchanged, find_crossings, find_swaps, hidden, judge_swaps
+from condyle.prepare.swaps import Swap, exchanged, find_crossings, find_swaps, hidden, judge_swaps
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 FRAMES = 5  # within which an end that is covered by missing samples is found

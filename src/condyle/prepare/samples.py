@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, Ints
-from .model.take import Take
+from ..maths.arrays import Bools, Floats, Ints
+from ..model.take import Take
 
 HALF_WIDTH = 0.1  # s on each side over which a velocity is taken
 FEWEST = 4  # samples on each side, however slow the clock

@@ -8,10 +8,10 @@ from itertools import combinations, product
 
 import numpy as np
 
-from .findings import Finding, many
-from .maths.arrays import Bools, Floats, Ints, evenly
-from .maths.robust import median
-from .rigid import Shape, fit_error, fit_poses, seen_points
+from ..findings import Finding, many
+from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.robust import median
+from .shapes import Shape, fit_error, fit_poses, seen_points
 
 LOOK = 40  # frames on which an exchange between two bodies is tried first
 DOUBT = 2.0  # times the usual fit error from which an exchange inside a body is tried, and

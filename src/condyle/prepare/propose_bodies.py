@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, Ints, evenly, frozen
-from .rigid import extent, fit_error, fit_poses, fit_shape, seen_points
+from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from .shapes import extent, fit_error, fit_poses, fit_shape, seen_points
 
 SAMPLE = 2000  # frames looked at, fewer for many markers
 CELLS = 4 * 10**7  # distances looked at in all

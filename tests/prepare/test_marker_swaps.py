@@ -7,9 +7,9 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from condyle import marker_swaps
-from condyle.clusters import form_bodies
 from condyle.model.recording import to_take
+from condyle.prepare.clusters import form_bodies
+from condyle.prepare.dropouts import marker_swaps
 
 from .test_clusters import GROUPS, NAMES, NOISE, recorded, world
 

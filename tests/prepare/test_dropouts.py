@@ -8,7 +8,7 @@ import pytest
 from condyle.findings import Finding
 from condyle.maths import rotation
 from condyle.model.take import Take, join, with_world
-from condyle.prepare import find_dropouts, find_frozen, prepare, same_as_before
+from condyle.prepare.dropouts import find_dropouts, find_frozen, prepare, same_as_before
 from condyle.simulate import Disturbances, human, simulate
 from tests.make import recordings
 

@@ -12,17 +12,17 @@ from itertools import product
 
 import numpy as np
 
-from .errors import CondyleError
-from .findings import Finding, mm
-from .maths.arrays import Floats, Ints, evenly
-from .maths.graph import spanning_tree
-from .maths.robust import median
-from .model.recording import EULER_ORDERS, EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Convention, Recording, to_take
-from .model.take import Take, join
+from ..errors import CondyleError
+from ..findings import Finding, mm
+from ..maths.arrays import Floats, Ints, evenly
+from ..maths.graph import spanning_tree
+from ..maths.robust import median
+from ..model.recording import EULER_ORDERS, EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Convention, Recording, to_take
+from ..model.take import Take, join
+from ..pairs.fits import PairFits, fit_pairs
+from ..pairs.forest import scene_size, tree_misfit
+from ..pairs.sums import sum_pairs
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
-from .pairs.fits import PairFits, fit_pairs
-from .pairs.forest import scene_size, tree_misfit
-from .pairs.sums import sum_pairs
 
 POSES = 2400  # that a convention is tried on, but
 ROWS = (100, 300)  # frames at least and at most

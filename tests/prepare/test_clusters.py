@@ -5,8 +5,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle import clusters, propose_bodies
-from condyle.clusters import form_bodies, match_marker
 from condyle.errors import CondyleError
 from condyle.io.formats import read_recording
 from condyle.maths import rotation
@@ -14,6 +12,8 @@ from condyle.model.recording import Bodies, Convention, Markers, Recording, to_t
 from condyle.model.take import join
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
+from condyle.prepare.clusters import form_bodies, match_marker
+from condyle.prepare.dropouts import clusters, propose_bodies
 from condyle.structure import infer_structure
 from tests.make import PROJECT, recordings
 

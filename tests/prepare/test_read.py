@@ -1,4 +1,4 @@
-"""loading.py: files to one take."""
+"""prepare/read.py: files to one take."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from condyle import Take
 from condyle.errors import CondyleError, UsageError
 from condyle.io.exports import write_take
 from condyle.io.formats import Options
-from condyle.loading import load, read
 from condyle.maths import rotation
+from condyle.prepare.read import load, read
 from condyle.simulate import Disturbances, linkage, simulate
 from tests.make.spoilt import FAULTS, recording_of
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, Ints
-from .maths.robust import median
-from .model.take import Take
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
+from ..model.take import Take
 
 JUMP = 8.0  # usual steps from which a sample does not continue the path
 MIRROR = 0.25  # how near -p must come to the path, over how far p jumps

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .maths import rotation
-from .maths.arrays import Bools, Floats, Ints, evenly, frozen
-from .maths.robust import median
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from ..maths.robust import median
 
 SAMPLE = 2000  # frames that a shape is learnt from: its error is then a fortieth of one frame's
 RARE = 50  # frames of the sample in which a point must be seen, if it is seen in so many at all

@@ -8,18 +8,18 @@ from itertools import permutations, product
 
 import numpy as np
 
-from .errors import CondyleError
-from .findings import Finding
-from .maths import rotation
-from .maths.arrays import Floats, Ints
-from .maths.graph import spanning_tree
-from .maths.robust import median
-from .model.recording import along_axes
-from .model.take import Take
-from .model.units import METRES
-from .pairs.fits import PairFits, fit_pairs
-from .pairs.forest import EXACT, scene_size
-from .pairs.sums import sum_pairs
+from ..errors import CondyleError
+from ..findings import Finding
+from ..maths import rotation
+from ..maths.arrays import Floats, Ints
+from ..maths.graph import spanning_tree
+from ..maths.robust import median
+from ..model.recording import along_axes
+from ..model.take import Take
+from ..model.units import METRES
+from ..pairs.fits import PairFits, fit_pairs
+from ..pairs.forest import EXACT, scene_size
+from ..pairs.sums import sum_pairs
 
 MILD = 1.5  # gap of a sensor over the usual one, from which other readings of its rotations are tried
 ODD = 4.0  # ... and from which other units and axes are tried as well

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, Ints, evenly
-from .maths.graph import components, spanning_tree
-from .maths.robust import CHI3_MEDIAN, median
-from .model.take import Take
-from .pairs.fits import PairFits, fit_pairs
-from .pairs.noise import Noise, estimate_noise
-from .pairs.normal import ROUNDING
-from .pairs.sums import sum_pairs
+from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.graph import components, spanning_tree
+from ..maths.robust import CHI3_MEDIAN, median
+from ..model.take import Take
+from ..pairs.fits import PairFits, fit_pairs
+from ..pairs.noise import Noise, estimate_noise
+from ..pairs.normal import ROUNDING
+from ..pairs.sums import sum_pairs
 from .samples import Neighbours
 
 FIRST_ROWS = 1000  # frames of the first look, spread over the take
