@@ -36,8 +36,8 @@ from .structure import Structure
 from .symmetry import mirror_lengths
 
 if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one
-    from .long_file import LongFile, Progress
-    from .sweeps import Refined
+    from .source.long_file import LongFile, Progress
+    from .source.sweeps import Refined
 
 PLAY = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
 CONVENTIONS = {
@@ -161,8 +161,8 @@ def run(take: Take, options: Options, long: Sequence[LongFile] = (), progress: P
         sure = replace(sure, covariance=sure.covariance + bend.left_open(solution))
     whole = None
     if long:
-        from .blocks import AllFrames, Treatment
-        from .sweeps import refine_joints
+        from .source.blocks import AllFrames, Treatment
+        from .source.sweeps import refine_joints
 
         edges = tuple((take.names[j], take.names[i]) for i, j in pairs)
         bent = None if bend is None else bend.model

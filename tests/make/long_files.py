@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from condyle import long_file
+from condyle.source import long_file
 
 
 def count_as_long(monkeypatch: pytest.MonkeyPatch, block: int = 2**16, frames: int = 10**6, head: int = 2**12) -> None:

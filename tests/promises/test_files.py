@@ -11,8 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import long_file, read
+from condyle import read
 from condyle.cli import main
+from condyle.source import long_file
 from tests.make import c3d_files
 
 from .seeds import ROWS, TEXT, Seed, all_variants, info, joined, plain, told

@@ -12,9 +12,9 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..io.formats import Options, read_recording
-from ..long_file import LongFile, LongTake, Progress, closed_on_error, read_files
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
 from ..model.take import Take, join
+from ..source.long_file import LongFile, LongTake, Progress, closed_on_error, read_files
 from .convention import Diagnosis, apply_diagnosis, diagnose
 from .odd_sensors import repair_odd_sensors
 

@@ -7,21 +7,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .check.part_time import PartTime
-from .check.part_time import hidden as apart
-from .check.slip import Slip, moved_back
-from .io.scale_file import factor_of
+from ..check.part_time import PartTime
+from ..check.part_time import hidden as apart
+from ..check.slip import Slip, moved_back
+from ..io.scale_file import factor_of
+from ..maths.arrays import Bools, Floats, Ints
+from ..mending import without_swaps
+from ..model.field import FieldModel
+from ..model.options import Options
+from ..model.scale import scaled
+from ..model.take import WORLD, Take, with_world
+from ..pairs.sums import KEPT_BYTES
+from ..prepare.dropouts import prepare
+from ..prepare.latency import without_latency
+from ..solve import frames_in
 from .long_file import LongFile
-from .maths.arrays import Bools, Floats, Ints
-from .mending import without_swaps
-from .model.field import FieldModel
-from .model.options import Options
-from .model.scale import scaled
-from .model.take import WORLD, Take, with_world
-from .pairs.sums import KEPT_BYTES
-from .prepare.dropouts import prepare
-from .prepare.latency import without_latency
-from .solve import frames_in
 
 FEWEST = 2048  # frames in a block, however many bodies there are
 MARGIN = 1.0  # s before and after a block that are treated with it and then left: what looks at neighbours needs them

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.block_checks import Rejected, RunningClock
 from condyle.errors import CondyleError
 from condyle.model.clock import in_order
 from condyle.model.recording import Bodies, Recording
+from condyle.source.block_checks import Rejected, RunningClock
 
 TIMES = np.array([0, 0.1, 0.2, 0.2, 0.3, 0.1, 0.2, 9.0, 9.1, 9.1, 9.2, 9.3])
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from .errors import CondyleError
-from .findings import Finding
-from .maths.arrays import Ints
-from .model.clock import in_order
-from .model.recording import Bodies, Recording
+from ..errors import CondyleError
+from ..findings import Finding
+from ..maths.arrays import Ints
+from ..model.clock import in_order
+from ..model.recording import Bodies, Recording
 
 
 class RunningClock:

@@ -10,15 +10,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import Calibration, Skeleton, Take, blocks, calibrate, join, read, sweeps, write_take
-from condyle.blocks import AllFrames, Treatment
+from condyle import Calibration, Skeleton, Take, calibrate, join, read, write_take
 from condyle.fitting import fit_tree
 from condyle.io.formats import Options
 from condyle.model.options import Options as FitOptions
 from condyle.pairs.fits import gaps
 from condyle.prepare.read import Loaded, load
 from condyle.simulate import Disturbances, Slip, World, linkage, simulate
-from condyle.sweeps import refine_joints
+from condyle.source import blocks, sweeps
+from condyle.source.blocks import AllFrames, Treatment
+from condyle.source.sweeps import refine_joints
 from tests.make.long_files import count_as_long
 
 ROUNDED = 1e-12  # m: the same sums in another order

@@ -15,19 +15,19 @@ from typing import BinaryIO
 
 import numpy as np
 
+from ..errors import CondyleError, UsageError
+from ..findings import Finding
+from ..io.format import applied
+from ..io.formats import Options, identify
+from ..io.formats.csv import FORMAT, Table, check_frames, read_head, recording_of
+from ..io.tables.rows import parse_rows
+from ..io.tables.text import line_feeds
+from ..maths.arrays import Floats, Ints
+from ..maths.robust import median
+from ..model.recording import Bodies, Recording, to_take
+from ..model.take import UNTIMED_RATE, Take
+from ..prepare.odd_sensors import OddSensor, apply_odd
 from .block_checks import Rejected, RunningClock
-from .errors import CondyleError, UsageError
-from .findings import Finding
-from .io.format import applied
-from .io.formats import Options, identify
-from .io.formats.csv import FORMAT, Table, check_frames, read_head, recording_of
-from .io.tables.rows import parse_rows
-from .io.tables.text import line_feeds
-from .maths.arrays import Floats, Ints
-from .maths.robust import median
-from .model.recording import Bodies, Recording, to_take
-from .model.take import UNTIMED_RATE, Take
-from .prepare.odd_sensors import OddSensor, apply_odd
 from .spool import Spool
 
 LONG_BYTES = 2**30  # of a file, from which it is read in blocks

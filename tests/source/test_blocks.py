@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import Take, blocks, write_take
-from condyle.blocks import AllFrames, Places, Treatment, rows_in
+from condyle import Take, write_take
 from condyle.check.part_time import PartTime
 from condyle.check.slip import Slip, moved_back
 from condyle.io.formats import Options
@@ -19,6 +18,8 @@ from condyle.prepare.dropouts import prepare
 from condyle.prepare.latency import without_latency
 from condyle.prepare.read import load
 from condyle.simulate import Disturbances, linkage, simulate
+from condyle.source import blocks
+from condyle.source.blocks import AllFrames, Places, Treatment, rows_in
 from tests.make.long_files import count_as_long
 
 SAME = 1e-9  # m and 1

@@ -13,8 +13,8 @@ from types import TracebackType
 
 import numpy as np
 
-from .errors import CondyleError
-from .maths.arrays import Floats, Ints
+from ..errors import CondyleError
+from ..maths.arrays import Floats, Ints
 
 ON_DISK = "/var/tmp"  # where /tmp may be memory, this is not
 

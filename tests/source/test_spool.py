@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import spool as module
 from condyle.errors import CondyleError
-from condyle.spool import Spool, spool_folder
+from condyle.source import spool as module
+from condyle.source.spool import Spool, spool_folder
 
 Usage = namedtuple("Usage", "total used free")
 

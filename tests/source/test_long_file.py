@@ -13,14 +13,14 @@ import numpy as np
 import pytest
 
 from condyle import Take, calibrate, join, read, write_take
-from condyle import long_file as module
 from condyle.cli import main
 from condyle.errors import CondyleError, UsageError
 from condyle.io.formats import Options
-from condyle.long_file import read_long
 from condyle.prepare.read import load
 from condyle.simulate import Disturbances, linkage, simulate
-from condyle.spool import Spool
+from condyle.source import long_file as module
+from condyle.source.long_file import read_long
+from condyle.source.spool import Spool
 from tests.make.long_files import count_as_long
 
 BODY = "{0}.px,{0}.py,{0}.pz,{0}.qw,{0}.qx,{0}.qy,{0}.qz"

@@ -12,19 +12,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .blocks import AllFrames, Block, Places
-from .findings import Finding, many
-from .fitting import Fitted, gap_precision
-from .long_file import LongFile, Progress
-from .maths.arrays import Bools, Floats, Ints
-from .model.options import Method
-from .model.skeleton import Joint
-from .model.take import Take
-from .pairs.fits import PairFits, fit_pairs
-from .pairs.noise import Noise, PlaceNoise, place_noise
-from .pairs.normal import Rows, Sweep, System, gap_products
-from .pairs.sums import PairSums
-from .solve import (
+from ..findings import Finding, many
+from ..fitting import Fitted, gap_precision
+from ..maths.arrays import Bools, Floats, Ints
+from ..model.options import Method
+from ..model.skeleton import Joint
+from ..model.take import Take
+from ..pairs.fits import PairFits, fit_pairs
+from ..pairs.noise import Noise, PlaceNoise, place_noise
+from ..pairs.normal import Rows, Sweep, System, gap_products
+from ..pairs.sums import PairSums
+from ..solve import (
     LIVELY,
     MEDIAN_ROWS,
     Solution,
@@ -37,7 +35,9 @@ from .solve import (
     outlier_limit,
     weighed,
 )
-from .structure import GROSS
+from ..structure import GROSS
+from .blocks import AllFrames, Block, Places
+from .long_file import LongFile, Progress
 
 ADDITIVE: tuple[Method, ...] = ("default", "least-squares")  # methods whose joints follow from sums over frames
 MOST = 8  # sweeps
