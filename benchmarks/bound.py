@@ -12,7 +12,7 @@ import numpy as np
 
 import condyle
 from condyle import Skeleton
-from condyle.likelihood import fisher_information
+from condyle.estimate.likelihood import fisher_information
 from condyle.model.take import Take
 from condyle.pairs.noise import Noise
 from condyle.simulate import Disturbances, Figure, Truth, World, human, linkage, simulate

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from .intervals import Uncertainty
+from .estimate.intervals import Uncertainty
 from .maths.robust import Z95
 from .model.skeleton import Joint, Limb, Placement, limb_geometry
 

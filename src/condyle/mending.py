@@ -12,9 +12,9 @@ from .check.field import find_bend, judge_bend, judge_correction
 from .check.part_time import PartTime, find_part_time
 from .check.part_time import hidden as apart
 from .check.slip import ROUNDS, Slip, find_slips, judge_slips, moved_back, refine_slips
+from .estimate.fitting import Fitted, fit_tree
 from .field_fit import FieldFit, fit_field
 from .findings import Finding, many
-from .fitting import Fitted, fit_tree
 from .io.scale_file import factor_of
 from .maths.arrays import Bools
 from .model.field import FieldModel, Rod

@@ -13,13 +13,15 @@ from .assemble import assemble_limbs, assemble_placements
 from .check.field import judge_correction
 from .check.part_time import hidden as apart
 from .check.part_time import judge_part_time
+from .estimate.doubts import judge_joints, judge_structure, judge_take
+from .estimate.fitting import asked_root, fit_tree, uncertainty_of
+from .estimate.kinds import classify, describe_motion
 from .estimate.locate import assemble_joints, gap_residual, settle_points
 from .estimate.refusals import check_forest, check_seen_together, check_take
+from .estimate.solve import Solution
+from .estimate.structure import Structure
 from .findings import Finding, sort_findings
-from .fitting import asked_root, fit_tree, uncertainty_of
 from .io.scale_file import factor_of
-from .judge import judge_joints, judge_structure, judge_take
-from .kinds import classify, describe_motion
 from .loops import loop_joints, touching_joints, usual_gap
 from .maths.arrays import Floats, Ints
 from .mending import straightened, while_held, with_poses, without_slips, without_swaps
@@ -31,8 +33,6 @@ from .model.take import Take, with_world
 from .pairs.fits import gaps
 from .prepare.dropouts import prepare as prepare_take
 from .prepare.dropouts import put_on_one_clock
-from .solve import Solution
-from .structure import Structure
 from .symmetry import mirror_lengths
 
 if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one

@@ -13,8 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from .errors import UsageError
+from .estimate.intervals import Uncertainty
 from .findings import Finding, Severity, mm
-from .intervals import Uncertainty
 from .maths.arrays import Floats
 from .model.anatomy import Segment, find_segments
 from .model.skeleton import Joint, limb_geometry

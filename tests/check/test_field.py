@@ -12,6 +12,7 @@ import pytest
 import condyle
 from condyle import Calibration, CondyleError, Take, UsageError
 from condyle.check.field import GAIN, BentField, find_bend, judge_bend, judge_correction, map_gaps
+from condyle.estimate.solve import Solution, solution_of
 from condyle.field_fit import Bend, fit_field, likeliest, measure_bend
 from condyle.field_rows import Rows
 from condyle.io.field_file import read_field, write_field
@@ -21,7 +22,6 @@ from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise, estimate_noise
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, human, linkage, rod, simulate, together
-from condyle.solve import Solution, solution_of
 
 DISTANCE = 0.565  # m
 SECONDS = 20.0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from condyle import judge
+from condyle.estimate import doubts as judge
 from condyle.findings import CODES, Severity
 
 from .pages import DOCS, PROJECT, codes, rows, sections

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from scipy.optimize import least_squares
 
-from condyle.likelihood import fisher_information, fit_likelihood
+from condyle.estimate.likelihood import fisher_information, fit_likelihood
+from condyle.estimate.solve import solve_together
 from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise
 from condyle.pairs.sums import sum_pairs
-from condyle.solve import solve_together
 from tests.oracle.worlds import carried, noisy, take_of, wander
 
 PAIRS = np.array([[1, 0], [2, 1], [3, 1]])  # a trunk of two bodies with two branches

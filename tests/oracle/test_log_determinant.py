@@ -7,12 +7,12 @@ from itertools import combinations
 import numpy as np
 import pytest
 
+from condyle.estimate.tree import swap_edges
 from condyle.maths.graph import components, spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs, gaps
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, linkage, simulate
-from condyle.tree import swap_edges
 
 LOG = 1e-6  # of a log margin, floor of the search included
 BODIES = ["chest", "head", "l_upper_arm", "l_forearm", "r_upper_arm"]

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
+from condyle.estimate.structure import infer_structure
 from condyle.io.formats import read_recording
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, Convention, Markers, Recording, to_take
@@ -14,7 +15,6 @@ from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.prepare.clusters import form_bodies, match_marker
 from condyle.prepare.dropouts import clusters, propose_bodies
-from condyle.structure import infer_structure
 from tests.make import PROJECT, recordings
 
 EXACT = 1e-9  # m, and in rotations

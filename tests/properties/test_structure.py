@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from condyle.estimate.structure import infer_structure
 from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, linkage, prop, simulate, together
-from condyle.structure import infer_structure
 from tests.oracle.worlds import moved
 
 SETTINGS = settings(max_examples=8, deadline=None, derandomize=True, database=None)

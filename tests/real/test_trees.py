@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle.estimate.structure import Structure, infer_structure
 from condyle.model.take import Take
-from condyle.structure import Structure, infer_structure
 from tests.make import recordings
 from tests.real import mounted
 

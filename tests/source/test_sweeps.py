@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from condyle import Calibration, Skeleton, Take, calibrate, join, read, write_take
-from condyle.fitting import fit_tree
+from condyle.estimate.fitting import fit_tree
 from condyle.io.formats import Options
 from condyle.model.options import Options as FitOptions
 from condyle.pairs.fits import gaps

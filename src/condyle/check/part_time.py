@@ -8,13 +8,13 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..estimate.solve import Solution
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..model.take import Take
 from ..pairs.fits import fit_pairs
 from ..pairs.sums import sum_pairs
-from ..solve import Solution
 from .connections import find_connections
 
 BLOCK = 0.5  # s over which the usual gap is taken

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..estimate.intervals import LAG, Blocks, long_run
+from ..estimate.solve import Solution, frames_in
 from ..findings import Finding
-from ..intervals import LAG, Blocks, long_run
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.robust import CHI3_MEDIAN, median
 from ..model.take import Take
 from ..pairs.fits import gaps
-from ..solve import Solution, frames_in
 
 THRESHOLD = 150.0  # likelihood ratio from which a step is a slip
 WORTH = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm

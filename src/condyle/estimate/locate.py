@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..intervals import Uncertainty
-from ..kinds import OPEN, Motion, hinge_axes, play
 from ..maths.arrays import Floats
 from ..model.skeleton import Joint, Kind, Point
 from ..model.take import Take
 from ..pairs.fits import PairFits
-from ..solve import Solution
-from ..structure import Structure
+from .intervals import Uncertainty
+from .kinds import OPEN, Motion, hinge_axes, play
+from .solve import Solution
+from .structure import Structure
 
 
 def assemble_joints(

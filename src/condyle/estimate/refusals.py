@@ -11,7 +11,7 @@ from ..findings import many
 from ..maths.arrays import centred, evenly
 from ..model.options import Options
 from ..model.take import Take
-from ..structure import Structure
+from .structure import Structure
 
 FEWEST_FRAMES = 3  # two frames always fit
 

@@ -10,6 +10,7 @@ import numpy as np
 from ..check.part_time import PartTime
 from ..check.part_time import hidden as apart
 from ..check.slip import Slip, moved_back
+from ..estimate.solve import frames_in
 from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints
 from ..mending import without_swaps
@@ -20,7 +21,6 @@ from ..model.take import WORLD, Take, with_world
 from ..pairs.sums import KEPT_BYTES
 from ..prepare.dropouts import prepare
 from ..prepare.latency import without_latency
-from ..solve import frames_in
 from .long_file import LongFile
 
 FEWEST = 2048  # frames in a block, however many bodies there are

@@ -12,17 +12,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..findings import Finding, many
-from ..fitting import Fitted, gap_precision
-from ..maths.arrays import Bools, Floats, Ints
-from ..model.options import Method
-from ..model.skeleton import Joint
-from ..model.take import Take
-from ..pairs.fits import PairFits, fit_pairs
-from ..pairs.noise import Noise, PlaceNoise, place_noise
-from ..pairs.normal import Rows, Sweep, System, gap_products
-from ..pairs.sums import PairSums
-from ..solve import (
+from ..estimate.fitting import Fitted, gap_precision
+from ..estimate.solve import (
     LIVELY,
     MEDIAN_ROWS,
     Solution,
@@ -35,7 +26,16 @@ from ..solve import (
     outlier_limit,
     weighed,
 )
-from ..structure import GROSS
+from ..estimate.structure import GROSS
+from ..findings import Finding, many
+from ..maths.arrays import Bools, Floats, Ints
+from ..model.options import Method
+from ..model.skeleton import Joint
+from ..model.take import Take
+from ..pairs.fits import PairFits, fit_pairs
+from ..pairs.noise import Noise, PlaceNoise, place_noise
+from ..pairs.normal import Rows, Sweep, System, gap_products
+from ..pairs.sums import PairSums
 from .blocks import AllFrames, Block, Places
 from .long_file import LongFile, Progress
 

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .contest import ROUNDS, settle
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.graph import components, sides, spanning_tree
+from ..maths.robust import median
+from ..model.take import Take
+from ..pairs.fits import PairFits, fit_pairs, gaps
+from ..pairs.noise import Noise, estimate_noise
+from ..pairs.sums import PairSums, sum_pairs
 from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
-from .maths.arrays import Bools, Floats, Ints
-from .maths.graph import components, sides, spanning_tree
-from .maths.robust import median
-from .model.take import Take
-from .pairs.fits import PairFits, fit_pairs, gaps
-from .pairs.noise import Noise, estimate_noise
-from .pairs.sums import PairSums, sum_pairs
 from .solve import LIVELY, frames_in, gap_bar, inliers, overall_scale
 from .tree import Tree, spanning_margins, swap_edges
+from .tree_trial import ROUNDS, settle
 
 RARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 ENOUGH = 6  # whole frames per dimension of the joints' covariance

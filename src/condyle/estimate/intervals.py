@@ -13,11 +13,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from .maths import rotation
-from .maths.arrays import Bools, Floats, Ints
-from .maths.robust import median
-from .model.take import Take
-from .pairs.noise import Noise
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
+from ..model.take import Take
+from ..pairs.noise import Noise
 from .solve import Solution
 
 BLOCK_RATE = 6.0  # Hz: motion is slower, white noise is averaged away

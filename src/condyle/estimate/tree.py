@@ -12,11 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, Ints, centred
-from .maths.graph import sides
-from .maths.robust import median
-from .model.take import Take
-from .pairs.fits import PairFits, gaps
+from ..maths.arrays import Bools, Floats, Ints, centred
+from ..maths.graph import sides
+from ..maths.robust import median
+from ..model.take import Take
+from ..pairs.fits import PairFits, gaps
 
 ROWS = 2000  # frames the search looks at, evenly spread over the take
 NEAREST = 12  # candidate partners per body above WIDE bodies

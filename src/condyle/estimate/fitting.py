@@ -8,18 +8,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..maths.arrays import Floats, Ints
+from ..maths.graph import choose_root, components, orient
+from ..model.options import Method, Options
+from ..model.take import WORLD, Take
+from ..pairs.fits import PairFits, fit_pairs, orientation_bias, refine_pairs
+from ..pairs.noise import Noise, place_precision
+from ..pairs.sums import PairSums, sum_pairs
 from .drift import LAG, solve_differences
-from .estimate.refusals import check_twins
 from .intervals import Uncertainty, estimate_uncertainty
 from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
-from .maths.arrays import Floats, Ints
-from .maths.graph import choose_root, components, orient
-from .model.options import Method, Options
-from .model.take import WORLD, Take
-from .pairs.fits import PairFits, fit_pairs, orientation_bias, refine_pairs
-from .pairs.noise import Noise, place_precision
-from .pairs.sums import PairSums, sum_pairs
+from .refusals import check_twins
 from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
 from .structure import Structure, infer_structure
 

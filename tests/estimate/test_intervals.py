@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.intervals import (
+from condyle.estimate.intervals import (
     CHANCE,
     Uncertainty,
     _coloured_effects,
@@ -15,12 +15,12 @@ from condyle.intervals import (
     estimate_uncertainty,
     expected_gap_variance,
 )
+from condyle.estimate.solve import Solution, solve_together
 from condyle.pairs.fits import fit_pairs, refine_pairs
 from condyle.pairs.noise import estimate_noise
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 from condyle.simulate.device import coloured
-from condyle.solve import Solution, solve_together
 
 PASSES = 0.8  # of the variance
 SIZE = 0.25  # of the size of gaps that are a third of the noise

@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats
-from .model.take import Take
-from .pairs.fits import PairFits
-from .pairs.noise import Noise
-from .pairs.normal import residual_covariance
-from .pairs.sums import whole_stack
+from ..maths.arrays import Bools, Floats
+from ..model.take import Take
+from ..pairs.fits import PairFits
+from ..pairs.noise import Noise
+from ..pairs.normal import residual_covariance
+from ..pairs.sums import whole_stack
 from .solve import SWEEPS, Solution, frames_in, guarded_noise
 
 LAG = 1.0  # s

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from condyle.estimate.structure import Structure, infer_structure, loose_bodies
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
 from condyle.model.take import Take
@@ -14,7 +15,6 @@ from condyle.pairs.fits import fit_pairs, refine_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.prepare.dropouts import prepare
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
-from condyle.structure import Structure, infer_structure, loose_bodies
 from tests.oracle.worlds import common_point, four_bars, moved, noisy, resting, sliding, squat, take_of, wander
 
 POSITION_M, ORIENTATION_RAD = 0.003, np.radians(0.3)

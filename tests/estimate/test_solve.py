@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from condyle.estimate.solve import Solution, inliers, solution_of, solve_together, tukey_weights
 from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
@@ -15,7 +16,6 @@ from condyle.pairs.normal import residual_covariance
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
 from condyle.simulate.figures import lengths_between_joints
-from condyle.solve import Solution, inliers, solution_of, solve_together, tukey_weights
 from tests.oracle.worlds import hinge, moved, noisy
 
 EXACT_M = 1e-9  # m, on exact data

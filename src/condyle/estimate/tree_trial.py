@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, Ints
-from .maths.robust import median
-from .model.take import Take
-from .pairs.fits import PairFits, fit_pairs, gaps
-from .pairs.noise import Noise
-from .pairs.sums import PairSums
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
+from ..model.take import Take
+from ..pairs.fits import PairFits, fit_pairs, gaps
+from ..pairs.noise import Noise
+from ..pairs.sums import PairSums
 from .solve import solve_together
 from .tree import FLOOR, Tree
 

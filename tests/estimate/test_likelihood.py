@@ -7,13 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.likelihood import fisher_information, fit_likelihood
+from condyle.estimate.likelihood import fisher_information, fit_likelihood
+from condyle.estimate.solve import solve_together
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise, estimate_noise
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
-from condyle.solve import solve_together
 
 EXACT_M = 1e-9
 DEGREE = np.pi / 180

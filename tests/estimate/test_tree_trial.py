@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import contest
-from condyle.contest import CLOSE, settle
+from condyle.estimate import tree_trial as contest
+from condyle.estimate.tree import Tree, swap_edges
+from condyle.estimate.tree_trial import CLOSE, settle
 from condyle.maths.graph import spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, human, linkage, simulate
-from condyle.tree import Tree, swap_edges
 
 WOBBLE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3), pelvis_wobble=0.04)
 

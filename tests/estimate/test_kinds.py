@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.kinds import Motion, classify, describe_motion, hinge_axes, play, world_motion
+from condyle.estimate.kinds import Motion, classify, describe_motion, hinge_axes, play, world_motion
 from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from .maths import rotation
-from .maths.arrays import Bools, Floats, Ints, centred
-from .model.take import Take
-from .pairs.noise import Noise
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints, centred
+from ..model.take import Take
+from ..pairs.noise import Noise
 from .solve import Solution
 
 ROUNDS = 8

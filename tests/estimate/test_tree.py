@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle.estimate.tree import NEAREST, WIDE, nearest_pairs, no_tree, spanning_margins, swap_edges
 from condyle.maths.graph import choose_root, components, orient, sides, spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import all_pairs, fit_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, human, linkage, simulate
-from condyle.tree import NEAREST, WIDE, nearest_pairs, no_tree, spanning_margins, swap_edges
 
 WOBBLE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3), pelvis_wobble=0.04)
 LOG = 1e-9  # of a log margin

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, evenly
-from .maths.robust import median
-from .model.skeleton import Kind, Point
-from .model.take import Take
-from .pairs.fits import PairFits
-from .pairs.noise import Noise
-from .pairs.sums import PairSums
+from ..maths.arrays import Bools, Floats, evenly
+from ..maths.robust import median
+from ..model.skeleton import Kind, Point
+from ..model.take import Take
+from ..pairs.fits import PairFits
+from ..pairs.noise import Noise
+from ..pairs.sums import PairSums
 
 HINGE_RATIO = 0.12  # off-axis over main-axis rotation; built hinges have 0.01 to 0.07, two-axis joints over 0.5
 HINGE_LIKE = 0.25  # the same, where the motion leaves the point along the axis open anyway

@@ -6,15 +6,15 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from .findings import Finding, mm
+from ..findings import Finding, mm
+from ..maths.arrays import Bools, Ints
+from ..maths.graph import components
+from ..maths.robust import Z95, median
+from ..model.skeleton import Joint
+from ..model.take import WORLD, Take
+from ..pairs.rigid_pair import judge_loose_pairs, rigid_sentence
 from .intervals import Uncertainty, expected_gap_variance
 from .kinds import Motion
-from .maths.arrays import Bools, Ints
-from .maths.graph import components
-from .maths.robust import Z95, median
-from .model.skeleton import Joint
-from .model.take import WORLD, Take
-from .pairs.rigid_pair import judge_loose_pairs, rigid_sentence
 from .solve import Solution, inliers
 from .structure import RARE, Structure, loose_bodies
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .maths.arrays import Bools, Floats, Ints
-from .maths.robust import CHI3_MEDIAN, median
-from .model.take import Take
-from .pairs.fits import PairFits, gaps
-from .pairs.noise import Noise
-from .pairs.normal import FAINT, ROUNDING, Rows, Sweep, System, gap_products
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import CHI3_MEDIAN, median
+from ..model.take import Take
+from ..pairs.fits import PairFits, gaps
+from ..pairs.noise import Noise
+from ..pairs.normal import FAINT, ROUNDING, Rows, Sweep, System, gap_products
 
 SWEEPS = 3
 TUKEY = 5.0  # robust standard deviations at which a residual stops counting
