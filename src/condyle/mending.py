@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from .check.connections import lasting
-from .check.field import find_bend, judge_bend, judge_correction
-from .check.part_time import PartTime, find_part_time
-from .check.part_time import hidden as apart
-from .check.slip import ROUNDS, Slip, find_slips, judge_slips, moved_back, refine_slips
 from .estimate.fitting import Fitted, fit_tree
-from .field_fit import FieldFit, fit_field
+from .faults.connections import lasting
+from .faults.field import find_bend, judge_bend, judge_correction
+from .faults.field_fit import FieldFit, fit_field
+from .faults.part_time import PartTime, find_part_time
+from .faults.part_time import hidden as apart
+from .faults.slips import ROUNDS, Slip, find_slips, judge_slips, moved_back, refine_slips
 from .findings import Finding, many
 from .io.scale_file import factor_of
 from .maths.arrays import Bools

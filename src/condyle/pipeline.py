@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .assemble import assemble_limbs, assemble_placements
-from .check.field import judge_correction
-from .check.part_time import hidden as apart
-from .check.part_time import judge_part_time
 from .estimate.doubts import judge_joints, judge_structure, judge_take
 from .estimate.fitting import asked_root, fit_tree, uncertainty_of
 from .estimate.kinds import classify, describe_motion
@@ -20,9 +17,12 @@ from .estimate.locate import assemble_joints, gap_residual, settle_points
 from .estimate.refusals import check_forest, check_seen_together, check_take
 from .estimate.solve import Solution
 from .estimate.structure import Structure
+from .faults.field import judge_correction
+from .faults.loops import loop_joints, touching_joints, usual_gap
+from .faults.part_time import hidden as apart
+from .faults.part_time import judge_part_time
 from .findings import Finding, sort_findings
 from .io.scale_file import factor_of
-from .loops import loop_joints, touching_joints, usual_gap
 from .maths.arrays import Floats, Ints
 from .mending import straightened, while_held, with_poses, without_slips, without_swaps
 from .model.field import FieldModel, Rod

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.check.connections import find_connections
+from condyle.faults.connections import find_connections
 from condyle.model.take import Take
 from tests.make import recordings
 

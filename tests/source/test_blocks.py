@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from condyle import Take, write_take
-from condyle.check.part_time import PartTime
-from condyle.check.slip import Slip, moved_back
+from condyle.faults.part_time import PartTime
+from condyle.faults.slips import Slip, moved_back
 from condyle.io.formats import Options
 from condyle.model.field import FieldModel
 from condyle.model.options import Options as FitOptions

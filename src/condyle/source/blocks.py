@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..check.part_time import PartTime
-from ..check.part_time import hidden as apart
-from ..check.slip import Slip, moved_back
 from ..estimate.solve import frames_in
+from ..faults.part_time import PartTime
+from ..faults.part_time import hidden as apart
+from ..faults.slips import Slip, moved_back
 from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints
 from ..mending import without_swaps

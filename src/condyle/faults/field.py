@@ -12,12 +12,12 @@ import numpy as np
 
 from ..estimate.intervals import Blocks, expected_gap_variance
 from ..estimate.solve import Solution
-from ..field_fit import Bend, measure_bend
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..model.field import FieldModel
 from ..model.take import Take
 from ..pairs.noise import Noise
+from .field_fit import Bend, measure_bend
 
 LOUD = 1.3  # gaps over what the sensors' noise explains, from which a bend is looked for
 GAIN = 100.0  # log likelihood, over that of a straight field, from which a bend is told

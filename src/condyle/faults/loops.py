@@ -6,20 +6,20 @@ from dataclasses import replace
 
 import numpy as np
 
-from .check.connections import find_connections, judge_connections, lasting
-from .check.planted import find_planted, judge_planted
-from .estimate.fitting import solve, uncertainty_of
-from .estimate.kinds import classify, describe_motion, world_motion
-from .estimate.locate import assemble_joints
-from .estimate.solve import Solution
-from .estimate.structure import Structure
-from .findings import Finding
-from .maths.robust import median
-from .model.options import Options
-from .model.skeleton import Joint
-from .model.take import WORLD, Take
-from .pairs.fits import gaps
-from .pairs.sums import sum_pairs
+from ..estimate.fitting import solve, uncertainty_of
+from ..estimate.kinds import classify, describe_motion, world_motion
+from ..estimate.locate import assemble_joints
+from ..estimate.solve import Solution
+from ..estimate.structure import Structure
+from ..findings import Finding
+from ..maths.robust import median
+from ..model.options import Options
+from ..model.skeleton import Joint
+from ..model.take import WORLD, Take
+from ..pairs.fits import gaps
+from ..pairs.sums import sum_pairs
+from .connections import find_connections, judge_connections, lasting
+from .planted import find_planted, judge_planted
 
 SOFT = 3.0  # gap of a connection over the usual one of joints, from which its place is not held to
 

@@ -9,7 +9,7 @@ import pytest
 
 import condyle
 from condyle import Calibration, Finding
-from condyle.check.connections import MOST_BODIES, Contact, find_connections, judge_connections, lasting
+from condyle.faults.connections import MOST_BODIES, Contact, find_connections, judge_connections, lasting
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import clasped, hand_in_hand, picked_up, planted

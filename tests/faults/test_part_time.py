@@ -9,8 +9,8 @@ import pytest
 
 import condyle
 from condyle import Calibration, Finding
-from condyle.check.part_time import PartTime, find_part_time, judge_part_time
 from condyle.estimate.solve import solution_of
+from condyle.faults.part_time import PartTime, find_part_time, judge_part_time
 from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, Slip, Truth, disturb, human, linkage, prop, simulate, together

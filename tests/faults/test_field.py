@@ -11,10 +11,10 @@ import pytest
 
 import condyle
 from condyle import Calibration, CondyleError, Take, UsageError
-from condyle.check.field import GAIN, BentField, find_bend, judge_bend, judge_correction, map_gaps
 from condyle.estimate.solve import Solution, solution_of
-from condyle.field_fit import Bend, fit_field, likeliest, measure_bend
-from condyle.field_rows import Rows
+from condyle.faults.field import GAIN, BentField, find_bend, judge_bend, judge_correction, map_gaps
+from condyle.faults.field_fit import Bend, fit_field, likeliest, measure_bend
+from condyle.faults.field_rows import Rows
 from condyle.io.field_file import read_field, write_field
 from condyle.maths import rotation
 from condyle.model.field import FieldModel, Rod, spread_centres

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .errors import UsageError
-from .estimate.intervals import Blocks, long_run
-from .estimate.solve import Solution, tukey_weights
-from .maths import rotation
-from .maths.arrays import Bools, Floats, Ints, evenly
-from .maths.robust import median
-from .model.field import Rod, bells, spread_centres
-from .model.take import Take
+from ..errors import UsageError
+from ..estimate.intervals import Blocks, long_run
+from ..estimate.solve import Solution, tukey_weights
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.robust import median
+from ..model.field import Rod, bells, spread_centres
+from ..model.take import Take
 
 MOST_BLOCKS = 600  # of joints, and of the rod: more would sharpen nothing
 PLACES = 1500  # among which centres are chosen

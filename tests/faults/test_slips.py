@@ -9,8 +9,8 @@ import pytest
 
 import condyle
 from condyle import Calibration
-from condyle.check.slip import Slip as Found
-from condyle.check.slip import judge_slips, moved_back
+from condyle.faults.slips import Slip as Found
+from condyle.faults.slips import judge_slips, moved_back
 from condyle.simulate import Disturbances, Slip, World, human, linkage, simulate
 
 TIME = 0.1  # s: error of the moment

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.check.connections import Contact
-from condyle.check.planted import find_planted, judge_planted
+from condyle.faults.connections import Contact
+from condyle.faults.planted import find_planted, judge_planted
 from condyle.model.take import Take, with_world
 from condyle.simulate import Disturbances, Truth, disturb, human, simulate
 from condyle.simulate.contacts import planted

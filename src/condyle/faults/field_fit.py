@@ -15,11 +15,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .estimate.solve import Solution
+from ..estimate.solve import Solution
+from ..maths.arrays import Floats, Ints
+from ..model.field import FieldModel, Rod
+from ..model.take import Take
 from .field_rows import Basis, Rows, extent, joint_rows, scaling, spanned, visited
-from .maths.arrays import Floats, Ints
-from .model.field import FieldModel, Rod
-from .model.take import Take
 
 ROUNDS = 3  # of Gauss and Newton
 LENGTHS = (0.6, 0.85, 1.2, 1.7, 2.4)  # of the field, over the extent of the places visited; tried from the middle
