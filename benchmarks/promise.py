@@ -13,8 +13,8 @@ import numpy as np
 
 import condyle
 from condyle import Limb, Skeleton, Take
-from condyle.check.coverage import TURNED, find_coverage
 from condyle.maths import rotation
+from condyle.result.coverage import TURNED, find_coverage
 from condyle.simulate import BoneMotion, Figure, Truth, chain, disturb, exercise, mount, walk
 from condyle.simulate.motions import clock, drift_about, forward
 from condyle.simulate.seeds import stream

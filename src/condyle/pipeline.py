@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .assemble import assemble_limbs, assemble_placements
 from .estimate.doubts import judge_joints, judge_structure, judge_take
 from .estimate.fitting import asked_root, fit_tree, uncertainty_of
 from .estimate.kinds import classify, describe_motion
@@ -33,7 +32,8 @@ from .model.take import Take, with_world
 from .pairs.fits import gaps
 from .prepare.dropouts import prepare as prepare_take
 from .prepare.dropouts import put_on_one_clock
-from .symmetry import mirror_lengths
+from .result.assemble import assemble_limbs, assemble_placements
+from .result.symmetry import mirror_lengths
 
 if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one
     from .source.long_file import LongFile, Progress

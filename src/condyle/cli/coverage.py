@@ -17,8 +17,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from dataclasses import asdict
 
-    from ..check.coverage import find_coverage
     from ..io.skeleton_file import read_skeleton
+    from ..result.coverage import find_coverage
 
     found = find_coverage(read_skeleton(args.skeleton), args.width / 1000)
     if args.json:

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from .._version import __version__
-from ..check.coverage import JointCoverage, find_coverage
 from ..findings import Finding, many, merge_findings, worst_severity
 from ..maths.arrays import Floats
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
+from ..result.coverage import JointCoverage, find_coverage
 from .clock import PageClock
 from .page_data import Made, PageBody, PageConnection, PageFinding, PageJoint, PageLimb, PagePlacement, Verdict
 from .shown import vector

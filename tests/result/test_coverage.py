@@ -11,9 +11,9 @@ import pytest
 
 import condyle
 from condyle import Skeleton, UsageError
-from condyle.check.coverage import BRIEF, find_coverage
 from condyle.cli import main
 from condyle.model.skeleton import limb_geometry
+from condyle.result.coverage import BRIEF, find_coverage
 from condyle.simulate import Disturbances, chain, linkage, simulate
 
 NAMED = np.radians(2.0)

@@ -7,9 +7,9 @@ from itertools import combinations
 
 import numpy as np
 
-from .estimate.intervals import Uncertainty
-from .maths.robust import Z95
-from .model.skeleton import Joint, Limb, Placement, limb_geometry
+from ..estimate.intervals import Uncertainty
+from ..maths.robust import Z95
+from ..model.skeleton import Joint, Limb, Placement, limb_geometry
 
 
 def assemble_limbs(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Limb]:

@@ -12,12 +12,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from .errors import UsageError
-from .estimate.intervals import Uncertainty
-from .findings import Finding, Severity, mm
-from .maths.arrays import Floats
-from .model.anatomy import Segment, find_segments
-from .model.skeleton import Joint, limb_geometry
+from ..errors import UsageError
+from ..estimate.intervals import Uncertainty
+from ..findings import Finding, Severity, mm
+from ..maths.arrays import Floats
+from ..model.anatomy import Segment, find_segments
+from ..model.skeleton import Joint, limb_geometry
 
 UNLIKE = 3.0  # standard deviations by which two lengths differ that are not alike
 

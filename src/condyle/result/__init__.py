@@ -1,0 +1,1 @@
+"""A skeleton with its limbs, placements and coverage."""
