@@ -24,9 +24,9 @@ import numpy as np
 
 import condyle
 from condyle import Skeleton, Take, fit_motion, forward, play
-from condyle.ik import noise_of
 from condyle.maths import rotation
 from condyle.model.motion import links
+from condyle.motion.ik import noise_of
 
 from .harness import FIRST_SEED, Table, known_tree, progress, publish
 from .speed import recording

@@ -13,10 +13,8 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from . import simulate
-    from .departures import Departure, departure
     from .errors import CondyleError, UsageError
     from .findings import CODES, Finding
-    from .ik import MotionFit, fit_motion
     from .io.exports import write_take
     from .io.exports.export import write_figure
     from .io.exports.figure import Figure
@@ -30,26 +28,28 @@ if TYPE_CHECKING:
     from .model.options import Options
     from .model.skeleton import Joint, Limb, Placement, Skeleton
     from .model.take import Take, join
-    from .motion import play
+    from .motion.departure import Departure, departure
+    from .motion.ik import MotionFit, fit_motion
+    from .motion.play import play
+    from .motion.retarget import retarget_motion
+    from .motion.targets import Target, reach_targets
     from .pairs.fits import PairFits, fit_pairs
     from .pairs.sums import PairSums, sum_pairs
     from .pipeline import Calibration, calibrate
     from .prepare.read import read
-    from .retarget import retarget_motion
-    from .targets import Target, reach_targets
 
 _HOME = {
     "CODES": "findings",
     "Calibration": "pipeline",
     "CondyleError": "errors",
-    "Departure": "departures",
+    "Departure": "motion.departure",
     "FieldModel": "model.field",
     "Figure": "io.exports.figure",
     "Finding": "findings",
     "Joint": "model.skeleton",
     "Limb": "model.skeleton",
     "Motion": "model.motion",
-    "MotionFit": "ik",
+    "MotionFit": "motion.ik",
     "Options": "model.options",
     "PairFits": "pairs.fits",
     "PairSums": "pairs.sums",
@@ -58,23 +58,23 @@ _HOME = {
     "Scene": "io.exports.scene",
     "Skeleton": "model.skeleton",
     "Take": "model.take",
-    "Target": "targets",
+    "Target": "motion.targets",
     "UsageError": "errors",
     "calibrate": "pipeline",
-    "departure": "departures",
-    "fit_motion": "ik",
+    "departure": "motion.departure",
+    "fit_motion": "motion.ik",
     "fit_pairs": "pairs.fits",
     "forward": "model.motion",
     "join": "model.take",
     "on_axes": "model.motion",
-    "play": "motion",
-    "reach_targets": "targets",
+    "play": "motion.play",
+    "reach_targets": "motion.targets",
     "read": "prepare.read",
     "read_field": "io.field_file",
     "read_motion": "io.motion_file",
     "read_skeleton": "io.skeleton_file",
     "reference_rotations": "model.motion",
-    "retarget_motion": "retarget",
+    "retarget_motion": "motion.retarget",
     "rotation": "maths/",
     "simulate": "",
     "sum_pairs": "pairs.sums",

@@ -11,7 +11,7 @@ import numpy as np
 from condyle.model.motion import Motion
 from condyle.model.skeleton import Joint, Skeleton
 from condyle.model.take import Take
-from condyle.motion import play
+from condyle.motion.play import play
 from condyle.simulate import World, chain, human, simulate
 
 

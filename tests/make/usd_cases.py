@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from condyle.io.exports.scene import Scene
-from condyle.motion import play
+from condyle.motion.play import play
 from condyle.simulate import human, prop, simulate, together
 from tests.make import moving
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle._rig import rig_of
 from condyle.maths.elimination import ARM, Factors, Rig, inverse_symmetric
 from condyle.model.motion import reference_of
+from condyle.motion.rig import rig_of
 from tests.make import jointed
 
 SAME = 1e-8  # relative, of steps that solve the same equations

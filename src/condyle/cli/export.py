@@ -67,7 +67,7 @@ def read_scene(
     from ..io.exports.scene import Scene
     from ..io.motion_file import read_motion
     from ..io.skeleton_file import read_skeleton
-    from ..motion import play
+    from ..motion.play import play
     from ..prepare.read import read
 
     skeleton = read_skeleton(place)

@@ -166,11 +166,11 @@ def write_calibration(folder: Path, calibration: Calibration) -> tuple[Calibrati
     """skeleton.json and motion.npz in `folder`, each whole or not at all; and the calibration with what is to be said
     of the motion.
     """
-    from ..ik import fit_motion
     from ..io.atomic import made_folder
     from ..io.exports import write_motion_npz
     from ..io.skeleton_file import write_skeleton
     from ..model.motion import forward
+    from ..motion.ik import fit_motion
 
     made_folder(folder)
     motion = fit_motion(calibration.skeleton, calibration.take).motion

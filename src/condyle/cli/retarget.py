@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("say the new size with --lengths or --scale", code="bad-call")
     from ..io.motion_file import read_motion
     from ..io.skeleton_file import read_skeleton
-    from ..retarget import retarget_motion
+    from ..motion.retarget import retarget_motion
 
     skeleton = read_skeleton(args.folder)
     motion = read_motion(args.folder, skeleton)

@@ -13,7 +13,7 @@ from ..errors import CondyleError
 from ..model.motion import Motion
 from ..model.skeleton import Skeleton
 from ..model.take import UNTIMED_RATE, Take
-from ..motion import play
+from ..motion.play import play
 from .skeleton_file import read_skeleton
 
 _DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, OSError)

@@ -20,7 +20,7 @@ from ..model.anatomy import Part, find_segments
 from ..model.motion import links
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from ..motion import play
+from ..motion.play import play
 from .facts import (
     bodies_of,
     connections_of,

@@ -10,7 +10,7 @@ from condyle.io.exports.bvh import to_bvh, write_bvh
 from condyle.io.exports.figure import Figure
 from condyle.io.exports.scene import Scene
 from condyle.model.take import Take
-from condyle.motion import play
+from condyle.motion.play import play
 from condyle.prepare.read import read
 from condyle.simulate import human, prop, simulate, together
 from tests.make import moving

@@ -16,7 +16,7 @@ from condyle.io.exports.figure import Figure
 from condyle.io.exports.scene import Scene
 from condyle.io.formats import read_recording
 from condyle.model.motion import Motion
-from condyle.motion import play
+from condyle.motion.play import play
 from condyle.prepare.read import read
 from condyle.simulate import human, prop, simulate, together
 from tests.make import moving

@@ -13,7 +13,7 @@ from condyle.io.exports.export import figure_format, formats_of, write_figure
 from condyle.io.exports.registry import FORMATS
 from condyle.io.exports.scene import FigureFormat, Scene, Written
 from condyle.maths import rotation
-from condyle.motion import play
+from condyle.motion.play import play
 from tests.make import moving
 
 

@@ -13,7 +13,7 @@ from condyle.maths import rotation
 from condyle.model.motion import Motion, forward, on_axes
 from condyle.model.skeleton import Skeleton
 from condyle.model.take import Take
-from condyle.motion import play
+from condyle.motion.play import play
 from condyle.pipeline import calibrate
 from condyle.prepare.read import read
 from condyle.simulate import human, prop, simulate, together

@@ -14,7 +14,7 @@ from condyle.io.exports.figure import Figure
 from condyle.io.exports.gltf import continuous, to_glb, write_glb
 from condyle.io.exports.scene import Scene
 from condyle.maths import rotation
-from condyle.motion import play
+from condyle.motion.play import play
 from condyle.prepare.read import read
 from condyle.simulate import human, prop, simulate, together
 from tests.make import moving

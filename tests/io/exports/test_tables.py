@@ -21,7 +21,7 @@ from condyle.model.motion import forward
 from condyle.model.recording import Convention, Markers, Recording, to_take
 from condyle.model.skeleton import Limb, Skeleton
 from condyle.model.take import BodyMarker
-from condyle.motion import play
+from condyle.motion.play import play
 from condyle.prepare.clusters import form_bodies
 from condyle.prepare.read import read
 from condyle.simulate import Disturbances, World, chain, human, simulate

@@ -3,10 +3,10 @@ from __future__ import annotations
 import numpy as np
 
 from condyle import forward
-from condyle._pose_solver import Aims, errors, rotation_vectors, solve
-from condyle._rig import last, rig_of, state_of
 from condyle.maths import rotation
 from condyle.model.motion import reference_of
+from condyle.motion.pose_solver import Aims, errors, rotation_vectors, solve
+from condyle.motion.rig import last, rig_of, state_of
 from tests.make import jointed
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from condyle import Take
-from condyle._bridging import bridge_line, bridge_turn, lone_runs, nearest_known, tell_gaps
 from condyle.maths import rotation
+from condyle.motion.bridging import bridge_line, bridge_turn, lone_runs, nearest_known, tell_gaps
 
 
 def take(frames: int, segment: np.ndarray | None = None, step: float = 0.05) -> Take:

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from ._bridging import nearest_known
-from ._pose_solver import Aims, Loop, State, settle
-from .maths.arrays import Floats, Ints
-from .maths.elimination import Group, Rig, product
-from .model.motion import links, turn_about
-from .model.skeleton import Skeleton
+from ..maths.arrays import Floats, Ints
+from ..maths.elimination import Group, Rig, product
+from ..model.motion import links, turn_about
+from ..model.skeleton import Skeleton
+from .bridging import nearest_known
+from .pose_solver import Aims, Loop, State, settle
 
 
 def rig_of(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) -> Rig:

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from condyle import forward
-from condyle._pose_solver import State, stepped
-from condyle._rig import rig_of, state_from
-from condyle._smoothing import Jerkiness, jerkiness
 from condyle.maths.elimination import Rig
+from condyle.motion.pose_solver import State, stepped
+from condyle.motion.rig import rig_of, state_from
+from condyle.motion.smoothing import Jerkiness, jerkiness
 from tests.make import jointed
 
 SLOPE = 1e-5  # relative, of a gradient against differences

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ._pose_solver import Aims, Equations, Errors, Loop, State, errors, loop_move, rotation_vectors, stepped
-from .maths.arrays import Floats
-from .maths.elimination import Rig, cross, dot
+from ..maths.arrays import Floats
+from ..maths.elimination import Rig, cross, dot
+from .pose_solver import Aims, Equations, Errors, Loop, State, errors, loop_move, rotation_vectors, stepped
 
 STEPS = 20  # Gauss-Newton steps at most
 ROUNDS = 500  # of conjugate gradients in a step at most

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ._bridging import bridge_line, bridge_turn, tell_gaps
-from .findings import Finding
-from .maths.arrays import Bools, Floats
-from .model.motion import Motion, free_bodies, links, matched
-from .model.skeleton import Skeleton
-from .model.take import Take
+from ..findings import Finding
+from ..maths.arrays import Bools, Floats
+from ..model.motion import Motion, free_bodies, links, matched
+from ..model.skeleton import Skeleton
+from ..model.take import Take
+from .bridging import bridge_line, bridge_turn, tell_gaps
 
 LONGEST_GAP = 0.2  # s between the two known samples around a gap that is bridged
 

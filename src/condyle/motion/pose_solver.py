@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .maths import rotation
-from .maths.arrays import Bools, Floats, Ints
-from .maths.elimination import ARM, Factors, Rig, cross, dot, outer, product
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.elimination import ARM, Factors, Rig, cross, dot, outer, product
 
 MOST_ROUNDS = 60
 CONVERGED = 1e-8  # of the cost: a frame whose further steps would gain less is done

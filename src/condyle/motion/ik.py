@@ -13,17 +13,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._bridging import lone_runs, tell_gaps
-from ._pose_solver import Aims, State, errors, solve
-from ._rig import centre, held, last, loops_of, rig_of, state_from, state_of, store
-from .errors import UsageError
-from .findings import Finding, Severity, many
-from .maths.arrays import Bools, Floats, Ints, frozen
-from .maths.elimination import Rig, dot
-from .model.motion import Motion, free_bodies, matched, reference_of
-from .model.skeleton import Skeleton
-from .model.take import Take
-from .motion import LONGEST_GAP, bridge, motion_of
+from ..errors import UsageError
+from ..findings import Finding, Severity, many
+from ..maths.arrays import Bools, Floats, Ints, frozen
+from ..maths.elimination import Rig, dot
+from ..model.motion import Motion, free_bodies, matched, reference_of
+from ..model.skeleton import Skeleton
+from ..model.take import Take
+from .bridging import lone_runs, tell_gaps
+from .play import LONGEST_GAP, bridge, motion_of
+from .pose_solver import Aims, State, errors, solve
+from .rig import centre, held, last, loops_of, rig_of, state_from, state_of, store
 
 Rows = Ints | slice
 CHUNK = 1024  # frames solved together: their numbers stay in the processor's cache
@@ -189,7 +189,7 @@ class _Work:
 
     def smooth(self, sigma_turn: float, sigma_place: float) -> None:
         """Every segment again, its frames together, with the weights as they are."""
-        from ._smoothing import jerkiness, solve_smooth
+        from .smoothing import jerkiness, solve_smooth
 
         for number in np.unique(self.take.segment):
             rows = np.flatnonzero(self.take.segment == number)

@@ -7,15 +7,15 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ._pose_solver import Aims, errors, solve
-from ._rig import last, loops_of, rig_of, state_from, store
-from .errors import UsageError
+from ..errors import UsageError
+from ..maths.arrays import Floats, frozen
+from ..maths.elimination import Rig, dot
+from ..model.motion import Motion, check_motion, forward, free_bodies, reference_of
+from ..model.skeleton import Skeleton
+from ..model.take import UNTIMED_RATE, Take
 from .ik import LOOP, MotionFit
-from .maths.arrays import Floats, frozen
-from .maths.elimination import Rig, dot
-from .model.motion import Motion, check_motion, forward, free_bodies, reference_of
-from .model.skeleton import Skeleton
-from .model.take import UNTIMED_RATE, Take
+from .pose_solver import Aims, errors, solve
+from .rig import last, loops_of, rig_of, state_from, store
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from condyle import Skeleton, Take, UsageError, fit_motion, forward, play
-from condyle.ik import noise_of
 from condyle.maths import rotation
 from condyle.model.skeleton import SensorNoise
+from condyle.motion.ik import noise_of
 from tests.make import jointed
 
 POSITION, TURN = 0.003, 0.01  # m, rad: noise of the sensors

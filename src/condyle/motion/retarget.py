@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import numpy as np
 
-from .errors import UsageError
-from .findings import Finding, sort_findings
-from .io.exports.figure import Figure, axis_vector
-from .maths.arrays import Floats
-from .model.motion import Motion, check_motion, forward, free_bodies, links
-from .model.skeleton import Joint, Limb, Placement, Skeleton
-from .model.take import Take
+from ..errors import UsageError
+from ..findings import Finding, sort_findings
+from ..io.exports.figure import Figure, axis_vector
+from ..maths.arrays import Floats
+from ..model.motion import Motion, check_motion, forward, free_bodies, links
+from ..model.skeleton import Joint, Limb, Placement, Skeleton
+from ..model.take import Take
 
 FLOOR = 0.01  # share of the frames whose lowest point may be below the floor: a stray sample is no floor
 

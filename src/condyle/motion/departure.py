@@ -6,13 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .errors import UsageError
-from .findings import Finding
-from .maths import rotation
-from .maths.arrays import Floats, frozen
-from .model.motion import Motion, forward, matched
-from .model.skeleton import Skeleton
-from .model.take import Take
+from ..errors import UsageError
+from ..findings import Finding
+from ..maths import rotation
+from ..maths.arrays import Floats, frozen
+from ..model.motion import Motion, forward, matched
+from ..model.skeleton import Skeleton
+from ..model.take import Take
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .findings import Finding, Severity, many
-from .maths import rotation
-from .maths.arrays import Bools, Floats, Ints
-from .model.take import Take
+from ..findings import Finding, Severity, many
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints
+from ..model.take import Take
 
 MANY = 0.05  # share of the frames from which on lost poses are worth a warning
 _GAPS: dict[str, tuple[str, Severity]] = {

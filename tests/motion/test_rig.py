@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 
 from condyle import forward
-from condyle._pose_solver import settle
-from condyle._rig import held, rig_of, state_from, state_of, store
 from condyle.model.motion import reference_of
+from condyle.motion.pose_solver import settle
+from condyle.motion.rig import held, rig_of, state_from, state_of, store
 from tests.make import jointed
 
 

@@ -1,0 +1,1 @@
+"""The figure in motion: played, solved by inverse kinematics, reaching, retargeted."""
