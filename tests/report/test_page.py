@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from condyle.report.page import build_page
-from condyle.view.server import serving
+from condyle.report.server import serving
 
 from .browser import CHROMIUM, FLAGS, HOSTILE, SLIP, chromium, opened, page_of
 

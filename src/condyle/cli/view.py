@@ -19,7 +19,7 @@ def run(args: argparse.Namespace) -> int:
     import threading
     import webbrowser
 
-    from ..view.server import serving
+    from ..report.server import serving
 
     try:
         with serving(args.skeleton, args.port) as server:

@@ -18,11 +18,11 @@ import pytest
 
 from condyle import CondyleError, read_skeleton
 from condyle.io.motion_source import open_motion
+from condyle.report import server as servers
 from condyle.report.pack import unpack
 from condyle.report.page import PLACE
+from condyle.report.server import PageServer, serving
 from condyle.report.shown import shown_motion
-from condyle.view import server as servers
-from condyle.view.server import PageServer, serving
 from tests.make.fitted import fitted, take
 
 TEMPLATE = b"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; connect-src 'none'\">" + PLACE

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .._version import __version__
 from ..errors import CondyleError
-from ..report.page import html_of, opened, page_of, read_template
+from .page import html_of, opened, page_of, read_template
 
 HOST = "127.0.0.1"
 KEPT = 16  # pieces that stay packed, for a reader that comes back to them

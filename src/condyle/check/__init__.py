@@ -1,1 +1,0 @@
-"""What went wrong in a take. One file per check: data in, findings with sensor, moment and size out."""
