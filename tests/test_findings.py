@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from condyle.findings import CODES, Finding, sort_findings, worst_severity
+from condyle.findings import CODES, Finding, merge_findings, sort_findings, worst_severity
 
 INFO, WARNING, ERROR = (Finding("hinge", severity, severity) for severity in ("info", "warning", "error"))  # type: ignore[arg-type]
 
@@ -33,3 +33,25 @@ def test_codes_are_kebab_case_and_explained() -> None:
 
 def test_a_finding_prints_severity_text_and_code() -> None:
     assert str(WARNING) == "warning: warning [hinge]"
+
+
+def test_findings_that_many_share_become_one_and_others_stay() -> None:
+    gaps = [
+        Finding("missing-samples", "info", f"{name} is missing", (name,), count=k) for k, name in enumerate("abc", 1)
+    ]
+    slip = Finding("slip", "warning", "it slipped", ("a",))
+    one, other = merge_findings([slip, *gaps])
+    assert one is slip
+    assert (other.bodies, other.count) == (("a", "b", "c"), 6)
+    assert other.text.endswith("a 1, b 2, c 3")
+
+
+def test_two_are_not_many() -> None:
+    two = [Finding("hinge", "info", f"{name} is a hinge", (name,)) for name in "ab"]
+    assert merge_findings(two) == two
+
+
+def test_another_severity_is_told_apart() -> None:
+    kinds = ("info", "info", "warning")
+    mixed = [Finding("outliers", kind, "text", (name,), count=1) for name, kind in zip("abc", kinds, strict=True)]
+    assert merge_findings(mixed) == mixed

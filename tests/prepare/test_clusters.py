@@ -13,8 +13,8 @@ from condyle.model.recording import Bodies, Convention, Markers, Recording, to_t
 from condyle.model.take import join
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
+from condyle.prepare import clusters, propose_bodies
 from condyle.prepare.clusters import form_bodies, match_marker
-from condyle.prepare.dropouts import clusters, propose_bodies
 from tests.make import PROJECT, recordings
 
 EXACT = 1e-9  # m, and in rotations

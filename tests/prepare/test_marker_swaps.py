@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from condyle.model.recording import to_take
+from condyle.prepare import marker_swaps
 from condyle.prepare.clusters import form_bodies
-from condyle.prepare.dropouts import marker_swaps
 
 from .test_clusters import GROUPS, NAMES, NOISE, recorded, world
 
