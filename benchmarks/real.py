@@ -31,7 +31,7 @@ def looked_at(files: Any) -> list[list[str]]:
     rows = []
 
     def kind(file: Any) -> tuple[str, str]:
-        return file.path.partition("/")[0], file.format or ""
+        return file.folder, file.format or ""
 
     for (folder, form), group in groupby(sorted(files.FILES, key=kind), key=kind):
         found = list(group)
@@ -43,7 +43,8 @@ def looked_at(files: Any) -> list[list[str]]:
             texts = [answer.facts.get("error", {}).get("text") or answer.facts["reasons"][0] for answer in answers]
             says = "not read: " + " / ".join(dict.fromkeys(text.partition(";")[0] for text in texts))
         else:
-            says = ", ".join(sorted(codes)) or "-"
+            errors = [answer.facts["error"]["text"] for answer in answers if "error" in answer.facts]
+            says = ", ".join([*sorted(codes), *(f"not read: {text}" for text in errors)]) or "-"
         rows.append(
             [
                 folder,

@@ -19,8 +19,13 @@ BVH_METRES = 0.056444  # m in one unit of the CMU clips
 
 @cache
 def all_truth() -> dict:
-    """truth.json by its entries; empty where the recordings are absent, so that tests can be collected."""
-    return json.loads((DATA / "truth.json").read_text()) if DATA.is_dir() else {}
+    """Entries of every truth.json by path; empty where the recordings are absent, so that tests can be collected."""
+    return {
+        f"{folder}{name}": entry
+        for folder in ("", "hard/", "more/")
+        if (DATA / folder / "truth.json").is_file()
+        for name, entry in json.loads((DATA / folder / "truth.json").read_text()).items()
+    }
 
 
 def truth(name: str) -> dict:

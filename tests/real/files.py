@@ -1,8 +1,9 @@
 """Every recording beside the project, what is known of it, and what the program makes of it.
 
 One table for the tests and for benchmarks/real.py. `FILES` has a row for every file: what `condyle info` has to find in
-it. `FITS` has a row for every take: the words that a user types after `condyle fit`. What is true of a take comes from
-truth.json beside the recordings, or from the skeleton that the file itself brings along.
+it. `FITS` has the takes that are fitted, those of hard/ and more/ aside: the words that a user types after
+`condyle fit`. What is true of a take comes from truth.json beside the recordings, or from the skeleton that the file
+itself brings along.
 """
 
 from __future__ import annotations
@@ -25,7 +26,10 @@ NOT_RECORDINGS = {".json", ".md"}  # beside licences and readme files, which are
 
 
 class File(NamedTuple):
-    """What `condyle info` has to find. Without a format it cannot be read: `says` is an error's code or a reason."""
+    """What `condyle info` has to find. Without a format it cannot be read: `says` is an error's code or a reason.
+
+    A row is true of the file even where the program does not find it: `unread` says why it does not.
+    """
 
     path: str
     format: str | None
@@ -33,8 +37,17 @@ class File(NamedTuple):
     bodies: int = 0
     markers: int = 0
     says: str = ""
+    unread: str = ""
+
+    @property
+    def folder(self) -> str:
+        """Where recordings of one kind lie: hard/ and more/ have a folder for each source."""
+        first, second, *_ = self.path.split("/")
+        return f"{first}/{second}" if first in ("hard", "more") else first
 
 
+HEAD_OF_LINES = "a head of lines (rate, names, units, axes) before the rows is not understood"
+VIRTUAL = "the header names markers that have no column"
 FILES = (
     File("ascension_trakstar/hand_1.csv", "Ascension tracker log", 7442, bodies=6),
     File("broken_c3d/mocap36.c3d", "C3D", 1380, markers=36),
@@ -75,6 +88,93 @@ FILES = (
     File("franka_log/exciting_traj_positions.txt", None, says="joint angles need a kinematic model"),
     File("franka_log/exciting_traj_time.txt", None, says="a clock without poses"),
     File("functional_knee_c3d/right_knee.c3d", "C3D", 922, markers=73),
+    File("hard/convention/segments.csv", None, says="columns 28-31, 32-35, 36-39, 40-43, 44-47, 48-51 ... hold unit"),
+    File("hard/hemisphere/hinge_flipped.csv", "Polhemus log", 3060, bodies=2),
+    *(
+        File(f"hard/hip/{name}.csv", "table of markers", frames, markers=14, unread=HEAD_OF_LINES)
+        for name, frames in {
+            "LeftBigCircle": 3102, "LeftCross": 3617, "LeftSmallCircle": 2594,
+            "RightBigCircle": 3582, "RightCross": 3812, "RightSmallCircle": 2724,
+        }.items()
+    ),
+    *(
+        File(f"hard/linkage/{take}/{exp}_motion{motion}_omc.csv", "table of markers", frames, markers=20)
+        for take, exp, motions in (
+            ("arm_small_moves", "exp04", {"02": 270, "04": 1050, "06": 270, "08": 653}),
+            ("leg_small_moves", "exp07", {"02": 900, "04": 1350, "06": 450, "08": 782}),
+        )
+        for motion, frames in motions.items()
+    ),
+    File("hard/squat/a_squats.trc", "TRC markers", 1623, markers=51),
+    File("hard/squat/b_squats.trc", "TRC markers", 1346, markers=51),
+    File("hard/squat/b_walk.trc", "TRC markers", 131, markers=51),
+    File("hard/still/pose.c3d", "C3D", 875, markers=73),
+    File("hard/swap/right_hip.c3d", "C3D", 1690, markers=73),
+    File("hard/wheelchair/sprint.c3d", "C3D", 3678, markers=26),
+    File("more/bmc/walk.trc", "TRC markers", 184, markers=28, unread=VIRTUAL),
+    File("more/bmc/walk1.trc", "TRC markers", 364, markers=28),
+    File("more/bmc/walk2.trc", "TRC markers", 251, markers=28, unread=VIRTUAL),
+    *(
+        File(f"more/{folder}/{name}.trc", "TRC markers", frames, markers=markers)
+        for folder, takes in {
+            "deadlift": {
+                "athlete_0_conv_dl_0_markers_experimental": (2348, 47),
+                "athlete_0_sumo_dl_0_markers_experimental": (2582, 48),
+                "athlete_0_sumo_dl_1_markers_experimental": (2190, 47),
+            },
+            "exo": {
+                "ET21": (128, 29), "NE21": (120, 29), "P1_C2_trans_1_kine": (500, 29), "Static1": (233, 38),
+                "apo01": (53, 28), "cycle01": (42, 28),
+            },
+            "jam": {"Y9_100_1": (237, 42), "overground_17": (515, 40), "static1": (1204, 50)},
+            "osimcore": {
+                "dataWithNaNsWithSpaces": (427, 42), "walk_free_01": (73, 41), "walk_free_02": (75, 41),
+                "walk_free_03": (73, 41),
+            },
+            "osimmodels": {
+                "leg39_swing": (28, 41), "motion_capture_run": (510, 42), "motion_capture_walk": (238, 41),
+                "static_run": (397, 64), "static_walk_1": (287, 64), "static_walk_2": (153, 41),
+                "subject01_static": (300, 49), "subject01_walk1": (151, 41), "subject02_running": (600, 41),
+                "subject02_static": (300, 49),
+            },
+        }.items()
+        for name, (frames, markers) in takes.items()
+    ),
+    *(
+        File(f"more/{folder}/{name}.c3d", "C3D", frames, markers=markers)  # points that are angles or forces are none
+        for folder, takes in {
+            "bmc": {"C_S05_T08_3_Cycle": (120, 117)},
+            "deadlift": {"athlete_1_static_00": (175, 63), "athlete_3_static_00": (158, 71)},
+            "lasem": {
+                "FAILT01_SLDJ01": (693, 48), "FAILT01_SLDJ02": (763, 48), "FAILT01_SLDJ03": (617, 48),
+                "FAILT01_SLDJ04": (603, 48), "FAILT01_SLDJ05": (619, 48), "FAILT01_SLDJ06": (400, 48),
+                "FAILT01_Walk01": (783, 50), "FAILT01_Walk02": (650, 50), "FAILT01_Walk03": (643, 50),
+                "FAILT01_static02": (300, 53),
+            },
+            "osimcore": {"test_walking": (806, 40), "walking2": (1249, 44), "walking5": (1103, 40)},
+            "pycgm": {"Movement_trial": (323, 159), "RoboStatic": (560, 111)},
+            "ric": {
+                "20140515T133244_run": (5000, 28), "20141003T073938_run": (5000, 28), "RBDS001runT35": (4500, 32),
+                "RBDS001static": (150, 48),
+            },
+            "zoo": {
+                "HC002D02": (51, 196), "HC002D06": (222, 179), "HC002D25": (304, 179), "HC033A01": (53, 197),
+                "HC033A10": (227, 179), "HC033A22": (346, 179), "HC039A01": (51, 198), "HC039A17": (192, 179),
+                "HC039A31": (300, 179), "stick_ti003": (702, 124),
+            },
+        }.items()
+        for name, (frames, markers) in takes.items()
+    ),
+    # Packets of a network, which are no recordings, and what a program printed of them.
+    File("natnet_v3/SampleClient_output.txt", None, says="this seems to be a text file, which is not read"),
+    *(
+        File(f"natnet_v3/{name}", None, says="a binary file of an unknown kind")
+        for name in (
+            "connect_packet_v3.bin", "discovery_packet_v3.bin", "echorequest_packet_v3.bin",
+            "echoresponse_packet_v3.bin", "mocapframe_packet_occluded_v3.bin", "mocapframe_packet_v3.bin",
+            "modeldef_packet_v3.bin", "requestmodeldef_packet_v3.bin", "serverinfo_packet_v3.bin", "traffic.pcapng",
+        )
+    ),
     File("ndi_aurora/rest.csv", "NDI tracker log", 158, bodies=4),
     File("optitrack_c3d/walk.c3d", "C3D", 3361, markers=12),
     File("optitrack_csv/skeleton.csv", "OptiTrack Motive CSV", 32, bodies=51, markers=82),

@@ -313,7 +313,7 @@ def test_of_all_recorded_files_only_those_of_this_tracker_are_claimed(shared_dat
             with open(file, "rb") as stream:
                 if polhemus.looks_like(stream.read(HEAD)):
                     claimed.add(file.parent.name + file.suffix)
-    assert claimed == {"polhemus_liberty.csv", "polhemus_fastrak.traj"}
+    assert claimed == {"polhemus_liberty.csv", "polhemus_fastrak.traj", "hemisphere.csv"}
 
 
 def test_the_recorded_hinge_is_read_to_the_last_digit_and_found(shared_data: Path) -> None:

@@ -162,8 +162,8 @@ def test_files_of_another_kind_are_not_claimed(head: bytes) -> None:
     assert not trc.looks_like(head)
 
 
-def test_no_file_of_another_program_is_claimed(shared_data: Path) -> None:
+def test_of_all_recorded_files_those_that_are_named_trc_are_claimed(shared_data: Path) -> None:
     for file in shared_data.rglob("*"):
         if file.is_file():
             with open(file, "rb") as stream:
-                assert not trc.looks_like(stream.read(65536)), file
+                assert trc.looks_like(stream.read(65536)) == (file.suffix == ".trc"), file
