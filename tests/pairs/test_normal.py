@@ -29,7 +29,7 @@ def edges(world: World) -> np.ndarray:
 
 
 def swept(take: Take, pairs: np.ndarray, u: np.ndarray, weight: np.ndarray) -> Sweep:
-    rows = Rows(take, pairs)
+    rows = Rows.of(take, pairs)
     return Sweep(*rows.sums(weight * rows.seen), *gap_products(rows.gap(u), weight * rows.seen))
 
 
@@ -109,6 +109,6 @@ def test_the_covariance_of_gaps_is_the_same_from_sums_and_from_rows(exact: bool)
     pairs = edges(world)
     fits = refine_pairs(world.take, fit_pairs(sum_pairs(world.take), pairs))
     u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
-    rows, weight = Rows(world.take, pairs), np.ones((world.take.frames, len(pairs)))
+    rows, weight = Rows.of(world.take, pairs), np.ones((world.take.frames, len(pairs)))
     C = residual_covariance(rows.gap(u), weight)
     np.testing.assert_allclose(rows.covariance(u, weight), C, rtol=1e-7, atol=1e-9 * C.max())

@@ -12,7 +12,7 @@ from condyle.maths import rotation
 from condyle.maths.arrays import centred
 from condyle.model.take import Take, join
 from condyle.pairs import sums
-from condyle.pairs.sums import PairSums, sum_pairs
+from condyle.pairs.sums import PairSums, stack_poses, sum_pairs, sum_products
 from tests.oracle.worlds import carried, take_of
 
 ROUNDING = 1e-13  # relative to the number of frames: the sums are of terms of size one
@@ -31,7 +31,7 @@ def random_take(rng: np.random.Generator, n: int = 300, m: int = 4, missing: flo
 def direct(take: Take) -> PairSums:
     """Every pair by itself, frame by frame."""
     m = take.bodies
-    out = PairSums(np.zeros((m, m)), np.zeros((m, m, 3, 3)), np.zeros((m, m, 3)), np.zeros((m, m)))
+    out = PairSums(*(np.zeros((m, m, *of)) for of in ((), (3, 3), (3,), (3,), ())))
     for i in range(m):
         for j in range(m):
             both = take.seen[:, i] & take.seen[:, j]
@@ -39,7 +39,8 @@ def direct(take: Take) -> PairSums:
             d = take.p_world_body[both, j] - take.p_world_body[both, i]
             out.frames[i, j] = both.sum()
             out.M[i, j] = np.einsum("nki,nkj->ij", R_i, R_j)
-            out.b[i, j] = np.einsum("nki,nk->i", R_i, d)
+            out.b_child[i, j] = np.einsum("nki,nk->i", R_i, d)
+            out.b_parent[i, j] = np.einsum("nki,nk->i", R_j, -d)
             out.dd[i, j] = np.sum(d**2)
     return out
 
@@ -49,7 +50,8 @@ def assert_same(a: PairSums, b: PairSums, scale: float = 1.0) -> None:
     n = max(float(b.frames.max(initial=0)), 1.0)
     np.testing.assert_array_equal(a.frames, b.frames)
     np.testing.assert_allclose(a.M, b.M, rtol=0, atol=ROUNDING * n)
-    np.testing.assert_allclose(a.b, b.b, rtol=0, atol=ROUNDING * n * scale)
+    np.testing.assert_allclose(a.b_child, b.b_child, rtol=0, atol=ROUNDING * n * scale)
+    np.testing.assert_allclose(a.b_parent, b.b_parent, rtol=0, atol=ROUNDING * n * scale)
     np.testing.assert_allclose(a.dd, b.dd, rtol=0, atol=SQUARE_M2 * n * scale**2)
 
 
@@ -68,7 +70,7 @@ def test_a_kilometre_of_offset_does_not_cost_the_millimetres(rng, missing) -> No
     near, away = sum_pairs(take), sum_pairs(far)
     # Positions themselves are rounded to 1e-13 m out there; products of kilometres would leave 1e-10 m^2.
     np.testing.assert_allclose(away.dd, near.dd, rtol=0, atol=1e-12 * take.frames)
-    np.testing.assert_allclose(away.b, near.b, rtol=0, atol=1e-12 * take.frames)
+    np.testing.assert_allclose(away.b_child, near.b_child, rtol=0, atol=1e-12 * take.frames)
 
 
 def test_the_two_orders_of_a_pair_hold_the_same_sums(rng) -> None:
@@ -118,7 +120,7 @@ def test_a_pose_that_is_not_seen_counts_like_a_row_deleted(rng) -> None:
     masked, deleted = sum_pairs(take.mask(hidden)), sum_pairs(rest)
     assert masked.frames[0, 1] == left.sum()
     np.testing.assert_allclose(masked.M[0, 1], deleted.M[0, 1], atol=ROUNDING * 300)
-    np.testing.assert_allclose(masked.b[0, 1], deleted.b[0, 1], atol=ROUNDING * 300)
+    np.testing.assert_allclose(masked.b_child[0, 1], deleted.b_child[0, 1], atol=ROUNDING * 300)
     np.testing.assert_allclose(masked.dd[0, 1], deleted.dd[0, 1], atol=SQUARE_M2 * 300)
 
 
@@ -128,7 +130,7 @@ def test_a_hidden_body_leaves_the_sums_of_the_others_alone(rng) -> None:
     hidden[::2, 0] = True
     a, b = sum_pairs(take), sum_pairs(take.mask(hidden))
     np.testing.assert_allclose(b.M[1:, 1:], a.M[1:, 1:], atol=ROUNDING * 300)
-    np.testing.assert_allclose(b.b[1:, 1:], a.b[1:, 1:], atol=ROUNDING * 300)
+    np.testing.assert_allclose(b.b_child[1:, 1:], a.b_child[1:, 1:], atol=ROUNDING * 300)
     np.testing.assert_allclose(b.dd[1:, 1:], a.dd[1:, 1:], atol=SQUARE_M2 * 300)
     assert b.frames[0, 1] == take.frames / 2
 
@@ -168,7 +170,7 @@ def test_centred_positions_keep_the_differences_and_lose_the_place(rng) -> None:
 
 def test_a_take_without_frames_has_empty_sums() -> None:
     total = sum_pairs(Take(("a", "b"), np.empty(0), np.empty((0, 2, 3, 3)), np.empty((0, 2, 3))))
-    assert total.bodies == 2
+    assert total.frames.shape == (2, 2)
     assert not total.frames.any()
     assert not total.M.any()
     assert not total.dd.any()
@@ -190,5 +192,31 @@ def test_one_body_has_only_itself(rng) -> None:
 def test_a_take_in_which_nothing_is_seen_has_sums_of_zero(rng) -> None:
     take = random_take(rng)
     total = sum_pairs(take.mask(np.ones((take.frames, 4), bool)))
-    for part in (total.frames, total.M, total.b, total.dd):
+    for part in (total.frames, total.M, total.b_child, total.b_parent, total.dd):
         assert not part.any()
+
+
+def stacked(take: Take) -> np.ndarray:
+    return stack_poses(take.R_world_body, take.p_world_body, take.seen)
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2], ids=["whole", "with gaps"])
+def test_windows_side_by_side_are_summed_as_each_by_itself(rng, missing) -> None:
+    parts = [random_take(rng, 40, missing=missing) for _ in range(6)]
+    seen = np.stack([part.seen for part in parts]).reshape(2, 3, 40, 4)
+    X = np.stack([stacked(part) for part in parts]).reshape(2, 3, 120, 16)
+    sums = sum_products(X, seen)
+    for k, part in enumerate(parts):
+        assert_same(sums[k // 3, k % 3], direct(part))
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.2], ids=["whole", "with gaps"])
+def test_children_by_themselves_have_the_sums_of_all_pairs(rng, missing) -> None:
+    take = random_take(rng, missing=missing)
+    some = np.array([3, 1])
+    assert_same(sum_products(stacked(take), take.seen, some), sum_pairs(take)[some])
+
+
+def test_sums_are_taken_from_each_other_as_they_are_added(rng) -> None:
+    a, b = random_take(rng, 120, missing=0.1), random_take(rng, 80)
+    assert_same(sum_pairs(a) + sum_pairs(b) - sum_pairs(b), sum_pairs(a), SCENE_M)

@@ -28,10 +28,11 @@ def test_every_window_has_the_sums_of_its_frames(missing: float) -> None:
     for windows in sum_windows(take):
         for w in (0, len(windows.first) // 2, len(windows.first) - 1):
             sums = sum_pairs(take.slice(int(windows.first[w]), int(windows.stop[w])))
-            np.testing.assert_allclose(windows.frames[w, :m, :m], sums.frames, atol=EXACT)
-            np.testing.assert_allclose(windows.M[w, :m, :m], sums.M, atol=EXACT)
-            np.testing.assert_allclose(windows.b[w, :m, :m], sums.b, atol=EXACT)
-            np.testing.assert_allclose(windows.dd[w, :m, :m], sums.dd, atol=1e-7)
+            own = windows.sums[w, :m, :m]
+            np.testing.assert_allclose(own.frames, sums.frames, atol=EXACT)
+            np.testing.assert_allclose(own.M, sums.M, atol=EXACT)
+            np.testing.assert_allclose(own.b_child, sums.b_child, atol=EXACT)
+            np.testing.assert_allclose(own.dd, sums.dd, atol=1e-7)
 
 
 def test_windows_last_one_two_four_and_eight_seconds() -> None:
@@ -88,7 +89,7 @@ def test_no_window_reaches_over_a_break() -> None:
 def test_a_high_rate_is_thinned_and_a_long_take_is_summed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     take = linkage_take(rate=120.0)
     windows = next(iter(sum_windows(take)))
-    assert windows.frames[0, 0, 0] == pytest.approx(30)
+    assert windows.sums.frames[0, 0, 0] == pytest.approx(30)
     whole = [len(one.first) for one in sum_windows(linkage_take(60.0))]
     monkeypatch.setattr("condyle.pairs.windows.CHUNK_BYTES", CHUNK_BYTES // 10_000)
     parts: dict[int, set[int]] = {}
@@ -100,8 +101,8 @@ def test_a_high_rate_is_thinned_and_a_long_take_is_summed_in_parts(monkeypatch: 
 def test_a_stretch_is_cut_into_windows_side_by_side_of_the_bodies_that_are_asked_for() -> None:
     take = simulate(human(), "walk", seconds=10, seed=1, disturbances=NOISE).take
     windows = cut_windows(take, 30, 180, 1.0, bodies=np.array([3, 5]))
-    assert windows.frames.shape == (5, 3, 3)
+    assert windows.sums.frames.shape == (5, 3, 3)
     assert windows.first.tolist() == [30, 60, 90, 120, 150]
     whole = cut_windows(take, 30, 180, np.inf)
-    assert whole.frames.shape == (1, 16, 16)
-    np.testing.assert_allclose(whole.M[0, 3, 5], windows.M[:, 0, 1].sum(axis=0), atol=EXACT)
+    assert whole.sums.frames.shape == (1, 16, 16)
+    np.testing.assert_allclose(whole.sums.M[0, 3, 5], windows.sums.M[:, 0, 1].sum(axis=0), atol=EXACT)

@@ -14,7 +14,7 @@ from ..maths.arrays import Bools, Floats
 from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
-from ..pairs.normal import residual_covariance
+from ..pairs.normal import Rows, Sweep, System, gap_products
 from ..pairs.sums import whole_stack
 from .solve import SWEEPS, Solution, frames_in, guarded_noise
 
@@ -29,36 +29,21 @@ def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noi
     lag = frames_in(take, LAG)
     if not 0 < lag < take.frames:
         return solution
-    J = len(solution.pairs)
-    Z, d, weight = _rows(take, solution, lag)
+    X = whole_stack(take).reshape(3, take.frames, -1)
+    near = take.segment[lag:] == take.segment[:-lag]
+    weight = np.sqrt(solution.weight[lag:] * solution.weight[:-lag]) * near[:, None]
     if not (weight.sum(axis=0) > 12).all():
         return solution
-    root = np.sqrt(weight)[..., None]
-    flat = (Z * root[..., None]).transpose(0, 2, 1, 3).reshape(-1, 6 * J)
-    G = flat.T @ flat
-    H = flat.T @ (d * root).transpose(0, 2, 1).reshape(-1, J)
-    G, H = _without_noise_bias(G, H, weight, solution, guarded_noise(fits, noise, held))
-    basis, u = solution.basis, solution.unknowns
-    N = G
+    rows = Rows((X[:, lag:] - X[:, :-lag]).reshape(-1, X.shape[2]), weight > 0, solution.pairs)
+    G, H = _without_noise_bias(*rows.sums(weight), weight, solution, guarded_noise(fits, noise, held))
+    system = System(solution.pairs, solution.basis, np.ones(len(G)))
+    u, N = solution.unknowns, G
     for _ in range(SWEEPS):
-        gap = (np.einsum("njxu,ju->njx", Z, u.reshape(J, 6)) - d).transpose(2, 0, 1)
-        S = np.linalg.inv(residual_covariance(gap, weight))
-        N = G * np.kron(S, np.ones((6, 6)))
-        rhs = (H.reshape(J, 6, J) * S[:, None, :]).sum(axis=2).ravel()
-        u = basis @ np.linalg.solve(basis.T @ N @ basis, basis.T @ rhs)
-    halves = u.reshape(J, 2, 3)
+        sweep = Sweep(G, H, *gap_products(rows.gap(u), weight))
+        N = system.normal(sweep, np.asarray(np.linalg.inv(sweep.covariance())))
+        u = system.solved(sweep)
+    halves = u.reshape(-1, 2, 3)
     return replace(solution, p_child_joint=halves[:, 0], p_parent_joint=halves[:, 1], information=N)
-
-
-def _rows(take: Take, solution: Solution, lag: int) -> tuple[Floats, Floats, Floats]:
-    """Differences over `lag` frames of designs (n, J, 3, 6) and of d (n, J, 3) [m], and what each counts (n, J)."""
-    X = whole_stack(take).reshape(3, take.frames, take.bodies, 4)
-    i, j = solution.pairs.T
-    change = X[:, lag:] - X[:, :-lag]
-    Z = np.concatenate([change[:, :, i, :3], -change[:, :, j, :3]], axis=3).transpose(1, 2, 0, 3)
-    d = (change[:, :, j, 3] - change[:, :, i, 3]).transpose(1, 2, 0)
-    near = (take.segment[lag:] == take.segment[:-lag])[:, None]
-    return Z, d, np.sqrt(solution.weight[lag:] * solution.weight[:-lag]) * near
 
 
 def _without_noise_bias(

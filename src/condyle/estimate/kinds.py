@@ -14,7 +14,7 @@ from ..maths.arrays import Bools, Floats, evenly
 from ..maths.robust import median
 from ..model.skeleton import Kind, Point
 from ..model.take import Take
-from ..pairs.fits import PairFits
+from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise
 from ..pairs.sums import PairSums
 
@@ -26,6 +26,7 @@ RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which 
 CLEARLY = 3.0  # times the noise of both sensors, from which a small rotation about one axis is a hinge's
 MOVES = 0.25  # share of the noise's own rotation that must be exceeded before a pair turns at all
 INDEPENDENT = 2.0  # independent samples per second of motion
+WORLD_RANK_RATIO = 1.6e-5  # of singular values: a body that turns less in the room has no point that moves least
 GLANCE = 1000  # frames that tell how a body turns in the room
 
 
@@ -90,19 +91,14 @@ def world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
     count = np.maximum(seen.sum(axis=0), 1.0)  # (m, 1)
     R, p = _filled(take.R_world_body[rows]), _filled(take.p_world_body[rows])
     p = (p - p.sum(axis=0) / count) * seen
-    mean = R.sum(axis=0) / count[..., None]
-    kept = np.linalg.svd(mean, compute_uv=False).sum(axis=1)
-    turn = np.sqrt(np.maximum(3 - kept - 3 * noise.orientation**2, 0.0))
-    # The point c that moves least: minimise the mean of |(R - mean) c + p|^2.
-    A = np.eye(3) - np.swapaxes(mean, 1, 2) @ mean
-    b = np.einsum("nmxy,nmx->my", R, p) / count
-    value, vector = np.linalg.eigh(A)
-    inverse = np.where(value > 1e-9, 1 / np.maximum(value, 1e-9), 0.0)  # a body that does not turn has no such point
-    c = -np.einsum("mxk,mk,myk,my->mx", vector, inverse, vector, b)
-    square = np.square(p).sum(axis=(0, 2)) / count[:, 0] + np.einsum("mx,mx->m", c, b)
+    # The room is a body at rest, in the middle of where this one was.
+    b_child, dd = -np.einsum("nmxy,nmx->my", R, p), np.square(p).sum(axis=(0, 2))
+    sums = PairSums(count[:, 0], np.swapaxes(R.sum(axis=0), 1, 2), b_child, np.zeros_like(b_child), dd)
+    fits = fit_pairs(sums, np.stack([np.arange(take.bodies), np.full(take.bodies, -1)], axis=1), WORLD_RANK_RATIO)
+    turn = np.sqrt(np.maximum(fits.spread.sum(axis=1) - 3 * noise.orientation**2, 0.0))
     few = count[:, 0] < 3
     turn = np.where(turn > 1e-6, turn, 0.0)  # rad; less is rounding
-    return np.where(few, 0.0, turn), np.where(few, 0.0, np.sqrt(np.maximum(square, 0.0)))
+    return np.where(few, 0.0, turn), np.where(few, 0.0, fits.residual)
 
 
 def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -> tuple[list[Kind], list[Point], Bools]:

@@ -190,7 +190,7 @@ def solve_together(
     robust       weigh out outliers where they are found; correct: remove the bias of orientation noise
     suspect      (J,) joints known to have outliers, weighed whatever their gaps look like
     """
-    rows = Rows(take, start.pairs)
+    rows = Rows.of(take, start.pairs)
     J = len(start.pairs)
     basis = free_basis(start, held)
     u = basis @ (basis.T @ np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel())
@@ -220,7 +220,7 @@ def solve_together(
 
 def solution_of(take: Take, fits: PairFits) -> Solution:
     """Plain least squares as a Solution: every joint for itself, nothing weighed, no correction."""
-    rows = Rows(take, fits.pairs)
+    rows = Rows.of(take, fits.pairs)
     weight = rows.seen.astype(np.float64)
     u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
     C = rows.covariance(u, weight)

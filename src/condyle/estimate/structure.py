@@ -229,8 +229,9 @@ def _apart(sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, held: Seq
     i, j = fits.pairs[edges].T
     n = np.maximum(fits.frames[edges], 1.0)
     # Spread of the other body's origin as seen from each: what a joint has to explain.
-    own = np.minimum(np.sum((sums.b[i, j].T / n) ** 2, axis=0), np.sum((sums.b[j, i].T / n) ** 2, axis=0))
-    spread = np.sqrt(np.maximum(sums.dd[i, j] / n - own, 0.0))
+    own = sums[i, j]
+    centre = np.minimum(*(np.sum((half.T / n) ** 2, axis=0) for half in (own.b_child, own.b_parent)))
+    spread = np.sqrt(np.maximum(own.dd / n - centre, 0.0))
     far = (residual > APART * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (spread < 2.5 * residual)
     slides = (motion.lever[edges] < 1) & (residual > SLIDES * motion.size[edges])

@@ -86,7 +86,7 @@ def _spans(take: Take) -> list[tuple[int, int]]:
 
 def _windows(take: Take, span: tuple[int, int], good: Bools | None) -> Windows:
     """Windows that overlap: a short stance lies in one of them."""
-    return cut_windows(take, *span, STEP, good).with_later(1).with_later(2)
+    return cut_windows(take, *span, STEP, good).join_later(1).join_later(2)
 
 
 def _seeds(take: Take, windows: Windows, body: int, still: int, most: float, size: float) -> list[Stretch]:
@@ -120,7 +120,7 @@ def _points(take: Take, body: int, c: Floats, first: int, stop: int) -> Floats:
 
 def _passing(windows: Windows, body: int, still: int) -> Floats:
     """(w,) [m] how far the usual other body moves in each window, in the room."""
-    others = np.array([k for k in range(windows.frames.shape[1] - 1) if k not in (body, still)])
+    others = np.array([k for k in range(windows.sums.frames.shape[1] - 1) if k not in (body, still)])
     count = len(windows.first)
     window, other = np.repeat(np.arange(count), len(others)), np.tile(others, count)
     by = np.full(len(window), still)

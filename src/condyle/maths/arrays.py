@@ -44,12 +44,12 @@ def evenly(count: int, most: int) -> Ints:
 
 
 def centred(p_world_body: Floats, seen: Bools) -> Floats:
-    """Positions from each frame's first seen body, 0 where not seen.
+    """Positions (..., n, m, 3) from each frame's first seen body, 0 where not seen.
 
     Only differences between bodies matter; without this, products of positions far from the origin lose them.
     """
     if seen.all():
-        return np.asarray(p_world_body - p_world_body[:, :1])
+        return np.asarray(p_world_body - p_world_body[..., :1, :])
     p = np.where(seen[..., None], p_world_body, 0.0)
-    first = np.take_along_axis(p, np.argmax(seen, axis=1)[:, None, None], axis=1)
+    first = np.take_along_axis(p, np.argmax(seen, axis=-1)[..., None, None], axis=-2)
     return np.where(seen[..., None], p - first, 0.0)

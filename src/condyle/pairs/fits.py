@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, centred
+from ..maths.least_squares import solve_symmetric
 from ..model.take import Take
 from .sums import PairSums, blocks, chunks
 
@@ -50,9 +51,9 @@ class PairFits:
         return above_rounding(self.spread)
 
 
-def above_rounding(spread: Floats) -> Bools:
-    """Where a spread is more than rounding: its singular value is at least RANK_RATIO of the largest."""
-    return np.asarray(spread > RANK_RATIO**2 * (2 - spread))
+def above_rounding(spread: Floats, rank_ratio: float = RANK_RATIO) -> Bools:
+    """Where a spread is more than rounding: its singular value is at least `rank_ratio` of the largest."""
+    return np.asarray(spread > rank_ratio**2 * (2 - spread))
 
 
 def all_pairs(m: int) -> Ints:
@@ -60,27 +61,60 @@ def all_pairs(m: int) -> Ints:
     return np.stack(np.triu_indices(m, 1), axis=1)
 
 
-def fit_pairs(sums: PairSums, pairs: Ints | None = None) -> PairFits:
-    """The paper's least-squares joint of each pair, from sums alone; a pair never seen together has NaN residual."""
-    pairs = all_pairs(sums.bodies) if pairs is None else np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
-    i, j = pairs.T
-    n = sums.frames[i, j]
-    share = 1 / np.maximum(n, 1)[:, None]
+def fit_pairs(sums: PairSums, pairs: Ints | None = None, rank_ratio: float = RANK_RATIO) -> PairFits:
+    """The paper's least-squares joint of each pair, from sums alone; a pair never seen together has NaN residual.
+
+    sums         of all pairs of bodies, or those of the P pairs themselves
+    rank_ratio   singular values below this share of the largest leave a direction open
+    """
+    pairs = all_pairs(len(sums.frames)) if pairs is None else np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    sums = sums if sums.frames.ndim == 1 else sums[pairs[:, 0], pairs[:, 1]]
+    mean = _mean(sums)
     # With M = U S V' the 6 x 6 system falls apart into (n - s)(c' + l') and (n + s)(c' - l').
-    U, s, Vt = np.linalg.svd(sums.M[i, j] * share[..., None])
-    spread = np.where(n[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
-    b_child, b_parent = sums.b[i, j] * share, sums.b[j, i] * share
-    c, l = _solve(U, Vt, spread, b_child, b_parent)
-    square = sums.dd[i, j] * share[:, 0] - np.sum(b_child * c, axis=1) - np.sum(b_parent * l, axis=1)
-    residual = np.where(n > 0, np.sqrt(np.maximum(square, 0.0)), np.nan)
-    return PairFits(pairs, c, l, residual, n, spread, U, np.swapaxes(Vt, 1, 2))
+    U, s, Vt = np.linalg.svd(mean.M)
+    spread = np.where(sums.frames[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
+    c, l = _least_norm(U, Vt, spread, mean.b_child, mean.b_parent, rank_ratio)
+    residual = np.where(sums.frames > 0, _residual(mean, c, l), np.nan)
+    return PairFits(pairs, c, l, residual, sums.frames, spread, U, np.swapaxes(Vt, 1, 2))
 
 
-def _solve(U: Floats, Vt: Floats, spread: Floats, b_child: Floats, b_parent: Floats) -> tuple[Floats, Floats]:
+def fit_joints(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
+    """Joints (..., 3) [m] in child and parent of pairs (...), and their residual [m], infinite without frames.
+
+    For thousands of pairs and windows: no rank and no axes, but a pair that hardly turns has a joint all the same.
+
+    ridge   [rad^2] half mean square rotation below which the joint is drawn towards the child's sensor; ridge_parent:
+            towards the parent's
+    """
+    mean = _mean(sums)
+    A, stiff = mean.M, (1 + np.asarray(ridge_parent))[..., None]
+    # With the half in the parent solved for, [[1 + ridge, -A], [-A', stiff]] [c; l] = [b_child; b_parent] is 3 x 3.
+    inner = (1 + ridge) * np.eye(3) - A @ np.swapaxes(A, -1, -2) / stiff[..., None]
+    c = solve_symmetric(inner, mean.b_child + np.einsum("...rs,...s->...r", A, mean.b_parent) / stiff)
+    l = (mean.b_parent + np.einsum("...rs,...r->...s", A, c)) / stiff
+    return c, l, np.where(sums.frames > 0, _residual(mean, c, l, ridge, ridge_parent), np.inf)
+
+
+def _mean(sums: PairSums) -> PairSums:
+    """Sums over the number of frames."""
+    share = 1 / np.maximum(sums.frames, 1)
+    return sums.map(lambda values: values * share.reshape(share.shape + (1,) * (values.ndim - share.ndim)))
+
+
+def _residual(mean: PairSums, c: Floats, l: Floats, ridge: float = 0.0, ridge_parent: Floats | float = 0.0) -> Floats:
+    """(...) [m] root mean square gap of joints that solve the normal equations."""
+    square = mean.dd - np.sum(mean.b_child * c, axis=-1) - np.sum(mean.b_parent * l, axis=-1)
+    square = square - (ridge * np.sum(c * c, axis=-1) + ridge_parent * np.sum(l * l, axis=-1))
+    return np.asarray(np.sqrt(np.maximum(square, 0.0)))
+
+
+def _least_norm(
+    U: Floats, Vt: Floats, spread: Floats, b_child: Floats, b_parent: Floats, rank_ratio: float = RANK_RATIO
+) -> tuple[Floats, Floats]:
     """Minimum-norm solution of [[I, -A], [-A', I]] [c; l] = [b_child; b_parent] with A = U (1 - spread) V'."""
     bc = np.einsum("pkc,pk->pc", U, b_child)
     bl = np.einsum("pck,pk->pc", Vt, b_parent)
-    known = above_rounding(spread)
+    known = above_rounding(spread, rank_ratio)
     plus = np.where(known, (bc + bl) / np.where(known, spread, 1.0), 0.0)
     minus = (bc - bl) / (2 - spread)
     c = np.einsum("pkc,pc->pk", U, 0.5 * (plus + minus))
@@ -100,7 +134,7 @@ def orientation_bias(fits: PairFits, orientation_noise: Floats) -> Floats:
     child = -(s_child * c + s_parent * np.einsum("pxy,py->px", A, l))
     parent = -(s_parent * l + s_child * np.einsum("pyx,py->px", A, c))
     U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
-    return np.concatenate(_solve(U, Vt, fits.spread, child, parent), axis=1)
+    return np.concatenate(_least_norm(U, Vt, fits.spread, child, parent), axis=1)
 
 
 def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
@@ -131,7 +165,7 @@ def refine_pairs(take: Take, fits: PairFits) -> PairFits:
     U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
     share = 1 / np.maximum(fits.frames, 1)[:, None]
     b_child, b_parent, square = _gap_sums(take, fits.pairs, fits.p_child_joint, fits.p_parent_joint)
-    dc, dl = _solve(U, Vt, fits.spread, -b_child * share, b_parent * share)
+    dc, dl = _least_norm(U, Vt, fits.spread, -b_child * share, b_parent * share)
     # A step to the minimum of a quadratic lowers it by half of slope times step; no second pass is needed.
     square = square + np.sum(b_child * dc - b_parent * dl, axis=1)
     residual = np.where(fits.frames > 0, np.sqrt(np.maximum(square, 0.0) * share[:, 0]), np.nan)

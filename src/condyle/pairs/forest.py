@@ -11,7 +11,7 @@ from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..model.take import Take
 from .fits import fit_pairs, gaps
-from .sums import PairSums, sum_pairs
+from .sums import sum_pairs, sum_products, whole_stack
 
 EXACT = 1e-5  # of the scene's size: gaps below it are rounding
 FAR = 3.0  # usual gaps beyond which a frame is left out of a second fit
@@ -66,19 +66,10 @@ def _robust(take: Take, pairs: Ints, length: Floats, rounds: int = 2) -> Floats:
 
 def _refit(take: Take, pairs: Ints, use: Bools) -> tuple[Floats, Floats]:
     """Least-squares joints (P, 3) in child and parent of each pair, from the frames (n, P) that count for it."""
-    i, j = pairs.T
-    R_child = np.where(use[..., None, None], take.R_world_body[:, i], 0.0)
-    R_parent = np.where(use[..., None, None], take.R_world_body[:, j], 0.0)
-    d = np.where(use[..., None], take.p_world_body[:, j] - take.p_world_body[:, i], 0.0)
-    m = 2 * len(pairs)  # every pair by itself: its child and its parent have numbers of their own
-    own = np.arange(m).reshape(-1, 2)
-    a, b = own.T
-    frames, M, half, dd = np.zeros((m, m)), np.zeros((m, m, 3, 3)), np.zeros((m, m, 3)), np.zeros((m, m))
-    frames[a, b] = use.sum(axis=0)
-    M[a, b] = np.einsum("npxy,npxz->pyz", R_child, R_parent)
-    half[a, b], half[b, a] = np.einsum("npxy,npx->py", R_child, d), -np.einsum("npxy,npx->py", R_parent, d)
-    dd[a, b] = np.einsum("npx,npx->p", d, d)
-    fits = fit_pairs(PairSums(frames, M, half, dd), own)
+    X = whole_stack(take).reshape(3, take.frames, take.bodies, 4)
+    poses = [X[:, own][:, :, pair].reshape(-1, 8) for own, pair in zip(use.T, pairs, strict=True)]
+    every = [sum_products(one, np.ones((len(one) // 3, 2), dtype=bool))[0, 1] for one in poses]
+    fits = fit_pairs(every[0].map(lambda *values: np.stack(values), *every[1:]), pairs)
     return fits.p_child_joint, fits.p_parent_joint
 
 

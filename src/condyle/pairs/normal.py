@@ -6,14 +6,15 @@ one, and their sweeps are added.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..maths.arrays import Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints
 from ..model.take import Take
 from .fits import gap_columns
-from .sums import whole_gram, whole_stack
+from .sums import Additive, whole_gram, whole_stack
 
 LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
 ROUNDING = 1e-12  # m: gaps of exact data, which are no outliers of each other
@@ -22,7 +23,7 @@ FAINT = 1e-4  # of the largest gap: smaller ones count as this
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep:
+class Sweep(Additive):
     """What frames add up to at given unknowns of J joints, with rows weighted by the root of each joint's weight.
 
     G       (6J, 6J)  [-]    Z'Z of the rows Z that the unknowns are multiplied with
@@ -35,9 +36,6 @@ class Sweep:
     H: Floats
     square: Floats
     count: Floats
-
-    def __add__(self, other: Sweep) -> Sweep:
-        return Sweep(self.G + other.G, self.H + other.H, self.square + other.square, self.count + other.count)
 
     def covariance(self) -> Floats:
         """(J, J) [m^2] per axis covariance of the gaps, loaded and lifted to be positive."""
@@ -91,18 +89,25 @@ class System:
 class Rows:
     """The rows of J joints: gaps at given unknowns, and the weighted sums of the normal equations."""
 
-    def __init__(self, take: Take, pairs: Ints) -> None:
-        self.take, self.bodies, self.pairs = take, take.bodies, pairs
-        i, j = pairs.T
-        self.seen = take.seen[:, i] & take.seen[:, j]
+    def __init__(self, X: Floats, seen: Bools, pairs: Ints, gram: Callable[[], Floats] | None = None) -> None:
+        """X (3 n, 4 m) stacked poses, or differences of them; seen (n, J); gram: where the products of X are kept."""
+        self.X, self.seen, self.pairs = X, seen, pairs
         self.whole = bool(self.seen.all())
-        self.X = whole_stack(take)
+        self._gram = gram or (lambda: np.asarray(X.T @ X))
+
+    @classmethod
+    def of(cls, take: Take, pairs: Ints) -> Rows:
+        X = whole_stack(take)
+        return cls(X, np.asarray(take.seen[:, pairs].all(axis=2)), pairs, lambda: whole_gram(take, X))
+
+    def _columns(self, u: Floats) -> Floats:
+        """(4 m, J) what turns the rows into gaps."""
+        halves = u.reshape(-1, 2, 3)
+        return gap_columns(self.X.shape[1] // 4, self.pairs, halves[:, 0], halves[:, 1])
 
     def gap(self, u: Floats) -> Floats:
         """(3, n, J) gaps, world axis first, 0 where not seen."""
-        halves = u.reshape(-1, 2, 3)
-        W = gap_columns(self.bodies, self.pairs, halves[:, 0], halves[:, 1])
-        gap = (self.X @ W).reshape(3, *self.seen.shape)
+        gap = (self.X @ self._columns(u)).reshape(3, *self.seen.shape)
         return gap if self.whole else gap * self.seen
 
     def covariance(self, u: Floats, weight: Floats) -> Floats:
@@ -110,9 +115,8 @@ class Rows:
         J = len(self.pairs)
         square, count = np.zeros((J, J)), np.full((J, J), float(len(weight)))
         if self._plain(weight):
-            halves = u.reshape(-1, 2, 3)
-            W = gap_columns(self.bodies, self.pairs, halves[:, 0], halves[:, 1])
-            square = W.T @ whole_gram(self.take, self.X) @ W
+            W = self._columns(u)
+            square = W.T @ self._gram() @ W
         lever = np.abs(u).reshape(J, 6).sum(axis=1)
         if (np.diagonal(square) <= len(weight) * (CANCELLED * lever) ** 2).any():
             square, count = gap_products(self.gap(u), weight)
@@ -129,13 +133,13 @@ class Rows:
             columns = 4 * self.pairs.ravel()[:, None] + np.arange(3)
             sign = np.tile(np.repeat([1.0, -1.0], 3), J)
             used = columns.ravel()
-            gram = whole_gram(self.take, self.X)
+            gram = self._gram()
             places = 4 * self.pairs + 3
             G = gram[np.ix_(used, used)] * sign * sign[:, None]
             H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]
             return G, H
         i, j = self.pairs.T
-        poses = self.X.reshape(3, len(weight), self.bodies, 4)
+        poses = self.X.reshape(3, len(weight), -1, 4)
         G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
         step = max(64, 400_000 // (6 * J))
         for start in range(0, len(weight), step):

@@ -1,92 +1,157 @@
 """PairSums: everything a pair of bodies needs for its joint, as sums over frames that add.
 
-Files, chunks, windows, streams and several takes are sums of sums. One pass serves every pair.
+Files, chunks, windows, stretches and several takes are sums of sums. One pass serves every pair.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..maths.arrays import Floats, centred
+from ..maths.arrays import Bools, Floats, Ints, centred
 from ..model.take import Take
 
 CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
 KEPT_BYTES = 9_000_000  # of the matrix that is kept with a small take
-FEWEST_ROWS = 256  # frames in a block, however many bodies there are
+CHUNK_MIN_FRAMES = 256  # in a block, however many bodies there are
+POSE_BYTES = 96  # of one body in one frame of the stacked matrix
+
+
+class Additive:
+    """A dataclass of arrays that are sums over frames: those of two sets of frames are added array by array."""
+
+    def map(self, change: Callable[..., Any], *others: Self) -> Self:
+        """The same sums with `change` made to each array, given those of the others with it."""
+        fields = (vars(one).values() for one in (self, *others))
+        return type(self)(*(change(*values) for values in zip(*fields, strict=True)))
+
+    def __add__(self, other: Self) -> Self:
+        return self.map(np.add, other)
+
+    def __sub__(self, other: Self) -> Self:
+        return self.map(np.subtract, other)
+
+    def __getitem__(self, index: Any) -> Self:
+        return self.map(lambda values: values[index])
 
 
 @dataclass(frozen=True, eq=False)
-class PairSums:
-    """Sums over the frames in which both bodies of a pair are seen; index [i, j] for child i and parent j.
+class PairSums(Additive):
+    """Sums over the frames in which both bodies of a pair are seen; axes stand for windows, children and parents.
 
-    With d = p_j - p_i, the normal equations of the paper's eq. 9 to 12 are
-        [[n I, -M], [-M', n I]] [c; l] = [b_i; b_j]
-    frames  (m, m)        [-]    n: how many frames
-    M       (m, m, 3, 3)  [-]    sum R_i' R_j
-    b       (m, m, 3)     [m]    sum R_i' d; b[j, i] is the parent's half, since d changes sign with the order
-    dd      (m, m)        [m^2]  sum d.d
+    With d = p_j - p_i for child i and parent j, the normal equations of the paper's eq. 9 to 12 are
+        [[n I, -M], [-M', n I]] [c; l] = [b_child; b_parent]
+    Of all pairs of m bodies the last axes are [i, j]; `sums[i, j]` with arrays of bodies are the sums of those pairs.
+    frames    (..., m, m)        [-]    n: how many frames
+    M         (..., m, m, 3, 3)  [-]    sum R_i' R_j
+    b_child   (..., m, m, 3)     [m]    sum R_i' d
+    b_parent  (..., m, m, 3)     [m]    sum -R_j' d; of all pairs it is b_child[j, i], since d changes sign
+    dd        (..., m, m)        [m^2]  sum d.d
     """
 
     frames: Floats
     M: Floats
-    b: Floats
+    b_child: Floats
+    b_parent: Floats
     dd: Floats
-
-    def __add__(self, other: PairSums) -> PairSums:
-        return PairSums(self.frames + other.frames, self.M + other.M, self.b + other.b, self.dd + other.dd)
-
-    @property
-    def bodies(self) -> int:
-        return len(self.frames)
 
 
 def sum_pairs(take: Take) -> PairSums:
     """The sums of all pairs of a take, chunk by chunk in memory that does not grow with the take."""
-    n, m = take.frames, take.bodies
-    whole = bool(take.seen.all())
-    gram = np.zeros((4 * m, 4 * m))
-    frames, own_b, square = np.zeros((m, m)), np.zeros((m, m, 3)), np.zeros((m, m))
-    for rows, X in blocks(take):
-        gram += whole_gram(take, X) if len(X) == 3 * n else X.T @ X
-        if not whole:  # what a body adds alone is summed over the frames in which its partner is seen
-            w = take.seen[rows].astype(np.float64)
-            poses = X.reshape(3, len(w), m, 4)
-            frames += w.T @ w
-            own = np.einsum("anic,ani->nic", poses[..., :3], poses[..., 3]).reshape(len(w), 3 * m)  # R_i' p_i
-            own_b += (w.T @ own).reshape(m, m, 3).transpose(1, 0, 2)
-            square += (w.T @ np.einsum("ani,ani->ni", poses[..., 3], poses[..., 3])).T
-    grid = gram.reshape(m, 4, m, 4).transpose(0, 2, 1, 3)
-    Rp, pp = grid[..., :3, 3], grid[..., 3, 3]
-    if whole:
-        k = np.arange(m)
-        frames += n
-        own_b += Rp[k, k][:, None]
-        square += np.diagonal(pp)[:, None]
-    dd = np.maximum(square + square.T - 2 * pp, 0.0)
-    return PairSums(frames, np.ascontiguousarray(grid[..., :3, :3]), Rp - own_b, dd)
+    seen = None if take.seen.all() else take.seen
+    if take.frames * take.bodies * POSE_BYTES <= KEPT_BYTES:
+        X = whole_stack(take)
+        return _multiply(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
+    parts = (_multiply(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
+    return reduce(add, parts).pairs()
 
 
-def stacked(take: Take, rows: slice = slice(None)) -> Floats:
-    """(3 n, 4 m) poses of a take as one matrix; 0 where not seen.
+def sum_products(X: Floats, seen: Bools, children: Ints | None = None) -> PairSums:
+    """The sums of all pairs of bodies over stacked poses X (..., 3 n, 4 m), in which (..., n, m) are seen.
+
+    children   (c,) those bodies that are wanted as children, with all m as parents; all by default
+    """
+    return _multiply(X, seen.shape[-1], None if seen.all() and children is None else seen, children).pairs()
+
+
+@dataclass(frozen=True, eq=False)
+class _Products(Additive):
+    """Products of poses that were summed over frames, before they are sums of pairs.
+
+    gram    (..., 4 c, 4 m)  of the columns of c children and m parents
+    frames  (..., c, m)      in which both are seen
+    child, parent    (..., c, m, 3)  R'p that either adds alone, over the frames in which both are seen
+    square           (..., c, m)     p.p of both
+    The last three are empty where all bodies are seen: the Gram matrix then has them.
+    """
+
+    gram: Floats
+    frames: Floats
+    child: Floats
+    parent: Floats
+    square: Floats
+
+    def pairs(self) -> PairSums:
+        *batch, _, columns = self.gram.shape
+        m = columns // 4
+        grid = np.swapaxes(self.gram.reshape(*batch, -1, 4, m, 4), -3, -2)  # (..., c, m, 4, 4)
+        child, parent, square = self.child, self.parent, self.square
+        if not square.size:
+            alone = np.diagonal(grid, axis1=-4, axis2=-3)  # (..., 4, 4, m)
+            parent = np.swapaxes(alone[..., :3, 3, :], -1, -2)[..., None, :, :]
+            child = np.swapaxes(parent, -3, -2)
+            square = alone[..., 3, 3, :][..., None] + alone[..., 3, 3, :][..., None, :]
+        M, dd = np.ascontiguousarray(grid[..., :3, :3]), np.maximum(square - 2 * grid[..., 3, 3], 0.0)
+        return PairSums(self.frames, M, grid[..., :3, 3] - child, grid[..., 3, :3] - parent, dd)
+
+
+def _multiply(
+    X: Floats, m: int, seen: Bools | None, children: Ints | None = None, gram: Floats | None = None
+) -> _Products:
+    """What frames X (..., 3 n, 4 m) add; seen None: all of it."""
+    *batch, n, _ = X.shape
+    poses = X.reshape(*batch, 3, n // 3, m, 4)
+    who: Ints | slice = slice(None) if children is None else children
+    if gram is None:
+        left = X if children is None else poses[..., who, :].reshape(*batch, n, -1)
+        gram = np.empty((*batch, left.shape[-1], 4 * m))
+        for k in np.ndindex(*batch):  # a matrix by itself takes half the time of a stack of them
+            np.matmul(left[k].T, X[k], out=gram[k])
+    if seen is None:
+        none = np.empty((*batch, 0))
+        return _Products(gram, np.full((*batch, m, m), n / 3), none, none, none)
+    p, w = poses[..., 3], seen.astype(np.float64)
+    met = np.swapaxes(w, -1, -2)
+    own = np.einsum("...xnmr,...xnm->...nmr", poses[..., :3], p).reshape(*batch, n // 3, 3 * m)
+    own = (met @ own).reshape(*batch, m, m, 3)  # [..., partner, body]
+    square = met @ np.einsum("...xnm,...xnm->...nm", p, p)
+    square = square + np.swapaxes(square, -1, -2)
+    own_child = np.swapaxes(own, -3, -2)[..., who, :, :]
+    return _Products(gram, (met @ w)[..., who, :], own_child, own[..., who, :, :], square[..., who, :])
+
+
+def stack_poses(R_world_body: Floats, p_world_body: Floats, seen: Bools) -> Floats:
+    """(..., 3 n, 4 m) poses (..., n, m) as one matrix; 0 where not seen.
 
     Rows are (world axis, frame), columns (body, [its three axes, its centred position]): products of its columns are
     what every pair of bodies needs, and a column vector of joint centres turns it into gaps.
     """
-    R, p, seen = take.R_world_body[rows], take.p_world_body[rows], take.seen[rows]
-    n, m = seen.shape
-    first = p[:, :1]
+    *batch, n, m = seen.shape
+    R, p, first = R_world_body, p_world_body, p_world_body[..., :1, :]
     if not seen.all():
         R = np.where(seen[..., None, None], R, 0.0)
-        p, first = centred(p, seen), np.zeros((n, 1, 3))
-    X = np.empty((3, n, m, 4))
+        p, first = centred(p, seen), np.zeros(3)
+    X = np.empty((*batch, 3, n, m, 4))
     for axis in range(3):
-        X[axis, :, :, :3] = R[:, :, axis]
-        np.subtract(p[..., axis], first[..., axis], out=X[axis, :, :, 3])
-    return X.reshape(3 * n, 4 * m)
+        X[..., axis, :, :, :3] = R[..., axis, :]
+        np.subtract(p[..., axis], first[..., axis], out=X[..., axis, :, :, 3])
+    return X.reshape(*batch, 3 * n, 4 * m)
 
 
 _kept: WeakKeyDictionary[Take, Floats] = WeakKeyDictionary()
@@ -101,11 +166,12 @@ def forget_stacks() -> None:
 
 def whole_stack(take: Take) -> Floats:
     """The stacked matrix of all frames. That of a small take is made once and kept beside it."""
-    if take.frames * take.bodies * 96 > KEPT_BYTES:
-        return stacked(take)
-    if take not in _kept:
-        _kept[take] = stacked(take)
-    return _kept[take]
+    if take in _kept:
+        return _kept[take]
+    X = stack_poses(take.R_world_body, take.p_world_body, take.seen)
+    if take.frames * take.bodies * POSE_BYTES <= KEPT_BYTES:
+        _kept[take] = X
+    return X
 
 
 def whole_gram(take: Take, X: Floats) -> Floats:
@@ -119,15 +185,15 @@ def whole_gram(take: Take, X: Floats) -> Floats:
 
 def blocks(take: Take) -> Iterator[tuple[slice, Floats]]:
     """All frames in blocks, each with its stacked matrix; a small take is one block."""
-    if take.frames * take.bodies * 96 <= KEPT_BYTES:
+    if take.frames * take.bodies * POSE_BYTES <= KEPT_BYTES:
         yield slice(0, take.frames), whole_stack(take)
         return
     for rows in chunks(take):
-        yield rows, stacked(take, rows)
+        yield rows, stack_poses(take.R_world_body[rows], take.p_world_body[rows], take.seen[rows])
 
 
 def chunks(take: Take) -> Iterator[slice]:
     """Frames in blocks whose stacked matrix fits a processor's cache, and is tall enough for its product to pay."""
-    step = max(FEWEST_ROWS, CHUNK_BYTES // (96 * max(take.bodies, 1)))
+    step = max(CHUNK_MIN_FRAMES, CHUNK_BYTES // (POSE_BYTES * max(take.bodies, 1)))
     for start in range(0, take.frames, step):
         yield slice(start, start + step)

@@ -21,7 +21,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..model.take import Take
-from ..pairs.exchange import Exchange, PoseProducts, residual_of
+from ..pairs.exchange import Exchange, fit_residual, sum_stretches
 from ..pairs.fits import fit_pairs, gaps
 from ..pairs.sums import sum_pairs
 
@@ -245,7 +245,6 @@ def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: se
     if not pairs:
         return None
     part, rows = take.thinned(ROWS)
-    poses = PoseProducts(part)
     floor = EXACT * _size(take)
     best = None
     for pair in sorted(pairs):
@@ -256,7 +255,7 @@ def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: se
             cuts, seen, edges = cuts[apart], seen[apart], edges[apart]
             if len(cuts) < 3:
                 continue
-            trial = Exchange(poses.sums(pair, edges), pair, residual, floor)
+            trial = Exchange(sum_stretches(part, pair, edges), pair, residual, floor)
             worth = GUESSED if guess else SEEN
             swapped, fall = trial.search(worth)
             if fall >= worth and (best is None or fall > best.fall):
@@ -274,8 +273,7 @@ def _best_joints(take: Take) -> tuple[Floats, Floats]:
     sums = sum_pairs(part)
     i, j = np.triu_indices(m, 1)
     residual = np.full((m, m), np.inf)
-    values = residual_of(sums.frames[i, j], sums.M[i, j], sums.b[i, j], sums.b[j, i], sums.dd[i, j])
-    residual[i, j] = residual[j, i] = values
+    residual[i, j] = residual[j, i] = fit_residual(sums[i, j])
     k, partner = np.arange(m), residual.argmin(axis=1)
     fits = fit_pairs(sums, np.stack([k, partner], axis=1))
     gap = np.linalg.norm(gaps(part, fits.pairs, fits.p_child_joint, fits.p_parent_joint), axis=2)

@@ -126,7 +126,7 @@ class _Gaps:
 
     def scale(self, u: Floats) -> Floats:
         """(J,) [m] usual size of a gap of joints at `u` (6J,)."""
-        rows = Rows(self.part, self.pairs)
+        rows = Rows.of(self.part, self.pairs)
         return gap_scales(gap_lengths(rows.gap(u), self.base(self.part)), rows.seen)
 
     def base(self, take: Take) -> Floats | None:
@@ -157,7 +157,7 @@ def refine_joints(
         if _alone(method, solution, told):
             break
         if not solution.together:
-            fits = fit_pairs(_edge_sums(sums, u, pairs, sample.bodies), pairs)
+            fits = fit_pairs(_edge_sums(sums, u), pairs)
             u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
             break
         now = seen.gross | (seen.beyond > outlier_limit(seen.known))
@@ -169,7 +169,7 @@ def refine_joints(
             u = system.solved(sums.moved(at, u))
         if not fires.any() or np.abs(u - at).max(initial=0.0) < STEP:
             break
-    fits = fit_pairs(_edge_sums(sums, at, pairs, sample.bodies), pairs)
+    fits = fit_pairs(_edge_sums(sums, at), pairs)
     halves = u.reshape(-1, 2, 3)
     moved = replace(solution, p_child_joint=halves[:, 0], p_parent_joint=halves[:, 1], robust=fires)
     words = f"the joints were then fitted to all frames, in {many(count, 'sweep')}"
@@ -218,7 +218,7 @@ def _add(
 ) -> None:
     """One block's share in a pass."""
     take = block.take
-    rows = Rows(take, gaps.pairs)
+    rows = Rows.of(take, gaps.pairs)
     gap = rows.gap(u)
     base = gaps.base(take)
     length = gap_lengths(gap, base)
@@ -249,22 +249,14 @@ def _grossly_off(take: Take, pairs: Ints, length: Floats, seen: Bools, scale: Fl
     return np.asarray(np.asarray(lost.any(axis=0))[pairs].any(axis=1))
 
 
-def _edge_sums(sums: Sweep, u: Floats, pairs: Ints, bodies: int) -> PairSums:
-    """The sums of a tree's pairs alone, as far as the frames have weight; those of all other pairs are 0."""
-    k = np.arange(len(pairs))
-    i, j = pairs.T
+def _edge_sums(sums: Sweep, u: Floats) -> PairSums:
+    """The sums of a tree's J pairs, as far as the frames have weight."""
+    k = np.arange(len(sums.count))
     own = sums.G.reshape(len(k), 6, len(k), 6)[k, :, k]  # (J, 6, 6)
     aim = sums.H.reshape(len(k), 6, len(k))[k, :, k]
     x = u.reshape(-1, 6)
-    frames, M = np.zeros((bodies, bodies)), np.zeros((bodies, bodies, 3, 3))
-    b, dd = np.zeros((bodies, bodies, 3)), np.zeros((bodies, bodies))
-    frames[i, j] = frames[j, i] = np.diagonal(sums.count)
-    M[i, j] = -own[:, :3, 3:]
-    M[j, i] = np.swapaxes(M[i, j], 1, 2)
-    b[i, j], b[j, i] = aim[:, :3], aim[:, 3:]
     square = np.diagonal(sums.square) - np.einsum("jx,jxy,jy->j", x, own, x) + 2 * np.einsum("jx,jx->j", x, aim)
-    dd[i, j] = dd[j, i] = np.maximum(square, 0.0)
-    return PairSums(frames, M, b, dd)
+    return PairSums(np.diagonal(sums.count), -own[:, :3, 3:], aim[:, :3], aim[:, 3:], np.maximum(square, 0.0))
 
 
 def _differences(frames: AllFrames, sample: Take, pairs: Ints, u: Floats, seen: _Seen) -> list[Finding]:
@@ -292,7 +284,7 @@ def _plain_squares(sample: Take, place: Places, step: int, pairs: Ints, u: Float
     """(J,) sum of squared gaps [m^2], and frames, of the sample of one file; in steps, since a sample is large."""
     square, count = np.zeros(len(pairs)), np.zeros(len(pairs), np.int64)
     for start in range(place.first, place.stop, step):
-        rows = Rows(sample.slice(start, min(start + step, place.stop)), pairs)
+        rows = Rows.of(sample.slice(start, min(start + step, place.stop)), pairs)
         square += np.square(rows.gap(u)).sum(axis=(0, 1))
         count += rows.seen.sum(axis=0)
     return square, count
