@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Annotated
+
 import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.maths.arrays import frozen
+from condyle.maths.arrays import Floats, Ints, Vector, freeze, frozen
 
 
 def test_a_list_becomes_a_read_only_array_of_doubles() -> None:
@@ -60,3 +63,30 @@ def test_another_shape_is_refused_with_the_name_and_both_shapes(shape: tuple[int
 def test_text_is_refused_as_no_array_of_numbers() -> None:
     with pytest.raises(CondyleError, match="speed is not an array of numbers"):
         frozen(["a"], (1,), "speed")
+
+
+@dataclass(frozen=True, eq=False)
+class Track:
+    place: Annotated[Floats, "n 3"]
+    number: Annotated[Ints, "n"] = None  # type: ignore[assignment]
+    axis: Vector | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, n=len(self.place))
+
+
+def test_a_value_freezes_its_arrays_by_the_shapes_in_their_types() -> None:
+    track = Track([[1, 2, 3], [4, 5, 6]], [7, 8], [0, 0, 1])  # type: ignore[arg-type]
+    assert [track.place.dtype, track.number.dtype] == [np.float64, np.int64]
+    assert track.axis is not None
+    assert not any(array.flags.writeable for array in (track.place, track.number, track.axis))
+    with pytest.raises(CondyleError, match=r"number has shape \(3,\), expected \(2\)"):
+        Track(np.zeros((2, 3)), np.zeros(3, np.int64))
+    with pytest.raises(CondyleError, match=r"place has shape \(2, 2\), expected \(2, 3\)"):
+        Track(np.zeros((2, 2)))
+
+
+def test_none_stays_where_it_is_allowed_and_is_zeros_elsewhere() -> None:
+    track = Track(np.zeros((2, 3)))
+    assert track.axis is None
+    assert track.number.tolist() == [0, 0]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache
+from typing import Annotated, Any, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,6 +13,7 @@ from ..errors import CondyleError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+Vector = Annotated[Floats, "3"]
 
 
 def frozen(
@@ -36,6 +38,33 @@ def frozen(
     array = np.array(array, order="C", copy=True)
     array.flags.writeable = False
     return array
+
+
+def freeze(value: Any, **sizes: int | None) -> None:
+    """Every array of a dataclass in its place as `frozen` gives it, with the shape that stands in its type.
+
+    Annotated[Floats, "n 3"] is an array of that shape, and `sizes` has what the letters stand for; a letter that is not
+    there is any length. None stays where the type allows it, and else stands for zeros.
+    """
+    for name, (letters, dtype, optional) in _array_fields(value.__class__).items():
+        shape = tuple(int(word) if word.isdigit() else sizes.get(word) for word in letters.split())
+        array = getattr(value, name)
+        if array is None and not optional:
+            array = np.zeros([length or 0 for length in shape], dtype)
+        if array is not None:
+            object.__setattr__(value, name, frozen(array, shape, name, dtype))
+
+
+@cache
+def _array_fields(kind: Any) -> dict[str, tuple[str, Any, bool]]:
+    """{field: shape in letters, type of the numbers, whether it may be None} of the fields that are such arrays."""
+    found = {}
+    for name, hint in get_type_hints(kind, include_extras=True).items():
+        for part in (hint, *get_args(hint)):
+            if get_origin(part) is Annotated:
+                array, letters = get_args(part)
+                found[name] = letters, get_args(get_args(array)[1])[0], part is not hint
+    return found
 
 
 def evenly(count: int, most: int) -> Ints:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import builtins
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, frozen
+from ..maths.arrays import Bools, Floats, Ints, freeze
 from .skeleton import Joint, Skeleton
 from .take import WORLD, Take, with_world
 
@@ -34,27 +35,19 @@ class Motion:
 
     bodies: tuple[str, ...]
     free: tuple[str, ...]
-    time: Floats
-    R_parent_body: Floats
-    p_world_free: Floats
-    segment: Ints = field(default=None)  # type: ignore[arg-type]
+    time: Annotated[Floats, "n"]
+    R_parent_body: Annotated[Floats, "n m 3 3"]
+    p_world_free: Annotated[Floats, "n k 3"]
+    segment: Annotated[Ints, "n"] = field(default=None)  # type: ignore[arg-type]
     timed: bool = True
     up: str | None = None
     sources: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
 
     def __post_init__(self) -> None:
-        n, m, k = len(self.time), len(self.bodies), len(self.free)
-        segment = np.zeros(n, np.int64) if self.segment is None else self.segment
-        for name, value in {
-            "bodies": tuple(str(name) for name in self.bodies),
-            "free": tuple(str(name) for name in self.free),
-            "time": frozen(self.time, (n,), "time"),
-            "R_parent_body": frozen(self.R_parent_body, (n, m, 3, 3), "R_parent_body"),
-            "p_world_free": frozen(self.p_world_free, (n, k, 3), "p_world_free"),
-            "segment": frozen(segment, (n,), "segment", np.int64),
-        }.items():
-            object.__setattr__(self, name, value)
+        for name in ("bodies", "free"):
+            object.__setattr__(self, name, tuple(map(str, getattr(self, name))))
+        freeze(self, n=len(self.time), m=len(self.bodies), k=len(self.free))
 
     @property
     def frames(self) -> int:

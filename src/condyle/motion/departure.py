@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from ..errors import UsageError
 from ..findings import Finding
 from ..maths import rotation
-from ..maths.arrays import Floats, frozen
+from ..maths.arrays import Floats, freeze
 from ..model.motion import Motion, forward, matched
 from ..model.skeleton import Skeleton
 from ..model.take import Take
@@ -24,14 +25,12 @@ class Departure:
     """
 
     names: tuple[str, ...]
-    distance: Floats
-    angle: Floats
+    distance: Annotated[Floats, "n m"]
+    angle: Annotated[Floats, "n m"]
     findings: tuple[Finding, ...] = ()
 
     def __post_init__(self) -> None:
-        shape = (None, len(self.names))
-        object.__setattr__(self, "distance", frozen(self.distance, shape, "distance"))
-        object.__setattr__(self, "angle", frozen(self.angle, shape, "angle"))
+        freeze(self, m=len(self.names))
 
     @property
     def rms(self) -> tuple[Floats, Floats]:

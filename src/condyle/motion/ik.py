@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import UsageError
 from ..findings import Finding, Severity, many
-from ..maths.arrays import Bools, Floats, Ints, frozen
+from ..maths.arrays import Bools, Floats, Ints, freeze
 from ..maths.elimination import Rig, dot
 from ..model.motion import Motion, free_bodies, matched, reference_of
 from ..model.skeleton import Skeleton
@@ -51,17 +51,13 @@ class MotionFit:
     """
 
     motion: Motion
-    weight: Floats
-    misfit: Floats
-    steps: Ints
-    settled: Bools
+    weight: Annotated[Floats, "n m"]
+    misfit: Annotated[Floats, "n m"]
+    steps: Annotated[Ints, "n"]
+    settled: Annotated[Bools, "n"]
 
     def __post_init__(self) -> None:
-        n, m = self.motion.frames, len(self.motion.bodies)
-        object.__setattr__(self, "weight", frozen(self.weight, (n, m), "weight"))
-        object.__setattr__(self, "misfit", frozen(self.misfit, (n, m), "misfit"))
-        object.__setattr__(self, "steps", frozen(self.steps, (n,), "steps", np.int64))
-        object.__setattr__(self, "settled", frozen(self.settled, (n,), "settled", np.bool_))
+        freeze(self, n=self.motion.frames, m=len(self.motion.bodies))
 
     @property
     def cost(self) -> Floats:

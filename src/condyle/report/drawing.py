@@ -9,12 +9,12 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from ..errors import CondyleError
-from ..maths.arrays import Floats, Ints, frozen
+from ..maths.arrays import Floats, Ints, freeze
 from ..model.skeleton import Limb, Skeleton
 
 if TYPE_CHECKING:
@@ -65,13 +65,12 @@ class Clock:
     label         what stands at the axis
     """
 
-    at: Floats
-    breaks: Floats
+    at: Annotated[Floats, "n"]
+    breaks: Annotated[Floats, "b"]
     label: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "at", frozen(self.at, (None,), "at"))
-        object.__setattr__(self, "breaks", frozen(self.breaks, (None,), "breaks"))
+        freeze(self)
 
 
 def clock_of(time: Floats | None, segment: Ints) -> Clock:

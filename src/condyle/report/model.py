@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from ..maths.arrays import Floats, evenly, frozen
+from ..maths.arrays import Floats, evenly, freeze
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from .drawing import INK, MARK, PALE, TEXT, _figure, styled
@@ -38,21 +38,14 @@ class Shown:
     stalks          (S, 2, 3)  [m]  from a sensor to the nearest joint of its body
     """
 
-    p_world_joint: Floats
-    R_world_body: Floats
-    p_world_body: Floats
-    links: Floats
-    stalks: Floats
+    p_world_joint: Annotated[Floats, "J 3"]
+    R_world_body: Annotated[Floats, "m 3 3"]
+    p_world_body: Annotated[Floats, "m 3"]
+    links: Annotated[Floats, "L 2 3"]
+    stalks: Annotated[Floats, "S 2 3"]
 
     def __post_init__(self) -> None:
-        for name, shape in {
-            "p_world_joint": (None, 3),
-            "R_world_body": (None, 3, 3),
-            "p_world_body": (None, 3),
-            "links": (None, 2, 3),
-            "stalks": (None, 2, 3),
-        }.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), shape, name))
+        freeze(self)
 
 
 def shown_frame(skeleton: Skeleton, played: Take) -> Shown | None:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from ..errors import UsageError
-from ..maths.arrays import Floats, Ints, frozen
+from ..maths.arrays import Floats, Ints, freeze
 
 Kind = Literal["ball", "hinge", "rigid"]
 Limb = tuple[str, str, str]
@@ -39,31 +39,25 @@ class Figure:
     """
 
     names: tuple[str, ...]
-    parent: Ints
-    p_parent_joint: Floats
+    parent: Annotated[Ints, "m"]
+    p_parent_joint: Annotated[Floats, "m 3"]
     kind: tuple[Kind, ...]
-    axis: Floats
+    axis: Annotated[Floats, "m 3"]
 
     def __post_init__(self) -> None:
+        for name in ("names", "kind"):
+            object.__setattr__(self, name, tuple(getattr(self, name)))
         m = len(self.names)
-        parent = frozen(self.parent, (m,), "parent", np.int64)
-        late = (parent >= np.arange(m)) | (parent < -1)
+        freeze(self, m=m)
+        late = (self.parent >= np.arange(m)) | (self.parent < -1)
         if late.any():
             name = self.names[int(np.argmax(late))]
             raise UsageError(f"the parent of '{name}' must come before it", code="bad-call", body=name)
         if len(self.kind) != m:
             raise UsageError(f"{len(self.kind)} kinds of joint for {m} bones", code="bad-call")
-        axis = np.where([[kind == "hinge"] for kind in self.kind], frozen(self.axis, (m, 3), "axis"), np.nan)
-        axis = axis / np.linalg.norm(axis, axis=-1, keepdims=True)
-        values = {
-            "names": tuple(self.names),
-            "parent": parent,
-            "p_parent_joint": frozen(self.p_parent_joint, (m, 3), "p_parent_joint"),
-            "kind": tuple(self.kind),
-            "axis": frozen(axis, (m, 3), "axis"),
-        }
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
+        axis = np.where([[kind == "hinge"] for kind in self.kind], self.axis, np.nan)
+        object.__setattr__(self, "axis", axis / np.linalg.norm(axis, axis=-1, keepdims=True))
+        freeze(self, m=m)
 
     @property
     def degrees_of_freedom(self) -> int:

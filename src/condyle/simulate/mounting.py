@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import UsageError
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, frozen
+from ..maths.arrays import Bools, Floats, Ints, freeze
 from .figures import Kind, Limb, lengths_between_joints
 
 _CLEAR = 0.04  # m, least distance of a random sensor to any joint
@@ -21,13 +22,11 @@ _LEAF = 0.08  # m, half the length given to a bone that carries no further joint
 class Mounts:
     """Where sensors sit: R_bone_body (m, 3, 3) and p_bone_body (m, 3) [m], sensor as seen from its bone."""
 
-    R_bone_body: Floats
-    p_bone_body: Floats
+    R_bone_body: Annotated[Floats, "m 3 3"]
+    p_bone_body: Annotated[Floats, "m 3"]
 
     def __post_init__(self) -> None:
-        m = len(self.p_bone_body)
-        object.__setattr__(self, "R_bone_body", frozen(self.R_bone_body, (m, 3, 3), "R_bone_body"))
-        object.__setattr__(self, "p_bone_body", frozen(self.p_bone_body, (m, 3), "p_bone_body"))
+        freeze(self, m=len(self.p_bone_body))
 
 
 @dataclass(frozen=True)
@@ -61,37 +60,26 @@ class Truth:
     """
 
     names: tuple[str, ...]
-    parent: Ints
-    time: Floats
-    p_child_joint: Floats
-    p_parent_joint: Floats
+    parent: Annotated[Ints, "m"]
+    time: Annotated[Floats, "n"]
+    p_child_joint: Annotated[Floats, "m 3"]
+    p_parent_joint: Annotated[Floats, "m 3"]
     kind: tuple[Kind, ...]
-    axis_child: Floats
-    axis_parent: Floats
-    R_world_body: Floats
-    p_world_body: Floats
+    axis_child: Annotated[Floats, "m 3"]
+    axis_parent: Annotated[Floats, "m 3"]
+    R_world_body: Annotated[Floats, "n m 3 3"]
+    p_world_body: Annotated[Floats, "n m 3"]
     mounts: Mounts
     slips: tuple[Slip, ...] = ()
-    latency: Floats = None  # type: ignore[assignment]
+    latency: Annotated[Floats, "m"] = None  # type: ignore[assignment]
     scale: float = 1.0
-    spiked: Bools = None  # type: ignore[assignment]
-    burst: Bools = None  # type: ignore[assignment]
-    stale: Bools = None  # type: ignore[assignment]
-    missing: Bools = None  # type: ignore[assignment]
+    spiked: Annotated[Bools, "n m"] = None  # type: ignore[assignment]
+    burst: Annotated[Bools, "n m"] = None  # type: ignore[assignment]
+    stale: Annotated[Bools, "n m"] = None  # type: ignore[assignment]
+    missing: Annotated[Bools, "n m"] = None  # type: ignore[assignment]
 
     def __post_init__(self) -> None:
-        n, m = len(self.time), len(self.names)
-        shapes = {"time": (n,), "R_world_body": (n, m, 3, 3), "p_world_body": (n, m, 3)}
-        rows = dict.fromkeys(("p_child_joint", "p_parent_joint", "axis_child", "axis_parent"), (m, 3))
-        for name, shape in (shapes | rows).items():
-            object.__setattr__(self, name, frozen(getattr(self, name), shape, name))
-        object.__setattr__(self, "parent", frozen(self.parent, (m,), "parent", np.int64))
-        latency = np.zeros(m) if self.latency is None else self.latency
-        object.__setattr__(self, "latency", frozen(latency, (m,), "latency"))
-        for name in ("spiked", "burst", "stale", "missing"):
-            mask = getattr(self, name)
-            mask = np.zeros((n, m), bool) if mask is None else mask
-            object.__setattr__(self, name, frozen(mask, (n, m), name, np.bool_))
+        freeze(self, n=len(self.time), m=len(self.names))
 
     @property
     def limbs(self) -> dict[Limb, float]:

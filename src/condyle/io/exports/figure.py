@@ -7,14 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from ...errors import UsageError
 from ...findings import Finding, many
 from ...maths import rotation
-from ...maths.arrays import Bools, Floats, Ints, frozen
+from ...maths.arrays import Bools, Floats, Ints, freeze
 from ...maths.robust import median
 from ...maths.series import even_places, held_frames, mean_step
 from ...model.motion import Motion, turn_about
@@ -53,45 +53,28 @@ class Figure:
     names: tuple[str, ...]
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
-    parent: Ints
+    parent: Annotated[Ints, "b"]
     kind: tuple[Kind, ...]
-    R_body_bone: Floats
-    p_body_bone: Floats
-    p_parent_bone: Floats
-    R_parent_bone_rest: Floats
-    tip: Floats
-    axis: Floats
+    R_body_bone: Annotated[Floats, "b 3 3"]
+    p_body_bone: Annotated[Floats, "b 3"]
+    p_parent_bone: Annotated[Floats, "b 3"]
+    R_parent_bone_rest: Annotated[Floats, "b 3 3"]
+    tip: Annotated[Floats, "b 3"]
+    axis: Annotated[Floats, "b 3"]
     up: str
     human: bool
-    time: Floats
-    R_parent_bone: Floats
-    p_world_free: Floats
-    segment: Ints = field(default=None)  # type: ignore[arg-type]
+    time: Annotated[Floats, "n"]
+    R_parent_bone: Annotated[Floats, "n b 3 3"]
+    p_world_free: Annotated[Floats, "n k 3"]
+    segment: Annotated[Ints, "n"] = field(default=None)  # type: ignore[arg-type]
     timed: bool = True
     sources: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     parts: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        n, b = len(self.time), len(self.names)
-        parent = frozen(self.parent, (b,), "parent", np.int64)
-        segment = np.zeros(n, np.int64) if self.segment is None else self.segment
-        shapes: dict[str, tuple[int, ...]] = {
-            "R_body_bone": (b, 3, 3),
-            "p_body_bone": (b, 3),
-            "p_parent_bone": (b, 3),
-            "R_parent_bone_rest": (b, 3, 3),
-            "tip": (b, 3),
-            "axis": (b, 3),
-            "time": (n,),
-            "R_parent_bone": (n, b, 3, 3),
-            "p_world_free": (n, int((parent < 0).sum()), 3),
-        }
-        for name, shape in shapes.items():
-            object.__setattr__(self, name, frozen(getattr(self, name), shape, name))
-        object.__setattr__(self, "parent", parent)
-        object.__setattr__(self, "parts", tuple(self.parts) or ("",) * b)
-        object.__setattr__(self, "segment", frozen(segment, (n,), "segment", np.int64))
+        freeze(self, n=len(self.time), b=len(self.names), k=int((np.asarray(self.parent) < 0).sum()))
+        object.__setattr__(self, "parts", tuple(self.parts) or ("",) * len(self.names))
 
     @classmethod
     def of(cls, skeleton: Skeleton, motion: Motion, names: Names = "anatomy", up: str | None = None) -> Figure:
