@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from .._version import __version__
 from ..errors import UsageError
 from ..findings import Finding
-from ..maths.arrays import Floats, frozen
+from ..maths.arrays import Floats, Vector, freeze
 from .take import WORLD, BodyMarker
 
 Between = Literal["joints", "joint and axis", "axes"]
@@ -45,35 +45,23 @@ class Joint:
     parent: str
     kind: Kind
     point: Point
-    p_child_joint: Floats
-    p_parent_joint: Floats
-    axis_child: Floats | None
-    axis_parent: Floats | None
+    p_child_joint: Vector
+    p_parent_joint: Vector
+    axis_child: Vector | None
+    axis_parent: Vector | None
     play: float | None
     residual: float
     frames: int
-    singular_values: Floats
-    covariance: Floats | None
+    singular_values: Annotated[Floats, "6"]
+    covariance: Annotated[Floats, "6 6"] | None
     margin: float | None
     runner_up: tuple[str, str] | None
-    rotation: Floats
+    rotation: Vector
     passing: float | None = None
     time: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        shapes: dict[str, tuple[int, ...]] = {
-            "p_child_joint": (3,),
-            "p_parent_joint": (3,),
-            "axis_child": (3,),
-            "axis_parent": (3,),
-            "singular_values": (6,),
-            "covariance": (6, 6),
-            "rotation": (3,),
-        }
-        for name, shape in shapes.items():
-            value = getattr(self, name)
-            if value is not None:
-                object.__setattr__(self, name, frozen(value, shape, name))
+        freeze(self)
 
 
 @dataclass(frozen=True)
@@ -105,13 +93,13 @@ class Placement:
 
     body: str
     joint: str
-    p_body_joint: Floats
+    p_body_joint: Vector
     distance: float
     low: float | None
     high: float | None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p_body_joint", frozen(self.p_body_joint, (3,), "p_body_joint"))
+        freeze(self)
 
 
 @dataclass(frozen=True)
@@ -141,15 +129,15 @@ class Skeleton:
     limbs: tuple[Limb, ...] = ()
     loops: tuple[Joint, ...] = ()
     sensors: tuple[Placement, ...] = ()
-    noise: tuple[SensorNoise, ...] = ()
     findings: tuple[Finding, ...] = ()
     take: Mapping[str, Any] = field(default_factory=dict)
     method: str = "default"
     options: Mapping[str, Any] = field(default_factory=dict)
     conventions: Mapping[str, Any] = field(default_factory=dict)
+    noise: tuple[SensorNoise, ...] = ()
     scale: float = 1.0
-    condyle: str = __version__
     markers: tuple[BodyMarker, ...] = ()
+    condyle: str = __version__
 
     def joint(self, child: str) -> Joint:
         """The joint of a body with its parent; raises with the choices."""

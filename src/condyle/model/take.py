@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, frozen
 from ..maths.robust import median
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
@@ -55,10 +55,10 @@ class BodyMarker:
 
     body: str
     name: str
-    p_body_marker: Floats
+    p_body_marker: Vector
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "p_body_marker", frozen(self.p_body_marker, (3,), "p_body_marker"))
+        freeze(self)
 
 
 @dataclass(frozen=True, eq=False)
