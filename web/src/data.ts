@@ -5,7 +5,8 @@
  * What the page shows: one definition for Python, which fills it, and for the page, whose types are generated from it.
  *
  * Bodies and joints are told by their place in `bodies` and `joints`. Lengths are metres, angles radians, time seconds;
- * the page shows millimetres and degrees. Names come from files: the page may only ever set them as text.
+ * the page shows millimetres and degrees. Names come from files: the page may only ever set them as text. What the page
+ * has of a joint, a limb, a placement or a finding are the fields of those in `model`.
  */
 
 export const FORMAT = "condyle.page";
@@ -61,10 +62,10 @@ export interface PageJoint {
   readonly play: number | null;
   readonly residual: number;
   readonly frames: number;
-  readonly sigma: readonly [number, number, number] | null;
   readonly margin: number | null;
   readonly runner_up: readonly [number, number] | null;
   readonly rotation: readonly [number, number, number];
+  readonly sigma: readonly [number, number, number] | null;
   readonly verdict: "enough" | "weak" | "not determined";
   readonly advice: string;
   readonly gap_step: number;
@@ -98,10 +99,10 @@ export interface PageLimb {
   readonly body: number;
   readonly from_joint: number;
   readonly to_joint: number;
-  readonly between: "joints" | "joint and axis" | "axes";
   readonly length: number | null;
   readonly low: number | null;
   readonly high: number | null;
+  readonly between: "joints" | "joint and axis" | "axes";
 }
 
 /**
@@ -122,11 +123,11 @@ export interface PagePlacement {
 export interface PageFinding {
   readonly code: string;
   readonly severity: "info" | "warning" | "error";
+  readonly text: string;
   readonly bodies: readonly number[];
   readonly time: readonly [number, number] | null;
   readonly value: number | null;
   readonly unit: string | null;
-  readonly text: string;
 }
 
 /**

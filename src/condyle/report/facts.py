@@ -6,8 +6,9 @@ import platform
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from .._version import __version__
@@ -17,8 +18,20 @@ from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
 from ..result.coverage import JointCoverage, find_coverage
 from .clock import PageClock
-from .page_data import Made, PageBody, PageConnection, PageFinding, PageJoint, PageLimb, PagePlacement, Verdict
+from .page_data import (
+    PLACES,
+    Made,
+    PageBody,
+    PageConnection,
+    PageFinding,
+    PageJoint,
+    PageLimb,
+    PagePlacement,
+    Verdict,
+)
 from .shown import vector
+
+T = TypeVar("T", bound=msgspec.Struct)
 
 CONVENTIONS = ("convention-", "sensor-convention", "unit-assumed", "rotation-assumed", "scaled", "common-clock")
 SMALLEST = 1e-5  # m; a smaller gap is told as being below
@@ -84,38 +97,24 @@ def joints_of(skeleton: Skeleton, steps: Floats, gaps: Floats) -> tuple[tuple[Pa
     """The joints of the tree and the loops; steps (J,) and gaps (J, 3) [m] are of the joints, then of the loops."""
     every = (*skeleton.joints, *skeleton.loops)
     judged = find_coverage(replace(skeleton, joints=every, limbs=(), take={})).joints
-    number = {name: k for k, name in enumerate(skeleton.bodies)}
     pages = tuple(
-        _joint(joint, number, cover, float(step), gap)
+        _joint(joint, skeleton, cover, float(step), gap)
         for joint, cover, step, gap in zip(every, judged, steps, gaps, strict=True)
     )
     return pages[: len(skeleton.joints)], pages[len(skeleton.joints) :]
 
 
-def _joint(joint: Joint, number: Mapping[str, int], cover: JointCoverage, step: float, gap: Floats) -> PageJoint:
+def _joint(joint: Joint, skeleton: Skeleton, cover: JointCoverage, step: float, gap: Floats) -> PageJoint:
     sigma = None
     if joint.covariance is not None:
         spread = np.linalg.eigvalsh(joint.covariance[:3, :3])[::-1]
         sigma = vector(np.sqrt(np.maximum(spread, 0.0)))
-    runner_up = None
-    if joint.runner_up is not None and all(name in number for name in joint.runner_up):
-        runner_up = (number[joint.runner_up[0]], number[joint.runner_up[1]])
-    return PageJoint(
-        child=number[joint.child],
-        parent=number[joint.parent],
-        kind=joint.kind,
-        point=joint.point,
-        p_child_joint=vector(joint.p_child_joint),
-        p_parent_joint=vector(joint.p_parent_joint),
-        axis_child=None if joint.axis_child is None else vector(joint.axis_child),
-        axis_parent=None if joint.axis_parent is None else vector(joint.axis_parent),
-        play=joint.play,
-        residual=joint.residual,
-        frames=joint.frames,
+    known = joint.runner_up is not None and set(joint.runner_up) <= set(skeleton.bodies)
+    return _by_place(
+        PageJoint,
+        joint if known else replace(joint, runner_up=None),
+        skeleton,
         sigma=sigma,
-        margin=joint.margin,
-        runner_up=runner_up,
-        rotation=vector(joint.rotation),
         verdict=cover.verdict,
         advice=cover.text.removeprefix(f"{joint.child}: "),
         gap_step=step,
@@ -125,18 +124,30 @@ def _joint(joint: Joint, number: Mapping[str, int], cover: JointCoverage, step: 
     )
 
 
+def _by_place(kind: type[T], value: Any, skeleton: Skeleton, /, **own: Any) -> T:
+    """What the page has of a value of `model`: its `own` fields, and the others from the value, names as places."""
+    body = {name: k for k, name in enumerate(skeleton.bodies)}
+    joint = {one.child: k for k, one in enumerate(skeleton.joints)}
+
+    def plain(name: str) -> Any:
+        found = getattr(value, name)
+        if name in PLACES and found is not None:
+            place = joint if "joint" in name else body
+            return place[found] if isinstance(found, str) else tuple(place[one] for one in found)
+        return vector(found) if isinstance(found, np.ndarray) else found
+
+    return kind(**{name: plain(name) for name in kind.__struct_fields__ if name not in own}, **own)
+
+
 def connections_of(skeleton: Skeleton, clock: PageClock) -> tuple[PageConnection, ...]:
     """Joints that hold for part of the take, and all loops that say when they hold."""
-    number = {name: k for k, name in enumerate(skeleton.bodies)}
     parts = [(joint, k) for k, joint in enumerate(skeleton.joints)] + [(joint, None) for joint in skeleton.loops]
     return tuple(
-        PageConnection(
-            child=number[joint.child],
-            parent=number[joint.parent],
+        _by_place(
+            PageConnection,
+            joint,
+            skeleton,
             joint=place,
-            p_child_joint=vector(joint.p_child_joint),
-            p_parent_joint=vector(joint.p_parent_joint),
-            residual=joint.residual,
             start=clock.moment(joint.time[0]),
             end=clock.moment(joint.time[1]),
         )
@@ -146,45 +157,27 @@ def connections_of(skeleton: Skeleton, clock: PageClock) -> tuple[PageConnection
 
 
 def limbs_of(skeleton: Skeleton) -> tuple[PageLimb, ...]:
-    number = {name: k for k, name in enumerate(skeleton.bodies)}
-    joint = {one.child: k for k, one in enumerate(skeleton.joints)}
-    return tuple(
-        PageLimb(
-            number[limb.body],
-            joint[limb.from_joint],
-            joint[limb.to_joint],
-            limb.between,
-            limb.length,
-            limb.low,
-            limb.high,
-        )
-        for limb in skeleton.limbs
-        if limb.body in number and limb.from_joint in joint and limb.to_joint in joint
-    )
+    known, bodies = {joint.child for joint in skeleton.joints}, set(skeleton.bodies)
+    limbs = [limb for limb in skeleton.limbs if limb.body in bodies and {limb.from_joint, limb.to_joint} <= known]
+    return tuple(_by_place(PageLimb, limb, skeleton) for limb in limbs)
 
 
 def placements_of(skeleton: Skeleton) -> tuple[PagePlacement, ...]:
-    number = {name: k for k, name in enumerate(skeleton.bodies)}
-    joint = {one.child: k for k, one in enumerate(skeleton.joints)}
-    return tuple(
-        PagePlacement(number[one.body], joint[one.joint], vector(one.p_body_joint), one.distance, one.low, one.high)
-        for one in skeleton.sensors
-        if one.body in number and one.joint in joint
-    )
+    known = {joint.child for joint in skeleton.joints}
+    sensors = [one for one in skeleton.sensors if one.body in skeleton.bodies and one.joint in known]
+    return tuple(_by_place(PagePlacement, one, skeleton) for one in sensors)
 
 
 def findings_of(skeleton: Skeleton, clock: PageClock) -> tuple[PageFinding, ...]:
     """Errors first; what many bodies share stands in one line, as in the terminal."""
-    number = {name: k for k, name in enumerate(skeleton.bodies)}
     return tuple(
-        PageFinding(
-            code=finding.code,
-            severity=finding.severity,
-            bodies=tuple(number[name] for name in finding.bodies if name in number),
+        _by_place(
+            PageFinding,
+            replace(finding, bodies=tuple(name for name in finding.bodies if name in skeleton.bodies)),
+            skeleton,
             time=_span(finding, clock),
             value=finding.value if finding.value is None or np.isfinite(finding.value) else None,
             unit=finding.unit or None,
-            text=finding.text,
         )
         for finding in merge_findings(skeleton.findings)
     )

@@ -1,24 +1,46 @@
 """What the page shows: one definition for Python, which fills it, and for the page, whose types are generated from it.
 
 Bodies and joints are told by their place in `bodies` and `joints`. Lengths are metres, angles radians, time seconds;
-the page shows millimetres and degrees. Names come from files: the page may only ever set them as text.
+the page shows millimetres and degrees. Names come from files: the page may only ever set them as text. What the page
+has of a joint, a limb, a placement or a finding are the fields of those in `model`.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import fields
+from typing import Any, Literal, get_type_hints
 
 import msgspec
+
+from ..findings import Finding
+from ..io.values import plain_type
+from ..model.skeleton import Joint, Limb, Placement
+from ..result.coverage import Sufficiency
 
 FORMAT = "condyle.page"
 VERSION = 1
 WEIGHT_STEPS = 15  # a packed weight of so much stands for 1
 
-Vector = tuple[float, float, float]
+Triple = tuple[float, float, float]
 
 
 class _Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A constant value."""
+
+
+PLACES = {  # fields that name bodies or joints in `model`, and have their places on the page
+    **dict.fromkeys(("child", "parent", "body", "joint", "from_joint", "to_joint"), int),
+    "runner_up": tuple[int, int] | None,
+    "bodies": tuple[int, ...],
+}
+
+
+def _by_place(kind: type, *left_out: str) -> Any:
+    """A struct with the fields of a class of `model` but some, what names bodies and joints telling their places."""
+    hints = get_type_hints(kind, include_extras=True)
+    names = [one.name for one in fields(kind) if one.name not in left_out]
+    types = [(name, PLACES[name] if name in PLACES else plain_type(hints[name])) for name in names]
+    return msgspec.defstruct(f"_{kind.__name__}", types, bases=(_Value,), frozen=True, forbid_unknown_fields=True)
 
 
 class Verdict(_Value, frozen=True):
@@ -45,7 +67,7 @@ class PageBody(_Value, frozen=True):
     masked: int
 
 
-class PageJoint(_Value, frozen=True):
+class PageJoint(_by_place(Joint, "singular_values", "covariance", "passing", "time")):  # type: ignore[misc]
     """One joint of the tree, or a loop joint, named by its child.
 
     child, parent    places in `bodies`
@@ -58,22 +80,8 @@ class PageJoint(_Value, frozen=True):
     p50, p95, largest [m] of the gap's length over all frames with weight
     """
 
-    child: int
-    parent: int
-    kind: Literal["ball", "hinge", "rigid", "undetermined"]
-    point: Literal["determined", "arbitrary"]
-    p_child_joint: Vector
-    p_parent_joint: Vector
-    axis_child: Vector | None
-    axis_parent: Vector | None
-    play: float | None
-    residual: float
-    frames: int
-    sigma: Vector | None
-    margin: float | None
-    runner_up: tuple[int, int] | None
-    rotation: Vector
-    verdict: Literal["enough", "weak", "not determined"]
+    sigma: Triple | None
+    verdict: Sufficiency
     advice: str
     gap_step: float
     p50: float
@@ -92,46 +100,25 @@ class PageConnection(_Value, frozen=True):
     child: int
     parent: int
     joint: int | None
-    p_child_joint: Vector
-    p_parent_joint: Vector
+    p_child_joint: Triple
+    p_parent_joint: Triple
     residual: float
     start: float
     end: float
 
 
-class PageLimb(_Value, frozen=True):
+class PageLimb(_by_place(Limb, "passing")):  # type: ignore[misc]
     """Distance on one body between two of its joints (places in `joints`) with its 95 % interval, all in m."""
 
-    body: int
-    from_joint: int
-    to_joint: int
-    between: Literal["joints", "joint and axis", "axes"]
-    length: float | None
-    low: float | None
-    high: float | None
 
-
-class PagePlacement(_Value, frozen=True):
+class PagePlacement(_by_place(Placement)):  # type: ignore[misc]
     """A joint (place in `joints`) in the frame of a sensor on one of its bodies; their distance, its interval, in m."""
 
-    body: int
-    joint: int
-    p_body_joint: Vector
-    distance: float
-    low: float | None
-    high: float | None
 
-
-class PageFinding(_Value, frozen=True):
+class PageFinding(_by_place(Finding, "unit", "frame", "count")):  # type: ignore[misc]
     """What is to be known, most pressing first. time [s]: (start, end)."""
 
-    code: str
-    severity: Literal["info", "warning", "error"]
-    bodies: tuple[int, ...]
-    time: tuple[float, float] | None
-    value: float | None
     unit: str | None
-    text: str
 
 
 class Masked(_Value, frozen=True):
@@ -184,10 +171,10 @@ class PageMotion(_Value, frozen=True):
     position_step: float
     orientation_step: float
     time_step: float
-    origin: Vector
+    origin: Triple
     up: str | None
-    low: Vector
-    high: Vector
+    low: Triple
+    high: Triple
     free: tuple[int, ...]
     breaks: tuple[int, ...]
     starts: tuple[float, ...]

@@ -18,7 +18,7 @@ from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
 from .clock import PageClock
 from .pack import FULL, Packing, joined, pack
-from .page_data import PageMotion, Piece, Vector
+from .page_data import PageMotion, Piece, Triple
 
 Singles = NDArray[np.float32]
 PIECE = 1024  # frames
@@ -162,7 +162,7 @@ def linked_pieces(shown: Shown) -> tuple[Piece, ...]:
     return tuple(Piece(k * PIECE, min(PIECE, total - k * PIECE), "", f"pieces/{k}.bin") for k in range(shown.count))
 
 
-def vector(values: Floats) -> Vector:
+def vector(values: Floats) -> Triple:
     x, y, z = (float(value) for value in values)
     return x, y, z
 

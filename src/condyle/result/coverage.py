@@ -24,7 +24,7 @@ LONG = 3600.0  # s: more than that is not recorded for a length
 BRIEF = 5.0  # s: a joint is not turned about an axis of its own in less
 APART = 2.0  # standard deviation along one direction over those across it, from which that direction is the poor one
 ALONG, ACROSS = np.radians(35.0), np.radians(55.0)  # angle to the limb: a twist, a bend
-Verdict = Literal["enough", "weak", "not determined"]
+Sufficiency = Literal["enough", "weak", "not determined"]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class JointCoverage:
     turned: tuple[float, float, float]
     half: float | None
     poor: tuple[float, float, float] | None
-    verdict: Verdict
+    verdict: Sufficiency
     text: str
 
 
@@ -66,7 +66,7 @@ class LimbCoverage:
     seconds: float | None
     wider: float | None
     of: str | None
-    verdict: Verdict
+    verdict: Sufficiency
     text: str
 
 
@@ -79,10 +79,10 @@ class Coverage:
     limbs: tuple[LimbCoverage, ...]
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> Sufficiency:
         """The worst of all."""
         verdicts = [one.verdict for one in self.joints] + [one.verdict for one in self.limbs]
-        order: tuple[Verdict, ...] = ("not determined", "weak", "enough")
+        order: tuple[Sufficiency, ...] = ("not determined", "weak", "enough")
         return next((verdict for verdict in order if verdict in verdicts), "not determined")
 
     def __str__(self) -> str:
@@ -110,7 +110,7 @@ def _joint(joint: Joint, joints: Sequence[Joint], width: float) -> JointCoverage
     axes = sum(angle >= TURNED for angle in turned)
     angles = f"{joint.child}: turned {', '.join(f'{np.degrees(angle):.0f}' for angle in turned)} deg rms about its axes"
     half, poor = None, _poor(joint)
-    verdict: Verdict = "not determined"
+    verdict: Sufficiency = "not determined"
     if joint.kind == "rigid":
         text = f"{joint.child}: does not turn against {joint.parent}; if it should, move it"
     elif joint.kind == "hinge" and joint.point == "arbitrary":
@@ -174,7 +174,7 @@ def _limb(limb: Limb, joints: dict[str, Joint], seconds: float, wanted: float) -
         text = f"{name}: not determined; {why}"
         return LimbCoverage(limb.body, limb.from_joint, limb.to_joint, None, None, None, None, "not determined", text)
     width = limb.high - limb.low
-    verdict: Verdict = "enough" if width <= wanted else "weak"
+    verdict: Sufficiency = "enough" if width <= wanted else "weak"
     more = _more(width, limb.passing, seconds, wanted)
     if more is not None and more > LONG:
         more = None
