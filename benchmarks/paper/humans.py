@@ -14,7 +14,7 @@ from condyle import Calibration
 from condyle.model.field import Rod
 from condyle.model.take import Take
 from condyle.pairs.rigid_pair import measure_pair, scale_of
-from condyle.report.drawing import clock_of
+from condyle.report.drawing import lay_out_time
 from condyle.report.figures import draw_gap, save_figure
 from condyle.report.model import draw_model, shown_frame
 from condyle.simulate import FEMALE_LENGTHS, MALE_LENGTHS, Disturbances, Figure, Truth, disturb, human
@@ -160,8 +160,8 @@ def _trials(one: Table, room: space.Room, count: Count, draw: bool) -> list[dict
 
 def _draw(plain: Calibration, ours: Calibration) -> None:
     k = next(k for k, joint in enumerate(plain.skeleton.joints) if joint.child == FIGURE_8[1])
-    joint, clock = plain.skeleton.joints[k], clock_of(plain.take.time, plain.take.segment)
-    drawn = draw_gap(clock, plain.gap[:, k], plain.weight[:, k], joint.child, joint.parent, joint.residual)
+    joint, axis = plain.skeleton.joints[k], lay_out_time(plain.take.time, plain.take.segment)
+    drawn = draw_gap(axis, plain.gap[:, k], plain.weight[:, k], joint.child, joint.parent, joint.residual)
     save_figure(drawn, FIGURES / "figure-8.svg")
     picture = shown_frame(ours.skeleton, ours.take)
     if picture is not None:

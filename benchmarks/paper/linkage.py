@@ -10,7 +10,7 @@ from condyle import Calibration
 from condyle.model.field import Rod
 from condyle.model.take import Take
 from condyle.pairs.rigid_pair import measure_pair, scale_of
-from condyle.report.drawing import clock_of
+from condyle.report.drawing import lay_out_time
 from condyle.report.figures import draw_gap, save_figure
 from condyle.report.model import draw_model, shown_frame
 from condyle.simulate import Truth, linkage
@@ -132,8 +132,8 @@ def draw(shown: list[tuple[Calibration, Calibration]], best: tuple[int, str], wo
         fit = shown[number][corrected]
         pair = {child, shown[number][0].skeleton.joint(child).parent}
         k = next(k for k, one in enumerate(fit.skeleton.joints) if {one.child, one.parent} == pair)
-        joint, clock = fit.skeleton.joints[k], clock_of(fit.take.time, fit.take.segment)
-        drawn = draw_gap(clock, fit.gap[:, k], fit.weight[:, k], joint.child, joint.parent, joint.residual)
+        joint, axis = fit.skeleton.joints[k], lay_out_time(fit.take.time, fit.take.segment)
+        drawn = draw_gap(axis, fit.gap[:, k], fit.weight[:, k], joint.child, joint.parent, joint.residual)
         save_figure(drawn, FIGURES / f"{name}.svg")
 
 

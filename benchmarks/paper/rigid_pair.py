@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from condyle.pairs.rigid_pair import RigidPair, judge_pair, measure_pair, scale_of
-from condyle.report.drawing import clock_of, draw_series
+from condyle.report.drawing import draw_series, lay_out_time
 from condyle.report.figures import save_figure
 
 from ..bound import CM, DEG
@@ -50,7 +50,7 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
 def draw(pair: RigidPair) -> None:
     scale = published.SCALE
     drawn = draw_series(
-        clock_of(pair.time, np.zeros(len(pair.time), np.int64)),
+        lay_out_time(pair.time, np.zeros(len(pair.time), np.int64)),
         pair.distance * scale,
         title="two sensors 56.5 cm apart, carried through the space",
         label="distance [cm]",

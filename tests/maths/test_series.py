@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.maths.series import even_places, held_frames, mean_step
+from condyle.maths.series import even_places, held_frames, known_around, mean_step, segment_slices
 
 EXACT = 1e-12  # s, and shares of a frame
 
@@ -13,6 +13,17 @@ def test_the_last_known_frame_of_a_segment_is_held_and_before_it_the_first() -> 
     segment = np.array([0, 0, 0, 0, 0, 1, 1, 2, 2])
     assert held_frames(known, segment).tolist() == [1, 1, 1, 1, 4, -1, -1, 8, 8]
     assert held_frames(np.zeros(0, bool), np.zeros(0, np.int64)).tolist() == []
+
+
+def test_the_known_frames_around_each_are_of_its_segment() -> None:
+    before, after = known_around(np.array([False, True, False, False, True]), np.array([0, 0, 0, 1, 1]))
+    assert before.tolist() == [-1, 1, 1, -1, 4]
+    assert after.tolist() == [1, 1, 5, 4, 4]
+
+
+def test_segments_are_runs_of_frames() -> None:
+    assert segment_slices(np.array([0, 0, 2, 1, 1])) == [slice(0, 2), slice(2, 3), slice(3, 5)]
+    assert segment_slices(np.zeros(0, np.int64)) == [slice(0, 0)]
 
 
 def test_an_even_clock_needs_nothing_and_small_jitter_is_even() -> None:

@@ -43,24 +43,29 @@ def skeleton(*edges: tuple[str, str], loose: tuple[str, ...] = ()) -> Skeleton:
 
 
 def test_recordings_follow_one_another_one_step_apart() -> None:
-    clock = drawing.clock_of(np.array([5.0, 5.1, 5.2, 0.0, 0.1]), np.array([0, 0, 0, 1, 1]))
-    np.testing.assert_allclose(clock.at, [0, 0.1, 0.2, 0.3, 0.4])
-    np.testing.assert_allclose(clock.breaks, [0.3])
-    assert clock.label == "time [s]"
+    axis = drawing.lay_out_time(np.array([5.0, 5.1, 5.2, 0.0, 0.1]), np.array([0, 0, 0, 1, 1]))
+    np.testing.assert_allclose(axis.at, [0, 0.1, 0.2, 0.3, 0.4])
+    np.testing.assert_allclose(axis.breaks, [0.3])
+    assert axis.label == "time [s]"
+
+
+def test_a_recording_that_comes_later_keeps_its_distance() -> None:
+    axis = drawing.lay_out_time(np.array([5.0, 5.1, 9.0, 9.1]), np.array([0, 0, 1, 1]))
+    np.testing.assert_allclose(axis.at, [0, 0.1, 4.0, 4.1])
 
 
 @pytest.mark.parametrize(("time", "frames"), [(None, 4), (np.array([2.0]), 1), (None, 0)])
 def test_without_time_frames_are_counted(time, frames) -> None:
-    clock = drawing.clock_of(time, np.zeros(frames, np.int64))
-    np.testing.assert_array_equal(clock.at, np.arange(frames))
-    assert clock.label == "frame"
+    axis = drawing.lay_out_time(time, np.zeros(frames, np.int64))
+    np.testing.assert_array_equal(axis.at, np.arange(frames))
+    assert axis.label == "frame"
 
 
 def test_a_long_series_keeps_its_peaks(rng) -> None:
     value = rng.uniform(0, 0.001, 20_000)
     value[12_345], value[700:900] = 0.05, np.nan
-    clock = drawing.clock_of(np.arange(20_000) / 100, np.zeros(20_000, np.int64))
-    figure = drawing.draw_series(clock, value, title="", label="")
+    axis = drawing.lay_out_time(np.arange(20_000) / 100, np.zeros(20_000, np.int64))
+    figure = drawing.draw_series(axis, value, title="", label="")
     band = figure.axes[0].collections[0].get_paths()
     assert max(part.vertices[:, 1].max() for part in band) == pytest.approx(50.0)
     assert figure.axes[0].get_ylim()[1] > 50
@@ -68,8 +73,8 @@ def test_a_long_series_keeps_its_peaks(rng) -> None:
 
 @pytest.mark.parametrize("value", [np.zeros(0), np.array([0.001]), np.full(50, np.nan), np.zeros(50)])
 def test_series_of_nothing_can_be_drawn(value, tmp_path) -> None:
-    clock = drawing.clock_of(np.arange(len(value)) / 10.0, np.zeros(len(value), np.int64))
-    drawing.draw_series(clock, value, title="t", label="l", level=0.0).savefig(tmp_path / "it.png")
+    axis = drawing.lay_out_time(np.arange(len(value)) / 10.0, np.zeros(len(value), np.int64))
+    drawing.draw_series(axis, value, title="t", label="l", level=0.0).savefig(tmp_path / "it.png")
 
 
 def test_names_are_cut_and_hold_nothing_hidden() -> None:

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from condyle import Finding, read_skeleton
+from condyle.model.clock import Clock
 from condyle.model.take import BodyMarker
 from condyle.report import facts
-from condyle.report.clock import PageClock
 from condyle.report.page import build_page
 from condyle.report.page_data import PageData
 from tests.make.fitted import fitted, rewritten, take
 
-ONE_CLOCK = PageClock.of(np.arange(1200) / 60, np.zeros(1200, np.int64))
+ONE_CLOCK = Clock.of(np.arange(1200) / 60, np.zeros(1200, np.int64))
 
 
 @pytest.fixture(scope="module")

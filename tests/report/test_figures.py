@@ -14,7 +14,7 @@ from condyle import simulate
 from condyle.errors import CondyleError, UsageError
 from condyle.io.skeleton_file import read_skeleton
 from condyle.model.take import join
-from condyle.report.drawing import clock_of
+from condyle.report.drawing import lay_out_time
 from condyle.report.figures import draw_folder, draw_gap, write_figures
 from tests.make.fitted import RATE, fitted, rewritten, take
 
@@ -71,8 +71,8 @@ def test_gaps_that_did_not_count_are_left_out_and_counted() -> None:
     gap, weight = np.zeros((60, 3)), np.ones(60)
     gap[:, 0] = 0.002
     gap[7], weight[7], gap[9] = 0.5, 0.0, np.nan  # one weighted out, one not seen
-    clock = clock_of(np.arange(60) / RATE, np.zeros(60, np.int64))
-    left, right = draw_gap(clock, gap, weight, "a", "b").axes
+    axis = lay_out_time(np.arange(60) / RATE, np.zeros(60, np.int64))
+    left, right = draw_gap(axis, gap, weight, "a", "b").axes
     assert left.get_ylim()[1] < 3
     assert sum(bar.get_width() for bar in right.patches) == 58
     assert right.get_title(loc="left") == "rms 2 mm, 1 left out"

@@ -13,8 +13,8 @@ UNEVEN = 0.1  # of a frame: a time stamp further off an even clock calls for res
 AT_A_FRAME = 1e-9  # of a frame: a time as near to a frame's is that frame's
 
 
-class Between(NamedTuple):
-    """Places between frames: clock (k,) [s]; the frame before each (k,); share (k,) of the way to the next one."""
+class EvenPlaces(NamedTuple):
+    """Places between frames on an even clock (k,) [s]: the frame before each, and the share of the way to the next."""
 
     clock: Floats
     before: Ints
@@ -26,7 +26,7 @@ def mean_step(time: Floats) -> float:
     return float((time[-1] - time[0]) / (len(time) - 1)) if len(time) > 1 else 0.01
 
 
-def even_places(time: Floats, step: float | None = None) -> Between | None:
+def even_places(time: Floats, step: float | None = None) -> EvenPlaces | None:
     """An even clock over one segment's time (n,) [s], or None where that is even already.
 
     step  [s] wanted between frames; None: the recording's own. Where frames were lost the mean step is too long, so the
@@ -44,16 +44,28 @@ def even_places(time: Floats, step: float | None = None) -> Between | None:
     before = np.clip(np.searchsorted(time, clock, side="right") - 1, 0, len(time) - 2)
     share = (clock - time[before]) / (time[before + 1] - time[before])
     share = np.where(np.abs(share - np.round(share)) < AT_A_FRAME, np.round(share), share)
-    return Between(clock, before, np.clip(share, 0.0, 1.0))
+    return EvenPlaces(clock, before, np.clip(share, 0.0, 1.0))
+
+
+def known_around(known: Bools, segment: Ints) -> tuple[Ints, Ints]:
+    """(n,) last known frame up to each and first known from each in its segment; -1 and n where there is none."""
+    n = len(known)
+    row = np.arange(n)
+    before = np.maximum.accumulate(np.where(known, row, -1))
+    after = np.minimum.accumulate(np.where(known, row, n)[::-1])[::-1]
+    for part in segment_slices(segment):
+        before[part][before[part] < part.start] = -1
+        after[part][after[part] >= part.stop] = n
+    return before, after
 
 
 def held_frames(known: Bools, segment: Ints) -> Ints:
     """(n,) for each frame the last known one of its segment up to it, or the first known after; -1: none is known."""
-    n = len(known)
-    row = np.arange(n)
-    head = np.concatenate([[True], np.diff(segment) != 0])[:n]
-    start = np.maximum.accumulate(np.where(head, row, 0))
-    last = np.maximum.accumulate(np.where(known, row, -1))
-    after = np.minimum.accumulate(np.where(known, row, n)[::-1])[::-1]
-    end = np.append(np.flatnonzero(head)[1:], n)[np.cumsum(head) - 1]
-    return np.where(last >= start, last, np.where(after < end, after, -1))
+    before, after = known_around(known, segment)
+    return np.where(before >= 0, before, np.where(after < len(known), after, -1))
+
+
+def segment_slices(segment: Ints) -> list[slice]:
+    """The frames of every segment (n,), in order; one without frames where there are none at all."""
+    starts = (np.flatnonzero(np.diff(segment) != 0) + 1).tolist()
+    return [slice(a, b) for a, b in zip([0, *starts], [*starts, len(segment)], strict=True)]

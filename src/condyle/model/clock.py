@@ -1,6 +1,8 @@
-"""Time as devices write it: repeated stamps, jumps, sensors that each have a clock of their own."""
+"""Time as devices write it, with repeated stamps and jumps, and the one clock on which several recordings are shown."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -8,6 +10,7 @@ from ..errors import CondyleError
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..maths.series import segment_slices
 
 PAUSE = 1.0  # s: a longer step may be a pause of the recording
 PERIODS = 20.0  # ... if it is also so many times the usual step
@@ -93,3 +96,57 @@ def _repaired(time: Floats, segment: Ints) -> tuple[Ints, Ints, Floats, list[Fin
         )
     starts = np.concatenate([[0], np.cumsum(back | jump | (np.diff(segment) != 0))])
     return rows, starts.astype(np.int64), time, findings
+
+
+@dataclass(frozen=True, eq=False)
+class Clock:
+    """The one clock of several recordings on pages and in figures: it increases throughout. A recording keeps its own
+    times where they come after those before it; otherwise it begins one frame after the end of the one before.
+
+    first   (s,) frame at which each recording begins
+    begin   (s,) [s] its own time there, and end (s,) at its last frame
+    offset  (s,) [s] to be added to its own times
+    step    [s] between frames, median
+    """
+
+    first: Ints
+    begin: Floats
+    end: Floats
+    offset: Floats
+    step: float
+
+    @classmethod
+    def of(cls, time: Floats, segment: Ints) -> Clock:
+        """The clock of frames with their own times [s] and the recordings they belong to."""
+        parts = segment_slices(segment) if len(time) else []
+        first = np.array([part.start for part in parts], np.int64)
+        last = np.array([part.stop for part in parts], np.int64) - 1
+        steps = np.diff(time)[np.diff(segment) == 0]
+        step = float(median(steps)) if len(steps) else 0.0
+        begin, end = time[first], time[last]
+        offset = np.zeros(len(first))
+        now = -np.inf
+        for k in range(len(first)):
+            if begin[k] <= now:
+                offset[k] = now + step - begin[k]
+            now = end[k] + offset[k]
+        return cls(first, begin, end, offset, step)
+
+    def times(self, time: Floats, rows: Ints) -> Floats:
+        """(n,) [s] running time of frames, given their own times and their numbers."""
+        return np.asarray(time + self.offset[self.recording(rows)])
+
+    def recording(self, rows: Ints) -> Ints:
+        """Number of the recording that frames belong to."""
+        return np.searchsorted(self.first, rows, side="right") - 1
+
+    def moment(self, time: float, frame: int | None = None) -> float:
+        """[s] running time of a moment in a recording's own time: that of a frame, else the first that holds it."""
+        if not len(self.first):
+            return time
+        if frame is not None:
+            k = max(int(np.searchsorted(self.first, frame, side="right")) - 1, 0)
+        else:
+            inside = (self.begin <= time) & (time <= self.end)
+            k = int(inside.argmax()) if inside.any() else int(np.abs(self.begin - time).argmin())
+        return float(time + self.offset[k])

@@ -7,6 +7,7 @@ import numpy as np
 from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.series import held_frames, known_around
 from ..model.take import Take
 
 MANY = 0.05  # share of the frames from which on lost poses are worth a warning
@@ -23,7 +24,7 @@ def bridge_turn(take: Take, R: Floats, longest: float) -> tuple[Floats, Bools, B
     short = _short(take, known, longest)
     if not short.any():
         return R, short, ~known
-    before, after = _around(take.segment, known)
+    before, after = known_around(known, take.segment)
     a, b = R[before[short]], R[after[short]]
     share = _share(take, before, after, short)
     closed = R.copy()
@@ -35,7 +36,7 @@ def bridge_line(take: Take, p: Floats, short: Bools) -> Floats:
     """p (n, 3) with the frames in `short` on the line between the known ones around them."""
     if not short.any():
         return p
-    before, after = _around(take.segment, np.asarray(np.isfinite(p).all(axis=-1)))
+    before, after = known_around(np.asarray(np.isfinite(p).all(axis=-1)), take.segment)
     share = _share(take, before, after, short)[:, None]
     closed = p.copy()
     closed[short] = (1 - share) * p[before[short]] + share * p[after[short]]
@@ -55,7 +56,7 @@ def tell_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
         count = int(rows.sum())
         if not count:
             continue
-        before, after = _around(take.segment, ~rows)
+        before, after = known_around(~rows, take.segment)
         # A gap lasts from the sample before it to the one after it, as far as there are such samples.
         ends = np.clip(np.stack([before, after]), 0, take.frames - 1)
         seconds = float((take.time[ends[1]] - take.time[ends[0]])[rows].max())
@@ -80,7 +81,7 @@ def lone_runs(take: Take, frames: Bools, longest: float) -> Bools:
 
 def _short(take: Take, known: Bools, longest: float) -> Bools:
     """(n,) the unknown frames in gaps that are short enough."""
-    before, after = _around(take.segment, known)
+    before, after = known_around(known, take.segment)
     inside = ~known & (before >= 0) & (after < take.frames)
     short = inside.copy()
     short[inside] = take.time[after[inside]] - take.time[before[inside]] <= longest * (1 + 1e-9)
@@ -89,21 +90,5 @@ def _short(take: Take, known: Bools, longest: float) -> Bools:
 
 def nearest_known(known: Bools, segment: Ints) -> Ints:
     """(n,) the known frame before each in its segment, else the one after, else any; -1 where none is known at all."""
-    before, after = _around(segment, known)
-    any_ = np.maximum.accumulate(np.where(known, np.arange(len(known)), -1))
-    first = int(np.argmax(known)) if known.any() else -1
-    within = np.where(before >= 0, before, np.where(after < len(known), after, any_))
-    return np.where(within >= 0, within, first)
-
-
-def _around(segment: Ints, known: Bools) -> tuple[Ints, Ints]:
-    """(n,) last known frame up to each and first known from each in its segment; -1 and n where there is none."""
-    n = len(known)
-    row = np.arange(n)
-    head = np.concatenate([[True], np.diff(segment) != 0])[:n]
-    first = np.maximum.accumulate(np.where(head, row, 0)) if n else row
-    last = np.append(np.flatnonzero(head)[1:], n) - 1
-    last = last[np.cumsum(head) - 1] if n else row
-    before = np.maximum.accumulate(np.where(known, row, -1)) if n else row
-    after = np.minimum.accumulate(np.where(known, row, n)[::-1])[::-1] if n else row
-    return np.where(before >= first, before, -1), np.where(after <= last, after, n)
+    within = held_frames(known, segment)
+    return np.where(within >= 0, within, held_frames(known, np.zeros_like(segment)))

@@ -15,6 +15,7 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..maths.arrays import Floats, Ints, freeze
+from ..model.clock import Clock
 from ..model.skeleton import Limb, Skeleton
 
 if TYPE_CHECKING:
@@ -57,10 +58,10 @@ STYLE: dict[Any, Any] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Clock:
-    """Where frames stand along the axis of time.
+class TimeAxis:
+    """Where frames stand along an axis.
 
-    at      (n,)  running time of frames [s], or their numbers; recordings follow one another
+    at      (n,)  running time of frames since the first [s], or their numbers
     breaks  (b,)  where a new recording begins
     label         what stands at the axis
     """
@@ -73,17 +74,13 @@ class Clock:
         freeze(self)
 
 
-def clock_of(time: Floats | None, segment: Ints) -> Clock:
-    """Running time: a recording starts one usual step after the last ended. Without time, frames are counted."""
-    n = len(segment)
-    first = np.flatnonzero(np.diff(segment) != 0) + 1
-    if time is None or n < 2:
-        return Clock(np.arange(n, dtype=np.float64), first.astype(np.float64), "frame")
-    step = np.diff(time)
-    inside = np.diff(segment) == 0
-    step = np.where(inside, step, np.median(step[inside]) if inside.any() else 1.0)
-    at = np.concatenate([[0.0], np.cumsum(step)])
-    return Clock(at, at[first], "time [s]")
+def lay_out_time(time: Floats | None, segment: Ints) -> TimeAxis:
+    """Frames by the one clock of their recordings; without time, they are counted."""
+    clock = Clock.of(np.arange(len(segment), dtype=np.float64) if time is None else time, segment)
+    if time is None or len(segment) < 2:
+        return TimeAxis(np.arange(len(segment)), clock.first[1:], "frame")  # type: ignore[arg-type]
+    at = clock.times(time, np.arange(len(time)))
+    return TimeAxis(at - at[0], at[clock.first[1:]] - at[0], "time [s]")
 
 
 def shown_name(name: str) -> str:
@@ -93,7 +90,7 @@ def shown_name(name: str) -> str:
 
 
 def draw_series(
-    clock: Clock,
+    axis: TimeAxis,
     value: Floats,
     *,
     title: str,
@@ -114,9 +111,9 @@ def draw_series(
         figure = _figure(WIDTH, 2.1)
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[3, 1])
         shown = np.isfinite(value)
-        _line(left, clock, value * unit)
-        _stretches(left, clock, value * unit, zero)
-        for at in clock.breaks:
+        _line(left, axis, value * unit)
+        _stretches(left, axis, value * unit, zero)
+        for at in axis.breaks:
             left.axvline(at, color=GRID, linewidth=0.8, zorder=0)
         right.hist(value[shown] * unit, bins=BINS, orientation="horizontal", color=PALE, edgecolor=INK, linewidth=0.4)
         if level is not None and np.isfinite(level):
@@ -124,11 +121,11 @@ def draw_series(
                 axes.axhline(level * unit, color=MARK, linewidth=0.9, linestyle=(0, (4, 2)))
         if zero and shown.any():
             left.set_ylim(0, 1.06 * float(np.nanmax(value)) * unit or 1.0)
-        left.set(xlabel=clock.label, ylabel=label, title=title)
+        left.set(xlabel=axis.label, ylabel=label, title=title)
         right.set(xlabel="frames")
         right.set_title(note, color=MARK)
-        if len(clock.at) > 1:
-            left.set_xlim(clock.at[0], clock.at[-1])
+        if len(axis.at) > 1:
+            left.set_xlim(axis.at[0], axis.at[-1])
         return figure
 
 
@@ -233,12 +230,12 @@ def _figure(width: float, height: float) -> Figure:
     return Figure(figsize=(min(width, LARGEST), float(np.clip(height, 1.2, LARGEST))), layout="constrained")
 
 
-def _line(axes: Axes, clock: Clock, value: Floats) -> None:
+def _line(axes: Axes, axis: TimeAxis, value: Floats) -> None:
     """A pale line, broken where recordings end and values are missing; a long one as the range of each stretch."""
     n = len(value)
     if n <= MOST:
-        cut = np.searchsorted(clock.at, clock.breaks)
-        axes.plot(np.insert(clock.at, cut, clock.breaks), np.insert(value, cut, np.nan), color=PALE, linewidth=0.7)
+        cut = np.searchsorted(axis.at, axis.breaks)
+        axes.plot(np.insert(axis.at, cut, axis.breaks), np.insert(value, cut, np.nan), color=PALE, linewidth=0.7)
         return
     edges = np.linspace(0, n, MOST // 2 + 1).astype(int)[:-1]
     known = np.isfinite(value)
@@ -246,10 +243,10 @@ def _line(axes: Axes, clock: Clock, value: Floats) -> None:
     high = np.maximum.reduceat(np.where(known, value, -np.inf), edges)
     empty = ~np.isfinite(low)
     low[empty], high[empty] = np.nan, np.nan
-    axes.fill_between(clock.at[edges], low, high, facecolor=PALE, edgecolor=PALE, linewidth=0.5)
+    axes.fill_between(axis.at[edges], low, high, facecolor=PALE, edgecolor=PALE, linewidth=0.5)
 
 
-def _stretches(axes: Axes, clock: Clock, value: Floats, square: bool) -> None:
+def _stretches(axes: Axes, axis: TimeAxis, value: Floats, square: bool) -> None:
     """The rms of each of STRETCHES parts as a dark line, or the mean."""
     if len(value) < 4 * STRETCHES:
         return
@@ -259,5 +256,5 @@ def _stretches(axes: Axes, clock: Clock, value: Floats, square: bool) -> None:
     total = np.add.reduceat(np.where(known, value**2 if square else value, 0.0), edges)
     with np.errstate(invalid="ignore", divide="ignore"):
         usual = total / count
-    at = np.add.reduceat(clock.at, edges) / np.diff(np.append(edges, len(value)))
+    at = np.add.reduceat(axis.at, edges) / np.diff(np.append(edges, len(value)))
     axes.plot(at, np.sqrt(usual) if square else usual, color=INK, linewidth=1.1)

@@ -14,10 +14,10 @@ import numpy as np
 from .._version import __version__
 from ..findings import Finding, many, merge_findings, worst_severity
 from ..maths.arrays import Floats
+from ..model.clock import Clock
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
 from ..result.coverage import JointCoverage, find_coverage
-from .clock import PageClock
 from .page_data import (
     PLACES,
     Made,
@@ -139,7 +139,7 @@ def _by_place(kind: type[T], value: Any, skeleton: Skeleton, /, **own: Any) -> T
     return kind(**{name: plain(name) for name in kind.__struct_fields__ if name not in own}, **own)
 
 
-def connections_of(skeleton: Skeleton, clock: PageClock) -> tuple[PageConnection, ...]:
+def connections_of(skeleton: Skeleton, clock: Clock) -> tuple[PageConnection, ...]:
     """Joints that hold for part of the take, and all loops that say when they hold."""
     parts = [(joint, k) for k, joint in enumerate(skeleton.joints)] + [(joint, None) for joint in skeleton.loops]
     return tuple(
@@ -168,7 +168,7 @@ def placements_of(skeleton: Skeleton) -> tuple[PagePlacement, ...]:
     return tuple(_by_place(PagePlacement, one, skeleton) for one in sensors)
 
 
-def findings_of(skeleton: Skeleton, clock: PageClock) -> tuple[PageFinding, ...]:
+def findings_of(skeleton: Skeleton, clock: Clock) -> tuple[PageFinding, ...]:
     """Errors first; what many bodies share stands in one line, as in the terminal."""
     return tuple(
         _by_place(
@@ -183,7 +183,7 @@ def findings_of(skeleton: Skeleton, clock: PageClock) -> tuple[PageFinding, ...]
     )
 
 
-def _span(finding: Finding, clock: PageClock) -> tuple[float, float] | None:
+def _span(finding: Finding, clock: Clock) -> tuple[float, float] | None:
     if finding.time is None or not np.isfinite(finding.time).all():
         return None
     return clock.moment(finding.time[0], finding.frame), clock.moment(finding.time[1], finding.frame)

@@ -22,7 +22,7 @@ from ..model.motion import forward
 from ..model.skeleton import Skeleton
 from ..pairs.rigid_pair import measure_pair
 from ..prepare.read import read
-from .drawing import Clock, clock_of, draw_lengths, draw_series, draw_tree, shown_name, styled
+from .drawing import TimeAxis, draw_lengths, draw_series, draw_tree, lay_out_time, shown_name, styled
 from .model import draw_model, shown_frame
 
 if TYPE_CHECKING:
@@ -68,19 +68,19 @@ def draw_folder(place: Path, skeleton: Skeleton) -> Iterator[tuple[str, Figure]]
     home = place if place.is_dir() else place.parent
     played = forward(skeleton, read_motion(place, skeleton))
     measured = read(home / "motion.npz", doctor=False)
-    clock = clock_of(measured.time if measured.timed else None, measured.segment)
+    axis = lay_out_time(measured.time if measured.timed else None, measured.segment)
     shown = shown_frame(skeleton, played)
     if shown is not None:
         yield "model", draw_model(shown, skeleton.conventions.get("up"))
     doubtful = {name for finding in skeleton.findings if finding.code in DOUBTS for name in finding.bodies}
     yield "tree", draw_tree(skeleton, [joint.child for joint in skeleton.joints if joint.child in doubtful])
     yield "lengths", draw_lengths(skeleton.limbs)
-    yield from _gaps(home / "motion.npz", skeleton, clock)
-    yield from _pairs(measured, skeleton, clock)
+    yield from _gaps(home / "motion.npz", skeleton, axis)
+    yield from _pairs(measured, skeleton, axis)
 
 
 def draw_gap(
-    clock: Clock, gap: np.ndarray, weight: np.ndarray, child: str, parent: str, residual: float | None = None
+    axis: TimeAxis, gap: np.ndarray, weight: np.ndarray, child: str, parent: str, residual: float | None = None
 ) -> Figure:
     """The length of one joint's gap (n, 3) [m] over time where it counted (n,), and its histogram."""
     size = np.where(weight > 0, np.linalg.norm(gap, axis=1), np.nan)
@@ -88,7 +88,7 @@ def draw_gap(
     lost = int(seen.sum() - kept.sum())
     level = residual if residual is not None else float(np.sqrt(np.nanmean(size**2))) if kept.any() else None
     return draw_series(
-        clock,
+        axis,
         size,
         title=f"{shown_name(child)} at {shown_name(parent)}: how far the joint comes apart",
         label="gap [mm]",
@@ -108,7 +108,7 @@ def save_figure(figure: Figure, path: Path) -> None:
         stream.write(buffer.getvalue())
 
 
-def _gaps(file: Path, skeleton: Skeleton, clock: Clock) -> Iterator[tuple[str, Figure]]:
+def _gaps(file: Path, skeleton: Skeleton, axis: TimeAxis) -> Iterator[tuple[str, Figure]]:
     if not skeleton.joints:
         return
     with np.load(file, allow_pickle=False) as archive:
@@ -118,15 +118,15 @@ def _gaps(file: Path, skeleton: Skeleton, clock: Clock) -> Iterator[tuple[str, F
                 f"no array '{missing[0]}'; write it anew with condyle fit -o", code="missing-array", path=file
             )
         gap, weight, names = archive["gap"], archive["weight"], archive["joints"].astype(str).tolist()
-    if names != [joint.child for joint in skeleton.joints] or gap.shape[:2] != (len(clock.at), len(names)):
+    if names != [joint.child for joint in skeleton.joints] or gap.shape[:2] != (len(axis.at), len(names)):
         raise CondyleError("its joints are not those of skeleton.json; fit them anew", code="bodies-differ", path=file)
     digits = len(str(len(names)))
     for k, joint in enumerate(skeleton.joints):
-        figure = draw_gap(clock, gap[:, k], weight[:, k], joint.child, joint.parent, joint.residual)
+        figure = draw_gap(axis, gap[:, k], weight[:, k], joint.child, joint.parent, joint.residual)
         yield f"gap-{k + 1:0{max(digits, 2)}d}-{_file_name(joint.child)}", figure
 
 
-def _pairs(take: Take, skeleton: Skeleton, clock: Clock) -> Iterator[tuple[str, Figure]]:
+def _pairs(take: Take, skeleton: Skeleton, axis: TimeAxis) -> Iterator[tuple[str, Figure]]:
     for joint in skeleton.joints:
         if joint.kind != "rigid":
             continue
@@ -135,7 +135,7 @@ def _pairs(take: Take, skeleton: Skeleton, clock: Clock) -> Iterator[tuple[str, 
         except CondyleError:
             continue  # hardly seen together, or in one place: nothing to draw
         figure = draw_series(
-            clock,
+            axis,
             pair.distance,
             title=f"{shown_name(joint.child)} and {shown_name(joint.parent)}, which are fixed to one another",
             label="distance [mm]",

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ..io.motion_source import Frames, Source, sound
 from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..model.clock import Clock
 from ..model.motion import links
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
-from .clock import PageClock
 from .pack import FULL, Packing, joined, pack
 from .page_data import PageMotion, Piece, Triple
 
@@ -47,7 +47,7 @@ class Shown:
     """
 
     source: Source
-    clock: PageClock
+    clock: Clock
     packing: Packing
     every: int
     few: Frames
@@ -108,7 +108,7 @@ class Shown:
 
 def shown_motion(source: Source, *, every: int = 1) -> Shown:
     """A motion with its steps chosen by the size of the figure and the noise of its sensors."""
-    clock = PageClock.of(source.time, source.segment)
+    clock = Clock.of(source.time, source.segment)
     looked = _look(source)
     low, high = _box(looked.few.p)
     size = _size(source.skeleton, low, high)
@@ -190,7 +190,7 @@ def _coarser(fine: float, noise: list[float], coarsest: float) -> float:
     return float(f"{step:.1e}")
 
 
-def _clock_step(clock: PageClock) -> float:
+def _clock_step(clock: Clock) -> float:
     """[s] fine against the frames, and coarse enough for the longest recording."""
     longest = float((clock.end - clock.begin).max(initial=0.0))
     fine = CLOCK if clock.step > 10 * CLOCK or clock.step <= 0 else clock.step / 10
@@ -268,7 +268,7 @@ def _not_counted(seen: Bools, weight: Floats, joints: list[tuple[int, int]]) -> 
     return masked
 
 
-def _stretches(masked: Bools, clock: PageClock, time: Floats) -> tuple[tuple[int, int, int], ...]:
+def _stretches(masked: Bools, clock: Clock, time: Floats) -> tuple[tuple[int, int, int], ...]:
     """(body, first frame, last frame) of the runs in (n, m), near ones as one; the longest where there are too many."""
     found: list[tuple[int, int, int]] = []
     blink = BLINK * float((clock.end - clock.begin).sum()) if len(clock.first) else 0.0
