@@ -149,7 +149,7 @@ class Pairs:
 
 def told_scale(take: Take) -> Scale:
     """As `condyle scale` makes it of a file of the rod."""
-    return scale_of(measure_pair(prepare(take, fix_latency=False), *PAIR), ROD)
+    return scale_of(measure_pair(prepare(take), *PAIR), ROD)
 
 
 def measure(case: Carried, seeds: Sequence[int]) -> Scales:
@@ -157,7 +157,7 @@ def measure(case: Carried, seeds: Sequence[int]) -> Scales:
     for seed in seeds:
         take = case.spoil(rod(ROD, seed=seed, disturbances=case.disturbances).take, seed)
         take = replace(take, p_world_body=take.p_world_body / case.unit)
-        pair = measure_pair(prepare(take, fix_latency=False), *PAIR)
+        pair = measure_pair(prepare(take), *PAIR)
         result.bent += any(finding.code == "bent-field" for finding in judge_pair(pair))
         result.spread.append(pair.sd * case.unit)
         true = float(case.disturbances.position_noise)  # type: ignore[arg-type]
@@ -194,13 +194,13 @@ def measure_found(case: Beside, seeds: Sequence[int]) -> Pairs:
         for k in range(CLEAN):
             take = _world(case, seed + 1000 * k, case.disturbances).take
             result.clean += 1
-            result.false_scale += bool(find_rigid_pairs(prepare(take, fix_latency=False)))
+            result.false_scale += bool(find_rigid_pairs(prepare(take)))
             result.false_fit += bool(_told(take))
         stick = rod(ROD, seed=seed, disturbances=replace(case.disturbances, soft_tissue=0.0))
         if case.play:
             stick = replace(stick, take=with_play(case.play)(stick.take, seed))
         take = together([_world(case, seed, case.disturbances), stick], ["", ""]).take
-        result.scale.append(find_rigid_pairs(prepare(take, fix_latency=False)) == [PAIR])
+        result.scale.append(find_rigid_pairs(prepare(take)) == [PAIR])
         result.fit.append(_told(take) == [set(PAIR)])
     return result
 

@@ -95,7 +95,7 @@ def measure(case: Swapped, seeds: Sequence[int]) -> Result:
                     result.errors["exchanged"] += length_errors(
                         fit(take, fix_swaps=True).skeleton, world.truth
                     ).values()
-                    with patch("condyle.mending.find_swaps", return_value=[]):
+                    with patch("condyle.prepare.swaps.find_swaps", return_value=[]):
                         result.errors["unnoticed"] += length_errors(fit(take).skeleton, world.truth).values()
     return result
 
@@ -113,7 +113,7 @@ def _world(case: Swapped, seed: int) -> World:
 
 def _ready(take: Take) -> Take:
     """The take as a fit looks at it for exchanges."""
-    return prepare(take, fix_latency=False)
+    return prepare(take)
 
 
 def _swap(world: World, kind: str, length: float, seed: int) -> Swap:

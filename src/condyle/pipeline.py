@@ -1,51 +1,72 @@
-"""From a take to a calibrated figure: the one module that knows the whole chain."""
+"""From a take to a figure: plans, the order of work, and the one loop that carries it out.
+
+A stage looks at the take, or once there is a figure at the estimate, and decides: findings, another reading of the
+take, or changes. Changes are made here and nowhere else.
+"""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from .estimate.doubts import judge_joints, judge_structure, judge_take
-from .estimate.fitting import asked_root, fit_tree, uncertainty_of
-from .estimate.kinds import classify, describe_motion
-from .estimate.locate import assemble_joints, gap_residual, settle_points
+from .estimate.fitting import DRIFT, LIKELIHOOD, PLAIN, ROBUST, Estimate, Estimator, fit_tree
 from .estimate.refusals import check_forest, check_seen_together, check_take
-from .estimate.solve import Solution
-from .estimate.structure import Structure
-from .faults.field import judge_correction
-from .faults.loops import loop_joints, touching_joints, usual_gap
-from .faults.part_time import hidden as apart
-from .faults.part_time import judge_part_time
+from .faults.field import FieldRepair, correct_field, correct_known_field, look_for_bend
+from .faults.part_time import leave_out_part_time
+from .faults.slips import repair_slips
 from .findings import Finding, sort_findings
 from .io.scale_file import factor_of
-from .maths.arrays import Floats, Ints
-from .mending import straightened, while_held, with_poses, without_slips, without_swaps
+from .maths.arrays import Floats
 from .model.field import FieldModel, Rod
 from .model.options import Method, Options, TreeScore, check_options, named_pairs
 from .model.scale import Scale, scaled
-from .model.skeleton import Joint, SensorNoise, Skeleton
+from .model.skeleton import Skeleton
+from .model.stage import Change, Decision, Proof, apply_changes
 from .model.take import Take, with_world
-from .pairs.fits import gaps
-from .prepare.dropouts import prepare as prepare_take
-from .prepare.dropouts import put_on_one_clock
-from .result.assemble import assemble_limbs, assemble_placements
-from .result.symmetry import mirror_lengths
+from .prepare.dropouts import mask_unmeasured
+from .prepare.latency import repair_latency
+from .prepare.swaps import repair_swaps
+from .result.assemble import assemble_figure
 
 if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one
     from .source.long_file import LongFile, Progress
-    from .source.sweeps import Refined
 
-PLAY = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
-CONVENTIONS = {
-    "length": "m",
-    "angle": "rad",
-    "time": "s",
-    "handedness": "right",
-    "rotation": "R_world_body, active, column vectors",
+Stage = Callable[[Take, Options], Decision]  # before there is a figure
+FigureStage = Callable[[Estimate, Options, Sequence[Change]], Decision]  # with the changes of its that were refused
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a take becomes a figure: what is done before the tree is known, how it is found, and what is done after.
+
+    connections  whether joints that hold for a part of the take are looked for beside the tree
+    """
+
+    prepare: tuple[Stage, ...]
+    estimator: Estimator
+    repair: tuple[FigureStage, ...]
+    connections: bool = True
+
+
+def scale_lengths(take: Take, options: Options) -> Decision:
+    return Decision(take=scaled(take, factor_of(options.scale)))
+
+
+def add_world(take: Take, options: Options) -> Decision:
+    return Decision(take=with_world(take)) if options.world else Decision()
+
+
+PREPARE = (scale_lengths, mask_unmeasured, repair_swaps, repair_latency, correct_known_field, add_world)
+REPAIR = (leave_out_part_time, repair_slips, correct_field, look_for_bend)
+PLAN_OF: dict[Method, Plan] = {
+    "default": Plan(PREPARE, ROBUST, REPAIR),
+    "least-squares": Plan(
+        (scale_lengths, mask_unmeasured, correct_known_field, add_world), PLAIN, (correct_field,), connections=False
+    ),
+    "accurate": Plan(PREPARE, LIKELIHOOD, REPAIR),
+    "drift": Plan(PREPARE, DRIFT, REPAIR),
 }
 
 
@@ -56,6 +77,7 @@ class Calibration:
     gap     (n, J, 3) [m]  world vector from the parent's to the child's side of each joint; NaN where not seen
     weight  (n, J)    [-]  how much each gap counted; 0: not seen or weighted out
     field   the bend of the room that was taken away from `take`, where that was asked for
+    changes the repairs that were made, in their order
     """
 
     skeleton: Skeleton
@@ -63,6 +85,7 @@ class Calibration:
     gap: Floats
     weight: Floats
     field: FieldModel | None = None
+    changes: tuple[Change, ...] = ()
 
     @property
     def findings(self) -> tuple[Finding, ...]:
@@ -122,149 +145,42 @@ def calibrate(
 
 
 def run(take: Take, options: Options, long: Sequence[LongFile] = (), progress: Progress | None = None) -> Calibration:
-    """`calibrate` with its options as one value."""
+    """The figure in a take, by the plan that was asked for."""
     check_options(options)
-    read = take
-    take = scaled(take, factor_of(options.scale))
-    if options.prepare:
-        take = prepare_take(take, fix_latency=False)
-    ready = without_swaps(take, options)  # before latency, which a sensor on another's body would be taken for
-    swaps, delay, take = ready is not take, None, ready
-    if options.prepare and options.fix_latency and options.method != "least-squares":
-        take, delay = put_on_one_clock(take)
-    del ready  # a sample of a long recording is large
-    given = options.field if isinstance(options.field, FieldModel) else None
-    if given is not None:
-        told = judge_correction(take, given, None, None)
-        take = given.corrected(take.telling((*take.findings, *told)))
-    if options.world:
-        take = with_world(take)
-    check_take(take, options)
-    fixed = [(take.index(parent), take.index(child)) for parent, child in options.tree]
-    named_loops = [(take.index(a), take.index(b)) for a, b in options.loops]
-    check_forest(take, fixed)
-    check_seen_together(take, [*fixed, *named_loops])
-    recorded = take
-    take, fitted, part_time = while_held(take, fit_tree(take, fixed, options), fixed, options)
-    take, fitted, findings, slips = without_slips(take, fitted, fixed, options)
-    take, fitted, bend, told = straightened(take, fitted, fixed, options)
-    findings += told
-    structure, roots, parent, pairs, solution, fits, sums = fitted
-    findings += judge_take(take) + judge_structure(take, structure, roots, asked_root(take, options), options.tree)
-    if not len(pairs):
-        touching, told = touching_joints(take, structure, options, named_loops, 0.0)
-        return _empty(take, options, structure, findings + told, touching)
-    motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
-    kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
-    sure = uncertainty_of(take, solution, fits, structure, options)
-    if sure is not None and bend is not None:
-        sure = replace(sure, covariance=sure.covariance + bend.left_open(solution))
+    plan = PLAN_OF[options.method]
+    read, findings, changes = take, list[Finding](), list[Change]()
+    for stage in plan.prepare:
+        decision = stage(take, options)
+        take = apply_changes(take if decision.take is None else decision.take, decision.changes)
+        findings += [*decision.findings, *(told for one in decision.changes for told in one.describe(None))]
+        changes += decision.changes
+    ready = take
+    estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
+    for repair in plan.repair:
+        decision = repair(estimate, options, ())
+        take = apply_changes(estimate.take, decision.changes)
+        hold = tuple((take.index(a), take.index(b)) for one in decision.changes for a, b in one.hold)
+        estimate = estimate if take is estimate.take else estimate.refit(take, hold)
+        findings += [*decision.findings, *(told for one in decision.changes for told in one.describe(Proof(0.0, 0.0)))]
+        changes += decision.changes
     whole = None
-    if long:
-        from .source.blocks import AllFrames, Treatment
-        from .source.sweeps import refine_joints
+    if long and len(estimate.pairs):
+        from .source.sweeps import refine_over_files
 
-        edges = tuple((take.names[j], take.names[i]) for i, j in pairs)
-        bent = None if bend is None else bend.model
-        asked = replace(options, tree=edges)
-        treatment = Treatment(asked, read, take, swaps, delay, given, part_time, slips, bent)
-        whole = refine_joints(AllFrames(long, treatment), take, fitted, options.method, progress)
-        solution, fits, findings = whole.solution, whole.fits, [*findings, *whole.findings]
-        take = take.telling(whole.told(take.findings))
-    gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
-    located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
-    if whole is not None:
-        located = [replace(one, residual=float(x)) for one, x in zip(located, whole.residual(located), strict=True)]
-    joints = settle_points(located)
-    if joints != located:
-        residual = _residual(take, joints, pairs, solution, whole)
-        joints = [_settled(*one) for one in zip(joints, located, residual, strict=True)]
-        gap = gaps(take, pairs, *_halves(joints))
-    if options.symmetric is not None:
-        mirrored = mirror_lengths(joints, sure, options.symmetric)
-        sure, findings = mirrored.sure, findings + mirrored.findings
-        gap = gaps(take, pairs, *_halves(mirrored.joints))
-        residual = _residual(take, mirrored.joints, pairs, solution, whole)
-        joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, residual, strict=True)]
-    loops = loop_joints(take, structure, options, named_loops)
-    moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
-    findings += judge_joints(take, joints, solution, structure, motion, sure, moved)
-    if part_time:
-        held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
-        joints = [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
-        take, findings = with_poses(take, recorded, apart(take, part_time)), findings + judge_part_time(part_time)
-        gap = gaps(take, pairs, *_halves(joints))
-    touching, told = touching_joints(take, structure, options, named_loops, usual_gap(solution))
-    loops, findings = loops + touching, findings + told
-    limbs = assemble_limbs(joints, sure)
-    skeleton = Skeleton(
-        bodies=take.names,
-        roots=tuple(take.names[k] for k in roots if (parent == k).any()),
-        loose=tuple(take.names[k] for k in range(take.bodies) if parent[k] < 0 and not (parent == k).any()),
-        joints=tuple(joints),
-        limbs=tuple(limbs),
-        loops=tuple(loops),
-        sensors=tuple(assemble_placements(joints, sure)),
-        findings=sort_findings([*take.findings, *findings]),
-        **_provenance(take, options, structure),
+        whole = refine_over_files(long, read, estimate, options, changes, progress)
+    made = assemble_figure(
+        estimate, plan.estimator, options, findings, changes, ready, connections=plan.connections, whole=whole
     )
-    field = given if bend is None else bend.model
-    if field is not None:
-        skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
-    return Calibration(skeleton, take, gap, solution.weight, field)
+    known = [options.field] if isinstance(options.field, FieldModel) else []
+    field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
+    skeleton = made.skeleton if field is None else replace(made.skeleton, scale=made.skeleton.scale * field.scale)
+    return Calibration(skeleton, made.take, made.gap, made.weight, field, tuple(changes))
 
 
-def _settled(joint: Joint, before: Joint, residual: float) -> Joint:
-    """A hinge moved along its axis, unless its play makes it come apart there."""
-    if joint is before:
-        return joint
-    rounding = 1e-9 * float(np.linalg.norm(joint.p_child_joint) + np.linalg.norm(joint.p_parent_joint))
-    return replace(joint, residual=float(residual)) if residual <= PLAY * before.residual + rounding else before
-
-
-def _residual(take: Take, joints: Sequence[Joint], pairs: Ints, solution: Solution, whole: Refined | None) -> Floats:
-    """(J,) [m] root mean square gap over frames with weight: those of the take, or of the files it is a sample of."""
-    if whole is not None:
-        return whole.residual(joints)
-    return gap_residual(gaps(take, pairs, *_halves(joints)), solution.weight)
-
-
-def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:
-    return np.stack([j.p_child_joint for j in joints]), np.stack([j.p_parent_joint for j in joints])
-
-
-def _provenance(take: Take, options: Options, structure: Structure) -> dict[str, Any]:
-    masked = (~structure.good).sum(axis=0)
-    asked = {key: value for key, value in options.plain().items() if key not in ("method", "scale")}
-    return {
-        "noise": tuple(
-            SensorNoise(name, float(p), float(r))
-            for name, p, r in zip(take.names, structure.noise.position, structure.noise.orientation, strict=True)
-        ),
-        "take": {
-            "frames": take.frames,
-            "seconds": take.seconds,
-            "sources": list(take.sources),
-            "masked": {name: int(count) for name, count in zip(take.names, masked, strict=True)},
-        },
-        "method": options.method,
-        "scale": float(options.scale),
-        "options": asked,
-        "conventions": {**CONVENTIONS, "up": take.up, "read_as": take.read_as or None},
-        "markers": take.markers,
-    }
-
-
-def _empty(
-    take: Take, options: Options, structure: Structure, findings: list[Finding], loops: list[Joint]
-) -> Calibration:
-    skeleton = Skeleton(
-        bodies=take.names,
-        roots=(),
-        loose=take.names,
-        joints=(),
-        loops=tuple(loops),
-        findings=sort_findings([*take.findings, *findings]),
-        **_provenance(take, options, structure),
-    )
-    return Calibration(skeleton, take, np.zeros((take.frames, 0, 3)), np.zeros((take.frames, 0)))
+def check_asked(take: Take, options: Options) -> list[tuple[int, int]]:
+    """The edges (parent, child) that were given, by number; raises where the take cannot answer what was asked."""
+    check_take(take, options)
+    edges, loops = ([(take.index(a), take.index(b)) for a, b in pairs] for pairs in (options.tree, options.loops))
+    check_forest(take, edges)
+    check_seen_together(take, [*edges, *loops])
+    return edges

@@ -128,8 +128,8 @@ def test_mirrored_positions_are_no_slips_in_a_take_fitted_as_recorded(monkeypatc
         raise AssertionError("a flip would be mended as a slip or an exchange")
 
     spoilt = mirrored(world(), 1, 12.0, 18.0)
-    monkeypatch.setattr("condyle.mending.find_slips", looked)
-    monkeypatch.setattr("condyle.mending.find_swaps", looked)
+    monkeypatch.setattr("condyle.faults.slips.find_slips", looked)
+    monkeypatch.setattr("condyle.prepare.swaps.find_swaps", looked)
     found = fit(spoilt, prepare=False)
     [finding] = told(found, "hemisphere-flip")
     assert finding.bodies == (spoilt.take.names[1],)

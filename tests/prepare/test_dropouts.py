@@ -219,7 +219,7 @@ def test_sensors_that_are_read_in_turn_still_meet() -> None:
     frame = np.arange(take.frames)[:, None]
     mask = frame % take.bodies != np.arange(take.bodies)  # one fresh sensor in each row
     mask[0] = False
-    seen = prepare(frozen(take, mask), fix_latency=False).seen
+    seen = prepare(frozen(take, mask)).seen
     assert (seen.T.astype(int) @ seen).min() > 0.5 * take.frames
 
 
@@ -307,22 +307,12 @@ def test_frames_are_counted_in_the_given_take_and_earlier_findings_stay() -> Non
 
 
 def test_preparing_twice_changes_nothing_more() -> None:
-    take = figure(replace(NOISE, latency={"l_shank": 0.04}), "walk", seconds=20.0)
+    take = figure(NOISE, "walk", seconds=20.0)
     mask = marks(take, (50, 60, BODY), (300, 340, BODY))
     once = prepare(written(take, mask))
-    assert {f.code for f in once.findings} == {"dropout", "latency"}
+    assert {f.code for f in once.findings} == {"dropout"}
     twice = prepare(once)
     assert same_poses(once, twice)
-
-
-def test_latency_is_removed_unless_that_is_not_wanted() -> None:
-    take = figure(replace(NOISE, latency={"l_shank": 0.04}), "walk", seconds=20.0)
-    assert prepare(take, fix_latency=False) is take
-    (finding,) = prepare(take).findings
-    assert (finding.code, finding.severity, finding.unit) == ("latency", "warning", "s")
-    assert finding.value == pytest.approx(0.04, abs=0.001)
-    assert "l_shank" in finding.bodies
-    assert "l_shank +40 ms" in finding.text
 
 
 def test_a_take_without_time_is_prepared_as_far_as_it_goes() -> None:

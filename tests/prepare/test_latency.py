@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from condyle.model.options import Options
 from condyle.model.take import Take, join
-from condyle.prepare.latency import FEWEST_BODIES, SHORTEST, Latency, find_latency, without_latency
+from condyle.prepare.latency import FEWEST_BODIES, SHORTEST, Latency, find_latency, repair_latency, without_latency
 from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.15))
@@ -229,3 +230,15 @@ def test_nothing_is_moved_across_a_hole() -> None:
     back = without_latency(holed, 0.05 * (np.arange(15) == 3))
     assert not back.seen[297:300, 3].any()
     assert isinstance(back, Take)
+
+
+def test_the_stage_tells_the_delay_and_its_repair_takes_it_away_unless_that_is_not_wanted() -> None:
+    take = world(replace(NOISE, latency={"l_shank": 0.04}), "walk").take
+    (repair,) = repair_latency(take, Options()).changes
+    (finding,) = repair.describe(None)
+    assert (finding.code, finding.severity, finding.unit) == ("latency", "warning", "s")
+    assert finding.value == pytest.approx(0.04, abs=0.001)
+    assert repair.bodies == finding.bodies
+    assert "l_shank +40 ms" in finding.text
+    assert not repair_latency(repair.apply(take), Options()).changes
+    assert not repair_latency(take, Options(fix_latency=False)).changes

@@ -84,7 +84,7 @@ def test_dropouts_and_repeats_are_prepared_over_the_borders_of_blocks(tmp_path: 
     R[[299, 300, 301, 700], 2], p[[299, 300, 301, 700], 2] = np.eye(3), 0.0
     R[900], p[900] = R[899], p[899]  # a row that repeats whole is dropped
     spoilt = Take(take.names, take.time, R, p)
-    wanted = prepare(spoilt, fix_latency=False)
+    wanted = prepare(spoilt)
     assert wanted.frames == take.frames - 1
     assert_same(through(tmp_path, spoilt, FitOptions())[0], wanted)
 

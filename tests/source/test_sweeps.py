@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from condyle import Calibration, Skeleton, Take, calibrate, join, read, write_take
-from condyle.estimate.fitting import fit_tree
+from condyle.estimate.fitting import PLAIN, fit_tree
 from condyle.io.formats import Options
 from condyle.model.options import Options as FitOptions
 from condyle.pairs.fits import gaps
@@ -276,7 +276,7 @@ def test_the_residual_of_all_frames_is_known_at_other_joints_as_well(path: Path)
     with closing(load([path], Options(), spool=True)) as loaded:
         figure = fit(loaded, method="least-squares").skeleton
         all_frames = AllFrames(loaded.long, Treatment(options, loaded.take, loaded.take))
-        refined = refine_joints(all_frames, loaded.take, fit_tree(loaded.take, [], options), "least-squares")
+        refined = refine_joints(all_frames, loaded.take, fit_tree(loaded.take, [], options, PLAIN), "least-squares")
     elsewhere = [replace(joint, p_child_joint=joint.p_child_joint + 0.01) for joint in figure.joints]
     pairs = np.array([(take.index(joint.child), take.index(joint.parent)) for joint in elsewhere])
     halves = [np.stack([getattr(joint, name) for joint in elsewhere]) for name in ("p_child_joint", "p_parent_joint")]

@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         if args.distance is None:
             raise UsageError("-o needs the true distance; give it with --distance", code="bad-option")
         check_ending(Path(args.out))
-    take = prepare(load(args.files, Options.of(**reading_options(args))).take, fix_latency=False)
+    take = prepare(load(args.files, Options.of(**reading_options(args))).take)
     pair = measure_pair(take, *(args.pair or _only_pair(take, args.files[0])))
     findings = [*take.findings, *judge_pair(pair)]
     scale = None

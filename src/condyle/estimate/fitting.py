@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from ..maths.arrays import Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import choose_root, components, orient
-from ..model.options import Method, Options
+from ..model.options import Options, TreeScore
 from ..model.take import WORLD, Take
-from ..pairs.fits import PairFits, fit_pairs, orientation_bias, refine_pairs
+from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
 from ..pairs.noise import Noise, place_precision
 from ..pairs.sums import PairSums, sum_pairs
 from .drift import LAG, solve_differences
@@ -23,12 +24,41 @@ from .refusals import check_twins
 from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
 from .structure import Structure, infer_structure
 
+Finish = Callable[[Take, PairFits, Solution, Noise, Bools, Floats | None], Solution]
 NOISE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 
 
-class Fitted(NamedTuple):
-    """A tree and its joints: what is known before kinds, intervals and findings."""
+class Solved(NamedTuple):
+    """Joints of given edges, and the plain fits with their sums: rank and axes."""
 
+    solution: Solution
+    fits: PairFits
+    sums: PairSums
+
+
+@dataclass(frozen=True)
+class Estimator:
+    """How a plan finds a tree and its joints.
+
+    score  how unknown edges are chosen, unless that is asked for
+    solve  joints of given edges (J, 2)
+    lag    [s] over which differences are taken before the joints are solved; 0: from the poses themselves
+    """
+
+    score: TreeScore
+    solve: Callable[[Take, Structure, Ints], Solved]
+    lag: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """The running figure of a take: a tree and its joints, before kinds, intervals and findings.
+
+    roots, parent  (m,) -1 at the roots;  pairs (J, 2) child, parent, parents before children
+    refit          the estimate of another take, asked for in the same way; pairs of bodies given to it stay joined
+    """
+
+    take: Take
     structure: Structure
     roots: list[int]
     parent: Ints
@@ -36,33 +66,50 @@ class Fitted(NamedTuple):
     solution: Solution
     fits: PairFits
     sums: PairSums
+    refit: Refit
+
+    @cached_property
+    def gap(self) -> Floats:
+        """(n, J, 3) [m] world vector from the parent's to the child's side of each joint; NaN where not seen."""
+        return gaps(self.take, self.pairs, self.solution.p_child_joint, self.solution.p_parent_joint)
 
 
-def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: Options) -> Fitted:
-    paper = (options.tree_score or ("residual" if options.method == "least-squares" else "likelihood")) == "residual"
+class Refit(Protocol):
+    def __call__(self, take: Take, hold: Sequence[tuple[int, int]] = ()) -> Estimate: ...
+
+
+def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: Options, estimator: Estimator) -> Estimate:
+    """The figure of a take; pairs (parent, child) in `fixed` are joined whatever they fit like."""
     room = take.names.index(WORLD) if options.world else None
+    paper = (options.tree_score or estimator.score) == "residual"
     structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
     check_twins(take, structure)
     roots, parent = _roots(take, structure, options)
     pairs = _ordered(parent, roots)
-    method = options.method if len(pairs) else "least-squares"  # of nothing
-    return Fitted(structure, roots, parent, pairs, *solve(take, structure, pairs, method))
+    solve = estimator.solve if len(pairs) else solve_plain  # of nothing
+
+    def refit(take: Take, hold: Sequence[tuple[int, int]] = ()) -> Estimate:
+        return fit_tree(take, [*fixed, *hold], options, estimator)
+
+    return Estimate(take, structure, roots, parent, pairs, *solve(take, structure, pairs), refit)
 
 
-def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tuple[Solution, PairFits, PairSums]:
-    """The joints of the given edges by the chosen method, and the plain fits with their sums: rank and axes."""
+def solve_plain(take: Take, structure: Structure, pairs: Ints) -> Solved:
+    """The paper's estimator: every joint for itself, from all poses that were seen."""
+    sums = structure.sums if (structure.good == take.seen).all() else sum_pairs(take)
+    fits = refine_pairs(take, fit_pairs(sums, pairs))
+    return Solved(solution_of(take, fits), fits, sums)
+
+
+def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish | None = None) -> Solved:
+    """All joints together, corrected for orientation noise and robust; `finish` solves once more from there."""
     sums = structure.sums
-    if method == "least-squares":
-        if not (structure.good == take.seen).all():
-            sums = sum_pairs(take)
-        fits = refine_pairs(take, fit_pairs(sums, pairs))
-        return solution_of(take, fits), fits, sums
     trusted = take if (structure.good == take.seen).all() else take.mask(~structure.good)
     fits = refine_pairs(trusted, fit_pairs(sums, pairs))
     scale = np.minimum(gap_scale(trusted, fits), fits.residual / np.sqrt(3))
     motion = describe_motion(take, sums, fits, structure.noise, scale)
     if (fits.residual <= EXACT * motion.size).all():
-        return solution_of(take, fits), fits, sums
+        return Solved(solution_of(take, fits), fits, sums)
     held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
     relative = place_precision(take, structure.good)
     base = _place_weights(structure, pairs, relative)
@@ -79,11 +126,27 @@ def solve(take: Take, structure: Structure, pairs: Ints, method: Method) -> tupl
         again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
         if (again != held).any():
             solution = solve_together(trusted, fits, structure.noise, again, base, suspect=suspect)
-    if method == "drift":
-        solution = solve_differences(trusted, fits, solution, structure.noise, held)
-    if method == "accurate" and (structure.noise.position > 0).any():
-        solution = fit_likelihood(trusted, solution, structure.noise, relative)
-    return solution, fits, sums
+    if finish is not None:
+        solution = finish(trusted, fits, solution, structure.noise, held, relative)
+    return Solved(solution, fits, sums)
+
+
+def _finish_differences(
+    take: Take, fits: PairFits, solution: Solution, noise: Noise, held: Bools, relative: Floats | None
+) -> Solution:
+    return solve_differences(take, fits, solution, noise, held)
+
+
+def _finish_likelihood(
+    take: Take, fits: PairFits, solution: Solution, noise: Noise, held: Bools, relative: Floats | None
+) -> Solution:
+    return fit_likelihood(take, solution, noise, relative) if (noise.position > 0).any() else solution
+
+
+PLAIN = Estimator("residual", solve_plain)
+ROBUST = Estimator("likelihood", solve_robust)
+DRIFT = Estimator("likelihood", partial(solve_robust, finish=_finish_differences), LAG)
+LIKELIHOOD = Estimator("likelihood", partial(solve_robust, finish=_finish_likelihood))
 
 
 def _place_weights(structure: Structure, pairs: Ints, relative: Floats | None) -> Floats | None:
@@ -101,13 +164,12 @@ def gap_precision(noise: Noise, pairs: Ints, relative: Floats) -> Floats:
 
 
 def uncertainty_of(
-    take: Take, solution: Solution, fits: PairFits, structure: Structure, options: Options
+    take: Take, solution: Solution, fits: PairFits, structure: Structure, lag: float
 ) -> Uncertainty | None:
-    if not options.intervals:
-        return None
+    """How far the joints may be off; `lag` [s] as in `Estimator`."""
     if not take.timed:  # without time nothing tells noise from errors that repeat with the motion
         return None
-    sure = estimate_uncertainty(take, solution, structure.noise, LAG if options.method == "drift" else 0.0)
+    sure = estimate_uncertainty(take, solution, structure.noise, lag)
     if sure is None:
         return None
     if solution.together:

@@ -6,18 +6,25 @@ neighbours is cleared away first; if one smooth field, the same for all sensors,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..estimate.fitting import Estimate
 from ..estimate.intervals import Blocks, expected_gap_variance
 from ..estimate.solve import Solution
 from ..findings import Finding
+from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
-from ..model.field import FieldModel
-from ..model.take import Take
+from ..model.field import FieldModel, Rod
+from ..model.options import Options
+from ..model.scale import scaled
+from ..model.stage import Change, Decision, Effect, Proof
+from ..model.take import WORLD, Take
 from ..pairs.noise import Noise
-from .field_fit import Bend, measure_bend
+from ..prepare.dropouts import prepare
+from .field_fit import Bend, FieldFit, fit_field, measure_bend
 
 LOUD = 1.3  # gaps over what the sensors' noise explains, from which a bend is looked for
 GAIN = 100.0  # log likelihood, over that of a straight field, from which a bend is told
@@ -164,3 +171,57 @@ def limb_lengths(solution: Solution) -> dict[tuple[int, frozenset[int]], float]:
             length = float(np.linalg.norm(sides[a] - sides[b]))
             found[int(owner[a]), frozenset((int(other[a]), int(other[b])))] = length
     return found
+
+
+@dataclass(frozen=True, eq=False)
+class FieldRepair:
+    """The bend of the room taken away from every pose."""
+
+    fit: FieldFit
+    straight: Take
+    findings: tuple[Finding, ...]
+    repair: str = "field"
+    effect: Effect = "moves"
+    first: int = 0
+    size: float | None = None
+    hold: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return tuple(name for name in self.straight.names if name != WORLD)
+
+    def apply(self, take: Take) -> Take:
+        return self.straight
+
+    def describe(self, proof: Proof | None) -> list[Finding]:
+        return list(self.findings)
+
+
+def correct_known_field(take: Take, options: Options) -> Decision:
+    """The stage of a field that was given: taken away before there is a figure."""
+    if not isinstance(options.field, FieldModel):
+        return Decision()
+    return Decision(judge_correction(take, options.field), options.field.corrected(take))
+
+
+def correct_field(estimate: Estimate, options: Options, refused: Sequence[Change] = ()) -> Decision:
+    """The stage of a field that is to be found in this take, with a rod or without."""
+    if refused or not options.field or isinstance(options.field, FieldModel) or not len(estimate.pairs):
+        return Decision()
+    take, still = estimate.take, estimate.take.names.index(WORLD) if options.world else None
+    rod = options.field if isinstance(options.field, Rod) else None
+    if rod is not None and rod.take is not None:
+        rod_take = scaled(rod.take, factor_of(options.scale))
+        rod = replace(rod, take=prepare(rod_take) if options.prepare else rod_take)
+    fit = fit_field(take, estimate.solution, rod, still)
+    straight = fit.model.corrected(take, still)
+    found = judge_correction(take, fit.model, estimate.solution, estimate.refit(straight).solution)
+    return Decision(changes=[FieldRepair(fit, straight, tuple(found))])
+
+
+def look_for_bend(estimate: Estimate, options: Options, refused: Sequence[Change] = ()) -> Decision:
+    """The stage that tells of a bent field where nobody asked for its correction."""
+    if (options.field and not isinstance(options.field, FieldModel)) or not len(estimate.pairs):
+        return Decision()
+    still = estimate.take.names.index(WORLD) if options.world else None
+    return Decision(judge_bend(find_bend(estimate.take, estimate.solution, estimate.structure.noise, still)))

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..estimate.fitting import solve, uncertainty_of
+from ..estimate.fitting import Estimator, uncertainty_of
 from ..estimate.kinds import classify, describe_motion, world_motion
 from ..estimate.locate import assemble_joints
 from ..estimate.solve import Solution
@@ -24,24 +24,26 @@ from .planted import find_planted, judge_planted
 SOFT = 3.0  # gap of a connection over the usual one of joints, from which its place is not held to
 
 
-def loop_joints(take: Take, structure: Structure, options: Options, named: list[tuple[int, int]]) -> list[Joint]:
+def loop_joints(
+    take: Take, structure: Structure, options: Options, estimator: Estimator, named: list[tuple[int, int]]
+) -> list[Joint]:
     """Loop joints found and named, each located for itself by the chosen method."""
     found = [(int(i), int(j)) for i, j in structure.fits.pairs[structure.loops]]
     used = {frozenset(pair) for pair in structure.fits.pairs[structure.tree.edges].tolist()}
     pairs = [pair for pair in named + found if frozenset(pair) not in used]
     pairs = list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
     span = (float(take.time[0]), float(take.time[-1]))
-    joints = [replace(_located(take, structure, options, pair), time=span) for pair in pairs]
+    joints = [replace(_located(take, structure, options, estimator, pair), time=span) for pair in pairs]
     return joints
 
 
-def _located(take: Take, structure: Structure, options: Options, pair: tuple[int, int]) -> Joint:
+def _located(take: Take, structure: Structure, options: Options, estimator: Estimator, pair: tuple[int, int]) -> Joint:
     """The joint of one pair (child, parent) by itself."""
     row = np.array([pair])
-    solution, fits, sums = solve(take, structure, row, options.method)
+    solution, fits, sums = estimator.solve(take, structure, row)
     motion = describe_motion(take, sums, fits, structure.noise)
     kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
-    sure = uncertainty_of(take, solution, fits, structure, options)
+    sure = uncertainty_of(take, solution, fits, structure, estimator.lag) if options.intervals else None
     gap = gaps(take, row, solution.p_child_joint, solution.p_parent_joint)
     made = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
     return replace(made[0], margin=None, runner_up=None)
@@ -53,10 +55,15 @@ def usual_gap(solution: Solution) -> float:
 
 
 def touching_joints(
-    take: Take, structure: Structure, options: Options, named: list[tuple[int, int]], usual: float
+    take: Take,
+    structure: Structure,
+    options: Options,
+    estimator: Estimator,
+    named: list[tuple[int, int]],
+    usual: float,
 ) -> tuple[list[Joint], list[Finding]]:
     """Connections that hold for a part of the take, each located in its frames; `usual` [m]: gap of the joints."""
-    if options.method == "least-squares" or not structure.determined:
+    if not structure.determined:
         return [], []
     pairs = structure.fits.pairs
     edges = pairs[structure.tree.edges]
@@ -72,7 +79,7 @@ def touching_joints(
         local = replace(structure, sums=sum_pairs(part), good=part.seen, turn=world_motion(part, structure.noise)[0])
         a, b = (take.index(name) for name in contact.bodies)
         turned = b not in edges and b != still  # what is loose hangs on what is not
-        joint = _located(part, local, options, (b, a) if turned else (a, b))
+        joint = _located(part, local, options, estimator, (b, a) if turned else (a, b))
         soft = bool(edges.size) and joint.residual > SOFT * usual  # so loose that its place should bind nothing
         if soft:
             joint = replace(joint, kind="undetermined", axis_child=None, axis_parent=None, play=None)

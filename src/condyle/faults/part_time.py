@@ -8,14 +8,17 @@ from itertools import pairwise
 
 import numpy as np
 
+from ..estimate.fitting import Estimate
 from ..estimate.solve import Solution
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..model.options import Options
+from ..model.stage import Change, Decision, Effect, Proof
 from ..model.take import Take
 from ..pairs.fits import fit_pairs
 from ..pairs.sums import sum_pairs
-from .connections import find_connections
+from .connections import find_connections, lasting
 
 BLOCK = 0.5  # s over which the usual gap is taken
 LONG = 1.0  # s for which a joint comes apart at least; less is an outlier
@@ -190,3 +193,41 @@ def _runs(flags: Bools, segment: Ints) -> list[tuple[int, int]]:
         cuts = start + 1 + np.flatnonzero(np.diff(segment[start:stop]))
         runs += list(pairwise([int(start), *(int(cut) for cut in cuts), int(stop)]))
     return runs
+
+
+@dataclass(frozen=True, eq=False)
+class PartTimeRepair:
+    """A sensor whose only joint holds for a part of the take, left out elsewhere."""
+
+    joint: PartTime
+    repair: str = "part-time"
+    effect: Effect = "leaves out"
+    size: float | None = None
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return () if self.joint.leaf is None else (self.joint.leaf,)
+
+    @property
+    def first(self) -> int:
+        return int(np.argmin(self.joint.holds))
+
+    @property
+    def hold(self) -> tuple[tuple[str, str], ...]:
+        return ((self.joint.parent, self.joint.child),)
+
+    def apply(self, take: Take) -> Take:
+        left_out = hidden(take, [self.joint])
+        return take.mask(left_out) if left_out.any() else take
+
+    def describe(self, proof: Proof | None) -> list[Finding]:
+        return judge_part_time([self.joint])
+
+
+def leave_out_part_time(estimate: Estimate, options: Options, refused: Sequence[Change] = ()) -> Decision:
+    """The stage of it."""
+    if refused or not len(estimate.pairs):
+        return Decision()
+    good = lasting(estimate.take, estimate.structure.good)
+    found = find_part_time(estimate.take, estimate.solution, estimate.gap, good)
+    return Decision(changes=[PartTimeRepair(one) for one in found])

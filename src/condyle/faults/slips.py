@@ -13,14 +13,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..estimate.fitting import Estimate
 from ..estimate.intervals import LAG, Blocks, long_run
 from ..estimate.solve import Solution, frames_in
 from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.robust import CHI3_MEDIAN, median
-from ..model.take import Take
+from ..model.options import Options
+from ..model.stage import Change, Decision, Effect, Proof
+from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
+from ..prepare.flips import describe_left_flips
 
 THRESHOLD = 150.0  # likelihood ratio from which a step is a slip
 WORTH = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm
@@ -421,3 +425,47 @@ def _moment(take: Take, solution: Solution, body: int, near: int, shift: Floats,
     k = inside.astype(np.float64)
     split = (total - before[inside - 1]) / (n - k) - before[inside - 1] / k
     return int(rows[np.argmax(split**2 * k * (n - k))])
+
+
+@dataclass(frozen=True, eq=False)
+class SlipRepair:
+    """A sensor moved back to where it was before it slipped."""
+
+    slip: Slip
+    repair: str = "slips"
+    effect: Effect = "moves"
+    hold: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return (self.slip.body,)
+
+    @property
+    def first(self) -> int:
+        return self.slip.frame
+
+    @property
+    def size(self) -> float | None:
+        return self.slip.size
+
+    def apply(self, take: Take) -> Take:
+        return moved_back(take, [self.slip])
+
+    def describe(self, proof: Proof | None) -> list[Finding]:
+        return judge_slips([self.slip], repaired=proof is not None)
+
+
+def repair_slips(estimate: Estimate, options: Options, refused: Sequence[Change] = ()) -> Decision:
+    """The stage of it; slips that were refused are not proposed again, and the others are found without them."""
+    take = estimate.take
+    mirrored = [] if options.prepare else describe_left_flips(take)
+    if mirrored:
+        return Decision(mirrored)
+    slips = find_slips(take, estimate.solution, take.names.index(WORLD) if options.world else None)
+    slips = [one for one in slips if (one.body, one.frame) not in {(no.bodies[0], no.first) for no in refused}]
+    if not options.fix_slips:
+        return Decision(judge_slips(slips, repaired=False))
+    for _ in range(ROUNDS if slips else 0):
+        back = estimate.refit(moved_back(take, slips))
+        slips = refine_slips(back.take, back.solution, slips)
+    return Decision(changes=[SlipRepair(slip) for slip in sorted(slips, key=lambda one: one.frame)])

@@ -13,9 +13,10 @@ import numpy as np
 from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..model.options import Options
+from ..model.stage import Decision
 from ..model.take import Take
 from .flips import find_flips
-from .latency import find_latency, without_latency
 
 JUMP = 8.0  # usual steps from which a sample does not continue the path
 SMALL = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
@@ -28,12 +29,12 @@ FEW = 0.005  # share of repeats up to which they are not worth a warning
 HOLE = 1.5  # usual steps of time from which frames are missing
 
 
-def prepare(take: Take, *, fix_latency: bool = True) -> Take:
+def prepare(take: Take) -> Take:
     """The take as a fit should see it, with what was done in its findings; the same object where nothing was.
 
-    Dropouts written as numbers and repeats of a frozen sensor are masked, rows that repeat whole are dropped,
-    positions on the wrong side of a magnetic transmitter are put right, and sensors that report late are moved to the
-    time they measured. Frame numbers in the findings count the frames of the given take.
+    Dropouts written as numbers and repeats of a frozen sensor are masked, rows that repeat whole are dropped, and
+    positions on the wrong side of a magnetic transmitter are put right. Frame numbers in the findings count the frames
+    of the given take.
     """
     findings = find_holes(take)
     same = same_as_before(take)
@@ -45,18 +46,7 @@ def prepare(take: Take, *, fix_latency: bool = True) -> Take:
     findings += told
     if findings:
         ready = ready.telling((*take.findings, *findings))
-    return put_on_one_clock(ready)[0] if fix_latency else ready
-
-
-def put_on_one_clock(take: Take) -> tuple[Take, Floats | None]:
-    """The last step of `prepare` alone: sensors that report late moved to the time they measured, with a finding; and
-    the delay (m,) [s] that was taken away, None where nothing was.
-    """
-    latency = find_latency(take)
-    if latency is None or not latency.late.any():
-        return take, None
-    delay = np.where(latency.late, latency.delay, 0.0)
-    return without_latency(take, delay).telling((*take.findings, _late(take, delay))), delay
+    return ready
 
 
 def find_holes(take: Take) -> list[Finding]:
@@ -346,18 +336,6 @@ def _turned_back(take: Take) -> tuple[Take, list[Finding]]:
     return replace(take, p_world_body=np.where(unclear[..., None], np.nan, p)), found
 
 
-def _late(take: Take, delay: Floats) -> Finding:
-    late = np.flatnonzero(delay)
-    delays = ", ".join(f"{take.names[k]} {1000 * delay[k]:+.2g} ms" for k in late)
-    largest = float(delay[np.argmax(np.abs(delay))])
-    text = (
-        f"sensors report late against the others: {delays}; their poses were moved to the time they were measured; "
-        "synchronise the sensors if the device can"
-    )
-    names = tuple(take.names[k] for k in late)
-    return Finding("latency", "warning", text, names, value=largest, unit="s")
-
-
 def _marked(code: str, severity: Severity, text: str, take: Take, body: int, marks: Bools) -> Finding:
     """A finding about the marked samples (n, m) of one body."""
     rows = np.flatnonzero(marks[:, body])
@@ -372,3 +350,8 @@ def _marked(code: str, severity: Severity, text: str, take: Take, body: int, mar
         frame=int(rows[0]),
         count=len(rows),
     )
+
+
+def mask_unmeasured(take: Take, options: Options) -> Decision:
+    """The stage of it: what no sensor measured is masked or put right."""
+    return Decision(take=prepare(take)) if options.prepare else Decision()

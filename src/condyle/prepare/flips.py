@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..model.take import Take
@@ -89,3 +90,21 @@ def _right_side(take: Take, body: int, rows: Ints, side: Floats, path: Floats) -
     here = median(np.linalg.norm(path[count > 0] - centre, axis=1))
     there = median(np.linalg.norm(path[count > 0] + centre, axis=1))
     return side if here <= there else -side
+
+
+def describe_left_flips(take: Take) -> list[Finding]:
+    """What to say of positions on the wrong side of a transmitter in a take that was not to be prepared.
+
+    A sensor that is mirrored for a while steps as if it had slipped, by metres, and looks like another: nothing is to
+    be repaired from that.
+    """
+    flips = find_flips(take)
+    if flips is None:
+        return []
+    wrong = flips[0] | flips[1]
+    names = tuple(take.names[k] for k in np.flatnonzero(wrong.any(axis=0)))
+    text = (
+        f"{', '.join(names)}: {many(int(wrong.sum()), 'position')} mirrored to the other side of the transmitter, and "
+        "left as recorded; slips and exchanges were not looked for; fit without --as-recorded to put them right"
+    )
+    return [Finding("hemisphere-flip", "warning", text, names, value=float(wrong.sum() / take.seen.sum()))]

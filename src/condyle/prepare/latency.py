@@ -10,9 +10,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median
+from ..model.options import Options
+from ..model.stage import Decision, Effect, Proof
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise, estimate_noise
@@ -325,3 +328,41 @@ def _orthonormal(R: Floats) -> Floats:
     for _ in range(3):
         R = R @ (1.5 * np.eye(3) - 0.5 * np.swapaxes(R, 1, 2) @ R)
     return np.asarray(R)
+
+
+@dataclass(frozen=True, eq=False)
+class LatencyRepair:
+    """Sensors that report late moved to the time they measured: delay (m,) [s], 0 where none."""
+
+    delay: Floats
+    names: tuple[str, ...]
+    repair: str = "latency"
+    effect: Effect = "moves"
+    first: int = 0
+    size: float | None = None
+    hold: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return tuple(name for name, delay in zip(self.names, self.delay, strict=True) if delay)
+
+    def apply(self, take: Take) -> Take:
+        return without_latency(take, self.delay)
+
+    def describe(self, proof: Proof | None) -> list[Finding]:
+        late = self.delay[self.delay != 0]
+        delays = ", ".join(f"{name} {1000 * delay:+.2g} ms" for name, delay in zip(self.bodies, late, strict=True))
+        text = (
+            f"sensors report late against the others: {delays}; their poses were moved to the time they were measured; "
+            "synchronise the sensors if the device can"
+        )
+        largest = float(late[np.argmax(np.abs(late))])
+        return [Finding("latency", "warning", text, self.bodies, value=largest, unit="s")]
+
+
+def repair_latency(take: Take, options: Options) -> Decision:
+    """The stage of it."""
+    latency = find_latency(take) if options.prepare and options.fix_latency else None
+    if latency is None or not latency.late.any():
+        return Decision()
+    return Decision(changes=[LatencyRepair(np.where(latency.late, latency.delay, 0.0), take.names)])

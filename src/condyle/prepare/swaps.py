@@ -20,10 +20,13 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
-from ..model.take import Take
+from ..model.options import Options
+from ..model.stage import Decision, Effect, Proof
+from ..model.take import WORLD, Take
 from ..pairs.exchange import Exchange, fit_residual, sum_stretches
 from ..pairs.fits import fit_pairs, gaps
 from ..pairs.sums import sum_pairs
+from .flips import describe_left_flips
 
 NEAR = 0.25  # s: samples farther apart do not tell where a track goes on
 JUMP = 4.0  # usual steps from which a track may have changed places
@@ -417,3 +420,40 @@ def _verified(take: Take, pair: tuple[int, int], swapped: Bools) -> list[Swap]:
                 )
             )
     return out
+
+
+@dataclass(frozen=True, eq=False)
+class SwapRepair:
+    """Two sensors exchanged back where they were exchanged, or both left out there."""
+
+    swap: Swap
+    exchange: bool
+    repair: str = "swaps"
+    size: float | None = None
+    hold: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def effect(self) -> Effect:
+        return "moves" if self.exchange else "leaves out"
+
+    @property
+    def bodies(self) -> tuple[str, ...]:
+        return self.swap.bodies
+
+    @property
+    def first(self) -> int:
+        return self.swap.first
+
+    def apply(self, take: Take) -> Take:
+        return exchanged(take, [self.swap]) if self.exchange else take.mask(hidden(take, [self.swap]))
+
+    def describe(self, proof: Proof | None) -> list[Finding]:
+        return judge_swaps([self.swap], self.exchange)
+
+
+def repair_swaps(take: Take, options: Options) -> Decision:
+    """The stage of it: before latency, which a sensor on another's body would be taken for."""
+    if not options.prepare and describe_left_flips(take):
+        return Decision()
+    known = [(take.index(a), take.index(b)) for a, b in options.tree if WORLD not in (a, b)]
+    return Decision(changes=[SwapRepair(swap, options.fix_swaps) for swap in find_swaps(take, known)])

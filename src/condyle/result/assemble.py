@@ -1,15 +1,200 @@
-"""Joints, limbs and sensor placements as values, from the arrays of a solution."""
+"""A skeleton from the estimate of a take: joints, limbs, placements, loops and findings put together."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..estimate.doubts import judge_joints, judge_structure, judge_take
+from ..estimate.fitting import Estimate, Estimator, asked_root, uncertainty_of
 from ..estimate.intervals import Uncertainty
+from ..estimate.kinds import classify, describe_motion
+from ..estimate.locate import assemble_joints, gap_residual, settle_points
+from ..estimate.structure import Structure
+from ..faults.field import FieldRepair
+from ..faults.loops import loop_joints, touching_joints, usual_gap
+from ..faults.part_time import PartTimeRepair, hidden
+from ..findings import Finding, sort_findings
+from ..maths.arrays import Bools, Floats
 from ..maths.robust import Z95
-from ..model.skeleton import Joint, Limb, Placement, limb_geometry
+from ..model.options import Options
+from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton, limb_geometry
+from ..model.stage import Change
+from ..model.take import Take
+from ..pairs.fits import gaps
+from .symmetry import mirror_lengths
+
+if TYPE_CHECKING:  # long recordings are few
+    from ..source.sweeps import Refined
+
+HINGE_PLAY = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
+CONVENTIONS = {
+    "length": "m",
+    "angle": "rad",
+    "time": "s",
+    "handedness": "right",
+    "rotation": "R_world_body, active, column vectors",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Assembled:
+    """A skeleton, the take that its motion is read from, and the gap (n, J, 3) [m] and weight (n, J) of its joints."""
+
+    skeleton: Skeleton
+    take: Take
+    gap: Floats
+    weight: Floats
+
+
+def assemble_figure(
+    estimate: Estimate,
+    estimator: Estimator,
+    options: Options,
+    findings: Sequence[Finding],
+    changes: Sequence[Change],
+    ready: Take,
+    *,
+    connections: bool,
+    whole: Refined | None = None,
+) -> Assembled:
+    """The skeleton of an estimate, with what was found on the way.
+
+    ready        the take before repairs: poses that were left out of the fit are shown from it
+    connections  whether joints that hold for a part of the take are looked for beside the tree
+    whole        joints refined over all frames of files of which the take is a sample
+    """
+    take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
+    asked = asked_root(take, options)
+    findings = [*findings, *judge_take(take), *judge_structure(take, structure, estimate.roots, asked, options.tree)]
+    named = [(take.index(a), take.index(b)) for a, b in options.loops]
+    joints: list[Joint] = []
+    sure = None
+    loops: list[Joint] = []
+    solution = estimate.solution if whole is None else whole.solution
+    gap = np.zeros((take.frames, 0, 3))
+    if whole is not None:
+        findings += whole.findings
+    if len(pairs):
+        sure = estimate_uncertainty(estimate, estimator, options, changes)
+        joints, sure, gap, told = _locate(estimate, options, sure, whole)
+        findings += told
+        loops = loop_joints(take, structure, options, estimator, named)
+        part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
+        if part_time:
+            held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
+            joints = [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+            take = show_poses(take, ready, hidden(take, part_time))
+            gap = gaps(take, pairs, *_halves(joints))
+    if connections:
+        usual = usual_gap(solution) if len(pairs) else 0.0
+        touching, told = touching_joints(take, structure, options, estimator, named, usual)
+        loops, findings = loops + touching, findings + told
+    has_child = np.isin(np.arange(take.bodies), estimate.parent)
+    skeleton = Skeleton(
+        bodies=take.names,
+        roots=tuple(take.names[k] for k in estimate.roots if has_child[k]),
+        loose=tuple(take.names[k] for k in range(take.bodies) if estimate.parent[k] < 0 and not has_child[k]),
+        joints=tuple(joints),
+        limbs=tuple(assemble_limbs(joints, sure)),
+        loops=tuple(loops),
+        sensors=tuple(assemble_placements(joints, sure)),
+        findings=sort_findings([*(take.findings if whole is None else whole.told(take.findings)), *findings]),
+        **_provenance(take, options, structure),
+    )
+    return Assembled(skeleton, take, gap, solution.weight)
+
+
+def estimate_uncertainty(
+    estimate: Estimate, estimator: Estimator, options: Options, changes: Sequence[Change]
+) -> Uncertainty | None:
+    """How far the joints may be off, with what a field that was taken away leaves open; None where nobody asked."""
+    if not options.intervals:
+        return None
+    sure = uncertainty_of(estimate.take, estimate.solution, estimate.fits, estimate.structure, estimator.lag)
+    for one in changes:
+        if sure is not None and isinstance(one, FieldRepair):
+            sure = replace(sure, covariance=sure.covariance + one.fit.left_open(estimate.solution))
+    return sure
+
+
+def _locate(
+    estimate: Estimate, options: Options, sure: Uncertainty | None, whole: Refined | None
+) -> tuple[list[Joint], Uncertainty | None, Floats, list[Finding]]:
+    """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
+    take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
+    scale = np.sqrt(np.diagonal(estimate.solution.residual_cov))
+    motion = describe_motion(take, estimate.sums, estimate.fits, structure.noise, scale)
+    kinds, points, _ = classify(estimate.fits, motion, structure.noise, structure.turn)
+    solution, fits = (estimate.solution, estimate.fits) if whole is None else (whole.solution, whole.fits)
+
+    def residual(joints: Sequence[Joint]) -> Floats:
+        """(J,) [m] rms gap over frames with weight: those of the take, or of the files it is a sample of."""
+        if whole is not None:
+            return whole.residual(joints)
+        return gap_residual(gaps(take, pairs, *_halves(joints)), solution.weight)
+
+    gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
+    located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
+    if whole is not None:
+        located = [replace(one, residual=float(x)) for one, x in zip(located, whole.residual(located), strict=True)]
+    joints = settle_points(located)
+    if joints != located:
+        joints = [_keep_settled(*one) for one in zip(joints, located, residual(joints), strict=True)]
+        gap = gaps(take, pairs, *_halves(joints))
+    findings: list[Finding] = []
+    if options.symmetric is not None:
+        mirrored = mirror_lengths(joints, sure, options.symmetric)
+        sure, findings = mirrored.sure, mirrored.findings
+        gap = gaps(take, pairs, *_halves(mirrored.joints))
+        sizes = residual(mirrored.joints)
+        joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, sizes, strict=True)]
+    moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
+    return joints, sure, gap, findings + judge_joints(take, joints, solution, structure, motion, sure, moved)
+
+
+def show_poses(take: Take, other: Take, where: Bools) -> Take:
+    """The take with poses (n, m) of another one."""
+    R = np.where(where[..., None, None], other.R_world_body, take.R_world_body)
+    return replace(take, R_world_body=R, p_world_body=np.where(where[..., None], other.p_world_body, take.p_world_body))
+
+
+def _keep_settled(joint: Joint, before: Joint, residual: float) -> Joint:
+    """A hinge moved along its axis, unless its play makes it come apart there."""
+    if joint is before:
+        return joint
+    rounding = 1e-9 * float(np.linalg.norm(joint.p_child_joint) + np.linalg.norm(joint.p_parent_joint))
+    return replace(joint, residual=float(residual)) if residual <= HINGE_PLAY * before.residual + rounding else before
+
+
+def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:
+    return np.stack([j.p_child_joint for j in joints]), np.stack([j.p_parent_joint for j in joints])
+
+
+def _provenance(take: Take, options: Options, structure: Structure) -> dict[str, Any]:
+    masked = (~structure.good).sum(axis=0)
+    asked = {key: value for key, value in options.plain().items() if key not in ("method", "scale")}
+    return {
+        "noise": tuple(
+            SensorNoise(name, float(p), float(r))
+            for name, p, r in zip(take.names, structure.noise.position, structure.noise.orientation, strict=True)
+        ),
+        "take": {
+            "frames": take.frames,
+            "seconds": take.seconds,
+            "sources": list(take.sources),
+            "masked": {name: int(count) for name, count in zip(take.names, masked, strict=True)},
+        },
+        "method": options.method,
+        "scale": float(options.scale),
+        "options": asked,
+        "conventions": {**CONVENTIONS, "up": take.up, "read_as": take.read_as or None},
+        "markers": take.markers,
+    }
 
 
 def assemble_limbs(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Limb]:

@@ -8,19 +8,21 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..estimate.solve import frames_in
-from ..faults.part_time import PartTime
+from ..faults.field import FieldRepair
+from ..faults.part_time import PartTime, PartTimeRepair
 from ..faults.part_time import hidden as apart
-from ..faults.slips import Slip, moved_back
+from ..faults.slips import Slip, SlipRepair, moved_back
 from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints
-from ..mending import without_swaps
 from ..model.field import FieldModel
 from ..model.options import Options
 from ..model.scale import scaled
+from ..model.stage import Change, apply_changes
 from ..model.take import WORLD, Take, with_world
 from ..pairs.sums import KEPT_BYTES
 from ..prepare.dropouts import prepare
-from ..prepare.latency import without_latency
+from ..prepare.latency import LatencyRepair, without_latency
+from ..prepare.swaps import SwapRepair, repair_swaps
 from .long_file import LongFile
 
 FEWEST = 2048  # frames in a block, however many bodies there are
@@ -51,13 +53,30 @@ class Treatment:
     slips: Sequence[Slip] = ()
     bend: FieldModel | None = None
 
+    @classmethod
+    def of(cls, options: Options, recorded: Take, fitted: Take, changes: Sequence[Change]) -> Treatment:
+        """The treatment that these changes were."""
+        delays = [one.delay for one in changes if isinstance(one, LatencyRepair)]
+        bends = [one.fit.model for one in changes if isinstance(one, FieldRepair)]
+        return cls(
+            options,
+            recorded,
+            fitted,
+            any(isinstance(one, SwapRepair) for one in changes),
+            delays[0] if delays else None,
+            options.field if isinstance(options.field, FieldModel) else None,
+            [one.joint for one in changes if isinstance(one, PartTimeRepair)],
+            [one.slip for one in changes if isinstance(one, SlipRepair)],
+            bends[0] if bends else None,
+        )
+
     def among_neighbours(self, take: Take) -> Take:
         """What looks at more than one frame: these come with a margin."""
         take = scaled(take, factor_of(self.options.scale))
         if self.options.prepare:
-            take = prepare(take, fix_latency=False)
+            take = prepare(take)
         if self.swaps:
-            take = without_swaps(take, self.options)
+            take = apply_changes(take, repair_swaps(take, self.options).changes)
         return take if self.delay is None else without_latency(take, self.delay)
 
     def frame_by_frame(self, take: Take, number: Ints, place: Places) -> Take:

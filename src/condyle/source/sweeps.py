@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..estimate.fitting import Fitted, gap_precision
+from ..estimate.fitting import Estimate, gap_precision
 from ..estimate.solve import (
     LIVELY,
     MEDIAN_ROWS,
@@ -29,14 +29,15 @@ from ..estimate.solve import (
 from ..estimate.structure import GROSS
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints
-from ..model.options import Method
+from ..model.options import Method, Options
 from ..model.skeleton import Joint
+from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise, PlaceNoise, place_noise
 from ..pairs.normal import Rows, Sweep, System, gap_products
 from ..pairs.sums import PairSums
-from .blocks import AllFrames, Block, Places
+from .blocks import AllFrames, Block, Places, Treatment
 from .long_file import LongFile, Progress
 
 ADDITIVE: tuple[Method, ...] = ("default", "least-squares")  # methods whose joints follow from sums over frames
@@ -115,7 +116,7 @@ class _Gaps:
     usual: Floats
 
     @classmethod
-    def of(cls, sample: Take, fitted: Fitted) -> _Gaps:
+    def of(cls, sample: Take, fitted: Estimate) -> _Gaps:
         noise, pairs = fitted.structure.noise, fitted.pairs
         place = place_noise(sample, fitted.structure.good) if fitted.solution.together else None
         part = sample.slice(step=max(1, sample.frames // MEDIAN_ROWS))
@@ -136,8 +137,23 @@ class _Gaps:
         return np.asarray(gap_precision(self.noise, self.pairs, self.place.variance(take)) / self.usual)
 
 
+def refine_over_files(
+    long: Sequence[LongFile],
+    recorded: Take,
+    estimate: Estimate,
+    options: Options,
+    changes: Sequence[Change],
+    progress: Progress | None = None,
+) -> Refined:
+    """The joints of an estimate fitted to all frames of the files of which its take is a sample."""
+    take = estimate.take
+    asked = replace(options, tree=tuple((take.names[j], take.names[i]) for i, j in estimate.pairs))
+    frames = AllFrames(long, Treatment.of(asked, recorded, take, changes))
+    return refine_joints(frames, take, estimate, options.method, progress)
+
+
 def refine_joints(
-    frames: AllFrames, sample: Take, fitted: Fitted, method: Method, progress: Progress | None = None
+    frames: AllFrames, sample: Take, fitted: Estimate, method: Method, progress: Progress | None = None
 ) -> Refined:
     """The joints of `fitted`, which were found in `sample`, fitted to all frames by the same estimator.
 

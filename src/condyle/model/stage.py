@@ -1,0 +1,74 @@
+"""What a stage hands to the engine: a decision, and changes of the take that have to prove themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from ..findings import Finding
+from .take import Take
+
+Effect = Literal["moves", "leaves out"]
+
+
+@dataclass(frozen=True)
+class Proof:
+    """What a change did to the joints of the bodies it touched.
+
+    before, after  [m]  rms gap of those joints where both fits count
+    against             what speaks against the change, for people; "" where it is kept
+    """
+
+    before: float
+    after: float
+    against: str = ""
+
+    @property
+    def kept(self) -> bool:
+        return not self.against
+
+
+class Change(Protocol):
+    """A repair of a take. It detects nothing; the engine decides whether it is kept.
+
+    repair  name by which it is switched off;  effect  whether poses are moved or left out
+    bodies  names of those it touches;  first: the first frame it touches
+    size    [m] by which poses move, where they do
+    hold    (parent, child) that stay joined in the fit after it
+    """
+
+    @property
+    def repair(self) -> str: ...
+    @property
+    def effect(self) -> Effect: ...
+    @property
+    def bodies(self) -> tuple[str, ...]: ...
+    @property
+    def first(self) -> int: ...
+    @property
+    def size(self) -> float | None: ...
+    @property
+    def hold(self) -> tuple[tuple[str, str], ...]: ...
+    def apply(self, take: Take) -> Take: ...
+    def describe(self, proof: Proof | None) -> list[Finding]:
+        """What to say of it; `proof` is None where it was found but not to be made."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class Decision:
+    """What a stage found: findings, and the take as it is to be read from now on (None: as before), asked for or
+    certain by itself; or changes, which are kept one by one where they prove themselves.
+    """
+
+    findings: Sequence[Finding] = ()
+    take: Take | None = None
+    changes: Sequence[Change] = ()
+
+
+def apply_changes(take: Take, changes: Sequence[Change]) -> Take:
+    """The take with all of them made; of two on one body the later comes first, since it is on top of the earlier."""
+    for change in sorted(changes, key=lambda one: one.first, reverse=True):
+        take = change.apply(take)
+    return take
