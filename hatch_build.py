@@ -85,7 +85,7 @@ def make_page(root: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="condyle-page-") as folder:
         copy = Path(folder, "web")
         shutil.copytree(web, copy, ignore=lambda where, names: NOT_SOURCES if Path(where) == web else ())
-        npm(copy, "ci", "--no-audit", "--no-fund")
+        npm(copy, "ci", "--omit=dev", "--no-audit", "--no-fund")  # what checks and tests the page stays out
         npm(copy, "run", "build")
         page = copy / "dist" / "page.html"
         if not page.is_file():

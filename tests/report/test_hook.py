@@ -81,7 +81,7 @@ def builds(hook: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 def test_a_page_is_built_once_and_again_when_a_source_changes(hook: Any, root: Path, builds: list[Any]) -> None:
     assert hook.is_wanted(root)
     hook.make_page(root)
-    assert builds == [("ci", "--no-audit", "--no-fund"), ("run", "build")]
+    assert builds == [("ci", "--omit=dev", "--no-audit", "--no-fund"), ("run", "build")]
     page = root / hook.PLACE / "page.html"
     assert page.read_text() == "go()"
     assert not hook.is_wanted(root)
