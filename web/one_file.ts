@@ -24,7 +24,10 @@ export function oneFile(): Plugin {
       const source = String(html.source)
         .replace(/\s*<script type="module"[^>]*><\/script>/, "")
         .replace(/\s*<link rel="stylesheet"[^>]*>/, "")
-        .replace("<title>", () => `<meta http-equiv="Content-Security-Policy" content="${policy(script, style)}">\n    <title>`)
+        .replace(
+          "<title>",
+          () => `<meta http-equiv="Content-Security-Policy" content="${policy(script, style)}">\n    <title>`,
+        )
         .replace("</head>", () => `  <style>${style}</style>\n  </head>`)
         .replace("</body>", () => `  <script type="module">${script}</script>\n  </body>`)
         .replace("<head>", () => `${licences()}\n  <head>`);
@@ -38,7 +41,9 @@ const LIBRARIES = ["three", "uplot"]; // what is inside the script
 /** A comment with the licences of the libraries in the page: they ask to go with every copy, and every page is one. */
 export function licences(): string {
   const text = (name: string): string => readFileSync(new URL(`node_modules/${name}/LICENSE`, import.meta.url), "utf8");
-  return `<!--\n${LIBRARIES.map((name) => `${name}: ${text(name).trim()}`).join("\n\n").replaceAll("--", "- -")}\n-->`;
+  return `<!--\n${LIBRARIES.map((name) => `${name}: ${text(name).trim()}`)
+    .join("\n\n")
+    .replaceAll("--", "- -")}\n-->`;
 }
 
 /** The content security policy of the page: nothing but its own script and style, and no request at all. */

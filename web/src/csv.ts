@@ -4,7 +4,9 @@ export type Cell = string | number | null;
 
 /** Text that a spreadsheet would run as a formula gets an apostrophe before it; numbers stay numbers. */
 export function neutral(text: string): string {
-  return /^[\s\u0000-\u001f]*[=+\-@\uff1d\uff0b\uff0d\uff20|%]/.test(text) || /^[\t\r\n]/.test(text) ? `'${text}` : text;
+  return /^[\s\u0000-\u001f]*[=+\-@\uff1d\uff0b\uff0d\uff20|%]/.test(text) || /^[\t\r\n]/.test(text)
+    ? `'${text}`
+    : text;
 }
 
 function plain(cell: Cell): string {

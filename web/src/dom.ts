@@ -42,7 +42,12 @@ export function svg<K extends keyof SVGElementTagNameMap>(
 }
 
 /** A button that runs `action`. */
-export function button(label: string, title: string, action: () => void, attributes: Attributes = {}): HTMLButtonElement {
+export function button(
+  label: string,
+  title: string,
+  action: () => void,
+  attributes: Attributes = {},
+): HTMLButtonElement {
   const element = el("button", { type: "button", title, ...attributes, text: label });
   element.addEventListener("click", action);
   return element;

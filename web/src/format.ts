@@ -64,8 +64,9 @@ export function shown(name: string): string {
 export function visibly(text: string): string {
   return text
     .replace(/[\u0000-\u001f]/g, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
-    .replace(/[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu, (sign) =>
-      `‹${sign.codePointAt(0)!.toString(16).toUpperCase()}›`,
+    .replace(
+      /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu,
+      (sign) => `‹${sign.codePointAt(0)!.toString(16).toUpperCase()}›`,
     );
 }
 

@@ -1,4 +1,4 @@
-import { FORMAT, VERSION, type PageData } from "./data";
+import { FORMAT, type PageData, VERSION } from "./data";
 
 /** What the page was filled with, or a sentence about why it cannot be shown. */
 export function readPage(text: string): PageData | string {
@@ -10,6 +10,7 @@ export function readPage(text: string): PageData | string {
     return "The data in this page is damaged. Write it again with: condyle report DIR";
   }
   if (data.format !== FORMAT) return "The data in this page is not condyle's.";
-  if (data.version !== VERSION) return `The data in this page is of version ${data.version}, the page shows ${VERSION}. Write it again with: condyle report DIR`;
+  if (data.version !== VERSION)
+    return `The data in this page is of version ${data.version}, the page shows ${VERSION}. Write it again with: condyle report DIR`;
   return data;
 }

@@ -13,7 +13,9 @@ import { Store } from "./store";
 
 /** The body to look at first: that of the most pressing finding, else of the joint that comes apart most. */
 function firstBody(model: Model): number | null {
-  const pressing = model.data.findings.find((finding) => finding.severity !== "info" && finding.bodies.some((b) => !model.bodies[b].world));
+  const pressing = model.data.findings.find(
+    (finding) => finding.severity !== "info" && finding.bodies.some((b) => !model.bodies[b].world),
+  );
   if (pressing) return pressing.bodies.find((b) => !model.bodies[b].world)!;
   return model.worst >= 0 ? model.data.joints[model.worst].child : null;
 }
@@ -22,14 +24,31 @@ async function start(): Promise<void> {
   const root = document.getElementById("page")!;
   const data = readPage(document.getElementById("condyle-data")?.textContent ?? "");
   if (typeof data === "string") {
-    root.append(el("main", { class: "empty" }, el("h1", { text: "condyle" }), el("p", { text: data }), button("Reload", "Read the page again", () => location.reload())));
+    root.append(
+      el(
+        "main",
+        { class: "empty" },
+        el("h1", { text: "condyle" }),
+        el("p", { text: data }),
+        button("Reload", "Read the page again", () => location.reload()),
+      ),
+    );
     return;
   }
   const model = new Model(data);
   document.title = `${data.title} · condyle`;
   const store = new Store({
-    frame: 0, playing: false, speed: 1, body: null, link: null, view: data.joints.length ? "played" : "measured", enlarged: 1,
-    colour: data.joints.length ? "residual" : "figure", follow: true, trails: false, labels: data.bodies.length <= 8 || data.joints.length === 0,
+    frame: 0,
+    playing: false,
+    speed: 1,
+    body: null,
+    link: null,
+    view: data.joints.length ? "played" : "measured",
+    enlarged: 1,
+    colour: data.joints.length ? "residual" : "figure",
+    follow: true,
+    trails: false,
+    labels: data.bodies.length <= 8 || data.joints.length === 0,
   });
   selectBody(store, model, firstBody(model));
   const motion = data.motion && data.motion.frames > 0 ? new Motion(data.motion, model, bytesOf(data.motion)) : null;

@@ -55,7 +55,9 @@ export class Model {
     const pairs = this.data.loops.map(({ child, parent }) => `${this.names[child]} – ${this.names[parent]}`);
     return pairs.map((pair, l) => {
       const span = this.spans[this.data.joints.length + l];
-      return span !== null && pairs.filter((other) => other === pair).length > 1 ? `${pair}, ${clock(span.start, 1)}` : pair;
+      return span !== null && pairs.filter((other) => other === pair).length > 1
+        ? `${pair}, ${clock(span.start, 1)}`
+        : pair;
     });
   }
 
@@ -71,7 +73,10 @@ export class Model {
   /** The link to show for a body: its own, else the worst that hangs on it. */
   linkOf(body: number): number | null {
     if (this.own[body] >= 0) return this.own[body];
-    const below = this.at[body].reduce((a, b) => (a < 0 || this.links[b].residual > this.links[a].residual ? b : a), -1);
+    const below = this.at[body].reduce(
+      (a, b) => (a < 0 || this.links[b].residual > this.links[a].residual ? b : a),
+      -1,
+    );
     return below >= 0 ? below : null;
   }
 

@@ -4,7 +4,12 @@ import type { Store } from "./store";
 export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4] as const;
 
 /** The frame to show after `seconds` more at a moment; a jump of time between two recordings takes none. */
-export function advance(motion: Motion, frame: number, moment: number, seconds: number): { frame: number; moment: number } {
+export function advance(
+  motion: Motion,
+  frame: number,
+  moment: number,
+  seconds: number,
+): { frame: number; moment: number } {
   const breaks = motion.page.breaks;
   moment += seconds;
   while (frame + 1 < motion.frames) {

@@ -1,5 +1,5 @@
-import { describe, expect, it } from "vitest";
 import { Vector3 } from "three";
+import { describe, expect, it } from "vitest";
 import { Model } from "../src/model";
 import { unpack } from "../src/motion/unpack";
 import { BodyPoses } from "../src/scene/body_poses";
@@ -15,7 +15,12 @@ const NEAR = 5; // decimals
 
 describe("the shape of a figure", () => {
   it("a body with one joint is a bar to its sensor, with more from its own joint to the others", () => {
-    const model = new Model(page({ bodies: [body("a"), body("b"), body("c")], joints: [joint(1, 0), joint(2, 1, { p_parent_joint: [0, 0, -0.3] })] }));
+    const model = new Model(
+      page({
+        bodies: [body("a"), body("b"), body("c")],
+        joints: [joint(1, 0), joint(2, 1, { p_parent_joint: [0, 0, -0.3] })],
+      }),
+    );
     const { limbs } = shapeOf(model, 1);
     expect(limbs.filter((bar) => bar.body === 2)).toMatchObject([{ b: [0, 0, 0] }]);
     expect(limbs.filter((bar) => bar.body === 1)).toMatchObject([{ a: [0, 0, 0.1], b: [0, 0, -0.3] }]);
@@ -28,7 +33,9 @@ describe("the shape of a figure", () => {
     expect(shapeOf(unknown, 1).halos).toEqual([0]);
   });
   it("hinges have their axis, loops are dashed on both bodies", () => {
-    const model = new Model(page({ joints: [joint(1, 0, { kind: "hinge", axis_child: [0, 1, 0] })], loops: [joint(2, 0)] }));
+    const model = new Model(
+      page({ joints: [joint(1, 0, { kind: "hinge", axis_child: [0, 1, 0] })], loops: [joint(2, 0)] }),
+    );
     const shape = shapeOf(model, 1);
     expect(shape.axes).toHaveLength(1);
     expect(new Set(shape.dashes.map((bar) => bar.body))).toEqual(new Set([0, 2]));
@@ -41,9 +48,16 @@ describe("measured against played", () => {
   const zero = (n: number): number[][] => Array.from({ length: n }, () => same(0));
   const model = new Model(page());
   const raw = concat([
-    packGroup([[0]], 0), packGroup([same(1), same(1), same(1)], 0), packGroup([same(1), same(1), same(1)], 0), packGroup(zero(3), 0),
-    packGroup(zero(9), 0), packGroup(zero(6), 0), packGroup([same(2), ...zero(8)], 0), packGroup([...zero(5), same(100), ...zero(3)], 0),
-    packGroup([same(1)], 0), packGroup([same(255)], 0),
+    packGroup([[0]], 0),
+    packGroup([same(1), same(1), same(1)], 0),
+    packGroup([same(1), same(1), same(1)], 0),
+    packGroup(zero(3), 0),
+    packGroup(zero(9), 0),
+    packGroup(zero(6), 0),
+    packGroup([same(2), ...zero(8)], 0),
+    packGroup([...zero(5), same(100), ...zero(3)], 0),
+    packGroup([same(1)], 0),
+    packGroup([same(255)], 0),
   ]);
   const poses = unpack(raw, 0, 1, { bodies: 3, motion: motion(), joints: model.data.joints, links: model.links });
 
@@ -59,7 +73,10 @@ describe("measured against played", () => {
   it("played, the two sides of a joint are one point", () => {
     const played = new BodyPoses(3, "played");
     played.read(poses, 0, 30);
-    const [child, parent] = [[0, 0, 0], [0, 0, 0]];
+    const [child, parent] = [
+      [0, 0, 0],
+      [0, 0, 0],
+    ];
     played.point(1, model.links[0].p_child_joint, child);
     played.point(0, model.links[0].p_parent_joint, parent);
     child.forEach((value, x) => expect(value).toBeCloseTo(parent[x], NEAR));
@@ -88,9 +105,12 @@ describe("which way is up", () => {
 
 describe("the tree as a diagram", () => {
   it("has every body once, a parent amid its children, loose ones last", () => {
-    const model = new Model(page({
-      bodies: ["r", "a", "b", "c", "loose"].map((name) => body(name)), joints: [joint(1, 0), joint(2, 0), joint(3, 1)],
-    }));
+    const model = new Model(
+      page({
+        bodies: ["r", "a", "b", "c", "loose"].map((name) => body(name)),
+        joints: [joint(1, 0), joint(2, 0), joint(3, 1)],
+      }),
+    );
     const { nodes, depth } = layoutOf(model);
     expect(nodes.map((node) => node.body).sort()).toEqual([0, 1, 2, 3, 4]);
     expect(depth).toBe(2);

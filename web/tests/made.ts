@@ -1,30 +1,87 @@
 /** A small page: a root, a child on it, a loose thing; what a test changes it says itself. */
 
-import { FORMAT, VERSION, type PageBody, type PageData, type PageJoint, type PageMotion } from "../src/data";
+import { FORMAT, type PageBody, type PageData, type PageJoint, type PageMotion, VERSION } from "../src/data";
 
 export function body(name: string, change: Partial<PageBody> = {}): PageBody {
-  return { name, figure: 0, root: false, world: false, noise_position: 0.003, noise_orientation: 0.01, masked: 0, ...change };
+  return {
+    name,
+    figure: 0,
+    root: false,
+    world: false,
+    noise_position: 0.003,
+    noise_orientation: 0.01,
+    masked: 0,
+    ...change,
+  };
 }
 
 export function joint(child: number, parent: number, change: Partial<PageJoint> = {}): PageJoint {
   return {
-    child, parent, kind: "ball", point: "determined", p_child_joint: [0, 0, 0.1], p_parent_joint: [0.2, 0, 0], axis_child: null,
-    axis_parent: null, play: null, residual: 0.008, frames: 100, sigma: [0.001, 0.0005, 0.0004], margin: 4, runner_up: null,
-    rotation: [0.3, 0.2, 0.1], verdict: "enough", advice: "", gap_step: 0.0001, p50: 0.007, p95: 0.013, largest: 0.02, ...change,
+    child,
+    parent,
+    kind: "ball",
+    point: "determined",
+    p_child_joint: [0, 0, 0.1],
+    p_parent_joint: [0.2, 0, 0],
+    axis_child: null,
+    axis_parent: null,
+    play: null,
+    residual: 0.008,
+    frames: 100,
+    sigma: [0.001, 0.0005, 0.0004],
+    margin: 4,
+    runner_up: null,
+    rotation: [0.3, 0.2, 0.1],
+    verdict: "enough",
+    advice: "",
+    gap_step: 0.0001,
+    p50: 0.007,
+    p95: 0.013,
+    largest: 0.02,
+    ...change,
   };
 }
 
 export function motion(change: Partial<PageMotion> = {}): PageMotion {
   return {
-    frames: 4, every: 1, rate: 10, timed: true, position_step: 0.001, orientation_step: 0.002, time_step: 0.0001, origin: [5, 0, 0],
-    up: "z", low: [4, -1, 0], high: [6, 1, 2], free: [0, 2], breaks: [], starts: [0], pieces: [], ...change,
+    frames: 4,
+    every: 1,
+    rate: 10,
+    timed: true,
+    position_step: 0.001,
+    orientation_step: 0.002,
+    time_step: 0.0001,
+    origin: [5, 0, 0],
+    up: "z",
+    low: [4, -1, 0],
+    high: [6, 1, 2],
+    free: [0, 2],
+    breaks: [],
+    starts: [0],
+    pieces: [],
+    ...change,
   };
 }
 
 export function page(change: Partial<PageData> = {}): PageData {
   return {
-    format: FORMAT, version: VERSION, condyle: "0", title: "take", verdict: { text: "Tree found.", tone: "good" }, seconds: 0.4, frames: 4,
-    bodies: [body("root", { root: true }), body("child"), body("thing", { figure: -1 })], joints: [joint(1, 0)], loops: [],
-    connections: [], limbs: [], placements: [], findings: [], masked: [], made: [], motion: motion(), ...change,
+    format: FORMAT,
+    version: VERSION,
+    condyle: "0",
+    title: "take",
+    verdict: { text: "Tree found.", tone: "good" },
+    seconds: 0.4,
+    frames: 4,
+    bodies: [body("root", { root: true }), body("child"), body("thing", { figure: -1 })],
+    joints: [joint(1, 0)],
+    loops: [],
+    connections: [],
+    limbs: [],
+    placements: [],
+    findings: [],
+    masked: [],
+    made: [],
+    motion: motion(),
+    ...change,
   };
 }

@@ -7,7 +7,8 @@ const SOURCE = join(import.meta.dirname, "../src");
 const files = readdirSync(SOURCE, { recursive: true, encoding: "utf8" }).filter((name) => /\.(ts|css)$/.test(name));
 
 // What turns text into markup, code or a request. Only motion.ts may fetch: pieces, from where the page itself came.
-const FORBIDDEN = /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|srcdoc|\beval\(|new Function|setAttribute\("(style|on)|localStorage|XMLHttpRequest|WebSocket|EventSource|sendBeacon|import\(/;
+const FORBIDDEN =
+  /innerHTML|outerHTML|insertAdjacentHTML|document\.write|DOMParser|createContextualFragment|srcdoc|\beval\(|new Function|setAttribute\("(style|on)|localStorage|XMLHttpRequest|WebSocket|EventSource|sendBeacon|import\(/;
 
 it.each(files)("%s makes no markup and no code from text", (name) => {
   expect(readFileSync(join(SOURCE, name), "utf8")).not.toMatch(FORBIDDEN);

@@ -1,12 +1,12 @@
 import { describe, expect, it } from "vitest";
+import type { PageConnection, PageJoint } from "../src/data";
 import { Model } from "../src/model";
 import type { Motion } from "../src/motion/motion";
 import { advance } from "../src/player";
 import { columnsOf, histogram, stretches } from "../src/plots/decimate";
 import { axisOf, topOf } from "../src/plots/gap_plot";
 import { marksOf } from "../src/plots/marks";
-import { Store, type State } from "../src/store";
-import type { PageConnection, PageJoint } from "../src/data";
+import { type State, Store } from "../src/store";
 import { joint, page } from "./made";
 
 describe("series in few columns", () => {
@@ -33,7 +33,10 @@ describe("series in few columns", () => {
     expect(Array.from(counts)).toEqual([1, 1, 0, 2]);
   });
   it("stretches have a first and a last frame", () => {
-    expect(stretches(6, (i) => [1, 2, 5].includes(i))).toEqual([[1, 2], [5, 5]]);
+    expect(stretches(6, (i) => [1, 2, 5].includes(i))).toEqual([
+      [1, 2],
+      [5, 5],
+    ]);
     expect(stretches(0, () => true)).toEqual([]);
   });
   it("an axis ends at a round number, not at a lone spike", () => {
@@ -53,7 +56,16 @@ it("pauses between recordings take no room on the axis", () => {
 it("loops of one pair are told apart by when they begin", () => {
   const loop = (start: number, x: number): [PageJoint, PageConnection] => [
     joint(2, 0, { p_child_joint: [x, 0, 0] }),
-    { child: 2, parent: 0, joint: null, p_child_joint: [x, 0, 0], p_parent_joint: [0, 0, 0], residual: 0, start, end: start + 1 },
+    {
+      child: 2,
+      parent: 0,
+      joint: null,
+      p_child_joint: [x, 0, 0],
+      p_parent_joint: [0, 0, 0],
+      residual: 0,
+      start,
+      end: start + 1,
+    },
   ];
   const [a, b] = [loop(1, 0.1), loop(3, 0.2)];
   const model = new Model(page({ loops: [a[0], b[0]], connections: [b[1], a[1]] }));
@@ -62,18 +74,40 @@ it("loops of one pair are told apart by when they begin", () => {
 });
 
 it("marks are those of the joint's two bodies; what is only to be known is left out", () => {
-  const finding = { code: "slip", severity: "warning", bodies: [1], time: [1, 1], value: null, unit: null, text: "moved" } as const;
-  const model = new Model(page({
-    findings: [finding, { ...finding, code: "swap", bodies: [2] }, { ...finding, code: "gap-left", severity: "info" }],
-    masked: [{ body: 0, start: 0, end: 0.2 }, { body: 2, start: 0, end: 0.2 }],
-  }));
+  const finding = {
+    code: "slip",
+    severity: "warning",
+    bodies: [1],
+    time: [1, 1],
+    value: null,
+    unit: null,
+    text: "moved",
+  } as const;
+  const model = new Model(
+    page({
+      findings: [
+        finding,
+        { ...finding, code: "swap", bodies: [2] },
+        { ...finding, code: "gap-left", severity: "info" },
+      ],
+      masked: [
+        { body: 0, start: 0, end: 0.2 },
+        { body: 2, start: 0, end: 0.2 },
+      ],
+    }),
+  );
   expect(marksOf(model, [1, 0]).map((mark) => mark.kind)).toEqual(["masked", "slip"]);
   expect(marksOf(model, null).map((mark) => mark.kind)).toEqual(["slip", "swap"]);
 });
 
 describe("playing", () => {
   const of = (time: number[], breaks: number[] = []): Motion =>
-    ({ time: Float64Array.from(time), frames: time.length, page: { breaks, rate: 10 }, timeAt: (i: number) => time[i] }) as unknown as Motion;
+    ({
+      time: Float64Array.from(time),
+      frames: time.length,
+      page: { breaks, rate: 10 },
+      timeAt: (i: number) => time[i],
+    }) as unknown as Motion;
 
   it("goes by the clock, whatever the frames' spacing", () => {
     expect(advance(of([0, 0.1, 0.2, 0.9, 1]), 0, 0, 0.25).frame).toBe(2);
@@ -92,8 +126,17 @@ describe("playing", () => {
 
 describe("what the reader looks at", () => {
   const state: State = {
-    frame: 0, playing: false, speed: 1, body: null, link: null, view: "played", enlarged: 1, colour: "residual", follow: true,
-    trails: false, labels: false,
+    frame: 0,
+    playing: false,
+    speed: 1,
+    body: null,
+    link: null,
+    view: "played",
+    enlarged: 1,
+    colour: "residual",
+    follow: true,
+    trails: false,
+    labels: false,
   };
   it("is told to those who asked for what changed, and only then", () => {
     const store = new Store(state);

@@ -10,7 +10,10 @@ import { concat, packGroup } from "./pack";
 const EXACT = 1e-6; // m, beyond float32 of a few metres
 
 describe("a group of channels", () => {
-  const channels = [[5, -7, 2 ** 30, -(2 ** 30)], [0, 1, -1, 2147483646]];
+  const channels = [
+    [5, -7, 2 ** 30, -(2 ** 30)],
+    [0, 1, -1, 2147483646],
+  ];
 
   it.each([0, 1, 2])("comes back whole from differences of order %i, also where they wrap", (order) => {
     const raw = packGroup(channels, order);
@@ -122,7 +125,12 @@ describe("rotations", () => {
   it("by a vector and back", () => {
     const q = new Float32Array(4);
     const back = [0, 0, 0];
-    for (const v of [[0.3, -0.2, 0.9], [0, 0, 0], [1e-10, 0, 0], [0, 3, 0]]) {
+    for (const v of [
+      [0.3, -0.2, 0.9],
+      [0, 0, 0],
+      [1e-10, 0, 0],
+      [0, 3, 0],
+    ]) {
       quaternionOfVector(v, q, 0);
       vectorOfQuaternion(q, 0, back);
       v.forEach((value, x) => expect(Math.abs(back[x] - value)).toBeLessThan(EXACT));

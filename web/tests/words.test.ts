@@ -1,13 +1,33 @@
 import { describe, expect, it } from "vitest";
 import { neutral, toCsv, toTabs } from "../src/csv";
-import { clock, count, degrees, duration, mm, NONE, ratio, roundEnd, roundNear, roundUp, short, shown } from "../src/format";
+import {
+  clock,
+  count,
+  degrees,
+  duration,
+  mm,
+  NONE,
+  ratio,
+  roundEnd,
+  roundNear,
+  roundUp,
+  short,
+  shown,
+} from "../src/format";
 import { readPage } from "../src/load";
 import { page } from "./made";
 
 describe("numbers for people", () => {
-  it.each([[0.00849, "8.5"], [0.1747, "174.7"], [0.00042, "0.42"], [0, "0.00"], [3e-6, "0.003"], [1e-13, "< 0.001"], [null, NONE], [NaN, NONE]])(
-    "%f m is %s mm", (metres, text) => expect(mm(metres as number | null)).toBe(text),
-  );
+  it.each([
+    [0.00849, "8.5"],
+    [0.1747, "174.7"],
+    [0.00042, "0.42"],
+    [0, "0.00"],
+    [3e-6, "0.003"],
+    [1e-13, "< 0.001"],
+    [null, NONE],
+    [NaN, NONE],
+  ])("%f m is %s mm", (metres, text) => expect(mm(metres as number | null)).toBe(text));
   it("degrees have a decimal while they are small", () => {
     expect(degrees(Math.PI / 6)).toBe("30");
     expect(degrees(0.05)).toBe("2.9");

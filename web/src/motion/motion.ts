@@ -1,6 +1,6 @@
 import type { PageMotion } from "../data";
 import type { Model } from "../model";
-import { fromBase64, inflate, unpack, type Packing, type Poses } from "./unpack";
+import { fromBase64, inflate, type Packing, type Poses, unpack } from "./unpack";
 
 /** Unpacked poses that are kept; what was used least lately is dropped and unpacked again when needed. */
 export const KEPT_BYTES = 96 * 2 ** 20;
@@ -28,7 +28,11 @@ export class Motion {
   private readonly listeners: ((fresh: boolean) => void)[] = [];
   private readonly most: number;
 
-  constructor(readonly page: PageMotion, model: Model, private readonly bytes: (piece: number) => Promise<Uint8Array<ArrayBuffer>>) {
+  constructor(
+    readonly page: PageMotion,
+    model: Model,
+    private readonly bytes: (piece: number) => Promise<Uint8Array<ArrayBuffer>>,
+  ) {
     this.packing = { bodies: model.bodies.length, motion: page, joints: model.data.joints, links: model.links };
     this.fixed = new Set(model.bodies.flatMap((body, b) => (body.world ? [b] : [])));
     this.time = new Float64Array(page.frames).fill(NaN);
@@ -93,7 +97,8 @@ export class Motion {
     this.kept.delete(piece);
     this.kept.set(piece, poses);
     const next = piece + 1;
-    if (frame - poses.first > poses.frames / 2 && next < this.page.pieces.length && !this.kept.has(next)) void this.load(next);
+    if (frame - poses.first > poses.frames / 2 && next < this.page.pieces.length && !this.kept.has(next))
+      void this.load(next);
     return poses;
   }
 

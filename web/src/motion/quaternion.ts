@@ -21,7 +21,12 @@ export function rotate(q: ArrayLike<number>, at: number, v: ArrayLike<number>, o
 
 /** a times b: first b, then a. */
 export function multiply(
-  a: ArrayLike<number>, i: number, b: ArrayLike<number>, j: number, out: Numbers, to: number,
+  a: ArrayLike<number>,
+  i: number,
+  b: ArrayLike<number>,
+  j: number,
+  out: Numbers,
+  to: number,
 ): void {
   const [w, x, y, z] = [a[i], a[i + 1], a[i + 2], a[i + 3]];
   const [s, u, v, t] = [b[j], b[j + 1], b[j + 2], b[j + 3]];

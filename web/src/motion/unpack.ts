@@ -102,7 +102,12 @@ function frameMajor(values: Int32Array, frames: number, m: number): Uint8Array {
 
 /** The largest component follows from the other three; where a pose is not known, no rotation. */
 function quaternions(
-  largest: Int32Array, rest: Int32Array, known: Int32Array, frames: number, m: number, step: number,
+  largest: Int32Array,
+  rest: Int32Array,
+  known: Int32Array,
+  frames: number,
+  m: number,
+  step: number,
 ): Float32Array {
   const q = new Float32Array(frames * m * 4);
   for (let b = 0; b < m; b++) {
@@ -128,9 +133,7 @@ function quaternions(
 }
 
 /** Played places: packed for free bodies, through the joints for all others. */
-function places(
-  place: Int32Array, q: Float32Array, known: Int32Array, frames: number, packing: Packing,
-): Float32Array {
+function places(place: Int32Array, q: Float32Array, known: Int32Array, frames: number, packing: Packing): Float32Array {
   const { bodies: m, motion, joints } = packing;
   const p = new Float32Array(frames * m * 3);
   motion.free.forEach((b, f) => {
@@ -158,7 +161,12 @@ function places(
 }
 
 function measuredPoses(
-  playedP: Float32Array, playedQ: Float32Array, shift: Int32Array, turn: Int32Array, frames: number, packing: Packing,
+  playedP: Float32Array,
+  playedQ: Float32Array,
+  shift: Int32Array,
+  turn: Int32Array,
+  frames: number,
+  packing: Packing,
 ): { p: Float32Array; q: Float32Array } {
   const { bodies: m, motion } = packing;
   const p = new Float32Array(frames * m * 3);

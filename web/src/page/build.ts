@@ -27,13 +27,26 @@ export function buildPage(model: Model, motion: Motion | null, store: Store): HT
   const dialog = keysDialog();
   const figure = figurePart(model, motion, store, theme);
   listenToKeys({ model, store, motion, stage: figure.stage, dialog, theme: () => theme.toggle() });
-  const main = el("main", {},
-    el("div", { class: "first" },
+  const main = el(
+    "main",
+    {},
+    el(
+      "div",
+      { class: "first" },
       verdictPart(model, store),
       figure.element,
-      el("aside", { class: "beside" }, findingsPart(model, motion, store), selectionPart(model, motion, store))));
+      el("aside", { class: "beside" }, findingsPart(model, motion, store), selectionPart(model, motion, store)),
+    ),
+  );
   if (motion && model.links.length) main.append(residuals(model, motion, store, theme));
-  main.append(section("tree", "Tree", "The number on an edge is its margin: how many times larger the gap would be with the best other edge.", treeDiagram(model, store)));
+  main.append(
+    section(
+      "tree",
+      "Tree",
+      "The number on an edge is its margin: how many times larger the gap would be with the best other edge.",
+      treeDiagram(model, store),
+    ),
+  );
   const tables = el("div", { class: "tables" });
   if (model.data.joints.length) tables.append(jointTable(model, store));
   if (model.data.loops.length) tables.append(loopTable(model, store));
@@ -52,14 +65,37 @@ function header(model: Model, theme: Theme, dialog: HTMLDialogElement): HTMLElem
   theme.onChange(name);
   name();
   const link = (id: string, text: string): HTMLElement => el("a", { href: `#${id}`, text });
-  const parts = [model.links.length && model.data.motion ? link("residuals", "Residuals") : null, link("tree", "Tree"), model.links.length ? link("tables", "Tables") : null, link("made", "How it was made")];
-  return el("header", { class: "bar" },
-    el("h1", {}, el("span", { class: "mark", text: "condyle" }), el("bdi", { class: "title", text: model.data.title, title: model.data.title })),
+  const parts = [
+    model.links.length && model.data.motion ? link("residuals", "Residuals") : null,
+    link("tree", "Tree"),
+    model.links.length ? link("tables", "Tables") : null,
+    link("made", "How it was made"),
+  ];
+  return el(
+    "header",
+    { class: "bar" },
+    el(
+      "h1",
+      {},
+      el("span", { class: "mark", text: "condyle" }),
+      el("bdi", { class: "title", text: model.data.title, title: model.data.title }),
+    ),
     el("nav", { "aria-label": "Parts of the page" }, ...parts),
-    el("div", { class: "tools" }, switcher, button("?", "Keys (?)", () => dialog.showModal(), { "aria-label": "Keys" })));
+    el(
+      "div",
+      { class: "tools" },
+      switcher,
+      button("?", "Keys (?)", () => dialog.showModal(), { "aria-label": "Keys" }),
+    ),
+  );
 }
 
-function figurePart(model: Model, motion: Motion | null, store: Store, theme: Theme): { element: HTMLElement; stage: Stage | null } {
+function figurePart(
+  model: Model,
+  motion: Motion | null,
+  store: Store,
+  theme: Theme,
+): { element: HTMLElement; stage: Stage | null } {
   const element = el("section", { class: "figure", "aria-label": "Figure" });
   if (motion === null) {
     element.append(el("p", { class: "no-figure", text: "This page holds no motion." }));
@@ -69,7 +105,12 @@ function figurePart(model: Model, motion: Motion | null, store: Store, theme: Th
   try {
     stage = new Stage(model, motion, store);
   } catch {
-    element.append(el("p", { class: "no-figure", text: "The figure needs WebGL, which this browser does not offer here. Everything else on the page works." }));
+    element.append(
+      el("p", {
+        class: "no-figure",
+        text: "The figure needs WebGL, which this browser does not offer here. Everything else on the page works.",
+      }),
+    );
     return { element, stage: null };
   }
   const transport = new Transport(model, motion, store);
@@ -78,7 +119,11 @@ function figurePart(model: Model, motion: Motion | null, store: Store, theme: Th
   stage.element.append(legend.element, wait);
   const told = (): void => {
     const arriving = motion.progress < 1 && motion.poses(store.state.frame) === null;
-    wait.textContent = motion.failure ? `Part of the motion did not arrive: ${motion.failure}` : arriving ? "Unpacking the motion …" : "";
+    wait.textContent = motion.failure
+      ? `Part of the motion did not arrive: ${motion.failure}`
+      : arriving
+        ? "Unpacking the motion …"
+        : "";
   };
   motion.onArrival(told);
   told();
@@ -89,7 +134,13 @@ function figurePart(model: Model, motion: Motion | null, store: Store, theme: Th
   });
   makePlayer(motion, store);
   const { every, rate } = motion.page;
-  const sparse = every > 1 ? el("p", { class: "quiet sparse", text: `Every ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} frame is shown (${rate.toFixed(0)} Hz); all of them counted.` }) : null;
+  const sparse =
+    every > 1
+      ? el("p", {
+          class: "quiet sparse",
+          text: `Every ${every}${every === 2 ? "nd" : every === 3 ? "rd" : "th"} frame is shown (${rate.toFixed(0)} Hz); all of them counted.`,
+        })
+      : null;
   element.append(sceneControls(model, store, stage), stage.element, transport.element);
   if (sparse) element.append(sparse);
   return { element, stage };
@@ -101,24 +152,51 @@ function residuals(model: Model, motion: Motion, store: Store, theme: Theme): HT
   const content = el("div", {}, plot.element);
   const small = (title: string, first: number, end: number): void => {
     if (end === first) return;
-    const multiples = new Multiples(model, motion, store, Array.from({ length: end - first }, (_, i) => first + i));
+    const multiples = new Multiples(
+      model,
+      motion,
+      store,
+      Array.from({ length: end - first }, (_, i) => first + i),
+    );
     theme.onChange(() => multiples.repaint());
     const words = [`${title} `, el("span", { class: "quiet", text: `same scales, 0 to ${multiples.scale} mm` })];
     const few = end - first <= FEW || first === 0;
-    content.append(el("details", few ? { class: "sub", open: true } : { class: "sub" }, el("summary", {}, ...words), multiples.element));
+    content.append(
+      el(
+        "details",
+        few ? { class: "sub", open: true } : { class: "sub" },
+        el("summary", {}, ...words),
+        multiples.element,
+      ),
+    );
   };
   small("All joints", 0, model.data.joints.length);
   small("All loops and contacts", model.data.joints.length, model.links.length);
-  if (model.data.connections.length) content.append(el("h3", { class: "sub", text: "When bodies were joined" }), timeline(model, motion, store));
+  if (model.data.connections.length)
+    content.append(el("h3", { class: "sub", text: "When bodies were joined" }), timeline(model, motion, store));
   return section("residuals", "Residuals", "How far the two sides of a joint come apart, frame by frame.", content);
 }
 
 function section(id: string, title: string, about: string, content: HTMLElement): HTMLElement {
-  return el("section", { id, class: "part", "aria-labelledby": `${id}-title` },
-    el("header", { class: "part-head" }, el("h2", { id: `${id}-title`, text: title }), about ? el("p", { class: "quiet", text: about }) : null),
-    content);
+  return el(
+    "section",
+    { id, class: "part", "aria-labelledby": `${id}-title` },
+    el(
+      "header",
+      { class: "part-head" },
+      el("h2", { id: `${id}-title`, text: title }),
+      about ? el("p", { class: "quiet", text: about }) : null,
+    ),
+    content,
+  );
 }
 
 function footer(model: Model): HTMLElement {
-  return el("footer", { class: "quiet" }, el("p", { text: `condyle ${model.data.condyle}. Lengths in millimetres, angles in degrees. This page asks nothing of the network.` }));
+  return el(
+    "footer",
+    { class: "quiet" },
+    el("p", {
+      text: `condyle ${model.data.condyle}. Lengths in millimetres, angles in degrees. This page asks nothing of the network.`,
+    }),
+  );
 }

@@ -13,7 +13,11 @@ export const VIEWS: readonly (readonly [View, string, string])[] = [
   ["side", "Side by side", "Measured at the left, played at the right (4)"],
 ];
 export const ENLARGED = [1, 3, 10, 30] as const;
-const COLOURS: readonly (readonly [Colour, string])[] = [["residual", "residual"], ["gap", "gap now"], ["figure", "figure"]];
+const COLOURS: readonly (readonly [Colour, string])[] = [
+  ["residual", "residual"],
+  ["gap", "gap now"],
+  ["figure", "figure"],
+];
 
 /** Buttons of the scene. */
 export function sceneControls(model: Model, store: Store, stage: Stage): HTMLElement {
@@ -24,15 +28,22 @@ export function sceneControls(model: Model, store: Store, stage: Stage): HTMLEle
     store.watch(["view"], (state) => press.setAttribute("aria-pressed", String(state.view === view)));
     views.append(press);
   }
-  const enlarged = el("select", { title: "How much larger the measured figure's departure from the played one is drawn (x)" },
-    ...ENLARGED.map((value) => el("option", { value, text: `× ${value}` })));
+  const enlarged = el(
+    "select",
+    { title: "How much larger the measured figure's departure from the played one is drawn (x)" },
+    ...ENLARGED.map((value) => el("option", { value, text: `× ${value}` })),
+  );
   enlarged.addEventListener("change", () => store.set({ enlarged: Number(enlarged.value) }));
   const departs = el("label", { class: "pick" }, "departure ", enlarged);
   store.watch(["enlarged", "view"], (state) => {
     enlarged.value = String(state.enlarged);
     departs.hidden = state.view === "played" || !found;
   });
-  const colour = el("select", { title: "What colours tell (c)" }, ...COLOURS.map(([value, text]) => el("option", { value, text })));
+  const colour = el(
+    "select",
+    { title: "What colours tell (c)" },
+    ...COLOURS.map(([value, text]) => el("option", { value, text })),
+  );
   colour.addEventListener("change", () => store.set({ colour: colour.value as Colour }));
   store.watch(["colour"], (state) => (colour.value = state.colour));
   const toggle = (key: "follow" | "trails" | "labels", label: string, title: string): HTMLElement => {
@@ -40,11 +51,28 @@ export function sceneControls(model: Model, store: Store, stage: Stage): HTMLEle
     store.watch([key], (state) => press.setAttribute("aria-pressed", String(state[key])));
     return press;
   };
-  const more = el("div", { class: "more" }, departs, model.links.length ? el("label", { class: "pick" }, "colour ", colour) : null,
-    toggle("labels", "Names", "Names of all bodies (l)"), toggle("trails", "Trails", "Where bodies came from (t)"));
-  stage.element.append(el("div", { class: "camera more" },
-    toggle("follow", "Follow", "The camera goes along (f)"), button("Reset", "The view as it was at first (r)", () => stage.resetView())));
-  return el("div", { class: "scene-controls", role: "toolbar", "aria-label": "Scene" }, found ? views : el("span"), more);
+  const more = el(
+    "div",
+    { class: "more" },
+    departs,
+    model.links.length ? el("label", { class: "pick" }, "colour ", colour) : null,
+    toggle("labels", "Names", "Names of all bodies (l)"),
+    toggle("trails", "Trails", "Where bodies came from (t)"),
+  );
+  stage.element.append(
+    el(
+      "div",
+      { class: "camera more" },
+      toggle("follow", "Follow", "The camera goes along (f)"),
+      button("Reset", "The view as it was at first (r)", () => stage.resetView()),
+    ),
+  );
+  return el(
+    "div",
+    { class: "scene-controls", role: "toolbar", "aria-label": "Scene" },
+    found ? views : el("span"),
+    more,
+  );
 }
 
 /** What colours and sizes in the scene stand for. */
@@ -55,11 +83,22 @@ export function sceneLegend(model: Model, store: Store, stage: Stage): { element
   const what = el("span");
   const coloured = el("span", { class: "item" }, what, scale);
   const step = stage.gridStep;
-  const floor = el("span", { class: "item", text: `grid ${step >= 1 ? `${step} m` : `${Number((step * 100).toPrecision(3))} cm`}` });
-  const guessed = stage.motion.page.up === null ? el("span", { class: "item", text: `${stage.upAxis} drawn upwards: the recording does not say` }) : null;
+  const floor = el("span", {
+    class: "item",
+    text: `grid ${step >= 1 ? `${step} m` : `${Number((step * 100).toPrecision(3))} cm`}`,
+  });
+  const guessed =
+    stage.motion.page.up === null
+      ? el("span", { class: "item", text: `${stage.upAxis} drawn upwards: the recording does not say` })
+      : null;
   const { haloFactor } = stage.shape;
-  const halo = haloFactor > 0 && stage.shape.halos.some((radius) => radius > 0)
-    ? el("span", { class: "item", text: `halo 2σ of the joint's place${haloFactor > 1 ? `, drawn × ${haloFactor}` : ""}` }) : null;
+  const halo =
+    haloFactor > 0 && stage.shape.halos.some((radius) => radius > 0)
+      ? el("span", {
+          class: "item",
+          text: `halo 2σ of the joint's place${haloFactor > 1 ? `, drawn × ${haloFactor}` : ""}`,
+        })
+      : null;
   const repaint = (): void => {
     const context = bar.getContext("2d")!;
     for (let x = 0; x < bar.width; x++) {

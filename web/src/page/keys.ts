@@ -1,5 +1,5 @@
 import { button, el } from "../dom";
-import { selectBody, selectLink, type Model } from "../model";
+import { type Model, selectBody, selectLink } from "../model";
 import type { Motion } from "../motion/motion";
 import { SPEEDS } from "../player";
 import type { Stage } from "../scene/stage";
@@ -26,9 +26,18 @@ const KEYS: readonly (readonly [string, string])[] = [
 /** The list of keys, as an overlay. */
 export function keysDialog(): HTMLDialogElement {
   const list = el("dl", { class: "keys" });
-  for (const [key, does] of KEYS) list.append(el("dt", {}, ...key.split(" ").map((k) => el("kbd", { text: k }))), el("dd", { text: does }));
-  const dialog = el("dialog", { class: "keys-dialog", "aria-label": "Keys" }, el("h2", { text: "Keys" }), list,
-    el("p", { class: "quiet", text: "Drag the figure to turn it, with the right button or two fingers to move it; click it once, then the wheel zooms. Click a joint, a limb, a row or a name to select it everywhere." }));
+  for (const [key, does] of KEYS)
+    list.append(el("dt", {}, ...key.split(" ").map((k) => el("kbd", { text: k }))), el("dd", { text: does }));
+  const dialog = el(
+    "dialog",
+    { class: "keys-dialog", "aria-label": "Keys" },
+    el("h2", { text: "Keys" }),
+    list,
+    el("p", {
+      class: "quiet",
+      text: "Drag the figure to turn it, with the right button or two fingers to move it; click it once, then the wheel zooms. Click a joint, a limb, a row or a name to select it everywhere.",
+    }),
+  );
   dialog.append(button("Close", "Close (Esc)", () => dialog.close()));
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
   return dialog;
@@ -88,7 +97,8 @@ export function listenToKeys({ model, store, motion, stage, dialog, theme }: Par
     const target = event.target as HTMLElement;
     if (target.matches("input[type=text], select, textarea")) return;
     if (target.matches("input[type=range]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
-    if (target.matches("button, summary, [role=button], input, a") && (event.key === " " || event.key === "Enter")) return;
+    if (target.matches("button, summary, [role=button], input, a") && (event.key === " " || event.key === "Enter"))
+      return;
     if (target === stage?.canvas && orbit(stage, event.key)) return event.preventDefault();
     const focusScrolls = target.matches(".scroll") && event.key.startsWith("Arrow");
     const action = focusScrolls ? undefined : actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];

@@ -8,7 +8,8 @@ export function madePart(model: Model): HTMLElement {
   const part = el("div", { class: "made" });
   for (const { group, rows } of data.made) {
     const list = el("dl");
-    for (const [label, value] of rows) list.append(el("dt", { text: visibly(label) }), el("dd", {}, el("bdi", { text: visibly(value) })));
+    for (const [label, value] of rows)
+      list.append(el("dt", { text: visibly(label) }), el("dd", {}, el("bdi", { text: visibly(value) })));
     part.append(el("section", {}, el("h3", { text: visibly(group) }), list));
   }
   return part;

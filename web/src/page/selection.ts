@@ -1,9 +1,9 @@
 import { el } from "../dom";
-import { alarm } from "../tables/tables";
 import { degrees, mm, NONE, ratio } from "../format";
 import type { Model } from "../model";
 import type { Motion } from "../motion/motion";
 import type { Store } from "../store";
+import { alarm } from "../tables/tables";
 
 /** What is selected, in a few numbers beside the figure. */
 export function selectionPart(model: Model, motion: Motion | null, store: Store): HTMLElement {
@@ -31,7 +31,12 @@ export function selectionPart(model: Model, motion: Motion | null, store: Store)
 }
 
 function entry(label: Node | string, value: Node | string, unit = ""): HTMLElement {
-  return el("div", {}, el("dt", {}, label), el("dd", {}, typeof value === "string" ? el("b", { text: value }) : value, unit ? ` ${unit}` : null));
+  return el(
+    "div",
+    {},
+    el("dt", {}, label),
+    el("dd", {}, typeof value === "string" ? el("b", { text: value }) : value, unit ? ` ${unit}` : null),
+  );
 }
 
 function wide(label: string, value: string, unit: string): HTMLElement {
@@ -43,15 +48,23 @@ function wide(label: string, value: string, unit: string): HTMLElement {
 function ofLink(model: Model, link: number, now: HTMLElement, counted: HTMLElement): HTMLElement[] {
   const joint = model.links[link];
   const kind = model.isLoop(link) ? `loop, ${joint.kind}` : `${joint.kind} joint`;
-  const numbers = el("dl", {},
+  const numbers = el(
+    "dl",
+    {},
     entry("rms gap", mm(joint.residual), "mm"),
     entry(counted, now, "mm"),
     entry("place ±", mm(joint.sigma?.[0] ?? null), joint.sigma ? "mm" : ""),
     entry("margin", joint.margin === null ? NONE : `× ${ratio(joint.margin)}`),
-    wide("turned", joint.rotation.map((angle) => degrees(angle)).join(" / "), "deg"));
+    wide("turned", joint.rotation.map((angle) => degrees(angle)).join(" / "), "deg"),
+  );
   if (joint.play !== null) numbers.append(entry("play", degrees(joint.play), "deg"));
   const parts = [
-    el("h3", {}, el("bdi", { text: model.linkName(link) }), el("span", { class: "quiet" }, ` ${kind} on `, el("bdi", { text: model.names[joint.parent] }))),
+    el(
+      "h3",
+      {},
+      el("bdi", { text: model.linkName(link) }),
+      el("span", { class: "quiet" }, ` ${kind} on `, el("bdi", { text: model.names[joint.parent] })),
+    ),
     numbers,
   ];
   if (joint.verdict !== "enough") parts.push(el("p", { class: alarm(joint), text: joint.advice || joint.verdict }));
@@ -62,10 +75,13 @@ function ofBody(model: Model, body: number, alone: boolean): HTMLElement[] {
   const { root, world, figure, masked, noise_position, noise_orientation } = model.bodies[body];
   const what = world ? "the room" : root ? "root" : figure < 0 ? "joined to nothing" : "body";
   const parts: HTMLElement[] = [];
-  if (alone) parts.push(el("h3", {}, el("bdi", { text: model.names[body] }), el("span", { class: "quiet", text: ` ${what}` })));
+  if (alone)
+    parts.push(el("h3", {}, el("bdi", { text: model.names[body] }), el("span", { class: "quiet", text: ` ${what}` })));
   const told: string[] = [];
   if (noise_position !== null) {
-    told.push(`sensor noise ${mm(noise_position)} mm${noise_orientation === null ? "" : `, ${degrees(noise_orientation)}°`}`);
+    told.push(
+      `sensor noise ${mm(noise_position)} mm${noise_orientation === null ? "" : `, ${degrees(noise_orientation)}°`}`,
+    );
   }
   if (masked > 0) told.push(`${masked} of ${model.data.frames} frames did not count`);
   if (told.length) parts.push(el("p", { class: "quiet", text: told.join("; ") }));

@@ -9,7 +9,8 @@ const RIGHT_TO_LEFT = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]/;
  */
 export function sentence(text: string, names: readonly string[]): Node[] {
   const turned = names.filter((name) => RIGHT_TO_LEFT.test(name)).sort((a, b) => b.length - a.length);
-  const words = (part: string): string => visibly(part).replace(/(\d) (?=(mm|deg|s|Hz|things?|sensors?)\b)/g, "$1\u00a0");
+  const words = (part: string): string =>
+    visibly(part).replace(/(\d) (?=(mm|deg|s|Hz|things?|sensors?)\b)/g, "$1\u00a0");
   const nodes: Node[] = [];
   let rest = text;
   while (rest !== "") {

@@ -2,10 +2,10 @@ import { button, el, onResize, styleValue } from "../dom";
 import { clock, count } from "../format";
 import type { Model } from "../model";
 import type { Motion } from "../motion/motion";
+import { SPEEDS } from "../player";
 import { columnsOf } from "../plots/decimate";
 import { marksOf } from "../plots/marks";
 import { ramp } from "../scene/colours";
-import { SPEEDS } from "../player";
 import type { Store } from "../store";
 
 /** Play, scrub and speed; the scrubber shows where joints come apart and where something was found. */
@@ -15,13 +15,29 @@ export class Transport {
   private readonly track = el("div", { class: "track" });
   private readonly worst: Float32Array;
 
-  constructor(private readonly model: Model, private readonly motion: Motion, store: Store) {
+  constructor(
+    private readonly model: Model,
+    private readonly motion: Motion,
+    store: Store,
+  ) {
     this.worst = new Float32Array(motion.frames);
-    const play = button("", "Play or pause (space)", () => store.set({ playing: !store.state.playing }), { class: "play" });
-    const range = el("input", { type: "range", min: 0, max: Math.max(0, motion.frames - 1), step: 1, value: 0, "aria-label": "Time" });
+    const play = button("", "Play or pause (space)", () => store.set({ playing: !store.state.playing }), {
+      class: "play",
+    });
+    const range = el("input", {
+      type: "range",
+      min: 0,
+      max: Math.max(0, motion.frames - 1),
+      step: 1,
+      value: 0,
+      "aria-label": "Time",
+    });
     const time = el("output", { class: "time" });
-    const speed = el("select", { "aria-label": "Speed", title: "Speed ([ and ])" },
-      ...SPEEDS.map((value) => el("option", { value, text: `${value}×` })));
+    const speed = el(
+      "select",
+      { "aria-label": "Speed", title: "Speed ([ and ])" },
+      ...SPEEDS.map((value) => el("option", { value, text: `${value}×` })),
+    );
     range.addEventListener("input", () => store.set({ frame: Number(range.value), playing: false }));
     speed.addEventListener("change", () => store.set({ speed: Number(speed.value) }));
     this.track.append(this.strip, range);
@@ -34,7 +50,9 @@ export class Transport {
     store.watch(["speed"], (state) => (speed.value = String(state.speed)));
     store.watch(["frame"], (state) => {
       range.value = String(state.frame);
-      const told = motion.page.timed ? clock(motion.timeAt(state.frame)) : `frame ${count(state.frame * motion.page.every)}`;
+      const told = motion.page.timed
+        ? clock(motion.timeAt(state.frame))
+        : `frame ${count(state.frame * motion.page.every)}`;
       time.textContent = told;
       range.setAttribute("aria-valuetext", told);
     });
@@ -70,7 +88,8 @@ export class Transport {
     context.fillStyle = styleValue("--line");
     context.fillRect(0, height - scale, width, scale);
     context.fillStyle = styleValue("--muted");
-    for (const first of motion.page.breaks) context.fillRect(Math.round((first / motion.frames) * width), 0, scale, height);
+    for (const first of motion.page.breaks)
+      context.fillRect(Math.round((first / motion.frames) * width), 0, scale, height);
     context.fillStyle = styleValue("--warn");
     const length = Math.max(1e-9, motion.end - motion.start);
     for (const mark of marksOf(model, null)) {

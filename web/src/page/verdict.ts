@@ -1,6 +1,6 @@
 import { el } from "../dom";
 import { count, duration, mm } from "../format";
-import { selectLink, type Model } from "../model";
+import { type Model, selectLink } from "../model";
 import type { Store } from "../store";
 import { sentence } from "./sentence";
 
@@ -12,7 +12,19 @@ export function verdictPart(model: Model, store: Store): HTMLElement {
   return el(
     "section",
     { class: `verdict-part ${data.verdict.tone}`, "aria-label": "Verdict" },
-    el("p", { class: "sentence" }, el("span", { class: "sign", role: "img", "aria-label": said, text: sign }), el("span", {}, ...sentence(data.verdict.text, data.bodies.map((body) => body.name)))),
+    el(
+      "p",
+      { class: "sentence" },
+      el("span", { class: "sign", role: "img", "aria-label": said, text: sign }),
+      el(
+        "span",
+        {},
+        ...sentence(
+          data.verdict.text,
+          data.bodies.map((body) => body.name),
+        ),
+      ),
+    ),
     el("dl", { class: "numbers" }, ...numbers(model, store)),
   );
 }
@@ -32,19 +44,29 @@ function numbers(model: Model, store: Store): HTMLElement[] {
   if (loose > 0) out.push(entry(String(loose), "", "loose"));
   out.push(timeEntry(data.seconds, data.motion?.timed !== false, data.frames, entry));
   if (worst >= 0) {
-    const jump = el("button", { type: "button", class: "inline", title: "Select this joint" }, "worst joint, ", el("bdi", { text: model.linkName(worst) }));
+    const jump = el(
+      "button",
+      { type: "button", class: "inline", title: "Select this joint" },
+      "worst joint, ",
+      el("bdi", { text: model.linkName(worst) }),
+    );
     jump.addEventListener("click", () => selectLink(store, model, worst));
     out.push(entry(mm(data.joints[worst].residual), "mm", jump));
     const sorted = data.joints.map((joint) => joint.residual).sort((a, b) => a - b);
     if (sorted.length > 2) out.push(entry(mm(sorted[sorted.length >> 1]), "mm", "usual joint"));
   }
-  const halves = data.limbs.flatMap((limb) => (limb.low === null || limb.high === null ? [] : [(limb.high - limb.low) / 2])).sort((a, b) => a - b);
+  const halves = data.limbs
+    .flatMap((limb) => (limb.low === null || limb.high === null ? [] : [(limb.high - limb.low) / 2]))
+    .sort((a, b) => a - b);
   if (halves.length) out.push(entry(`± ${mm(halves[halves.length >> 1])}`, "mm", "usual length, 95\u00a0%"));
   return out;
 }
 
 function timeEntry(
-  seconds: number, timed: boolean, frames: number, entry: (value: string, unit: string, label: string) => HTMLElement,
+  seconds: number,
+  timed: boolean,
+  frames: number,
+  entry: (value: string, unit: string, label: string) => HTMLElement,
 ): HTMLElement {
   if (!timed) return entry(count(frames), "", "frames, no time");
   const [value, ...unit] = duration(seconds).split(" ");

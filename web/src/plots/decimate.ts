@@ -6,7 +6,13 @@ export interface Columns {
 }
 
 /** `values` from `begin` to `end` in `columns` columns; NaN where a column has no value. `counts` leaves frames out. */
-export function columnsOf(values: Float32Array, columns: number, counts?: Uint8Array, begin = 0, end = values.length): Columns {
+export function columnsOf(
+  values: Float32Array,
+  columns: number,
+  counts?: Uint8Array,
+  begin = 0,
+  end = values.length,
+): Columns {
   const low = new Float32Array(columns).fill(NaN);
   const high = new Float32Array(columns).fill(NaN);
   const frames = end - begin;

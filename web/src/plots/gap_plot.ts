@@ -6,7 +6,7 @@ import type { Motion } from "../motion/motion";
 import type { Store } from "../store";
 import { histogram, stretches } from "./decimate";
 import { HistogramView } from "./histogram";
-import { marksOf, type Mark } from "./marks";
+import { type Mark, marksOf } from "./marks";
 
 /** The gap of the selected joint over time, as in the paper's figures 6 to 8, with its histogram beside it. */
 export class GapPlot {
@@ -22,7 +22,11 @@ export class GapPlot {
   private top = 1;
   private link: number | null = null;
 
-  constructor(private readonly model: Model, private readonly motion: Motion, private readonly store: Store) {
+  constructor(
+    private readonly model: Model,
+    private readonly motion: Motion,
+    private readonly store: Store,
+  ) {
     const row = el("div", { class: "plot-row" }, this.chart, this.histogram.element);
     this.element.append(this.heading, row, this.legend());
     onResize(this.chart, () => this.fit());
@@ -62,7 +66,8 @@ export class GapPlot {
 
   private head(): void {
     const joint = this.model.links[this.link!];
-    const fact = (label: string, value: string): HTMLElement => el("span", { class: "fact" }, el("b", { text: value }), ` ${label}`);
+    const fact = (label: string, value: string): HTMLElement =>
+      el("span", { class: "fact" }, el("b", { text: value }), ` ${label}`);
     this.heading.replaceChildren(
       el("h3", {}, el("bdi", { text: this.model.linkName(this.link!) })),
       el("span", { class: "quiet" }, `${joint.kind} joint on `, el("bdi", { text: this.model.names[joint.parent] })),
@@ -88,7 +93,11 @@ export class GapPlot {
       scales: { x: { time: false }, y: { range: [0, this.top] } },
       axes: [
         { ...axis, size: 28, values: (_, splits) => splits.map((v) => this.tick(v)) },
-        { ...axis, size: 44, values: (_, splits, __, ___, step) => splits.map((v) => v.toFixed(step % 1 === 0 ? 0 : step < 0.1 ? 3 : 1)) },
+        {
+          ...axis,
+          size: 44,
+          values: (_, splits, __, ___, step) => splits.map((v) => v.toFixed(step % 1 === 0 ? 0 : step < 0.1 ? 3 : 1)),
+        },
       ],
       series: [
         {},
@@ -143,7 +152,8 @@ export class GapPlot {
   private drawMarks(plot: uPlot): void {
     const { ctx, bbox } = plot;
     const scale = devicePixelRatio;
-    const place = (x: number): number => Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(x, "x", true)));
+    const place = (x: number): number =>
+      Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(x, "x", true)));
     ctx.save();
     ctx.fillStyle = styleValue("--masked");
     for (const [first, last] of this.skipped) {

@@ -33,15 +33,27 @@ export class HistogramView {
     const most = Math.max(1, ...this.counts);
     const total = this.counts.reduce((a, b) => a + b, 0) || 1;
     const bin = this.height / Math.max(1, this.counts.length);
-    const picture = svg("svg", { width, height: this.y + this.height + 28, role: "img", "aria-label": "Histogram of the gap" });
+    const picture = svg("svg", {
+      width,
+      height: this.y + this.height + 28,
+      role: "img",
+      "aria-label": "Histogram of the gap",
+    });
     this.counts.forEach((n, i) => {
       if (n === 0) return;
       const low = (i * this.top) / this.counts.length;
       const high = ((i + 1) * this.top) / this.counts.length;
       const bar = svg("rect", {
-        x: 0, y: this.y + this.height - (i + 1) * bin + 0.5, width: Math.max(1, (n / most) * (width - 4)), height: Math.max(1, bin - 1),
+        x: 0,
+        y: this.y + this.height - (i + 1) * bin + 0.5,
+        width: Math.max(1, (n / most) * (width - 4)),
+        height: Math.max(1, bin - 1),
       });
-      bar.append(svg("title", { text: `${low.toFixed(1)} to ${high.toFixed(1)} mm: ${n} frames, ${((n / total) * 100).toFixed(1)} %` }));
+      bar.append(
+        svg("title", {
+          text: `${low.toFixed(1)} to ${high.toFixed(1)} mm: ${n} frames, ${((n / total) * 100).toFixed(1)} %`,
+        }),
+      );
       picture.append(bar);
     });
     let before = Infinity;

@@ -1,6 +1,6 @@
 import { el, onResize, styleValue } from "../dom";
 import { mm } from "../format";
-import { selectLink, type Model } from "../model";
+import { type Model, selectLink } from "../model";
 import type { Motion } from "../motion/motion";
 import type { Store } from "../store";
 import { columnsOf } from "./decimate";
@@ -9,10 +9,20 @@ import { topOf } from "./gap_plot";
 /** The gaps of all joints at a glance, one small plot each, all with the same scales. */
 export class Multiples {
   readonly element = el("div", { class: "multiples", role: "listbox", "aria-label": "Gap of every joint" });
-  private readonly cells: { readonly canvas: HTMLCanvasElement; readonly head: HTMLElement; readonly cell: HTMLElement; readonly link: number }[] = [];
+  private readonly cells: {
+    readonly canvas: HTMLCanvasElement;
+    readonly head: HTMLElement;
+    readonly cell: HTMLElement;
+    readonly link: number;
+  }[] = [];
   private readonly top: number;
 
-  constructor(private readonly model: Model, private readonly motion: Motion, private readonly store: Store, links: readonly number[]) {
+  constructor(
+    private readonly model: Model,
+    private readonly motion: Motion,
+    private readonly store: Store,
+    links: readonly number[],
+  ) {
     this.top = Math.max(0.001, ...links.map((link) => topOf(model.links[link].largest, model.links[link].p95)));
     for (const link of links) this.element.append(this.cell(link));
     if (this.cells.length) onResize(this.cells[0].canvas, () => this.repaint());
@@ -48,7 +58,10 @@ export class Multiples {
       for (let c = 0; c < width; c++) {
         context.fillStyle = ink;
         if (high[c] >= low[c]) context.fillRect(c, y(high[c]), 1, Math.max(scale, y(low[c]) - y(high[c])));
-        else if (!Number.isNaN(this.motion.time[Math.floor((c * this.motion.frames) / width)]) || arrived.high[c] >= 0) {
+        else if (
+          !Number.isNaN(this.motion.time[Math.floor((c * this.motion.frames) / width)]) ||
+          arrived.high[c] >= 0
+        ) {
           context.fillStyle = left;
           context.fillRect(c, 0, 1, height);
         }

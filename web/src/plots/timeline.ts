@@ -1,12 +1,12 @@
 import { el, svg } from "../dom";
 import { clock, duration, mm } from "../format";
-import { selectBody, selectLink, type Model } from "../model";
+import { type Model, selectBody, selectLink } from "../model";
 import type { Motion } from "../motion/motion";
 import type { Store } from "../store";
 
 /** When bodies were joined: one line a pair, for connections that hold for part of the take. */
 export function timeline(model: Model, motion: Motion, store: Store): HTMLElement {
-  const rows = new Map<string, { name: string; spans: typeof model.data.connections[number][] }>();
+  const rows = new Map<string, { name: string; spans: (typeof model.data.connections)[number][] }>();
   for (const connection of model.data.connections) {
     const key = `${connection.child} ${connection.parent}`;
     const name = `${model.names[connection.child]} – ${model.names[connection.parent]}`;
@@ -21,7 +21,13 @@ export function timeline(model: Model, motion: Motion, store: Store): HTMLElemen
     track.append(svg("rect", { class: "whole", x: 0, y: 4.4, width: 1000, height: 1.2 }));
     for (const span of spans) {
       const x = ((span.start - start) / length) * 1000;
-      const bar = svg("rect", { class: "span", x, y: 0, width: Math.max(2, ((span.end - span.start) / length) * 1000), height: 10 });
+      const bar = svg("rect", {
+        class: "span",
+        x,
+        y: 0,
+        width: Math.max(2, ((span.end - span.start) / length) * 1000),
+        height: 10,
+      });
       track.append(bar);
     }
     const { child, parent, joint } = spans[0];
@@ -32,7 +38,11 @@ export function timeline(model: Model, motion: Motion, store: Store): HTMLElemen
       "button",
       { type: "button", title: `${name}: ${each.join("; ")}` },
       el("bdi", { class: "name", text: name }),
-      el("span", { class: "quiet", text: joint !== null ? "joint" : model.bodies[child].figure === model.bodies[parent].figure ? "loop" : "contact" }),
+      el("span", {
+        class: "quiet",
+        text:
+          joint !== null ? "joint" : model.bodies[child].figure === model.bodies[parent].figure ? "loop" : "contact",
+      }),
       el("span", { class: "strip" }, track, el("i", { class: "head" })),
       el("span", { class: "quiet when", text: when }),
     );

@@ -17,7 +17,10 @@ export class BodyPoses {
   private readonly relative = new Float32Array(4);
   private readonly inverse = new Float32Array(4);
 
-  constructor(readonly bodies: number, readonly role: Role) {
+  constructor(
+    readonly bodies: number,
+    readonly role: Role,
+  ) {
     this.p = new Float32Array(bodies * 3);
     this.q = new Float32Array(bodies * 4);
     this.shows = new Uint8Array(bodies);

@@ -9,7 +9,11 @@ export class Eye {
   private readonly step = new Vector3();
   private home = { target: new Vector3(), away: new Vector3(), distance: 1 };
 
-  constructor(element: HTMLElement, readonly up: Vector3, changed: () => void) {
+  constructor(
+    element: HTMLElement,
+    readonly up: Vector3,
+    changed: () => void,
+  ) {
     this.camera.up.copy(up);
     this.controls = new OrbitControls(this.camera, element);
     this.controls.enableDamping = false;

@@ -1,4 +1,12 @@
-import { BufferGeometry, Color, Float32BufferAttribute, LineBasicMaterial, LineSegments, Matrix4, Vector3 } from "three";
+import {
+  BufferGeometry,
+  Color,
+  Float32BufferAttribute,
+  LineBasicMaterial,
+  LineSegments,
+  Matrix4,
+  Vector3,
+} from "three";
 
 /** Lines on the floor, fading outwards into the paper. */
 export class Floor {
@@ -7,28 +15,42 @@ export class Floor {
   /** lays things flat on the floor */
   readonly flatten: Matrix4;
 
-  constructor(up: Vector3, middle: Vector3, level: number, reach: number, private readonly cells = 24) {
+  constructor(
+    up: Vector3,
+    middle: Vector3,
+    level: number,
+    reach: number,
+    private readonly cells = 24,
+  ) {
     this.step = stepFor(reach);
     const side = Math.abs(up.x) > 0.5 ? new Vector3(0, 1, 0) : new Vector3(1, 0, 0);
     const other = new Vector3().crossVectors(up, side);
     const centre = middle.clone().addScaledVector(up, level - middle.dot(up));
     const points: number[] = [];
     const add = (a: number, b: number): void => {
-      const p = centre.clone().addScaledVector(side, a * this.step).addScaledVector(other, b * this.step);
+      const p = centre
+        .clone()
+        .addScaledVector(side, a * this.step)
+        .addScaledVector(other, b * this.step);
       points.push(p.x, p.y, p.z);
     };
     const half = this.cells / 2;
     // Lines in short pieces, so that each end can fade by itself.
     for (let i = -half; i <= half; i++) {
       for (let j = -half; j < half; j++) {
-        add(i, j); add(i, j + 1);
-        add(j, i); add(j + 1, i);
+        add(i, j);
+        add(i, j + 1);
+        add(j, i);
+        add(j + 1, i);
       }
     }
     const geometry = new BufferGeometry();
     geometry.setAttribute("position", new Float32BufferAttribute(points, 3));
     geometry.setAttribute("color", new Float32BufferAttribute(new Float32Array((points.length / 3) * 4), 4));
-    this.lines = new LineSegments(geometry, new LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false }));
+    this.lines = new LineSegments(
+      geometry,
+      new LineBasicMaterial({ vertexColors: true, transparent: true, depthWrite: false }),
+    );
     this.lines.renderOrder = -2;
     this.centre = centre;
     this.flatten = flattening(up, level + 1e-4 * reach);

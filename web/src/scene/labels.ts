@@ -1,4 +1,4 @@
-import { Vector3, type PerspectiveCamera } from "three";
+import { type PerspectiveCamera, Vector3 } from "three";
 import { el } from "../dom";
 
 export interface Label {
@@ -18,7 +18,13 @@ interface Box {
 /** Names over the figure: each beside its point, none over another; what finds no room is left out. */
 export class Labels {
   readonly layer = el("div", { class: "labels", "aria-hidden": "true" });
-  private readonly pool: { readonly element: HTMLElement; text: string; strong: boolean; width: number; height: number }[] = [];
+  private readonly pool: {
+    readonly element: HTMLElement;
+    text: string;
+    strong: boolean;
+    width: number;
+    height: number;
+  }[] = [];
   private used = 0;
   private boxes: Box[] = [];
   private readonly point = new Vector3();
@@ -71,14 +77,25 @@ export class Labels {
   }
 
   private room(
-    x: number, y: number, w: number, h: number, left: number, width: number, height: number,
+    x: number,
+    y: number,
+    w: number,
+    h: number,
+    left: number,
+    width: number,
+    height: number,
   ): [number, number] | null {
     const gap = 13;
     const [near, far] = x < left + width / 2 ? [x - gap - w, x + gap] : [x + gap, x - gap - w]; // outwards first
-    const tries: [number, number][] = [near, far].flatMap((at) => [[at, y - h / 2], [at, y - h - gap / 2], [at, y + gap / 2]]);
+    const tries: [number, number][] = [near, far].flatMap((at) => [
+      [at, y - h / 2],
+      [at, y - h - gap / 2],
+      [at, y + gap / 2],
+    ]);
     for (const [a, b] of tries) {
       if (a < left + 2 || b < 2 || a + w > left + width - 2 || b + h > height - 2) continue;
-      if (this.boxes.every((box) => a > box.right + 2 || a + w + 2 < box.left || b > box.bottom || b + h < box.top)) return [a, b];
+      if (this.boxes.every((box) => a > box.right + 2 || a + w + 2 < box.left || b > box.bottom || b + h < box.top))
+        return [a, b];
     }
     return null;
   }

@@ -37,5 +37,8 @@ export function standApart(model: Model, rigs: readonly Rig[], up: Vector3): Vec
     sums.set(figure, sum);
   });
   if (sums.size < 2) return null;
-  return extentOf([...sums.values()].flatMap(({ p, n }) => p.divideScalar(n).toArray()), up).wide;
+  return extentOf(
+    [...sums.values()].flatMap(({ p, n }) => p.divideScalar(n).toArray()),
+    up,
+  ).wide;
 }

@@ -3,12 +3,15 @@ import { roundEnd } from "../format";
 import type { Model } from "../model";
 import type { Motion } from "../motion/motion";
 import type { Colour, Store } from "../store";
-import { ramp, type Colours } from "./colours";
+import { type Colours, ramp } from "./colours";
 import type { Paint } from "./rig";
 
 /** [m] at which the scale of residuals ends. */
 export function scaleEnd(model: Model, colour: Colour): number {
-  const of = model.links.map((link) => (colour === "gap" ? link.p95 : link.residual)).filter(Number.isFinite).sort((a, b) => a - b);
+  const of = model.links
+    .map((link) => (colour === "gap" ? link.p95 : link.residual))
+    .filter(Number.isFinite)
+    .sort((a, b) => a - b);
   if (of.length === 0) return 1;
   // Joints that are all alike are not all dark: the usual one lies well below the end.
   return roundEnd(Math.max(1e-9, of[of.length - 1], 2.5 * of[of.length >> 1]));

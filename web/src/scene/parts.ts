@@ -1,5 +1,14 @@
 import {
-  BufferGeometry, Color, DynamicDrawUsage, InstancedMesh, Matrix4, Mesh, MeshBasicMaterial, Quaternion, Vector3, type Material,
+  BufferGeometry,
+  Color,
+  DynamicDrawUsage,
+  InstancedMesh,
+  type Material,
+  Matrix4,
+  Mesh,
+  MeshBasicMaterial,
+  Quaternion,
+  Vector3,
 } from "three";
 import type { Bar, Vector } from "./shape";
 
@@ -61,5 +70,10 @@ export function at(p: Vector, size: number): Matrix4 {
 }
 
 export function bars(geometry: BufferGeometry, material: Material, list: readonly Bar[], radius: number): Parts {
-  return new Parts(geometry, material, list.map((bar) => bar.body), list.map((bar) => along(bar.a, bar.b, bar.thin ? radius * 0.5 : radius)));
+  return new Parts(
+    geometry,
+    material,
+    list.map((bar) => bar.body),
+    list.map((bar) => along(bar.a, bar.b, bar.thin ? radius * 0.5 : radius)),
+  );
 }

@@ -1,4 +1,4 @@
-import { Vector3, type PerspectiveCamera } from "three";
+import { type PerspectiveCamera, Vector3 } from "three";
 import type { Model } from "../model";
 import type { Rig } from "./rig";
 
@@ -12,7 +12,13 @@ export interface Picked {
 const NEAR = 16;
 
 export function pick(
-  rigs: readonly Rig[], model: Model, camera: PerspectiveCamera, x: number, y: number, width: number, height: number,
+  rigs: readonly Rig[],
+  model: Model,
+  camera: PerspectiveCamera,
+  x: number,
+  y: number,
+  width: number,
+  height: number,
 ): Picked | null {
   const a = new Vector3();
   const b = new Vector3();

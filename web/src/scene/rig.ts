@@ -1,5 +1,13 @@
 import {
-  BoxGeometry, Color, CylinderGeometry, Group, InstancedMesh, Matrix4, MeshBasicMaterial, MeshStandardMaterial, SphereGeometry,
+  BoxGeometry,
+  Color,
+  CylinderGeometry,
+  Group,
+  InstancedMesh,
+  Matrix4,
+  MeshBasicMaterial,
+  MeshStandardMaterial,
+  SphereGeometry,
 } from "three";
 import type { Model } from "../model";
 import type { Poses } from "../motion/unpack";
@@ -47,7 +55,12 @@ export class Rig {
   private readonly gaps: InstancedMesh | null;
   private readonly matrix = new Matrix4();
 
-  constructor(private readonly model: Model, readonly shape: Shape, readonly role: Role, shade: MeshBasicMaterial) {
+  constructor(
+    private readonly model: Model,
+    readonly shape: Shape,
+    readonly role: Role,
+    shade: MeshBasicMaterial,
+  ) {
     const { size } = shape;
     const measured = role === "measured";
     this.poses = new BodyPoses(model.bodies.length, role);
@@ -57,7 +70,12 @@ export class Rig {
     const halo = new MeshBasicMaterial({ transparent: true, opacity: 0.2, depthWrite: false });
     const bodies = model.bodies.map((_, b) => b).filter((b) => !model.bodies[b].world);
     const cube = (b: number): number => size * (model.at[b].length ? 0.2 : 0.34);
-    this.cubes = new Parts(box, this.solid, bodies, bodies.map((b) => at([0, 0, 0], cube(b))));
+    this.cubes = new Parts(
+      box,
+      this.solid,
+      bodies,
+      bodies.map((b) => at([0, 0, 0], cube(b))),
+    );
     this.limbs = bars(rod, this.solid, shape.limbs, size * 0.062);
     this.stalks = bars(stick, this.solid, shape.stalks, size * 0.02);
     this.axes = bars(stick, this.solid, shape.axes, size * 0.018);
@@ -65,12 +83,22 @@ export class Rig {
     const radius = size * (measured ? 0.1 : 0.125);
     const balls = (of: (link: number) => [number, Vector]): Parts => {
       const ends = model.links.map((_, link) => of(link));
-      return new Parts(ball, this.joints, ends.map(([body]) => body), ends.map(([, p]) => at(p, radius)));
+      return new Parts(
+        ball,
+        this.joints,
+        ends.map(([body]) => body),
+        ends.map(([, p]) => at(p, radius)),
+      );
     };
     this.childBalls = balls((link) => [model.links[link].child, model.links[link].p_child_joint]);
     this.parentBalls = measured ? balls((link) => [model.links[link].parent, model.links[link].p_parent_joint]) : null;
     const around = model.links.map((joint, link) => ({ joint, radius: shape.halos[link] }));
-    this.halos = new Parts(ball, halo, around.map((h) => h.joint.child), around.map((h) => at(h.joint.p_child_joint, h.radius)));
+    this.halos = new Parts(
+      ball,
+      halo,
+      around.map((h) => h.joint.child),
+      around.map((h) => at(h.joint.p_child_joint, h.radius)),
+    );
     this.halos.mesh.renderOrder = 2;
     this.gaps = measured ? new InstancedMesh(stick, this.joints, Math.max(1, model.links.length)) : null;
     const parts = [this.limbs, this.stalks, this.cubes, this.axes, this.dashes, this.childBalls, this.parentBalls];
@@ -126,7 +154,11 @@ export class Rig {
     this.stalks.paint((i) => body(shape.stalks[i].body));
     this.cubes.paint((i) => {
       const b = this.cubes.bodies[i];
-      return b === paint.selectedBody ? colours.selected : this.role === "measured" && paint.departs ? colours.measured : colours.sensor;
+      return b === paint.selectedBody
+        ? colours.selected
+        : this.role === "measured" && paint.departs
+          ? colours.measured
+          : colours.sensor;
     });
     this.axes.paint((i) => (shape.axes[i].link === paint.selectedLink ? colours.selected : colours.axis));
     this.dashes.paint((i) => (shape.dashes[i].link === paint.selectedLink ? colours.selected : colours.axis));

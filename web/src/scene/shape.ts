@@ -41,7 +41,12 @@ export function shapeOf(model: Model, radius: number): Shape {
   return {
     size,
     limbs,
-    stalks: model.bodies.flatMap((_, body) => stalkOf(body, limbs.filter((bar) => bar.body === body))),
+    stalks: model.bodies.flatMap((_, body) =>
+      stalkOf(
+        body,
+        limbs.filter((bar) => bar.body === body),
+      ),
+    ),
     axes: model.links.flatMap((joint, link) => axisOf(joint, link, size)),
     dashes: model.data.loops.flatMap((loop, l) => dashesOf(model, loop, model.data.joints.length + l, size)),
     haloFactor,
@@ -87,7 +92,8 @@ function stalkOf(body: number, limbs: readonly Bar[]): Bar[] {
   for (const { a, b } of limbs) {
     const along = [b[0] - a[0], b[1] - a[1], b[2] - a[2]];
     const square = along[0] ** 2 + along[1] ** 2 + along[2] ** 2;
-    const t = square > 0 ? Math.min(1, Math.max(0, -(a[0] * along[0] + a[1] * along[1] + a[2] * along[2]) / square)) : 0;
+    const t =
+      square > 0 ? Math.min(1, Math.max(0, -(a[0] * along[0] + a[1] * along[1] + a[2] * along[2]) / square)) : 0;
     const point: Vector = [a[0] + t * along[0], a[1] + t * along[1], a[2] + t * along[2]];
     if (best === null || Math.hypot(...point) < Math.hypot(...best)) best = point;
   }
@@ -103,15 +109,22 @@ function axisOf(joint: PageJoint, link: number, size: number): Bar[] {
 
 /** Dashes on both bodies of a loop, from the body's own joint (or its sensor) to the loop. */
 function dashesOf(model: Model, loop: PageJoint, link: number, size: number): Bar[] {
-  return [loop.child, loop.parent].filter((body) => !model.bodies[body].world).flatMap((body) => {
-    const own = model.own[body];
-    const from = own >= 0 ? model.links[own].p_child_joint : ([0, 0, 0] as const);
-    const to = pointOn(loop, body);
-    const length = Math.hypot(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
-    const dashes = Math.max(2, Math.min(24, Math.round(length / (size * 0.32))));
-    const at = (t: number): Vector => from.map((value, x) => value + t * (to[x] - value)) as unknown as Vector;
-    return Array.from({ length: dashes }, (_, i) => ({ body, a: at((i + 0.2) / dashes), b: at((i + 0.8) / dashes), link }));
-  });
+  return [loop.child, loop.parent]
+    .filter((body) => !model.bodies[body].world)
+    .flatMap((body) => {
+      const own = model.own[body];
+      const from = own >= 0 ? model.links[own].p_child_joint : ([0, 0, 0] as const);
+      const to = pointOn(loop, body);
+      const length = Math.hypot(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
+      const dashes = Math.max(2, Math.min(24, Math.round(length / (size * 0.32))));
+      const at = (t: number): Vector => from.map((value, x) => value + t * (to[x] - value)) as unknown as Vector;
+      return Array.from({ length: dashes }, (_, i) => ({
+        body,
+        a: at((i + 0.2) / dashes),
+        b: at((i + 0.8) / dashes),
+        link,
+      }));
+    });
 }
 
 /** Standard deviation that a halo tells [m]: the largest, but across a hinge's axis where the axis is drawn itself. */

@@ -1,19 +1,28 @@
 import {
-  AmbientLight, Color, DirectionalLight, DoubleSide, HemisphereLight, MeshBasicMaterial, Scene, SRGBColorSpace, Vector3, WebGLRenderer,
+  AmbientLight,
+  Color,
+  DirectionalLight,
+  DoubleSide,
+  HemisphereLight,
+  MeshBasicMaterial,
+  Scene,
+  SRGBColorSpace,
+  Vector3,
+  WebGLRenderer,
 } from "three";
 import { el, onResize } from "../dom";
-import { selectBody, selectLink, type Model } from "../model";
+import { type Model, selectBody, selectLink } from "../model";
 import type { Motion } from "../motion/motion";
 import type { Store } from "../store";
 import { Eye } from "./camera";
-import { coloursOfStyle, forgetRamp, type Colours } from "./colours";
+import { type Colours, coloursOfStyle, forgetRamp } from "./colours";
 import { Floor } from "./floor";
 import { Labels } from "./labels";
 import { namesOf, standApart } from "./names";
 import { Pace } from "./pace";
 import { makePaint } from "./paint";
 import { pick } from "./picking";
-import { Rig, type Paint } from "./rig";
+import { type Paint, Rig } from "./rig";
 import { shapeOf } from "./shape";
 import { Trails } from "./trails";
 import { extentOf, likelyUp, upVector } from "./upright";
@@ -59,11 +68,16 @@ export class Stage {
   private width = 1;
   private height = 1;
 
-  constructor(private readonly model: Model, readonly motion: Motion, private readonly store: Store) {
+  constructor(
+    private readonly model: Model,
+    readonly motion: Motion,
+    private readonly store: Store,
+  ) {
     const { page } = motion;
     this.upAxis = page.up ?? likelyUp(motion.pointsAt(store.state.frame));
     const up = upVector(this.upAxis);
-    const corner = (v: readonly [number, number, number]): Vector3 => new Vector3(...v).sub(new Vector3(...page.origin));
+    const corner = (v: readonly [number, number, number]): Vector3 =>
+      new Vector3(...v).sub(new Vector3(...page.origin));
     const low = corner(page.low);
     const high = corner(page.high);
     const across = Math.max(low.distanceTo(high), 1e-3);
@@ -181,7 +195,13 @@ export class Stage {
       renderer.setViewport(i * width, 0, width, this.height);
       renderer.setScissor(i * width, 0, width, this.height);
       renderer.render(this.scene, eye.camera);
-      this.labels.add(namesOf(look.rigs[0], this.model, this.store.state, this.hovered), eye.camera, i * width, width, this.height);
+      this.labels.add(
+        namesOf(look.rigs[0], this.model, this.store.state, this.hovered),
+        eye.camera,
+        i * width,
+        width,
+        this.height,
+      );
     });
     this.labels.end();
   }
@@ -189,7 +209,11 @@ export class Stage {
   /** Which copies are drawn, view by view from left to right. */
   private looks(): Look[] {
     const { view } = this.store.state;
-    if (view === "side") return [{ rigs: [this.measured], name: "measured" }, { rigs: [this.played], name: "played" }];
+    if (view === "side")
+      return [
+        { rigs: [this.measured], name: "measured" },
+        { rigs: [this.played], name: "played" },
+      ];
     if (view === "ghost") return [{ rigs: [this.played, this.measured], name: "played, measured as ghost" }];
     return [{ rigs: [view === "measured" ? this.measured : this.played], name: view }];
   }
@@ -229,7 +253,8 @@ export class Stage {
     if (this.height < 2) return;
     const points = this.motion.pointsAt(this.store.state.frame);
     for (let l = 0; l < this.model.links.length; l++) {
-      if (this.played.poses.shows[this.model.links[l].child]) points.push(...this.played.sides.subarray(l * 6, l * 6 + 3));
+      if (this.played.poses.shows[this.model.links[l].child])
+        points.push(...this.played.sides.subarray(l * 6, l * 6 + 3));
     }
     if (points.length === 0) return;
     const { middle, radius, wide } = extentOf(points, this.eye.up);
@@ -238,7 +263,11 @@ export class Stage {
     middle.addScaledVector(this.eye.up, -0.06 * radius); // room for the words below the figure
     this.offset.copy(middle).sub(mean);
     this.home.copy(this.offset);
-    this.eye.frame(middle, radius * 1.06 + this.shape.size * 0.5, standApart(this.model, [this.played, this.measured], this.eye.up) ?? wide);
+    this.eye.frame(
+      middle,
+      radius * 1.06 + this.shape.size * 0.5,
+      standApart(this.model, [this.played, this.measured], this.eye.up) ?? wide,
+    );
     this.framed = true;
   }
 
@@ -262,15 +291,18 @@ export class Stage {
       this.render();
     });
     store.watch(["playing"], () => this.wake()); // at rest it is drawn as finely as can be
-    store.watch(["frame", "body", "link", "view", "enlarged", "colour", "follow", "trails", "labels"], (state, changed) => {
-      if (!(changed.size === 1 && changed.has("follow"))) this.shownFrame = -1;
-      if (changed.has("view") || changed.has("enlarged")) this.caption();
-      if (changed.has("view")) {
-        this.measured.pale = state.view === "ghost";
-        if (this.framed) this.framed = changed.size > 8; // both halves of a divided picture need their own distance
-      }
-      this.wake();
-    });
+    store.watch(
+      ["frame", "body", "link", "view", "enlarged", "colour", "follow", "trails", "labels"],
+      (state, changed) => {
+        if (!(changed.size === 1 && changed.has("follow"))) this.shownFrame = -1;
+        if (changed.has("view") || changed.has("enlarged")) this.caption();
+        if (changed.has("view")) {
+          this.measured.pale = state.view === "ghost";
+          if (this.framed) this.framed = changed.size > 8; // both halves of a divided picture need their own distance
+        }
+        this.wake();
+      },
+    );
     this.eye.controls.addEventListener("start", () => (this.held = true));
     this.eye.controls.addEventListener("end", () => {
       this.held = false;
@@ -302,7 +334,15 @@ export class Stage {
     const width = box.width / looks.length;
     const x = event.clientX - box.left;
     const number = Math.min(looks.length - 1, Math.floor(x / width));
-    return pick(looks[number].rigs, this.model, this.eye.camera, x - number * width, event.clientY - box.top, width, box.height);
+    return pick(
+      looks[number].rigs,
+      this.model,
+      this.eye.camera,
+      x - number * width,
+      event.clientY - box.top,
+      width,
+      box.height,
+    );
   }
 
   private hover(event: PointerEvent | null): void {
@@ -318,7 +358,9 @@ export class Stage {
     const { bodies, data } = this.model;
     const figures = new Set(bodies.filter((body) => body.figure >= 0).map((body) => body.figure)).size;
     const loose = bodies.filter((body) => body.figure < 0).length;
-    return `The figure in three dimensions: ${data.joints.length} joints, ${bodies.length} sensors, ${figures} figures, ${loose} loose. ` +
-      "Arrow keys turn it, plus and minus zoom; everything it shows is in the tables below.";
+    return (
+      `The figure in three dimensions: ${data.joints.length} joints, ${bodies.length} sensors, ${figures} figures, ${loose} loose. ` +
+      "Arrow keys turn it, plus and minus zoom; everything it shows is in the tables below."
+    );
   }
 }

@@ -1,8 +1,7 @@
-import { Color, Vector2 } from "three";
+import { Color, InstancedInterleavedBuffer, InterleavedBufferAttribute, Vector2 } from "three";
 import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
 import { LineSegments2 } from "three/examples/jsm/lines/LineSegments2.js";
 import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeometry.js";
-import { InstancedInterleavedBuffer, InterleavedBufferAttribute } from "three";
 import type { Motion } from "../motion/motion";
 import type { Role } from "./body_poses";
 
@@ -15,10 +14,18 @@ export class Trails {
   readonly lines: LineSegments2;
   private readonly places: Float32Array;
   private readonly colours: Float32Array;
-  private readonly material = new LineMaterial({ vertexColors: true, linewidth: 2, transparent: true, depthWrite: false });
+  private readonly material = new LineMaterial({
+    vertexColors: true,
+    linewidth: 2,
+    transparent: true,
+    depthWrite: false,
+  });
   private readonly colour = new Color();
 
-  constructor(private readonly motion: Motion, private readonly bodies: number) {
+  constructor(
+    private readonly motion: Motion,
+    private readonly bodies: number,
+  ) {
     const segments = bodies * PIECES;
     this.places = new Float32Array(segments * 6);
     this.colours = new Float32Array(segments * 6);
@@ -39,7 +46,13 @@ export class Trails {
   }
 
   /** Writes the trails that end at `frame`; of the chosen bodies only. */
-  update(frame: number, role: Role, chosen: (body: number) => boolean, paint: (body: number) => Color, paper: Color): void {
+  update(
+    frame: number,
+    role: Role,
+    chosen: (body: number) => boolean,
+    paint: (body: number) => Color,
+    paper: Color,
+  ): void {
     const { motion } = this;
     const reach = Math.max(1, Math.round(TRAIL_SECONDS * (motion.page.rate || 1)));
     const stride = Math.max(1, Math.ceil(reach / PIECES));
@@ -64,8 +77,14 @@ export class Trails {
           this.places[n * 6 + 3 + x] = pb[kb * 3 + x];
         }
         const colour = paint(body);
-        this.colour.copy(colour).lerp(paper, (i + 1) / PIECES).toArray(this.colours, n * 6);
-        this.colour.copy(colour).lerp(paper, i / PIECES).toArray(this.colours, n * 6 + 3);
+        this.colour
+          .copy(colour)
+          .lerp(paper, (i + 1) / PIECES)
+          .toArray(this.colours, n * 6);
+        this.colour
+          .copy(colour)
+          .lerp(paper, i / PIECES)
+          .toArray(this.colours, n * 6 + 3);
         n++;
       }
     }

@@ -1,4 +1,4 @@
-import { copy, download, toCsv, toTabs, type Cell } from "../csv";
+import { type Cell, copy, download, toCsv, toTabs } from "../csv";
 import { button, el } from "../dom";
 
 /** One column: what is sorted and exported (`value`) and what is drawn. */
@@ -43,11 +43,15 @@ export class DataTable<Row> {
         setTimeout(() => (copied.textContent = "Copy"), 1500);
       });
     });
-    const save = button("CSV", `Save ${name} as a CSV file`, () => download(`${options.file}.csv`, toCsv(this.cells())));
+    const save = button("CSV", `Save ${name} as a CSV file`, () =>
+      download(`${options.file}.csv`, toCsv(this.cells())),
+    );
     tools.append(copied, save);
     const head = el("tr");
     columns.forEach((column, c) => {
-      const label = button(column.title, column.hint ?? `Sort by ${column.title}`, () => this.sort(c), { class: "sort" });
+      const label = button(column.title, column.hint ?? `Sort by ${column.title}`, () => this.sort(c), {
+        class: "sort",
+      });
       if (column.unit) label.append(el("span", { class: "unit", text: ` ${column.unit}` }));
       const header = el("th", { scope: "col", class: column.numeric ? "numeric" : "" }, label);
       this.headers.push(header);
@@ -56,9 +60,12 @@ export class DataTable<Row> {
     for (const row of rows) this.lines.set(row, this.line(row));
     this.body.append(...this.lines.values());
     const table = el("table", {}, el("caption", { class: "off-screen", text: name }), el("thead", {}, head), this.body);
-    this.element = el("section", { class: "data-table" },
+    this.element = el(
+      "section",
+      { class: "data-table" },
       el("header", {}, el("h3", { text: name }), el("span", { class: "quiet", text: String(rows.length) }), tools),
-      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table));
+      el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table),
+    );
   }
 
   /** Marks the rows that belong to the selection. */
@@ -70,7 +77,10 @@ export class DataTable<Row> {
   cells(): Cell[][] {
     const columns = this.options.columns.filter((column) => !column.picture);
     const flat = columns.flatMap((column) => [
-      { title: column.unit ? `${column.title} [${column.unit}]` : column.title, value: (row: Row) => column.value(row) },
+      {
+        title: column.unit ? `${column.title} [${column.unit}]` : column.title,
+        value: (row: Row) => column.value(row),
+      },
       ...(column.also ?? []),
     ]);
     return [flat.map(({ title }) => title), ...this.order().map((row) => flat.map(({ value }) => value(row)))];
@@ -79,7 +89,8 @@ export class DataTable<Row> {
   private sort(column: number): void {
     const before = this.sorted;
     const first = this.options.columns[column].numeric ?? false;
-    this.sorted = before?.column === column ? (before.down === first ? { column, down: !first } : null) : { column, down: first };
+    this.sorted =
+      before?.column === column ? (before.down === first ? { column, down: !first } : null) : { column, down: first };
     this.headers.forEach((header, c) => {
       if (this.sorted?.column === c) header.setAttribute("aria-sort", this.sorted.down ? "descending" : "ascending");
       else header.removeAttribute("aria-sort");
@@ -99,7 +110,11 @@ export class DataTable<Row> {
     const line = el("tr", { tabindex: "0" });
     this.options.columns.forEach((column, c) => {
       const drawn = column.draw ? column.draw(row) : String(column.value(row) ?? "");
-      const cell = el(c === 0 ? "th" : "td", { class: column.numeric ? "numeric" : column.picture ? "picture" : "" }, drawn);
+      const cell = el(
+        c === 0 ? "th" : "td",
+        { class: column.numeric ? "numeric" : column.picture ? "picture" : "" },
+        drawn,
+      );
       if (c === 0) cell.setAttribute("scope", "row");
       line.append(cell);
     });

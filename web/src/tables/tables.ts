@@ -1,12 +1,13 @@
 import type { PageJoint, PageLimb, PagePlacement } from "../data";
 import { el } from "../dom";
 import { degrees, mm, NONE, ratio, roundUp } from "../format";
-import { selectBody, selectLink, type Model } from "../model";
+import { type Model, selectBody, selectLink } from "../model";
 import type { Store } from "../store";
 import { intervalBar, lengthBar } from "./bars";
-import { DataTable, type Column } from "./table";
+import { type Column, DataTable } from "./table";
 
-const toMm = (metres: number | null): number | null => (metres === null ? null : Number((metres * 1000).toPrecision(9)));
+const toMm = (metres: number | null): number | null =>
+  metres === null ? null : Number((metres * 1000).toPrecision(9));
 const toDegrees = (radians: number | null): number | null =>
   radians === null ? null : Number(((radians * 180) / Math.PI).toPrecision(9));
 
@@ -28,13 +29,37 @@ export function loopTable(model: Model, store: Store): HTMLElement {
     { title: "body", value: (r) => model.names[r.joint.child], draw: (r) => name(model.names[r.joint.child]) },
     { title: "with", value: (r) => model.names[r.joint.parent], draw: (r) => name(model.names[r.joint.parent]) },
     { title: "kind", value: (r) => r.joint.kind },
-    { title: "from", unit: "s", numeric: true, value: (r) => model.spans[r.link]?.start ?? null, draw: (r) => seconds(model.spans[r.link]?.start) },
-    { title: "to", unit: "s", numeric: true, value: (r) => model.spans[r.link]?.end ?? null, draw: (r) => seconds(model.spans[r.link]?.end) },
-    { title: "gap rms", unit: "mm", numeric: true, value: (r) => toMm(r.joint.residual), draw: (r) => mm(r.joint.residual) },
+    {
+      title: "from",
+      unit: "s",
+      numeric: true,
+      value: (r) => model.spans[r.link]?.start ?? null,
+      draw: (r) => seconds(model.spans[r.link]?.start),
+    },
+    {
+      title: "to",
+      unit: "s",
+      numeric: true,
+      value: (r) => model.spans[r.link]?.end ?? null,
+      draw: (r) => seconds(model.spans[r.link]?.end),
+    },
+    {
+      title: "gap rms",
+      unit: "mm",
+      numeric: true,
+      value: (r) => toMm(r.joint.residual),
+      draw: (r) => mm(r.joint.residual),
+    },
     { title: "95 %", unit: "mm", numeric: true, value: (r) => toMm(r.joint.p95), draw: (r) => mm(r.joint.p95) },
     { title: "frames", numeric: true, value: (r) => r.joint.frames },
   ];
-  const table = new DataTable<LinkRow>({ name: "Loops and contacts", file: "loops", rows, columns, pressed: (row) => selectLink(store, model, row.link) });
+  const table = new DataTable<LinkRow>({
+    name: "Loops and contacts",
+    file: "loops",
+    rows,
+    columns,
+    pressed: (row) => selectLink(store, model, row.link),
+  });
   store.watch(["link"], (state) => table.mark((row) => row.link === state.link));
   return table.element;
 }
@@ -48,35 +73,76 @@ export function jointTable(model: Model, store: Store): HTMLElement {
     { title: "joint", value: (r) => model.linkName(r.link), draw: (r) => name(model.linkName(r.link)) },
     { title: "parent", value: (r) => model.names[r.joint.parent], draw: (r) => name(model.names[r.joint.parent]) },
     {
-      title: "kind", value: (r) => r.joint.kind,
-      also: [{ title: "point", value: (r) => r.joint.point }, { title: "play [deg]", value: (r) => toDegrees(r.joint.play) }],
-    },
-    { title: "gap rms", unit: "mm", numeric: true, hint: "Root mean square of the gap", value: (r) => toMm(r.joint.residual), draw: (r) => mm(r.joint.residual) },
-    { title: "95 %", unit: "mm", numeric: true, hint: "The gap is smaller in 95 % of the frames", value: (r) => toMm(r.joint.p95), draw: (r) => mm(r.joint.p95) },
-    {
-      title: "place ±", unit: "mm", numeric: true, hint: "Standard deviation of the joint's place, in its worst direction",
-      value: (r) => toMm(r.joint.sigma?.[0] ?? null), draw: (r) => mm(r.joint.sigma?.[0] ?? null),
-    },
-    {
-      title: "margin", unit: "×", numeric: true, hint: "How many times larger the gap would be with the best other edge",
-      value: (r) => r.joint.margin, draw: (r) => ratio(r.joint.margin),
+      title: "kind",
+      value: (r) => r.joint.kind,
       also: [
-        { title: "runner-up", value: (r) => (r.joint.runner_up ? r.joint.runner_up.map((b) => model.names[b]).join(" – ") : null) },
+        { title: "point", value: (r) => r.joint.point },
+        { title: "play [deg]", value: (r) => toDegrees(r.joint.play) },
       ],
     },
     {
-      title: "turned", unit: "deg", numeric: true, hint: "Rotation about the joint's own three axes, root mean square",
-      value: (r) => toDegrees(r.joint.rotation[0]), draw: (r) => r.joint.rotation.map((a) => degrees(a)).join(" / "),
-      also: [1, 2].map((x) => ({ title: `turned, axis ${x + 1} [deg]`, value: (r: Row) => toDegrees(r.joint.rotation[x]) })),
+      title: "gap rms",
+      unit: "mm",
+      numeric: true,
+      hint: "Root mean square of the gap",
+      value: (r) => toMm(r.joint.residual),
+      draw: (r) => mm(r.joint.residual),
     },
     {
-      title: "coverage", sort: (r) => judged[r.joint.verdict], value: (r) => r.joint.verdict,
+      title: "95 %",
+      unit: "mm",
+      numeric: true,
+      hint: "The gap is smaller in 95 % of the frames",
+      value: (r) => toMm(r.joint.p95),
+      draw: (r) => mm(r.joint.p95),
+    },
+    {
+      title: "place ±",
+      unit: "mm",
+      numeric: true,
+      hint: "Standard deviation of the joint's place, in its worst direction",
+      value: (r) => toMm(r.joint.sigma?.[0] ?? null),
+      draw: (r) => mm(r.joint.sigma?.[0] ?? null),
+    },
+    {
+      title: "margin",
+      unit: "×",
+      numeric: true,
+      hint: "How many times larger the gap would be with the best other edge",
+      value: (r) => r.joint.margin,
+      draw: (r) => ratio(r.joint.margin),
+      also: [
+        {
+          title: "runner-up",
+          value: (r) => (r.joint.runner_up ? r.joint.runner_up.map((b) => model.names[b]).join(" – ") : null),
+        },
+      ],
+    },
+    {
+      title: "turned",
+      unit: "deg",
+      numeric: true,
+      hint: "Rotation about the joint's own three axes, root mean square",
+      value: (r) => toDegrees(r.joint.rotation[0]),
+      draw: (r) => r.joint.rotation.map((a) => degrees(a)).join(" / "),
+      also: [1, 2].map((x) => ({
+        title: `turned, axis ${x + 1} [deg]`,
+        value: (r: Row) => toDegrees(r.joint.rotation[x]),
+      })),
+    },
+    {
+      title: "coverage",
+      sort: (r) => judged[r.joint.verdict],
+      value: (r) => r.joint.verdict,
       draw: (r) => el("span", { class: alarm(r.joint), title: r.joint.advice, text: r.joint.verdict }),
     },
     { title: "frames", numeric: true, value: (r) => r.joint.frames, draw: (r) => String(r.joint.frames) },
   ];
   const table = new DataTable<Row>({
-    name: "Joints", file: "joints", rows, columns,
+    name: "Joints",
+    file: "joints",
+    rows,
+    columns,
     pressed: (row) => selectLink(store, model, row.link),
   });
   store.watch(["link"], (state) => table.mark((row) => row.link === state.link));
@@ -92,20 +158,50 @@ export function limbTable(model: Model, store: Store): HTMLElement {
   const end = (joint: number): string => model.linkName(joint);
   const columns: Column<PageLimb>[] = [
     { title: "on", value: (r) => model.names[r.body], draw: (r) => name(model.names[r.body]) },
-    { title: "from", value: (r) => end(r.from_joint), draw: (r) => name(end(r.from_joint)), also: [{ title: "between", value: (r) => r.between }] },
+    {
+      title: "from",
+      value: (r) => end(r.from_joint),
+      draw: (r) => name(end(r.from_joint)),
+      also: [{ title: "between", value: (r) => r.between }],
+    },
     { title: "to", value: (r) => end(r.to_joint), draw: (r) => name(end(r.to_joint)) },
     { title: "length", unit: "mm", numeric: true, value: (r) => toMm(r.length), draw: (r) => mm(r.length, 1) },
-    { title: "", value: () => null, picture: true, draw: (r) => (r.length === null ? "" : lengthBar(r.length, longest)) },
-    { title: "95 % low", unit: "mm", numeric: true, hint: "Lower end of the 95 % interval", value: (r) => toMm(r.low), draw: (r) => mm(r.low, 1) },
-    { title: "95 % high", unit: "mm", numeric: true, hint: "Upper end of the 95 % interval", value: (r) => toMm(r.high), draw: (r) => mm(r.high, 1) },
     {
-      title: `± ${mm(reach, reach < 0.001 ? 2 : 0)} mm`, hint: "The 95 % interval about the length, all on one scale", picture: true,
+      title: "",
+      value: () => null,
+      picture: true,
+      draw: (r) => (r.length === null ? "" : lengthBar(r.length, longest)),
+    },
+    {
+      title: "95 % low",
+      unit: "mm",
+      numeric: true,
+      hint: "Lower end of the 95 % interval",
+      value: (r) => toMm(r.low),
+      draw: (r) => mm(r.low, 1),
+    },
+    {
+      title: "95 % high",
+      unit: "mm",
+      numeric: true,
+      hint: "Upper end of the 95 % interval",
+      value: (r) => toMm(r.high),
+      draw: (r) => mm(r.high, 1),
+    },
+    {
+      title: `± ${mm(reach, reach < 0.001 ? 2 : 0)} mm`,
+      hint: "The 95 % interval about the length, all on one scale",
+      picture: true,
       value: (r) => (r.low !== null && r.high !== null ? r.high - r.low : null),
       draw: (r) => interval(r.length, r.low, r.high, reach),
     },
   ];
   const table = new DataTable<PageLimb>({
-    name: "Limb lengths", file: "limb-lengths", rows, columns, pressed: (row) => selectBody(store, model, row.body),
+    name: "Limb lengths",
+    file: "limb-lengths",
+    rows,
+    columns,
+    pressed: (row) => selectBody(store, model, row.body),
   });
   store.watch(["body"], (state) => table.mark((row) => row.body === state.body));
   return table.element;
@@ -119,20 +215,46 @@ export function placementTable(model: Model, store: Store): HTMLElement {
   const columns: Column<PagePlacement>[] = [
     { title: "sensor", value: (r) => model.names[r.body], draw: (r) => name(model.names[r.body]) },
     { title: "joint", value: (r) => model.linkName(r.joint), draw: (r) => name(model.linkName(r.joint)) },
-    ...["x", "y", "z"].map((axis, x): Column<PagePlacement> => ({
-      title: axis, unit: "mm", numeric: true, hint: `Along the sensor's own ${axis}`, value: (r) => toMm(r.p_body_joint[x]), draw: (r) => mm(r.p_body_joint[x], 1),
-    })),
+    ...["x", "y", "z"].map(
+      (axis, x): Column<PagePlacement> => ({
+        title: axis,
+        unit: "mm",
+        numeric: true,
+        hint: `Along the sensor's own ${axis}`,
+        value: (r) => toMm(r.p_body_joint[x]),
+        draw: (r) => mm(r.p_body_joint[x], 1),
+      }),
+    ),
     { title: "distance", unit: "mm", numeric: true, value: (r) => toMm(r.distance), draw: (r) => mm(r.distance, 1) },
-    { title: "95 % low", unit: "mm", numeric: true, hint: "Lower end of the 95 % interval", value: (r) => toMm(r.low), draw: (r) => mm(r.low, 1) },
-    { title: "95 % high", unit: "mm", numeric: true, hint: "Upper end of the 95 % interval", value: (r) => toMm(r.high), draw: (r) => mm(r.high, 1) },
     {
-      title: `± ${mm(reach, reach < 0.001 ? 2 : 0)} mm`, hint: "The 95 % interval about the distance, all on one scale", picture: true,
+      title: "95 % low",
+      unit: "mm",
+      numeric: true,
+      hint: "Lower end of the 95 % interval",
+      value: (r) => toMm(r.low),
+      draw: (r) => mm(r.low, 1),
+    },
+    {
+      title: "95 % high",
+      unit: "mm",
+      numeric: true,
+      hint: "Upper end of the 95 % interval",
+      value: (r) => toMm(r.high),
+      draw: (r) => mm(r.high, 1),
+    },
+    {
+      title: `± ${mm(reach, reach < 0.001 ? 2 : 0)} mm`,
+      hint: "The 95 % interval about the distance, all on one scale",
+      picture: true,
       value: (r) => (r.low !== null && r.high !== null ? r.high - r.low : null),
       draw: (r) => interval(r.distance, r.low, r.high, reach),
     },
   ];
   const table = new DataTable<PagePlacement>({
-    name: "Sensor placements", file: "sensor-placements", rows, columns,
+    name: "Sensor placements",
+    file: "sensor-placements",
+    rows,
+    columns,
     pressed: (row) => selectLink(store, model, row.joint),
   });
   store.watch(["link", "body"], (state) => table.mark((row) => row.joint === state.link || row.body === state.body));

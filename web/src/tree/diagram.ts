@@ -1,6 +1,6 @@
 import { el, styleValue, svg } from "../dom";
 import { mm, ratio, short } from "../format";
-import { selectBody, selectLink, type Model } from "../model";
+import { type Model, selectBody, selectLink } from "../model";
 import type { Store } from "../store";
 import { layoutOf } from "./layout";
 
@@ -17,7 +17,9 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
   for (const node of layout.nodes) wide[node.depth] = Math.max(wide[node.depth], widths[node.body]);
   const left: number[] = [];
   wide.reduce((x, text, depth) => ((left[depth] = x), x + text + 7.6 * font), font);
-  const spot = new Map(layout.nodes.map((node) => [node.body, { x: left[node.depth], y: 1.3 * font + node.row * row }]));
+  const spot = new Map(
+    layout.nodes.map((node) => [node.body, { x: left[node.depth], y: 1.3 * font + node.row * row }]),
+  );
   const width = left[layout.depth] + wide[layout.depth] + 3 * font;
   const height = Math.max(row, layout.rows * row) + font;
   const edges = svg("g", { class: "edges" });
@@ -31,11 +33,27 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
     const bend = to.x - 4.6 * font;
     const thin = joint.margin !== null && joint.margin < THIN;
     const g = svg("g", { class: thin ? "edge thin" : "edge" });
-    g.append(svg("path", { d: `M${from.x} ${from.y} H${bend - font} C${bend} ${from.y} ${bend - font} ${to.y} ${bend} ${to.y} H${to.x - font / 2}` }));
+    g.append(
+      svg("path", {
+        d: `M${from.x} ${from.y} H${bend - font} C${bend} ${from.y} ${bend - font} ${to.y} ${bend} ${to.y} H${to.x - font / 2}`,
+      }),
+    );
     const text = joint.margin === null ? "" : `×${ratio(joint.margin)}`;
-    g.append(svg("text", { class: "margin", x: to.x - font, y: to.y - 0.3 * font, "text-anchor": "end", text: thin ? `▲ ${text}` : text }));
+    g.append(
+      svg("text", {
+        class: "margin",
+        x: to.x - font,
+        y: to.y - 0.3 * font,
+        "text-anchor": "end",
+        text: thin ? `▲ ${text}` : text,
+      }),
+    );
     const runner = joint.runner_up ? `; next best ${joint.runner_up.map((b) => model.names[b]).join(" – ")}` : "";
-    g.append(svg("title", { text: `${model.names[joint.child]} on ${model.names[joint.parent]}: gap ${mm(joint.residual)} mm, margin ${ratio(joint.margin)}${runner}` }));
+    g.append(
+      svg("title", {
+        text: `${model.names[joint.child]} on ${model.names[joint.parent]}: gap ${mm(joint.residual)} mm, margin ${ratio(joint.margin)}${runner}`,
+      }),
+    );
     g.addEventListener("click", () => selectLink(store, model, j));
     edgeOf.set(joint.child, g);
     edges.append(g);
@@ -43,29 +61,63 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
   const arc = (a: number, b: number, kind: string, title: string): SVGElement => {
     const [p, q] = [spot.get(a)!, spot.get(b)!];
     const out = Math.min(90, 24 + Math.abs(p.y - q.y) * 0.3 + Math.abs(p.x - q.x) * 0.15);
-    const path = svg("path", { class: kind, d: `M${p.x} ${p.y} C${p.x - out} ${p.y + (q.y - p.y) * 0.25} ${q.x - out} ${q.y - (q.y - p.y) * 0.25} ${q.x} ${q.y}` });
+    const path = svg("path", {
+      class: kind,
+      d: `M${p.x} ${p.y} C${p.x - out} ${p.y + (q.y - p.y) * 0.25} ${q.x - out} ${q.y - (q.y - p.y) * 0.25} ${q.x} ${q.y}`,
+    });
     path.append(svg("title", { text: title }));
     return path;
   };
   model.data.joints.forEach((joint) => {
     if (joint.runner_up === null) return;
     const [a, b] = joint.runner_up;
-    const path = arc(a, b, "runner", `${model.names[a]} – ${model.names[b]}, instead of ${model.names[joint.child]} – ${model.names[joint.parent]}`);
+    const path = arc(
+      a,
+      b,
+      "runner",
+      `${model.names[a]} – ${model.names[b]}, instead of ${model.names[joint.child]} – ${model.names[joint.parent]}`,
+    );
     path.dataset.child = String(joint.child);
     extras.append(path);
   });
   model.data.loops.forEach((loop) => {
-    extras.append(arc(loop.child, loop.parent, "loop", `loop: ${model.names[loop.child]} – ${model.names[loop.parent]}, gap ${mm(loop.residual)} mm`));
+    extras.append(
+      arc(
+        loop.child,
+        loop.parent,
+        "loop",
+        `loop: ${model.names[loop.child]} – ${model.names[loop.parent]}, gap ${mm(loop.residual)} mm`,
+      ),
+    );
   });
   const nodes = new Map<number, SVGElement>();
   for (const { body } of layout.nodes) {
     const { x, y } = spot.get(body)!;
     const own = model.own[body];
-    const told = own >= 0 ? `on ${model.names[model.links[own].parent]}, gap ${mm(model.links[own].residual)} mm, margin ${ratio(model.links[own].margin)}` : model.bodies[body].root ? "root" : "joined to nothing";
-    const g = svg("g", { class: model.bodies[body].figure < 0 ? "node loose" : "node", role: "button", tabindex: 0, "aria-label": `${model.names[body]}, ${told}` });
+    const told =
+      own >= 0
+        ? `on ${model.names[model.links[own].parent]}, gap ${mm(model.links[own].residual)} mm, margin ${ratio(model.links[own].margin)}`
+        : model.bodies[body].root
+          ? "root"
+          : "joined to nothing";
+    const g = svg("g", {
+      class: model.bodies[body].figure < 0 ? "node loose" : "node",
+      role: "button",
+      tabindex: 0,
+      "aria-label": `${model.names[body]}, ${told}`,
+    });
     g.append(
-      svg("rect", { class: "hit", x: x - 0.7 * font, y: y - 0.95 * font, width: end(body) - x + 0.9 * font, height: 1.9 * font, rx: 4 }),
-      model.bodies[body].root ? svg("rect", { class: "dot", x: x - 0.35 * font, y: y - 0.35 * font, width: 0.7 * font, height: 0.7 * font }) : svg("circle", { class: "dot", cx: x, cy: y, r: 0.35 * font }),
+      svg("rect", {
+        class: "hit",
+        x: x - 0.7 * font,
+        y: y - 0.95 * font,
+        width: end(body) - x + 0.9 * font,
+        height: 1.9 * font,
+        rx: 4,
+      }),
+      model.bodies[body].root
+        ? svg("rect", { class: "dot", x: x - 0.35 * font, y: y - 0.35 * font, width: 0.7 * font, height: 0.7 * font })
+        : svg("circle", { class: "dot", cx: x, cy: y, r: 0.35 * font }),
       svg("text", { class: "name", x: x + 0.9 * font, y: y + 0.33 * font, text: names[body] }),
       svg("title", { text: `${model.names[body]}: ${told}` }),
     );
@@ -79,13 +131,32 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
     nodes.set(body, g);
     dots.append(g);
   }
-  const picture = svg("svg", { class: "tree", width, height, viewBox: `0 0 ${width} ${height}`, role: "group", "aria-label": "Tree of bodies", "font-size": font }, extras, edges, dots);
+  const picture = svg(
+    "svg",
+    {
+      class: "tree",
+      width,
+      height,
+      viewBox: `0 0 ${width} ${height}`,
+      role: "group",
+      "aria-label": "Tree of bodies",
+      "font-size": font,
+    },
+    extras,
+    edges,
+    dots,
+  );
   store.watch(["body"], (state) => {
     nodes.forEach((g, body) => g.classList.toggle("selected", body === state.body));
     edgeOf.forEach((g, child) => g.classList.toggle("selected", child === state.body));
-    for (const path of extras.querySelectorAll<SVGElement>(".runner")) path.classList.toggle("selected", Number(path.dataset.child) === state.body);
+    for (const path of extras.querySelectorAll<SVGElement>(".runner"))
+      path.classList.toggle("selected", Number(path.dataset.child) === state.body);
   });
-  const box = el("div", { class: "tree-box" }, el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Tree" }, picture));
+  const box = el(
+    "div",
+    { class: "tree-box" },
+    el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Tree" }, picture),
+  );
   box.prepend(toggles(model, picture));
   return box;
 }

@@ -16,7 +16,9 @@ export interface Layout {
 /** Figures one below the other, roots at the left, loose bodies last; a parent stands in the middle of its children. */
 export function layoutOf(model: Model): Layout {
   const nodes: Node[] = [];
-  const children = model.bodies.map((_, b) => model.data.joints.filter((joint) => joint.parent === b).map((joint) => joint.child));
+  const children = model.bodies.map((_, b) =>
+    model.data.joints.filter((joint) => joint.parent === b).map((joint) => joint.child),
+  );
   let rows = 0;
   let deepest = 0;
   const place = (body: number, depth: number): number => {
