@@ -4,6 +4,7 @@ export type Cell = string | number | null;
 
 /** Text that a spreadsheet would run as a formula gets an apostrophe before it; numbers stay numbers. */
 export function neutral(text: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: a formula may stand behind them
   return /^[\s\u0000-\u001f]*[=+\-@\uff1d\uff0b\uff0d\uff20|%]/.test(text) || /^[\t\r\n]/.test(text)
     ? `'${text}`
     : text;
@@ -18,12 +19,14 @@ function plain(cell: Cell): string {
 /** Comma-separated, quoted where needed, with the mark that tells spreadsheets it is UTF-8. */
 export function toCsv(rows: readonly (readonly Cell[])[]): string {
   const quoted = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return "\ufeff" + rows.map((row) => row.map((cell) => quoted(plain(cell))).join(",")).join("\r\n") + "\r\n";
+  const lines = rows.map((row) => row.map((cell) => quoted(plain(cell))).join(","));
+  return `\ufeff${lines.join("\r\n")}\r\n`;
 }
 
 /** Tab-separated, for pasting into a spreadsheet. */
 export function toTabs(rows: readonly (readonly Cell[])[]): string {
-  return rows.map((row) => row.map((cell) => plain(cell).replace(/[\t\r\n]+/g, " ")).join("\t")).join("\n") + "\n";
+  const lines = rows.map((row) => row.map((cell) => plain(cell).replace(/[\t\r\n]+/g, " ")).join("\t"));
+  return `${lines.join("\n")}\n`;
 }
 
 /** Hands a text to the reader as a file. */

@@ -60,14 +60,15 @@ export function shown(name: string): string {
   return visible.trim() === "" ? "‹no name›" : visible;
 }
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is made visible
+const CONTROLS = /[\u0000-\u001f]/g;
+const INVISIBLE = /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu;
+
 /** Any text from a file, with control and direction marks made visible. */
 export function visibly(text: string): string {
   return text
-    .replace(/[\u0000-\u001f]/g, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
-    .replace(
-      /[\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]/gu,
-      (sign) => `‹${sign.codePointAt(0)!.toString(16).toUpperCase()}›`,
-    );
+    .replace(CONTROLS, (sign) => String.fromCharCode(0x2400 + sign.charCodeAt(0)))
+    .replace(INVISIBLE, (sign) => `‹${sign.codePointAt(0)?.toString(16).toUpperCase()}›`);
 }
 
 /** A name short enough for a drawing; the whole one belongs in the title beside it. */

@@ -20,7 +20,10 @@ test("frames that come too slowly are drawn more coarsely, down to a least", () 
 test("one slow frame among many changes nothing", () => {
   const pace = new Pace();
   let now = 0;
-  for (let k = 0; k < 60; k++) expect(pace.share((now += k % 6 === 3 ? 300 : 17), true)).toBe(1);
+  for (let k = 0; k < 60; k++) {
+    now += k % 6 === 3 ? 300 : 17;
+    expect(pace.share(now, true)).toBe(1);
+  }
 });
 
 test("at rest everything is drawn finely again, and playing on begins where it was left", () => {

@@ -94,7 +94,10 @@ describe("a motion in pieces", () => {
 
   it("asks for what is needed and fills times and gaps as pieces arrive", async () => {
     const asked: number[] = [];
-    const moving = new Motion(data.motion!, new Model(data), async (number) => (asked.push(number), packed));
+    const moving = new Motion(data.motion!, new Model(data), async (number) => {
+      asked.push(number);
+      return packed;
+    });
     expect(moving.poses(3)).toBeNull();
     await moving.loadAll();
     expect(asked.sort()).toEqual([0, 1]);

@@ -23,7 +23,7 @@ export function marksOf(model: Model, bodies: readonly number[] | null): Mark[] 
   const concerns = (list: readonly number[]): boolean => bodies === null || list.some((b) => bodies.includes(b));
   const marks: Mark[] = [];
   for (const { body, start, end } of model.data.masked) {
-    if (bodies !== null && bodies.includes(body)) {
+    if (bodies?.includes(body)) {
       marks.push({ kind: "masked", start, end, text: `${model.names[body]} not seen or masked`, finding: null });
     }
   }

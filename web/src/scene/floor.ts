@@ -1,6 +1,6 @@
 import {
   BufferGeometry,
-  Color,
+  type Color,
   Float32BufferAttribute,
   LineBasicMaterial,
   LineSegments,

@@ -1,12 +1,12 @@
 import {
-  BufferGeometry,
-  Color,
+  type BufferGeometry,
+  type Color,
   DynamicDrawUsage,
   InstancedMesh,
   type Material,
   Matrix4,
-  Mesh,
-  MeshBasicMaterial,
+  type Mesh,
+  type MeshBasicMaterial,
   Quaternion,
   Vector3,
 } from "three";

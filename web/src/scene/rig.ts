@@ -1,6 +1,6 @@
 import {
   BoxGeometry,
-  Color,
+  type Color,
   CylinderGeometry,
   Group,
   InstancedMesh,

@@ -1,6 +1,6 @@
 import {
   AmbientLight,
-  Color,
+  type Color,
   DirectionalLight,
   DoubleSide,
   HemisphereLight,

@@ -16,7 +16,11 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
   const wide = new Array<number>(layout.depth + 1).fill(0);
   for (const node of layout.nodes) wide[node.depth] = Math.max(wide[node.depth], widths[node.body]);
   const left: number[] = [];
-  wide.reduce((x, text, depth) => ((left[depth] = x), x + text + 7.6 * font), font);
+  let x = font;
+  for (const text of wide) {
+    left.push(x);
+    x += text + 7.6 * font;
+  }
   const spot = new Map(
     layout.nodes.map((node) => [node.body, { x: left[node.depth], y: 1.3 * font + node.row * row }]),
   );
