@@ -1,4 +1,4 @@
-import type { PageBody, PageConnection, PageData, PageFinding, PageJoint } from "./data";
+import type { PageBody, PageConnection, PageData, PageJoint } from "./data";
 import { clock, shown } from "./format";
 import type { Store } from "./store";
 
@@ -9,8 +9,6 @@ export class Model {
   readonly names: readonly string[];
   /** link whose child is this body, -1 for none */
   readonly own: Int32Array;
-  /** bodies with parents before children; loose ones last */
-  readonly order: readonly number[];
   /** links of the tree at each body, its own first */
   readonly at: readonly (readonly number[])[];
 
@@ -25,7 +23,6 @@ export class Model {
     data.joints.forEach((joint, j) => (this.own[joint.child] = j));
     this.spans = this.links.map((link, l) => data.connections.find((span) => this.isSpanOf(span, link, l)) ?? null);
     this.loopNames = this.namesOfLoops();
-    this.order = this.parentsFirst();
     this.at = data.bodies.map((_, b) => {
       const below = data.joints.flatMap((joint, j) => (joint.parent === b ? [j] : []));
       return this.own[b] >= 0 ? [this.own[b], ...below] : below;
@@ -78,24 +75,6 @@ export class Model {
       -1,
     );
     return below >= 0 ? below : null;
-  }
-
-  findingsOf(body: number): readonly PageFinding[] {
-    return this.data.findings.filter((finding) => finding.bodies.includes(body));
-  }
-
-  private parentsFirst(): number[] {
-    const order: number[] = [];
-    const done = new Uint8Array(this.data.bodies.length);
-    const visit = (body: number): void => {
-      if (done[body]) return;
-      done[body] = 1;
-      const own = this.own[body];
-      if (own >= 0) visit(this.data.joints[own].parent);
-      order.push(body);
-    };
-    this.data.bodies.forEach((_, b) => visit(b));
-    return order;
   }
 }
 
