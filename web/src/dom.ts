@@ -1,5 +1,7 @@
 /** Elements, made by code only: text goes in as text, never as markup. */
 
+import { last } from "./at";
+
 type Child = Node | string | null;
 
 export interface Attributes {
@@ -58,12 +60,19 @@ export function onResize(element: Element, make: (width: number, height: number)
   let width = 0;
   let height = 0;
   new ResizeObserver((entries) => {
-    const box = entries[entries.length - 1].contentRect;
+    const box = last(entries).contentRect;
     if (box.width === width && box.height === height) return;
     width = box.width;
     height = box.height;
     if (width > 0) make(width, height);
   }).observe(element);
+}
+
+/** What a canvas is drawn on with. */
+export function contextOf(canvas: HTMLCanvasElement): CanvasRenderingContext2D {
+  const context = canvas.getContext("2d");
+  if (context === null) throw new Error("this browser draws on no canvas");
+  return context;
 }
 
 /** The value of a custom property of the page's style, as `--ink`. */

@@ -13,15 +13,15 @@ import { Store } from "./store";
 
 /** The body to look at first: that of the most pressing finding, else of the joint that comes apart most. */
 function firstBody(model: Model): number | null {
-  const pressing = model.data.findings.find(
-    (finding) => finding.severity !== "info" && finding.bodies.some((b) => !model.bodies[b].world),
-  );
-  if (pressing) return pressing.bodies.find((b) => !model.bodies[b].world)!;
-  return model.worst >= 0 ? model.data.joints[model.worst].child : null;
+  const pressing = model.data.findings.filter((finding) => finding.severity !== "info");
+  const body = pressing.flatMap((finding) => finding.bodies).find((b) => !model.body(b).world);
+  if (body !== undefined) return body;
+  return model.worst === null ? null : model.link(model.worst).child;
 }
 
 async function start(): Promise<void> {
-  const root = document.getElementById("page")!;
+  const root = document.getElementById("page");
+  if (root === null) throw new Error("the page has no place to be built in");
   const data = readPage(document.getElementById("condyle-data")?.textContent ?? "");
   if (typeof data === "string") {
     root.append(

@@ -1,3 +1,4 @@
+import { at } from "./at";
 import type { PageBody, PageConnection, PageData, PageJoint } from "./data";
 import { clock, shown } from "./format";
 import type { Store } from "./store";
@@ -7,30 +8,39 @@ export class Model {
   readonly links: readonly PageJoint[];
   /** name of each body in a shape that is safe in a line */
   readonly names: readonly string[];
-  /** link whose child is this body, -1 for none */
-  readonly own: Int32Array;
-  /** links of the tree at each body, its own first */
-  readonly at: readonly (readonly number[])[];
-
-  /** when each link holds, null for always or not told */
-  readonly spans: readonly (PageConnection | null)[];
+  /** for each body the joint whose child it is, null for none */
+  private readonly jointOf: readonly (number | null)[];
+  /** for each body the joints whose parent it is */
+  private readonly jointsBelow: readonly (readonly number[])[];
+  private readonly spans: readonly (PageConnection | null)[];
   private readonly loopNames: readonly string[];
 
   constructor(readonly data: PageData) {
     this.links = [...data.joints, ...data.loops];
     this.names = data.bodies.map((body) => shown(body.name));
-    this.own = new Int32Array(data.bodies.length).fill(-1);
-    data.joints.forEach((joint, j) => (this.own[joint.child] = j));
+    const joints = data.joints.map((joint, number) => ({ joint, number }));
+    this.jointOf = data.bodies.map((_, b) => joints.findLast(({ joint }) => joint.child === b)?.number ?? null);
+    this.jointsBelow = data.bodies.map((_, b) =>
+      joints.filter(({ joint }) => joint.parent === b).map(({ number }) => number),
+    );
     this.spans = this.links.map((link, l) => data.connections.find((span) => this.isSpanOf(span, link, l)) ?? null);
     this.loopNames = this.namesOfLoops();
-    this.at = data.bodies.map((_, b) => {
-      const below = data.joints.flatMap((joint, j) => (joint.parent === b ? [j] : []));
-      return this.own[b] >= 0 ? [this.own[b], ...below] : below;
-    });
   }
 
   get bodies(): readonly PageBody[] {
     return this.data.bodies;
+  }
+
+  body(body: number): PageBody {
+    return at(this.data.bodies, body);
+  }
+
+  name(body: number): string {
+    return at(this.names, body);
+  }
+
+  link(link: number): PageJoint {
+    return at(this.links, link);
   }
 
   isLoop(link: number): boolean {
@@ -39,7 +49,43 @@ export class Model {
 
   /** "l_shank" for a joint of the tree, "l_hand – r_hand" for a loop; with its beginning where a pair has several. */
   linkName(link: number): string {
-    return this.isLoop(link) ? this.loopNames[link - this.data.joints.length] : this.names[this.links[link].child];
+    return this.isLoop(link) ? at(this.loopNames, link - this.data.joints.length) : this.name(this.link(link).child);
+  }
+
+  /** When a link holds, null for always or not told. */
+  span(link: number): PageConnection | null {
+    return at(this.spans, link);
+  }
+
+  /** The joint whose child this body is, null for none. */
+  ownJoint(body: number): number | null {
+    return at(this.jointOf, body);
+  }
+
+  /** Joints of the tree at a body, its own first. */
+  jointsAt(body: number): readonly number[] {
+    const own = this.ownJoint(body);
+    const below = at(this.jointsBelow, body);
+    return own === null ? below : [own, ...below];
+  }
+
+  /** The joint that comes apart most, null where there is none. */
+  get worst(): number | null {
+    return this.worstOf([...this.data.joints.keys()]);
+  }
+
+  /** The link to show for a body: its own, else the worst that hangs on it. */
+  linkOf(body: number): number | null {
+    return this.ownJoint(body) ?? this.worstOf(at(this.jointsBelow, body));
+  }
+
+  /** The one of these links that comes apart most, the first of equals. */
+  private worstOf(links: readonly number[]): number | null {
+    let worst: number | null = null;
+    for (const link of links) {
+      if (worst === null || this.link(link).residual > this.link(worst).residual) worst = link;
+    }
+    return worst;
   }
 
   private isSpanOf(span: PageConnection, link: PageJoint, number: number): boolean {
@@ -49,32 +95,13 @@ export class Model {
   }
 
   private namesOfLoops(): string[] {
-    const pairs = this.data.loops.map(({ child, parent }) => `${this.names[child]} – ${this.names[parent]}`);
+    const pairs = this.data.loops.map(({ child, parent }) => `${this.name(child)} – ${this.name(parent)}`);
     return pairs.map((pair, l) => {
-      const span = this.spans[this.data.joints.length + l];
+      const span = this.span(this.data.joints.length + l);
       return span !== null && pairs.filter((other) => other === pair).length > 1
         ? `${pair}, ${clock(span.start, 1)}`
         : pair;
     });
-  }
-
-  /** The joint that comes apart most, -1 where there is none. */
-  get worst(): number {
-    let worst = -1;
-    this.data.joints.forEach((joint, j) => {
-      if (worst < 0 || joint.residual > this.data.joints[worst].residual) worst = j;
-    });
-    return worst;
-  }
-
-  /** The link to show for a body: its own, else the worst that hangs on it. */
-  linkOf(body: number): number | null {
-    if (this.own[body] >= 0) return this.own[body];
-    const below = this.at[body].reduce(
-      (a, b) => (a < 0 || this.links[b].residual > this.links[a].residual ? b : a),
-      -1,
-    );
-    return below >= 0 ? below : null;
   }
 }
 
@@ -83,5 +110,5 @@ export function selectBody(store: Store, model: Model, body: number | null): voi
 }
 
 export function selectLink(store: Store, model: Model, link: number): void {
-  store.set({ body: model.links[link].child, link });
+  store.set({ body: model.link(link).child, link });
 }

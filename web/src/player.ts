@@ -13,7 +13,7 @@ export function advance(
   const breaks = motion.page.breaks;
   moment += seconds;
   while (frame + 1 < motion.frames) {
-    const next = motion.time[frame + 1];
+    const next = motion.time[frame + 1] ?? NaN;
     if (Number.isNaN(next)) return { frame, moment: motion.timeAt(frame) }; // wait for the piece
     if (next <= moment) frame++;
     else if (breaks.includes(frame + 1) && moment - motion.timeAt(frame) > 1 / (motion.page.rate || 1)) {

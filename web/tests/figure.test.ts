@@ -1,5 +1,6 @@
 import { Vector3 } from "three";
 import { describe, expect, it } from "vitest";
+import { at } from "../src/at";
 import { Model } from "../src/model";
 import { unpack } from "../src/motion/unpack";
 import { BodyPoses } from "../src/scene/body_poses";
@@ -73,13 +74,10 @@ describe("measured against played", () => {
   it("played, the two sides of a joint are one point", () => {
     const played = new BodyPoses(3, "played");
     played.read(poses, 0, 30);
-    const [child, parent] = [
-      [0, 0, 0],
-      [0, 0, 0],
-    ];
-    played.point(1, model.links[0].p_child_joint, child);
-    played.point(0, model.links[0].p_parent_joint, parent);
-    child.forEach((value, x) => expect(value).toBeCloseTo(parent[x], NEAR));
+    const sides = new Float32Array(6);
+    played.point(1, model.link(0).p_child_joint, sides, 0);
+    played.point(0, model.link(0).p_parent_joint, sides, 3);
+    sides.subarray(0, 3).forEach((value, x) => expect(value).toBeCloseTo(at(sides, 3 + x), NEAR));
   });
 });
 
@@ -114,9 +112,9 @@ describe("the tree as a diagram", () => {
     const { nodes, depth } = layoutOf(model);
     expect(nodes.map((node) => node.body).sort()).toEqual([0, 1, 2, 3, 4]);
     expect(depth).toBe(2);
-    const at = new Map(nodes.map((node) => [node.body, node]));
-    expect(at.get(0)!.row).toBe((at.get(1)!.row + at.get(2)!.row) / 2);
-    expect(at.get(4)!.row).toBe(Math.max(...nodes.map((node) => node.row)));
+    const row = (body: number): number => nodes.find((node) => node.body === body)?.row ?? NaN;
+    expect(row(0)).toBe((row(1) + row(2)) / 2);
+    expect(row(4)).toBe(Math.max(...nodes.map((node) => node.row)));
   });
 });
 

@@ -3,8 +3,7 @@
 export function packGroup(channels: readonly (readonly number[])[], order: number): Uint8Array {
   const numbers = channels.flatMap((channel) => {
     let values = channel.map((value) => value | 0);
-    for (let pass = 0; pass < order; pass++)
-      values = values.map((value, i) => (value - (i > 0 ? values[i - 1] : 0)) | 0);
+    for (let pass = 0; pass < order; pass++) values = values.map((value, i) => (value - (values[i - 1] ?? 0)) | 0);
     return values.map((value) => ((value << 1) ^ (value >> 31)) >>> 0);
   });
   const out = new Uint8Array(1 + 4 * numbers.length);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { at } from "../src/at";
 import type { PageConnection, PageJoint } from "../src/data";
 import { Model } from "../src/model";
 import type { Motion } from "../src/motion/motion";
@@ -7,7 +8,7 @@ import { columnsOf, histogram, stretches } from "../src/plots/decimate";
 import { axisOf, topOf } from "../src/plots/gap_plot";
 import { marksOf } from "../src/plots/marks";
 import { type State, Store } from "../src/store";
-import { joint, page } from "./made";
+import { joint, motion, page } from "./made";
 
 describe("series in few columns", () => {
   it("no spike is lost", () => {
@@ -48,9 +49,9 @@ describe("series in few columns", () => {
 
 it("pauses between recordings take no room on the axis", () => {
   const time = [0, 0.1, 70, 70.1];
-  const motion = { frames: 4, timeAt: (i: number) => time[i], page: { ...page().motion!, breaks: [2] } };
-  axisOf(motion).forEach((value, i) => expect(value).toBeCloseTo(i / 10, 9));
-  expect(axisOf({ ...motion, page: { ...motion.page, timed: false } })).toEqual([0, 1, 2, 3]);
+  const moving = { frames: 4, timeAt: (i: number) => at(time, i), page: motion({ breaks: [2] }) };
+  axisOf(moving).forEach((value, i) => expect(value).toBeCloseTo(i / 10, 9));
+  expect(axisOf({ ...moving, page: { ...moving.page, timed: false } })).toEqual([0, 1, 2, 3]);
 });
 
 it("loops of one pair are told apart by when they begin", () => {
@@ -70,7 +71,7 @@ it("loops of one pair are told apart by when they begin", () => {
   const [a, b] = [loop(1, 0.1), loop(3, 0.2)];
   const model = new Model(page({ loops: [a[0], b[0]], connections: [b[1], a[1]] }));
   expect([1, 2].map((link) => model.linkName(link))).toEqual(["thing – root, 1.0 s", "thing – root, 3.0 s"]);
-  expect(model.spans[0]).toBeNull();
+  expect(model.span(0)).toBeNull();
 });
 
 it("marks are those of the joint's two bodies; what is only to be known is left out", () => {

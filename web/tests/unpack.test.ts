@@ -1,5 +1,6 @@
 import { deflateRawSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
+import { at } from "../src/at";
 import { Model } from "../src/model";
 import { Motion } from "../src/motion/motion";
 import { multiply, quaternionOfVector, rotate, vectorOfQuaternion } from "../src/motion/quaternion";
@@ -63,7 +64,7 @@ describe("a piece", () => {
   });
 
   it("gives measured poses by what they differ from the played ones", () => {
-    expect(poses.p[3] - poses.playedP[3]).toBeCloseTo(0.01, 6);
+    expect(at(poses.p, 3) - at(poses.playedP, 3)).toBeCloseTo(0.01, 6);
     expect(poses.q[4 + 3]).toBeCloseTo(Math.sin(0.05), 6);
     expect(poses.p[6]).toBeCloseTo(0.5, 6); // not known as played: from the origin
     expect(Array.from(poses.known.subarray(0, 3))).toEqual([1, 1, 0]);
@@ -89,12 +90,13 @@ describe("a piece", () => {
 
 describe("a motion in pieces", () => {
   const pieces = [0, 2].map((first) => ({ first, frames: 2, data: "", url: `pieces/${first}.bin` }));
-  const data = page({ motion: motion({ pieces, breaks: [2], starts: [0, 1] }) });
+  const moved = motion({ pieces, breaks: [2], starts: [0, 1] });
+  const data = page({ motion: moved });
   const packed = new Uint8Array(deflateRawSync(piece()));
 
   it("asks for what is needed and fills times and gaps as pieces arrive", async () => {
     const asked: number[] = [];
-    const moving = new Motion(data.motion!, new Model(data), async (number) => {
+    const moving = new Motion(moved, new Model(data), async (number) => {
       asked.push(number);
       return packed;
     });
@@ -103,15 +105,15 @@ describe("a motion in pieces", () => {
     expect(asked.sort()).toEqual([0, 1]);
     expect(moving.progress).toBe(1);
     expect(Array.from(moving.time)).toEqual([0, 0.1, 1, 1.1]);
-    expect(moving.gap[0][2]).toBeCloseTo(0.01, 6);
-    expect(moving.poses(3)!.first).toBe(2);
+    expect(moving.gap(0)[2]).toBeCloseTo(0.01, 6);
+    expect(moving.poses(3)?.first).toBe(2);
     expect(moving.frameAt(0.5)).toBe(1);
     expect(moving.frameAt(99)).toBe(3);
   });
 
   it("says what did not arrive, asks no second time, and goes on with the rest", async () => {
     let asked = 0;
-    const broken = new Motion(data.motion!, new Model(data), async (number) => {
+    const broken = new Motion(moved, new Model(data), async (number) => {
       asked++;
       if (number === 0) throw new Error("piece 0 was not sent: 500");
       return packed;
@@ -133,10 +135,10 @@ describe("rotations", () => {
       [0, 0, 0],
       [1e-10, 0, 0],
       [0, 3, 0],
-    ]) {
+    ] as const) {
       quaternionOfVector(v, q, 0);
       vectorOfQuaternion(q, 0, back);
-      v.forEach((value, x) => expect(Math.abs(back[x] - value)).toBeLessThan(EXACT));
+      v.forEach((value, x) => expect(Math.abs(at(back, x) - value)).toBeLessThan(EXACT));
     }
   });
 

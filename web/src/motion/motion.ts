@@ -1,3 +1,4 @@
+import { at } from "../at";
 import type { PageMotion } from "../data";
 import type { Model } from "../model";
 import { fromBase64, inflate, type Packing, type Poses, unpack } from "./unpack";
@@ -15,9 +16,8 @@ const PATIENCE_MS = 800;
 export class Motion {
   /** [s], NaN until the piece is there */
   readonly time: Float64Array;
-  /** [link] over frames, [m]; NaN where not known or not yet there */
-  readonly gap: readonly Float32Array[];
-  readonly weight: readonly Uint8Array[];
+  private readonly gaps: readonly Float32Array[];
+  private readonly weights: readonly Uint8Array[];
   /** what went wrong with a piece, null while nothing did */
   failure: string | null = null;
   private readonly arrived: Uint8Array;
@@ -36,8 +36,8 @@ export class Motion {
     this.packing = { bodies: model.bodies.length, motion: page, joints: model.data.joints, links: model.links };
     this.fixed = new Set(model.bodies.flatMap((body, b) => (body.world ? [b] : [])));
     this.time = new Float64Array(page.frames).fill(NaN);
-    this.gap = model.links.map(() => new Float32Array(page.frames).fill(NaN));
-    this.weight = model.links.map(() => new Uint8Array(page.frames));
+    this.gaps = model.links.map(() => new Float32Array(page.frames).fill(NaN));
+    this.weights = model.links.map(() => new Uint8Array(page.frames));
     this.arrived = new Uint8Array(page.pieces.length);
     const perFrame = model.bodies.length * 58;
     const longest = Math.max(1, ...page.pieces.map((piece) => piece.frames));
@@ -79,7 +79,7 @@ export class Motion {
     let high = pieces.length - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (pieces[middle].first <= frame) low = middle;
+      if (at(pieces, middle).first <= frame) low = middle;
       else high = middle - 1;
     }
     return low;
@@ -114,7 +114,7 @@ export class Motion {
     let [best, most] = [0, -1];
     for (let k = 0; k < poses.frames; k++) {
       let there = 0;
-      for (let i = k * m; i < (k + 1) * m; i++) there += 2 * poses.known[i] + poses.seen[i];
+      for (let i = k * m; i < (k + 1) * m; i++) there += 2 * (poses.known[i] ?? 0) + (poses.seen[i] ?? 0);
       if (there > most) [best, most] = [k, there];
     }
     return poses.first + best;
@@ -141,7 +141,7 @@ export class Motion {
     for (let b = 0; poses !== null && b < m; b++) {
       const i = (frame - poses.first) * m + b;
       const p = poses.known[i] ? poses.playedP : poses.seen[i] ? poses.p : null;
-      if (p !== null && !this.fixed.has(b)) points.push(p[i * 3], p[i * 3 + 1], p[i * 3 + 2]);
+      if (p !== null && !this.fixed.has(b)) points.push(...p.subarray(i * 3, i * 3 + 3));
     }
     return points;
   }
@@ -152,8 +152,7 @@ export class Motion {
     let high = this.frames - 1;
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      const time = this.time[middle];
-      if (Number.isNaN(time) ? this.guess(middle) <= seconds : time <= seconds) low = middle;
+      if (this.timeAt(middle) <= seconds) low = middle;
       else high = middle - 1;
     }
     return low;
@@ -161,8 +160,23 @@ export class Motion {
 
   /** [s] of a frame, told from the rate where its piece has not arrived. */
   timeAt(frame: number): number {
-    const time = this.time[frame];
+    const time = this.time[frame] ?? NaN;
     return Number.isNaN(time) ? this.guess(frame) : time;
+  }
+
+  /** Whether the piece that holds a frame has arrived. */
+  hasArrived(frame: number): boolean {
+    return !Number.isNaN(this.time[frame] ?? NaN);
+  }
+
+  /** [m] of a link over frames; NaN where not known or not yet there. */
+  gap(link: number): Float32Array {
+    return at(this.gaps, link);
+  }
+
+  /** Of a link over frames; 0 where a frame did not count or is not yet there. */
+  weight(link: number): Uint8Array {
+    return at(this.weights, link);
   }
 
   get start(): number {
@@ -176,8 +190,8 @@ export class Motion {
   private guess(frame: number): number {
     const { breaks, starts, rate } = this.page;
     let recording = 0;
-    while (recording < breaks.length && breaks[recording] <= frame) recording++;
-    const since = frame - (recording > 0 ? breaks[recording - 1] : 0);
+    while ((breaks[recording] ?? Infinity) <= frame) recording++;
+    const since = frame - (breaks[recording - 1] ?? 0);
     return (starts[recording] ?? 0) + since / (rate || 1);
   }
 
@@ -198,7 +212,7 @@ export class Motion {
   }
 
   private async unpacked(number: number): Promise<Poses> {
-    const { first, frames } = this.page.pieces[number];
+    const { first, frames } = at(this.page.pieces, number);
     const poses = unpack(await inflate(await this.bytes(number)), first, frames, this.packing);
     this.kept.set(number, poses);
     for (const old of this.kept.keys()) {
@@ -209,8 +223,8 @@ export class Motion {
     if (fresh) {
       this.arrived[number] = 1;
       this.time.set(poses.time, first);
-      this.gap.forEach((gap, j) => gap.set(poses.gap.subarray(j * frames, (j + 1) * frames), first));
-      this.weight.forEach((weight, j) => weight.set(poses.weight.subarray(j * frames, (j + 1) * frames), first));
+      this.gaps.forEach((gap, j) => gap.set(poses.gap.subarray(j * frames, (j + 1) * frames), first));
+      this.weights.forEach((weight, j) => weight.set(poses.weight.subarray(j * frames, (j + 1) * frames), first));
     }
     for (const run of this.listeners) run(fresh);
     return poses;
@@ -220,7 +234,7 @@ export class Motion {
 /** The packed bytes of a piece: inside the page, or fetched from the server that the page came from. */
 export function bytesOf(page: PageMotion): (piece: number) => Promise<Uint8Array<ArrayBuffer>> {
   return async (number) => {
-    const { data, url } = page.pieces[number];
+    const { data, url } = at(page.pieces, number);
     if (data !== "") return fromBase64(data);
     const answer = await fetch(url);
     if (!answer.ok) throw new Error(`piece ${number} was not sent: ${answer.status}`);

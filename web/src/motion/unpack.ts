@@ -1,5 +1,6 @@
 /** Pieces of motion, from packed bytes to poses. docs/report.md states the format. */
 
+import { at } from "../at";
 import type { PageJoint, PageMotion } from "../data";
 import { multiply, quaternionOfVector, rotate } from "./quaternion";
 
@@ -36,20 +37,21 @@ export interface Poses {
 /** One group: a byte with the order of its differences, then four planes of bytes; gives channel after channel. */
 export function unpackGroup(raw: Uint8Array, begin: number, channels: number, frames: number): Int32Array {
   const size = channels * frames;
-  const order = raw[begin];
+  const order = at(raw, begin);
   const b0 = begin + 1;
   const b1 = b0 + size;
   const b2 = b1 + size;
   const b3 = b2 + size;
   const values = new Int32Array(size);
   for (let i = 0; i < size; i++) {
-    const u = raw[b0 + i] | (raw[b1 + i] << 8) | (raw[b2 + i] << 16) | (raw[b3 + i] << 24);
+    const low = (raw[b0 + i] ?? 0) | ((raw[b1 + i] ?? 0) << 8);
+    const u = low | ((raw[b2 + i] ?? 0) << 16) | ((raw[b3 + i] ?? 0) << 24);
     values[i] = (u >>> 1) ^ -(u & 1);
   }
   for (let pass = 0; pass < order; pass++) {
     for (let c = 0; c < channels; c++) {
       const end = (c + 1) * frames;
-      for (let i = c * frames + 1; i < end; i++) values[i] = (values[i] + values[i - 1]) | 0;
+      for (let i = c * frames + 1; i < end; i++) values[i] = ((values[i] ?? 0) + (values[i - 1] ?? 0)) | 0;
     }
   }
   return values;
@@ -58,16 +60,24 @@ export function unpackGroup(raw: Uint8Array, begin: number, channels: number, fr
 /** A whole piece. */
 export function unpack(raw: Uint8Array, first: number, frames: number, packing: Packing): Poses {
   const { bodies: m, motion, links } = packing;
-  const groups: Int32Array[] = [];
-  let begin = 0;
-  for (const channels of [1, m, m, m, 3 * m, 3 * motion.free.length, 3 * m, 3 * m, links.length, links.length]) {
-    const end = begin + 1 + 4 * channels * frames;
+  let end = 0;
+  const nextGroup = (channels: number): Int32Array => {
+    const begin = end;
+    end = begin + 1 + 4 * channels * frames;
     if (end > raw.length) throw new Error(`piece at frame ${first} has ${raw.length} bytes and ends too early`);
-    groups.push(unpackGroup(raw, begin, channels, frames));
-    begin = end;
-  }
-  if (begin !== raw.length) throw new Error(`piece at frame ${first} has ${raw.length} bytes, expected ${begin}`);
-  const [time, seen, known, largest, rest, place, shift, turn, gap, weight] = groups;
+    return unpackGroup(raw, begin, channels, frames);
+  };
+  const time = nextGroup(1);
+  const seen = nextGroup(m);
+  const known = nextGroup(m);
+  const largest = nextGroup(m);
+  const rest = nextGroup(3 * m);
+  const place = nextGroup(3 * motion.free.length);
+  const shift = nextGroup(3 * m);
+  const turn = nextGroup(3 * m);
+  const gap = nextGroup(links.length);
+  const weight = nextGroup(links.length);
+  if (end !== raw.length) throw new Error(`piece at frame ${first} has ${raw.length} bytes, expected ${end}`);
   const playedQ = quaternions(largest, rest, known, frames, m, motion.orientation_step / 2);
   const playedP = places(place, playedQ, known, frames, packing);
   const measured = measuredPoses(playedP, playedQ, shift, turn, frames, packing);
@@ -89,14 +99,14 @@ export function unpack(raw: Uint8Array, first: number, frames: number, packing: 
 function seconds(values: Int32Array, first: number, motion: Packing["motion"]): Float64Array {
   let recording = 0;
   return Float64Array.from(values, (value, i) => {
-    while (recording < motion.breaks.length && motion.breaks[recording] <= first + i) recording++;
-    return motion.starts[recording] + value * motion.time_step;
+    while ((motion.breaks[recording] ?? Infinity) <= first + i) recording++;
+    return at(motion.starts, recording) + value * motion.time_step;
   });
 }
 
 function frameMajor(values: Int32Array, frames: number, m: number): Uint8Array {
   const out = new Uint8Array(frames * m);
-  for (let b = 0; b < m; b++) for (let k = 0; k < frames; k++) out[k * m + b] = values[b * frames + k];
+  for (let b = 0; b < m; b++) for (let k = 0; k < frames; k++) out[k * m + b] = values[b * frames + k] ?? 0;
   return out;
 }
 
@@ -112,21 +122,21 @@ function quaternions(
   const q = new Float32Array(frames * m * 4);
   for (let b = 0; b < m; b++) {
     for (let k = 0; k < frames; k++) {
-      const at = (k * m + b) * 4;
+      const i = (k * m + b) * 4;
       if (!known[b * frames + k]) {
-        q[at] = 1;
+        q[i] = 1;
         continue;
       }
-      const big = largest[b * frames + k];
+      const big = largest[b * frames + k] ?? 0;
       let squares = 0;
       let channel = 3 * b;
       for (let c = 0; c < 4; c++) {
         if (c === big) continue;
-        const value = rest[channel++ * frames + k] * step;
-        q[at + c] = value;
+        const value = (rest[channel++ * frames + k] ?? 0) * step;
+        q[i + c] = value;
         squares += value * value;
       }
-      q[at + big] = Math.sqrt(Math.max(1 - squares, 0));
+      q[i + big] = Math.sqrt(Math.max(1 - squares, 0));
     }
   }
   return q;
@@ -139,12 +149,14 @@ function places(place: Int32Array, q: Float32Array, known: Int32Array, frames: n
   motion.free.forEach((b, f) => {
     for (let k = 0; k < frames; k++) {
       if (!known[b * frames + k]) continue;
-      for (let x = 0; x < 3; x++) p[(k * m + b) * 3 + x] = place[(3 * f + x) * frames + k] * motion.position_step;
+      for (let x = 0; x < 3; x++) {
+        p[(k * m + b) * 3 + x] = (place[(3 * f + x) * frames + k] ?? 0) * motion.position_step;
+      }
     }
   });
   const free = new Set(motion.free);
-  const up = [0, 0, 0];
-  const down = [0, 0, 0];
+  const up: [number, number, number] = [0, 0, 0]; // from the parent to the joint
+  const down: [number, number, number] = [0, 0, 0]; // from the child to the joint
   for (const joint of joints) {
     const { child, parent } = joint;
     if (free.has(child)) continue;
@@ -154,7 +166,9 @@ function places(place: Int32Array, q: Float32Array, known: Int32Array, frames: n
       const a = k * m + parent;
       rotate(q, a * 4, joint.p_parent_joint, up);
       rotate(q, c * 4, joint.p_child_joint, down);
-      for (let x = 0; x < 3; x++) p[c * 3 + x] = p[a * 3 + x] + up[x] - down[x];
+      p[c * 3] = (p[a * 3] ?? NaN) + up[0] - down[0];
+      p[c * 3 + 1] = (p[a * 3 + 1] ?? NaN) + up[1] - down[1];
+      p[c * 3 + 2] = (p[a * 3 + 2] ?? NaN) + up[2] - down[2];
     }
   }
   return p;
@@ -171,18 +185,18 @@ function measuredPoses(
   const { bodies: m, motion } = packing;
   const p = new Float32Array(frames * m * 3);
   const q = new Float32Array(frames * m * 4);
-  const vector = [0, 0, 0];
+  const vector: [number, number, number] = [0, 0, 0];
   const turned = new Float32Array(4);
   for (let b = 0; b < m; b++) {
     for (let k = 0; k < frames; k++) {
-      const at = k * m + b;
+      const i = k * m + b;
       for (let x = 0; x < 3; x++) {
         const channel = (3 * b + x) * frames + k;
-        p[at * 3 + x] = playedP[at * 3 + x] + shift[channel] * motion.position_step;
-        vector[x] = turn[channel] * motion.orientation_step;
+        p[i * 3 + x] = (playedP[i * 3 + x] ?? NaN) + (shift[channel] ?? 0) * motion.position_step;
+        vector[x] = (turn[channel] ?? 0) * motion.orientation_step;
       }
       quaternionOfVector(vector, turned, 0);
-      multiply(playedQ, at * 4, turned, 0, q, at * 4);
+      multiply(playedQ, i * 4, turned, 0, q, i * 4);
     }
   }
   return { p, q };
@@ -191,7 +205,10 @@ function measuredPoses(
 function gaps(values: Int32Array, frames: number, links: readonly PageJoint[]): Float32Array {
   const out = new Float32Array(values.length);
   links.forEach((link, j) => {
-    for (let i = j * frames; i < (j + 1) * frames; i++) out[i] = values[i] > 0 ? (values[i] - 1) * link.gap_step : NaN;
+    for (let i = j * frames; i < (j + 1) * frames; i++) {
+      const value = values[i] ?? 0;
+      out[i] = value > 0 ? (value - 1) * link.gap_step : NaN;
+    }
   });
   return out;
 }

@@ -1,4 +1,4 @@
-import { button, el } from "../dom";
+import { button, contextOf, el } from "../dom";
 import { mm } from "../format";
 import type { Model } from "../model";
 import { ramp } from "../scene/colours";
@@ -100,7 +100,7 @@ export function sceneLegend(model: Model, store: Store, stage: Stage): { element
         })
       : null;
   const repaint = (): void => {
-    const context = bar.getContext("2d")!;
+    const context = contextOf(bar);
     for (let x = 0; x < bar.width; x++) {
       context.fillStyle = `#${ramp(x / (bar.width - 1)).getHexString()}`;
       context.fillRect(x, 0, 1, bar.height);

@@ -35,8 +35,9 @@ function noted(
   for (const note of notes) groups.set(note.code, [...(groups.get(note.code) ?? []), note]);
   const list = el("div", { class: "notes" }, el("h3", { text: "Good to know" }));
   for (const [code, members] of groups) {
-    if (members.length === 1) {
-      list.append(card(members[0], model, motion, store));
+    const cards = members.map((member) => card(member, model, motion, store));
+    if (cards.length === 1) {
+      list.append(...cards);
       continue;
     }
     const details = el(
@@ -50,7 +51,7 @@ function noted(
         el("span", { class: "quiet", text: `× ${members.length}` }),
       ),
     );
-    for (const member of members) details.append(card(member, model, motion, store));
+    details.append(...cards);
     list.append(details);
   }
   if (open && groups.size === 1) list.querySelector("details")?.setAttribute("open", "");
@@ -92,7 +93,8 @@ function card(finding: PageFinding, model: Model, motion: Motion | null, store: 
   if (!goes) return el("div", { class: `finding ${finding.severity}` }, head, text);
   const element = el("button", { type: "button", class: `finding ${finding.severity}`, title: "Show it" }, head, text);
   element.addEventListener("click", () => {
-    if (finding.bodies.length) selectBody(store, model, finding.bodies[0]);
+    const [body] = finding.bodies;
+    if (body !== undefined) selectBody(store, model, body);
     if (finding.time && motion) store.set({ frame: motion.frameAt(finding.time[0]) });
   });
   store.watch(["body"], (state) =>

@@ -1,3 +1,4 @@
+import { at } from "../at";
 import { button, el } from "../dom";
 import { type Model, selectBody, selectLink } from "../model";
 import type { Motion } from "../motion/motion";
@@ -44,7 +45,7 @@ export function keysDialog(): HTMLDialogElement {
 }
 
 function cycle<T>(values: readonly T[], now: T): T {
-  return values[(values.indexOf(now) + 1) % values.length];
+  return at(values, (values.indexOf(now) + 1) % values.length);
 }
 
 interface Parts {

@@ -1,3 +1,4 @@
+import { at } from "../at";
 import { el } from "../dom";
 import { degrees, mm, NONE, ratio } from "../format";
 import type { Model } from "../model";
@@ -15,13 +16,17 @@ export function selectionPart(model: Model, motion: Motion | null, store: Store)
       part.replaceChildren(el("p", { class: "quiet", text: "Click a joint, a limb or a name to see its numbers." }));
       return;
     }
-    const own = state.link !== null && model.links[state.link].child === state.body;
-    part.replaceChildren(...(own ? ofLink(model, state.link!, now, counted) : []), ...ofBody(model, state.body, !own));
+    const own = state.link !== null && model.link(state.link).child === state.body ? state.link : null;
+    part.replaceChildren(
+      ...(own === null ? [] : ofLink(model, own, now, counted)),
+      ...ofBody(model, state.body, own === null),
+    );
   });
   const tell = (): void => {
     const { link, frame } = store.state;
-    const gap = link === null || motion === null ? NaN : motion.gap[link][frame];
-    const left = !Number.isNaN(gap) && motion !== null && motion.weight[link!][frame] === 0;
+    const there = link !== null && motion !== null;
+    const gap = there ? at(motion.gap(link), frame) : NaN;
+    const left = there && !Number.isNaN(gap) && motion.weight(link)[frame] === 0;
     counted.textContent = left ? "now, not counted" : "gap now";
     now.textContent = Number.isNaN(gap) ? NONE : mm(gap, gap < 1e-4 ? undefined : 1);
   };
@@ -46,7 +51,7 @@ function wide(label: string, value: string, unit: string): HTMLElement {
 }
 
 function ofLink(model: Model, link: number, now: HTMLElement, counted: HTMLElement): HTMLElement[] {
-  const joint = model.links[link];
+  const joint = model.link(link);
   const kind = model.isLoop(link) ? `loop, ${joint.kind}` : `${joint.kind} joint`;
   const numbers = el(
     "dl",
@@ -63,7 +68,7 @@ function ofLink(model: Model, link: number, now: HTMLElement, counted: HTMLEleme
       "h3",
       {},
       el("bdi", { text: model.linkName(link) }),
-      el("span", { class: "quiet" }, ` ${kind} on `, el("bdi", { text: model.names[joint.parent] })),
+      el("span", { class: "quiet" }, ` ${kind} on `, el("bdi", { text: model.name(joint.parent) })),
     ),
     numbers,
   ];
@@ -72,11 +77,12 @@ function ofLink(model: Model, link: number, now: HTMLElement, counted: HTMLEleme
 }
 
 function ofBody(model: Model, body: number, alone: boolean): HTMLElement[] {
-  const { root, world, figure, masked, noise_position, noise_orientation } = model.bodies[body];
+  const { root, world, figure, masked, noise_position, noise_orientation } = model.body(body);
   const what = world ? "the room" : root ? "root" : figure < 0 ? "joined to nothing" : "body";
   const parts: HTMLElement[] = [];
-  if (alone)
-    parts.push(el("h3", {}, el("bdi", { text: model.names[body] }), el("span", { class: "quiet", text: ` ${what}` })));
+  if (alone) {
+    parts.push(el("h3", {}, el("bdi", { text: model.name(body) }), el("span", { class: "quiet", text: ` ${what}` })));
+  }
   const told: string[] = [];
   if (noise_position !== null) {
     told.push(

@@ -1,4 +1,4 @@
-import { button, el, onResize, styleValue } from "../dom";
+import { button, contextOf, el, onResize, styleValue } from "../dom";
 import { clock, count } from "../format";
 import type { Model } from "../model";
 import type { Motion } from "../motion/motion";
@@ -69,22 +69,22 @@ export class Transport {
     if (width === 0 || motion.frames === 0) return;
     strip.width = width;
     strip.height = height;
-    const context = strip.getContext("2d")!;
-    const usual = model.data.joints.map((joint) => Math.max(joint.p95, 1e-9));
+    const context = contextOf(strip);
     this.worst.fill(NaN);
-    model.data.joints.forEach((_, j) => {
-      const [gap, weight] = [motion.gap[j], motion.weight[j]];
+    model.data.joints.forEach((joint, j) => {
+      const [gap, weight] = [motion.gap(j), motion.weight(j)];
+      const usual = Math.max(joint.p95, 1e-9);
       for (let i = 0; i < motion.frames; i++) {
-        const share = gap[i] / usual[j];
-        if (weight[i] > 0 && !(this.worst[i] >= share)) this.worst[i] = share;
+        const share = (gap[i] ?? NaN) / usual;
+        if (weight[i] !== 0 && !((this.worst[i] ?? NaN) >= share)) this.worst[i] = share;
       }
     });
-    const { high } = columnsOf(this.worst, width);
-    for (let c = 0; c < width; c++) {
-      const tall = Number.isNaN(high[c]) ? 0 : Math.min(1, high[c] / 4) * height * 0.75;
-      context.fillStyle = `#${ramp((high[c] - 1.2) / 2.5).getHexString()}`;
+    columnsOf(this.worst, width).high.forEach((worst, c) => {
+      if (Number.isNaN(worst)) return; // nothing counted there, or its piece has not arrived
+      const tall = Math.min(1, worst / 4) * height * 0.75;
+      context.fillStyle = `#${ramp((worst - 1.2) / 2.5).getHexString()}`;
       context.fillRect(c, height - scale - tall, 1, tall);
-    }
+    });
     context.fillStyle = styleValue("--line");
     context.fillRect(0, height - scale, width, scale);
     context.fillStyle = styleValue("--muted");

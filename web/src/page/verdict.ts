@@ -1,6 +1,7 @@
 import { el } from "../dom";
 import { count, duration, mm } from "../format";
 import { type Model, selectLink } from "../model";
+import { median } from "../quantile";
 import type { Store } from "../store";
 import { sentence } from "./sentence";
 
@@ -43,7 +44,7 @@ function numbers(model: Model, store: Store): HTMLElement[] {
   if (figures > 1) out.push(entry(String(figures), "", "figures"));
   if (loose > 0) out.push(entry(String(loose), "", "loose"));
   out.push(timeEntry(data.seconds, data.motion?.timed !== false, data.frames, entry));
-  if (worst >= 0) {
+  if (worst !== null) {
     const jump = el(
       "button",
       { type: "button", class: "inline", title: "Select this joint" },
@@ -51,14 +52,14 @@ function numbers(model: Model, store: Store): HTMLElement[] {
       el("bdi", { text: model.linkName(worst) }),
     );
     jump.addEventListener("click", () => selectLink(store, model, worst));
-    out.push(entry(mm(data.joints[worst].residual), "mm", jump));
-    const sorted = data.joints.map((joint) => joint.residual).sort((a, b) => a - b);
-    if (sorted.length > 2) out.push(entry(mm(sorted[sorted.length >> 1]), "mm", "usual joint"));
+    out.push(entry(mm(model.link(worst).residual), "mm", jump));
+    const residuals = data.joints.map((joint) => joint.residual);
+    if (residuals.length > 2) out.push(entry(mm(median(residuals)), "mm", "usual joint"));
   }
-  const halves = data.limbs
-    .flatMap((limb) => (limb.low === null || limb.high === null ? [] : [(limb.high - limb.low) / 2]))
-    .sort((a, b) => a - b);
-  if (halves.length) out.push(entry(`± ${mm(halves[halves.length >> 1])}`, "mm", "usual length, 95\u00a0%"));
+  const halves = data.limbs.flatMap((limb) =>
+    limb.low === null || limb.high === null ? [] : [(limb.high - limb.low) / 2],
+  );
+  if (halves.length) out.push(entry(`± ${mm(median(halves))}`, "mm", "usual length, 95\u00a0%"));
   return out;
 }
 
@@ -69,6 +70,6 @@ function timeEntry(
   entry: (value: string, unit: string, label: string) => HTMLElement,
 ): HTMLElement {
   if (!timed) return entry(count(frames), "", "frames, no time");
-  const [value, ...unit] = duration(seconds).split(" ");
+  const [value = "", ...unit] = duration(seconds).split(" ");
   return entry(value, unit.join(" "), `${count(frames)} frames`);
 }

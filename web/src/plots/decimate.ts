@@ -23,7 +23,7 @@ export function columnsOf(
     let most = -Infinity;
     for (let i = from; i < to && i < end; i++) {
       if (counts !== undefined && counts[i] === 0) continue;
-      const value = values[i];
+      const value = values[i] ?? NaN;
       if (value < least) least = value;
       if (value > most) most = value;
     }
@@ -38,11 +38,11 @@ export function columnsOf(
 /** Counts of values in `bins` equal steps from 0 to `top`; what lies above is in the last. */
 export function histogram(values: Float32Array, counts: Uint8Array, top: number, bins: number): Uint32Array {
   const out = new Uint32Array(bins);
-  for (let i = 0; i < values.length; i++) {
-    const value = values[i];
-    if (counts[i] === 0 || Number.isNaN(value)) continue;
-    out[Math.min(bins - 1, Math.max(0, Math.floor((value / top) * bins)))]++;
-  }
+  values.forEach((value, i) => {
+    if (counts[i] === 0 || Number.isNaN(value)) return;
+    const bin = Math.min(bins - 1, Math.max(0, Math.floor((value / top) * bins)));
+    out[bin] = (out[bin] ?? 0) + 1;
+  });
   return out;
 }
 

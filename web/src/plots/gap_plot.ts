@@ -1,4 +1,6 @@
 import uPlot from "uplot";
+import { at, last } from "../at";
+import type { PageJoint } from "../data";
 import { el, onResize, styleValue } from "../dom";
 import { clock, mm, roundUp } from "../format";
 import type { Model } from "../model";
@@ -20,7 +22,6 @@ export class GapPlot {
   private marks: Mark[] = [];
   private skipped: [number, number][] = [];
   private top = 1;
-  private link: number | null = null;
 
   constructor(
     private readonly model: Model,
@@ -42,35 +43,34 @@ export class GapPlot {
 
   private load(): void {
     const { model, motion, store } = this;
-    this.link = store.state.link ?? (model.worst >= 0 ? model.worst : null);
+    const link = store.state.link ?? model.worst;
     this.plot?.destroy();
     this.plot = null;
-    if (this.link === null) return;
-    const joint = model.links[this.link];
-    const gap = motion.gap[this.link];
-    const weight = motion.weight[this.link];
-    const counted = Array.from(gap, (value, i) => (weight[i] > 0 && !Number.isNaN(value) ? value * 1000 : null));
+    if (link === null) return;
+    const joint = model.link(link);
+    const gap = motion.gap(link);
+    const weight = motion.weight(link);
+    const counted = Array.from(gap, (value, i) => (weight[i] !== 0 && !Number.isNaN(value) ? value * 1000 : null));
     const left = Array.from(gap, (value, i) => (weight[i] === 0 && !Number.isNaN(value) ? value * 1000 : null));
     this.x = axisOf(motion);
     this.top = topOf(joint.largest, joint.p95);
     this.marks = marksOf(model, [joint.child, joint.parent]);
-    this.skipped = stretches(motion.frames, (i) => weight[i] === 0 && !Number.isNaN(motion.time[i]));
+    this.skipped = stretches(motion.frames, (i) => weight[i] === 0 && motion.hasArrived(i));
     this.histogram.show(histogram(gap, weight, this.top / 1000, 36), this.top, [
       { value: joint.p50 * 1000, name: "median" },
       { value: joint.p95 * 1000, name: "95 %" },
     ]);
-    this.head();
+    this.head(model.linkName(link), joint);
     this.plot = new uPlot(this.options(), [this.x, counted, left], this.chart);
     this.fit();
   }
 
-  private head(): void {
-    const joint = this.model.links[this.link!];
+  private head(name: string, joint: PageJoint): void {
     const fact = (label: string, value: string): HTMLElement =>
       el("span", { class: "fact" }, el("b", { text: value }), ` ${label}`);
     this.heading.replaceChildren(
-      el("h3", {}, el("bdi", { text: this.model.linkName(this.link!) })),
-      el("span", { class: "quiet" }, `${joint.kind} joint on `, el("bdi", { text: this.model.names[joint.parent] })),
+      el("h3", {}, el("bdi", { text: name })),
+      el("span", { class: "quiet" }, `${joint.kind} joint on `, el("bdi", { text: this.model.name(joint.parent) })),
       fact("mm rms", mm(joint.residual)),
       fact("mm median", mm(joint.p50)),
       fact("mm 95 %", mm(joint.p95)),
@@ -125,7 +125,7 @@ export class GapPlot {
   }
 
   private atX(seconds: number): number {
-    return this.x[this.motion.frameAt(seconds)];
+    return at(this.x, this.motion.frameAt(seconds));
   }
 
   /** The frame at or before a place on the axis. */
@@ -133,7 +133,7 @@ export class GapPlot {
     let [low, high] = [0, this.x.length - 1];
     while (low < high) {
       const middle = (low + high + 1) >> 1;
-      if (this.x[middle] <= value) low = middle;
+      if (at(this.x, middle) <= value) low = middle;
       else high = middle - 1;
     }
     return low;
@@ -143,7 +143,7 @@ export class GapPlot {
   private tick(value: number): string {
     const { motion } = this;
     if (!motion.page.timed) return String(value);
-    const paused = motion.page.breaks.length > 0 && this.x.at(-1)! < motion.end - 1;
+    const paused = motion.page.breaks.length > 0 && last(this.x) < motion.end - 1;
     const time = paused ? motion.timeAt(this.frameOf(value)) : value;
     return clock(time, !paused && value % 1 ? 1 : 0);
   }
@@ -156,13 +156,13 @@ export class GapPlot {
       Math.min(bbox.left + bbox.width, Math.max(bbox.left, plot.valToPos(x, "x", true)));
     ctx.save();
     ctx.fillStyle = styleValue("--masked");
-    for (const [first, last] of this.skipped) {
-      const from = place(this.x[first]);
-      ctx.fillRect(from, bbox.top, Math.max(scale, place(this.x[last]) - from), bbox.height);
+    for (const [begin, end] of this.skipped) {
+      const from = place(at(this.x, begin));
+      ctx.fillRect(from, bbox.top, Math.max(scale, place(at(this.x, end)) - from), bbox.height);
     }
     ctx.fillStyle = styleValue("--muted");
     for (const frame of this.motion.page.breaks) {
-      const x = Math.round(place(this.x[frame]));
+      const x = Math.round(place(at(this.x, frame)));
       for (let y = bbox.top; y < bbox.top + bbox.height; y += 8 * scale) ctx.fillRect(x, y, scale, 4 * scale);
     }
     for (const mark of this.marks) {
@@ -175,7 +175,7 @@ export class GapPlot {
       const edges = mark.kind === "slip" || to - from < 3 * scale ? [from] : [from, to];
       for (const edge of edges) ctx.fillRect(edge - scale, bbox.top, 2 * scale, bbox.height);
       ctx.font = `600 ${Math.round(11 * scale)}px ${styleValue("--sans")}`;
-      const name = mark.kind === "finding" ? mark.finding!.code : mark.kind;
+      const name = mark.kind === "finding" ? mark.code : mark.kind;
       const width = ctx.measureText(name).width + 8 * scale;
       const left = Math.min(from, bbox.left + bbox.width - width);
       ctx.fillRect(left, bbox.top, width, 16 * scale);
@@ -190,7 +190,7 @@ export class GapPlot {
   private cursor(): void {
     const { plot } = this;
     if (plot === null || this.x.length === 0) return;
-    const x = plot.valToPos(this.x[this.store.state.frame], "x");
+    const x = plot.valToPos(at(this.x, this.store.state.frame), "x");
     this.playhead.hidden = !(x >= 0 && x <= plot.bbox.width / devicePixelRatio);
     this.playhead.style.transform = `translateX(${x}px)`;
   }

@@ -9,7 +9,8 @@ export interface Mark {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  readonly finding: PageFinding | null;
+  /** code of the finding, "masked" where there is none */
+  readonly code: string;
 }
 
 function kindOf(finding: PageFinding): MarkKind {
@@ -24,14 +25,14 @@ export function marksOf(model: Model, bodies: readonly number[] | null): Mark[] 
   const marks: Mark[] = [];
   for (const { body, start, end } of model.data.masked) {
     if (bodies?.includes(body)) {
-      marks.push({ kind: "masked", start, end, text: `${model.names[body]} not seen or masked`, finding: null });
+      marks.push({ kind: "masked", start, end, text: `${model.name(body)} not seen or masked`, code: "masked" });
     }
   }
   for (const finding of model.data.findings) {
     if (finding.time === null || !concerns(finding.bodies)) continue;
     const kind = kindOf(finding);
     if (kind === "finding" && finding.severity === "info") continue;
-    marks.push({ kind, start: finding.time[0], end: finding.time[1], text: finding.text, finding });
+    marks.push({ kind, start: finding.time[0], end: finding.time[1], text: finding.text, code: finding.code });
   }
   return marks;
 }

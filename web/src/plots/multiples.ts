@@ -1,4 +1,5 @@
-import { el, onResize, styleValue } from "../dom";
+import { at } from "../at";
+import { contextOf, el, onResize, styleValue } from "../dom";
 import { mm } from "../format";
 import { type Model, selectLink } from "../model";
 import type { Motion } from "../motion/motion";
@@ -23,9 +24,10 @@ export class Multiples {
     private readonly store: Store,
     links: readonly number[],
   ) {
-    this.top = Math.max(0.001, ...links.map((link) => topOf(model.links[link].largest, model.links[link].p95)));
+    this.top = Math.max(0.001, ...links.map((link) => topOf(model.link(link).largest, model.link(link).p95)));
     for (const link of links) this.element.append(this.cell(link));
-    if (this.cells.length) onResize(this.cells[0].canvas, () => this.repaint());
+    const [first] = this.cells;
+    if (first !== undefined) onResize(first.canvas, () => this.repaint());
     store.watch(["link"], (state) => {
       for (const { cell, link } of this.cells) cell.setAttribute("aria-selected", String(link === state.link));
     });
@@ -50,18 +52,18 @@ export class Multiples {
       if (width === 0) return;
       canvas.width = width;
       canvas.height = height;
-      const context = canvas.getContext("2d")!;
+      const context = contextOf(canvas);
       const y = (metres: number): number => height - Math.min(1, (metres * 1000) / this.top) * (height - 1);
-      const { gap, weight } = this.motion;
-      const { low, high } = columnsOf(gap[link], width, weight[link]);
-      const arrived = columnsOf(this.motion.gap[link], width);
+      const { motion } = this;
+      const counted = columnsOf(motion.gap(link), width, motion.weight(link));
+      const all = columnsOf(motion.gap(link), width);
       for (let c = 0; c < width; c++) {
-        context.fillStyle = ink;
-        if (high[c] >= low[c]) context.fillRect(c, y(high[c]), 1, Math.max(scale, y(low[c]) - y(high[c])));
-        else if (
-          !Number.isNaN(this.motion.time[Math.floor((c * this.motion.frames) / width)]) ||
-          arrived.high[c] >= 0
-        ) {
+        const low = at(counted.low, c);
+        const high = at(counted.high, c);
+        if (high >= low) {
+          context.fillStyle = ink;
+          context.fillRect(c, y(high), 1, Math.max(scale, y(low) - y(high)));
+        } else if (motion.hasArrived(Math.floor((c * motion.frames) / width)) || at(all.high, c) >= 0) {
           context.fillStyle = left;
           context.fillRect(c, 0, 1, height);
         }
@@ -71,7 +73,7 @@ export class Multiples {
 
   private cell(link: number): HTMLElement {
     const { model, store } = this;
-    const joint = model.links[link];
+    const joint = model.link(link);
     const canvas = el("canvas", { "aria-hidden": "true" });
     const head = el("i", { class: "head" });
     const cell = el(

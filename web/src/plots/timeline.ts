@@ -1,3 +1,4 @@
+import type { PageConnection } from "../data";
 import { el, svg } from "../dom";
 import { clock, duration, mm } from "../format";
 import { type Model, selectBody, selectLink } from "../model";
@@ -6,17 +7,18 @@ import type { Store } from "../store";
 
 /** When bodies were joined: one line a pair, for connections that hold for part of the take. */
 export function timeline(model: Model, motion: Motion, store: Store): HTMLElement {
-  const rows = new Map<string, { name: string; spans: (typeof model.data.connections)[number][] }>();
+  const rows = new Map<string, { first: PageConnection; spans: PageConnection[] }>();
   for (const connection of model.data.connections) {
     const key = `${connection.child} ${connection.parent}`;
-    const name = `${model.names[connection.child]} – ${model.names[connection.parent]}`;
-    const row = rows.get(key) ?? { name, spans: [] };
+    const row = rows.get(key) ?? { first: connection, spans: [] };
     row.spans.push(connection);
     rows.set(key, row);
   }
   const list = el("ul", { class: "timeline" });
   const [start, length] = [motion.start, Math.max(1e-9, motion.end - motion.start)];
-  for (const { name, spans } of rows.values()) {
+  for (const { first, spans } of rows.values()) {
+    const { child, parent, joint } = first;
+    const name = `${model.name(child)} – ${model.name(parent)}`;
     const track = svg("svg", { viewBox: "0 0 1000 10", preserveAspectRatio: "none", "aria-hidden": "true" });
     track.append(svg("rect", { class: "whole", x: 0, y: 4.4, width: 1000, height: 1.2 }));
     for (const span of spans) {
@@ -30,7 +32,6 @@ export function timeline(model: Model, motion: Motion, store: Store): HTMLElemen
       });
       track.append(bar);
     }
-    const { child, parent, joint } = spans[0];
     const each = spans.map((span) => `${clock(span.start, 1)} to ${clock(span.end, 1)}, ${mm(span.residual)} mm`);
     const sum = spans.reduce((seconds, span) => seconds + span.end - span.start, 0);
     const when = each.length > 3 ? `${each.length} times, ${duration(sum)} in all` : each.join("; ");
@@ -40,8 +41,7 @@ export function timeline(model: Model, motion: Motion, store: Store): HTMLElemen
       el("bdi", { class: "name", text: name }),
       el("span", {
         class: "quiet",
-        text:
-          joint !== null ? "joint" : model.bodies[child].figure === model.bodies[parent].figure ? "loop" : "contact",
+        text: joint !== null ? "joint" : model.body(child).figure === model.body(parent).figure ? "loop" : "contact",
       }),
       el("span", { class: "strip" }, track, el("i", { class: "head" })),
       el("span", { class: "quiet when", text: when }),
@@ -51,7 +51,7 @@ export function timeline(model: Model, motion: Motion, store: Store): HTMLElemen
       if (joint !== null) selectLink(store, model, joint);
       else if (loop >= 0) selectLink(store, model, model.data.joints.length + loop);
       else selectBody(store, model, child);
-      store.set({ frame: motion.frameAt(spans[0].start) });
+      store.set({ frame: motion.frameAt(first.start) });
     });
     list.append(el("li", {}, row));
   }

@@ -1,6 +1,7 @@
 import { Matrix4, Quaternion, Vector3 } from "three";
 import { multiply, quaternionOfVector, rotate, vectorOfQuaternion } from "../motion/quaternion";
 import type { Poses } from "../motion/unpack";
+import type { Vector } from "../vector";
 
 export type Role = "played" | "measured";
 
@@ -13,7 +14,7 @@ export class BodyPoses {
   private readonly place = new Vector3();
   private readonly turn = new Quaternion();
   private readonly one = new Vector3(1, 1, 1);
-  private readonly vector = [0, 0, 0];
+  private readonly vector: [number, number, number] = [0, 0, 0];
   private readonly relative = new Float32Array(4);
   private readonly inverse = new Float32Array(4);
 
@@ -31,39 +32,42 @@ export class BodyPoses {
   read(poses: Poses, k: number, enlarged: number): void {
     const m = this.bodies;
     const measured = this.role === "measured";
-    for (let b = 0; b < m; b++) {
+    this.matrices.forEach((matrix, b) => {
       const i = k * m + b;
-      this.shows[b] = measured ? poses.seen[i] : poses.known[i];
+      this.shows[b] = (measured ? poses.seen[i] : poses.known[i]) ?? 0;
       if (measured && enlarged !== 1 && poses.known[i] && poses.seen[i]) this.depart(poses, i, b, enlarged);
       else {
         const [p, q] = measured ? [poses.p, poses.q] : [poses.playedP, poses.playedQ];
-        for (let x = 0; x < 3; x++) this.p[b * 3 + x] = p[i * 3 + x];
-        for (let x = 0; x < 4; x++) this.q[b * 4 + x] = q[i * 4 + x];
+        for (let x = 0; x < 3; x++) this.p[b * 3 + x] = p[i * 3 + x] ?? NaN;
+        for (let x = 0; x < 4; x++) this.q[b * 4 + x] = q[i * 4 + x] ?? NaN;
       }
       this.place.fromArray(this.p, b * 3);
-      this.turn.set(this.q[b * 4 + 1], this.q[b * 4 + 2], this.q[b * 4 + 3], this.q[b * 4]);
-      this.matrices[b].compose(this.place, this.turn, this.one);
-    }
+      const o = b * 4;
+      this.turn.set(this.q[o + 1] ?? NaN, this.q[o + 2] ?? NaN, this.q[o + 3] ?? NaN, this.q[o] ?? NaN);
+      matrix.compose(this.place, this.turn, this.one);
+    });
   }
 
   /** A point of a body in the world. */
-  point(body: number, local: ArrayLike<number>, out: Float32Array | number[], to = 0): void {
+  point(body: number, local: Vector, out: Float32Array | number[], to = 0): void {
     rotate(this.q, body * 4, local, out, to);
-    for (let x = 0; x < 3; x++) out[to + x] += this.p[body * 3 + x];
+    for (let x = 0; x < 3; x++) out[to + x] = (out[to + x] ?? NaN) + (this.p[body * 3 + x] ?? NaN);
   }
 
   private depart(poses: Poses, i: number, b: number, enlarged: number): void {
     for (let x = 0; x < 3; x++) {
-      const played = poses.playedP[i * 3 + x];
-      this.p[b * 3 + x] = played + enlarged * (poses.p[i * 3 + x] - played);
+      const played = poses.playedP[i * 3 + x] ?? NaN;
+      this.p[b * 3 + x] = played + enlarged * ((poses.p[i * 3 + x] ?? NaN) - played);
     }
-    this.inverse[0] = poses.playedQ[i * 4];
-    for (let x = 1; x < 4; x++) this.inverse[x] = -poses.playedQ[i * 4 + x];
+    this.inverse[0] = poses.playedQ[i * 4] ?? NaN;
+    for (let x = 1; x < 4; x++) this.inverse[x] = -(poses.playedQ[i * 4 + x] ?? NaN);
     multiply(this.inverse, 0, poses.q, i * 4, this.relative, 0);
     vectorOfQuaternion(this.relative, 0, this.vector);
     const angle = Math.hypot(...this.vector);
     const scale = angle * enlarged > 3 ? 3 / angle : enlarged; // never beyond half a turn
-    for (let x = 0; x < 3; x++) this.vector[x] *= scale;
+    this.vector[0] *= scale;
+    this.vector[1] *= scale;
+    this.vector[2] *= scale;
     quaternionOfVector(this.vector, this.relative, 0);
     multiply(poses.playedQ, i * 4, this.relative, 0, this.q, b * 4);
   }

@@ -1,4 +1,5 @@
 import { Color } from "three";
+import { at } from "../at";
 import { styleValue } from "../dom";
 
 /** Colours of the scene, from the page's style. */
@@ -43,7 +44,7 @@ let stops: string[] = [];
 
 function stop(number: number): string {
   if (stops.length === 0) stops = Array.from({ length: STOPS }, (_, i) => styleValue(`--ramp-${i}`) || "#888888");
-  return stops[number];
+  return at(stops, number);
 }
 
 /** After a change of theme: the stops are read from the style again. */

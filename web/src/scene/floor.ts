@@ -78,12 +78,14 @@ export function stepFor(reach: number): number {
   return (share >= 5 ? 5 : share >= 2 ? 2 : 1) * power;
 }
 
-function flattening(up: Vector3, level: number): Matrix4 {
-  const u = up.toArray();
+/** Moves every point along `up` onto the plane at this level. */
+function flattening({ x, y, z }: Vector3, level: number): Matrix4 {
   const m = new Matrix4();
-  for (let r = 0; r < 3; r++) {
-    for (let c = 0; c < 3; c++) m.elements[c * 4 + r] = (r === c ? 1 : 0) - u[r] * u[c];
-    m.elements[12 + r] = u[r] * level;
-  }
+  m.set(
+    ...[1 - x * x, -x * y, -x * z, x * level],
+    ...[-y * x, 1 - y * y, -y * z, y * level],
+    ...[-z * x, -z * y, 1 - z * z, z * level],
+    ...[0, 0, 0, 1],
+  );
   return m;
 }

@@ -54,7 +54,7 @@ export class Labels {
   }
 
   end(): void {
-    for (let i = this.used; i < this.pool.length; i++) this.pool[i].element.hidden = true;
+    for (const { element } of this.pool.slice(this.used)) element.hidden = true;
   }
 
   private item(label: Label): (typeof this.pool)[number] {

@@ -14,10 +14,10 @@ export function namesOf(rig: Rig, model: Model, state: State, hovered: number | 
   };
   const name = (body: number, strong: boolean): void => {
     if (!rig.poses.shows[body]) return;
-    const chosen = strong && body === state.body && state.link !== null && model.links[state.link].child === body;
-    const link = chosen ? state.link! : model.own[body];
-    if (link >= 0) add(body, model.linkName(link), rig.sides, link * 6, strong);
-    else add(body, model.names[body], rig.poses.p, body * 3, strong);
+    const isSelected = strong && body === state.body && state.link !== null && model.link(state.link).child === body;
+    const link = isSelected ? state.link : model.ownJoint(body);
+    if (link !== null) add(body, model.linkName(link), rig.sides, link * 6, strong);
+    else add(body, model.name(body), rig.poses.p, body * 3, strong);
   };
   const strong = [...new Set([state.body, hovered].filter((body) => body !== null))];
   for (const body of strong) name(body, true);

@@ -1,3 +1,5 @@
+import { median } from "../quantile";
+
 /** Frames whose intervals are looked at together. */
 const LOOK = 6;
 /** [ms] between frames beyond which motion stutters. */
@@ -27,9 +29,9 @@ export class Pace {
     }
     if (gap < AWAY) this.gaps.push(gap);
     if (this.gaps.length === LOOK) {
-      const middle = this.gaps.sort((a, b) => a - b)[LOOK / 2];
+      const usual = median(this.gaps);
       this.gaps.length = 0;
-      if (middle > SLOW) this.kept = Math.max(LEAST, this.kept * STEP);
+      if (usual > SLOW) this.kept = Math.max(LEAST, this.kept * STEP);
     }
     return this.kept;
   }

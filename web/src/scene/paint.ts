@@ -1,20 +1,19 @@
 import { Color } from "three";
+import { at } from "../at";
 import { roundEnd } from "../format";
 import type { Model } from "../model";
 import type { Motion } from "../motion/motion";
+import { median } from "../quantile";
 import type { Colour, Store } from "../store";
 import { type Colours, ramp } from "./colours";
 import type { Paint } from "./rig";
 
 /** [m] at which the scale of residuals ends. */
 export function scaleEnd(model: Model, colour: Colour): number {
-  const of = model.links
-    .map((link) => (colour === "gap" ? link.p95 : link.residual))
-    .filter(Number.isFinite)
-    .sort((a, b) => a - b);
-  if (of.length === 0) return 1;
+  const sizes = model.links.map((link) => (colour === "gap" ? link.p95 : link.residual)).filter(Number.isFinite);
+  if (sizes.length === 0) return 1;
   // Joints that are all alike are not all dark: the usual one lies well below the end.
-  return roundEnd(Math.max(1e-9, of[of.length - 1], 2.5 * of[of.length >> 1]));
+  return roundEnd(Math.max(1e-9, ...sizes, 2.5 * median(sizes)));
 }
 
 /** Colours of links and bodies at the moment that the store tells. */
@@ -23,8 +22,8 @@ export function makePaint(model: Model, motion: Motion, store: Store, colours: C
   const ends = { residual: scaleEnd(model, "residual"), gap: scaleEnd(model, "gap"), figure: 1 };
   const spans = model.data.joints.map((_, j) => model.data.connections.filter((connection) => connection.joint === j));
   const figureOf = (body: number): Color => {
-    const figure = model.bodies[body].figure;
-    return figure < 0 ? colours.sensor : colours.figures[figure % colours.figures.length];
+    const { figure } = model.body(body);
+    return figure < 0 ? colours.sensor : at(colours.figures, figure % colours.figures.length);
   };
   const several = new Set(model.bodies.map((body) => body.figure).filter((figure) => figure >= 0)).size > 1;
   return {
@@ -41,16 +40,17 @@ export function makePaint(model: Model, motion: Motion, store: Store, colours: C
     body: (body) => (several || store.state.colour === "figure" ? figureOf(body) : colours.bone),
     link(link) {
       const { state } = store;
-      const joint = model.links[link];
+      const joint = model.link(link);
       if (state.colour === "figure") return figureOf(joint.child);
-      const value = state.colour === "gap" ? motion.gap[link][state.frame] : joint.residual;
+      const value = state.colour === "gap" ? at(motion.gap(link), state.frame) : joint.residual;
       return Number.isFinite(value) ? ramp(value / ends[state.colour], colour) : colours.sensor;
     },
     holds(link) {
-      if (model.isLoop(link)) return motion.weight[link][store.state.frame] > 0;
-      if (spans[link].length === 0) return true;
+      if (model.isLoop(link)) return at(motion.weight(link), store.state.frame) > 0;
+      const held = at(spans, link);
+      if (held.length === 0) return true;
       const time = motion.timeAt(store.state.frame);
-      return spans[link].some((span) => span.start <= time && time <= span.end);
+      return held.some((span) => span.start <= time && time <= span.end);
     },
   };
 }

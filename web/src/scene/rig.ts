@@ -9,12 +9,14 @@ import {
   MeshStandardMaterial,
   SphereGeometry,
 } from "three";
+import { at } from "../at";
 import type { Model } from "../model";
 import type { Poses } from "../motion/unpack";
+import { vectorAt, ZERO } from "../vector";
 import { BodyPoses, type Role } from "./body_poses";
 import type { Colours } from "./colours";
-import { along, at, bars, Parts } from "./parts";
-import type { Shape, Vector } from "./shape";
+import { along, bars, type Part, Parts, sized } from "./parts";
+import type { Shape } from "./shape";
 
 /** What colours say in this frame. */
 export interface Paint {
@@ -68,46 +70,41 @@ export class Rig {
     this.solid = new MeshStandardMaterial({ roughness: 0.75, metalness: 0 });
     this.joints = new MeshStandardMaterial({ roughness: 0.45, metalness: 0 });
     const halo = new MeshBasicMaterial({ transparent: true, opacity: 0.2, depthWrite: false });
-    const bodies = model.bodies.map((_, b) => b).filter((b) => !model.bodies[b].world);
-    const cube = (b: number): number => size * (model.at[b].length ? 0.2 : 0.34);
-    this.cubes = new Parts(
-      box,
-      this.solid,
-      bodies,
-      bodies.map((b) => at([0, 0, 0], cube(b))),
-    );
+    const cubes = model.bodies.flatMap((body, b) => {
+      const side = size * (model.jointsAt(b).length ? 0.2 : 0.34);
+      return body.world ? [] : [{ body: b, link: -1, local: sized(ZERO, side) }];
+    });
+    this.cubes = new Parts(box, this.solid, cubes);
     this.limbs = bars(rod, this.solid, shape.limbs, size * 0.062);
     this.stalks = bars(stick, this.solid, shape.stalks, size * 0.02);
     this.axes = bars(stick, this.solid, shape.axes, size * 0.018);
     this.dashes = bars(stick, this.solid, shape.dashes, size * 0.028);
     const radius = size * (measured ? 0.1 : 0.125);
-    const balls = (of: (link: number) => [number, Vector]): Parts => {
-      const ends = model.links.map((_, link) => of(link));
-      return new Parts(
+    const ends = model.links.map(({ child, p_child_joint }, link) => ({ body: child, link, p: p_child_joint }));
+    const others = model.links.map(({ parent, p_parent_joint }, link) => ({ body: parent, link, p: p_parent_joint }));
+    const balls = (list: typeof ends): Parts =>
+      new Parts(
         ball,
         this.joints,
-        ends.map(([body]) => body),
-        ends.map(([, p]) => at(p, radius)),
+        list.map(({ body, link, p }) => ({ body, link, local: sized(p, radius) })),
       );
-    };
-    this.childBalls = balls((link) => [model.links[link].child, model.links[link].p_child_joint]);
-    this.parentBalls = measured ? balls((link) => [model.links[link].parent, model.links[link].p_parent_joint]) : null;
-    const around = model.links.map((joint, link) => ({ joint, radius: shape.halos[link] }));
+    this.childBalls = balls(ends);
+    this.parentBalls = measured ? balls(others) : null;
+    const halos = ends.map(({ body, link, p }) => ({ body, link, local: sized(p, at(shape.halos, link)) }));
     this.halos = new Parts(
       ball,
       halo,
-      around.map((h) => h.joint.child),
-      around.map((h) => at(h.joint.p_child_joint, h.radius)),
+      halos.filter(({ link }) => at(shape.halos, link) > 0),
     );
     this.halos.mesh.renderOrder = 2;
     this.gaps = measured ? new InstancedMesh(stick, this.joints, Math.max(1, model.links.length)) : null;
     const parts = [this.limbs, this.stalks, this.cubes, this.axes, this.dashes, this.childBalls, this.parentBalls];
     for (const part of parts) {
-      if (part === null || part.bodies.length === 0) continue;
+      if (part === null || part.parts.length === 0) continue;
       this.group.add(part.mesh);
       if (part !== this.axes && part !== this.dashes) this.shadows.add(part.shadow(shade));
     }
-    if (model.links.length) this.group.add(this.halos.mesh);
+    if (this.halos.parts.length) this.group.add(this.halos.mesh);
     if (this.gaps) {
       this.gaps.frustumCulled = false;
       this.gaps.count = model.links.length;
@@ -138,51 +135,46 @@ export class Rig {
     this.cubes.place(matrices, shows);
     this.limbs.place(matrices, shows);
     this.stalks.place(matrices, shows);
-    this.axes.place(matrices, shows, (i) => holds(this.shape.axes[i].link));
-    this.dashes.place(matrices, shows, (i) => holds(this.shape.dashes[i].link));
+    this.axes.place(matrices, shows, holds);
+    this.dashes.place(matrices, shows, holds);
     this.childBalls.place(matrices, shows, holds);
     this.parentBalls?.place(matrices, shows, holds);
-    this.halos.place(matrices, shows, (link) => this.shape.halos[link] > 0 && holds(link));
+    this.halos.place(matrices, shows, holds);
     this.placeGaps(shows, holds);
   }
 
   paint(paint: Paint): void {
     const { colours } = paint;
-    const body = (b: number): Color => (b === paint.selectedBody ? colours.selected : paint.body(b));
-    const { shape, model } = this;
-    this.limbs.paint((i) => body(shape.limbs[i].body));
-    this.stalks.paint((i) => body(shape.stalks[i].body));
-    this.cubes.paint((i) => {
-      const b = this.cubes.bodies[i];
-      return b === paint.selectedBody
-        ? colours.selected
-        : this.role === "measured" && paint.departs
-          ? colours.measured
-          : colours.sensor;
-    });
-    this.axes.paint((i) => (shape.axes[i].link === paint.selectedLink ? colours.selected : colours.axis));
-    this.dashes.paint((i) => (shape.dashes[i].link === paint.selectedLink ? colours.selected : colours.axis));
-    const link = (l: number): Color => paint.link(l);
-    this.childBalls.paint(link);
-    this.parentBalls?.paint(link);
-    this.halos.paint((l) => (l === paint.selectedLink ? colours.selected : paint.link(l)));
-    if (this.gaps) {
-      model.links.forEach((_, l) => this.gaps!.setColorAt(l, paint.link(l)));
-      if (this.gaps.instanceColor) this.gaps.instanceColor.needsUpdate = true;
-    }
+    const sensor = this.role === "measured" && paint.departs ? colours.measured : colours.sensor;
+    const ofBody = ({ body }: Part): Color => (body === paint.selectedBody ? colours.selected : paint.body(body));
+    const ofSensor = ({ body }: Part): Color => (body === paint.selectedBody ? colours.selected : sensor);
+    const ofAxis = ({ link }: Part): Color => (link === paint.selectedLink ? colours.selected : colours.axis);
+    const ofLink = ({ link }: Part): Color => paint.link(link);
+    const ofHalo = ({ link }: Part): Color => (link === paint.selectedLink ? colours.selected : paint.link(link));
+    this.limbs.paint(ofBody);
+    this.stalks.paint(ofBody);
+    this.cubes.paint(ofSensor);
+    this.axes.paint(ofAxis);
+    this.dashes.paint(ofAxis);
+    this.childBalls.paint(ofLink);
+    this.parentBalls?.paint(ofLink);
+    this.halos.paint(ofHalo);
+    const { gaps } = this;
+    if (gaps === null) return;
+    this.model.links.forEach((_, link) => gaps.setColorAt(link, paint.link(link)));
+    if (gaps.instanceColor) gaps.instanceColor.needsUpdate = true;
   }
 
   private placeGaps(shows: Uint8Array, holds: (link: number) => boolean): void {
-    if (this.gaps === null) return;
-    const { sides } = this;
+    const { gaps, sides } = this;
+    if (gaps === null) return;
     this.model.links.forEach((joint, link) => {
       const o = link * 6;
       if (shows[joint.child] && shows[joint.parent] && holds(link)) {
-        const child: Vector = [sides[o], sides[o + 1], sides[o + 2]];
-        along([sides[o + 3], sides[o + 4], sides[o + 5]], child, this.shape.size * 0.045, this.matrix);
+        along(vectorAt(sides, o + 3), vectorAt(sides, o), this.shape.size * 0.045, this.matrix);
       } else this.matrix.makeScale(0, 0, 0);
-      this.gaps!.setMatrixAt(link, this.matrix);
+      gaps.setMatrixAt(link, this.matrix);
     });
-    this.gaps.instanceMatrix.needsUpdate = true;
+    gaps.instanceMatrix.needsUpdate = true;
   }
 }

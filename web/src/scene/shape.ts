@@ -1,8 +1,9 @@
+import { at } from "../at";
 import type { PageJoint } from "../data";
 import { roundNear } from "../format";
 import type { Model } from "../model";
-
-export type Vector = readonly [number, number, number];
+import { median } from "../quantile";
+import { addScaled, difference, dot, mean, type Vector, ZERO } from "../vector";
 
 /** A bar between two points of one body, in its frame [m]. */
 export interface Bar {
@@ -34,7 +35,7 @@ export interface Shape {
 
 /** `radius` [m] is that of all bodies in one frame. */
 export function shapeOf(model: Model, radius: number): Shape {
-  const inside = model.data.joints.filter((joint) => !model.bodies[joint.parent].world);
+  const inside = model.data.joints.filter((joint) => !model.body(joint.parent).world);
   const size = sizeOf(inside, radius);
   const limbs = model.bodies.flatMap((_, body) => limbsOf(model, body));
   const haloFactor = factorOf(model.data.joints, size);
@@ -56,8 +57,8 @@ export function shapeOf(model: Model, radius: number): Shape {
 
 function sizeOf(links: readonly PageJoint[], radius: number): number {
   const sizes = links.map((joint) => (Math.hypot(...joint.p_child_joint) + Math.hypot(...joint.p_parent_joint)) / 2);
-  const known = sizes.filter((value) => value > 0).sort((a, b) => a - b);
-  const middle = known.length ? known[known.length >> 1] : 0;
+  const known = sizes.filter((value) => value > 0);
+  const middle = known.length ? median(known) : 0;
   return Math.min(Math.max(middle, radius * 0.13), radius * 0.55);
 }
 
@@ -65,65 +66,67 @@ function pointOn(joint: PageJoint, body: number): Vector {
   return joint.child === body ? joint.p_child_joint : joint.p_parent_joint;
 }
 
+/** Where a link is on a body. */
+interface End {
+  readonly link: number;
+  readonly point: Vector;
+}
+
 /** From a body's own joint to every further one; a root's joints one with another, or round their middle if many. */
 function limbsOf(model: Model, body: number): Bar[] {
-  if (model.bodies[body].world) return []; // the room has no limbs
-  const links = model.at[body];
-  const points = links.map((link) => pointOn(model.links[link], body));
-  if (points.length === 0) return [];
-  if (points.length === 1) return [{ body, a: points[0], b: [0, 0, 0], link: links[0] }];
-  if (model.own[body] >= 0) {
-    const limbs = points.slice(1).map((b, i) => ({ body, a: points[0], b, link: links[i + 1], thin: false }));
-    return points.length > 5 ? limbs : [...limbs, ...between(body, points.slice(1), links.slice(1))];
+  if (model.body(body).world) return []; // the room has no limbs
+  const ends = model.jointsAt(body).map((link): End => ({ link, point: pointOn(model.link(link), body) }));
+  const [first, ...further] = ends;
+  if (first === undefined) return [];
+  if (further.length === 0) return [{ body, a: first.point, b: ZERO, link: first.link }];
+  if (model.ownJoint(body) !== null) {
+    const limbs = further.map(({ link, point }) => ({ body, a: first.point, b: point, link }));
+    return ends.length > 5 ? limbs : [...limbs, ...between(body, further)];
   }
-  if (points.length === 2) return [{ body, a: points[0], b: points[1], link: links[0] }];
-  if (points.length === 3) return points.map((a, i) => ({ body, a, b: points[(i + 1) % 3], link: links[i] }));
-  const middle = [0, 1, 2].map((x) => points.reduce((sum, p) => sum + p[x], 0) / points.length) as unknown as Vector;
-  return points.map((b, i) => ({ body, a: middle, b, link: links[i] }));
+  if (ends.length === 2) return further.map(({ point }) => ({ body, a: first.point, b: point, link: first.link }));
+  if (ends.length === 3) {
+    return ends.map(({ link, point }, i) => ({ body, a: point, b: at(ends, (i + 1) % 3).point, link }));
+  }
+  const middle = mean(ends.map(({ point }) => point));
+  return ends.map(({ link, point }) => ({ body, a: middle, b: point, link }));
 }
 
 /** Thin bars between the further joints of a body, so that a trunk looks like the one thing it is. */
-function between(body: number, points: readonly Vector[], links: readonly number[]): Bar[] {
-  return points.flatMap((a, i) => points.slice(i + 1).map((b) => ({ body, a, b, link: links[i], thin: true })));
+function between(body: number, ends: readonly End[]): Bar[] {
+  return ends.flatMap(({ link, point: a }, i) =>
+    ends.slice(i + 1).map(({ point: b }) => ({ body, a, b, link, thin: true })),
+  );
 }
 
 function stalkOf(body: number, limbs: readonly Bar[]): Bar[] {
   let best: Vector | null = null;
   for (const { a, b } of limbs) {
-    const along = [b[0] - a[0], b[1] - a[1], b[2] - a[2]];
-    const square = along[0] ** 2 + along[1] ** 2 + along[2] ** 2;
-    const t =
-      square > 0 ? Math.min(1, Math.max(0, -(a[0] * along[0] + a[1] * along[1] + a[2] * along[2]) / square)) : 0;
-    const point: Vector = [a[0] + t * along[0], a[1] + t * along[1], a[2] + t * along[2]];
+    const along = difference(b, a);
+    const square = dot(along, along);
+    const t = square > 0 ? Math.min(1, Math.max(0, -dot(a, along) / square)) : 0;
+    const point = addScaled(a, along, t);
     if (best === null || Math.hypot(...point) < Math.hypot(...best)) best = point;
   }
-  return best !== null && Math.hypot(...best) > 1e-6 ? [{ body, a: [0, 0, 0], b: best, link: -1 }] : [];
+  return best !== null && Math.hypot(...best) > 1e-6 ? [{ body, a: ZERO, b: best, link: -1 }] : [];
 }
 
-function axisOf(joint: PageJoint, link: number, size: number): Bar[] {
-  if (joint.axis_child === null) return [];
-  const end = (sign: number): Vector =>
-    joint.p_child_joint.map((value, x) => value + sign * size * 0.75 * joint.axis_child![x]) as unknown as Vector;
-  return [{ body: joint.child, a: end(-1), b: end(1), link }];
+function axisOf({ child, p_child_joint, axis_child }: PageJoint, link: number, size: number): Bar[] {
+  if (axis_child === null) return [];
+  const end = (sign: number): Vector => addScaled(p_child_joint, axis_child, sign * size * 0.75);
+  return [{ body: child, a: end(-1), b: end(1), link }];
 }
 
 /** Dashes on both bodies of a loop, from the body's own joint (or its sensor) to the loop. */
 function dashesOf(model: Model, loop: PageJoint, link: number, size: number): Bar[] {
   return [loop.child, loop.parent]
-    .filter((body) => !model.bodies[body].world)
+    .filter((body) => !model.body(body).world)
     .flatMap((body) => {
-      const own = model.own[body];
-      const from = own >= 0 ? model.links[own].p_child_joint : ([0, 0, 0] as const);
-      const to = pointOn(loop, body);
-      const length = Math.hypot(to[0] - from[0], to[1] - from[1], to[2] - from[2]);
-      const dashes = Math.max(2, Math.min(24, Math.round(length / (size * 0.32))));
-      const at = (t: number): Vector => from.map((value, x) => value + t * (to[x] - value)) as unknown as Vector;
-      return Array.from({ length: dashes }, (_, i) => ({
-        body,
-        a: at((i + 0.2) / dashes),
-        b: at((i + 0.8) / dashes),
-        link,
-      }));
+      const own = model.ownJoint(body);
+      const from = own === null ? ZERO : model.link(own).p_child_joint;
+      const way = difference(pointOn(loop, body), from);
+      const dashes = Math.max(2, Math.min(24, Math.round(Math.hypot(...way) / (size * 0.32))));
+      const after = (share: number): Vector => addScaled(from, way, share / dashes);
+      return Array.from({ length: dashes }, (_, i) => ({ body, a: after(i + 0.2), b: after(i + 0.8), link }));
     });
 }
 
@@ -134,10 +137,9 @@ export function haloSigma(joint: PageJoint): number | null {
 }
 
 function factorOf(links: readonly PageJoint[], size: number): number {
-  const sigmas = links.map(haloSigma).filter((sigma) => sigma !== null && sigma > 0) as number[];
+  const sigmas = links.map(haloSigma).filter((sigma): sigma is number => sigma !== null && sigma > 0);
   if (sigmas.length === 0) return 1;
-  sigmas.sort((a, b) => a - b);
-  const factor = (size * 0.32) / (2 * sigmas[sigmas.length >> 1]);
+  const factor = (size * 0.32) / (2 * median(sigmas));
   return factor <= 1 ? 1 : factor > 1000 ? 0 : roundNear(factor); // beyond that it is exact, and nothing to see
 }
 

@@ -10,6 +10,7 @@ import {
   Vector3,
   WebGLRenderer,
 } from "three";
+import { at } from "../at";
 import { el, onResize } from "../dom";
 import { type Model, selectBody, selectLink } from "../model";
 import type { Motion } from "../motion/motion";
@@ -196,7 +197,7 @@ export class Stage {
       renderer.setScissor(i * width, 0, width, this.height);
       renderer.render(this.scene, eye.camera);
       this.labels.add(
-        namesOf(look.rigs[0], this.model, this.store.state, this.hovered),
+        namesOf(at(look.rigs, 0), this.model, this.store.state, this.hovered),
         eye.camera,
         i * width,
         width,
@@ -252,10 +253,9 @@ export class Stage {
   private frameAll(): void {
     if (this.height < 2) return;
     const points = this.motion.pointsAt(this.store.state.frame);
-    for (let l = 0; l < this.model.links.length; l++) {
-      if (this.played.poses.shows[this.model.links[l].child])
-        points.push(...this.played.sides.subarray(l * 6, l * 6 + 3));
-    }
+    this.model.links.forEach(({ child }, l) => {
+      if (this.played.poses.shows[child]) points.push(...this.played.sides.subarray(l * 6, l * 6 + 3));
+    });
     if (points.length === 0) return;
     const { middle, radius, wide } = extentOf(points, this.eye.up);
     this.offset.set(0, 0, 0);
@@ -333,9 +333,9 @@ export class Stage {
     const looks = this.looks();
     const width = box.width / looks.length;
     const x = event.clientX - box.left;
-    const number = Math.min(looks.length - 1, Math.floor(x / width));
+    const number = Math.max(0, Math.min(looks.length - 1, Math.floor(x / width)));
     return pick(
-      looks[number].rigs,
+      at(looks, number).rigs,
       this.model,
       this.eye.camera,
       x - number * width,

@@ -73,8 +73,8 @@ export class Trails {
         if (!shows) continue;
         const [pa, pb] = role === "measured" ? [a.p, b.p] : [a.playedP, b.playedP];
         for (let x = 0; x < 3; x++) {
-          this.places[n * 6 + x] = pa[ka * 3 + x];
-          this.places[n * 6 + 3 + x] = pb[kb * 3 + x];
+          this.places[n * 6 + x] = pa[ka * 3 + x] ?? NaN;
+          this.places[n * 6 + 3 + x] = pb[kb * 3 + x] ?? NaN;
         }
         const colour = paint(body);
         this.colour

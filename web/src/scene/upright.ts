@@ -5,17 +5,17 @@ const TALL = 1.3;
 
 /** The axis that seems to point up where nothing tells: the one along which the figure is longest, else z. */
 export function likelyUp(points: ArrayLike<number>): string {
-  const reach = [0, 1, 2].map((x) => {
+  const reaches = ["x", "y", "z"].map((axis, x) => {
     let [low, high] = [Infinity, -Infinity];
     for (let i = x; i < points.length; i += 3) {
-      low = Math.min(low, points[i]);
-      high = Math.max(high, points[i]);
+      const value = points[i] ?? NaN;
+      low = Math.min(low, value);
+      high = Math.max(high, value);
     }
-    return high - low;
+    return { axis, reach: high - low };
   });
-  const most = reach.indexOf(Math.max(...reach));
-  const next = Math.max(...reach.filter((_, x) => x !== most));
-  return reach[most] > TALL * next ? "xyz"[most] : "z";
+  const [longest, next] = reaches.sort((a, b) => b.reach - a.reach);
+  return longest && next && longest.reach > TALL * next.reach ? longest.axis : "z";
 }
 
 /** The world's axis that points up; z where nothing tells. */

@@ -1,3 +1,4 @@
+import { at, lookup } from "../at";
 import { type Cell, copy, download, toCsv, toTabs } from "../csv";
 import { button, el } from "../dom";
 
@@ -88,21 +89,22 @@ export class DataTable<Row> {
 
   private sort(column: number): void {
     const before = this.sorted;
-    const first = this.options.columns[column].numeric ?? false;
+    const first = at(this.options.columns, column).numeric ?? false;
     this.sorted =
       before?.column === column ? (before.down === first ? { column, down: !first } : null) : { column, down: first };
     this.headers.forEach((header, c) => {
       if (this.sorted?.column === c) header.setAttribute("aria-sort", this.sorted.down ? "descending" : "ascending");
       else header.removeAttribute("aria-sort");
     });
-    this.body.replaceChildren(...this.order().map((row) => this.lines.get(row)!));
+    this.body.replaceChildren(...this.order().map((row) => lookup(this.lines, row)));
   }
 
   private order(): readonly Row[] {
     const { rows, columns } = this.options;
     if (this.sorted === null) return rows;
-    const { column, down } = this.sorted;
-    const key = columns[column].sort ?? columns[column].value;
+    const { down } = this.sorted;
+    const column = at(columns, this.sorted.column);
+    const key = column.sort ?? column.value;
     return [...rows].sort((a, b) => compare(key(a), key(b), down));
   }
 

@@ -2,6 +2,7 @@ import type { PageJoint, PageLimb, PagePlacement } from "../data";
 import { el } from "../dom";
 import { degrees, mm, NONE, ratio, roundUp } from "../format";
 import { type Model, selectBody, selectLink } from "../model";
+import { quantile } from "../quantile";
 import type { Store } from "../store";
 import { intervalBar, lengthBar } from "./bars";
 import { type Column, DataTable } from "./table";
@@ -10,6 +11,12 @@ const toMm = (metres: number | null): number | null =>
   metres === null ? null : Number((metres * 1000).toPrecision(9));
 const toDegrees = (radians: number | null): number | null =>
   radians === null ? null : Number(((radians * 180) / Math.PI).toPrecision(9));
+
+const AXES = [
+  ["x", 0],
+  ["y", 1],
+  ["z", 2],
+] as const;
 
 function name(text: string): HTMLElement {
   return el("bdi", { class: "name", text, title: text });
@@ -26,22 +33,22 @@ export function loopTable(model: Model, store: Store): HTMLElement {
   const rows = model.data.loops.map((joint, l): LinkRow => ({ joint, link: first + l }));
   const seconds = (value: number | undefined): string => (value === undefined ? NONE : value.toFixed(2));
   const columns: Column<LinkRow>[] = [
-    { title: "body", value: (r) => model.names[r.joint.child], draw: (r) => name(model.names[r.joint.child]) },
-    { title: "with", value: (r) => model.names[r.joint.parent], draw: (r) => name(model.names[r.joint.parent]) },
+    { title: "body", value: (r) => model.name(r.joint.child), draw: (r) => name(model.name(r.joint.child)) },
+    { title: "with", value: (r) => model.name(r.joint.parent), draw: (r) => name(model.name(r.joint.parent)) },
     { title: "kind", value: (r) => r.joint.kind },
     {
       title: "from",
       unit: "s",
       numeric: true,
-      value: (r) => model.spans[r.link]?.start ?? null,
-      draw: (r) => seconds(model.spans[r.link]?.start),
+      value: (r) => model.span(r.link)?.start ?? null,
+      draw: (r) => seconds(model.span(r.link)?.start),
     },
     {
       title: "to",
       unit: "s",
       numeric: true,
-      value: (r) => model.spans[r.link]?.end ?? null,
-      draw: (r) => seconds(model.spans[r.link]?.end),
+      value: (r) => model.span(r.link)?.end ?? null,
+      draw: (r) => seconds(model.span(r.link)?.end),
     },
     {
       title: "gap rms",
@@ -71,7 +78,7 @@ export function jointTable(model: Model, store: Store): HTMLElement {
   const judged = { enough: 2, weak: 1, "not determined": 0 };
   const columns: Column<Row>[] = [
     { title: "joint", value: (r) => model.linkName(r.link), draw: (r) => name(model.linkName(r.link)) },
-    { title: "parent", value: (r) => model.names[r.joint.parent], draw: (r) => name(model.names[r.joint.parent]) },
+    { title: "parent", value: (r) => model.name(r.joint.parent), draw: (r) => name(model.name(r.joint.parent)) },
     {
       title: "kind",
       value: (r) => r.joint.kind,
@@ -114,7 +121,7 @@ export function jointTable(model: Model, store: Store): HTMLElement {
       also: [
         {
           title: "runner-up",
-          value: (r) => (r.joint.runner_up ? r.joint.runner_up.map((b) => model.names[b]).join(" – ") : null),
+          value: (r) => (r.joint.runner_up ? r.joint.runner_up.map((b) => model.name(b)).join(" – ") : null),
         },
       ],
     },
@@ -125,7 +132,7 @@ export function jointTable(model: Model, store: Store): HTMLElement {
       hint: "Rotation about the joint's own three axes, root mean square",
       value: (r) => toDegrees(r.joint.rotation[0]),
       draw: (r) => r.joint.rotation.map((a) => degrees(a)).join(" / "),
-      also: [1, 2].map((x) => ({
+      also: ([1, 2] as const).map((x) => ({
         title: `turned, axis ${x + 1} [deg]`,
         value: (r: Row) => toDegrees(r.joint.rotation[x]),
       })),
@@ -157,7 +164,7 @@ export function limbTable(model: Model, store: Store): HTMLElement {
   const longest = Math.max(1e-9, ...rows.map((limb) => limb.length ?? 0));
   const end = (joint: number): string => model.linkName(joint);
   const columns: Column<PageLimb>[] = [
-    { title: "on", value: (r) => model.names[r.body], draw: (r) => name(model.names[r.body]) },
+    { title: "on", value: (r) => model.name(r.body), draw: (r) => name(model.name(r.body)) },
     {
       title: "from",
       value: (r) => end(r.from_joint),
@@ -213,10 +220,10 @@ export function placementTable(model: Model, store: Store): HTMLElement {
   const halves = rows.flatMap((row) => (row.low !== null && row.high !== null ? [(row.high - row.low) / 2] : []));
   const reach = halves.length ? roundUp(quantile(halves, 0.9) * 1000 * 1.05) / 1000 : 0.01;
   const columns: Column<PagePlacement>[] = [
-    { title: "sensor", value: (r) => model.names[r.body], draw: (r) => name(model.names[r.body]) },
+    { title: "sensor", value: (r) => model.name(r.body), draw: (r) => name(model.name(r.body)) },
     { title: "joint", value: (r) => model.linkName(r.joint), draw: (r) => name(model.linkName(r.joint)) },
-    ...["x", "y", "z"].map(
-      (axis, x): Column<PagePlacement> => ({
+    ...AXES.map(
+      ([axis, x]): Column<PagePlacement> => ({
         title: axis,
         unit: "mm",
         numeric: true,
@@ -269,9 +276,4 @@ export function alarm(joint: PageJoint): string {
 function interval(value: number | null, low: number | null, high: number | null, reach: number): Node | string {
   if (value === null || low === null || high === null) return NONE;
   return intervalBar(value, low, high, reach, `${mm(low, 1)} to ${mm(high, 1)} mm`);
-}
-
-function quantile(values: readonly number[], share: number): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  return sorted[Math.min(sorted.length - 1, Math.floor(share * sorted.length))];
 }

@@ -1,4 +1,6 @@
-import { el, styleValue, svg } from "../dom";
+import { at, last, lookup } from "../at";
+import type { PageJoint } from "../data";
+import { contextOf, el, styleValue, svg } from "../dom";
 import { mm, ratio, short } from "../format";
 import { type Model, selectBody, selectLink } from "../model";
 import type { Store } from "../store";
@@ -13,27 +15,31 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
   const font = 0.94 * parseFloat(getComputedStyle(document.documentElement).fontSize);
   const row = 2 * font;
   const widths = textWidths(names, font);
-  const wide = new Array<number>(layout.depth + 1).fill(0);
-  for (const node of layout.nodes) wide[node.depth] = Math.max(wide[node.depth], widths[node.body]);
-  const left: number[] = [];
-  let x = font;
-  for (const text of wide) {
-    left.push(x);
-    x += text + 7.6 * font;
+  const columns: { readonly left: number; readonly wide: number }[] = [];
+  let right = font;
+  for (let depth = 0; depth <= layout.depth; depth++) {
+    const column = layout.nodes.filter((node) => node.depth === depth);
+    const wide = Math.max(0, ...column.map((node) => at(widths, node.body)));
+    columns.push({ left: right, wide });
+    right += wide + 7.6 * font;
   }
-  const spot = new Map(
-    layout.nodes.map((node) => [node.body, { x: left[node.depth], y: 1.3 * font + node.row * row }]),
+  const spots = new Map(
+    layout.nodes.map(({ body, depth, row: place }) => [
+      body,
+      { x: at(columns, depth).left, y: 1.3 * font + place * row },
+    ]),
   );
-  const width = left[layout.depth] + wide[layout.depth] + 3 * font;
+  const spot = (body: number): { readonly x: number; readonly y: number } => lookup(spots, body);
+  const width = last(columns).left + last(columns).wide + 3 * font;
   const height = Math.max(row, layout.rows * row) + font;
   const edges = svg("g", { class: "edges" });
   const extras = svg("g", { class: "extras" });
   const dots = svg("g");
-  const end = (body: number): number => spot.get(body)!.x + 1.1 * font + widths[body];
+  const end = (body: number): number => spot(body).x + 1.1 * font + at(widths, body);
   const edgeOf = new Map<number, SVGElement>();
   model.data.joints.forEach((joint, j) => {
-    const from = { x: end(joint.parent), y: spot.get(joint.parent)!.y };
-    const to = spot.get(joint.child)!;
+    const from = { x: end(joint.parent), y: spot(joint.parent).y };
+    const to = spot(joint.child);
     const bend = to.x - 4.6 * font;
     const thin = joint.margin !== null && joint.margin < THIN;
     const g = svg("g", { class: thin ? "edge thin" : "edge" });
@@ -52,10 +58,10 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
         text: thin ? `▲ ${text}` : text,
       }),
     );
-    const runner = joint.runner_up ? `; next best ${joint.runner_up.map((b) => model.names[b]).join(" – ")}` : "";
+    const runner = joint.runner_up ? `; next best ${joint.runner_up.map((b) => model.name(b)).join(" – ")}` : "";
     g.append(
       svg("title", {
-        text: `${model.names[joint.child]} on ${model.names[joint.parent]}: gap ${mm(joint.residual)} mm, margin ${ratio(joint.margin)}${runner}`,
+        text: `${model.name(joint.child)} on ${model.name(joint.parent)}: gap ${mm(joint.residual)} mm, margin ${ratio(joint.margin)}${runner}`,
       }),
     );
     g.addEventListener("click", () => selectLink(store, model, j));
@@ -63,7 +69,7 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
     edges.append(g);
   });
   const arc = (a: number, b: number, kind: string, title: string): SVGElement => {
-    const [p, q] = [spot.get(a)!, spot.get(b)!];
+    const [p, q] = [spot(a), spot(b)];
     const out = Math.min(90, 24 + Math.abs(p.y - q.y) * 0.3 + Math.abs(p.x - q.x) * 0.15);
     const path = svg("path", {
       class: kind,
@@ -79,7 +85,7 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
       a,
       b,
       "runner",
-      `${model.names[a]} – ${model.names[b]}, instead of ${model.names[joint.child]} – ${model.names[joint.parent]}`,
+      `${model.name(a)} – ${model.name(b)}, instead of ${model.name(joint.child)} – ${model.name(joint.parent)}`,
     );
     path.dataset.child = String(joint.child);
     extras.append(path);
@@ -90,25 +96,21 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
         loop.child,
         loop.parent,
         "loop",
-        `loop: ${model.names[loop.child]} – ${model.names[loop.parent]}, gap ${mm(loop.residual)} mm`,
+        `loop: ${model.name(loop.child)} – ${model.name(loop.parent)}, gap ${mm(loop.residual)} mm`,
       ),
     );
   });
   const nodes = new Map<number, SVGElement>();
   for (const { body } of layout.nodes) {
-    const { x, y } = spot.get(body)!;
-    const own = model.own[body];
-    const told =
-      own >= 0
-        ? `on ${model.names[model.links[own].parent]}, gap ${mm(model.links[own].residual)} mm, margin ${ratio(model.links[own].margin)}`
-        : model.bodies[body].root
-          ? "root"
-          : "joined to nothing";
+    const { x, y } = spot(body);
+    const { root, figure } = model.body(body);
+    const own = model.ownJoint(body);
+    const told = own === null ? (root ? "root" : "joined to nothing") : edgeInWords(model, model.link(own));
     const g = svg("g", {
-      class: model.bodies[body].figure < 0 ? "node loose" : "node",
+      class: figure < 0 ? "node loose" : "node",
       role: "button",
       tabindex: 0,
-      "aria-label": `${model.names[body]}, ${told}`,
+      "aria-label": `${model.name(body)}, ${told}`,
     });
     g.append(
       svg("rect", {
@@ -119,11 +121,11 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
         height: 1.9 * font,
         rx: 4,
       }),
-      model.bodies[body].root
+      root
         ? svg("rect", { class: "dot", x: x - 0.35 * font, y: y - 0.35 * font, width: 0.7 * font, height: 0.7 * font })
         : svg("circle", { class: "dot", cx: x, cy: y, r: 0.35 * font }),
-      svg("text", { class: "name", x: x + 0.9 * font, y: y + 0.33 * font, text: names[body] }),
-      svg("title", { text: `${model.names[body]}: ${told}` }),
+      svg("text", { class: "name", x: x + 0.9 * font, y: y + 0.33 * font, text: at(names, body) }),
+      svg("title", { text: `${model.name(body)}: ${told}` }),
     );
     g.addEventListener("click", () => selectBody(store, model, body));
     g.addEventListener("keydown", (event) => {
@@ -165,8 +167,12 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
   return box;
 }
 
+function edgeInWords(model: Model, { parent, residual, margin }: PageJoint): string {
+  return `on ${model.name(parent)}, gap ${mm(residual)} mm, margin ${ratio(margin)}`;
+}
+
 function textWidths(names: readonly string[], font: number): number[] {
-  const context = document.createElement("canvas").getContext("2d")!;
+  const context = contextOf(document.createElement("canvas"));
   context.font = `650 ${font}px ${styleValue("--sans")}`;
   return names.map((name) => context.measureText(name).width);
 }
