@@ -26,6 +26,13 @@ export class Eye {
     element.addEventListener("blur", () => (this.controls.enableZoom = false));
   }
 
+  /** Width over height of the picture. */
+  setAspect(aspect: number): void {
+    this.camera.aspect = aspect;
+    this.camera.updateProjectionMatrix();
+    this.camera.updateMatrixWorld();
+  }
+
   /** Looks at a ball from the side on which the figure is widest, a little from above. */
   frame(target: Vector3, radius: number, wide: Vector3): void {
     const flat = wide.clone().addScaledVector(this.up, -wide.dot(this.up));
