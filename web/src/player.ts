@@ -1,7 +1,7 @@
 import type { Motion } from "./motion/motion";
 import type { Store } from "./store";
 
-export const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4] as const;
+export const SPEEDS: readonly number[] = [0.1, 0.25, 0.5, 1, 2, 4];
 
 /** The frame to show after `seconds` more at a moment; a jump of time between two recordings takes none. */
 export function advance(

@@ -11,7 +11,9 @@ import { jointTable, limbTable, loopTable, placementTable } from "../tables/tabl
 import { treeDiagram } from "../tree/diagram";
 import { sceneControls, sceneLegend } from "./controls";
 import { findingsPart } from "./findings";
-import { keysDialog, listenToKeys } from "./keys";
+import { listenToKeys } from "./keyboard";
+import { titleWithKeys } from "./keys";
+import { keysDialog } from "./keys_dialog";
 import { madePart } from "./made";
 import { selectionPart } from "./selection";
 import { Theme } from "./theme";
@@ -26,7 +28,7 @@ export function buildPage(model: Model, motion: Motion | null, store: Store): HT
   const theme = new Theme();
   const dialog = keysDialog();
   const figure = figurePart(model, motion, store, theme);
-  listenToKeys({ model, store, motion, stage: figure.stage, dialog, theme: () => theme.toggle() });
+  listenToKeys({ model, store, motion, stage: figure.stage, theme, dialog });
   const main = el(
     "main",
     {},
@@ -58,7 +60,7 @@ export function buildPage(model: Model, motion: Motion | null, store: Store): HT
 }
 
 function header(model: Model, theme: Theme, dialog: HTMLDialogElement): HTMLElement {
-  const switcher = button("", "Light or dark (d)", () => theme.toggle());
+  const switcher = button("", titleWithKeys("Light or dark", "theme"), () => theme.toggle());
   const name = (): void => {
     switcher.textContent = theme.dark ? "Light" : "Dark";
   };
@@ -85,7 +87,7 @@ function header(model: Model, theme: Theme, dialog: HTMLDialogElement): HTMLElem
       "div",
       { class: "tools" },
       switcher,
-      button("?", "Keys (?)", () => dialog.showModal(), { "aria-label": "Keys" }),
+      button("?", titleWithKeys("Keys", "keys"), () => dialog.showModal(), { "aria-label": "Keys" }),
     ),
   );
 }

@@ -4,33 +4,24 @@ import type { Model } from "../model";
 import { ramp } from "../scene/colours";
 import { scaleEnd } from "../scene/paint";
 import type { Stage } from "../scene/stage";
-import type { Colour, Store, View } from "../store";
-
-export const VIEWS: readonly (readonly [View, string, string])[] = [
-  ["played", "Played", "The figure with joints that stay together (1)"],
-  ["measured", "Measured", "As the sensors were seen: joints come apart (2)"],
-  ["ghost", "Ghost", "Played, with the measured one shining through (3)"],
-  ["side", "Side by side", "Measured at the left, played at the right (4)"],
-];
-export const ENLARGED = [1, 3, 10, 30] as const;
-const COLOURS: readonly (readonly [Colour, string])[] = [
-  ["residual", "residual"],
-  ["gap", "gap now"],
-  ["figure", "figure"],
-];
+import type { Colour, Store } from "../store";
+import { COLOURS, ENLARGED, VIEWS } from "./choices";
+import { titleWithKeys } from "./keys";
 
 /** Buttons of the scene. */
 export function sceneControls(model: Model, store: Store, stage: Stage): HTMLElement {
   const found = model.links.length > 0;
   const views = el("div", { class: "segmented", role: "group", "aria-label": "What is drawn" });
-  for (const [view, label, title] of VIEWS) {
-    const press = button(label, title, () => store.set({ view }));
+  for (const { view, label, about } of VIEWS) {
+    const press = button(label, titleWithKeys(about, view), () => store.set({ view }));
     store.watch(["view"], (state) => press.setAttribute("aria-pressed", String(state.view === view)));
     views.append(press);
   }
   const enlarged = el(
     "select",
-    { title: "How much larger the measured figure's departure from the played one is drawn (x)" },
+    {
+      title: titleWithKeys("How much larger the measured figure's departure from the played one is drawn", "enlarged"),
+    },
     ...ENLARGED.map((value) => el("option", { value, text: `× ${value}` })),
   );
   enlarged.addEventListener("change", () => store.set({ enlarged: Number(enlarged.value) }));
@@ -41,13 +32,14 @@ export function sceneControls(model: Model, store: Store, stage: Stage): HTMLEle
   });
   const colour = el(
     "select",
-    { title: "What colours tell (c)" },
-    ...COLOURS.map(([value, text]) => el("option", { value, text })),
+    { title: titleWithKeys("What colours tell", "colour") },
+    ...COLOURS.map((choice) => el("option", { value: choice.colour, text: choice.label })),
   );
   colour.addEventListener("change", () => store.set({ colour: colour.value as Colour }));
   store.watch(["colour"], (state) => (colour.value = state.colour));
   const toggle = (key: "follow" | "trails" | "labels", label: string, title: string): HTMLElement => {
-    const press = button(label, title, () => store.set({ [key]: !store.state[key] }), { class: "toggle" });
+    const change = (): void => store.set({ [key]: !store.state[key] });
+    const press = button(label, titleWithKeys(title, key), change, { class: "toggle" });
     store.watch([key], (state) => press.setAttribute("aria-pressed", String(state[key])));
     return press;
   };
@@ -56,15 +48,15 @@ export function sceneControls(model: Model, store: Store, stage: Stage): HTMLEle
     { class: "more" },
     departs,
     model.links.length ? el("label", { class: "pick" }, "colour ", colour) : null,
-    toggle("labels", "Names", "Names of all bodies (l)"),
-    toggle("trails", "Trails", "Where bodies came from (t)"),
+    toggle("labels", "Names", "Names of all bodies"),
+    toggle("trails", "Trails", "Where bodies came from"),
   );
   stage.element.append(
     el(
       "div",
       { class: "camera more" },
-      toggle("follow", "Follow", "The camera goes along (f)"),
-      button("Reset", "The view as it was at first (r)", () => stage.resetView()),
+      toggle("follow", "Follow", "The camera goes along"),
+      button("Reset", titleWithKeys("The view as it was at first", "reset"), () => stage.resetView()),
     ),
   );
   return el(

@@ -1,122 +1,179 @@
 import { at } from "../at";
-import { button, el } from "../dom";
 import { type Model, selectBody, selectLink } from "../model";
 import type { Motion } from "../motion/motion";
 import { SPEEDS } from "../player";
 import type { Stage } from "../scene/stage";
-import type { Colour, Store } from "../store";
-import { ENLARGED, VIEWS } from "./controls";
+import type { Store } from "../store";
+import { COLOURS, ENLARGED, VIEWS } from "./choices";
+import type { Theme } from "./theme";
 
-const KEYS: readonly (readonly [string, string])[] = [
-  ["Space", "play, pause"],
-  ["← →", "one frame back or on; with Shift one second"],
-  ["Home End", "first, last frame"],
-  ["[ ]", "slower, faster"],
-  ["j k", "next, previous joint"],
-  ["Esc", "select nothing"],
-  ["1 2 3 4", "played, measured, ghost, side by side"],
-  ["x", "departure of the measured figure × 1, 3, 10, 30"],
-  ["c", "what colours tell"],
-  ["l t f", "names, trails, follow"],
-  ["r", "the view as it was at first"],
-  ["← → ↑ ↓ + −", "turn and zoom, once the figure is clicked or focused"],
-  ["d", "light or dark"],
-  ["?", "this list"],
-];
-
-/** The list of keys, as an overlay. */
-export function keysDialog(): HTMLDialogElement {
-  const list = el("dl", { class: "keys" });
-  for (const [key, does] of KEYS)
-    list.append(el("dt", {}, ...key.split(" ").map((k) => el("kbd", { text: k }))), el("dd", { text: does }));
-  const dialog = el(
-    "dialog",
-    { class: "keys-dialog", "aria-label": "Keys" },
-    el("h2", { text: "Keys" }),
-    list,
-    el("p", {
-      class: "quiet",
-      text: "Drag the figure to turn it, with the right button or two fingers to move it; click it once, then the wheel zooms. Click a joint, a limb, a row or a name to select it everywhere.",
-    }),
-  );
-  dialog.append(button("Close", "Close (Esc)", () => dialog.close()));
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-  return dialog;
-}
-
-function cycle<T>(values: readonly T[], now: T): T {
-  return at(values, (values.indexOf(now) + 1) % values.length);
-}
-
-interface Parts {
+/** What keys act on. */
+export interface Page {
   readonly model: Model;
   readonly store: Store;
   readonly motion: Motion | null;
   readonly stage: Stage | null;
+  readonly theme: Theme;
   readonly dialog: HTMLDialogElement;
-  theme(): void;
 }
 
-/** Listens to the keyboard of the whole page. */
-export function listenToKeys({ model, store, motion, stage, dialog, theme }: Parts): void {
-  const step = (frames: number): void => {
-    if (motion === null) return;
-    store.set({ frame: Math.min(motion.frames - 1, Math.max(0, store.state.frame + frames)), playing: false });
-  };
-  const neighbour = (by: number): void => {
-    const n = model.links.length;
-    if (n) selectLink(store, model, ((store.state.link ?? (by > 0 ? -1 : n)) + by + n) % n);
-  };
-  const faster = (by: number): void => {
-    const at = SPEEDS.indexOf(store.state.speed as (typeof SPEEDS)[number]);
-    store.set({ speed: SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, at + by))] });
-  };
-  const second = Math.max(1, Math.round(motion?.page.rate ?? 1));
-  const actions: Readonly<Record<string, (event: KeyboardEvent) => void>> = {
-    " ": () => store.set({ playing: !store.state.playing }),
-    ArrowLeft: (event) => step(event.shiftKey ? -second : -1),
-    ArrowRight: (event) => step(event.shiftKey ? second : 1),
-    Home: () => step(-Infinity),
-    End: () => step(Infinity),
-    "[": () => faster(-1),
-    "]": () => faster(1),
-    j: () => neighbour(1),
-    k: () => neighbour(-1),
-    Escape: () => selectBody(store, model, null),
-    x: () => store.set({ enlarged: cycle<number>(ENLARGED, store.state.enlarged) }),
-    c: () => store.set({ colour: cycle<Colour>(["residual", "gap", "figure"], store.state.colour) }),
-    l: () => store.set({ labels: !store.state.labels }),
-    t: () => store.set({ trails: !store.state.trails }),
-    f: () => store.set({ follow: !store.state.follow }),
-    r: () => stage?.resetView(),
-    d: () => theme(),
-    "?": () => dialog.showModal(),
-  };
-  VIEWS.forEach(([view], i) => Object.assign(actions, { [String(i + 1)]: () => store.set({ view }) }));
-  addEventListener("keydown", (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || dialog.open) return;
-    const target = event.target as HTMLElement;
-    if (target.matches("input[type=text], select, textarea")) return;
-    if (target.matches("input[type=range]") && /^(Arrow|Home|End|Page)/.test(event.key)) return;
-    if (target.matches("button, summary, [role=button], input, a") && (event.key === " " || event.key === "Enter"))
-      return;
-    if (target === stage?.canvas && orbit(stage, event.key)) return event.preventDefault();
-    const focusScrolls = target.matches(".scroll") && event.key.startsWith("Arrow");
-    const action = focusScrolls ? undefined : actions[event.key.length === 1 ? event.key.toLowerCase() : event.key];
-    if (action === undefined) return;
-    event.preventDefault();
-    action(event);
-  });
+export interface Key {
+  readonly name: string;
+  /** as `KeyboardEvent.key` has it, letters small */
+  readonly key: string;
+  /** does the same and is not listed */
+  readonly alias?: string;
+  /** what stands on the page, where that is not the key itself */
+  readonly sign?: string;
+  does(page: Page, event: KeyboardEvent): void;
 }
 
-function orbit(stage: Stage, key: string): boolean {
-  const turn = 0.12;
-  if (key === "ArrowLeft") stage.eye.orbit(-turn, 0);
-  else if (key === "ArrowRight") stage.eye.orbit(turn, 0);
-  else if (key === "ArrowUp") stage.eye.orbit(0, turn);
-  else if (key === "ArrowDown") stage.eye.orbit(0, -turn);
-  else if (key === "+" || key === "=") stage.eye.zoom(0.88);
-  else if (key === "-") stage.eye.zoom(1 / 0.88);
-  else return false;
-  return true;
+/** Keys that belong together: one line of the list. */
+export interface KeyGroup {
+  readonly keys: readonly Key[];
+  readonly help: string;
+  /** only while the figure has the focus, where these go before all others */
+  readonly onFigure?: boolean;
+}
+
+const TURN = 0.12; // rad
+const ZOOM = 0.88;
+
+/** All keys of the page: the keyboard, the list of keys and the titles of buttons follow from this table. */
+export const KEYS = [
+  {
+    help: "play, pause",
+    keys: [
+      { name: "play", key: " ", sign: "Space", does: ({ store }) => store.set({ playing: !store.state.playing }) },
+    ],
+  },
+  {
+    help: "one frame back or on; with Shift one second",
+    keys: [
+      { name: "back", key: "ArrowLeft", sign: "←", does: (page, event) => step(page, -stride(page, event)) },
+      { name: "on", key: "ArrowRight", sign: "→", does: (page, event) => step(page, stride(page, event)) },
+    ],
+  },
+  {
+    help: "first, last frame",
+    keys: [
+      { name: "first", key: "Home", does: (page) => step(page, -Infinity) },
+      { name: "last", key: "End", does: (page) => step(page, Infinity) },
+    ],
+  },
+  {
+    help: "slower, faster",
+    keys: [
+      { name: "slower", key: "[", does: (page) => changeSpeed(page, -1) },
+      { name: "faster", key: "]", does: (page) => changeSpeed(page, 1) },
+    ],
+  },
+  {
+    help: "next, previous joint",
+    keys: [
+      { name: "next joint", key: "j", does: (page) => selectNeighbour(page, 1) },
+      { name: "previous joint", key: "k", does: (page) => selectNeighbour(page, -1) },
+    ],
+  },
+  {
+    help: "select nothing",
+    keys: [{ name: "nothing", key: "Escape", sign: "Esc", does: ({ store, model }) => selectBody(store, model, null) }],
+  },
+  {
+    help: VIEWS.map(({ label }) => label.toLowerCase()).join(", "),
+    keys: VIEWS.map(({ view }, i) => ({
+      name: view,
+      key: String(i + 1),
+      does: ({ store }: Page) => store.set({ view }),
+    })),
+  },
+  {
+    help: `departure of the measured figure × ${ENLARGED.join(", ")}`,
+    keys: [
+      {
+        name: "enlarged",
+        key: "x",
+        does: ({ store }) => store.set({ enlarged: after(ENLARGED, store.state.enlarged) }),
+      },
+    ],
+  },
+  {
+    help: "what colours tell",
+    keys: [
+      { name: "colour", key: "c", does: ({ store }) => store.set({ colour: after(colours, store.state.colour) }) },
+    ],
+  },
+  {
+    help: "names, trails, follow",
+    keys: [
+      { name: "labels", key: "l", does: ({ store }) => store.set({ labels: !store.state.labels }) },
+      { name: "trails", key: "t", does: ({ store }) => store.set({ trails: !store.state.trails }) },
+      { name: "follow", key: "f", does: ({ store }) => store.set({ follow: !store.state.follow }) },
+    ],
+  },
+  {
+    help: "the view as it was at first",
+    keys: [{ name: "reset", key: "r", does: ({ stage }) => stage?.resetView() }],
+  },
+  {
+    help: "turn and zoom, once the figure is clicked or focused",
+    onFigure: true,
+    keys: [
+      { name: "turn left", key: "ArrowLeft", sign: "←", does: ({ stage }) => stage?.eye.orbit(-TURN, 0) },
+      { name: "turn right", key: "ArrowRight", sign: "→", does: ({ stage }) => stage?.eye.orbit(TURN, 0) },
+      { name: "turn up", key: "ArrowUp", sign: "↑", does: ({ stage }) => stage?.eye.orbit(0, TURN) },
+      { name: "turn down", key: "ArrowDown", sign: "↓", does: ({ stage }) => stage?.eye.orbit(0, -TURN) },
+      { name: "nearer", key: "+", alias: "=", does: ({ stage }) => stage?.eye.zoom(ZOOM) },
+      { name: "farther", key: "-", sign: "−", does: ({ stage }) => stage?.eye.zoom(1 / ZOOM) },
+    ],
+  },
+  {
+    help: "light or dark",
+    keys: [{ name: "theme", key: "d", does: ({ theme }) => theme.toggle() }],
+  },
+  {
+    help: "this list",
+    keys: [{ name: "keys", key: "?", does: ({ dialog }) => dialog.showModal() }],
+  },
+] as const satisfies readonly KeyGroup[];
+
+export type KeyName = (typeof KEYS)[number]["keys"][number]["name"];
+
+const colours = COLOURS.map(({ colour }) => colour);
+
+/** What stands for a key on the page. */
+export function signOf({ key, sign }: Key): string {
+  return sign ?? key;
+}
+
+/** The title of a button with the keys that do the same: "What colours tell (c)". */
+export function titleWithKeys(title: string, ...names: readonly KeyName[]): string {
+  const keys: readonly Key[] = KEYS.flatMap((group): readonly Key[] => group.keys);
+  const signs = keys.filter(({ name }) => names.some((wanted) => wanted === name)).map(signOf);
+  return `${title} (${signs.join(" and ")})`;
+}
+
+/** The value after this one, the first after the last. */
+function after<T>(values: readonly T[], now: T): T {
+  return at(values, (values.indexOf(now) + 1) % values.length);
+}
+
+/** Frames to go at once. */
+function stride({ motion }: Page, event: KeyboardEvent): number {
+  return event.shiftKey ? Math.max(1, Math.round(motion?.page.rate ?? 1)) : 1;
+}
+
+function step({ motion, store }: Page, frames: number): void {
+  if (motion === null) return;
+  store.set({ frame: Math.min(motion.frames - 1, Math.max(0, store.state.frame + frames)), playing: false });
+}
+
+function changeSpeed({ store }: Page, by: number): void {
+  const place = SPEEDS.indexOf(store.state.speed) + by;
+  store.set({ speed: at(SPEEDS, Math.min(SPEEDS.length - 1, Math.max(0, place))) });
+}
+
+function selectNeighbour({ model, store }: Page, by: number): void {
+  const n = model.links.length;
+  if (n) selectLink(store, model, ((store.state.link ?? (by > 0 ? -1 : n)) + by + n) % n);
 }

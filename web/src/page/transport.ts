@@ -7,6 +7,7 @@ import { columnsOf } from "../plots/decimate";
 import { marksOf } from "../plots/marks";
 import { ramp } from "../scene/colours";
 import type { Store } from "../store";
+import { titleWithKeys } from "./keys";
 
 /** Play, scrub and speed; the scrubber shows where joints come apart and where something was found. */
 export class Transport {
@@ -21,9 +22,14 @@ export class Transport {
     store: Store,
   ) {
     this.worst = new Float32Array(motion.frames);
-    const play = button("", "Play or pause (space)", () => store.set({ playing: !store.state.playing }), {
-      class: "play",
-    });
+    const play = button(
+      "",
+      titleWithKeys("Play or pause", "play"),
+      () => store.set({ playing: !store.state.playing }),
+      {
+        class: "play",
+      },
+    );
     const range = el("input", {
       type: "range",
       min: 0,
@@ -35,7 +41,7 @@ export class Transport {
     const time = el("output", { class: "time" });
     const speed = el(
       "select",
-      { "aria-label": "Speed", title: "Speed ([ and ])" },
+      { "aria-label": "Speed", title: titleWithKeys("Speed", "slower", "faster") },
       ...SPEEDS.map((value) => el("option", { value, text: `${value}×` })),
     );
     range.addEventListener("input", () => store.set({ frame: Number(range.value), playing: false }));

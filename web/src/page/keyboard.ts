@@ -1,0 +1,32 @@
+import { KEYS, type Key, type KeyGroup, type Page } from "./keys";
+
+const groups: readonly KeyGroup[] = KEYS;
+const everywhere = byKey(groups.filter((group) => !group.onFigure));
+const onFigure = byKey(groups.filter((group) => group.onFigure));
+
+/** Listens to the keyboard of the whole page. */
+export function listenToKeys(page: Page): void {
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || page.dialog.open) return;
+    const target = event.target as HTMLElement;
+    if (isForTarget(target, event.key)) return;
+    const name = event.key.length === 1 ? event.key.toLowerCase() : event.key;
+    const key = (target === page.stage?.canvas ? onFigure.get(name) : undefined) ?? everywhere.get(name);
+    if (key === undefined) return;
+    event.preventDefault();
+    key.does(page, event);
+  });
+}
+
+/** Whether the element that has the focus needs this key itself. */
+function isForTarget(target: HTMLElement, key: string): boolean {
+  if (target.matches("input[type=text], select, textarea")) return true;
+  if (target.matches("input[type=range]")) return /^(Arrow|Home|End|Page)/.test(key) || key === " " || key === "Enter";
+  if (target.matches("button, summary, [role=button], input, a")) return key === " " || key === "Enter";
+  return target.matches(".scroll") && key.startsWith("Arrow");
+}
+
+function byKey(list: readonly KeyGroup[]): ReadonlyMap<string, Key> {
+  const keys = list.flatMap((group) => group.keys);
+  return new Map(keys.flatMap((key) => [key.key, ...(key.alias ? [key.alias] : [])].map((name) => [name, key])));
+}
