@@ -21,14 +21,11 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
 
 import numpy as np  # noqa: E402
 
-TESTS = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(TESTS))
-
 import condyle  # noqa: E402
-import recordings  # noqa: E402
-from goldens import table  # noqa: E402
-from goldens.cases import cases  # noqa: E402
-from goldens.fitting import fit_take  # noqa: E402
+from tests.goldens import table  # noqa: E402
+from tests.goldens.cases import cases  # noqa: E402
+from tests.goldens.fitting import fit_take  # noqa: E402
+from tests.make import PROJECT, recordings  # noqa: E402
 
 JITTERS = (1, 2, 3)
 ABOUT = (
@@ -71,7 +68,7 @@ def run_elsewhere(what: str, only: str, env: dict[str, str], jitter: int | None)
         out = Path(folder) / "rows"
         words = [sys.executable, "-m", "tests.goldens", "--only", only, "--rows", str(out)]
         words += [] if jitter is None else ["--jitter", str(jitter)]
-        subprocess.run(words, check=True, env=os.environ | env, cwd=TESTS.parent)
+        subprocess.run(words, check=True, env=os.environ | env, cwd=PROJECT)
         found: dict[str, table.Rows] = pickle.loads(out.read_bytes())
     print(f"{what}: {len(found)} takes in {time.perf_counter() - begin:.0f} s", flush=True)
     return found

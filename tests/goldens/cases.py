@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from functools import cache, partial
 from pathlib import Path
 
-import recordings
-from real.files import FILES, FITS, Fit
+from tests.make import recordings
+from tests.real.files import FILES, FITS, Fit
 
 from .fitting import Case, read_take
 from .worlds import simulated

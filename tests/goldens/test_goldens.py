@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-import recordings
-from real.files import FILES
+from tests.make import recordings
+from tests.real.files import FILES
 
 from . import table
 from .cases import cases
