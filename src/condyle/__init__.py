@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     from .model.skeleton import Joint, Limb, Placement, Skeleton
     from .model.take import Take, join
     from .motion.departure import Departure, departure
-    from .motion.ik import MotionFit, fit_motion
+    from .motion.ik import MotionFit, fit_motion, reach_targets
     from .motion.play import play
     from .motion.retarget import retarget_motion
-    from .motion.targets import Target, reach_targets
+    from .motion.tasks import Target
     from .pairs.fits import PairFits, fit_pairs
     from .pairs.sums import PairSums, sum_pairs
     from .pipeline import Calibration, calibrate
@@ -58,7 +58,7 @@ _HOME = {
     "Scene": "io.exports.scene",
     "Skeleton": "model.skeleton",
     "Take": "model.take",
-    "Target": "motion.targets",
+    "Target": "motion.tasks",
     "UsageError": "errors",
     "calibrate": "pipeline",
     "departure": "motion.departure",
@@ -68,7 +68,7 @@ _HOME = {
     "join": "model.take",
     "on_axes": "model.motion",
     "play": "motion.play",
-    "reach_targets": "motion.targets",
+    "reach_targets": "motion.ik",
     "read": "prepare.read",
     "read_field": "io.field_file",
     "read_motion": "io.motion_file",

@@ -5,7 +5,7 @@ import pytest
 
 from condyle import Take
 from condyle.maths import rotation
-from condyle.motion.bridging import bridge_line, bridge_turn, lone_runs, nearest_known, tell_gaps
+from condyle.motion.bridging import bridge_line, bridge_turn, describe_gaps, lone_runs, nearest_known
 
 
 def take(frames: int, segment: np.ndarray | None = None, step: float = 0.05) -> Take:
@@ -51,8 +51,8 @@ def test_the_nearest_known_frame_is_before_then_after_then_anywhere() -> None:
 def test_gaps_are_told_by_body_with_frame_count_and_seconds() -> None:
     frames = np.zeros((10, 1), bool)
     frames[[3, 4, 8]] = True
-    (finding,) = tell_gaps(take(10), frames, "gap-left")
+    (finding,) = describe_gaps(take(10), frames, "gap-left")
     assert (finding.bodies, finding.frame, finding.count, finding.unit) == (("a",), 3, 3, "s")
     assert finding.value == pytest.approx(0.15)
     assert finding.time == pytest.approx((0.15, 0.4))
-    assert tell_gaps(take(10), np.zeros((10, 1), bool), "gap-left") == []
+    assert describe_gaps(take(10), np.zeros((10, 1), bool), "gap-left") == []

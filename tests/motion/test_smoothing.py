@@ -7,30 +7,30 @@ from condyle import forward
 from condyle.maths.elimination import Rig
 from condyle.motion.pose_solver import State, stepped
 from condyle.motion.rig import rig_of, state_from
-from condyle.motion.smoothing import Jerkiness, jerkiness
+from condyle.motion.smoothing import Accelerations, accelerations_of
 from tests.make import jointed
 
 SLOPE = 1e-5  # relative, of a gradient against differences
 
 
 @pytest.fixture
-def shaking(rng: np.random.Generator) -> tuple[Rig, State, Jerkiness]:
+def shaking(rng: np.random.Generator) -> tuple[Rig, State, Accelerations]:
     skeleton = jointed.figure(rng, 4, 1, 1)
     motion = jointed.motion(rng, skeleton, 7, 0.3)
     rig = rig_of(skeleton, np.tile(np.eye(3), (5, 1, 1)))
     state = state_from(rig, motion.R_parent_body, forward(skeleton, motion).p_world_body)
-    return rig, state, jerkiness(rig, np.cumsum(rng.uniform(0.5, 1.5, 7)), 0.5, 2.0)
+    return rig, state, accelerations_of(rig, np.cumsum(rng.uniform(0.5, 1.5, 7)), 0.5, 2.0)
 
 
-def test_even_motion_has_no_acceleration_at_uneven_times(shaking: tuple[Rig, State, Jerkiness]) -> None:
+def test_even_motion_has_no_acceleration_at_uneven_times(shaking: tuple[Rig, State, Accelerations]) -> None:
     rig, _, _ = shaking
     time = np.array([0.0, 0.1, 0.15, 0.4])
-    rough = jerkiness(rig, time, 1.0, 1.0)
+    rough = accelerations_of(rig, time, 1.0, 1.0)
     np.testing.assert_allclose(rough.along(3.0 * time - 1.0), 0.0, atol=1e-12)
     np.testing.assert_allclose(rough.along(time**2), 2.0)
 
 
-def test_back_is_the_transpose_of_along(shaking: tuple[Rig, State, Jerkiness], rng: np.random.Generator) -> None:
+def test_back_is_the_transpose_of_along(shaking: tuple[Rig, State, Accelerations], rng: np.random.Generator) -> None:
     _, _, rough = shaking
     v, a = rng.standard_normal(7), rng.standard_normal(5)
     assert rough.along(v) @ a == pytest.approx(v @ rough.back(a))
@@ -39,7 +39,7 @@ def test_back_is_the_transpose_of_along(shaking: tuple[Rig, State, Jerkiness], r
 
 
 def test_the_gradient_of_the_turns_is_the_slope_of_their_cost(
-    shaking: tuple[Rig, State, Jerkiness], rng: np.random.Generator
+    shaking: tuple[Rig, State, Accelerations], rng: np.random.Generator
 ) -> None:
     rig, state, rough = shaking
     gradient = rough.turns_gradient(state)

@@ -45,6 +45,7 @@ class Rig:
     p_parent_joint  (m, 3) [m]  the same joint in the parent's frame
     axis            (m, 3) [-]  of a hinge, in the child
     R_reference     (m, 3, 3)   rotation to the parent of a rigid joint, and of a hinge at angle zero
+    names           of the bodies, by rows
     """
 
     bodies: Ints
@@ -54,6 +55,7 @@ class Rig:
     p_parent_joint: Floats
     axis: Floats
     R_reference: Floats
+    names: tuple[str, ...] = ()
 
 
 class Factors:

@@ -48,7 +48,7 @@ def _share(take: Take, before: Ints, after: Ints, rows: Bools) -> Floats:
     return np.asarray((take.time[rows] - start) / (end - start))
 
 
-def tell_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
+def describe_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
     """One finding per body with any of these `frames` (n, m)."""
     findings = []
     for k, name in enumerate(take.names):

@@ -17,25 +17,26 @@ from ..errors import UsageError
 from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints, freeze
 from ..maths.elimination import Rig, dot
-from ..model.motion import Motion, free_bodies, matched, reference_of
+from ..maths.series import segment_slices
+from ..model.motion import Motion, check_motion, forward, free_bodies, matched, reference_of
 from ..model.skeleton import Skeleton
-from ..model.take import Take
-from .bridging import lone_runs, tell_gaps
+from ..model.take import UNTIMED_RATE, Take
+from .bridging import describe_gaps, lone_runs
 from .play import LONGEST_GAP, bridge, motion_of
-from .pose_solver import Aims, State, errors, solve
-from .rig import centre, held, last, loops_of, rig_of, state_from, state_of, store
+from .pose_solver import Problem, State, errors, solve
+from .rig import centre, held, last, rig_of, state_from, state_of, store
+from .smoothing import solve_smooth
+from .tasks import Posture, Rows, SensorPoses, Smoothness, Target, Task, add_up, close_loops
 
-Rows = Ints | slice
 CHUNK = 1024  # frames solved together: their numbers stay in the processor's cache
 SMALLEST_POSITION = 1e-4  # m: no sensor is trusted more than this
 SMALLEST_ROTATION = 1e-3  # rad
 LOOP = 1e-3  # standard deviation of a loop's gap as a part of the smallest of the positions'
-# Quantiles of the misfit of a sensor in its standard deviations: half of its six numbers go into the pose.
+# Quantiles of the residual of a sensor in its standard deviations: half of its six numbers go into the pose.
 USUAL = ((0.5, 1.54), (0.9, 2.5))
-SMALLEST_SPREAD = 0.05  # of the misfit, in standard deviations of the noise: exact data has none
-SUSPECT, HUBER = 5.0, 2.5  # in spreads of each sensor's misfit
+SMALLEST_SPREAD = 0.05  # of the residual, in standard deviations of the noise: exact data has none
+SUSPECT, HUBER = 5.0, 2.5  # in spreads of each sensor's residual
 ROUNDS = 3  # of new weights
-GUESS = 0.5  # rad, standard deviation of a rotation that is bridged or held
 MANY = 0.005  # share of a sensor's poses left out that is a warning
 LEAVE = 0.06  # of a chunk's frames are left for later
 
@@ -45,14 +46,14 @@ class MotionFit:
     """A fitted motion with its evidence.
 
     weight   (n, m)  [-]  how much each sensor's pose counted: 1, less where it disagrees, 0 where it was not seen
-    misfit   (n, m)  [-]  distance from each sensor in standard deviations, position and rotation together
+    residual (n, m)  [-]  distance from each sensor in standard deviations, position and rotation together
     steps    (n,)         Gauss-Newton steps each frame took
     settled  (n,)         False where the steps ended before the cost came to rest
     """
 
     motion: Motion
     weight: Annotated[Floats, "n m"]
-    misfit: Annotated[Floats, "n m"]
+    residual: Annotated[Floats, "n m"]
     steps: Annotated[Ints, "n"]
     settled: Annotated[Bools, "n"]
 
@@ -62,7 +63,7 @@ class MotionFit:
     @property
     def cost(self) -> Floats:
         """(n,) [-] half the weighted sum of squares that is left."""
-        return np.asarray(0.5 * (self.weight * self.misfit**2).sum(axis=1))
+        return np.asarray(0.5 * (self.weight * self.residual**2).sum(axis=1))
 
 
 def fit_motion(
@@ -90,26 +91,88 @@ def fit_motion(
     was not seen does not count. The body's own is then found from the bodies beyond it; where none is seen
     there, it keeps its bridged rotation to its parent over gaps up to `longest_gap` [s], and is NaN over longer ones.
     """
-    take = _while_joined(skeleton, matched(skeleton, take))
+    take = _mask_unjoined(skeleton, matched(skeleton, take))
+    if smooth is not None and not (take.timed and min(smooth) > 0):
+        raise UsageError("smoothness needs recorded time and two standard deviations above zero", code="bad-call")
+    kept = skeleton.loops if loops else () if loops is False else skeleton.named_loops
     sigmas = noise_of(skeleton, sigma_position, sigma_rotation)
-    if loops is None:
-        skeleton = replace(skeleton, loops=skeleton.named_loops)
-    work = _Work(skeleton, take, sigmas, keep_axes=keep_axes, loops=loops is not False)
+    run = _SensorRun(replace(skeleton, loops=kept), take, sigmas, keep_axes=keep_axes)
     for rows in _chunks(np.arange(take.frames)):
-        aims = work.aims(rows)
-        work.solve(rows, work.start(rows, aims), aims, leave=LEAVE)
-    for rows in _chunks(np.flatnonzero(~work.settled)):  # stragglers, together
-        work.solve(rows, work.state(rows), work.aims(rows))
+        problem = run.problem(rows)
+        run.solve(rows, run.start(rows, problem), problem, leave=LEAVE)
+    for rows in _chunks(np.flatnonzero(~run.settled)):  # stragglers, together
+        run.solve(rows, run.state(rows), run.problem(rows))
     if robust:
-        _reweigh(work, longest_gap)
+        _reweigh(run, longest_gap)
     if smooth is not None:
-        if not take.timed or not min(smooth) > 0:
-            raise UsageError("smoothness needs recorded time and two standard deviations above zero", code="bad-call")
-        work.smooth(*smooth)
-    return MotionFit(work.motion(longest_gap), work.weight, work.misfit, work.steps, work.settled)
+        for part in segment_slices(take.segment):
+            if part.stop - part.start > 2:  # fewer frames have no acceleration
+                run.solve(part, run.state(part), run.problem(part, Smoothness(*smooth, take.time)))
+    return MotionFit(run.motion(longest_gap), run.sensors.weight, run.residual, run.steps, run.settled)
 
 
-def _while_joined(skeleton: Skeleton, take: Take) -> Take:
+def reach_targets(
+    skeleton: Skeleton,
+    start: Motion,
+    targets: Sequence[Target],
+    *,
+    hold: float = 0.5,
+    hold_place: float = 0.3,
+    keep_axes: bool = True,
+    loops: bool = True,
+) -> MotionFit:
+    """The motion near `start` whose bodies reach their targets.
+
+    What the targets leave free stays near the start: joints within about `hold` [rad], free bodies within `hold` and
+    `hold_place` [m]. These pull a little against the targets as well: a target's sigma over `hold`, squared, is the
+    part by which it is missed. A start of one frame serves for targets of any number of frames. `residual` is in the
+    targets' sigmas, `weight` 1 where there is a target.
+    """
+    check_motion(skeleton, start)
+    if not (hold > 0 and hold_place > 0):
+        raise UsageError("hold and hold_place must be above zero", code="bad-call")
+    start = _repeat_start(start, targets)
+    if not start.known.all():
+        frame, body = np.argwhere(~start.known)[0]
+        raise UsageError(
+            "the start is not known there; play or fit it without gaps",
+            code="bad-call",
+            frame=int(frame),
+            body=start.bodies[body],
+        )
+    poses, weight = forward(skeleton, start), np.zeros((start.frames, len(skeleton.bodies)))
+    for target in targets:
+        body = poses.index(target.body)
+        if weight[:, body].any():
+            raise UsageError(f"'{target.body}' has two targets; give one with place and axes", code="bad-call")
+        for part in target.poses(slice(None), start.frames):
+            weight[np.isfinite(part).reshape(start.frames, -1).all(axis=1), body] = 1.0
+    least = min((target.sigma_position for target in targets), default=hold_place)
+    ties = close_loops(skeleton, start.time, LOOP * least) if loops else []
+    rig = rig_of(skeleton, reference_of(skeleton, start.R_parent_body), keep_axes=keep_axes)
+    tasks: list[Task] = [Posture(start, poses, hold, hold_place), *targets, *ties]
+    run, every = _Run(rig, tasks, start.R_parent_body.copy()), slice(None)
+    run.solve(every, state_from(rig, start.R_parent_body, poses.p_world_body), run.problem(every))
+    columns = [skeleton.bodies.index(name) for name in free_bodies(skeleton)]
+    motion = replace(start, R_parent_body=run.R, p_world_free=run.p[:, columns])
+    return MotionFit(motion, weight, run.residual * (weight > 0), run.steps, run.settled)
+
+
+def _repeat_start(start: Motion, targets: Sequence[Target]) -> Motion:
+    """The start with as many frames as the targets have."""
+    counts = {target.frames for target in targets} - {None}
+    if len(counts | ({start.frames} if start.frames != 1 else set())) > 1:
+        given = ", ".join(f"{target.body} {target.frames or 'any'}" for target in targets)
+        raise UsageError(f"the start has {start.frames} frames, the targets {given}; make them agree", code="bad-shape")
+    n = counts.pop() if counts else start.frames
+    if n == start.frames or n is None:
+        return start
+    return replace(
+        start.at(np.zeros(n, np.int64)), time=np.arange(n) / UNTIMED_RATE, timed=False, segment=np.zeros(n, np.int64)
+    )
+
+
+def _mask_unjoined(skeleton: Skeleton, take: Take) -> Take:
     """The take without the poses of bodies that are not joined to the figure at the time."""
     apart = np.zeros((take.frames, take.bodies), bool)
     for joint in skeleton.joints:  # parents before children
@@ -120,91 +183,85 @@ def _while_joined(skeleton: Skeleton, take: Take) -> Take:
     return take.mask(apart) if apart.any() else take
 
 
-class _Work:
-    """A fit under way: what is given, and frame by frame where it stands."""
+class _Run:
+    """A figure drawn to tasks: what is given, and frame by frame where it stands.
 
-    def __init__(
-        self, skeleton: Skeleton, take: Take, sigmas: tuple[Floats, Floats], *, keep_axes: bool, loops: bool
-    ) -> None:
-        n, m = take.frames, take.bodies
-        self.skeleton, self.take = skeleton, take
-        balls = not keep_axes or all(joint.kind not in ("hinge", "rigid") for joint in skeleton.joints)
-        if balls and take.seen.all():  # then nothing else is needed to start with
-            self.R, reference = np.empty((n, m, 3, 3)), np.tile(np.eye(3), (m, 1, 1))
-        else:
-            self.R = bridge(skeleton, take, np.inf)[0]
-            reference = reference_of(skeleton, self.R)
-        self.rig = rig_of(skeleton, reference, keep_axes=keep_axes)
-        self.R_start = _start(self.rig, take, self.R)
-        self.p = np.empty((n, m, 3))
-        self.variance = [sigma[self.rig.bodies, None] ** 2 for sigma in sigmas]
-        self.loops = loops_of(skeleton, self.rig, take.time, LOOP * float(sigmas[0].min(initial=1.0))) if loops else []
-        self.weight, self.misfit = take.seen.astype(np.float64), np.zeros((n, m))
-        self.steps, self.settled = np.zeros(n, np.int64), np.zeros(n, bool)
-        self.out = np.zeros((n, m), bool)  # poses left out
+    R, p      (n, m, 3, 3), (n, m, 3) [m]  joint rotations and origins
+    residual  (n, m) [-] see `MotionFit`
+    """
 
-    def aims(self, rows: Rows) -> Aims:
-        """The poses of these frames; a pose without weight is replaced by a vague guess of its rotation."""
-        weight = self.weight[rows]
-        R, p = self.take.R_world_body[rows], self.take.p_world_body[rows]
-        none = weight == 0
-        w = weight.T[self.rig.bodies]
-        w_position, w_rotation = w / self.variance[0], w / self.variance[1]
-        if none.any():
-            R, p = np.where(none[..., None, None], self.R_start[rows], R), np.where(none[..., None], 0.0, p)
-            w_rotation[none.T[self.rig.bodies]] = 1 / GUESS**2
-        return Aims(last(self.rig, R), last(self.rig, p), w_position, w_rotation)
+    def __init__(self, rig: Rig, tasks: Sequence[Task], R: Floats) -> None:
+        n, m = R.shape[:2]
+        self.rig, self.tasks, self.R, self.p = rig, list(tasks), R, np.empty((n, m, 3))
+        self.residual, self.steps, self.settled = np.zeros((n, m)), np.zeros(n, np.int64), np.zeros(n, bool)
 
-    def start(self, rows: Rows, aims: Aims) -> State:
-        """Rotations as measured, each figure where its sensors want it on the whole."""
-        R = self.R_start[rows]
-        as_aimed = aims.R if self.R_start is self.take.R_world_body else None
-        return centre(self.rig, state_of(self.rig, R, np.zeros(R.shape[:-1]), as_aimed), aims)
+    def problem(self, rows: Rows, *more: Task) -> Problem:
+        return add_up([*self.tasks, *more], self.rig, rows, len(self.steps[rows]))
 
     def state(self, rows: Rows) -> State:
         """Where these frames stand."""
         return state_from(self.rig, self.R[rows], self.p[rows])
 
-    def solve(self, rows: Rows, state: State, aims: Aims, **how: Any) -> None:
-        state, steps, self.settled[rows] = solve(self.rig, state, aims, [loop.at(rows) for loop in self.loops], **how)
+    def solve(self, rows: Rows, state: State, problem: Problem, **how: Any) -> None:
+        if problem.accelerations is not None:
+            state, steps, self.settled[rows] = solve_smooth(self.rig, state, problem, problem.accelerations)
+        else:
+            state, steps, self.settled[rows] = solve(self.rig, state, problem, **how)  # type: ignore[assignment]
         self.steps[rows] += steps
         self.R[rows], self.p[rows] = store(self.rig, state)
-        self.misfit[rows] = self._misfit(rows, state, aims)
+        self.residual[rows] = self.measure(rows, state, problem)
 
-    def _misfit(self, rows: Rows, state: State, aims: Aims) -> Floats:
-        """(c, m) distance from the measured poses in standard deviations, 0 where there are none."""
+    def measure(self, rows: Rows, state: State, problem: Problem) -> Floats:
+        """(c, m) distance from what the bodies are drawn to, in its standard deviations."""
+        found = errors(self.rig, state, replace(problem, loops=(), spring=None))
+        square = problem.w_position * dot(found.d, found.d) + problem.w_rotation * dot(found.e, found.e)
+        return self._by_body(np.sqrt(square))
+
+    def _by_body(self, values: Floats) -> Floats:
+        """(c, m) by the skeleton's bodies of what is (m, c) by the rig's rows."""
+        found = np.empty(values.T.shape)
+        found[:, self.rig.bodies] = values.T
+        return found
+
+
+class _SensorRun(_Run):
+    """A figure drawn to its sensors, of which some may be left out (n, m)."""
+
+    def __init__(self, skeleton: Skeleton, take: Take, sigmas: tuple[Floats, Floats], *, keep_axes: bool) -> None:
+        n, m = take.frames, take.bodies
+        self.skeleton, self.take, self.out = skeleton, take, np.zeros((n, m), bool)
+        balls = not keep_axes or all(joint.kind not in ("hinge", "rigid") for joint in skeleton.joints)
+        if balls and take.seen.all():  # then nothing else is needed to start with
+            R, reference = np.empty((n, m, 3, 3)), np.tile(np.eye(3), (m, 1, 1))
+        else:
+            R = bridge(skeleton, take, np.inf)[0]
+            reference = reference_of(skeleton, R)
+        rig = rig_of(skeleton, reference, keep_axes=keep_axes)
+        self.sensors = SensorPoses(take, *sigmas, _start(rig, take, R), take.seen.astype(np.float64))
+        loops = close_loops(skeleton, take.time, LOOP * float(sigmas[0].min(initial=1.0)))
+        super().__init__(rig, [self.sensors, *loops], R)
+
+    def start(self, rows: Rows, problem: Problem) -> State:
+        """Rotations as measured, each figure where its sensors want it on the whole."""
+        R = self.sensors.R_guess[rows]
+        as_aimed = problem.R if self.sensors.R_guess is self.take.R_world_body else None
+        return centre(self.rig, state_of(self.rig, R, np.zeros(R.shape[:-1]), as_aimed), problem)
+
+    def measure(self, rows: Rows, state: State, problem: Problem) -> Floats:
+        """(c, m) distance from the measured poses, left out or not, 0 where there are none."""
         seen = self.take.seen[rows]
         if (self.out[rows] & seen).any():
             R, p = (last(self.rig, np.nan_to_num(a[rows])) for a in (self.take.R_world_body, self.take.p_world_body))
-            aims = Aims(R, p, aims.w_position, aims.w_rotation)
-        found = errors(self.rig, state, aims, ())
-        square = dot(found.d, found.d) / self.variance[0] + dot(found.e, found.e) / self.variance[1]
-        misfit = np.empty(seen.shape)
-        misfit[:, self.rig.bodies] = np.sqrt(square).T
-        return misfit * seen
-
-    def smooth(self, sigma_turn: float, sigma_place: float) -> None:
-        """Every segment again, its frames together, with the weights as they are."""
-        from .smoothing import jerkiness, solve_smooth
-
-        for number in np.unique(self.take.segment):
-            rows = np.flatnonzero(self.take.segment == number)
-            if len(rows) < 3:  # no acceleration
-                continue
-            aims = self.aims(rows)
-            rough = jerkiness(self.rig, self.take.time[rows], sigma_turn, sigma_place)
-            loops = [loop.at(rows) for loop in self.loops]
-            state, steps, self.settled[rows] = solve_smooth(self.rig, self.state(rows), aims, loops, rough)
-            self.steps[rows] += steps
-            self.R[rows], self.p[rows] = store(self.rig, state)
-            self.misfit[rows] = self._misfit(rows, state, aims)
+            problem = replace(problem, R=R, p=p)
+        found, (place, turn) = errors(self.rig, state, replace(problem, loops=())), self.sensors.variance(self.rig)
+        return self._by_body(np.sqrt(dot(found.d, found.d) / place + dot(found.e, found.e) / turn)) * seen
 
     def motion(self, longest_gap: float) -> Motion:
         """What is known of the motion, and findings on what is not."""
         take, rig = self.take, self.rig
         columns = [self.skeleton.bodies.index(name) for name in free_bodies(self.skeleton)]
         R, p = self.R, self.p[:, columns]
-        told: list[Finding] = []
+        findings: list[Finding] = []
         if not take.seen.all():
             short, beyond = bridge(self.skeleton, take, longest_gap)[2], take.seen.copy()
             for row in reversed(range(take.bodies)):
@@ -213,59 +270,59 @@ class _Work:
             lost = ~beyond & ~short
             R[lost] = np.nan
             p[lost[:, columns]] = np.nan
-            told += tell_gaps(take, ~take.seen & beyond, "gap-inferred")
-            told += tell_gaps(take, short & ~beyond, "gap-bridged")
-            told += tell_gaps(take, lost, "gap-left")
-        told += _tell_outliers(take, self.out)
+            findings += describe_gaps(take, ~take.seen & beyond, "gap-inferred")
+            findings += describe_gaps(take, short & ~beyond, "gap-bridged")
+            findings += describe_gaps(take, lost, "gap-left")
+        findings += _describe_outliers(take, self.out)
         R.flags.writeable = False  # handed on without a copy
-        return motion_of(self.skeleton, take, R, p, tuple(told))
+        return motion_of(self.skeleton, take, R, p, tuple(findings))
 
 
-def _reweigh(work: _Work, longest_gap: float) -> None:
+def _reweigh(run: _SensorRun, longest_gap: float) -> None:
     """Sensors that are far from the figure lose weight, in frames where any is.
 
     First all in the measure of their distance (Huber), so that the others tell where the figure is. What then is far
     for no longer than can be bridged is left out; what is far for longer keeps its little weight, since nothing else
     may tell where that body is.
     """
-    spread = _spreads(work.misfit, USUAL[:1])
-    suspect = np.flatnonzero((work.misfit > SUSPECT * spread).any(axis=1))
+    spread = _spreads(run.residual, USUAL[:1])
+    suspect = np.flatnonzero((run.residual > SUSPECT * spread).any(axis=1))
     if not len(suspect):
         return
-    _settle_weights(work, suspect, spread)
-    spread = _spreads(work.misfit, USUAL)  # now free of what bad sensors did to their neighbours
-    far = work.misfit > SUSPECT * spread
-    work.out = lone_runs(work.take, far, longest_gap)
-    again = np.flatnonzero(work.out.any(axis=1))
+    _settle_weights(run, suspect, spread)
+    spread = _spreads(run.residual, USUAL)  # now free of what bad sensors did to their neighbours
+    far = run.residual > SUSPECT * spread
+    run.out = lone_runs(run.take, far, longest_gap)
+    again = np.flatnonzero(run.out.any(axis=1))
     if len(again):
-        trusted = work.take.mask(work.out)
-        work.R_start = _start(work.rig, trusted, bridge(work.skeleton, trusted, np.inf)[0])
+        trusted = run.take.mask(run.out)
+        run.sensors.R_guess = _start(run.rig, trusted, bridge(run.skeleton, trusted, np.inf)[0])
     for rows in _chunks(again):
-        work.weight[rows] *= ~work.out[rows]
-        aims = work.aims(rows)
-        work.solve(rows, work.start(rows, aims), aims)
-    _settle_weights(work, suspect, spread)
+        run.sensors.weight[rows] *= ~run.out[rows]
+        problem = run.problem(rows)
+        run.solve(rows, run.start(rows, problem), problem)
+    _settle_weights(run, suspect, spread)
 
 
-def _settle_weights(work: _Work, which: Ints, spread: Floats) -> None:
+def _settle_weights(run: _SensorRun, which: Ints, spread: Floats) -> None:
     for rows in _chunks(which):
         for left in reversed(range(ROUNDS)):
-            far = np.maximum(work.misfit[rows] / spread, HUBER)
-            work.weight[rows] = HUBER / far * (work.take.seen[rows] & ~work.out[rows])
-            work.solve(rows, work.state(rows), work.aims(rows), **({"most": 1} if left else {}))
+            far = np.maximum(run.residual[rows] / spread, HUBER)
+            run.sensors.weight[rows] = HUBER / far * (run.take.seen[rows] & ~run.out[rows])
+            run.solve(rows, run.state(rows), run.problem(rows), **({"most": 1} if left else {}))
 
 
-def _spreads(misfit: Floats, usual: Sequence[tuple[float, float]]) -> Floats:
-    """(m,) what each sensor's misfit is measured by: its quantiles over the take, where it is seen."""
-    spread = np.full(misfit.shape[1], SMALLEST_SPREAD)
-    for body, column in enumerate(misfit.T):
+def _spreads(residual: Floats, usual: Sequence[tuple[float, float]]) -> Floats:
+    """(m,) what each sensor's residual is measured by: its quantiles over the take, where it is seen."""
+    spread = np.full(residual.shape[1], SMALLEST_SPREAD)
+    for body, column in enumerate(residual.T):
         there = np.sort(column[column > 0])
         for share, size in usual if len(there) else ():
             spread[body] = max(spread[body], float(there[int(share * len(there))]) / size)
     return spread
 
 
-def _tell_outliers(take: Take, out: Bools) -> list[Finding]:
+def _describe_outliers(take: Take, out: Bools) -> list[Finding]:
     findings = []
     for k, name in enumerate(take.names):
         rows = np.flatnonzero(out[:, k])

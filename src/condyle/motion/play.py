@@ -13,7 +13,7 @@ from ..maths.arrays import Bools, Floats
 from ..model.motion import Motion, free_bodies, links, matched
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from .bridging import bridge_line, bridge_turn, tell_gaps
+from .bridging import bridge_line, bridge_turn, describe_gaps
 
 LONGEST_GAP = 0.2  # s between the two known samples around a gap that is bridged
 
@@ -29,7 +29,7 @@ def play(skeleton: Skeleton, take: Take, *, longest_gap: float = LONGEST_GAP) ->
     """
     take = matched(skeleton, take)
     R, p, filled, left = bridge(skeleton, take, longest_gap)
-    told = (*tell_gaps(take, filled, "gap-bridged"), *tell_gaps(take, left, "gap-left"))
+    told = (*describe_gaps(take, filled, "gap-bridged"), *describe_gaps(take, left, "gap-left"))
     R.flags.writeable = False  # handed on without a copy
     return motion_of(skeleton, take, R, p, told)
 

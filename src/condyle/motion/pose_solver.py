@@ -7,13 +7,17 @@ w_rotation |rotation vector of the error|^2, of springs towards given rotations 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.elimination import ARM, Factors, Rig, cross, dot, outer, product
+
+if TYPE_CHECKING:
+    from .smoothing import Accelerations
 
 MOST_ROUNDS = 60
 CONVERGED = 1e-8  # of the cost: a frame whose further steps would gain less is done
@@ -23,31 +27,6 @@ ROUGH = 1e-7  # of the weights: damping that single precision can tell from none
 FIRST_HELP = 1e-3  # of the weights, where a step did not lower the cost
 HOPELESS = 1e8  # of the weights: no step lowers the cost by more than rounding
 NEAR_HALF_TURN = 3.0  # rad: beyond, the sine no longer tells the axis
-
-
-@dataclass(frozen=True, eq=False)
-class Aims:
-    """What the bodies are drawn to. Weights of zero count nothing; no NaN anywhere.
-
-    R, p                 (m, 3, 3, n), (m, 3, n) [m] aimed poses
-    w_position, w_rotation (m, n) [1/m^2], [1/rad^2]
-    spring               (m, n) [1/rad^2] towards R_rest (m, 3, 3, n), rotation to the parent; None: no springs
-    point                (m, 3) [m] the point of each body that goes to p, in its own frame; None: the origins
-    """
-
-    R: Floats
-    p: Floats
-    w_position: Floats
-    w_rotation: Floats
-    spring: Floats | None = None
-    R_rest: Floats | None = None
-    point: Floats | None = None
-
-    def at(self, rows: Ints) -> Aims:
-        spring = None if self.spring is None else self.spring[..., rows]
-        rest = None if self.R_rest is None else self.R_rest[..., rows]
-        parts = [part[..., rows] for part in (self.R, self.p, self.w_position, self.w_rotation)]
-        return Aims(parts[0], parts[1], parts[2], parts[3], spring, rest, self.point)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,7 +40,36 @@ class Loop:
     weight: Floats
 
     def at(self, rows: Ints | slice) -> Loop:
-        return Loop(self.a, self.b, self.p_a, self.p_b, self.weight[rows])
+        return replace(self, weight=self.weight[rows])
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """What the bodies of a figure are drawn to in n frames, all tasks added up. Weights of zero count nothing; no NaN.
+
+    R, p                 (m, 3, 3, n), (m, 3, n) [m] aimed poses
+    w_position, w_rotation (m, n) [1/m^2], [1/rad^2]
+    spring               (m, n) [1/rad^2] towards R_rest (m, 3, 3, n), rotation to the parent; None: no springs
+    point                (m, 3) [m] the point of each body that goes to p, in its own frame; None: the origins
+    loops                points that bodies share
+    accelerations        that count among the errors, over n frames of one segment; None: every frame is for itself
+    """
+
+    R: Floats
+    p: Floats
+    w_position: Floats
+    w_rotation: Floats
+    spring: Floats | None = None
+    R_rest: Floats | None = None
+    point: Floats | None = None
+    loops: tuple[Loop, ...] = ()
+    accelerations: Accelerations | None = None
+
+    def at(self, rows: Ints) -> Problem:
+        """Some of the frames."""
+        names = ("R", "p", "w_position", "w_rotation", "spring", "R_rest")
+        parts = {name: part[..., rows] for name in names if (part := getattr(self, name)) is not None}
+        return replace(self, **parts, loops=tuple(loop.at(rows) for loop in self.loops))
 
 
 @dataclass(eq=False)
@@ -124,7 +132,7 @@ class Errors:
             gap[..., rows] = values
 
 
-def errors(rig: Rig, state: State, aims: Aims, loops: Sequence[Loop]) -> Errors:
+def errors(rig: Rig, state: State, aims: Problem) -> Errors:
     """How far a state is from its aims, and its cost (n,)."""
     d = _points(state, aims) - aims.p
     e = np.zeros_like(d) if state.R is aims.R else rotation_vectors(state.R, aims.R)
@@ -137,7 +145,7 @@ def errors(rig: Rig, state: State, aims: Aims, loops: Sequence[Loop]) -> Errors:
         j = rotation_vectors(state.R, rest)
         cost += np.einsum("mn,mkn,mkn->n", aims.spring, j, j)
     c = []
-    for loop in loops:
+    for loop in aims.loops:
         ends = [state.origin[body] + _on(state, body, p)[0] for body, p in ((loop.a, loop.p_a), (loop.b, loop.p_b))]
         gap = ends[0] - ends[1]
         cost += loop.weight * (gap * gap).sum(axis=0)
@@ -146,7 +154,7 @@ def errors(rig: Rig, state: State, aims: Aims, loops: Sequence[Loop]) -> Errors:
 
 
 def solve(
-    rig: Rig, start: State, aims: Aims, loops: Sequence[Loop] = (), *, leave: float = 0.0, most: int = MOST_ROUNDS
+    rig: Rig, start: State, aims: Problem, *, leave: float = 0.0, most: int = MOST_ROUNDS
 ) -> tuple[State, Ints, Bools]:
     """The state of least cost near `start`, which must be settled, the steps each frame took, and which frames settled.
 
@@ -157,11 +165,11 @@ def solve(
     n = start.R.shape[-1]
     best = state = start
     steps, settled = np.zeros(n, np.int64), np.zeros(n, bool)
-    rows, ties, before = np.arange(n), list(loops), np.full(n, np.inf)
+    rows, before = np.arange(n), np.full(n, np.inf)
     scale, damping = _scale(aims), np.full(n, DAMPING)
-    now = errors(rig, state, aims, ties)
+    now = errors(rig, state, aims)
     for _ in range(most):
-        x, t, s, gain = step(rig, state, aims, ties, now, damping * scale, scale)
+        x, t, s, gain = step(rig, state, aims, now, damping * scale, scale)
         trial = stepped(rig, state, x, t, s)
         steps[rows] += 1
         # Each gain is about the same part of the one before, so this is what all further steps would gain.
@@ -180,8 +188,7 @@ def solve(
             keep = np.flatnonzero(~done)
             rows, damping, scale, gain = rows[keep], damping[keep], scale[keep], gain[keep]
             state, trial, aims, now = state.at(keep), trial.at(keep), aims.at(keep), now.at(keep)
-            ties = [loop.at(keep) for loop in ties]
-        found = errors(rig, trial, aims, ties)
+        found = errors(rig, trial, aims)
         worse = ~(found.cost <= now.cost * (1 + 1e-12) + FLOOR * scale)
         if worse.any():
             back = np.flatnonzero(worse)
@@ -194,7 +201,7 @@ def solve(
     return best, steps, settled
 
 
-def _scale(aims: Aims) -> Floats:
+def _scale(aims: Problem) -> Floats:
     """(n,) [1/rad^2] size of the weights, which damping is measured by."""
     turn, place = aims.w_rotation.max(axis=0), aims.w_position.max(axis=0) * ARM**2
     return np.asarray(np.maximum(np.maximum(turn, place), 1e-12))
@@ -209,18 +216,18 @@ def _put(best: State, rows: Ints, state: State) -> State:
 
 
 def step(
-    rig: Rig, state: State, aims: Aims, loops: Sequence[Loop], now: Errors, damping: Floats, scale: Floats
+    rig: Rig, state: State, aims: Problem, now: Errors, damping: Floats, scale: Floats
 ) -> tuple[Floats, Floats, Floats | None, Floats]:
     """The Gauss-Newton step and what it gains, see `Factors.solve`."""
     gx, gt = aims.w_position[:, None] * now.d, aims.w_rotation[:, None] * now.e
     gs = None if now.j is None or aims.spring is None else aims.spring[:, None] * now.j
-    if not loops and gs is None and bool((aims.w_rotation > 0).all() and (damping < ROUGH * scale).all()):
+    if not aims.loops and gs is None and bool((aims.w_rotation > 0).all() and (damping < ROUGH * scale).all()):
         return _single_step(rig, state, aims, gx, gt, scale)
-    return Equations(rig, state, aims, loops, damping).solve(gx, gt, gs, now.c)
+    return Equations(rig, state, aims, damping).solve(gx, gt, gs, now.c)
 
 
 def _single_step(
-    rig: Rig, state: State, aims: Aims, gx: Floats, gt: Floats, scale: Floats
+    rig: Rig, state: State, aims: Problem, gx: Floats, gt: Floats, scale: Floats
 ) -> tuple[Floats, Floats, Floats | None, Floats]:
     """`step` in single precision: twice as fast, and enough, since errors are in double and the next step corrects."""
 
@@ -248,19 +255,19 @@ class Equations:
     system that stays well conditioned however stiff the loops are.
     """
 
-    def __init__(self, rig: Rig, state: State, aims: Aims, loops: Sequence[Loop], damping: Floats) -> None:
-        self.state, self.loops = state, loops
+    def __init__(self, rig: Rig, state: State, aims: Problem, damping: Floats) -> None:
+        self.state, self.loops = state, aims.loops
         self.factors = Factors(
             rig, *_geometry(rig, state, aims), aims.w_position, aims.w_rotation, damping, aims.spring
         )
-        self.pulls = [_pull(state, loop, aims, axis) for loop in loops for axis in range(3)]
+        self.pulls = [_pull(state, loop, aims, axis) for loop in self.loops for axis in range(3)]
         size = len(self.pulls)
         self.matrix = np.zeros((state.R.shape[-1], size, size))
         for k, (px, pt) in enumerate(self.pulls):
             ax, at, _, _ = self.factors.solve(px, pt)
-            for i, loop in enumerate(loops):
+            for i, loop in enumerate(self.loops):
                 self.matrix[:, 3 * i : 3 * i + 3, k] = -loop_move(state, loop, ax, at).T
-        for i, loop in enumerate(loops):
+        for i, loop in enumerate(self.loops):
             rows, closed = slice(3 * i, 3 * i + 3), loop.weight > 0
             self.matrix[~closed, rows, :] = self.matrix[~closed, :, rows] = 0.0
             soft = np.where(closed, 1 / np.where(closed, loop.weight, 1.0), 1.0)
@@ -295,7 +302,7 @@ class Equations:
         return x, t, s, gain
 
 
-def _geometry(rig: Rig, state: State, aims: Aims) -> tuple[Floats, Floats, Floats | None]:
+def _geometry(rig: Rig, state: State, aims: Problem) -> tuple[Floats, Floats, Floats | None]:
     """Levers, arms and axes as `Factors` wants them."""
     lever = state.inboard - state.inboard[np.maximum(rig.parent, 0)]
     return lever, _points(state, aims) - state.inboard, None if state.angle is None else times(state.R, rig.axis)
@@ -352,7 +359,7 @@ def times(R: Floats, v: Floats) -> Floats:
     return np.asarray(np.einsum("gijn,gj->gin", R, v))
 
 
-def _points(state: State, aims: Aims) -> Floats:
+def _points(state: State, aims: Problem) -> Floats:
     """(m, 3, n) the points that are drawn to aims.p."""
     if aims.point is None:
         return state.origin
@@ -364,7 +371,7 @@ def _on(state: State, body: int, p: Floats) -> Floats:
     return times(state.R[body : body + 1], p[None])
 
 
-def _pull(state: State, loop: Loop, aims: Aims, axis: int) -> tuple[Floats, Floats]:
+def _pull(state: State, loop: Loop, aims: Problem, axis: int) -> tuple[Floats, Floats]:
     """Unit forces along a world axis at the two ends of a loop, opposite to each other, as gradients."""
     gx, gt = np.zeros_like(state.origin), np.zeros_like(state.origin)
     unit = np.zeros_like(state.origin[:1])

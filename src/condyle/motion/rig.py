@@ -11,7 +11,7 @@ from ..maths.elimination import Group, Rig, product
 from ..model.motion import links, turn_about
 from ..model.skeleton import Skeleton
 from .bridging import nearest_known
-from .pose_solver import Aims, Loop, State, settle
+from .pose_solver import Problem, State, settle
 
 
 def rig_of(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) -> Rig:
@@ -37,24 +37,11 @@ def rig_of(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) -> 
         for first, end in zip(starts, [*starts[1:], m], strict=True)
     )
     tables = (p_body_inboard[bodies], p_parent_joint[bodies], axis[bodies], reference[bodies])
-    return Rig(bodies, parent, groups, *tables)
+    return Rig(bodies, parent, groups, *tables, tuple(skeleton.bodies[k] for k in bodies))
 
 
 def _differs(depth: Ints, freedom: Any, a: int, b: int) -> bool:
     return bool(depth[a] != depth[b] or freedom[a] != freedom[b])
-
-
-def loops_of(skeleton: Skeleton, rig: Rig, time: Floats, sigma: float) -> list[Loop]:
-    """The loop joints whose point is known, as springs of standard deviation `sigma` [m] while they hold."""
-    ties = []
-    for joint in skeleton.loops:
-        if joint.kind == "undetermined":
-            continue
-        start, end = (-np.inf, np.inf) if joint.time is None else joint.time
-        closed = (time >= start - 1e-9) & (time <= end + 1e-9)
-        a, b = (int(np.argmax(rig.bodies == skeleton.bodies.index(name))) for name in (joint.child, joint.parent))
-        ties.append(Loop(a, b, joint.p_child_joint, joint.p_parent_joint, closed / sigma**2))
-    return ties
 
 
 def held(R: Floats, segment: Ints) -> Floats:
@@ -106,7 +93,7 @@ def state_from(rig: Rig, R_parent_body: Floats, p_world: Floats) -> State:
     return settle(rig, State(R, p, np.empty_like(p), angle))
 
 
-def centre(rig: Rig, state: State, aims: Aims) -> State:
+def centre(rig: Rig, state: State, aims: Problem) -> State:
     """The state with every figure moved, unturned, to where its aims want it on the whole."""
     top = np.arange(len(rig.bodies))
     for row, parent in enumerate(rig.parent):

@@ -7,13 +7,13 @@ whose preconditioner is the elimination of every frame for itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..maths.arrays import Floats
 from ..maths.elimination import Rig, cross, dot
-from .pose_solver import Aims, Equations, Errors, Loop, State, errors, loop_move, rotation_vectors, stepped
+from .pose_solver import Equations, Errors, Problem, State, errors, loop_move, rotation_vectors, stepped
 
 STEPS = 20  # Gauss-Newton steps at most
 ROUNDS = 500  # of conjugate gradients in a step at most
@@ -23,7 +23,7 @@ DAMPING = 1e-9  # of the weights
 
 
 @dataclass(frozen=True, eq=False)
-class Jerkiness:
+class Accelerations:
     """Accelerations and their weights over the n frames of one segment.
 
     before, after  (n - 2,) [1/s^2]  coefficients of the neighbours in the second divided difference
@@ -98,27 +98,25 @@ def _between(state: State) -> Floats:
     return rotation_vectors(state.R[..., 1:], state.R[..., :-1])
 
 
-def jerkiness(rig: Rig, time: Floats, sigma_turn: float, sigma_place: float) -> Jerkiness:
+def accelerations_of(rig: Rig, time: Floats, sigma_turn: float, sigma_place: float) -> Accelerations:
     """For frames at time (n,) [s], with standard deviations [rad/s^2] and [m/s^2] of the accelerations."""
     step = np.diff(time)
     both = 2 / (step[1:] + step[:-1])
-    return Jerkiness(
+    return Accelerations(
         both / step[:-1], both / step[1:], sigma_turn**-2, sigma_place**-2, np.flatnonzero(rig.parent < 0).tolist()
     )
 
 
-def solve_smooth(
-    rig: Rig, state: State, aims: Aims, loops: Sequence[Loop], rough: Jerkiness
-) -> tuple[State, int, bool]:
+def solve_smooth(rig: Rig, state: State, aims: Problem, rough: Accelerations) -> tuple[State, int, bool]:
     """The state of least cost over all frames near `state`, the steps taken, and whether they came to rest."""
     damping = DAMPING
     scale = aims.w_rotation.max(axis=0) + rough.w_turn * rough.diagonal()
-    now = errors(rig, state, aims, loops)
+    now = errors(rig, state, aims)
     cost = float(now.cost.sum()) + rough.cost(state)
     for count in range(1, STEPS + 1):
-        x, t, s, gain = _step(rig, state, aims, loops, rough, now, damping * scale)
+        x, t, s, gain = _step(rig, state, aims, rough, now, damping * scale)
         trial = stepped(rig, state, x, t, s)
-        found = errors(rig, trial, aims, loops)
+        found = errors(rig, trial, aims)
         total = float(found.cost.sum()) + rough.cost(trial)
         if not total <= cost * (1 + 1e-12):
             damping = max(10 * damping, 1e-3)
@@ -131,14 +129,14 @@ def solve_smooth(
 
 
 def _step(
-    rig: Rig, state: State, aims: Aims, loops: Sequence[Loop], rough: Jerkiness, now: Errors, damping: Floats
+    rig: Rig, state: State, aims: Problem, rough: Accelerations, now: Errors, damping: Floats
 ) -> tuple[Floats, Floats, Floats | None, float]:
     """The Gauss-Newton step of all frames together, and what it gains."""
     free, own = list(rough.free), rough.diagonal()
     w_position, w_rotation = aims.w_position.copy(), aims.w_rotation + rough.w_turn * own
     w_position[free] += rough.w_place * own
-    near = Aims(aims.R, aims.p, w_position, w_rotation)
-    equations = Equations(rig, state, near, loops, damping)
+    near = replace(aims, w_position=w_position, w_rotation=w_rotation)
+    equations = Equations(rig, state, near, damping)
     arm = state.origin - state.inboard
     gx, gt = aims.w_position[:, None] * now.d, aims.w_rotation[:, None] * now.e
     gt = gt + rough.w_turn * rough.turns_gradient(state)
@@ -150,7 +148,7 @@ def _step(
         hx, ht = aims.w_position[:, None] * (x + cross(t, arm)), (aims.w_rotation + damping)[:, None] * t
         ht += rough.w_turn * rough.back(rough.along(t))
         hx[free] += rough.w_place * rough.back(rough.along(x[free]))
-        equations.pull_together(hx, ht, [loop_move(state, loop, x, t) for loop in loops])
+        equations.pull_together(hx, ht, [loop_move(state, loop, x, t) for loop in aims.loops])
         return hx, ht
 
     def inner(gx: Floats, gt: Floats, x: Floats, t: Floats) -> float:

@@ -1,10 +1,16 @@
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
+
 import numpy as np
 import pytest
 
 from condyle import Motion, Skeleton, Target, UsageError, forward, reach_targets
 from condyle.maths import rotation
+from condyle.maths.elimination import Rig
+from condyle.motion.pose_solver import Problem
+from condyle.motion.rig import rig_of
+from condyle.motion.tasks import GUESS, LoopClosure, Posture, Rows, SensorPoses, Smoothness, add_up
 from tests.make import jointed
 
 REACHED = 1e-4  # m and rad, against sigmas of 1e-3 m and 1e-2 rad
@@ -101,3 +107,52 @@ def test_what_makes_no_sense_is_refused(arm: tuple[Skeleton, Motion]) -> None:
     unknown = Motion(start.bodies, start.free, [0.0], np.full((1, 4, 3, 3), np.nan), np.zeros((1, 1, 3)))
     with pytest.raises(UsageError, match="frame 0, sensor trunk: the start is not known there"):
         reach_targets(skeleton, unknown, [])
+
+
+@dataclass(frozen=True)
+class Heavier:
+    """A task of another kind: what is there already counts more."""
+
+    times: float
+
+    def add_to(self, problem: Problem, rig: Rig, rows: Rows) -> Problem:
+        return replace(problem, w_position=self.times * problem.w_position)
+
+
+def test_tasks_of_any_kind_add_up_to_one_problem(rng: np.random.Generator) -> None:
+    skeleton = jointed.figure(rng, 4)
+    motion = jointed.motion(rng, skeleton, 5)
+    poses = forward(skeleton, motion)
+    rig = rig_of(skeleton, np.tile(np.eye(3), (4, 1, 1)))
+    sensors = SensorPoses(poses, np.full(4, 0.1), np.full(4, 0.2), poses.R_world_body, np.ones((5, 4)))
+    loop = LoopClosure(replace(skeleton.joints[0], time=(0.0, motion.time[1])), motion.time, 0.5)
+    problem = add_up([sensors, Heavier(2.0), loop, Smoothness(1.0, 2.0, motion.time)], rig, slice(1, 5), 4)
+    np.testing.assert_allclose(problem.w_position, 2 / 0.1**2)
+    np.testing.assert_allclose(problem.w_rotation, 1 / 0.2**2)
+    np.testing.assert_array_equal(np.moveaxis(problem.p, -1, 0), poses.p_world_body[1:, rig.bodies])
+    assert problem.loops[0].weight.tolist() == [4.0, 0.0, 0.0, 0.0]
+    assert problem.accelerations is not None
+    assert problem.accelerations.w_place == 0.25
+
+
+def test_a_pose_without_weight_leaves_its_place_open_and_its_turn_vague(rng: np.random.Generator) -> None:
+    skeleton = jointed.figure(rng, 2)
+    poses = forward(skeleton, jointed.motion(rng, skeleton, 3))
+    rig = rig_of(skeleton, np.tile(np.eye(3), (2, 1, 1)))
+    weight = np.ones((3, 2))
+    weight[1, 0] = 0.0
+    sensors = SensorPoses(poses, np.ones(2), np.ones(2), np.tile(np.eye(3), (3, 2, 1, 1)), weight)
+    problem = add_up([sensors], rig, slice(None), 3)
+    row = rig.names.index(skeleton.bodies[0])
+    assert (problem.w_position[row, 1], problem.w_rotation[row, 1]) == (0.0, 1 / GUESS**2)
+    np.testing.assert_array_equal(problem.R[row, :, :, 1], np.eye(3))
+
+
+def test_a_posture_holds_joints_by_springs_and_free_bodies_by_their_pose(rng: np.random.Generator) -> None:
+    skeleton = jointed.figure(rng, 3)
+    motion = jointed.motion(rng, skeleton, 2)
+    rig = rig_of(skeleton, np.tile(np.eye(3), (3, 1, 1)))
+    problem = add_up([Posture(motion, forward(skeleton, motion), 0.5, 0.25)], rig, slice(None), 2)
+    assert problem.w_position.tolist() == [[16.0, 16.0], [0.0, 0.0], [0.0, 0.0]]
+    assert problem.spring is not None
+    assert problem.spring.tolist() == [[0.0, 0.0], [4.0, 4.0], [4.0, 4.0]]
