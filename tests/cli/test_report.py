@@ -54,7 +54,7 @@ def test_without_a_page_a_fit_is_done_all_the_same(
     out = recording.parent / "out"
     assert main(["fit", str(recording), "-o", str(out), "--json"]) == 0
     printed = capsys.readouterr()
-    assert json.loads(printed.out)["format"] == "condyle.model.skeleton"
+    assert json.loads(printed.out)["format"] == "condyle.skeleton"
     assert printed.err.startswith("condyle: no report.html: this installation was built without its page; ")
     assert main(["report", str(out)]) == 1
     assert "error: this installation was built without its page" in capsys.readouterr().err

@@ -68,7 +68,7 @@ def test_another_ending_is_refused_before_anything_is_written(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "change",
     [
-        {"format": "condyle.model.skeleton"},
+        {"format": "condyle.skeleton"},
         {"version": 2},
         {"scale": 0},
         {"scale": -1.0},

@@ -38,7 +38,7 @@ def test_the_file_has_the_contracts_fields_and_no_nan(skeleton: Skeleton) -> Non
         raise AssertionError(f"{name} in the file")
 
     facts = json.loads(to_json(skeleton), parse_constant=refuse)
-    assert (facts["format"], facts["version"], facts["units"]) == ("condyle.model.skeleton", 1, "m")
+    assert (facts["format"], facts["version"], facts["units"]) == ("condyle.skeleton", 1, "m")
     joint = next(joint for joint in facts["joints"] if joint["kind"] == "hinge")
     assert {"child", "parent", "point", "p_child_joint", "axis_parent", "play", "margin", "coverage"} <= set(joint)
     assert {"body", "from", "to", "length", "low", "high"} <= set(facts["limbs"][0])

@@ -16,13 +16,13 @@ from .atomic import atomic
 
 @cache
 def _schema() -> type[msgspec.Struct]:
-    head = [("format", Literal["condyle.model.skeleton"]), ("version", Literal[1]), ("units", Literal["m"])]
+    head = [("format", Literal["condyle.skeleton"]), ("version", Literal[1]), ("units", Literal["m"])]
     return msgspec.defstruct("File", head, bases=(values.schema(Skeleton),), forbid_unknown_fields=True, kw_only=True)
 
 
 def to_plain(skeleton: Skeleton) -> dict[str, Any]:
     """What the file holds as dicts, lists, numbers and None."""
-    head = {"format": "condyle.model.skeleton", "version": 1, "condyle": skeleton.condyle, "units": "m"}
+    head = {"format": "condyle.skeleton", "version": 1, "condyle": skeleton.condyle, "units": "m"}
     return {**head, **values.to_plain(skeleton)}
 
 
