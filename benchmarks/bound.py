@@ -125,7 +125,7 @@ def measure(case: Case, seeds: Sequence[int], methods: Sequence[str] = METHODS, 
             found.limb_bound.append(limb)
         for method in methods:
             known = known_tree(world.truth)
-            skeleton = condyle.calibrate(world.take, method=method, tree=known, intervals=False).skeleton
+            skeleton = condyle.fit(world.take, plan=method, tree=known, intervals=False).skeleton
             found.joint[method].append(float(np.mean(joint_errors(skeleton, world.truth) ** 2)))
             limbs = limb_errors(skeleton, world.truth)
             found.limb[method].append(float(np.mean(limbs**2)))

@@ -79,10 +79,10 @@ def measure(name: str, seeds: Sequence[int]) -> Clip:
         truth = {frozenset(edge) for edge in world.truth.edges}
         tree = [(parent, child) for child, parent in world.truth.edges]
         found.frames, found.trials = world.take.frames, found.trials + 1
-        paper = condyle.calibrate(world.take, method="least-squares", intervals=False).skeleton
+        paper = condyle.fit(world.take, plan="least-squares", intervals=False).skeleton
         found.paper_right += edges(paper) == truth
-        plain = condyle.calibrate(world.take, method="least-squares", tree=tree, intervals=False).skeleton
-        calibration = condyle.calibrate(world.take)
+        plain = condyle.fit(world.take, plan="least-squares", tree=tree, intervals=False).skeleton
+        calibration = condyle.fit(world.take)
         told = doubts(calibration)
         extra = edges(calibration.skeleton) - truth
         if edges(calibration.skeleton) == truth:
@@ -157,8 +157,8 @@ def real(source) -> list[list[str]]:
     for label, name in names.items():
         take: Take = source.take(name)
         truth = source.edges(name)
-        paper = condyle.calibrate(take, method="least-squares", intervals=False)
-        calibration = condyle.calibrate(take)
+        paper = condyle.fit(take, plan="least-squares", intervals=False)
+        calibration = condyle.fit(take)
         skeleton = calibration.skeleton
         found = edges(skeleton)
         rows.append(

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 import condyle
-from condyle import Calibration
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import forget_stacks, sum_pairs
 from condyle.pairs.windows import sum_windows
@@ -102,12 +101,12 @@ def exact(case: Case, seed: int, span: tuple[float, float] | None) -> tuple[Trut
     return one, frozenset(), None
 
 
-def fit(case: Case, seed: int, truth: Truth, **options: bool) -> Calibration:
+def fit(case: Case, seed: int, truth: Truth, **options: bool) -> condyle.Fit:
     take, _ = disturb(truth, case.disturbances, seed)
-    return condyle.calibrate(take, intervals=False, **options)  # type: ignore[arg-type]
+    return condyle.fit(take, intervals=False, **options)  # type: ignore[arg-type]
 
 
-def told(fitted: Calibration) -> list[str]:
+def told(fitted: condyle.Fit) -> list[str]:
     return [f.text for f in fitted.findings if f.code in ("connection", "part-time-joint")]
 
 
@@ -142,7 +141,7 @@ def measure_touching(case: Case, seeds: Sequence[int]) -> dict[float, Hits]:
     return hits
 
 
-def count(hits: Hits, fitted: Calibration, pair: frozenset[str], points: Any, span: tuple[float, float]) -> None:
+def count(hits: Hits, fitted: condyle.Fit, pair: frozenset[str], points: Any, span: tuple[float, float]) -> None:
     loops = [loop for loop in fitted.skeleton.loops if loop.time is not None]
     own = [loop for loop in loops if {loop.child, loop.parent} == pair and overlap(loop.time, span)]
     hits.found.append(bool(own))
@@ -192,7 +191,7 @@ def cost() -> Table:
 
         def default(take: condyle.Take = take) -> None:
             forget_stacks()
-            condyle.calibrate(take)
+            condyle.fit(take)
 
         a, b, c = (least(work) for work in (windows, whole, default))
         name = f"{bodies} bodies, 45 s, {rate:g} Hz"

@@ -80,7 +80,7 @@ def measure(case: Case, seeds: Sequence[int]) -> Intervals:
     found = Intervals([], [])
     for seed in seeds:
         world = simulate(case.figure, case.motion, seed=seed, disturbances=case.disturbances)  # type: ignore[arg-type]
-        skeleton = condyle.calibrate(world.take).skeleton
+        skeleton = condyle.fit(world.take).skeleton
         if edges(skeleton) != true_edges(world.truth):
             found.wrong_trees += 1
             continue

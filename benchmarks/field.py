@@ -13,7 +13,6 @@ from time import process_time
 import numpy as np
 
 import condyle
-from condyle import Calibration
 from condyle.model.field import Rod
 from condyle.simulate import Disturbances, Figure, Truth, human, linkage, rod, simulate
 
@@ -120,7 +119,7 @@ def measure(case: Case, seeds: Sequence[int]) -> Result:
         result.sets += 1
         for name, options in asked.items():
             begin = process_time()
-            fitted = condyle.calibrate(world.take, **options)  # type: ignore[arg-type]
+            fitted = condyle.fit(world.take, **options)  # type: ignore[arg-type]
             way = result.ways[name]
             way.seconds.append(process_time() - begin)
             way.limbs.append(list(length_errors(fitted.skeleton, world.truth).values()))
@@ -137,11 +136,11 @@ def _of_the_room(disturbances: Disturbances) -> Disturbances:
     return Disturbances(**{**vars(disturbances), **body})
 
 
-def _told(fitted: Calibration) -> list[condyle.Finding]:
+def _told(fitted: condyle.Fit) -> list[condyle.Finding]:
     return [finding for finding in fitted.findings if finding.code == "bent-field"]
 
 
-def _joint_errors(fitted: Calibration, truth: Truth) -> list[float]:
+def _joint_errors(fitted: condyle.Fit, truth: Truth) -> list[float]:
     errors: list[float] = []
     index = {name: k for k, name in enumerate(truth.names)}
     for joint in fitted.skeleton.joints:
@@ -161,7 +160,7 @@ def alarms(case: Case, seeds: Sequence[int]) -> tuple[int, int]:
     every = [seed + 1000 * k for seed in seeds for k in range(CLEAN)]
     for seed in every:
         world = simulate(case.figure, case.motion, seed=seed, disturbances=case.disturbances)  # type: ignore[arg-type]
-        told += bool(_told(condyle.calibrate(world.take, intervals=False)))
+        told += bool(_told(condyle.fit(world.take, intervals=False)))
     return told, len(every)
 
 

@@ -16,7 +16,7 @@ import numpy as np
 import scipy
 
 import condyle
-from condyle import Calibration, Finding, Limb, Skeleton, Take
+from condyle import Finding, Limb, Skeleton, Take
 from condyle.simulate import Disturbances, Figure, Truth, human
 
 RESULTS = Path(__file__).parent / "results"
@@ -101,9 +101,9 @@ def lengths_held(skeleton: Skeleton, truth: Truth) -> dict[Key, bool]:
     }
 
 
-def fit(take: Take, **options: bool) -> Calibration:
+def fit(take: Take, **options: bool) -> condyle.Fit:
     """The default fit without intervals, which no count of findings needs."""
-    return condyle.calibrate(take, intervals=False, **options)  # type: ignore[arg-type]
+    return condyle.fit(take, intervals=False, **options)  # type: ignore[arg-type]
 
 
 def versions() -> dict[str, str]:
@@ -161,7 +161,7 @@ def true_edges(truth: Truth) -> set[frozenset[str]]:
     return {frozenset(edge) for edge in truth.edges}
 
 
-def doubts(calibration: Calibration, loose: Sequence[str] = ()) -> list[Finding]:
+def doubts(calibration: condyle.Fit, loose: Sequence[str] = ()) -> list[Finding]:
     """Findings that put the tree in question; that a body known to be loose is loose does not."""
     return [
         finding

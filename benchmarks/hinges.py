@@ -60,7 +60,7 @@ def measure(case: Case, seeds: Sequence[int]) -> Found:
     found = Found()
     for seed in seeds:
         world = simulate(chain(KINDS), case.motion, seed=seed, disturbances=case.disturbances, range=case.range)  # type: ignore[arg-type]
-        skeleton = condyle.calibrate(world.take, tree=known_tree(world.truth)).skeleton
+        skeleton = condyle.fit(world.take, tree=known_tree(world.truth)).skeleton
         for joint in skeleton.joints:
             k = world.truth.names.index(joint.child)
             true = world.truth.kind[k]

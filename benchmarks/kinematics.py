@@ -45,7 +45,7 @@ def main() -> None:
     given = parser.parse_args()
     world = recording(BODIES, SECONDS, RATE, given.seed)
     take = world.take
-    skeleton = condyle.calibrate(take, tree=known_tree(world.truth), intervals=False).skeleton
+    skeleton = condyle.fit(take, tree=known_tree(world.truth), intervals=False).skeleton
     python = mink_python()
     spent, told = {}, None
     for k in range(given.trials):

@@ -36,9 +36,10 @@ print(json.dumps([used.ru_utime + used.ru_stime, used.ru_maxrss * 1024]), file=s
 # The same without the sweeps: what a sample of the file alone gives.
 SAMPLE = """
 import json, sys
-from condyle import calibrate, read
+import condyle
+from condyle import read
 from condyle.io.skeleton_file import to_plain
-print(json.dumps(to_plain(calibrate(read(sys.argv[1]), intervals=False).skeleton)))
+print(json.dumps(to_plain(condyle.fit(read(sys.argv[1]), intervals=False).skeleton)))
 """
 BODIES, RATE, SECONDS, PIECES = 16, 120.0, 120.0, 38  # as much as fills the smallest file once
 
@@ -106,7 +107,7 @@ def write(path: Path, worlds: list[World], size: int) -> None:
 
 def fit(path: Path, world: World) -> Run:
     """`condyle fit` in a process of its own."""
-    command = [sys.executable, "-c", WATCH, sys.executable, "-m", "condyle.cli", "fit", str(path), "--json"]
+    command = [sys.executable, "-c", WATCH, sys.executable, "-m", "condyle", "fit", str(path), "--json"]
     begin = time.perf_counter()
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     wall = time.perf_counter() - begin

@@ -17,7 +17,7 @@ import numpy as np
 
 from condyle import Take
 from condyle.findings import Finding
-from condyle.io.formats import Options as ReadingOptions
+from condyle.io.formats import ReadOptions as ReadingOptions
 from condyle.io.formats import read_recording
 from condyle.model.recording import Convention, Markers, Recording, to_take
 from condyle.prepare.clusters import form_bodies, match_marker

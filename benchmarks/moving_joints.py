@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 import condyle
-from condyle import Calibration, Take
+from condyle import Take
 from condyle.simulate import MALE_LENGTHS, Truth, disturb, human, simulate
 from condyle.simulate.device import coloured
 from condyle.simulate.seeds import stream
@@ -97,7 +97,7 @@ class Result:
     hits: dict[float, Following] = field(default_factory=lambda: {shift: Following() for shift in SHIFTS})
 
 
-def follows(fitted: Calibration) -> dict[str, float]:
+def follows(fitted: condyle.Fit) -> dict[str, float]:
     """[m] by child; a body hangs on the other one of its joint where another root was chosen."""
     return {name: f.value or 0.0 for f in fitted.findings if f.code == "follows-angle" for name in f.bodies[:1]}
 
@@ -123,20 +123,20 @@ def how(seed: int) -> dict[str, float | int]:
     return {"seconds": SECONDS, "rate": RATE, "seed": seed}
 
 
-def calibrated(take: Take, truth: Truth, **options: object) -> Calibration:
+def calibrated(take: Take, truth: Truth, **options: object) -> condyle.Fit:
     root = truth.names[int(np.flatnonzero(truth.parent < 0)[0])]
-    return condyle.calibrate(take, root=root, **options)  # type: ignore[arg-type]
+    return condyle.fit(take, root=root, **options)  # type: ignore[arg-type]
 
 
 def true_gaps(case: Case, seed: int, shift: float) -> dict[str, float]:
     """[m] rms gap that the shift alone makes at each joint, seen without any noise."""
     exact = simulate(case.figure, case.motion, **how(seed))  # type: ignore[arg-type]
     take, truth = disturb(exact.truth, noise(0, 0, non_rotary=shift / KNEE), seed)
-    skeleton = calibrated(take, truth, tree=[(p, c) for c, p in truth.edges], method="least-squares").skeleton
+    skeleton = calibrated(take, truth, tree=[(p, c) for c, p in truth.edges], plan="least-squares").skeleton
     return {joint.child: joint.residual for joint in skeleton.joints}
 
 
-def count(hits: Following, fitted: Calibration, truth: Truth, true: dict[str, float]) -> None:
+def count(hits: Following, fitted: condyle.Fit, truth: Truth, true: dict[str, float]) -> None:
     told = follows(fitted)
     for name in MOVING:
         hits.told.append(name in told)
@@ -160,7 +160,7 @@ class Errors:
     told: list[bool] = field(default_factory=list)
     warned: list[bool] = field(default_factory=list)
 
-    def add(self, fitted: Calibration, truth: Truth, code: str = "") -> None:
+    def add(self, fitted: condyle.Fit, truth: Truth, code: str = "") -> None:
         self.error += length_errors(fitted.skeleton, truth).values()
         self.held += lengths_held(fitted.skeleton, truth).values()
         told = [finding for finding in fitted.findings if finding.code == code]
@@ -186,7 +186,7 @@ def measure_drift(case: Case, seeds: Sequence[int]) -> dict[tuple[float, str], E
     for seed in seeds:
         world = simulate(case.figure, case.motion, **how(seed), disturbances=case.disturbances)  # type: ignore[arg-type]
         for (drift, method), errors in found.items():
-            fitted = calibrated(drifting(world.take, drift, seed), world.truth, method=method)
+            fitted = calibrated(drifting(world.take, drift, seed), world.truth, plan=method)
             errors.add(fitted, world.truth)
     return found
 

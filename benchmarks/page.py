@@ -12,11 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
+import condyle
 from condyle import read
-from condyle.cli.fit import write_calibration
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.pipeline import calibrate
 from condyle.report.pack import unpack
 from condyle.report.page import html_of, opened, page_of, read_template
 from condyle.simulate import Disturbances, World, human, simulate, together
@@ -62,7 +61,7 @@ def fitted(take: Take, folder: Path, repeats: int) -> float:
     """Writes the folder of a fit; the CPU time [s] that the fit and the two files took."""
     begin = time.process_time()
     quick = repeats > 1
-    write_calibration(folder, calibrate(take, intervals=not quick, method="least-squares" if quick else "default"))
+    condyle.fit(take, intervals=not quick, plan="least-squares" if quick else "default").save(folder, report=False)
     spent = time.process_time() - begin
     if quick:
         with np.load(folder / "motion.npz") as archive:

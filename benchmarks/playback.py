@@ -91,7 +91,7 @@ def measure(case: Case, seeds: range) -> dict[str, dict[str, float]]:
     for seed in seeds:
         motion = "walk" if seed % 2 else "exercise"
         world = simulate(human(), motion, seconds=SECONDS, rate=RATE, seed=seed, disturbances=case.disturbances)  # type: ignore[arg-type]
-        calibration = condyle.calibrate(world.take, tree=known_tree(world.truth), root="pelvis", intervals=False)
+        calibration = condyle.fit(world.take, tree=known_tree(world.truth), root="pelvis", intervals=False)
         skeleton, take = calibration.skeleton, calibration.take
         motions: dict[str, Motion] = {
             "play": play(skeleton, take),

@@ -281,9 +281,9 @@ class Errors:
 
     def add(self, world: World, which: dict[str, list[float]], take: Take) -> None:
         for method in METHODS:
-            made = condyle.calibrate(
+            made = condyle.fit(
                 take,
-                method=method,  # type: ignore[arg-type]
+                plan=method,  # type: ignore[arg-type]
                 tree=known_tree(world.truth),
                 intervals=False,
                 prepare=False,
@@ -348,7 +348,7 @@ def measure_spiky(case: Spiky, seeds: Sequence[int]) -> Counter[str]:
     found: Counter[str] = Counter()
     for seed in seeds:
         world = simulate(human(), case.motion, seed=seed, disturbances=case.disturbances)  # type: ignore[arg-type]
-        made = condyle.calibrate(world.take, tree=known_tree(world.truth), intervals=False)
+        made = condyle.fit(world.take, tree=known_tree(world.truth), intervals=False)
         off = np.linalg.norm(world.take.p_world_body - world.truth.p_world_body, axis=2)
         spoilt = world.truth.spiked | world.truth.burst
         bad = spoilt & (off > WRONG)
@@ -390,7 +390,7 @@ def measure_good(case: Good, seeds: Sequence[int]) -> Counter[str]:
 
 
 def fit(take: Take) -> object:
-    return condyle.calibrate(take, prepare=False)
+    return condyle.fit(take, prepare=False)
 
 
 def measure_cost(seed: int) -> dict[str, float]:

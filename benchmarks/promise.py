@@ -77,7 +77,7 @@ AXES = tuple(
 
 def fit(take: Take, truth: Truth) -> Skeleton:
     root = truth.names[int(np.flatnonzero(truth.parent < 0)[0])]
-    return condyle.calibrate(take, tree=known_tree(truth), root=root, fix_latency=False, fix_slips=False).skeleton
+    return condyle.fit(take, tree=known_tree(truth), root=root, no_fix=("latency", "slips")).skeleton
 
 
 def widths(skeleton: Skeleton) -> dict[tuple[str, str, str], float]:

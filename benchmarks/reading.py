@@ -20,7 +20,7 @@ os.environ["POLARS_MAX_THREADS"] = "1"
 import numpy as np
 
 import condyle
-from condyle.io.formats import Options, read_recording
+from condyle.io.formats import ReadOptions, read_recording
 from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.prepare.read import load
@@ -72,15 +72,15 @@ def row(name: str, path: Path, libraries: dict[str, Step], fastest: str, spent: 
     return [f"{name}, {path.stat().st_size / 1e6:.1f} MB", others, *times]
 
 
-def steps(path: Path, libraries: dict[str, Step], options: Options) -> dict[str, Step]:
+def steps(path: Path, libraries: dict[str, Step], options: ReadOptions) -> dict[str, Step]:
     def fit(**how: object) -> object:
-        return condyle.calibrate(load([path], options).take, **how)  # type: ignore[arg-type]
+        return condyle.fit(load([path], options).take, **how)  # type: ignore[arg-type]
 
     return {
         **libraries,
         "read": lambda: read_recording(path, options if options.bodies is None else None),
         "doctor": lambda: load([path], options),
-        "quick": lambda: fit(method="least-squares", intervals=False),
+        "quick": lambda: fit(plan="least-squares", intervals=False),
         "default": fit,
     }
 
@@ -97,7 +97,7 @@ def measure(parts: dict[str, Step], rounds: int) -> dict[str, float]:
     return spent
 
 
-def write_files(folder: Path, take: Take) -> dict[str, tuple[Path, dict[str, Step], Options]]:
+def write_files(folder: Path, take: Take) -> dict[str, tuple[Path, dict[str, Step], ReadOptions]]:
     """{name: (path, how the general libraries read it, options that condyle needs)}."""
     import ezc3d
     import pandas
@@ -115,7 +115,7 @@ def write_files(folder: Path, take: Take) -> dict[str, tuple[Path, dict[str, Ste
                 "pandas": lambda: pandas.read_csv(plain, comment="#"),
                 "polars": lambda: polars.read_csv(plain, comment_prefix="#"),
             },
-            Options(),
+            ReadOptions(),
         ),
         "Motive CSV": (
             motive,
@@ -123,10 +123,10 @@ def write_files(folder: Path, take: Take) -> dict[str, tuple[Path, dict[str, Ste
                 "pandas": lambda: pandas.read_csv(motive, skiprows=head, header=None),
                 "polars": lambda: polars.read_csv(motive, skip_rows=head, has_header=False),
             },
-            Options(),
+            ReadOptions(),
         ),
-        "C3D, matrices": (matrices, {"ezc3d": lambda: ezc3d.c3d(str(matrices))}, Options()),
-        "C3D, markers": (markers, {"ezc3d": lambda: ezc3d.c3d(str(markers))}, Options(bodies=groups)),
+        "C3D, matrices": (matrices, {"ezc3d": lambda: ezc3d.c3d(str(matrices))}, ReadOptions()),
+        "C3D, markers": (markers, {"ezc3d": lambda: ezc3d.c3d(str(markers))}, ReadOptions(bodies=groups)),
     }
 
 

@@ -183,7 +183,7 @@ def measure_later(case: Case, seeds: Sequence[int]) -> Lengths:
         told = told_scale(rod(ROD, seed=seed, disturbances=replace(unit, soft_tissue=0.0)).take)
         world = _world(case, seed, unit)
         for name, scale in (("recorded", 1.0), ("calibrated", told), ("true", SCALE)):
-            fitted = condyle.calibrate(world.take, intervals=False, scale=scale)  # type: ignore[arg-type]
+            fitted = condyle.fit(world.take, intervals=False, scale=scale)  # type: ignore[arg-type]
             result.errors[name] += length_errors(fitted.skeleton, world.truth).values()
     return result
 
@@ -211,7 +211,7 @@ def _world(case: Case, seed: int, disturbances: Disturbances) -> World:
 
 def _told(take: Take) -> list[set[str]]:
     """The rigid pairs in a fit's findings."""
-    fitted = condyle.calibrate(take, intervals=False)
+    fitted = condyle.fit(take, intervals=False)
     return [set(finding.bodies) for finding in fitted.findings if finding.code == "rigid-pair"]
 
 

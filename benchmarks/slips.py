@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 import condyle
-from condyle import Calibration
 from condyle.simulate import Disturbances, Slip, linkage, simulate
 from condyle.simulate.seeds import stream
 
@@ -94,7 +93,7 @@ def _measure_slips(case: Slipping, seed: int, result: Result, lengths: bool) -> 
         fitted = fit(world.take)
         _count(result.hits[size], fitted, slip)
         if lengths and size == SIZES[-1]:
-            left = fit(world.take, fix_slips=False)
+            left = fit(world.take, no_fix="slips")
             result.errors["moved back"] += length_errors(fitted.skeleton, world.truth).values()
             result.errors["left"] += length_errors(left.skeleton, world.truth).values()
 
@@ -112,11 +111,11 @@ def _slip(case: Slipping, seed: int, size: float) -> Slip:
     return Slip(body, when, tuple(size * way / np.linalg.norm(way)), tuple(turn))
 
 
-def _told(fitted: Calibration) -> list[condyle.Finding]:
+def _told(fitted: condyle.Fit) -> list[condyle.Finding]:
     return [finding for finding in fitted.findings if finding.code == "slip"]
 
 
-def _count(hits: Hits, fitted: Calibration, slip: Slip) -> None:
+def _count(hits: Hits, fitted: condyle.Fit, slip: Slip) -> None:
     told = _told(fitted)
     own = [finding for finding in told if finding.bodies[0] == slip.body]
     hits.found.append(bool(told))

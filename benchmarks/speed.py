@@ -125,14 +125,12 @@ def first_take(take: Take, mine: float, theirs: float, seed: int) -> list[list[s
         rows.append(_row(what, score / mine, f"{mine * 1e3:.1f} ms against {score:.3g} s", False, SCORE_SAMPLE))
     tree = known_tree(recording(16, 1, 120.0, seed).truth)
     for method, times in (("default", 5), ("least-squares", 5)):
-        full = least_time(lambda: condyle.calibrate(take, method=method), times)  # noqa: B023
-        known = least_time(lambda: condyle.calibrate(take, method=method, tree=tree), times)  # noqa: B023
+        full = least_time(lambda: condyle.fit(take, plan=method), times)  # noqa: B023
+        known = least_time(lambda: condyle.fit(take, plan=method, tree=tree), times)  # noqa: B023
         amounts = f"{full * 1e3:.0f} ms against {theirs:.3g} s"
-        rows.append(
-            _row(f"`calibrate(method='{method}')` with intervals, against one lstsq per pair", theirs / full, amounts)
-        )
+        rows.append(_row(f"`fit(plan='{method}')` with intervals, against one lstsq per pair", theirs / full, amounts))
         amounts = f"{full * 1e3:.0f} ms against {known * 1e3:.0f} ms"
-        rows.append([f"`calibrate(method='{method}')`: unknown over known tree", f"{full / known:.2f}", amounts])
+        rows.append([f"`fit(plan='{method}')`: unknown over known tree", f"{full / known:.2f}", amounts])
         for row in rows[-2:]:
             progress(" | ".join(row))
     edges = lstsq_edges(take, tree)
@@ -237,7 +235,7 @@ def command_line(seed: int) -> list[list[str]]:
         for seconds, rate in ((45, 30.0), (45, 120.0)):
             path = Path(folder) / f"take{rate:g}.csv"
             condyle.write_take(path, recording(16, seconds, rate, seed).take)
-            command = [sys.executable, "-m", "condyle.cli", "fit", str(path), "--method", "least-squares"]
+            command = [sys.executable, "-m", "condyle", "fit", str(path), "--method", "least-squares"]
             mine = min(_process_time([*command, "--no-intervals"], folder) for _ in range(5))
             what = (
                 f"`condyle fit take.csv --method least-squares --no-intervals`, 16 bodies x {seconds} s x {rate:g} Hz"

@@ -92,9 +92,7 @@ def measure(case: Swapped, seeds: Sequence[int]) -> Result:
                 _count(result.hits[length], find_swaps(_ready(take)), swap, take, case.hidden)
                 if length == FITTED and kind == KINDS[0]:
                     result.errors["left out"] += length_errors(fit(take).skeleton, world.truth).values()
-                    result.errors["exchanged"] += length_errors(
-                        fit(take, fix_swaps=True).skeleton, world.truth
-                    ).values()
+                    result.errors["exchanged"] += length_errors(fit(take, fix="swaps").skeleton, world.truth).values()
                     with patch("condyle.prepare.swaps.find_swaps", return_value=[]):
                         result.errors["unnoticed"] += length_errors(fit(take).skeleton, world.truth).values()
     return result

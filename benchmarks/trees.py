@@ -164,9 +164,9 @@ def measure(case: Case, seeds: Sequence[int], paper: bool = True) -> Tally:
         truth, loose = true_edges(world.truth), loose_bodies(world)
         tally.trials += 1
         if paper:
-            plain = condyle.calibrate(world.take, method="least-squares", tree_score="residual", intervals=False)
+            plain = condyle.fit(world.take, plan="least-squares", tree_score="residual", intervals=False)
             tally.paper_right += edges(plain.skeleton) == truth
-        calibration = condyle.calibrate(world.take, intervals=False)
+        calibration = condyle.fit(world.take, intervals=False)
         found = doubts(calibration, loose)
         if edges(calibration.skeleton) == truth:
             tally.right += 1

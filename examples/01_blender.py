@@ -26,12 +26,10 @@ def main(folder: Path) -> None:
     condyle.write_take(folder / "walk.csv", world.take)
 
     # From here on nothing is known but the log.
-    calibration = condyle.calibrate(condyle.read(folder / "walk.csv"))
-    print(calibration)
-    condyle.write_skeleton(folder / "skeleton.json", calibration.skeleton)
-    motion = condyle.fit_motion(calibration.skeleton, calibration.take).motion
-    scene = condyle.Scene(calibration.skeleton, motion, calibration.take)
-    for file in condyle.write_figure(scene, "glb,bvh", folder).files:
+    fit = condyle.fit(folder / "walk.csv")
+    print(fit)
+    scene = fit.scene()
+    for file in fit.save(folder, report=False, export="glb,bvh").files:
         print("wrote", file)
     import_into_blender(folder / "figure.glb", folder / "figure.blend", scene.figure.rate)
 

@@ -27,14 +27,11 @@ def main(folder: Path) -> None:
 
     # From here on nothing is known but the log.
     take = condyle.read(folder / "walk.csv")
-    calibration = condyle.calibrate(take)
-    print(calibration)
-    condyle.write_skeleton(folder / "skeleton.json", calibration.skeleton)
+    fit = condyle.fit(take)
+    print(fit)
 
-    motion = condyle.fit_motion(calibration.skeleton, calibration.take).motion
-    scene = condyle.Scene(calibration.skeleton, motion, calibration.take)
     try:
-        written = condyle.write_figure(scene, "usd", folder)
+        written = fit.save(folder, report=False).export("usd")
     except condyle.CondyleError as error:
         if error.code != "missing-extra":
             raise

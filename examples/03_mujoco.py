@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import condyle
+from condyle.io.exports.scene import Scene
 from condyle.simulate import Disturbances, human, simulate
 
 
@@ -26,17 +27,15 @@ def main(folder: Path) -> None:
     condyle.write_take(folder / "exercise.csv", world.take)
 
     # From here on nothing is known but the log.
-    calibration = condyle.calibrate(condyle.read(folder / "exercise.csv"))
-    print(calibration)
-    condyle.write_skeleton(folder / "skeleton.json", calibration.skeleton)
-    motion = condyle.fit_motion(calibration.skeleton, calibration.take).motion
-    scene = condyle.Scene(calibration.skeleton, motion, calibration.take)
-    for file in condyle.write_figure(scene, "mjcf", folder).files:
+    fit = condyle.fit(folder / "exercise.csv")
+    print(fit)
+    scene = fit.scene()
+    for file in fit.save(folder, report=False, export="mjcf").files:
         print("wrote", file)
     play(folder, scene)
 
 
-def play(folder: Path, scene: condyle.Scene) -> None:
+def play(folder: Path, scene: Scene) -> None:
     """The motion in MuJoCo: how far its sensors are from where the log has them, and what gravity does."""
     try:
         import mujoco

@@ -29,12 +29,9 @@ def main(folder: Path) -> None:
     condyle.write_take(folder / "walk.csv", world.take)
 
     # From here on nothing is known but the log.
-    calibration = condyle.calibrate(condyle.read(folder / "walk.csv"))
-    print(calibration)
-    condyle.write_skeleton(folder / "skeleton.json", calibration.skeleton)
-    motion = condyle.fit_motion(calibration.skeleton, calibration.take).motion
-    scene = condyle.Scene(calibration.skeleton, motion, calibration.take)
-    for file in condyle.write_figure(scene, "urdf", folder).files:
+    fit = condyle.fit(folder / "walk.csv")
+    print(fit)
+    for file in fit.save(folder, report=False, export="urdf").files:
         print("wrote", file)
     hand_speed(folder)
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 import condyle
+from condyle.io.exports.scene import Scene
 from condyle.simulate import Disturbances, human, simulate
 
 
@@ -26,17 +27,15 @@ def main(folder: Path) -> None:
     condyle.write_take(folder / "walk.csv", world.take)
 
     # From here on nothing is known but the log.
-    calibration = condyle.calibrate(condyle.read(folder / "walk.csv"))
-    print(calibration)
-    condyle.write_skeleton(folder / "skeleton.json", calibration.skeleton)
-    motion = condyle.fit_motion(calibration.skeleton, calibration.take).motion
-    scene = condyle.Scene(calibration.skeleton, motion, calibration.take)
-    for file in condyle.write_figure(scene, "osim", folder).files:
+    fit = condyle.fit(folder / "walk.csv")
+    print(fit)
+    scene = fit.scene()
+    for file in fit.save(folder, report=False, export="osim").files:
         print("wrote", file)
     open_in_opensim(folder, scene)
 
 
-def open_in_opensim(folder: Path, scene: condyle.Scene) -> None:
+def open_in_opensim(folder: Path, scene: Scene) -> None:
     """The model through its motion: range of the knees, and markers against the log's sensors."""
     try:
         import opensim

@@ -28,13 +28,9 @@ def main(folder: Path) -> None:
 
     # From here on nothing is known but the markers, and which of them belong together.
     groups = {body: list(plate) for body, plate in plates.items()}
-    calibration = condyle.calibrate(condyle.read(folder / "markers.csv", bodies=groups))
-    print(calibration)
-    skeleton = calibration.skeleton
-    condyle.write_skeleton(folder / "skeleton.json", skeleton)
-    motion = condyle.fit_motion(skeleton, calibration.take).motion
-    scene = condyle.Scene(skeleton, motion, calibration.take)
-    for file in condyle.write_figure(scene, "c3d,csv", folder).files:
+    fit = condyle.fit(folder / "markers.csv", bodies=groups)
+    print(fit)
+    for file in fit.save(folder, report=False, export="c3d,csv").files:
         print("wrote", file)
 
     with (folder / "figure-limbs.csv").open(newline="", encoding="utf-8") as stream:

@@ -22,6 +22,14 @@ def rng(request: pytest.FixtureRequest) -> np.random.Generator:
 
 
 @pytest.fixture(scope="session")
+def noisy(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a fit: a chain of four sensors, 20 s at 60 Hz, some poses missing."""
+    from tests.make.fitted import fitted, take
+
+    return fitted(tmp_path_factory.mktemp("noisy"), take(missing=0.02))
+
+
+@pytest.fixture(scope="session")
 def shared_data() -> Path:
     """The folder of real recordings beside the project; tests that need it are skipped where it is absent."""
     folder = PROJECT.parent / "shared" / "data"

@@ -17,7 +17,6 @@ LONGEST_CHAIN = 16  # modules that import each other in a row while one is loade
 # What is left of the second road for long files, and one circle: this list may only shrink.
 CIRCLE = ("io.exports.figure", "io.exports._figure_of")
 ALLOWED = {
-    ("io.motion_file", "motion.play"),
     ("source.long_file", "prepare.odd_sensors"),
     *(("source.blocks", name) for name in ("estimate.solve", "faults.field", "faults.part_time", "faults.slips")),
     *(("source.blocks", name) for name in ("pairs.sums", "prepare.dropouts", "prepare.latency", "prepare.swaps")),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import CondyleError, Take, UsageError, calibrate
+from condyle import CondyleError, Take, UsageError
 from condyle.maths import rotation
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 
@@ -22,7 +22,7 @@ def noisy_linkage() -> World:
     return simulate(linkage(), seconds=20, rate=30, seed=11, disturbances=NOISY)
 
 
-def edges(calibration: condyle.Calibration) -> set[frozenset[str]]:
+def edges(calibration: condyle.Fit) -> set[frozenset[str]]:
     return {frozenset((joint.child, joint.parent)) for joint in calibration.skeleton.joints}
 
 
@@ -30,11 +30,11 @@ def true_edges(world: World) -> set[frozenset[str]]:
     return {frozenset(edge) for edge in world.truth.edges}
 
 
-def codes(calibration: condyle.Calibration) -> set[str]:
+def codes(calibration: condyle.Fit) -> set[str]:
     return {finding.code for finding in calibration.findings}
 
 
-def length_errors(calibration: condyle.Calibration, world: World) -> list[float]:
+def length_errors(calibration: condyle.Fit, world: World) -> list[float]:
     truth = world.truth.limbs
     known = {**truth, **{(body, b, a): length for (body, a, b), length in truth.items()}}
     return [
@@ -47,14 +47,14 @@ def length_errors(calibration: condyle.Calibration, world: World) -> list[float]
 @pytest.mark.parametrize("method", ["default", "least-squares", "accurate"])
 def test_exact_data_give_exact_lengths_and_the_right_tree(method: condyle.model.options.Method) -> None:
     world = simulate(linkage(), seconds=10, rate=30, seed=3)
-    result = calibrate(world.take, method=method)
+    result = condyle.fit(world.take, plan=method)
     assert edges(result) == true_edges(world)
     assert np.abs(length_errors(result, world)).max() < EXACT_LENGTH
     assert {joint.kind for joint in result.skeleton.joints} == {"ball"}
 
 
 def test_noisy_data_give_lengths_whose_intervals_hold_them(noisy_linkage: World) -> None:
-    result = calibrate(noisy_linkage.take)
+    result = condyle.fit(noisy_linkage.take)
     assert edges(result) == true_edges(noisy_linkage)
     errors = length_errors(result, noisy_linkage)
     widths = [(limb.high - limb.low) / 2 for limb in result.skeleton.limbs]  # type: ignore[operator]
@@ -66,7 +66,7 @@ def test_noisy_data_give_lengths_whose_intervals_hold_them(noisy_linkage: World)
 
 def test_the_take_is_not_changed_and_the_same_take_gives_the_same_result(noisy_linkage: World) -> None:
     before = noisy_linkage.take.p_world_body.copy()
-    first, second = calibrate(noisy_linkage.take), calibrate(noisy_linkage.take)
+    first, second = condyle.fit(noisy_linkage.take), condyle.fit(noisy_linkage.take)
     assert (noisy_linkage.take.p_world_body == before).all()
     for a, b in zip(first.skeleton.joints, second.skeleton.joints, strict=True):
         assert (a.p_child_joint == b.p_child_joint).all()
@@ -78,7 +78,7 @@ def test_a_rigid_move_of_the_world_changes_nothing(noisy_linkage: World, rng: np
     moved = Take.from_poses(
         take.p_world_body @ R.T + p, R_world_body=R @ take.R_world_body, names=take.names, time=take.time
     )
-    for a, b in zip(calibrate(take).skeleton.joints, calibrate(moved).skeleton.joints, strict=True):
+    for a, b in zip(condyle.fit(take).skeleton.joints, condyle.fit(moved).skeleton.joints, strict=True):
         assert (a.child, a.parent, a.kind) == (b.child, b.parent, b.kind)
         assert np.abs(a.p_child_joint - b.p_child_joint).max() < EXACT_LENGTH
 
@@ -86,7 +86,7 @@ def test_a_rigid_move_of_the_world_changes_nothing(noisy_linkage: World, rng: np
 def test_the_order_of_the_bodies_does_not_matter(noisy_linkage: World) -> None:
     take = noisy_linkage.take
     shuffled = take.select(sorted(take.names, key=lambda name: name[::-1]))
-    one, other = calibrate(take).skeleton, calibrate(shuffled).skeleton
+    one, other = condyle.fit(take).skeleton, condyle.fit(shuffled).skeleton
     assert one.roots == other.roots
     assert one.parent == {name: other.parent[name] for name in one.parent}
     for joint in one.joints:
@@ -94,15 +94,15 @@ def test_the_order_of_the_bodies_does_not_matter(noisy_linkage: World) -> None:
 
 
 def test_a_given_root_is_the_root_and_an_unknown_one_is_told_with_the_names(noisy_linkage: World) -> None:
-    assert calibrate(noisy_linkage.take, root="l_forearm").skeleton.roots == ("l_forearm",)
+    assert condyle.fit(noisy_linkage.take, root="l_forearm").skeleton.roots == ("l_forearm",)
     with pytest.raises(UsageError, match="no body named 'hip'; this take has head, chest"):
-        calibrate(noisy_linkage.take.select(["head", "chest"]), root="hip")
+        condyle.fit(noisy_linkage.take.select(["head", "chest"]), root="hip")
 
 
 def test_a_given_tree_is_kept_and_a_given_misfit_is_told(noisy_linkage: World) -> None:
     right = [(parent, child) for child, parent in noisy_linkage.truth.edges]
-    assert edges(calibrate(noisy_linkage.take, tree=right)) == true_edges(noisy_linkage)
-    wrong = calibrate(noisy_linkage.take, tree=[("head", "l_forearm")])
+    assert edges(condyle.fit(noisy_linkage.take, tree=right)) == true_edges(noisy_linkage)
+    wrong = condyle.fit(noisy_linkage.take, tree=[("head", "l_forearm")])
     assert frozenset(("head", "l_forearm")) in edges(wrong)
     assert "given-edge-misfit" in codes(wrong)
 
@@ -110,20 +110,20 @@ def test_a_given_tree_is_kept_and_a_given_misfit_is_told(noisy_linkage: World) -
 def test_a_given_tree_that_closes_a_loop_is_refused(noisy_linkage: World) -> None:
     loop = [("head", "chest"), ("chest", "l_upper_arm"), ("l_upper_arm", "head")]
     with pytest.raises(UsageError, match="closes a loop"):
-        calibrate(noisy_linkage.take, tree=loop)
+        condyle.fit(noisy_linkage.take, tree=loop)
 
 
 def test_a_whole_given_hierarchy_says_its_own_root(noisy_linkage: World) -> None:
     parents = {"chest": "head", "l_upper_arm": "chest", "r_upper_arm": "chest"}
     parents |= {"l_forearm": "l_upper_arm", "r_forearm": "r_upper_arm"}
-    skeleton = calibrate(noisy_linkage.take, tree={**parents, "head": None}).skeleton
+    skeleton = condyle.fit(noisy_linkage.take, tree={**parents, "head": None}).skeleton
     assert skeleton.roots == ("head",)
     assert {child: parent for child, parent in skeleton.parent.items() if parent} == parents
 
 
 def test_least_squares_is_the_papers_estimator_pair_by_pair(noisy_linkage: World) -> None:
     take = noisy_linkage.take
-    result = calibrate(take, method="least-squares")
+    result = condyle.fit(take, plan="least-squares")
     for joint in result.skeleton.joints:
         i, j = take.names.index(joint.child), take.names.index(joint.parent)
         Q = np.concatenate([take.R_world_body[:, i], -take.R_world_body[:, j]], axis=2).reshape(-1, 6)
@@ -137,7 +137,7 @@ def test_least_squares_is_the_papers_estimator_pair_by_pair(noisy_linkage: World
 
 def test_hinges_have_axes_an_open_point_and_lengths_to_the_axis() -> None:
     world = simulate(chain(("ball", "hinge", "ball")), seconds=20, rate=30, seed=5, disturbances=NOISY)
-    skeleton = calibrate(world.take, root="link0").skeleton
+    skeleton = condyle.fit(world.take, root="link0").skeleton
     hinge = skeleton.joint("link2")
     assert (hinge.kind, hinge.point) == ("hinge", "arbitrary")
     k = world.truth.names.index("link2")
@@ -152,7 +152,7 @@ def test_hinges_have_axes_an_open_point_and_lengths_to_the_axis() -> None:
 def test_two_people_and_a_prop_are_not_glued_together() -> None:
     worlds = [simulate(linkage(), seconds=20, seed=1, disturbances=NOISY)]
     worlds += [simulate(linkage(), seconds=20, seed=2, disturbances=NOISY), prop(seconds=20, seed=3)]
-    result = calibrate(together(worlds).take)
+    result = condyle.fit(together(worlds).take)
     assert len(result.skeleton.roots) == 2
     assert result.skeleton.loose == ("c_prop",)
     assert all(joint.child[0] == joint.parent[0] for joint in result.skeleton.joints)
@@ -162,14 +162,14 @@ def test_two_people_and_a_prop_are_not_glued_together() -> None:
 
 def test_a_still_take_has_no_joint_and_says_so() -> None:
     still = simulate(human(), "still", seconds=5, rate=30, disturbances=NOISY)
-    result = calibrate(still.take)
+    result = condyle.fit(still.take)
     assert result.skeleton.joints == ()
     assert result.skeleton.loose == still.take.names
     assert codes(result) == {"tree-not-determined"}
 
 
 def test_a_rod_is_one_rigid_body() -> None:
-    result = calibrate(rod(seconds=20, disturbances=NOISY).take)
+    result = condyle.fit(rod(seconds=20, disturbances=NOISY).take)
     assert [joint.kind for joint in result.skeleton.joints] == ["rigid"]
     assert "rigid-pair" in codes(result)
     assert result.skeleton.limbs == ()
@@ -178,9 +178,9 @@ def test_a_rod_is_one_rigid_body() -> None:
 def test_one_sensor_is_refused_with_the_way_out_and_fits_against_the_world(noisy_linkage: World) -> None:
     take = noisy_linkage.take.select(["head"])
     with pytest.raises(CondyleError, match="--world") as caught:
-        calibrate(take)
+        condyle.fit(take)
     assert caught.value.code == "one-sensor"
-    assert calibrate(take, world=True).skeleton.roots in {("world",), ()}
+    assert condyle.fit(take, world=True).skeleton.roots in {("world",), ()}
 
 
 def test_a_door_against_the_room_is_a_hinge(rng: np.random.Generator) -> None:
@@ -190,7 +190,7 @@ def test_a_door_against_the_room_is_a_hinge(rng: np.random.Generator) -> None:
     p = hinge + rotation.from_vector(angle[:, None] * [0.0, 0, 1]) @ arm + 0.001 * rng.standard_normal((600, 3))
     R = R @ rotation.from_vector(0.003 * rng.standard_normal((600, 3)))
     take = Take.from_poses(p[:, None], R_world_body=R[:, None], names=["door"], rate=30)
-    joint = calibrate(take, world=True).skeleton.joint("door")
+    joint = condyle.fit(take, world=True).skeleton.joint("door")
     assert joint.kind == "hinge"
     assert abs(joint.axis_parent[2]) > 0.9999  # type: ignore[index]
     assert np.abs(joint.p_parent_joint[:2] - hinge[:2]).max() < 0.002
@@ -198,7 +198,7 @@ def test_a_door_against_the_room_is_a_hinge(rng: np.random.Generator) -> None:
 
 def test_fewer_than_three_frames_are_refused(noisy_linkage: World) -> None:
     with pytest.raises(CondyleError, match="2 frames cannot tell a joint") as caught:
-        calibrate(noisy_linkage.take.slice(0, 2))
+        condyle.fit(noisy_linkage.take.slice(0, 2))
     assert caught.value.code == "few-frames"
 
 
@@ -211,7 +211,7 @@ def test_two_identical_sensors_are_named(noisy_linkage: World) -> None:
         np.concatenate([take.p_world_body, take.p_world_body[:, :1]], axis=1),
     )
     with pytest.raises(CondyleError, match=r"'\w+' and 'copy'") as caught:
-        calibrate(twice)
+        condyle.fit(twice)
     assert caught.value.code == "identical-sensors"
 
 
@@ -220,10 +220,10 @@ def test_missing_poses_count_as_deleted_rows(noisy_linkage: World, rng: np.rando
     gone = rng.random(take.frames) < 0.2
     hidden = np.zeros((take.frames, 2), dtype=bool)
     hidden[gone, 1] = True
-    masked = calibrate(take.mask(hidden), method="least-squares").skeleton.joints[0]
+    masked = condyle.fit(take.mask(hidden), plan="least-squares").skeleton.joints[0]
     kept = np.flatnonzero(~gone)
     rows = Take(take.names, take.time[kept], take.R_world_body[kept], take.p_world_body[kept])
-    deleted = calibrate(rows, method="least-squares").skeleton.joints[0]
+    deleted = condyle.fit(rows, plan="least-squares").skeleton.joints[0]
     assert np.abs(masked.p_child_joint - deleted.p_child_joint).max() < 1e-12
     assert masked.residual == pytest.approx(deleted.residual, rel=1e-9)
 
@@ -232,7 +232,7 @@ def test_a_sensor_that_is_never_seen_is_loose_and_told(noisy_linkage: World) -> 
     take = noisy_linkage.take
     hidden = np.zeros((take.frames, take.bodies), dtype=bool)
     hidden[:, take.names.index("l_forearm")] = True
-    result = calibrate(take.mask(hidden))
+    result = condyle.fit(take.mask(hidden))
     assert result.skeleton.loose == ("l_forearm",)
     assert "few-frames" in codes(result)
     assert len(result.skeleton.joints) == 4
@@ -241,14 +241,14 @@ def test_a_sensor_that_is_never_seen_is_loose_and_told(noisy_linkage: World) -> 
 def test_all_unseen_is_refused(noisy_linkage: World) -> None:
     take = noisy_linkage.take
     with pytest.raises(CondyleError, match="fewer than two sensors") as caught:
-        calibrate(take.mask(np.ones((take.frames, take.bodies), dtype=bool)))
+        condyle.fit(take.mask(np.ones((take.frames, take.bodies), dtype=bool)))
     assert caught.value.code == "nothing-seen"
 
 
 def test_a_take_without_time_is_fitted_and_claims_no_more_than_it_knows(noisy_linkage: World) -> None:
     take = noisy_linkage.take
     untimed = Take.from_poses(take.p_world_body, R_world_body=take.R_world_body, names=take.names)
-    result = calibrate(untimed)
+    result = condyle.fit(untimed)
     assert edges(result) == true_edges(noisy_linkage)
     assert "no-time" in codes(result)
     assert all(limb.length is not None and limb.low is None for limb in result.skeleton.limbs)
@@ -257,21 +257,21 @@ def test_a_take_without_time_is_fitted_and_claims_no_more_than_it_knows(noisy_li
 def test_several_recordings_of_one_figure_are_one_calibration() -> None:
     mounts = simulate(linkage(), seconds=10, seed=7).truth.mounts
     worlds = [simulate(linkage(), seconds=10, seed=s, disturbances=NOISY, mounts=mounts) for s in (7, 8)]
-    both = calibrate(condyle.join([world.take for world in worlds]))
-    alone = calibrate(worlds[0].take)
+    both = condyle.fit(condyle.join([world.take for world in worlds]))
+    alone = condyle.fit(worlds[0].take)
     assert both.skeleton.take["frames"] == 2 * alone.skeleton.take["frames"]
     assert edges(both) == true_edges(worlds[0])
     assert np.abs(length_errors(both, worlds[0])).max() < 0.005
 
 
 def test_named_loops_are_located(noisy_linkage: World) -> None:
-    result = calibrate(noisy_linkage.take, loops=[("head", "l_forearm")])
+    result = condyle.fit(noisy_linkage.take, loops=[("head", "l_forearm")])
     assert [(loop.child, loop.parent) for loop in result.skeleton.loops] == [("head", "l_forearm")]
     assert result.skeleton.loops[0].time is not None
 
 
 def test_intervals_can_be_left_out(noisy_linkage: World) -> None:
-    skeleton = calibrate(noisy_linkage.take, intervals=False).skeleton
+    skeleton = condyle.fit(noisy_linkage.take, intervals=False).skeleton
     assert all(limb.length is not None and limb.low is None for limb in skeleton.limbs)
     assert all(joint.covariance is None for joint in skeleton.joints)
 
@@ -279,11 +279,11 @@ def test_intervals_can_be_left_out(noisy_linkage: World) -> None:
 @pytest.mark.parametrize("call", [{"method": "best"}, {"tree_score": "luck"}])
 def test_an_unknown_choice_is_told_with_the_choices(call: dict, noisy_linkage: World) -> None:
     with pytest.raises(UsageError, match="choose from"):
-        calibrate(noisy_linkage.take, **call)
+        condyle.fit(noisy_linkage.take, **call)
 
 
 def test_gaps_and_weights_belong_to_the_joints(noisy_linkage: World) -> None:
-    result = calibrate(noisy_linkage.take)
+    result = condyle.fit(noisy_linkage.take)
     n, J = noisy_linkage.take.frames, len(result.skeleton.joints)
     assert result.gap.shape == (n, J, 3)
     assert result.weight.shape == (n, J)
@@ -296,7 +296,7 @@ def test_missing_poses_beside_a_loose_thing_leave_the_tree_right(share: float) -
     gappy = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), missing=share)
     person = simulate(human(), seconds=20, seed=1, disturbances=gappy)
     world = together([person, prop(seconds=20, seed=3, disturbances=gappy)])
-    result = calibrate(world.take, intervals=False)
+    result = condyle.fit(world.take, intervals=False)
     assert edges(result) == true_edges(world)
     assert result.skeleton.loose == ("b_prop",)
 
@@ -304,19 +304,19 @@ def test_missing_poses_beside_a_loose_thing_leave_the_tree_right(share: float) -
 @pytest.mark.parametrize("pair", ["chest:head", ("chest",), ("chest", "chest"), ("chest", 3)])
 def test_edges_that_are_no_pairs_of_bodies_are_refused(pair: object, noisy_linkage: World) -> None:
     with pytest.raises(UsageError) as caught:
-        calibrate(noisy_linkage.take, tree=[pair])  # type: ignore[list-item]
+        condyle.fit(noisy_linkage.take, tree=[pair])  # type: ignore[list-item]
     assert caught.value.code == "bad-tree"
     with pytest.raises(UsageError):
-        calibrate(noisy_linkage.take, loops=[pair])  # type: ignore[list-item]
+        condyle.fit(noisy_linkage.take, loops=[pair])  # type: ignore[list-item]
 
 
 def test_a_wrong_unit_and_transposed_rotations_are_doubted(noisy_linkage: World) -> None:
     take = noisy_linkage.take
     huge = Take.from_poses(take.p_world_body * 1000, R_world_body=take.R_world_body, names=take.names, time=take.time)
-    assert "implausible-size" in codes(calibrate(huge))
+    assert "implausible-size" in codes(condyle.fit(huge))
     turned = np.swapaxes(take.R_world_body, -1, -2)
     wrong = Take.from_poses(take.p_world_body, R_world_body=turned, names=take.names, time=take.time)
-    findings = calibrate(wrong).findings
+    findings = condyle.fit(wrong).findings
     assert any(finding.severity != "info" for finding in findings)
 
 
@@ -325,7 +325,7 @@ def test_least_squares_intervals_reach_back_over_the_bias_of_orientation_noise()
     for seed in (1, 2, 3):
         noisy = Disturbances(position_noise=0.003, orientation_noise=np.radians(1.0))
         world = simulate(human(), seconds=30, rate=30, seed=seed, disturbances=noisy)
-        result = calibrate(world.take, method="least-squares")
+        result = condyle.fit(world.take, plan="least-squares")
         widths = [(limb.high - limb.low) / 2 for limb in result.skeleton.limbs]  # type: ignore[operator]
         held += int(np.sum(np.abs(length_errors(result, world)) <= widths))
         count += len(widths)
@@ -334,7 +334,7 @@ def test_least_squares_intervals_reach_back_over_the_bias_of_orientation_noise()
 
 def test_a_given_edge_does_not_invent_the_rest_of_a_still_take() -> None:
     still = simulate(linkage(), "still", seconds=5, rate=30, disturbances=NOISY)
-    result = calibrate(still.take, tree=[("chest", "head")])
+    result = condyle.fit(still.take, tree=[("chest", "head")])
     assert edges(result) == {frozenset(("chest", "head"))}
     assert "tree-not-determined" in codes(result)
 
@@ -348,7 +348,7 @@ def test_a_fifth_of_bad_samples_is_survived(outliers: dict, bar: float) -> None:
     bad = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3), **outliers)
     world = simulate(human(), seed=1, disturbances=bad)
     tree = [(parent, child) for child, parent in world.truth.edges]
-    joints = calibrate(world.take, tree=tree, intervals=False).skeleton.joints
+    joints = condyle.fit(world.take, tree=tree, intervals=False).skeleton.joints
     place = world.truth.names.index
     errors = [joint.p_child_joint - world.truth.p_child_joint[place(joint.child)] for joint in joints]
     assert np.sqrt(np.mean(np.sum(np.square(errors), axis=1))) < bar  # m; plain least squares is 3 to 16 cm off
@@ -359,7 +359,7 @@ def test_a_sensor_seen_in_few_frames_does_not_spoil_the_tree(frames: int, noisy_
     take = noisy_linkage.take
     hidden = np.zeros((take.frames, take.bodies), dtype=bool)
     hidden[frames:, take.names.index("l_forearm")] = True
-    result = calibrate(take.mask(hidden))
+    result = condyle.fit(take.mask(hidden))
     assert edges(result) == {edge for edge in true_edges(noisy_linkage) if "l_forearm" not in edge}
     assert result.skeleton.loose == ("l_forearm",)
     assert "few-frames" in codes(result)
@@ -371,14 +371,14 @@ def test_a_given_edge_that_is_never_seen_together_is_refused(noisy_linkage: Worl
     hidden[:300, 0] = hidden[300:, 1] = True
     for call in ({"tree": [take.names[:2]]}, {"loops": [take.names[:2]]}):
         with pytest.raises(CondyleError, match="share 0 frames"):
-            calibrate(take.mask(hidden), **call)
+            condyle.fit(take.mask(hidden), **call)
 
 
 def test_a_sensor_hidden_in_the_middle_has_its_own_noise() -> None:
     world = simulate(linkage(), seconds=60, rate=60, seed=1, disturbances=Disturbances(0.002, 0.01))
     hidden = np.zeros((world.take.frames, world.take.bodies), dtype=bool)
     hidden[1000:2600, 0] = True
-    result = calibrate(world.take.mask(hidden))
+    result = condyle.fit(world.take.mask(hidden))
     assert all(noise.position == pytest.approx(0.002, rel=0.2) for noise in result.skeleton.noise)
     assert np.abs(length_errors(result, world)).max() < 0.01
 
@@ -387,7 +387,7 @@ def test_orientations_without_positions_are_refused(noisy_linkage: World) -> Non
     take = noisy_linkage.take
     flat = Take(take.names, take.time, take.R_world_body, 0 * take.p_world_body)
     with pytest.raises(CondyleError, match="orientations only") as caught:
-        calibrate(flat)
+        condyle.fit(flat)
     assert caught.value.code == "no-positions"
 
 
@@ -397,37 +397,37 @@ def test_a_position_beyond_all_measure_is_not_seen(size: float, method: str, noi
     take = noisy_linkage.take
     p = take.p_world_body.copy()
     p[7, 2, 1] = size
-    result = calibrate(Take(take.names, take.time, take.R_world_body, p), method=method)  # type: ignore[arg-type]
+    result = condyle.fit(Take(take.names, take.time, take.R_world_body, p), plan=method)  # type: ignore[arg-type]
     assert edges(result) == true_edges(noisy_linkage)
 
 
 def test_two_parents_are_refused_and_an_edge_said_twice_is_one(noisy_linkage: World) -> None:
     with pytest.raises(UsageError, match="two parents for 'chest'"):
-        calibrate(noisy_linkage.take, tree=[("head", "chest"), ("l_upper_arm", "chest")])
-    twice = calibrate(noisy_linkage.take, tree=[("chest", "head"), ("chest", "head")], intervals=False)
+        condyle.fit(noisy_linkage.take, tree=[("head", "chest"), ("l_upper_arm", "chest")])
+    twice = condyle.fit(noisy_linkage.take, tree=[("chest", "head"), ("chest", "head")], intervals=False)
     assert edges(twice) == true_edges(noisy_linkage)
 
 
 def test_a_loop_said_twice_or_used_by_the_tree_is_told_once(noisy_linkage: World) -> None:
     loops = [("head", "l_forearm"), ("l_forearm", "head"), ("chest", "head")]
-    result = calibrate(noisy_linkage.take, loops=loops, intervals=False)
+    result = condyle.fit(noisy_linkage.take, loops=loops, intervals=False)
     assert len(result.skeleton.loops) == 1
     with pytest.raises(UsageError):
-        calibrate(noisy_linkage.take, loops=[("head", "nobody")])
+        condyle.fit(noisy_linkage.take, loops=[("head", "nobody")])
 
 
 def test_poor_data_can_be_written(tmp_path: Path) -> None:
     shaky = Disturbances(position_noise=0.003, orientation_noise=np.radians(1))
     world = simulate(human(), "walk", seconds=4, rate=30, seed=0, disturbances=shaky)
     for call in ({}, {"tree": [("head", "l_foot")]}):
-        skeleton = calibrate(world.take, **call).skeleton  # type: ignore[arg-type]
+        skeleton = condyle.fit(world.take, **call).skeleton  # type: ignore[arg-type]
         condyle.write_skeleton(tmp_path / "skeleton.json", skeleton)
         assert len(condyle.read_skeleton(tmp_path).findings) == len(skeleton.findings)
 
 
 def test_exact_joints_beside_one_that_comes_apart_stay_where_they_are() -> None:
     world = simulate(human(), "walk", seed=7, seconds=10, disturbances=Disturbances(position_noise={"head": 0.005}))
-    for joint in condyle.calibrate(world.take, intervals=False).skeleton.joints:
+    for joint in condyle.fit(world.take, intervals=False).skeleton.joints:
         assert joint.residual < (0.01 if "head" in (joint.child, joint.parent) else NEARLY_EXACT), joint.child
 
 
@@ -437,7 +437,7 @@ def test_gaps_that_follow_the_joints_angle_are_told_from_noise_and_from_a_bent_f
     told = {}
     for name, more in worlds.items():
         world = simulate(human(), "walk", seconds=45, rate=30, seed=201, disturbances=Disturbances(**quiet, **more))
-        findings = calibrate(world.take).findings
+        findings = condyle.fit(world.take).findings
         told[name] = {finding.bodies[0] for finding in findings if finding.code == "follows-angle"}
     joints = {"l_shank", "r_shank", "l_upper_arm", "r_upper_arm"}  # the ones that the simulator moves
     assert told == {"noise": set(), "field": set(), "knees": joints}

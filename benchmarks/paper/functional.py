@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import condyle
-from condyle import Calibration, Joint
+from condyle import Joint
 from condyle.model.take import Take
 
 from ..cmu import recordings
@@ -32,8 +32,8 @@ def measure(given: argparse.Namespace) -> dict[str, Any] | None:
     out = {}
     for label, (name, parent, child) in TRIALS.items():
         take = source.take(name)
-        whole = condyle.calibrate(take)
-        plain = condyle.calibrate(take, method="least-squares", intervals=False)
+        whole = condyle.fit(take)
+        plain = condyle.fit(take, plan="least-squares", intervals=False)
         tree = [(joint.parent, joint.child) for joint in whole.skeleton.joints]
         out[label] = {
             "seconds": take.seconds,
@@ -48,13 +48,11 @@ def measure(given: argparse.Namespace) -> dict[str, Any] | None:
     return out
 
 
-def halves(take: Take, whole: Calibration, tree: list[tuple[str, str]]) -> dict[str, Any]:
+def halves(take: Take, whole: condyle.Fit, tree: list[tuple[str, str]]) -> dict[str, Any]:
     """Of every joint that turns in both halves: how far apart the halves put it [mm], by both methods."""
     parts = [take.slice(0, take.frames // 2), take.slice(take.frames // 2, take.frames)]
     root = whole.skeleton.roots[0]
-    fits = {
-        method: [condyle.calibrate(part, tree=tree, root=root, method=method) for part in parts] for method in METHODS
-    }
+    fits = {method: [condyle.fit(part, tree=tree, root=root, plan=method) for part in parts] for method in METHODS}
     out = {}
     for joint in whole.skeleton.joints:
         both = [fit.skeleton.joint(joint.child) for fit in fits["default"]]

@@ -70,7 +70,7 @@ def measure(given: argparse.Namespace) -> dict[str, Any] | None:
         found |= told
         found["trials"] += 1
         for way, entry in ways.items():
-            fitted = condyle.calibrate(world.take, method=way)  # type: ignore[arg-type]
+            fitted = condyle.fit(world.take, plan=way)  # type: ignore[arg-type]
             entry["trees_right"] += int(edges(fitted.skeleton) == true_edges(world.truth))
             errors = list(length_errors(fitted.skeleton, world.truth).values())
             found["limbs"] = len(errors)

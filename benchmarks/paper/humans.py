@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 import condyle
-from condyle import Calibration
 from condyle.model.field import Rod
 from condyle.model.take import Take
 from condyle.pairs.rigid_pair import measure_pair, scale_of
@@ -69,15 +68,15 @@ def skin(shape: Figure, wobble: float) -> Disturbances:
     return Disturbances(soft_tissue=soft, non_rotary=1.0, pelvis_wobble=wobble)
 
 
-def fit_all(take: Take, truth: Truth, rod: Take) -> dict[str, Calibration]:
+def fit_all(take: Take, truth: Truth, rod: Take) -> dict[str, condyle.Fit]:
     """Least squares is given the true tree, as the paper's lengths were; the others find it."""
     known = published.ROD * CM
     scale = scale_of(measure_pair(rod, "rod_a", "rod_b"), known).scale
     tree = [(parent, child) for child, parent in truth.edges]
     return {
-        "least squares": condyle.calibrate(take, method="least-squares", scale=scale, intervals=False, tree=tree),
-        "default": condyle.calibrate(take, scale=scale),
-        "field and rod": condyle.calibrate(take, field=Rod(("rod_a", "rod_b"), known, rod)),
+        "least squares": condyle.fit(take, plan="least-squares", scale=scale, intervals=False, tree=tree),
+        "default": condyle.fit(take, scale=scale),
+        "field and rod": condyle.fit(take, field=Rod(("rod_a", "rod_b"), known, rod)),
     }
 
 
@@ -148,7 +147,7 @@ def _trials(one: Table, room: space.Room, count: Count, draw: bool) -> list[dict
         hold = lengths_held(fits["default"].skeleton, truth)
         count.held += sum(hold.get(key, False) for key in _keys(truth))
         count.lengths += len(_keys(truth))
-        spanning = condyle.calibrate(take, method="least-squares", scale=published.SCALE, intervals=False)
+        spanning = condyle.fit(take, plan="least-squares", scale=published.SCALE, intervals=False)
         trees = count.trees[trial.partition(" ")[0]]
         trees["trials"] += 1
         trees["spanning tree"] += edges(spanning.skeleton) == true_edges(truth)
@@ -158,7 +157,7 @@ def _trials(one: Table, room: space.Room, count: Count, draw: bool) -> list[dict
     return columns
 
 
-def _draw(plain: Calibration, ours: Calibration) -> None:
+def _draw(plain: condyle.Fit, ours: condyle.Fit) -> None:
     k = next(k for k, joint in enumerate(plain.skeleton.joints) if joint.child == FIGURE_8[1])
     joint, axis = plain.skeleton.joints[k], lay_out_time(plain.take.time, plain.take.segment)
     drawn = draw_gap(axis, plain.gap[:, k], plain.weight[:, k], joint.child, joint.parent, joint.residual)
@@ -179,8 +178,8 @@ def hierarchy(seed: int, walks: int) -> dict[str, Any]:
             room = space.Room(seed + 100 + number)
             trial = "Walk 1" if motion == "walk" else "Exer. 1"
             take, truth = person(shape, trial, room, 2, size * CM)
-            plain = condyle.calibrate(take, method="least-squares", intervals=False, scale=published.SCALE).skeleton
-            ours = condyle.calibrate(take, intervals=False, scale=published.SCALE).skeleton
+            plain = condyle.fit(take, plan="least-squares", intervals=False, scale=published.SCALE).skeleton
+            ours = condyle.fit(take, intervals=False, scale=published.SCALE).skeleton
             right["spanning tree"] += edges(plain) == true_edges(truth)
             right["thighs"] += frozenset(("l_thigh", "r_thigh")) in edges(plain)
             right["default"] += edges(ours) == true_edges(truth)

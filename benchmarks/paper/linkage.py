@@ -6,7 +6,6 @@ import argparse
 from typing import Any
 
 import condyle
-from condyle import Calibration
 from condyle.model.field import Rod
 from condyle.model.take import Take
 from condyle.pairs.rigid_pair import measure_pair, scale_of
@@ -42,19 +41,19 @@ def recordings(room: space.Room) -> list[tuple[Take, Truth]]:
     return out
 
 
-def fit_all(take: Take, rod: Take) -> dict[str, Calibration]:
+def fit_all(take: Take, rod: Take) -> dict[str, condyle.Fit]:
     """The four ways; all but the last take the scale from the rod's mean length, as the paper does."""
     known = published.ROD * CM
     scale = scale_of(measure_pair(rod, "rod_a", "rod_b"), known).scale
     return {
-        "least squares": condyle.calibrate(take, method="least-squares", scale=scale, intervals=False),
-        "default": condyle.calibrate(take, scale=scale),
-        "field": condyle.calibrate(take, scale=scale, field=True),
-        "field and rod": condyle.calibrate(take, field=Rod(("rod_a", "rod_b"), known, rod)),
+        "least squares": condyle.fit(take, plan="least-squares", scale=scale, intervals=False),
+        "default": condyle.fit(take, scale=scale),
+        "field": condyle.fit(take, scale=scale, field=True),
+        "field and rod": condyle.fit(take, field=Rod(("rod_a", "rod_b"), known, rod)),
     }
 
 
-def length_errors(fitted: Calibration, truth: Truth) -> list[float | None]:
+def length_errors(fitted: condyle.Fit, truth: Truth) -> list[float | None]:
     """Calculated less true [cm] of the lengths of table 1, None where none is told."""
     errors = harness.length_errors(fitted.skeleton, truth)
     return [None if errors.get(key) is None else errors[key] / CM for key in _keys(truth)]
@@ -104,13 +103,13 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
     }
 
 
-def _extremes(fits: list[Calibration]) -> tuple[tuple[int, str], tuple[int, str]]:
+def _extremes(fits: list[condyle.Fit]) -> tuple[tuple[int, str], tuple[int, str]]:
     """Set and joint with the least and the largest residual, by least squares."""
     every = [(joint.residual, number, joint.child) for number, fit in enumerate(fits) for joint in fit.skeleton.joints]
     return min(every)[1:], max(every)[1:]
 
 
-def _named(shown: list[tuple[Calibration, Calibration]], which: tuple[int, str]) -> dict[str, Any]:
+def _named(shown: list[tuple[condyle.Fit, condyle.Fit]], which: tuple[int, str]) -> dict[str, Any]:
     number, child = which
     plain, corrected = shown[number]
     joint = plain.skeleton.joint(child)
@@ -119,7 +118,7 @@ def _named(shown: list[tuple[Calibration, Calibration]], which: tuple[int, str])
     return {**names, "residual_cm": joint.residual / CM, "corrected_cm": same.residual / CM}
 
 
-def draw(shown: list[tuple[Calibration, Calibration]], best: tuple[int, str], worst: tuple[int, str]) -> None:
+def draw(shown: list[tuple[condyle.Fit, condyle.Fit]], best: tuple[int, str], worst: tuple[int, str]) -> None:
     first = shown[0][1]
     picture = shown_frame(first.skeleton, first.take)
     if picture is not None:

@@ -178,11 +178,11 @@ def ours(take: Take, truth: Truth) -> dict[str, dict[tuple[int, int], Placed]]:
     pairs = _true_pairs(truth)
     names = truth.names
     tree = [(names[parent], names[child]) for child, parent in pairs]
-    whole = condyle.calibrate(take, tree=tree, intervals=False).skeleton
+    whole = condyle.fit(take, tree=tree, intervals=False).skeleton
     alone = {}
     for child, parent in pairs:
         part = take.select([names[parent], names[child]])
-        fitted = condyle.calibrate(part, tree=[(names[parent], names[child])], intervals=False).skeleton
+        fitted = condyle.fit(part, tree=[(names[parent], names[child])], intervals=False).skeleton
         alone[child, parent] = placed(fitted, names[child], names[parent])
     together = {pair: placed(whole, names[pair[0]], names[pair[1]]) for pair in pairs}
     return {"condyle, pair alone": alone, "condyle, all together": together}
@@ -206,13 +206,13 @@ def real(python: Path) -> dict[str, Any]:
     out = {}
     for label, name in real_linkage.NAMES.items():
         take = source.take(name)
-        whole = condyle.calibrate(take, intervals=False).skeleton
+        whole = condyle.fit(take, intervals=False).skeleton
         tree = [(joint.parent, joint.child) for joint in whole.joints]
         parts = real_linkage.motions(take, tree, whole.roots[0])
         out[f"linkage {label}, {len(parts)} motions"] = _repeated(python, parts, whole, tree)
     for label, (name, parent, child) in functional.TRIALS.items():
         take = source.take(name)
-        whole = condyle.calibrate(take, intervals=False).skeleton
+        whole = condyle.fit(take, intervals=False).skeleton
         tree = [(joint.parent, joint.child) for joint in whole.joints]
         parts = [take.slice(0, take.frames // 2), take.slice(take.frames // 2, take.frames)]
         out[f"{label}, halves"] = _repeated(python, parts, whole, tree, {parent, child})
@@ -228,14 +228,14 @@ def _repeated(
     pairs = [(names.index(joint.child), names.index(joint.parent)) for joint in joints]
     told = of_peers(python, [(part, pairs) for part in parts])
     for part, entry in zip(parts, told, strict=True):
-        fitted = condyle.calibrate(part, tree=tree, root=whole.roots[0], intervals=False).skeleton
+        fitted = condyle.fit(part, tree=tree, root=whole.roots[0], intervals=False).skeleton
         entry["condyle, all together"] = {
             pair: placed(fitted, joint.child, joint.parent) for pair, joint in zip(pairs, joints, strict=True)
         }
         entry["condyle, pair alone"] = {}
         for pair, joint in zip(pairs, joints, strict=True):
             two = part.select([joint.parent, joint.child])
-            one = condyle.calibrate(two, tree=[(joint.parent, joint.child)], intervals=False).skeleton
+            one = condyle.fit(two, tree=[(joint.parent, joint.child)], intervals=False).skeleton
             entry["condyle, pair alone"][pair] = placed(one, joint.child, joint.parent)
     out = {}
     for pair, joint in zip(pairs, joints, strict=True):

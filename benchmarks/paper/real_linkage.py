@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 import condyle
-from condyle import Calibration, Joint
+from condyle import Joint
 from condyle.model.take import Take
 
 from ..cmu import recordings
@@ -25,7 +25,7 @@ def motions(take: Take, tree: list[tuple[str, str]], root: str) -> list[Take]:
     for number in np.unique(take.segment):
         rows = np.flatnonzero(take.segment == number)
         part = take.slice(int(rows[0]), int(rows[-1]) + 1)
-        fitted = condyle.calibrate(part, tree=tree, root=root, method="least-squares", intervals=False)
+        fitted = condyle.fit(part, tree=tree, root=root, plan="least-squares", intervals=False)
         if all(joint.rotation[0] > TURNED for joint in fitted.skeleton.joints):
             out.append(part)
     return out
@@ -43,14 +43,14 @@ def measure() -> dict[str, Any]:
             frozenset(joint[:2]): "ball" if joint[2] == "two-axis" else joint[2]
             for joint in source.truth(name)["joints"]
         }
-        whole = condyle.calibrate(take)
+        whole = condyle.fit(take)
         tree = [(joint.parent, joint.child) for joint in whole.skeleton.joints]
         parts = motions(take, tree, whole.skeleton.roots[0])
         found[label] = {
             "motions": len(parts),
             "seconds": [part.seconds for part in parts],
             "tree_right": edges(whole.skeleton) == set(known),
-            "trees_right": sum(edges(condyle.calibrate(part).skeleton) == set(known) for part in parts),
+            "trees_right": sum(edges(condyle.fit(part).skeleton) == set(known) for part in parts),
             "joints": _joints(parts, tree, whole, known),
         }
         progress(f"linkage {label}: {len(parts)} motions")
@@ -58,11 +58,11 @@ def measure() -> dict[str, Any]:
 
 
 def _joints(
-    parts: list[Take], tree: list[tuple[str, str]], whole: Calibration, known: dict[Any, str]
+    parts: list[Take], tree: list[tuple[str, str]], whole: condyle.Fit, known: dict[Any, str]
 ) -> dict[str, Any]:
     root = whole.skeleton.roots[0]
     fits = {
-        method: [condyle.calibrate(part, tree=tree, root=root, method=method, intervals=False) for part in parts]
+        method: [condyle.fit(part, tree=tree, root=root, plan=method, intervals=False) for part in parts]
         for method in METHODS
     }
     out = {}

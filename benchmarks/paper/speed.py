@@ -30,8 +30,8 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
         rows: dict[str, list[float | None]] = {}
         for name, options in CALLS.items():
             rows[f"condyle: {name}"] = [
-                timing.least_time(lambda: condyle.calibrate(take, tree=tree, **options), times),  # noqa: B023
-                timing.least_time(lambda: condyle.calibrate(take, **options), times),  # noqa: B023
+                timing.least_time(lambda: condyle.fit(take, tree=tree, **options), times),  # noqa: B023
+                timing.least_time(lambda: condyle.fit(take, **options), times),  # noqa: B023
             ]
         rows["condyle: the sums, joints and spanning tree alone"] = [
             None,
@@ -91,9 +91,7 @@ def rivals(found: dict[str, Any]) -> list[Rival]:
             reason = (
                 why
                 if "default" in name
-                else (
-                    "A known tree needs 15 pairs only, and `calibrate` still looks at all of them, at kinds and margins"
-                )
+                else ("A known tree needs 15 pairs only, and `fit` still looks at all of them, at kinds and margins")
             )
             for what, ours, theirs in (("given", known, lstsq[0]), ("not given", unknown, lstsq[1])):
                 out.append(Rival(f"{label}, hierarchy {what}", ours, theirs, "s", "one lstsq per pair", reason))

@@ -77,6 +77,8 @@ CODES: dict[str, str] = {
     "tied-edges": "several bodies share one point, so the edges among them cannot be told apart",
     "given-edge-misfit": "an edge that was given fits much worse than another the motion offers",
     "root-chosen": "which body was taken as the root, and by which rule",
+    # the folder
+    "older-files": "files of an older fit in the same folder were changed since, and are kept",
     # motion
     "gap-bridged": "a sensor was not seen for a short time; its rotation there is interpolated",
     "gap-inferred": "a sensor was not seen; its body's pose there is told by the bodies beyond it",

@@ -6,8 +6,7 @@ take, or changes. Changes are made here and nowhere else.
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -16,12 +15,12 @@ from .estimate.refusals import check_forest, check_seen_together, check_take
 from .faults.field import FieldRepair, correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
 from .faults.slips import repair_slips
-from .findings import Finding, sort_findings
+from .findings import Finding
 from .io.scale_file import factor_of
 from .maths.arrays import Floats
-from .model.field import FieldModel, Rod
-from .model.options import Method, Options, TreeScore, check_options, named_pairs
-from .model.scale import Scale, scaled
+from .model.field import FieldModel
+from .model.options import FitOptions, Method, check_options
+from .model.scale import scaled
 from .model.skeleton import Skeleton
 from .model.stage import Change, Decision, Proof, apply_changes
 from .model.take import Take, with_world
@@ -33,8 +32,8 @@ from .result.assemble import assemble_figure
 if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one
     from .source.long_file import LongFile, Progress
 
-Stage = Callable[[Take, Options], Decision]  # before there is a figure
-FigureStage = Callable[[Estimate, Options, Sequence[Change]], Decision]  # with the changes of its that were refused
+Stage = Callable[[Take, FitOptions], Decision]  # before there is a figure
+FigureStage = Callable[[Estimate, FitOptions, Sequence[Change]], Decision]  # with the changes of its that were refused
 
 
 @dataclass(frozen=True)
@@ -50,11 +49,11 @@ class Plan:
     connections: bool = True
 
 
-def scale_lengths(take: Take, options: Options) -> Decision:
+def scale_lengths(take: Take, options: FitOptions) -> Decision:
     return Decision(take=scaled(take, factor_of(options.scale)))
 
 
-def add_world(take: Take, options: Options) -> Decision:
+def add_world(take: Take, options: FitOptions) -> Decision:
     return Decision(take=with_world(take)) if options.world else Decision()
 
 
@@ -91,61 +90,18 @@ class Calibration:
     def findings(self) -> tuple[Finding, ...]:
         return self.skeleton.findings
 
-    def telling(self, findings: Sequence[Finding]) -> Calibration:
-        """The same with more findings."""
-        told = sort_findings([*self.findings, *findings])
-        return replace(self, skeleton=replace(self.skeleton, findings=told)) if findings else self
-
     def __str__(self) -> str:
         return str(self.skeleton)
 
 
-def calibrate(
-    take: Take,
-    *,
-    method: Method = "default",
-    tree: Iterable[tuple[str, str]] | Mapping[str, str | None] = (),
-    root: str | None = None,
-    loops: Iterable[tuple[str, str]] = (),
-    world: bool = False,
-    tree_score: TreeScore | None = None,
-    intervals: bool = True,
-    prepare: bool = True,
-    fix_latency: bool = True,
-    fix_slips: bool = True,
-    symmetric: float | None = None,
-    fix_swaps: bool = False,
-    scale: float | str | os.PathLike[str] | Scale = 1.0,
-    field: bool | FieldModel | Rod = False,
-    long: Sequence[LongFile] = (),
-    progress: Progress | None = None,
+def run(
+    take: Take, options: FitOptions, long: Sequence[LongFile] = (), progress: Progress | None = None
 ) -> Calibration:
-    """The articulated figure inside a take. See `Options`; `tree` is (parent, child) edges or {child: parent}; `scale`
-    a factor on recorded lengths, or what `condyle scale` wrote. `long` are files of which the take has a sample: the
-    joints are fitted to all their frames, and `progress` is told how far that is.
+    """The figure in a take, by the plan that was asked for.
+
+    `long` are files of which the take has a sample: the joints are fitted to all their frames, and `progress` is told
+    how far that is.
     """
-    edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
-    options = Options(
-        method,
-        tree_score,
-        named_pairs(edges, "tree"),
-        root,
-        named_pairs(loops, "loops"),
-        world,
-        intervals,
-        prepare,
-        fix_latency,
-        fix_slips,
-        symmetric,
-        fix_swaps,
-        factor_of(scale),
-        field,
-    )
-    return run(take, options, long, progress)
-
-
-def run(take: Take, options: Options, long: Sequence[LongFile] = (), progress: Progress | None = None) -> Calibration:
-    """The figure in a take, by the plan that was asked for."""
     check_options(options)
     plan = PLAN_OF[options.method]
     read, findings, changes = take, list[Finding](), list[Change]()
@@ -177,7 +133,7 @@ def run(take: Take, options: Options, long: Sequence[LongFile] = (), progress: P
     return Calibration(skeleton, made.take, made.gap, made.weight, field, tuple(changes))
 
 
-def check_asked(take: Take, options: Options) -> list[tuple[int, int]]:
+def check_asked(take: Take, options: FitOptions) -> list[tuple[int, int]]:
     """The edges (parent, child) that were given, by number; raises where the take cannot answer what was asked."""
     check_take(take, options)
     edges, loops = ([(take.index(a), take.index(b)) for a, b in pairs] for pairs in (options.tree, options.loops))

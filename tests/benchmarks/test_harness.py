@@ -51,7 +51,7 @@ def test_a_wrong_edge_is_named_by_both_its_bodies_or_with_the_whole_tree():
 @pytest.mark.parametrize("root", ["pelvis", "chest", "l_foot"])
 def test_lengths_compare_whichever_root_was_chosen(root):
     world = simulate(human(), seconds=10.0, seed=SEED)
-    skeleton = condyle.calibrate(world.take, root=root, tree=harness.known_tree(world.truth)).skeleton
+    skeleton = condyle.fit(world.take, root=root, tree=harness.known_tree(world.truth)).skeleton
     assert skeleton.roots == (root,)
     errors = harness.length_errors(skeleton, world.truth)
     assert len(errors) == len(world.truth.limbs)

@@ -16,7 +16,7 @@ SAME = 1e-6  # of the cost
 def test_the_cost_of_inverse_kinematics_is_that_of_mink() -> None:
     python = client("mink")
     world = recording(BODIES, 10, RATE, 1)
-    skeleton = condyle.calibrate(world.take, tree=known_tree(world.truth), intervals=False).skeleton
+    skeleton = condyle.fit(world.take, tree=known_tree(world.truth), intervals=False).skeleton
     _, poses = theirs(python, skeleton, world.take.at(SOLVED))
     excess = compare(skeleton, world.take, poses)
     assert min(largest for _, largest, _ in excess.values()) < SAME, "mink gets there too"

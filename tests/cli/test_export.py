@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import condyle
+from condyle import load
 from condyle.cli import main
-from condyle.cli.fit import write_calibration
 from condyle.io.exports import write_take
-from condyle.pipeline import calibrate
 from condyle.prepare.read import read
 from condyle.simulate import human, simulate
 from tests.make import moving
@@ -22,7 +22,7 @@ def fitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder as condyle fit leaves it."""
     folder = tmp_path_factory.mktemp("fit")
     take = simulate(human(), "walk", seconds=6, rate=30).take
-    write_calibration(folder, calibrate(take, intervals=False))
+    condyle.fit(take, intervals=False).save(folder, report=False)
     return folder
 
 
@@ -62,7 +62,7 @@ def test_the_json_tells_files_bones_and_findings(
 def test_a_warning_makes_the_status_3_and_the_up_axis_can_be_given(tmp_path: Path) -> None:
     world = simulate(human(), "walk", seconds=6, rate=30)
     one = moving.moving(world, {name: f"s{k}" for k, name in enumerate(world.take.names)})
-    write_calibration(tmp_path, calibrate(one.take, intervals=False))
+    condyle.fit(one.take, intervals=False).save(tmp_path, report=False)
     assert main(["export", str(tmp_path), "--to", "bvh"]) == 3
     assert main(["export", str(tmp_path), "--to", "bvh", "--up", "z"]) == 0
 
@@ -96,10 +96,12 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(
 
 def test_a_motion_of_other_bodies_is_told(fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     shutil.copy(fitted / "skeleton.json", tmp_path)
-    write_calibration(tmp_path / "other", calibrate(moving.links(("ball", "ball"), 9).take, intervals=False))
+    condyle.fit(moving.links(("ball", "ball"), 9).take, intervals=False).save(tmp_path / "other", report=False)
     shutil.copy(tmp_path / "other" / "motion.npz", tmp_path)
     assert main(["export", str(tmp_path), "--to", "bvh"]) == 1
-    assert "holds the bodies link0, link1, link2, the skeleton pelvis" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    ids = [load(folder).provenance.fit_id for folder in (tmp_path / "other", fitted)]
+    assert f"motion.npz: is of fit {ids[0]}, but skeleton.json is of fit {ids[1]}" in told
 
 
 def test_fit_exports_the_same_files(fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -108,7 +110,9 @@ def test_fit_exports_the_same_files(fitted: Path, tmp_path: Path, capsys: pytest
     write_take(take, simulate(human(), "walk", seconds=6, rate=30).take)
     out = tmp_path / "out"
     assert main(["fit", str(take), "-o", str(out), "--export", "bvh,glb", "--no-intervals", "--no-report"]) == 0
-    assert sorted(os.listdir(out)) == ["figure.bvh", "figure.glb", "motion.npz", "skeleton.json"]
+    assert sorted(os.listdir(out)) == [
+        "figure.bvh", "figure.glb", "manifest.json", "motion.npz", "options.toml", "skeleton.json",
+    ]  # fmt: skip
     assert f"wrote {out / 'figure.glb'}" in capsys.readouterr().out
     main(["export", str(out), "--to", "bvh,glb", "-o", str(tmp_path / "again")])
     for name in ("figure.bvh", "figure.glb"):

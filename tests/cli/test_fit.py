@@ -41,7 +41,9 @@ def test_fit_writes_skeleton_and_motion(recording: Path, tmp_path: Path) -> None
     motion = np.load(out / "motion.npz")
     assert motion["gap"].shape == (450, 5, 3)
     assert list(motion["joints"]) == [joint.child for joint in skeleton.joints]
-    assert sorted(path.name for path in out.iterdir()) == ["motion.npz", "skeleton.json"]
+    assert sorted(path.name for path in out.iterdir()) == [
+        "manifest.json", "motion.npz", "options.toml", "skeleton.json",
+    ]  # fmt: skip
     assert read(out / "motion.npz").names == skeleton.bodies
 
 
@@ -151,7 +153,9 @@ def test_demo_recovers_what_it_simulated(tmp_path: Path, capsys: pytest.CaptureF
     text = capsys.readouterr().out
     assert "true mm" in text
     assert "intervals hold the true length" in text
-    assert {path.name for path in out.iterdir()} == {"take.npz", "truth.json", "skeleton.json", "motion.npz"}
+    assert {path.name for path in out.iterdir()} == {
+        "take.npz", "truth.json", "skeleton.json", "motion.npz", "manifest.json", "options.toml",
+    }  # fmt: skip
     truth = json.loads((out / "truth.json").read_text())
     skeleton = read_skeleton(out)
     assert {frozenset((j["child"], j["parent"])) for j in truth["joints"]} == {

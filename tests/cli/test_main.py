@@ -114,7 +114,7 @@ def test_help_imports_neither_numpy_nor_rich_nor_any_verb() -> None:
 @pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
 def test_a_closed_pipe_ends_the_program_quietly(tmp_path: Path) -> None:
     assert main(["simulate", str(tmp_path / "a.npz"), "--figure", "linkage", "--seconds", "1"]) == 0
-    program = [sys.executable, "-m", "condyle.cli", "info", *[str(tmp_path / "a.npz")] * 20, "--json"]
+    program = [sys.executable, "-m", "condyle", "info", *[str(tmp_path / "a.npz")] * 20, "--json"]
     process = subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     assert process.stdout is not None
     assert process.stderr is not None
@@ -126,7 +126,7 @@ def test_a_closed_pipe_ends_the_program_quietly(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
 def test_an_interrupt_from_outside_leaves_nothing_half_written(tmp_path: Path) -> None:
-    program = [sys.executable, "-m", "condyle.cli", "simulate", str(tmp_path / "a.csv"), "--seconds", "600"]
+    program = [sys.executable, "-m", "condyle", "simulate", str(tmp_path / "a.csv"), "--seconds", "600"]
     program += ["--rate", "120"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         for _ in range(400):  # until it has begun to write

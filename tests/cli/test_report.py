@@ -37,7 +37,12 @@ def test_a_fit_writes_its_page(recording: Path, capsys: pytest.CaptureFixture[st
 def test_a_fit_can_leave_it_out(recording: Path) -> None:
     out = recording.parent / "out"
     assert main(["fit", str(recording), "-o", str(out), "--no-report"]) == 0
-    assert sorted(file.name for file in out.iterdir()) == ["motion.npz", "skeleton.json"]
+    assert sorted(file.name for file in out.iterdir()) == [
+        "manifest.json",
+        "motion.npz",
+        "options.toml",
+        "skeleton.json",
+    ]
 
 
 def test_the_page_tells_what_an_export_had_to_say(recording: Path) -> None:
@@ -74,14 +79,18 @@ def test_a_page_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[st
     ("words", "form"), [(["--figures"], "png"), (["--png"], "png"), (["--figures", "svg", "-o", "out"], "svg")]
 )
 def test_figures_are_written_instead_of_the_page(
-    words: list[str], form: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    words: list[str],
+    form: str,
+    noisy: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     from condyle.report import figures
 
     asked: list[tuple[object, ...]] = []
     monkeypatch.setattr(figures, "write_figures", lambda *given: asked.append(given) or [Path("tree.png")])
-    assert main(["report", "DIR", *words]) == 0
-    assert asked == [("DIR", "out" if "-o" in words else None, form)]
+    assert main(["report", str(noisy), *words]) == 0
+    assert asked == [(noisy, Path("out") if "-o" in words else None, form)]
     assert capsys.readouterr().out == "wrote tree.png\n"
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import forward, read_motion, read_skeleton, write_take
+from condyle import forward, load, read_skeleton, write_take
 from condyle.cli import main
 from condyle.cli.retarget import read_factors
 from condyle.errors import UsageError
@@ -34,7 +34,7 @@ def test_a_larger_figure_is_written_like_a_fit(
     for one, other in zip(small.limbs, large.limbs, strict=True):
         assert (other.length or 0) == pytest.approx(1.5 * (one.length or 0))
     poses = np.load(tmp_path / "big" / "motion.npz")
-    again = forward(large, read_motion(tmp_path / "big"))
+    again = forward(large, load(tmp_path / "big").motion)
     np.testing.assert_allclose(again.p_world_body, poses["p_world_body"], atol=1e-12)
 
 

@@ -12,8 +12,8 @@ import pytest
 import condyle
 from condyle.cli import main
 from condyle.findings import Severity
+from condyle.model.options import Method, TreeScore
 from condyle.model.skeleton import Between, Kind, Point
-from condyle.pipeline import Method, TreeScore
 
 from .pages import DOCS, codes, rows, sections
 

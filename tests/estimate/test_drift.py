@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import Calibration
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 EXACT = 1e-8  # m
@@ -16,14 +15,14 @@ HELD = 0.9  # of 95 % intervals, over few limbs
 DRIFT = Disturbances(position_noise=0.005, orientation_noise=np.radians(0.1), correlation_time=20.0)
 
 
-def lengths(found: Calibration) -> np.ndarray:
+def lengths(found: condyle.Fit) -> np.ndarray:
     return np.array([limb.length for limb in found.skeleton.limbs])
 
 
 def error(world: World, method: str) -> float:
     tree = [(parent, child) for child, parent in world.truth.edges]
     root = world.take.names[int(np.flatnonzero(world.truth.parent < 0)[0])]
-    found = condyle.calibrate(world.take, method=method, tree=tree, root=root, intervals=False)  # type: ignore[arg-type]
+    found = condyle.fit(world.take, plan=method, tree=tree, root=root, intervals=False)  # type: ignore[arg-type]
     true = {(body, frozenset(ends)): length for (body, *ends), length in world.truth.limbs.items()}
     off = [x.length - true[x.body, frozenset((x.from_joint, x.to_joint))] for x in found.skeleton.limbs]
     return float(np.sqrt(np.mean(np.square(off))))
@@ -46,7 +45,7 @@ def test_a_take_without_time_or_shorter_than_the_lag_is_fitted_by_the_default() 
     take = simulate(linkage(), seconds=10, rate=30, seed=4, disturbances=noisy).take
     untimed = replace(take, timed=False)
     for one in (untimed, take.slice(0, 30)):
-        wanted, found = (condyle.calibrate(one, method=method) for method in ("default", "drift"))  # type: ignore[arg-type]
+        wanted, found = (condyle.fit(one, plan=method) for method in ("default", "drift"))  # type: ignore[arg-type]
         np.testing.assert_array_equal(lengths(found), lengths(wanted))
 
 
@@ -54,10 +53,8 @@ def test_nothing_is_compared_across_recordings() -> None:
     one, two = (simulate(linkage(), seconds=10, rate=30, seed=seed).take for seed in (5, 5))
     apart = replace(two, p_world_body=two.p_world_body + 3.0)  # another place in the room
     joined = condyle.join([one, apart])
-    found = condyle.calibrate(joined, method="drift", intervals=False)
-    np.testing.assert_allclose(
-        lengths(found), lengths(condyle.calibrate(one, method="drift", intervals=False)), atol=EXACT
-    )
+    found = condyle.fit(joined, plan="drift", intervals=False)
+    np.testing.assert_allclose(lengths(found), lengths(condyle.fit(one, plan="drift", intervals=False)), atol=EXACT)
 
 
 def test_intervals_are_those_of_the_differences_and_hold_where_nothing_drifts() -> None:
@@ -66,6 +63,6 @@ def test_intervals_are_those_of_the_differences_and_hold_where_nothing_drifts() 
     for seed in (501, 502):
         world = simulate(human(), "walk", seconds=20, rate=30, seed=seed, disturbances=white)
         tree = [(parent, child) for child, parent in world.truth.edges]
-        found = condyle.calibrate(world.take, method="drift", tree=tree, root="pelvis")
+        found = condyle.fit(world.take, plan="drift", tree=tree, root="pelvis")
         held += [x.low <= world.truth.limbs[x.body, x.from_joint, x.to_joint] <= x.high for x in found.skeleton.limbs]
     assert np.mean(held) > HELD

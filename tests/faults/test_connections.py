@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import Calibration, Finding
+from condyle import Finding
 from condyle.faults.connections import MOST_BODIES, Contact, find_connections, judge_connections, lasting
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
@@ -51,7 +51,7 @@ def found(truth: Truth, disturbances: dict[str, float] | None = None, **how: obj
     return find_connections(recorded(truth, disturbances), edges(truth), USUAL, **how)  # type: ignore[arg-type]
 
 
-def told(calibration: Calibration, *codes: str) -> list[Finding]:
+def told(calibration: condyle.Fit, *codes: str) -> list[Finding]:
     return [finding for finding in calibration.findings if finding.code in codes]
 
 
@@ -186,7 +186,7 @@ def test_only_short_runs_of_outliers_are_left_out() -> None:
 def test_fit_locates_a_connection_and_tells_it(rng: np.random.Generator) -> None:
     points = np.array([[0.05, 0.04, -0.03], [-0.02, 0.06, 0.05]])
     truth = hand_in_hand(two(), ("a_r_hand", "b_l_hand"), points, *SPAN)
-    fitted = condyle.calibrate(recorded(truth))
+    fitted = condyle.fit(recorded(truth))
     [loop] = fitted.skeleton.loops
     [finding] = told(fitted, "connection")
     assert {loop.child, loop.parent} == set(finding.bodies) == {"a_r_hand", "b_l_hand"}
@@ -201,16 +201,16 @@ def test_fit_locates_a_connection_and_tells_it(rng: np.random.Generator) -> None
 
 
 def test_fit_tells_a_carried_prop_as_rigid_and_leaves_it_loose() -> None:
-    fitted = condyle.calibrate(recorded(picked_up(with_prop(), "r_hand", "prop", *SPAN)), intervals=False)
+    fitted = condyle.fit(recorded(picked_up(with_prop(), "r_hand", "prop", *SPAN)), intervals=False)
     [loop] = fitted.skeleton.loops
     assert (loop.child, loop.parent, loop.kind, loop.point) == ("prop", "r_hand", "rigid", "arbitrary")
     assert fitted.skeleton.loose == ("prop",)
-    again = condyle.calibrate(fitted.take, method="least-squares")
+    again = condyle.fit(fitted.take, plan="least-squares")
     assert not again.skeleton.loops
 
 
 def test_a_skeleton_with_connections_survives_its_file(tmp_path, rng: np.random.Generator) -> None:
-    fitted = condyle.calibrate(recorded(clasped(walker(), *SPAN, rng)), intervals=False)
+    fitted = condyle.fit(recorded(clasped(walker(), *SPAN, rng)), intervals=False)
     condyle.write_skeleton(tmp_path / "skeleton.json", fitted.skeleton)
     [loop] = condyle.read_skeleton(tmp_path).loops
     assert loop.time == fitted.skeleton.loops[0].time

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import Calibration, CondyleError, Take, UsageError
+from condyle import CondyleError, Take, UsageError
 from condyle.estimate.solve import Solution, solution_of
 from condyle.faults.field import GAIN, BentField, find_bend, judge_bend, judge_correction, map_gaps
 from condyle.faults.field_fit import Bend, fit_field, likeliest, measure_bend
@@ -51,15 +51,15 @@ def carried(seed: int = 4, **disturbances: float) -> Rod:
 
 
 @cache
-def fit(one: World, **options: object) -> Calibration:
-    return condyle.calibrate(one.take, intervals=False, **options)  # type: ignore[arg-type]
+def fit(one: World, **options: object) -> condyle.Fit:
+    return condyle.fit(one.take, intervals=False, **options)  # type: ignore[arg-type]
 
 
-def told(calibration: Calibration, code: str = "bent-field") -> list[condyle.Finding]:
+def told(calibration: condyle.Fit, code: str = "bent-field") -> list[condyle.Finding]:
     return [finding for finding in calibration.findings if finding.code == code]
 
 
-def errors(calibration: Calibration, one: World) -> np.ndarray:
+def errors(calibration: condyle.Fit, one: World) -> np.ndarray:
     true = {(body, frozenset(ends)): length for (body, *ends), length in one.truth.limbs.items()}
     limbs = calibration.skeleton.limbs
     return np.array([limb.length - true[limb.body, frozenset((limb.from_joint, limb.to_joint))] for limb in limbs])
@@ -121,17 +121,17 @@ def test_what_follows_the_angles_of_a_joint_and_its_neighbours_does_not_count(rn
 
 def test_least_squares_and_takes_without_time_are_not_judged() -> None:
     bent = world(**FIELD)
-    assert not told(fit(bent, method="least-squares"))
+    assert not told(fit(bent, plan="least-squares"))
     take = bent.take
     untimed = Take.from_poses(take.p_world_body, R_world_body=take.R_world_body, names=take.names)
-    assert not told(condyle.calibrate(untimed, intervals=False))
+    assert not told(condyle.fit(untimed, intervals=False))
 
 
 def test_one_joint_alone_tells_no_field() -> None:
     take = world(seed=5, motion="walk", seconds=40.0, **FIELD).take.select(["l_upper_arm", "l_forearm"])
     assert measure_bend(take, plain(take, [(1, 0)])).gain > GAIN, "its gap does follow the place"
-    assert not told(condyle.calibrate(take, intervals=False))
-    assert "no bend" in told(condyle.calibrate(take, intervals=False, field=True), "field-corrected")[0].text
+    assert not told(condyle.fit(take, intervals=False))
+    assert "no bend" in told(condyle.fit(take, intervals=False, field=True), "field-corrected")[0].text
 
 
 def test_what_one_sensor_does_by_place_is_no_bend_of_the_room() -> None:
@@ -143,7 +143,7 @@ def test_what_one_sensor_does_by_place_is_no_bend_of_the_room() -> None:
         np.where(alone[:, None, None], bent.R_world_body, straight.R_world_body),
         np.where(alone[:, None], bent.p_world_body, straight.p_world_body),
     )
-    assert not told(condyle.calibrate(odd, intervals=False))
+    assert not told(condyle.fit(odd, intervals=False))
 
 
 # Taken away
@@ -219,7 +219,7 @@ def test_the_rod_may_be_in_the_take_itself() -> None:
     bent = world(**FIELD)
     own = rod(DISTANCE, seconds=SECONDS, seed=4, disturbances=Disturbances(**NOISY, **FIELD))  # type: ignore[arg-type]
     both = together([bent, own], ["", ""])
-    found = condyle.calibrate(both.take, intervals=False, field=Rod(("rod_a", "rod_b"), DISTANCE))
+    found = condyle.fit(both.take, intervals=False, field=Rod(("rod_a", "rod_b"), DISTANCE))
     true = {(body, frozenset(ends)): length for (body, *ends), length in bent.truth.limbs.items()}
     limbs = [(limb, (limb.body, frozenset((limb.from_joint, limb.to_joint)))) for limb in found.skeleton.limbs]
     off = [limb.length - true[key] for limb, key in limbs if key in true and limb.length is not None]
@@ -230,8 +230,8 @@ def test_the_rod_may_be_in_the_take_itself() -> None:
 @pytest.mark.parametrize("by_rod", [False, True])
 def test_intervals_hold_after_the_correction_and_know_that_the_field_is_not_known(by_rod: bool) -> None:
     bent = world(**FIELD)
-    limbs = condyle.calibrate(bent.take, field=carried(**FIELD) if by_rod else True).skeleton.limbs
-    straight = condyle.calibrate(world().take).skeleton.limbs
+    limbs = condyle.fit(bent.take, field=carried(**FIELD) if by_rod else True).skeleton.limbs
+    straight = condyle.fit(world().take).skeleton.limbs
     true = {(body, frozenset(ends)): length for (body, *ends), length in bent.truth.limbs.items()}
     for limb in limbs:
         assert limb.low is not None
@@ -251,7 +251,7 @@ def test_a_field_found_once_corrects_the_next_take_of_the_room() -> None:
 
 
 def test_the_room_itself_stays_where_it_is() -> None:
-    found = condyle.calibrate(world(**FIELD).take, intervals=False, field=True, world=True)
+    found = condyle.fit(world(**FIELD).take, intervals=False, field=True, world=True)
     k = found.take.index("world")
     np.testing.assert_array_equal(found.take.p_world_body[:, k], 0.0)
     assert found.field is not None
@@ -264,7 +264,7 @@ def test_the_world_may_be_moved_and_given_in_another_unit(rng: np.random.Generat
     elsewhere = Take(
         take.names, take.time, R @ take.R_world_body, unit * (take.p_world_body @ R.T + t), sources=take.sources
     )
-    one, other = (condyle.calibrate(each, intervals=False, field=True) for each in (take, elsewhere))
+    one, other = (condyle.fit(each, intervals=False, field=True) for each in (take, elsewhere))
     lengths = [np.array([limb.length for limb in each.skeleton.limbs]) for each in (one, other)]
     np.testing.assert_allclose(lengths[1] / unit, lengths[0], atol=1e-4)
 

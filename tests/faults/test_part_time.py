@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import Calibration, Finding
+from condyle import Finding
 from condyle.estimate.solve import solution_of
 from condyle.faults.part_time import PartTime, find_part_time, judge_part_time
 from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
@@ -29,12 +29,12 @@ def carried(start: float, end: float) -> tuple[Truth, list[tuple[str, str]]]:
     return picked_up(together(worlds, ["", ""]).truth, "r_hand", "prop", start, end), [*tree, ("r_hand", "prop")]
 
 
-def fit(truth: Truth, **how: object) -> Calibration:
+def fit(truth: Truth, **how: object) -> condyle.Fit:
     take, _ = disturb(truth, Disturbances(**NOISY), 1)  # type: ignore[arg-type]
-    return condyle.calibrate(take, intervals=False, **how)  # type: ignore[arg-type]
+    return condyle.fit(take, intervals=False, **how)  # type: ignore[arg-type]
 
 
-def told(calibration: Calibration) -> list[Finding]:
+def told(calibration: condyle.Fit) -> list[Finding]:
     return [finding for finding in calibration.findings if finding.code == "part-time-joint"]
 
 
@@ -80,14 +80,14 @@ def test_the_rest_of_the_figure_and_the_recorded_poses_stay_as_they_are() -> Non
 def test_nothing_is_told_where_all_joints_hold(motion: str, disturbances: dict[str, float]) -> None:
     d = Disturbances(**disturbances)  # type: ignore[arg-type]
     world = simulate(linkage(), motion, seconds=20, seed=5, disturbances=d)  # type: ignore[arg-type]
-    assert not told(condyle.calibrate(world.take, intervals=False))
+    assert not told(condyle.fit(world.take, intervals=False))
 
 
 def test_a_slip_is_no_joint_that_comes_apart() -> None:
     slip = Slip("l_forearm", 22.0, (0.12, 0.08, 0.07))
     d = Disturbances(slips=(slip,), **NOISY)  # type: ignore[arg-type]
     world = simulate(linkage(), "walk", seconds=30, seed=5, disturbances=d)
-    fitted = condyle.calibrate(world.take, intervals=False)
+    fitted = condyle.fit(world.take, intervals=False)
     assert not told(fitted)
     assert [finding.bodies for finding in fitted.findings if finding.code == "slip"] == [("l_forearm",)]
 
@@ -110,7 +110,7 @@ def test_a_joint_that_goes_on_at_another_place_is_left_to_slips(put_down: bool) 
 
 def test_least_squares_does_not_look() -> None:
     truth, tree = carried(0.0, 18.0)
-    assert not told(fit(truth, tree=tree, method="least-squares"))
+    assert not told(fit(truth, tree=tree, plan="least-squares"))
 
 
 def test_the_sentence_says_when_it_holds() -> None:

@@ -67,12 +67,12 @@ def test_who_rests_while_nothing_else_moves_stands_on_nothing() -> None:
 
 def test_fit_lists_the_stances_as_loops_with_the_room() -> None:
     take, _ = disturb(planted(walker(), stance=STANCE), Disturbances(**NOISY), 1)  # type: ignore[arg-type]
-    fitted = condyle.calibrate(take, world=True, intervals=False)
+    fitted = condyle.fit(take, world=True, intervals=False)
     loops = [loop for loop in fitted.skeleton.loops if loop.parent == "world"]
     assert {loop.child for loop in loops} == {"l_foot", "r_foot"}
     told = [finding for finding in fitted.findings if finding.code == "connection"]
     assert {finding.bodies for finding in told} == {("l_foot", "world"), ("r_foot", "world")}
-    assert not condyle.calibrate(take, intervals=False).skeleton.loops
+    assert not condyle.fit(take, intervals=False).skeleton.loops
 
 
 def test_the_sentence_counts_the_stances() -> None:

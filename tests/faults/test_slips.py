@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import Calibration
 from condyle.faults.slips import Slip as Found
 from condyle.faults.slips import judge_slips, moved_back
 from condyle.simulate import Disturbances, Slip, World, human, linkage, simulate
@@ -27,11 +26,11 @@ def world(*slips: Slip, seed: int = 5, motion: str = "exercise", **disturbances:
     return simulate(linkage(), motion, seconds=30, rate=30, seed=seed, disturbances=d)  # type: ignore[arg-type]
 
 
-def told(calibration: Calibration, code: str = "slip") -> list[condyle.Finding]:
+def told(calibration: condyle.Fit, code: str = "slip") -> list[condyle.Finding]:
     return [finding for finding in calibration.findings if finding.code == code]
 
 
-def lengths(calibration: Calibration) -> np.ndarray:
+def lengths(calibration: condyle.Fit) -> np.ndarray:
     return np.array([limb.length for limb in calibration.skeleton.limbs])
 
 
@@ -40,8 +39,8 @@ def moved(by: float, rng: np.random.Generator) -> tuple[float, float, float]:
     return tuple(by * way / np.linalg.norm(way))  # type: ignore[return-value]
 
 
-def fit(one: World, **options: object) -> Calibration:
-    return condyle.calibrate(one.take, intervals=False, **options)  # type: ignore[arg-type]
+def fit(one: World, **options: object) -> condyle.Fit:
+    return condyle.fit(one.take, intervals=False, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("disturbances", [NOISY, {**SOFT}, {**SOFT, **FIELD}])
@@ -68,7 +67,7 @@ def test_a_sensor_that_also_turns_is_put_back_where_its_joints_show_it(rng: np.r
     middle = next(name for name in still.take.names if sum(name in edge for edge in still.truth.edges) >= 2)
     slipped = world(Slip(middle, 14.0, moved(0.03, rng), moved(np.radians(15), rng)))
     np.testing.assert_allclose(lengths(fit(slipped)), lengths(fit(still)), atol=SAME)
-    left = fit(slipped, fix_slips=False)
+    left = fit(slipped, no_fix="slips")
     assert np.abs(lengths(left) - lengths(fit(still))).max() > 2 * SAME
 
 
@@ -108,11 +107,11 @@ def test_skin_and_a_bent_field_on_a_person_are_no_slips() -> None:
 
 def test_a_slip_can_be_left_and_is_told_all_the_same(rng: np.random.Generator) -> None:
     slipped = world(Slip(world().take.names[1], 14.0, moved(0.02, rng)))
-    left = fit(slipped, fix_slips=False)
+    left = fit(slipped, no_fix="slips")
     [finding] = told(left)
     assert "fitted as it is" in finding.text
     np.testing.assert_array_equal(left.take.p_world_body, slipped.take.p_world_body)
-    assert not told(fit(slipped, method="least-squares"))
+    assert not told(fit(slipped, plan="least-squares"))
 
 
 def mirrored(one: World, body: int, start: float, stop: float) -> World:
@@ -144,9 +143,9 @@ def test_a_prepared_take_says_of_flips_that_they_were_put_right() -> None:
 
 def test_short_takes_and_takes_without_time_are_not_judged(rng: np.random.Generator) -> None:
     slipped = world(Slip(world().take.names[1], 2.0, moved(0.05, rng))).take.slice(0, 120)
-    assert not told(condyle.calibrate(slipped, intervals=False))
+    assert not told(condyle.fit(slipped, intervals=False))
     untimed = condyle.Take.from_poses(slipped.p_world_body, R_world_body=slipped.R_world_body, names=slipped.names)
-    assert not told(condyle.calibrate(untimed, intervals=False))
+    assert not told(condyle.fit(untimed, intervals=False))
 
 
 def test_moving_back_undoes_what_the_simulator_did(rng: np.random.Generator) -> None:
@@ -173,5 +172,5 @@ def test_the_sentence_names_sensor_distance_moment_and_what_was_done() -> None:
 def test_the_room_does_not_slip(rng: np.random.Generator) -> None:
     one = world(Slip("chest", 14.0, moved(0.03, rng)))
     part = one.take.select(["chest", "head"])
-    found = condyle.calibrate(part, world=True, tree=[("world", "chest"), ("chest", "head")], intervals=False)
+    found = condyle.fit(part, world=True, tree=[("world", "chest"), ("chest", "head")], intervals=False)
     assert "world" not in {finding.bodies[0] for finding in told(found)}

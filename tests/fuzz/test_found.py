@@ -16,7 +16,7 @@ import condyle
 from condyle import CondyleError
 from condyle.cli import main
 from condyle.io import format as _format
-from condyle.io.formats import Options, read_recording
+from condyle.io.formats import ReadOptions, read_recording
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, plausible_unit, to_take
 
@@ -41,7 +41,7 @@ def fault(path: Path, raw: bytes, format: str, **options: Any) -> str:
     with pytest.raises(CondyleError):
         condyle.read(path, **options)
     with pytest.raises(CondyleError) as error:
-        _format(format).read(path, Options.of(**options))
+        _format(format).read(path, ReadOptions.of(**options))
     return error.value.code
 
 
@@ -67,7 +67,7 @@ def path(tmp_path: Path) -> Path:
 def test_an_htr_without_a_section(path: Path) -> None:
     path.write_bytes(b"# Hierarchical Translation and Rotation\n")
     with pytest.raises(CondyleError, match=r"no section \[header\]"):
-        _format("htr").read(path, Options())
+        _format("htr").read(path, ReadOptions())
 
 
 def test_counts_of_thousands_of_digits(path: Path, tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_long_runs_of_a_character_are_gone_through_once(
     start = time.process_time()
     main(["info", str(path)])
     try:
-        _format(name).read(path, Options())
+        _format(name).read(path, ReadOptions())
     except CondyleError as error:
         assert error.code  # noqa: PT017
     assert time.process_time() - start < QUICK

@@ -10,7 +10,7 @@ import pytest
 
 from condyle import CondyleError
 from condyle.io import format as format_named
-from condyle.io.formats import Options
+from condyle.io.formats import ReadOptions
 from condyle.model.recording import Recording
 
 from .seeds import NAMES, target
@@ -91,7 +91,7 @@ def test_a_cut_at_any_byte_is_an_error_or_told(name: str, tmp_path: Path) -> Non
     target_ = target(name)
     for file, raw in target_.beside.items():
         (tmp_path / file).write_bytes(raw)
-    options = Options.of(**{key: tmp_path / value for key, value in target_.options.items()})
+    options = ReadOptions.of(**{key: tmp_path / value for key, value in target_.options.items()})
     path = tmp_path / target_.main
     smallest = min(target_.seeds, key=lambda variant: len(target_.seeds[variant]))
     counted = 0

@@ -25,7 +25,7 @@ from condyle import CondyleError
 from condyle.cli import main
 from condyle.io.bodies_file import read_bodies
 from condyle.io.exports import write_take
-from condyle.io.formats import Options, formats, read_recording
+from condyle.io.formats import ReadOptions, formats, read_recording
 from condyle.model.take import Take
 from condyle.simulate import linkage, simulate
 
@@ -135,7 +135,7 @@ def test_a_pickle_is_never_unpickled_whatever_its_name(tmp_path: Path, name: str
     assert error.value.code == "unknown-format"
     for fmt in formats():
         with pytest.raises(CondyleError):
-            fmt.read(path, Options())
+            fmt.read(path, ReadOptions())
     assert not mark.exists()
 
 

@@ -114,14 +114,14 @@ def run(target: Target, executions: int, *, seed: str = "", timeout: float = 600
 
 def work(target: Target, executions: int, seed: str, folder: Path) -> Outcome:
     """All executions of a target in this process, after sound files were read once."""
-    from condyle.io.formats import Options
+    from condyle.io.formats import ReadOptions
 
     for name, raw in target.beside.items():
         (folder / name).write_bytes(raw)
     file, main = folder / target.file, folder / target.main
     own = {target.file, *target.beside}
     words = {key: folder / value if value in own else value for key, value in target.options.items()}
-    options = Options.of(**words)
+    options = ReadOptions.of(**words)
     for raw in target.seeds.values():  # imports and caches are no matter of the damaged files
         file.write_bytes(raw)
         _read(target.format, main, options, words)

@@ -72,6 +72,6 @@ def by_methods(name: str, paths: list[Path], world: bool = False, **reading: obj
     for method in METHODS:
         if name.startswith(CLIPS):
             if method == "least-squares":
-                yield Case(f"{name}, {method}", make, {"method": method, "intervals": False}, tuple(paths))
+                yield Case(f"{name}, {method}", make, {"plan": method, "intervals": False}, tuple(paths))
         else:
-            yield Case(f"{name}, {method}", make, {"method": method, "world": world}, tuple(paths))
+            yield Case(f"{name}, {method}", make, {"plan": method, "world": world}, tuple(paths))

@@ -49,7 +49,7 @@ def fit_take(case: Case, jitter: int | None = None) -> dict[str, Any]:
         take = case.make()
         if jitter is not None:
             take = _jittered(take, np.random.default_rng(jitter))
-        fitted = condyle.calibrate(take, **case.options)
+        fitted = condyle.fit(take, **case.options)
     except condyle.CondyleError as error:
         return {"error": error.code}
     with TemporaryDirectory() as folder:

@@ -205,11 +205,11 @@ def kinds() -> Iterator[Case]:
 
 
 def happenings() -> Iterator[Case]:
-    for options in ({}, {"fix_slips": False}):
+    for options in ({}, {"no_fix": "slips"}):
         yield Case(named("person, slip of a hand", options), partial(slipped, "l_hand"), options)
     yield Case("person, slip of a shank in a walk", partial(slipped, "r_shank", motion="walk"))
     yield Case("linkage, slip that turns", partial(slipped, "l_forearm", linkage(), turn=0.1))
-    for options in ({}, {"fix_swaps": True}):
+    for options in ({}, {"fix": "swaps"}):
         yield Case(
             named("person, hands exchanged", options), partial(swapped, "l_hand", "r_hand", 300, 450, **WHITE), options
         )
@@ -241,18 +241,18 @@ def options() -> Iterator[Case]:
             "linkage, wandering sensors": drifting,
             "chain of ball, hinge, ball": of(links, "ball", "hinge", "ball", **WHITE),
         }.items():
-            yield Case(f"{name}, {method}", make, {"method": method})
+            yield Case(f"{name}, {method}", make, {"plan": method})
     for name in ("bent field", "skin", "spikes and gaps", "pelvis pack", "everything"):
         make = of(person, "walk", 2, **DISTURBED[name])
-        yield Case(f"person, walk, {name}, least-squares", make, {"method": "least-squares"})
+        yield Case(f"person, walk, {name}, least-squares", make, {"plan": "least-squares"})
     for name, make in {
         "two people": two_people,
         "three recordings joined": in_parts,
         "prop": partial(with_prop, False),
     }.items():
-        yield Case(f"{name}, least-squares", make, {"method": "least-squares"})
+        yield Case(f"{name}, least-squares", make, {"plan": "least-squares"})
     late = of(person, "exercise", 1, **DISTURBED["late sensors"])
-    yield Case("person, late sensors, left so", late, {"fix_latency": False})
+    yield Case("person, late sensors, left so", late, {"no_fix": "latency"})
     yield Case("person, spikes and gaps, as recorded", of(person, **SPIKY), {"prepare": False})
     yield Case("person, symmetric", of(person, **SKIN), {"symmetric": 0.003})
     yield Case("person, no intervals", person_white, {"intervals": False})

@@ -8,7 +8,7 @@ from typing import IO
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.exports import atomic
+from condyle.io.atomic import atomic
 
 
 def test_the_file_appears_whole_at_the_end_and_nothing_else_stays(tmp_path: Path) -> None:
@@ -51,7 +51,7 @@ def test_a_folder_without_permission_is_one_sentence(tmp_path: Path, monkeypatch
     def refuse(*_: object, **__: object) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkstemp", refuse)  # root may write everywhere, so the system's word is made up
+    monkeypatch.setattr("os.open", refuse)  # root may write everywhere, so the system's word is made up
     with pytest.raises(CondyleError, match="cannot be written: Permission denied"), atomic(tmp_path / "a"):
         pass
 

@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 from condyle import CondyleError, read_skeleton
-from condyle.io.motion_source import AROUND, Source, open_motion
+from condyle.io.motion_file import AROUND_S, MotionFile, open_motion
 from condyle.report.page import build_page
 from tests.make.fitted import rewritten
 
 REPEATS = 40  # of 20 s, which make 48 MB
 
 
-def opened(folder: Path) -> Source:
+def opened(folder: Path) -> MotionFile:
     return open_motion(folder, read_skeleton(folder))
 
 
@@ -47,7 +47,7 @@ def test_a_loop_has_a_gap_and_counts_while_it_holds(noisy: Path) -> None:
     tree = skeleton.joints[1]
     loop = replace(tree, time=(5.0, 10.0))
     held = open_motion(noisy, replace(skeleton, loops=(loop,))).rows(slice(0, 1200))
-    told = (held.time >= 5 - AROUND) & (held.time <= 10 + AROUND)
+    told = (held.time >= 5 - AROUND_S) & (held.time <= 10 + AROUND_S)
     np.testing.assert_allclose(held.gap[:, -1], np.where(told, held.gap[:, 1], np.nan), atol=1e-12)
     inside = (held.time >= 5) & (held.time <= 10) & np.isfinite(held.gap[:, 1])
     assert np.array_equal(held.weight[:, -1], inside)
@@ -120,7 +120,7 @@ def test_without_a_motion_the_way_to_one_is_told(noisy: Path, tmp_path: Path) ->
 def test_a_long_take_is_never_in_memory_as_a_whole(noisy: Path, tmp_path: Path) -> None:
     with np.load(noisy / "motion.npz") as archive:
         arrays = {name: archive[name] for name in archive.files}
-    repeated = {name: np.concatenate([one] * REPEATS) for name, one in arrays.items() if len(one) == 1200}
+    repeated = {name: np.concatenate([one] * REPEATS) for name, one in arrays.items() if one.shape[:1] == (1200,)}
     repeated["time"] = np.arange(1200 * REPEATS) / 60
     folder = rewritten(noisy, tmp_path / "long", **repeated)
     size = (folder / "motion.npz").stat().st_size

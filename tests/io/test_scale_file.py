@@ -108,7 +108,7 @@ def test_a_file_that_is_missing_says_so(tmp_path: Path) -> None:
 @pytest.mark.parametrize("factor", [0.0, -1.0, float("nan"), float("inf"), True])
 def test_factors_that_are_none_are_refused(factor: float) -> None:
     with pytest.raises(UsageError, match="not a positive number"):
-        condyle.calibrate(simulate(linkage(), seconds=5).take, scale=factor)
+        condyle.fit(simulate(linkage(), seconds=5).take, scale=factor)
 
 
 def test_everything_with_a_length_is_scaled_and_nothing_else() -> None:
@@ -130,7 +130,7 @@ def test_everything_with_a_length_is_scaled_and_nothing_else() -> None:
 def test_a_scaled_fit_has_all_its_lengths_multiplied(method: str) -> None:
     d = Disturbances(position_noise=0.003, orientation_noise=0.005, scale=1 / 0.94)
     take = simulate(linkage(), seconds=30, seed=2, disturbances=d).take
-    plain, found = (condyle.calibrate(take, method=method, scale=s).skeleton for s in (1.0, 0.94))  # type: ignore[arg-type]
+    plain, found = (condyle.fit(take, plan=method, scale=s).skeleton for s in (1.0, 0.94))  # type: ignore[arg-type]
     assert (plain.scale, found.scale) == (1.0, 0.94)
     assert len(found.limbs) == 5
     for before, after in zip(plain.limbs, found.limbs, strict=True):

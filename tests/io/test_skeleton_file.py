@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import CondyleError, calibrate, read_skeleton, write_skeleton
+import condyle
+from condyle import CondyleError, read_skeleton, write_skeleton
 from condyle.io.skeleton_file import from_json, to_json, to_plain
 from condyle.model.skeleton import Skeleton
 from condyle.simulate import Disturbances, chain, simulate
@@ -19,7 +20,7 @@ NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), mi
 @pytest.fixture(scope="module")
 def skeleton() -> Skeleton:
     world = simulate(chain(("ball", "hinge", "ball")), seconds=10, rate=30, seed=2, disturbances=NOISY)
-    return calibrate(world.take, loops=[("link0", "link3")]).skeleton
+    return condyle.fit(world.take, loops=[("link0", "link3")]).skeleton
 
 
 def test_a_skeleton_comes_back_exactly(skeleton: Skeleton) -> None:
@@ -38,7 +39,7 @@ def test_the_file_has_the_contracts_fields_and_no_nan(skeleton: Skeleton) -> Non
         raise AssertionError(f"{name} in the file")
 
     facts = json.loads(to_json(skeleton), parse_constant=refuse)
-    assert (facts["format"], facts["version"], facts["units"]) == ("condyle.skeleton", 1, "m")
+    assert (facts["format"], facts["version"], facts["units"]) == ("condyle.skeleton", 2, "m")
     joint = next(joint for joint in facts["joints"] if joint["kind"] == "hinge")
     assert {"child", "parent", "point", "p_child_joint", "axis_parent", "play", "margin", "coverage"} <= set(joint)
     assert {"body", "from", "to", "length", "low", "high"} <= set(facts["limbs"][0])
@@ -55,7 +56,7 @@ def test_files_and_folders_are_read(skeleton: Skeleton, tmp_path: Path) -> None:
     "damage",
     [
         lambda facts: facts.pop("joints"),
-        lambda facts: facts.update(version=2),
+        lambda facts: facts.update(version=3),
         lambda facts: facts.update(format="other"),
         lambda facts: facts["joints"][0].update(kind="spring"),
         lambda facts: facts["joints"][0].update(p_child_joint=[1, 2]),

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from condyle.cli.fit import write_calibration
+import condyle
 from condyle.model.take import Take, join
-from condyle.pipeline import calibrate
 from condyle.simulate import Disturbances, chain, simulate
 
 NOISE, TURN = 0.003, math.radians(0.5)  # m, rad
@@ -27,7 +26,7 @@ def take(seconds: float = 20.0, seed: int = 0, names: Iterable[str] | None = Non
 
 def fitted(folder: Path, *takes: Take, **options: object) -> Path:
     """The folder with skeleton.json and motion.npz of these takes."""
-    write_calibration(folder, calibrate(join(takes), **options))  # type: ignore[arg-type]
+    condyle.fit(join(takes), **options).save(folder, report=False)  # type: ignore[arg-type]
     return folder
 
 

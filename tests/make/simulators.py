@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
+import condyle
 from condyle.io.exports.figure import turn_of_world
 from condyle.io.exports.scene import FigureFormat, Scene
 from condyle.model.motion import forward, on_axes
 from condyle.model.take import Take
-from condyle.pipeline import calibrate
 from condyle.simulate import Disturbances, chain, human, linkage, prop, simulate, together
 from tests.make import moving
 from tests.make.clients import ask
@@ -149,8 +149,8 @@ def cases() -> dict[str, Case]:
     forest = together([walk, simulate(chain(("hinge",)), "exercise", seconds=2, rate=30), prop(seconds=2, rate=30)])
     noise = Disturbances(position_noise=0.002, orientation_noise=0.005)
     rough = simulate(chain(("hinge", "ball", "hinge")), "exercise", seconds=10, rate=30, disturbances=noise).take
-    fitted, door = calibrate(rough).skeleton, _door()
-    hung = calibrate(door, world=True).skeleton
+    fitted, door = condyle.fit(rough).skeleton, _door()
+    hung = condyle.fit(door, world=True).skeleton
     found = {
         "person": moving.moving(walk),
         "linkage": moving.moving(simulate(linkage(), "exercise", seconds=2, rate=30)),

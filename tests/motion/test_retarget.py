@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condyle import Limb, Motion, Skeleton, UsageError, calibrate, forward, play, retarget_motion, simulate
+import condyle
+from condyle import Limb, Motion, Skeleton, UsageError, forward, play, retarget_motion, simulate
 from condyle.model.skeleton import Placement
 from tests.make import jointed
 
@@ -20,7 +21,7 @@ FEET = 0.005  # m, how far the lowest point may leave the floor from step to ste
 def walker() -> tuple[Skeleton, Motion]:
     world = simulate.simulate(simulate.human(), "walk", seconds=6.0, rate=30.0, seed=5)
     edges = [(parent, child) for child, parent in world.truth.edges]
-    calibration = calibrate(replace(world.take, up="z"), tree=edges, root="pelvis", intervals=False)
+    calibration = condyle.fit(replace(world.take, up="z"), tree=edges, root="pelvis", intervals=False)
     return calibration.skeleton, play(calibration.skeleton, calibration.take)
 
 

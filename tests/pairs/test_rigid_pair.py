@@ -156,7 +156,7 @@ def test_the_rod_is_found_among_the_sensors_of_a_person() -> None:
 
 
 def test_a_fit_tells_the_distance_of_a_rigid_pair_and_how_to_use_it() -> None:
-    [finding] = [one for one in condyle.calibrate(carried(**WHITE)).findings if one.code == "rigid-pair"]
+    [finding] = [one for one in condyle.fit(carried(**WHITE)).findings if one.code == "rigid-pair"]
     assert finding.value == pytest.approx(DISTANCE, abs=1e-3)
     assert finding.unit == "m"
     assert finding.text.endswith(

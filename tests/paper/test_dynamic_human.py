@@ -33,14 +33,14 @@ def test_the_person_moves_by_forces_and_on_every_axis(simulated) -> None:
     assert told["bodies"] == BODIES
     assert told["degrees_of_freedom"] == FREE
     assert np.degrees(told["off_reference"]) > LAG
-    fitted = condyle.calibrate(world.take, intervals=False).skeleton
+    fitted = condyle.fit(world.take, intervals=False).skeleton
     assert min(np.degrees(joint.rotation[-1]) for joint in fitted.joints) > LEAST_TURN
 
 
 @pytest.mark.parametrize("method", ["least-squares", "default"])
 def test_limb_lengths_and_the_tree_come_out_with_nothing_known(simulated, method) -> None:
     world, _ = simulated
-    skeleton = condyle.calibrate(world.take, method=method).skeleton
+    skeleton = condyle.fit(world.take, plan=method).skeleton
     assert edges(skeleton) == true_edges(world.truth)
     errors = length_errors(skeleton, world.truth)
     assert len(errors) == LIMBS

@@ -23,7 +23,7 @@ def trials():
     out = []
     for shape, trial, who in cases:
         take, truth = humans.person(shape, trial, space.Room(SEED), who)
-        out.append((condyle.calibrate(take, scale=published.SCALE), truth))
+        out.append((condyle.fit(take, scale=published.SCALE), truth))
     return out
 
 
@@ -46,8 +46,8 @@ def test_limb_lengths_are_as_near_as_skin_allows_and_intervals_say_so(trials) ->
 
 def test_a_walk_whose_pelvis_sensor_wobbles_breaks_the_spanning_tree_and_not_the_default() -> None:
     take, truth = humans.person(human(), "Walk 1", space.Room(SEED + 1), 2, FAR)
-    plain = condyle.calibrate(take, method="least-squares", intervals=False, scale=published.SCALE).skeleton
-    ours = condyle.calibrate(take, intervals=False, scale=published.SCALE).skeleton
+    plain = condyle.fit(take, plan="least-squares", intervals=False, scale=published.SCALE).skeleton
+    ours = condyle.fit(take, intervals=False, scale=published.SCALE).skeleton
     assert frozenset(("l_thigh", "r_thigh")) in edges(plain) - true_edges(truth)
     assert edges(ours) == true_edges(truth)
 

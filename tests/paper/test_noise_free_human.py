@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import calibrate
+import condyle
 from condyle.simulate import human, simulate
 
 PAPER_LENGTH = 1e-6  # m, what the paper reports
@@ -21,7 +21,7 @@ def test_every_limb_length_and_the_tree_are_recovered(motion: str, method: str, 
     figure = human()
     assert figure.degrees_of_freedom == 48
     world = simulate(figure, motion, seconds=20, rate=30, seed=48)  # type: ignore[arg-type]
-    skeleton = calibrate(world.take, method=method).skeleton  # type: ignore[arg-type]
+    skeleton = condyle.fit(world.take, plan=method).skeleton  # type: ignore[arg-type]
     assert {(j.child, j.parent) for j in skeleton.joints} == set(world.truth.edges)
     known = {frozenset(key): value for key, value in _by_ends(world.truth.limbs).items()}
     errors = [

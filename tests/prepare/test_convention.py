@@ -30,7 +30,7 @@ def lengths(take: Take) -> np.ndarray:
     """Limb lengths by least squares along the true tree of the walk."""
     import condyle
 
-    skeleton = condyle.calibrate(take, method="least-squares", intervals=False).skeleton
+    skeleton = condyle.fit(take, plan="least-squares", intervals=False).skeleton
     return np.array(sorted(limb.length for limb in skeleton.limbs if limb.length is not None))
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.model.options import Options
+from condyle.model.options import FitOptions
 from condyle.model.take import Take, join
 from condyle.prepare.latency import FEWEST_BODIES, SHORTEST, Latency, find_latency, repair_latency, without_latency
 from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
@@ -234,11 +234,11 @@ def test_nothing_is_moved_across_a_hole() -> None:
 
 def test_the_stage_tells_the_delay_and_its_repair_takes_it_away_unless_that_is_not_wanted() -> None:
     take = world(replace(NOISE, latency={"l_shank": 0.04}), "walk").take
-    (repair,) = repair_latency(take, Options()).changes
+    (repair,) = repair_latency(take, FitOptions()).changes
     (finding,) = repair.describe(None)
     assert (finding.code, finding.severity, finding.unit) == ("latency", "warning", "s")
     assert finding.value == pytest.approx(0.04, abs=0.001)
     assert repair.bodies == finding.bodies
     assert "l_shank +40 ms" in finding.text
-    assert not repair_latency(repair.apply(take), Options()).changes
-    assert not repair_latency(take, Options(fix_latency=False)).changes
+    assert not repair_latency(repair.apply(take), FitOptions()).changes
+    assert not repair_latency(take, FitOptions(no_fix=("latency",))).changes

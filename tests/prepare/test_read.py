@@ -13,7 +13,7 @@ import condyle
 from condyle import Take
 from condyle.errors import CondyleError, UsageError
 from condyle.io.exports import write_take
-from condyle.io.formats import Options
+from condyle.io.formats import ReadOptions
 from condyle.maths import rotation
 from condyle.prepare.read import load, read
 from condyle.simulate import Disturbances, linkage, simulate
@@ -65,7 +65,7 @@ def test_an_explicit_option_wins_over_the_motion_and_is_doubted(take: Take, tmp_
 
 def test_the_doctor_can_be_sent_away(take: Take, tmp_path: Path) -> None:
     write_take(tmp_path / "a.npz", transposed(take))
-    loaded = load([tmp_path / "a.npz"], Options(doctor=False))
+    loaded = load([tmp_path / "a.npz"], ReadOptions(doctor=False))
     assert loaded.diagnosis is None
     np.testing.assert_allclose(loaded.take.R_world_body, transposed(take).R_world_body, atol=CLOSE)
 
@@ -119,8 +119,8 @@ def test_a_fit_of_wrong_quaternions_gives_the_figure_of_right_ones(take: Take, t
     rows = np.column_stack([take.time, poses])
     path = tmp_path / "a.csv"
     path.write_text(header + "\n" + "".join(",".join(repr(float(x)) for x in row) + "\n" for row in rows))
-    fixed = condyle.calibrate(read(path), intervals=False).skeleton
-    right = condyle.calibrate(take, intervals=False).skeleton
+    fixed = condyle.fit(read(path), intervals=False).skeleton
+    right = condyle.fit(take, intervals=False).skeleton
     assert "convention-repaired" in [finding.code for finding in fixed.findings]
     for a, b in zip(fixed.limbs, right.limbs, strict=True):
         assert a.length == pytest.approx(b.length, abs=1e-6)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import Calibration, Take, join
+from condyle import Take, join
 from condyle.prepare.swaps import Swap, exchanged, find_crossings, find_swaps, hidden, judge_swaps
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
@@ -40,13 +40,13 @@ def ends(swaps: list[Swap]) -> list[tuple[set[str], int, int]]:
     return [(set(swap.bodies), swap.first, swap.stop) for swap in swaps]
 
 
-def lengths(calibration: Calibration) -> np.ndarray:
+def lengths(calibration: condyle.Fit) -> np.ndarray:
     limbs = sorted(calibration.skeleton.limbs, key=lambda limb: (limb.body, sorted((limb.from_joint, limb.to_joint))))
     return np.array([limb.length for limb in limbs], dtype=np.float64)
 
 
-def fit(take: Take, **options: object) -> Calibration:
-    return condyle.calibrate(take, intervals=False, **options)  # type: ignore[arg-type]
+def fit(take: Take, **options: object) -> condyle.Fit:
+    return condyle.fit(take, intervals=False, **options)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("name", WORLDS)
@@ -131,7 +131,7 @@ def test_a_known_tree_tells_which_part_is_right() -> None:
 def test_the_stretch_is_left_out_unless_it_is_to_be_exchanged_back() -> None:
     still = world(motion="walk")
     take = swapped(still.take, "l_upper_arm", "r_upper_arm", 200, 600)
-    left, back = fit(take), fit(take, fix_swaps=True)
+    left, back = fit(take), fit(take, fix="swaps")
     for calibration, words in ((left, "are left out"), (back, "were exchanged")):
         [finding] = [one for one in calibration.findings if one.code == "swap"]
         assert finding.severity == "warning"
@@ -153,7 +153,7 @@ def test_an_exchange_that_nobody_looks_for_spoils_the_lengths() -> None:
     still = world()
     take = swapped(still.take, "l_upper_arm", "r_upper_arm", 200, 600)
     edges = [(parent, child) for child, parent in still.truth.edges]
-    plain = [lengths(fit(one, method="least-squares", tree=edges)) for one in (still.take, take)]
+    plain = [lengths(fit(one, plan="least-squares", tree=edges)) for one in (still.take, take)]
     assert np.nanmax(np.abs(plain[1] - plain[0])) > SPOILT
 
 
@@ -166,7 +166,7 @@ def test_an_exchange_is_not_taken_for_latency_or_a_slip() -> None:
 
 def test_least_squares_does_not_look_and_neither_is_asked_of_takes_without_time() -> None:
     take = swapped(world().take, "l_upper_arm", "r_upper_arm", 200, 300)
-    assert "swap" not in {finding.code for finding in fit(take, method="least-squares").findings}
+    assert "swap" not in {finding.code for finding in fit(take, plan="least-squares").findings}
     assert find_swaps(replace(take, timed=False)) == []
 
 
@@ -213,5 +213,5 @@ def test_the_sentence_names_sensors_stretch_evidence_and_what_was_done() -> None
     [finding] = judge_swaps([swap], repaired=False)
     assert finding.text == (
         "l_thigh and r_thigh: exchanged from 10.00 to 12.97 s (there their joints come apart by 240 mm as recorded, by "
-        "6 mm when exchanged); there both are left out; --fix-swaps exchanges them; check cables and labels"
+        "6 mm when exchanged); there both are left out; --fix swaps exchanges them; check cables and labels"
     )

@@ -21,7 +21,7 @@ SAME_NOISE = 1e-9  # of itself
 def test_turned_sensor_axes_change_no_length_no_kind_and_no_residual(figure, rng: np.random.Generator) -> None:
     take = simulate(figure, seconds=15, seed=4, disturbances=NOISE).take
     turned = replace(take, R_world_body=take.R_world_body @ rotation.random(rng, (take.bodies,)))
-    one, other = (condyle.calibrate(each).skeleton for each in (take, turned))
+    one, other = (condyle.fit(each).skeleton for each in (take, turned))
     assert [(j.child, j.parent, j.kind, j.point) for j in one.joints] == [
         (j.child, j.parent, j.kind, j.point) for j in other.joints
     ]

@@ -41,7 +41,7 @@ def tree(prefixes: str) -> list[tuple[str, str]]:
 
 
 def connections(take: Take, edges: list[tuple[str, str]]) -> list[condyle.Finding]:
-    fitted = condyle.calibrate(take, tree=edges, intervals=False)
+    fitted = condyle.fit(take, tree=edges, intervals=False)
     return [finding for finding in fitted.findings if finding.code in ("connection", "part-time-joint")]
 
 
@@ -54,7 +54,7 @@ def test_one_pulls_the_other_by_the_hand() -> None:
 
 
 def test_two_who_walk_arm_in_arm_all_the_time_are_one_tree() -> None:
-    fitted = condyle.calibrate(pair("20_02", "21_02"), tree=tree("ab"), intervals=False)
+    fitted = condyle.fit(pair("20_02", "21_02"), tree=tree("ab"), intervals=False)
     [(one, other)] = [(j.child, j.parent) for j in fitted.skeleton.joints if j.child[0] != j.parent[0]]
     assert {one, other} <= ARMS
 

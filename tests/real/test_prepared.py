@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle import calibrate
-from condyle.model.options import Options
+import condyle
+from condyle.model.options import FitOptions
 from condyle.model.take import Take
 from condyle.prepare.dropouts import prepare
 from condyle.prepare.latency import repair_latency
@@ -21,7 +21,7 @@ def new_codes(take: Take, ready: Take) -> set[str]:
 
 
 def answer(take: Take) -> set[tuple[frozenset[str], str]]:
-    joints = calibrate(take, prepare=False, intervals=False).skeleton.joints
+    joints = condyle.fit(take, prepare=False, intervals=False).skeleton.joints
     return {(frozenset((joint.child, joint.parent)), joint.kind) for joint in joints}
 
 
@@ -69,7 +69,7 @@ def test_six_sensors_on_a_hand_with_few_decimals_keep_nearly_all_samples() -> No
     assert ready.frames == take.frames
     assert ready.seen.mean() > 0.998 * take.seen.mean()
     assert {f.severity for f in ready.findings[len(take.findings) :]} <= {"info"}
-    assert not repair_latency(ready, Options()).changes
+    assert not repair_latency(ready, FitOptions()).changes
     assert answer(ready) == answer(take)
 
 

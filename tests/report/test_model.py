@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import condyle
 from condyle import simulate
-from condyle.pipeline import Calibration, calibrate
 from condyle.report import model
 
 pytest.importorskip("matplotlib")
@@ -15,9 +15,9 @@ EXACT = 1e-9  # m
 
 
 @pytest.fixture(scope="module")
-def fitted() -> tuple[Calibration, simulate.Truth]:
+def fitted() -> tuple[condyle.Fit, simulate.Truth]:
     world = simulate.simulate(simulate.linkage(), seconds=8, rate=30, seed=3)
-    return calibrate(world.take, root="chest", intervals=False), world.truth
+    return condyle.fit(world.take, root="chest", intervals=False), world.truth
 
 
 def test_joints_are_where_the_truth_has_them_in_some_frame(fitted) -> None:
@@ -41,7 +41,7 @@ def test_links_have_the_lengths_of_the_limbs(fitted) -> None:
 
 def test_a_body_of_four_joints_has_spokes_from_their_middle() -> None:
     world = simulate.simulate(simulate.human(), seconds=4, rate=30, seed=3)
-    calibration = calibrate(world.take, intervals=False)
+    calibration = condyle.fit(world.take, intervals=False)
     shown = model.shown_frame(calibration.skeleton, calibration.take)
     assert shown is not None
     limbs = {"pelvis": 3, "chest": 4} | {

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from condyle.io.motion_source import Frames
+from condyle.io.motion_file import Frames
 from condyle.maths import rotation
 from condyle.report.pack import FULL, Packing, joined, pack, unpack
 

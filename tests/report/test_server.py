@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from condyle import CondyleError, read_skeleton
-from condyle.io.motion_source import open_motion
+from condyle.io.motion_file import open_motion
 from condyle.report import server as servers
 from condyle.report.pack import unpack
 from condyle.report.page import PLACE
@@ -149,7 +149,7 @@ def test_a_port_that_is_taken_is_told(server: PageServer, folder: Path, monkeypa
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is no signal there")
 def test_the_command_prints_its_address_and_ends_well_with_ctrl_c(folder: Path) -> None:
     code = (
-        "import sys; from condyle.view import server; from condyle.cli import main; "
+        "import sys; from condyle.report import server; from condyle.cli import main; "
         f"server.read_template = lambda: {TEMPLATE!r}; "
         f"sys.exit(main(['view', {str(folder)!r}, '--no-open']))"
     )

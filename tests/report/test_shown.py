@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from condyle import read_skeleton
-from condyle.io.motion_source import Frames, open_motion
+from condyle.io.motion_file import Frames, open_motion
 from condyle.report.pack import joined, unpack
 from condyle.report.page_data import Piece
 from condyle.report.shown import PIECE, Shown, linked_pieces, packed_pieces, shown_motion
@@ -120,7 +120,7 @@ def test_spikes_do_not_widen_the_box(noisy: Path, tmp_path: Path) -> None:
 
 def test_one_frame_is_shown(tmp_path: Path, noisy: Path) -> None:
     with np.load(noisy / "motion.npz") as archive:
-        first = {name: archive[name][:1] for name in archive.files if len(archive[name]) == 1200}
+        first = {name: archive[name][:1] for name in archive.files if archive[name].shape[:1] == (1200,)}
     shown, pieces = packed_pieces(shown_of(rewritten(noisy, tmp_path / "one", **first)))
     page = shown.page(pieces, None)
     assert (page.frames, page.rate, page.breaks, len(page.starts)) == (1, 0.0, (), 1)

@@ -24,7 +24,7 @@ NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
 def fitted(seconds: float = 10.0, motion: str = "walk", seed: int = 3, **more: object) -> Skeleton:
     d = replace(NOISY, **more)  # type: ignore[arg-type]
     world = simulate(linkage(), motion, seconds=seconds, rate=30, seed=seed, disturbances=d)  # type: ignore[arg-type]
-    return condyle.calibrate(world.take).skeleton
+    return condyle.fit(world.take).skeleton
 
 
 def test_the_seconds_that_are_asked_for_bring_the_width_that_is_wanted() -> None:
@@ -66,7 +66,7 @@ def test_wide_enough_is_enough_and_needs_no_time() -> None:
 
 def test_a_hinge_is_known_by_its_axis_and_asks_for_a_second_one() -> None:
     world = simulate(chain(("ball", "hinge", "ball")), seconds=20, rate=30, seed=5, disturbances=NOISY)
-    coverage = find_coverage(condyle.calibrate(world.take).skeleton)
+    coverage = find_coverage(condyle.fit(world.take).skeleton)
     [hinge] = [joint for joint in coverage.joints if "if it is no hinge" in joint.text]
     assert hinge.axes == 1
     assert hinge.turned[0] > hinge.turned[1]
@@ -78,9 +78,7 @@ def test_a_hinge_is_known_by_its_axis_and_asks_for_a_second_one() -> None:
 def test_the_motion_that_is_missing_is_named(axis: tuple[float, float, float], told: str) -> None:
     hinged = replace(chain(("ball", "hinge", "ball")), axis=np.tile(axis, (4, 1)))
     world = simulate(hinged, seconds=20, rate=30, seed=5, disturbances=NOISY)
-    [hinge] = [
-        joint for joint in find_coverage(condyle.calibrate(world.take).skeleton).joints if "no hinge" in joint.text
-    ]
+    [hinge] = [joint for joint in find_coverage(condyle.fit(world.take).skeleton).joints if "no hinge" in joint.text]
     assert told in hinge.text
 
 
@@ -123,12 +121,12 @@ def test_a_turn_about_a_second_axis_counts_by_how_much_farther_it_goes_but_takes
 
 def test_a_take_at_rest_has_nothing_to_judge() -> None:
     still = simulate(linkage(), "still", seconds=5, rate=30, disturbances=NOISY)
-    coverage = find_coverage(condyle.calibrate(still.take).skeleton)
+    coverage = find_coverage(condyle.fit(still.take).skeleton)
     assert (coverage.joints, coverage.limbs, coverage.verdict) == ((), (), "not determined")
 
 
 def test_a_pair_without_an_interval_says_so() -> None:
-    bare = condyle.calibrate(simulate(linkage(), seconds=10, disturbances=NOISY).take, intervals=False).skeleton
+    bare = condyle.fit(simulate(linkage(), seconds=10, disturbances=NOISY).take, intervals=False).skeleton
     coverage = find_coverage(bare)
     assert coverage.verdict == "not determined"
     assert all("nothing tells" in joint.text for joint in coverage.joints)

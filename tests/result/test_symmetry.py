@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle import Calibration, UsageError
+from condyle import UsageError
 from condyle.simulate import MALE_LENGTHS, Disturbances, Figure, chain, human, simulate
 
 EQUAL = {name: MALE_LENGTHS[f"l_{name[2:]}"] for name in MALE_LENGTHS}
@@ -14,13 +14,13 @@ WHITE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.2))
 SOFT = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.005)
 
 
-def fit(figure: Figure, symmetric: float | None, seed: int = 300, **options: object) -> tuple[Calibration, dict]:
+def fit(figure: Figure, symmetric: float | None, seed: int = 300, **options: object) -> tuple[condyle.Fit, dict]:
     world = simulate(figure, "exercise", seconds=30, rate=30, seed=seed, disturbances=SOFT)
-    found = condyle.calibrate(world.take, symmetric=symmetric, **options)  # type: ignore[arg-type]
+    found = condyle.fit(world.take, symmetric=symmetric, **options)  # type: ignore[arg-type]
     return found, {(body, frozenset(ends)): length for (body, *ends), length in world.truth.limbs.items()}
 
 
-def errors(found: Calibration, true: dict) -> np.ndarray:
+def errors(found: condyle.Fit, true: dict) -> np.ndarray:
     limbs = [limb for limb in found.skeleton.limbs if limb.length is not None]
     return np.array([limb.length - true[limb.body, frozenset((limb.from_joint, limb.to_joint))] for limb in limbs])
 
@@ -49,7 +49,7 @@ def test_sides_that_really_differ_are_told_with_a_warning_that_names_them() -> N
     longer = human({**EQUAL, "l_thigh": EQUAL["l_thigh"] + 0.015})
     for figure, severity in ((human(EQUAL), "info"), (longer, "warning")):
         world = simulate(figure, "exercise", seconds=20, rate=30, seed=300, disturbances=WHITE)
-        found = condyle.calibrate(world.take, symmetric=0.003)
+        found = condyle.fit(world.take, symmetric=0.003)
         [finding] = [finding for finding in found.findings if finding.code == "symmetry-assumed"]
         assert finding.severity == severity
     assert "but l_thigh and r_thigh differ by 15 mm" in finding.text
@@ -65,7 +65,7 @@ def test_a_loose_tolerance_changes_nothing_and_a_figure_without_sides_says_so() 
     loose, _ = fit(human(EQUAL), 100.0)
     np.testing.assert_allclose(errors(loose, true), errors(plain, true), atol=1e-6)
     links = simulate(chain(), seconds=15, rate=30, disturbances=SOFT)
-    found = condyle.calibrate(links.take, symmetric=0.005)
+    found = condyle.fit(links.take, symmetric=0.005)
     assert [f.severity for f in found.findings if f.code == "symmetry-assumed"] == ["warning"]
 
 

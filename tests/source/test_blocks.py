@@ -11,9 +11,9 @@ import pytest
 from condyle import Take, write_take
 from condyle.faults.part_time import PartTime
 from condyle.faults.slips import Slip, moved_back
-from condyle.io.formats import Options
+from condyle.io.formats import ReadOptions
 from condyle.model.field import FieldModel
-from condyle.model.options import Options as FitOptions
+from condyle.model.options import FitOptions
 from condyle.prepare.dropouts import prepare
 from condyle.prepare.latency import without_latency
 from condyle.prepare.read import load
@@ -42,7 +42,7 @@ def through(folder: Path, take: Take, options: FitOptions | None = None, **done:
     """All frames of a take's file that come out of the blocks, and the blocks; a sample that was only read."""
     path = folder / "take.csv"
     write_take(path, take)
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         treatment = Treatment(options or FitOptions(prepare=False), loaded.take, loaded.take, **done)  # type: ignore[arg-type]
         got = list(AllFrames(loaded.long, treatment))
     parts = [block.take for block in got]
@@ -104,7 +104,7 @@ def test_a_slip_is_moved_back_from_the_frame_on_and_left_out_where_it_may_have_b
     take = recording()
     path = tmp_path / "take.csv"
     write_take(path, take)
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         place = loaded.long[0].place
     row = int(np.flatnonzero(np.diff(place) > 1)[12]) + 1  # the first of a stretch
     slip = Slip("l_forearm", row, 0.0, np.array([0.01, 0.02, 0.03]), np.array([0.1, 0, 0]), 999.0)
@@ -120,7 +120,7 @@ def test_a_sensor_is_left_out_while_its_joint_does_not_hold(tmp_path: Path) -> N
     take = recording()
     path = tmp_path / "take.csv"
     write_take(path, take)
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         place, frames = loaded.long[0].place, loaded.take.frames
     holds = np.ones(frames, dtype=bool)
     holds[100:200] = False

@@ -12,10 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import Take, calibrate, join, read, write_take
+import condyle
+from condyle import Take, join, read, write_take
 from condyle.cli import main
 from condyle.errors import CondyleError, UsageError
-from condyle.io.formats import Options
+from condyle.io.formats import ReadOptions
 from condyle.prepare.read import load
 from condyle.simulate import Disturbances, linkage, simulate
 from condyle.source import long_file as module
@@ -168,7 +169,7 @@ def test_the_spool_has_every_frame_as_it_was_written(path: Path, in_blocks: InBl
     take = take.mask(np.random.default_rng(0).random((take.frames, take.bodies)) < 0.05)
     write_take(path, take)
     in_blocks(frames=200)
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         (file,) = loaded.long
         assert file.frames == take.frames
         for start, stop in ((0, take.frames), (333, 777)):
@@ -189,7 +190,7 @@ def test_the_spool_leaves_out_repeated_stamps_and_knows_segments(path: Path, in_
     lines = [line for line in lines if not line.startswith("# frames")]
     path.write_text("".join([*lines[: head + 300], *lines[head + 299 : head + 300] * 3, *lines[head + 300 :]]))
     in_blocks(frames=200)
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         part = loaded.long[0].take(0, 10**6)
         np.testing.assert_array_equal(part.time, time)
         np.testing.assert_array_equal(np.flatnonzero(np.diff(part.segment)), [599])
@@ -207,7 +208,7 @@ def test_a_spool_is_written_only_where_it_is_asked_for(
     monkeypatch.setattr(module, "Spool", refused)
     assert read(path).frames < 300
     with pytest.raises(AssertionError):
-        load([path], Options(), spool=True)
+        load([path], ReadOptions(), spool=True)
 
 
 def test_a_sample_is_made_of_even_stretches_of_neighbours(path: Path, in_blocks: InBlocks) -> None:
@@ -234,15 +235,15 @@ def test_rows_that_grow_short_do_not_burst_the_sample(path: Path, in_blocks: InB
     hidden[take.frames // 10 :] = True
     write_take(path, take.mask(hidden))
     in_blocks(frames=1600)
-    assert read_long(path, Options()).recording.frames <= 1600
+    assert read_long(path, ReadOptions()).recording.frames <= 1600
 
 
 def test_a_sample_gives_the_figure_of_all_frames(path: Path, in_blocks: InBlocks) -> None:
     take = recording(240)
     write_take(path, take)
-    whole = calibrate(take).skeleton
+    whole = condyle.fit(take).skeleton
     in_blocks(frames=7200)
-    sampled = calibrate(read(path)).skeleton
+    sampled = condyle.fit(read(path)).skeleton
     assert {(j.child, j.parent) for j in sampled.joints} == {(j.child, j.parent) for j in whole.joints}
     for joint in sampled.joints:
         assert np.linalg.norm(joint.p_child_joint - whole.joint(joint.child).p_child_joint) < CENTRES
@@ -257,7 +258,7 @@ def test_memory_does_not_grow_with_the_file(tmp_path: Path, in_blocks: InBlocks)
         path = tmp_path / f"{times}.csv"
         write_take(path, join([take] * times))
         tracemalloc.start()
-        with closing(load([path], Options(), spool=True)):
+        with closing(load([path], ReadOptions(), spool=True)):
             pass
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
@@ -284,13 +285,13 @@ def test_several_files_share_one_sample_and_short_ones_are_whole(tmp_path: Path,
     for file, take in zip(paths, takes, strict=True):
         write_take(file, take)
     in_blocks(frames=3200)
-    loaded = load(paths, Options())
+    loaded = load(paths, ReadOptions())
     a, b, c = (recorded.frames for recorded in loaded.recordings)
     assert 1400 < min(a, b) <= max(a, b) <= 1600
     assert c == takes[2].frames
     assert loaded.take.frames == a + b + c
     assert loaded.long == ()
-    with closing(load(paths, Options(), spool=True)) as loaded:
+    with closing(load(paths, ReadOptions(), spool=True)) as loaded:
         assert [file.frames for file in loaded.long] == [takes[0].frames, takes[1].frames]
         assert [file.first for file in loaded.long] == [0, a]
 
@@ -323,18 +324,18 @@ def test_only_large_files_of_the_format_are_read_in_blocks(path: Path, tmp_path:
     take = recording(5)
     write_take(path, take)
     write_take(tmp_path / "take.npz", take)
-    assert not module.is_long(path, Options())
+    assert not module.is_long(path, ReadOptions())
     in_blocks()
-    assert module.is_long(path, Options())
-    assert not module.is_long(tmp_path / "take.npz", Options())
-    assert not module.is_long(tmp_path / "none.csv", Options())
+    assert module.is_long(path, ReadOptions())
+    assert not module.is_long(tmp_path / "take.npz", ReadOptions())
+    assert not module.is_long(tmp_path / "none.csv", ReadOptions())
 
 
 def test_progress_runs_from_block_to_block_to_the_end(path: Path, in_blocks: InBlocks) -> None:
     write_take(path, recording(10))
     in_blocks()
     told: list[tuple[str, int, int]] = []
-    read_long(path, Options(), lambda *words: told.append(words))
+    read_long(path, ReadOptions(), lambda *words: told.append(words))
     size = path.stat().st_size
     done = [one[1] for one in told]
     assert len(done) > 5
@@ -440,7 +441,7 @@ def test_nothing_is_left_of_a_spool_where_loading_fails(
 
         monkeypatch.setattr("condyle.prepare.read.apply_diagnosis", unsure)
     with pytest.raises(CondyleError):
-        load(files, Options(), spool=True)
+        load(files, ReadOptions(), spool=True)
     assert [spool.closed for spool in spools[1]] == [True]
 
 
@@ -478,5 +479,5 @@ def test_room_is_asked_for_as_much_as_all_frames_will_need(
         return Spool(width, expected)
 
     monkeypatch.setattr(module, "Spool", noted)
-    load([path], Options(), spool=True).close()
+    load([path], ReadOptions(), spool=True).close()
     assert asked == [pytest.approx(take.frames, rel=0.02)]

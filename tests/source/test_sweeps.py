@@ -10,11 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle import Calibration, Skeleton, Take, calibrate, join, read, write_take
+import condyle
+from condyle import Skeleton, Take, join, read, write_take
 from condyle.estimate.fitting import PLAIN, fit_tree
-from condyle.io.formats import Options
-from condyle.model.options import Options as FitOptions
+from condyle.io.formats import ReadOptions
+from condyle.model.options import FitOptions
 from condyle.pairs.fits import gaps
+from condyle.pipeline import Calibration, run
 from condyle.prepare.read import Loaded, load
 from condyle.simulate import Disturbances, Slip, World, linkage, simulate
 from condyle.source import blocks, sweeps
@@ -49,17 +51,17 @@ def world(seconds: float = 60, seed: int = 5, **how: object) -> World:
 
 
 def fit(loaded: Loaded, **how: object) -> Calibration:
-    return calibrate(loaded.take, long=loaded.long, intervals=False, **how)  # type: ignore[arg-type]
+    return run(loaded.take, FitOptions(intervals=False, **how), loaded.long)  # type: ignore[arg-type]
 
 
 def fitted(path: Path, take: Take, **how: object) -> tuple[Skeleton, Skeleton, Skeleton]:
     """The figure of a take from all its frames at once, from its sample, and from its file through the spool."""
     write_take(path, take)
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         assert loaded.take.frames < 0.4 * take.frames
-        sample = calibrate(loaded.take, intervals=False, **how)  # type: ignore[arg-type]
+        sample = run(loaded.take, FitOptions(intervals=False, **how))  # type: ignore[arg-type]
         swept = fit(loaded, **how)
-    return calibrate(take, intervals=False, **how).skeleton, sample.skeleton, swept.skeleton  # type: ignore[arg-type]
+    return run(take, FitOptions(intervals=False, **how)).skeleton, sample.skeleton, swept.skeleton  # type: ignore[arg-type]
 
 
 def off(figure: Skeleton, other: Skeleton) -> float:
@@ -219,7 +221,7 @@ def test_sensors_that_were_exchanged_are_left_out_or_exchanged_back_in_every_fra
     R, p = take.R_world_body.copy(), take.p_world_body.copy()
     a, b = take.index("l_forearm"), take.index("r_forearm")
     R[2000:2600, [a, b]], p[2000:2600, [a, b]] = R[2000:2600, [b, a]], p[2000:2600, [b, a]]
-    whole, sample, swept = fitted(path, Take(take.names, take.time, R, p), fix_swaps=True)
+    whole, sample, swept = fitted(path, Take(take.names, take.time, R, p), fix=("swaps",))
     assert "swap" in codes(swept)
     assert "sample-differs" not in codes(swept)
     assert off(swept, whole) < NEAR < 1e-4 < off(sample, whole)
@@ -231,7 +233,7 @@ def test_a_convention_that_the_file_has_wrong_is_put_right_in_every_frame(path: 
     right = path.read_text()
     text = right.replace(".qw,", ".tmp,").replace(".qx,", ".qw,").replace(".qy,", ".qx,")
     path.write_text(text.replace(".qz", ".qy").replace(".tmp,", ".qz,").replace("quaternion: wxyz", "quaternion: zwxy"))
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         assert "convention-repaired" in [finding.code for finding in loaded.take.findings]
         swept = fit(loaded).skeleton
     path.write_text(right)
@@ -254,8 +256,8 @@ def test_files_are_put_together_and_short_ones_are_whole(tmp_path: Path) -> None
     takes[1] = takes[1].select(takes[1].names[::-1])  # columns in another order
     for file, take in zip(paths, takes, strict=True):
         write_take(file, take)
-    whole = calibrate(join(takes), intervals=False, method="least-squares").skeleton
-    with closing(load(paths, Options(), spool=True)) as loaded:
+    whole = condyle.fit(join(takes), intervals=False, plan="least-squares").skeleton
+    with closing(load(paths, ReadOptions(), spool=True)) as loaded:
         assert loaded.take.frames < 0.4 * sum(take.frames for take in takes)
         swept = fit(loaded, method="least-squares").skeleton
     assert off(swept, whole) < ROUNDED
@@ -273,7 +275,7 @@ def test_the_residual_of_all_frames_is_known_at_other_joints_as_well(path: Path)
     take = world().take
     write_take(path, take)
     options = FitOptions(method="least-squares", prepare=False)
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         figure = fit(loaded, method="least-squares").skeleton
         all_frames = AllFrames(loaded.long, Treatment(options, loaded.take, loaded.take))
         refined = refine_joints(all_frames, loaded.take, fit_tree(loaded.take, [], options, PLAIN), "least-squares")
@@ -288,9 +290,9 @@ def test_a_file_that_the_sample_has_whole_is_fitted_as_ever(path: Path, monkeypa
     count_as_long(monkeypatch, frames=10**6)
     take = world(10).take
     write_take(path, take)
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         assert loaded.long == ()
-        assert off(fit(loaded).skeleton, calibrate(take, intervals=False).skeleton) < ROUNDED
+        assert off(fit(loaded).skeleton, condyle.fit(take, intervals=False).skeleton) < ROUNDED
 
 
 def test_a_recording_without_time_is_swept_as_well(path: Path) -> None:
@@ -299,17 +301,17 @@ def test_a_recording_without_time_is_swept_as_well(path: Path) -> None:
     lines = path.read_text().splitlines()
     head = next(k for k, line in enumerate(lines) if line.startswith("time,"))
     path.write_text("\n".join(lines[:head] + [line.partition(",")[2] for line in lines[head:]]) + "\n")
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         swept = fit(loaded, method="least-squares").skeleton
-    assert off(swept, calibrate(take, intervals=False, method="least-squares").skeleton) < ROUNDED
+    assert off(swept, condyle.fit(take, intervals=False, plan="least-squares").skeleton) < ROUNDED
 
 
 def test_each_sweep_is_told_by_name_to_its_end(path: Path) -> None:
     write_take(path, world(30, spikes=0.02, stale=0.02).take)
     told: list[tuple[str, int, int]] = []
-    with closing(load([path], Options(), spool=True)) as loaded:
+    with closing(load([path], ReadOptions(), spool=True)) as loaded:
         size = loaded.long[0].spool.bytes
-        calibrate(loaded.take, long=loaded.long, intervals=False, progress=lambda *one: told.append(one))
+        run(loaded.take, FitOptions(intervals=False), loaded.long, lambda *one: told.append(one))
     names = list(dict.fromkeys(one[0] for one in told))
     assert names[:2] == ["sweep 1 over all frames", "sweep 2 over all frames"]
     for name in names:
@@ -325,7 +327,7 @@ def test_memory_of_a_sweep_does_not_grow_with_the_file(tmp_path: Path) -> None:
     for times in (2, 8):
         path = tmp_path / f"{times}.csv"
         write_take(path, join([take] * times))
-        with closing(load([path], Options(), spool=True)) as loaded:
+        with closing(load([path], ReadOptions(), spool=True)) as loaded:
             tracemalloc.start()
             fit(loaded)
             peaks.append(tracemalloc.get_traced_memory()[1])

@@ -1,6 +1,7 @@
 """The program `condyle`: parse first, import later. One file per verb, with `add_arguments(parser)` and `run(args)`.
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 done with a finding of severity warning or worse, 130 interrupted.
+Exit status: 0 done, 1 failed, 2 wrong usage, 3 done with a finding of severity warning or worse, 130 interrupted
+(143 by TERM, 129 by HUP).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import Any, Protocol, cast
 
 from .._version import __version__
 from ..errors import CondyleError, UsageError
+from .interrupts import raise_signals
 from .terminal import print_error, print_json
 
 VERBS = {
@@ -47,15 +49,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a name must not fail on a terminal without Unicode
-    try:
-        return _run(words)
-    except KeyboardInterrupt:
-        print("condyle: interrupted; nothing was left half written", file=sys.stderr)
-        return INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output has gone. Python would complain once more when it flushes at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+    with raise_signals() as signals:
+        try:
+            return _run(words)
+        except BrokenPipeError:
+            # The reader of our output has gone. Python would complain once more when it flushes at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return BROKEN_PIPE
+        except BaseException as error:  # C code may have made another error of an interrupt
+            if signals.received is None and not isinstance(error, KeyboardInterrupt):
+                raise
+            print("condyle: interrupted; nothing was left half written", file=sys.stderr)
+            return INTERRUPTED if signals.received is None else signals.received.status
 
 
 def _run(words: list[str]) -> int:

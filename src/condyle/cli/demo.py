@@ -1,8 +1,9 @@
-"""condyle demo: simulate a human with magnetic sensors, calibrate it with nothing known, compare with the truth."""
+"""condyle demo: simulate a human with magnetic sensors, fit it with nothing known, compare with the truth."""
 
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import math
 from collections.abc import Mapping
@@ -10,10 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .arguments import whole
-from .fit import write_calibration
-from .report import write_report
+from .report import has_page
 from .simulate import truth_facts
-from .summary import print_calibration, true_length
+from .summary import print_fit, true_length
 from .terminal import print_json, print_line, to_plain
 
 if TYPE_CHECKING:
@@ -27,35 +27,36 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.exports import atomic, write_take
+    from ..api import fit
+    from ..io.exports.take_npz import write_take_npz
     from ..io.skeleton_file import to_plain as skeleton_facts
-    from ..pipeline import calibrate
     from ..simulate import Disturbances, human, simulate
 
     folder = Path(args.out)
     disturbances = Disturbances(position_noise=0.003, orientation_noise=math.radians(0.5), missing=0.005)
     world = simulate(human(), "exercise", seconds=45, rate=60, seed=args.seed, disturbances=disturbances)
-    calibration = calibrate(world.take)
-    calibration, written = write_calibration(folder, calibration)
-    write_take(folder / "take.npz", world.take)
-    with atomic(folder / "truth.json") as stream:
-        stream.write(json.dumps(to_plain(truth_facts(world.truth)), indent=2, allow_nan=False).encode())
-    if not args.no_report:
-        written += write_report(folder)
+    truth = json.dumps(to_plain(truth_facts(world.truth)), indent=2, allow_nan=False).encode()
+    recording = io.BytesIO()
+    write_take_npz(recording, world.take)
+    found = fit(world.take).save(
+        folder,
+        report=not args.no_report and has_page(),
+        beside={"take.npz": recording.getvalue(), "truth.json": truth},
+    )
     if args.json:
-        print_json({"skeleton": skeleton_facts(calibration.skeleton), "truth": truth_facts(world.truth)})
+        print_json({"skeleton": skeleton_facts(found.skeleton), "truth": truth_facts(world.truth)})
         return 0
     print_line(
         "A simulated human: 15 magnetic sensors, 48 degrees of freedom, 45 s at 60 Hz, 3 mm and 0.5 deg of noise."
     )
     print_line("Nothing about the body, the tree or the sensors' places was told to the fit.")
     print_line()
-    print_calibration(calibration.skeleton, world.truth.limbs)
+    print_fit(found.skeleton, world.truth.limbs)
     print_line()
-    held = sum(_holds(limb, world.truth.limbs) for limb in calibration.skeleton.limbs)
-    print_line(f"{held} of {len(calibration.skeleton.limbs)} intervals hold the true length (95 % are meant to).")
-    print_line(f"wrote {', '.join(str(path) for path in [folder / 'take.npz', folder / 'truth.json', *written])}")
-    look = f"open {folder / 'report.html'} in a browser; " if folder / "report.html" in written else ""
+    held = sum(_holds(limb, world.truth.limbs) for limb in found.skeleton.limbs)
+    print_line(f"{held} of {len(found.skeleton.limbs)} intervals hold the true length (95 % are meant to).")
+    print_line(f"wrote {', '.join(str(path) for path in found.files)}")
+    look = f"open {folder / 'report.html'} in a browser; " if folder / "report.html" in found.files else ""
     print_line(f"next: {look}condyle fit {folder / 'take.npz'} -o DIR, or condyle info on a file of yours")
     return 0
 

@@ -21,11 +21,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..errors import CondyleError
-    from ..io.formats import Options
+    from ..io.format import ReadOptions
     from ..prepare.convention import UNSEEN, diagnose
     from ..prepare.read import join_takes, recordings_in, take_of
 
-    options = Options.of(**reading_options(args))
+    options = ReadOptions.of(**reading_options(args))
     recordings, _ = recordings_in(args.files, options)
     diagnosis = diagnose(recordings, thorough=True)
     if diagnosis is None:

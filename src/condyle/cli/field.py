@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .arguments import reading_options
 
 if TYPE_CHECKING:
+    from ..io.format import ReadOptions
     from ..model.field import FieldModel, Rod
-    from ..pipeline import Calibration
 
 
 def add_field_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--field", action="store_true", help="take the bend of the room's field away, as the joints tell it"
+        "--field",
+        action=argparse.BooleanOptionalAction,
+        default=None,
+        help="take the bend of the room's field away, as the joints tell it",
     )
     parser.add_argument(
         "--rod",
@@ -32,8 +35,13 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def field_of(args: argparse.Namespace) -> bool | FieldModel | Rod:
-    """What was asked for; raises where options exclude each other or one is missing."""
+def field_of(
+    args: argparse.Namespace, config: Mapping[str, Any], reading: ReadOptions
+) -> bool | FieldModel | Rod | None:
+    """What was asked for, None where nothing was; raises where options exclude each other or one is missing.
+
+    config  what --config says: a `field`, or the pair, distance and file of a `rod`; options that are given win
+    """
     rod = args.rod is not None or args.rod_pair is not None
     if args.field_file is not None:
         if args.field or rod or args.distance is not None:
@@ -42,34 +50,31 @@ def field_of(args: argparse.Namespace) -> bool | FieldModel | Rod:
 
         return read_field(args.field_file)
     if not rod and args.distance is None:
-        return bool(args.field)
+        if args.field is None and "rod" in config:
+            return _read_rod(config["rod"][0], config["rod"][1], config["rod"][2], reading)
+        return None if args.field is None else bool(args.field)
     if not args.field:
         raise UsageError("a rod is used with --field; add it, or leave the rod out", code="bad-option")
     if not rod:
         raise UsageError("--distance needs a rod: give --rod FILE or --rod-pair A B", code="bad-option")
     if args.distance is None:
         raise UsageError("a rod needs --distance, in metres, between its two sensors", code="bad-option")
+    return _read_rod(args.rod_pair, args.distance, args.rod, reading)
+
+
+def _read_rod(names: Sequence[str] | None, distance: float, file: str | Path | None, reading: ReadOptions) -> Rod:
+    """A rod with the recording in a file, or in the recording itself; without names, of the file's two sensors."""
     from ..model.field import Rod
 
-    if args.rod is None:
-        return Rod((args.rod_pair[0], args.rod_pair[1]), args.distance)
-    from ..io.formats import Options
+    if file is None:
+        a, b = names or ("", "")
+        return Rod((a, b), distance)
     from ..prepare.read import load
 
-    take = load([args.rod], Options.of(**reading_options(args))).take
-    pair = tuple(args.rod_pair or take.names)
+    take = load([file], reading).take
+    pair = tuple(names or take.names)
     if len(pair) != 2:
         raise UsageError(
-            f"has {len(pair)} sensors; name the rod's two with --rod-pair A B", code="bad-option", path=args.rod
+            f"has {len(pair)} sensors; name the rod's two with --rod-pair A B", code="bad-option", path=file
         )
-    return Rod((take.names[take.index(pair[0])], take.names[take.index(pair[1])]), args.distance, take)
-
-
-def write_field_of(folder: Path, calibration: Calibration) -> list[Path]:
-    """field.json in `folder`, for a calibration that took a field away."""
-    if calibration.field is None:
-        return []
-    from ..io.field_file import write_field
-
-    write_field(folder / "field.json", calibration.field)
-    return [folder / "field.json"]
+    return Rod((take.names[take.index(pair[0])], take.names[take.index(pair[1])]), distance, take)

@@ -5,23 +5,25 @@ from __future__ import annotations
 import argparse
 import os
 import time
-from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
 from .arguments import add_reading_arguments, reading_options
-from .field import add_field_arguments, field_of, write_field_of
-from .report import write_report
-from .summary import print_calibration
+from .field import add_field_arguments, field_of
+from .report import has_page
+from .summary import print_fit
 from .terminal import print_json, print_line, status_of
 
 if TYPE_CHECKING:
-    from ..io.exports.scene import FigureFormat, Written
-    from ..pipeline import Calibration
+    from ..io.format import ReadOptions
+    from ..model.options import FitOptions
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from ..model.repairs import REPAIRS
+
+    yes_or_no = argparse.BooleanOptionalAction
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, with unmoved sensors")
     parser.add_argument(
         "-o", "--out", metavar="DIR", help="folder for skeleton.json, motion.npz, report.html; made if it is missing"
@@ -30,9 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--export", metavar="LIST", help="formats to write to DIR as well, such as bvh,glb: see condyle export --help"
     )
     parser.add_argument(
+        "--config", metavar="FILE", help="take options from the options.toml of a fit; those given here win"
+    )
+    parser.add_argument(
         "--method",
         choices=("default", "least-squares", "accurate", "drift"),
-        default="default",
         help="default: all joints together, robust; least-squares: the paper's; accurate: maximum likelihood, slower; "
         "drift: from differences over a second, for sensors that drift",
     )
@@ -48,138 +52,92 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="how unknown edges are chosen; residual is the paper's spanning tree, and what least-squares uses",
     )
     parser.add_argument("--root", metavar="BODY", help="the root; by default the centre of the tree, calmest first")
-    parser.add_argument(
-        "--loop", metavar="A:B", action="append", default=[], help="a pair known to close a loop; repeatable"
-    )
-    parser.add_argument("--world", action="store_true", help="add the room as a fixed body named world")
+    parser.add_argument("--loop", metavar="A:B", action="append", help="a pair known to close a loop; repeatable")
+    parser.add_argument("--world", action=yes_or_no, default=None, help="add the room as a fixed body named world")
     parser.add_argument(
         "--symmetric",
         type=float,
         metavar="MM",
         help="take lengths of the left and right side as equal within so much, one standard deviation",
     )
-    parser.add_argument("--no-fix-latency", action="store_true", help="leave sensors that report late as they are")
-    parser.add_argument("--no-fix-slips", action="store_true", help="leave sensors that slipped as they are")
+    done = [name for name, on in REPAIRS.items() if on]
+    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
     parser.add_argument(
-        "--fix-swaps", action="store_true", help="exchange sensors, and markers, back where they were exchanged"
+        "--fix",
+        metavar="LIST",
+        help="repairs to be done as well: swaps exchanges sensors, and markers, back where they were exchanged",
     )
     parser.add_argument(
         "--scale", metavar="FILE", help="factor on recorded lengths: the file that condyle scale wrote, or a number"
     )
     add_field_arguments(parser)
-    parser.add_argument("--as-recorded", action="store_true", help="mask and repair nothing before the fit")
-    parser.add_argument("--no-intervals", action="store_true", help="skip the intervals, the slowest step")
+    parser.add_argument("--as-recorded", action=yes_or_no, default=None, help="mask and repair nothing before the fit")
+    parser.add_argument("--intervals", action=yes_or_no, default=None, help="intervals, the slowest step; default: yes")
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
     add_reading_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.formats import Options
-    from ..pipeline import calibrate
-    from ..prepare.read import load
+    from ..api import fit_with
     from .progress import ProgressBar
 
     begin = time.perf_counter()
-    twice = [file for k, file in enumerate(args.files) if Path(file).resolve() in map(_resolved, args.files[:k])]
-    if twice:
-        raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
-    formats = exports_of(args)
-    tree = read_edges(args.tree) if args.tree else ()  # before files whose reading may take minutes
-    scale = read_factor(args.scale) if args.scale else 1.0
-    field = field_of(args)
-    reading = Options.of(**reading_options(args), fix_swaps=args.fix_swaps or None)
-    with ProgressBar() as bar, ExitStack() as spools:
-        loaded = load(args.files, reading, bar, spool=True)
-        spools.callback(loaded.close)
-        take, long = loaded.take, loaded.long
-        del loaded  # of a long recording, the numbers as they were written take as much room as their poses
-        calibration = calibrate(
-            take,
-            method=args.method,
-            tree=tree,
-            root=args.root,
-            loops=[_pair(text) for text in args.loop],
-            world=args.world,
-            tree_score=args.tree_score,
-            intervals=not args.no_intervals,
-            prepare=not args.as_recorded,
-            fix_latency=not args.no_fix_latency,
-            fix_slips=not args.no_fix_slips,
-            symmetric=None if args.symmetric is None else args.symmetric / 1000,
-            fix_swaps=args.fix_swaps,
-            scale=scale,
-            field=field,
-            long=long,
-            progress=bar,
-        )
+    check_export(args)
+    options, reading = read_arguments(args)  # before files whose reading may take minutes
+    with ProgressBar() as bar:
+        fit = fit_with(args.files, options, reading, bar)
     spent = time.perf_counter() - begin
-    written: list[Path] = []
     if args.out:
-        calibration, written = write_calibration(Path(args.out), calibration)
-        written += write_field_of(Path(args.out), calibration)
-    if formats:
-        exported = write_exports(Path(args.out), formats)
-        calibration = calibration.telling(exported.findings)
-        written += exported.files
-    if args.out and not args.no_report:
-        written += write_report(Path(args.out))
+        fit = fit.save(args.out, report=not args.no_report and has_page(), export=args.export or "")
     if args.json:
         from ..io.skeleton_file import to_plain
 
-        print_json(to_plain(calibration.skeleton))
+        print_json(to_plain(fit.skeleton))
     else:
-        print_calibration(calibration.skeleton)
-        for path in written:
+        print_fit(fit.skeleton)
+        for path in fit.files:
             print_line(f"wrote {path}")
         print_line(f"{spent:.2f} s", style="dim")
-    return status_of(calibration.findings)
+    return status_of(fit.findings)
 
 
-def exports_of(args: argparse.Namespace) -> tuple[FigureFormat, ...]:
-    """The formats that were asked for; raises with the choices, and where there is no folder to write them to."""
+def check_export(args: argparse.Namespace) -> None:
+    """Raises where a format does not exist, or there is no folder to write it to."""
     if args.export is None:
-        return ()
+        return
     if not args.out:
         raise UsageError("--export needs a folder; give it with -o", code="bad-option")
     from ..io.exports.export import formats_of
 
-    return formats_of(args.export)
+    formats_of(args.export)
 
 
-def write_exports(folder: Path, formats: tuple[FigureFormat, ...]) -> Written:
-    """The figure in motion beside what `write_calibration` wrote, as `condyle export` does; skeleton.json tells too."""
-    from dataclasses import replace
+def read_arguments(args: argparse.Namespace) -> tuple[FitOptions, ReadOptions]:
+    """The options that were asked for: those given, then those of --config, then the defaults."""
+    from ..io.format import ReadOptions
+    from ..io.options_file import read_options
+    from ..model.options import FitOptions, named_pairs
 
-    from ..findings import sort_findings
-    from ..io.exports.export import write_figure
-    from ..io.skeleton_file import write_skeleton
-    from .export import read_scene
-
-    scene = read_scene(folder)
-    exported = write_figure(scene, formats, folder)
-    told = sort_findings([*scene.skeleton.findings, *exported.findings])
-    write_skeleton(folder / "skeleton.json", replace(scene.skeleton, findings=told))
-    return exported
-
-
-def write_calibration(folder: Path, calibration: Calibration) -> tuple[Calibration, list[Path]]:
-    """skeleton.json and motion.npz in `folder`, each whole or not at all; and the calibration with what is to be said
-    of the motion.
-    """
-    from ..io.atomic import made_folder
-    from ..io.exports import write_motion_npz
-    from ..io.skeleton_file import write_skeleton
-    from ..model.motion import forward
-    from ..motion.ik import fit_motion
-
-    made_folder(folder)
-    motion = fit_motion(calibration.skeleton, calibration.take).motion
-    calibration = calibration.telling([finding for finding in motion.findings if finding.code.startswith("gap-")])
-    played = forward(calibration.skeleton, motion)
-    paths = [folder / "motion.npz", folder / "skeleton.json"]
-    write_motion_npz(paths[0], calibration.take, calibration.gap, calibration.weight, calibration.skeleton, played)
-    write_skeleton(paths[1], calibration.skeleton)
-    return calibration, paths
+    fit, reading = read_options(args.config) if args.config else ({}, {})
+    reading |= reading_options(args)
+    given: dict[str, Any] = {
+        "method": args.method,
+        "tree_score": args.tree_score,
+        "tree": named_pairs(read_edges(args.tree), "tree") if args.tree else None,
+        "root": args.root,
+        "loops": named_pairs([_pair(text) for text in args.loop], "loops") if args.loop else None,
+        "world": args.world,
+        "intervals": args.intervals,
+        "prepare": None if args.as_recorded is None else not args.as_recorded,
+        "fix": None if args.fix is None else _names(args.fix),
+        "no_fix": None if args.no_fix is None else _names(args.no_fix),
+        "symmetric": None if args.symmetric is None else args.symmetric / 1000,
+        "scale": read_factor(args.scale) if args.scale else None,
+        "field": field_of(args, fit, ReadOptions(**reading)),
+    }
+    fit.pop("rod", None)
+    options = FitOptions(**{**fit, **{name: value for name, value in given.items() if value is not None}})
+    return options, ReadOptions(**reading)
 
 
 def read_factor(text: str) -> float:
@@ -221,8 +179,8 @@ def _some(edges: list[tuple[str, str]], text: str) -> list[tuple[str, str]]:
     return edges
 
 
-def _resolved(file: str) -> Path:
-    return Path(file).resolve()
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _pair(text: str) -> tuple[str, str]:

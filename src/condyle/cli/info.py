@@ -11,7 +11,7 @@ from .arguments import add_reading_arguments, reading_options
 from .terminal import print_error, print_findings, print_json, print_line, print_table, status_of
 
 if TYPE_CHECKING:
-    from ..io.formats import Options
+    from ..io.format import ReadOptions
     from ..model.recording import Convention, Markers, Recording
     from ..model.take import Take
     from ..prepare.propose_bodies import Proposal as BodyProposal
@@ -30,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.formats import Options
+    from ..io.format import ReadOptions
 
-    options = Options.of(**reading_options(args))
+    options = ReadOptions.of(**reading_options(args))
     if args.propose and len(args.files) > 1:
         raise UsageError("--propose takes one file at a time", code="bad-call")
     facts, worst = [], 0
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     return worst
 
 
-def _file(path: str, options: Options, args: argparse.Namespace) -> tuple[dict[str, Any], int]:
+def _file(path: str, options: ReadOptions, args: argparse.Namespace) -> tuple[dict[str, Any], int]:
     from ..io.formats import identify
     from ..prepare.read import recordings_in, take_of
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-from pathlib import Path
 
 from ..errors import CondyleError
 from .terminal import print_json, print_line
@@ -26,14 +25,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.figures:
-        from ..report.figures import write_figures
+    from ..api import load
 
-        written = write_figures(args.skeleton, args.out, args.figures)
-    else:
-        from ..report.page import write_page
-
-        written = [write_page(args.skeleton, args.out)]
+    written = load(args.skeleton).report(args.out, figures=args.figures)
     if args.json:
         print_json({"files": [str(path) for path in written]})
     else:
@@ -42,14 +36,13 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def write_report(folder: Path) -> list[Path]:
-    """report.html beside what a fit wrote; nothing but a line on standard error where no page was built in."""
-    from ..report.page import write_page
+def has_page() -> bool:
+    """Whether a page was built into this installation; where it was not, a line on standard error says so."""
+    from ..report.page import read_template
 
     try:
-        return [write_page(folder)]
+        read_template()
     except CondyleError as error:
-        if error.code != "no-page":
-            raise
         print(f"condyle: no report.html: {error.text}", file=sys.stderr)
-        return []
+        return False
+    return True

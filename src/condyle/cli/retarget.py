@@ -12,7 +12,6 @@ from .arguments import positive
 from .terminal import print_findings, print_json, print_line, print_table, status_of
 
 if TYPE_CHECKING:
-    from ..model.motion import Motion
     from ..model.skeleton import Skeleton
 
 
@@ -33,32 +32,30 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     if args.lengths is None and args.scale is None:
         raise UsageError("say the new size with --lengths or --scale", code="bad-call")
-    from ..io.motion_file import read_motion
-    from ..io.skeleton_file import read_skeleton
-    from ..motion.retarget import retarget_motion
+    from ..api import load
 
-    skeleton = read_skeleton(args.folder)
-    motion = read_motion(args.folder, skeleton)
-    grown = skeleton
+    fit = grown = load(args.folder)
+    if fit.folder is not None and Path(args.out).resolve() == fit.folder.resolve():
+        raise UsageError("is the folder to read from; give another one to -o", code="bad-call", path=args.out)
     if args.lengths is not None:
-        grown, motion = retarget_motion(grown, motion, read_factors(args.lengths))
+        grown = grown.retarget(read_factors(args.lengths))
     if args.scale is not None:
-        grown, motion = retarget_motion(grown, motion, args.scale)
-    written = write_retargeted(Path(args.out), Path(args.folder), grown, motion)
+        grown = grown.retarget(args.scale)
+    grown = grown.save(args.out, report=False)
     if args.json:
         from ..io.skeleton_file import to_plain
 
-        print_json(to_plain(grown))
+        print_json(to_plain(grown.skeleton))
     else:
         rows = [
             (limb.body, f"{limb.from_joint} - {limb.to_joint}", *_millimetres(limb.length, new.length))
-            for limb, new in zip(skeleton.limbs, grown.limbs, strict=True)
+            for limb, new in zip(fit.skeleton.limbs, grown.skeleton.limbs, strict=True)
         ]
         print_table(("body", "between", "was mm", "is mm"), rows, left=2)
-        print_findings(motion.findings)
-        for path in written:
+        print_findings(grown.motion.findings)
+        for path in grown.files:
             print_line(f"wrote {path}")
-    return status_of(motion.findings)
+    return status_of(grown.motion.findings)
 
 
 def read_factors(text: str) -> dict[str, float] | Skeleton:
@@ -82,30 +79,6 @@ def read_factors(text: str) -> dict[str, float] | Skeleton:
     if not factors:
         raise UsageError(f"'{text}' names no body", code="bad-call")
     return factors
-
-
-def write_retargeted(folder: Path, source: Path, skeleton: Skeleton, motion: Motion) -> list[Path]:
-    """skeleton.json and motion.npz in `folder`, each whole or not at all; the poses are those of the new figure."""
-    import numpy as np
-
-    from ..io.atomic import made_folder
-    from ..io.exports import write_motion_npz
-    from ..io.skeleton_file import write_skeleton
-    from ..model.motion import forward
-
-    if folder.resolve() in (source.resolve(), source.resolve().parent):
-        raise UsageError("is the folder to read from; give another one to -o", code="bad-call", path=folder)
-    made_folder(folder)
-    poses = forward(skeleton, motion)
-    known = (
-        np.stack([poses.seen[:, poses.index(j.child)] for j in skeleton.joints], axis=1) if skeleton.joints else None
-    )
-    weight = np.zeros((poses.frames, 0)) if known is None else known.astype(float)
-    gap = np.where(weight[..., None] > 0, 0.0, np.nan) * np.ones(3)
-    paths = [folder / "motion.npz", folder / "skeleton.json"]
-    write_motion_npz(paths[0], poses, gap, weight, skeleton, poses)
-    write_skeleton(paths[1], skeleton)
-    return paths
 
 
 def _millimetres(*lengths: float | None) -> tuple[str | None, ...]:

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.formats import Options
+    from ..io.format import ReadOptions
     from ..io.scale_file import check_ending, to_plain, write_scale
     from ..pairs.rigid_pair import find_oddity, judge_pair, measure_pair, scale_of
     from ..prepare.dropouts import prepare
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         if args.distance is None:
             raise UsageError("-o needs the true distance; give it with --distance", code="bad-option")
         check_ending(Path(args.out))
-    take = prepare(load(args.files, Options.of(**reading_options(args))).take)
+    take = prepare(load(args.files, ReadOptions.of(**reading_options(args))).take)
     pair = measure_pair(take, *(args.pair or _only_pair(take, args.files[0])))
     findings = [*take.findings, *judge_pair(pair)]
     scale = None

@@ -1,4 +1,4 @@
-"""A calibration in the terminal: one sentence, the joints, the lengths, what to look at."""
+"""A fit in the terminal: one sentence, the joints, the lengths, what to look at."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MOST_LOOPS = 20  # rows: feet on the floor may make hundreds
 
 
-def print_calibration(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], float] | None = None) -> None:
+def print_fit(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], float] | None = None) -> None:
     """Everything a person reads first; `truth` adds the known lengths [m] beside the found ones."""
     print_line(str(skeleton), style="bold")
     if skeleton.joints:

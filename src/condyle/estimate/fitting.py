@@ -11,7 +11,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import choose_root, components, orient
-from ..model.options import Options, TreeScore
+from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
 from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
 from ..pairs.noise import Noise, place_precision
@@ -78,7 +78,7 @@ class Refit(Protocol):
     def __call__(self, take: Take, hold: Sequence[tuple[int, int]] = ()) -> Estimate: ...
 
 
-def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: Options, estimator: Estimator) -> Estimate:
+def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, estimator: Estimator) -> Estimate:
     """The figure of a take; pairs (parent, child) in `fixed` are joined whatever they fit like."""
     room = take.names.index(WORLD) if options.world else None
     paper = (options.tree_score or estimator.score) == "residual"
@@ -185,7 +185,7 @@ def uncertainty_of(
     return replace(sure, covariance=sure.covariance + pulls.T @ pulls)
 
 
-def _roots(take: Take, structure: Structure, options: Options) -> tuple[list[int], Ints]:
+def _roots(take: Take, structure: Structure, options: FitOptions) -> tuple[list[int], Ints]:
     """One root per tree of the forest, and the parent of every body."""
     edges = structure.fits.pairs[structure.tree.edges]
     speed = _mean_speed(take)
@@ -198,7 +198,7 @@ def _roots(take: Take, structure: Structure, options: Options) -> tuple[list[int
     return roots, orient(take.bodies, edges, roots)
 
 
-def asked_root(take: Take, options: Options) -> int | None:
+def asked_root(take: Take, options: FitOptions) -> int | None:
     """The root that was asked for, by name, by the room, or by a whole hierarchy."""
     if options.root is not None:
         return take.index(options.root)
@@ -207,7 +207,7 @@ def asked_root(take: Take, options: Options) -> int | None:
     return next(iter(_given_heads(take, options)), None)
 
 
-def _given_heads(take: Take, options: Options) -> list[int]:
+def _given_heads(take: Take, options: FitOptions) -> list[int]:
     """Root implied by a hierarchy that was given whole: the one parent that is nobody's child."""
     if len(options.tree) != take.bodies - 1:
         return []

@@ -9,14 +9,14 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import many
 from ..maths.arrays import centred, evenly
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.take import Take
 from .structure import Structure
 
 FEWEST_FRAMES = 3  # two frames always fit
 
 
-def check_take(take: Take, options: Options) -> None:
+def check_take(take: Take, options: FitOptions) -> None:
     path = ", ".join(take.sources) or None
     if take.bodies < 2:
         name = take.names[0] if take.names else None

@@ -18,7 +18,7 @@ from ..findings import Finding
 from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..model.field import FieldModel, Rod
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.scale import scaled
 from ..model.stage import Change, Decision, Effect, Proof
 from ..model.take import WORLD, Take
@@ -197,14 +197,14 @@ class FieldRepair:
         return list(self.findings)
 
 
-def correct_known_field(take: Take, options: Options) -> Decision:
+def correct_known_field(take: Take, options: FitOptions) -> Decision:
     """The stage of a field that was given: taken away before there is a figure."""
     if not isinstance(options.field, FieldModel):
         return Decision()
     return Decision(judge_correction(take, options.field), options.field.corrected(take))
 
 
-def correct_field(estimate: Estimate, options: Options, refused: Sequence[Change] = ()) -> Decision:
+def correct_field(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
     """The stage of a field that is to be found in this take, with a rod or without."""
     if refused or not options.field or isinstance(options.field, FieldModel) or not len(estimate.pairs):
         return Decision()
@@ -219,7 +219,7 @@ def correct_field(estimate: Estimate, options: Options, refused: Sequence[Change
     return Decision(changes=[FieldRepair(fit, straight, tuple(found))])
 
 
-def look_for_bend(estimate: Estimate, options: Options, refused: Sequence[Change] = ()) -> Decision:
+def look_for_bend(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
     """The stage that tells of a bent field where nobody asked for its correction."""
     if (options.field and not isinstance(options.field, FieldModel)) or not len(estimate.pairs):
         return Decision()

@@ -13,7 +13,7 @@ from ..estimate.solve import Solution
 from ..estimate.structure import Structure
 from ..findings import Finding
 from ..maths.robust import median
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.skeleton import Joint
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
@@ -25,7 +25,7 @@ SOFT = 3.0  # gap of a connection over the usual one of joints, from which its p
 
 
 def loop_joints(
-    take: Take, structure: Structure, options: Options, estimator: Estimator, named: list[tuple[int, int]]
+    take: Take, structure: Structure, options: FitOptions, estimator: Estimator, named: list[tuple[int, int]]
 ) -> list[Joint]:
     """Loop joints found and named, each located for itself by the chosen method."""
     found = [(int(i), int(j)) for i, j in structure.fits.pairs[structure.loops]]
@@ -37,7 +37,9 @@ def loop_joints(
     return joints
 
 
-def _located(take: Take, structure: Structure, options: Options, estimator: Estimator, pair: tuple[int, int]) -> Joint:
+def _located(
+    take: Take, structure: Structure, options: FitOptions, estimator: Estimator, pair: tuple[int, int]
+) -> Joint:
     """The joint of one pair (child, parent) by itself."""
     row = np.array([pair])
     solution, fits, sums = estimator.solve(take, structure, row)
@@ -57,7 +59,7 @@ def usual_gap(solution: Solution) -> float:
 def touching_joints(
     take: Take,
     structure: Structure,
-    options: Options,
+    options: FitOptions,
     estimator: Estimator,
     named: list[tuple[int, int]],
     usual: float,

@@ -13,7 +13,7 @@ from ..estimate.solve import Solution
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.stage import Change, Decision, Effect, Proof
 from ..model.take import Take
 from ..pairs.fits import fit_pairs
@@ -224,9 +224,9 @@ class PartTimeRepair:
         return judge_part_time([self.joint])
 
 
-def leave_out_part_time(estimate: Estimate, options: Options, refused: Sequence[Change] = ()) -> Decision:
+def leave_out_part_time(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
     """The stage of it."""
-    if refused or not len(estimate.pairs):
+    if refused or not options.fixes("part-time") or not len(estimate.pairs):
         return Decision()
     good = lasting(estimate.take, estimate.structure.good)
     found = find_part_time(estimate.take, estimate.solution, estimate.gap, good)

@@ -20,7 +20,7 @@ from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.robust import CHI3_MEDIAN, median
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.stage import Change, Decision, Effect, Proof
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
@@ -455,7 +455,7 @@ class SlipRepair:
         return judge_slips([self.slip], repaired=proof is not None)
 
 
-def repair_slips(estimate: Estimate, options: Options, refused: Sequence[Change] = ()) -> Decision:
+def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
     """The stage of it; slips that were refused are not proposed again, and the others are found without them."""
     take = estimate.take
     mirrored = [] if options.prepare else describe_left_flips(take)
@@ -463,7 +463,7 @@ def repair_slips(estimate: Estimate, options: Options, refused: Sequence[Change]
         return Decision(mirrored)
     slips = find_slips(take, estimate.solution, take.names.index(WORLD) if options.world else None)
     slips = [one for one in slips if (one.body, one.frame) not in {(no.bodies[0], no.first) for no in refused}]
-    if not options.fix_slips:
+    if not options.fixes("slips"):
         return Decision(judge_slips(slips, repaired=False))
     for _ in range(ROUNDS if slips else 0):
         back = estimate.refit(moved_back(take, slips))

@@ -1,9 +1,14 @@
-"""Files appear whole or not at all; small ones are read with a bound."""
+"""One file appears whole or not at all; small ones are read with a bound; locks of the operating system.
+
+A lock dies with the process that holds it, whatever ends that process. Nothing here asks for the number of a process.
+"""
 
 from __future__ import annotations
 
+import errno
+import hashlib
 import os
-import tempfile
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,25 +16,40 @@ from typing import IO
 
 from ..errors import CondyleError
 
+PREFIX = ".condyle-"  # of the name of every file and folder that is there while something is written
+_READ_AT_ONCE = 2**20  # bytes
+_UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # a file system without locks: there is no other writer
+
 
 @contextmanager
 def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary stream that becomes `path` when the block ends well; on any exception `path` stays as it was.
 
-    The bytes go to a temporary file in the same folder, which is renamed at the end. Raises CondyleError where the
-    folder is missing or cannot be written.
+    The bytes go to a hidden file in the same folder, which is flushed to disk and renamed at the end. Its name follows
+    from that of `path`, so that the next writing takes over what a killed one left. Raises CondyleError where the
+    folder is missing or cannot be written, and where another process is writing the same file.
     """
     file = Path(path)
     if file.is_dir():
         raise CondyleError("is a folder; give the name of a file", code="unwritable", path=file)
-    temporary: str | None = None
+    hidden = file.parent / f"{PREFIX}{hashlib.sha256(file.name.encode(errors='surrogatepass')).hexdigest()[:16]}.tmp"
+    handle: int | None = None
     try:
-        handle, temporary = tempfile.mkstemp(prefix=".condyle-", suffix=".tmp", dir=file.parent)
-        with os.fdopen(handle, "wb") as stream:
+        handle = open_locked(hidden)
+        if handle is None:
+            raise CondyleError("is being written by another process; try again", code="folder-busy", path=file)
+        os.ftruncate(handle, 0)
+        with os.fdopen(handle, "wb", closefd=False) as stream:
             yield stream
-        os.chmod(temporary, _mode(file))
-        os.replace(temporary, file)
-        temporary = None
+        os.fsync(handle)
+        keep_mode(hidden, file)
+        if os.name != "posix":  # where an open file cannot be renamed
+            os.close(handle)
+        os.replace(hidden, file)
+        if os.name == "posix":
+            os.close(handle)
+        handle = None
+        flush_folder(file.parent)
     except OSError as error:
         if isinstance(error, FileNotFoundError) and not file.parent.is_dir():
             reason = f"the folder '{file.parent}' does not exist"
@@ -37,37 +57,77 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             reason = error.strerror or str(error)
         raise CondyleError(f"cannot be written: {reason}", code="unwritable", path=file) from error
     finally:
-        if temporary is not None:
-            with suppress(OSError):
-                os.unlink(temporary)
+        if handle is not None:
+            remove_locked(hidden, handle)
 
 
-def made_folder(folder: Path) -> None:
-    """Makes a folder where it is missing; raises CondyleError where that cannot be."""
-    if folder.is_file():
-        raise CondyleError("is a file; give the name of a folder", code="unwritable", path=folder)
+def open_locked(path: Path) -> int | None:
+    """A descriptor of the file, made where it is missing and locked by this process; None where another has it."""
+    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOFOLLOW", 0)
+    while True:
+        handle = os.open(path, flags, 0o666)
+        if not _lock(handle):
+            os.close(handle)
+            return None
+        with suppress(OSError):
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                return handle
+        os.close(handle)  # its holder renamed or removed it after it was opened here
+
+
+def remove_locked(path: Path, handle: int) -> None:
+    """Removes a locked file and lets its lock go; nobody else can have had the lock in between."""
+    if os.name != "posix":  # where an open file cannot be removed
+        os.close(handle)
+    with suppress(OSError):
+        os.unlink(path)
+    if os.name == "posix":
+        os.close(handle)
+
+
+def _lock(handle: int) -> bool:
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        raise CondyleError(f"cannot be made: {error.strerror}", code="unwritable", path=folder) from None
+        return error.errno in _UNSUPPORTED
+    return True
+
+
+def flush_folder(folder: Path) -> None:
+    """What was renamed in the folder, and its list of names, is on the disk; where a system has no such call, later."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            with suppress(OSError):  # a file system that cannot
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def keep_mode(new: Path, old: Path) -> None:
+    """Gives a new file the mode of the one that it replaces, where there is one."""
+    with suppress(OSError):
+        os.chmod(new, old.stat().st_mode & 0o7777)
 
 
 def read_small(path: str | os.PathLike[str], most: int) -> bytes:
     """The bytes of a file, one more than `most` where it is longer; raises CondyleError where it cannot be read."""
     file = Path(path)
     try:
+        parts, left = [], most + 1
         with open(file, "rb") as stream:
-            return stream.read(most + 1)
+            while left and (part := stream.read(min(left, _READ_AT_ONCE))):  # no room is asked for before it is needed
+                parts.append(part)
+                left -= len(part)
+        return b"".join(parts)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = getattr(error, "strerror", None) or str(error)
         code = "no-such-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
         raise CondyleError(f"cannot be read: {reason}", code=code, path=file) from None
-
-
-def _mode(file: Path) -> int:
-    """The mode of the file that is replaced, or what a newly made file would have (mkstemp makes private ones)."""
-    with suppress(OSError):
-        return file.stat().st_mode & 0o7777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

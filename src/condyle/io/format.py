@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from ..errors import UsageError
 from ..model.recording import EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Recording, width_of
+from ..model.repairs import check_repairs
 from ..model.units import metres_per
 
 
+class Reading(TypedDict, total=False):
+    """The fields of ReadOptions as keywords, for type checkers. Each is described there."""
+
+    rate: float | None
+    unit: str | None
+    up: str | None
+    handed: str | None
+    quaternion: str | None
+    euler: str | None
+    degrees: bool | None
+    transposed: bool | None
+    axes: str | None
+    bodies: str | Path | Mapping[str, Sequence[str]] | None
+    columns: str | Path | None
+    format: str | None
+    doctor: bool | None
+
+
 @dataclass(frozen=True)
-class Options:
+class ReadOptions:
     """What the caller says about the numbers in a file. None: as the file says. What is given wins over the file.
 
     rate        frames per second [Hz]
@@ -29,7 +48,7 @@ class Options:
     columns     path to a column map (TOML) for a table that no format knows
     format      name of the format, where the content leaves it open
     doctor      False: take the convention as it is said, without trying others
-    fix_swaps   exchange markers back that bear each other's labels for a stretch; with `bodies`
+    fix         repairs by name; with `bodies`, "swaps" exchanges markers back that bear each other's labels for a while
     """
 
     rate: float | None = None
@@ -45,7 +64,7 @@ class Options:
     columns: str | Path | None = None
     format: str | None = None
     doctor: bool | None = None
-    fix_swaps: bool | None = None
+    fix: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.rate is not None and not 0 < self.rate < float("inf"):
@@ -72,16 +91,16 @@ class Options:
     @property
     def given(self) -> tuple[str, ...]:
         """Names of the options that were given."""
-        return tuple(f.name for f in fields(self) if getattr(self, f.name) is not None)
+        return tuple(f.name for f in fields(self) if getattr(self, f.name) not in (None, ()))
 
     @classmethod
-    def of(cls, **values: Any) -> Options:
+    def of(cls, fix: str | Iterable[str] = (), **values: Unpack[Reading]) -> ReadOptions:
         """Options by name; raises with the choices."""
         known = [f.name for f in fields(cls)]
         for name in values:
             if name not in known:
                 raise UsageError(f"no reading option '{name}'; choose from {', '.join(known)}", code="bad-option")
-        return cls(**values)
+        return cls(**values, fix=check_repairs(fix))
 
 
 @dataclass(frozen=True)
@@ -97,11 +116,11 @@ class Format:
     name: str
     title: str
     looks_like: Callable[[bytes], bool]
-    read: Callable[[Path, Options], Recording]
+    read: Callable[[Path, ReadOptions], Recording]
     certain: bool = True
 
 
-def applied(recording: Recording, options: Options, title: str) -> Recording:
+def applied(recording: Recording, options: ReadOptions, title: str) -> Recording:
     """The recording under what the user says of its numbers; an option that cannot apply is refused, not ignored."""
     convention = recording.convention
     kind = convention.rotation if recording.bodies is not None else None

@@ -1,75 +1,296 @@
-"""motion.npz back from the folder that a fit wrote."""
+"""motion.npz of a fit: the one way into it, and out of it.
+
+Export, report, view and retarget all read it here. The file is mapped, so that a long take is never in memory as a
+whole; sizes, types and checksums are looked at before the first number is. Nothing in it is ever unpickled.
+"""
 
 from __future__ import annotations
 
+import math
+import mmap
+import struct
+import warnings
 import zipfile
 import zlib
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import NDArray
 
 from ..errors import CondyleError
-from ..model.motion import Motion
-from ..model.skeleton import Skeleton
-from ..model.take import UNTIMED_RATE, Take
-from ..motion.play import play
+from ..maths.arrays import Bools, Floats, Ints
+from ..model.motion import Motion, derive_motion
+from ..model.skeleton import Joint, Skeleton
+from ..model.take import FARTHEST, UNTIMED_RATE, Take
+from .folder import MOTION, SKELETON, check_ids, folder_of, settle_folder
 from .skeleton_file import read_skeleton
 
-_DAMAGE = (zipfile.BadZipFile, zlib.error, EOFError, ValueError, NotImplementedError, OSError)
-_NEEDED = ("names", "R_world_played", "p_world_played")
+_AGAIN = "write it anew with condyle fit -o"
+_TURNS, _PLACES = ("R_world_body", "R_world_played"), ("p_world_body", "p_world_played")
+_DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError, OSError)
+AROUND_S = 1.0  # before and after a loop holds in which its gap is told as well: how it came and went
+_LARGEST_ENTRY = 2.0  # of a rotation matrix; beyond, it is none
+_SUMMED_AT_ONCE = 2**20  # bytes
 
 
-def read_motion(path: str | Path, skeleton: Skeleton | None = None) -> Motion:
-    """The motion in the folder of a fit, given as the folder or as the skeleton.json in it.
+@dataclass(frozen=True, eq=False)
+class MotionFile:
+    """A take, its played motion and its gaps, as they stand in a file.
 
-    It belongs to the skeleton there, or to the given one, which must have the same bodies. What the file holds are
-    played poses; they have no gaps at the joints, so that `forward` returns them as they are.
+    bodies  (m,) column of each of the skeleton's bodies in the file
+    gaps    (J,) column of the gap of each of the skeleton's joints
+    time    (n,) [s]; segment (n,): number of the recording
+    mapping the file, of which the arrays are parts
     """
-    folder = Path(path) if Path(path).is_dir() else Path(path).parent
-    skeleton = read_skeleton(path) if skeleton is None else skeleton
-    file = folder / "motion.npz"
+
+    skeleton: Skeleton
+    arrays: dict[str, NDArray[Any]]
+    bodies: Ints
+    gaps: Ints
+    time: Floats
+    segment: Ints
+    timed: bool
+    mapping: mmap.mmap | None = None
+
+    @property
+    def frames(self) -> int:
+        return len(self.time)
+
+    def rows(self, rows: slice | Ints) -> Frames:
+        """These frames with the skeleton's bodies, and the gaps of its joints, then of its loops. `time` is the take's.
+        A loop has a gap while it holds and AROUND_S that, and counts while it holds.
+
+        A pose that is none, in a file that somebody changed, is not seen.
+        """
+        R, R_played = (self._poses(name, rows) for name in _TURNS)
+        p, p_played = (self._poses(name, rows) for name in _PLACES)
+        for turn, place in ((R, p), (R_played, p_played)):
+            wrong = ~sound(turn, place)
+            turn[wrong], place[wrong] = np.nan, np.nan
+        gap = np.array(self.arrays["gap"][rows][:, self.gaps], np.float64)
+        weight = np.array(self.arrays["weight"][rows][:, self.gaps], np.float64)
+        _forget(self.mapping)
+        time = self.time[rows]
+        loops = [_loop_gap(joint, self.skeleton, R, p) for joint in self.skeleton.loops]
+        for joint, size in zip(self.skeleton.loops, loops, strict=True):
+            size[~_within(time, joint, AROUND_S)] = np.nan
+        length = np.column_stack([np.linalg.norm(gap, axis=-1), *loops])
+        held = [
+            np.isfinite(size) & _within(time, joint) for joint, size in zip(self.skeleton.loops, loops, strict=True)
+        ]
+        length[~(np.abs(length) < FARTHEST)] = np.nan
+        weight = np.where(np.isfinite(weight), weight, 0.0)
+        return Frames(time, R, p, R_played, p_played, length, np.column_stack([weight, *held]))
+
+    @property
+    def gap(self) -> Floats:
+        """(n, J, 3) [m] world vector from the parent's to the child's side of each of the skeleton's joints."""
+        return np.array(self.arrays["gap"][:, self.gaps], np.float64)
+
+    @property
+    def weight(self) -> Floats:
+        """(n, J) [-] how much each gap counted."""
+        return np.array(self.arrays["weight"][:, self.gaps], np.float64)
+
+    def take(self) -> Take:
+        """The measured poses, in the order of the skeleton's bodies."""
+        return self._take("R_world_body", "p_world_body")
+
+    def motion(self) -> Motion:
+        """The played motion: `forward` gives the played poses again."""
+        return derive_motion(self.skeleton, self._take("R_world_played", "p_world_played"))
+
+    def _take(self, turns: str, places: str) -> Take:
+        rows = slice(0, self.frames)
+        R, p = self._poses(turns, rows), self._poses(places, rows)
+        wrong = ~sound(R, p)
+        R[wrong], p[wrong] = np.nan, np.nan
+        _forget(self.mapping)
+        R.flags.writeable = p.flags.writeable = False  # handed on without a copy
+        sources, up = tuple(self.skeleton.take.get("sources", ())), self.skeleton.conventions.get("up")
+        return Take(self.skeleton.bodies, self.time, R, p, self.segment, self.timed, sources, up=up)
+
+    def _poses(self, name: str, rows: slice | Ints) -> Floats:
+        return np.array(self.arrays[name][rows][:, self.bodies], np.float64)
+
+
+def sound(R: Floats, p: Floats) -> Bools:
+    """(n, m) where there is a pose: numbers throughout, and none that no pose has."""
+    with np.errstate(invalid="ignore"):
+        turned = (np.abs(R) <= _LARGEST_ENTRY).all(axis=(-2, -1))
+        return np.asarray(turned & (np.abs(p) < FARTHEST).all(axis=-1))
+
+
+def _within(time: Floats, joint: Joint, around: float = 0.0) -> Bools:
+    """(n,) when a joint holds, and `around` [s] before and after."""
+    start, end = (-np.inf, np.inf) if joint.time is None else joint.time
+    return np.asarray((time >= start - around) & (time <= end + around))
+
+
+def _loop_gap(joint: Joint, skeleton: Skeleton, R: Floats, p: Floats) -> Floats:
+    """(n,) [m] how far the two sides of a loop are apart."""
+    child, parent = (skeleton.bodies.index(name) for name in (joint.child, joint.parent))
+    apart = p[:, child] - p[:, parent] + R[:, child] @ joint.p_child_joint - R[:, parent] @ joint.p_parent_joint
+    return np.asarray(np.linalg.norm(apart, axis=-1))
+
+
+def _forget(mapping: mmap.mmap | None) -> None:
+    """What was read of a mapped file need not stay in memory."""
+    if mapping is not None and hasattr(mmap, "MADV_DONTNEED"):
+        mapping.madvise(mmap.MADV_DONTNEED)
+
+
+def open_motion(place: str | Path, skeleton: Skeleton | None = None) -> MotionFile:
+    """What a fit wrote beside skeleton.json, given as the folder or as the skeleton.json in it.
+
+    It belongs to the skeleton there, or to the given one. Raises CondyleError where it is missing, damaged or not of
+    this fit.
+    """
+    folder = folder_of(place)
+    settle_folder(folder)
+    skeleton = read_skeleton(place) if skeleton is None else skeleton
+    file = folder / MOTION
     if not file.is_file():
         raise CondyleError(
             "there is no motion.npz beside skeleton.json; write both with condyle fit -o", code="no-motion", path=folder
         )
-    arrays = _arrays(file)
-    n = len(arrays["R_world_played"])
     try:
-        played = Take(
-            tuple(arrays["names"].astype(str).tolist()),
-            arrays.get("time", np.arange(n) / UNTIMED_RATE),
-            arrays["R_world_played"],
-            arrays["p_world_played"],
-            arrays.get("segment", np.zeros(n, np.int64)),
-            "time" in arrays,
-            tuple(skeleton.take.get("sources", ())),
-            up=skeleton.conventions.get("up"),
-        )
+        arrays, mapping = _arrays(file)
+        fit_id = _text(arrays.pop("fit_id")) if "fit_id" in arrays else None
+        check_ids((file, fit_id), (folder / SKELETON, skeleton.fit_id))
+        return _source(arrays, mapping, skeleton)
     except CondyleError as error:
         raise error.at(file) from None
-    if set(played.names) != set(skeleton.bodies):
-        raise CondyleError(
-            f"holds the bodies {', '.join(played.names)}, the skeleton {', '.join(skeleton.bodies)}; fit them anew",
-            code="bodies-differ",
-            path=file,
-        )
-    return play(skeleton, played, longest_gap=0.0)
 
 
-def _arrays(file: Path) -> dict[str, Any]:
-    """The arrays that make a motion; nothing in the file is ever unpickled."""
+def read_motion(place: str | Path, skeleton: Skeleton | None = None) -> Motion:
+    """The played motion in the folder of a fit: `open_motion(place, skeleton).motion()`."""
+    return open_motion(place, skeleton).motion()
+
+
+def _source(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton: Skeleton) -> MotionFile:
+    names, joints = (_texts(arrays[name], name) for name in ("names", "joints"))
+    for what, there, wanted in (
+        ("bodies", names, skeleton.bodies),
+        ("joints", joints, tuple(joint.child for joint in skeleton.joints)),
+    ):
+        if sorted(there) != sorted(wanted):
+            raise CondyleError(
+                f"holds the {what} {', '.join(there) or 'none'}, the skeleton {', '.join(wanted) or 'none'}; {_AGAIN}",
+                code="bodies-differ",
+            )
+    n, m, j = len(arrays["p_world_body"]) if arrays["p_world_body"].ndim else 0, len(names), len(joints)
+    if not n or not m:
+        raise CondyleError(f"holds no pose at all; {_AGAIN}", code="no-data")
+    shapes = {
+        **dict.fromkeys(_TURNS, (n, m, 3, 3)), **dict.fromkeys(_PLACES, (n, m, 3)),
+        "gap": (n, j, 3), "weight": (n, j), "time": (n,), "segment": (n,),
+    }  # fmt: skip
+    for name, shape in shapes.items():
+        if name in arrays and (arrays[name].shape != shape or arrays[name].dtype.kind not in "fiu"):
+            raise CondyleError(
+                f"'{name}' is {arrays[name].dtype} of shape {arrays[name].shape}, expected numbers of shape {shape}; "
+                f"{_AGAIN}",
+                code="bad-shape",
+            )
+    timed = "time" in arrays
+    time = np.array(arrays["time"], np.float64) if timed else np.arange(n) / UNTIMED_RATE
+    segment = np.array(arrays["segment"], np.int64) if "segment" in arrays else np.zeros(n, np.int64)
+    if not np.isfinite(time).all() or ((np.diff(time) <= 0) & (np.diff(segment) == 0)).any():
+        raise CondyleError(f"time does not increase; {_AGAIN}", code="bad-time")
+    return MotionFile(
+        skeleton,
+        arrays,
+        np.array([names.index(name) for name in skeleton.bodies], np.int64),
+        np.array([joints.index(joint.child) for joint in skeleton.joints], np.int64),
+        time,
+        segment,
+        timed,
+        mapping,
+    )
+
+
+def _texts(names: NDArray[Any], what: str) -> tuple[str, ...]:
+    if names.dtype.kind != "U" or names.ndim != 1:
+        raise CondyleError(f"'{what}' is no list of texts; {_AGAIN}", code="bad-shape")
+    return tuple(names.tolist())
+
+
+def _text(array: NDArray[Any]) -> str:
+    if array.dtype.kind != "U" or array.ndim != 0:
+        raise CondyleError(f"'fit_id' is no text; {_AGAIN}", code="bad-shape")
+    return str(array[()])
+
+
+def _arrays(file: Path) -> tuple[dict[str, NDArray[Any]], mmap.mmap]:
+    """The arrays of the file, mapped and not read; nothing in it is ever unpickled."""
+    needed = ("names", "joints", *_TURNS, *_PLACES, "gap", "weight")
     try:
-        with file.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
-            there = [name for name in (*_NEEDED, "time", "segment") if name in archive.files]
-            arrays = {name: archive[name] for name in there}
+        with file.open("rb") as stream, zipfile.ZipFile(stream) as archive:
+            there = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
+            missing = [name for name in needed if name not in there]
+            if missing:
+                raise CondyleError(f"no array '{missing[0]}'; {_AGAIN}", code="missing-array")
+            wanted = [name for name in (*needed, "time", "segment", "fit_id") if name in there]
+            mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+            return {name: _mapped(mapping, stream, there[name]) for name in wanted}, mapping
     except _DAMAGE as error:
-        raise CondyleError(
-            f"is cut short or damaged ({error}); write it anew with condyle fit", code="damaged-file", path=file
-        ) from None
-    missing = [name for name in _NEEDED if name not in arrays]
-    if missing:
-        raise CondyleError(
-            f"no array '{missing[0]}'; write it anew with condyle fit -o", code="missing-array", path=file
-        )
-    return arrays
+        raise CondyleError(f"is cut short or damaged ({error}); {_AGAIN}", code="damaged-file") from None
+
+
+def _mapped(mapping: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
+    if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
+        raise zipfile.BadZipFile(f"{member.filename} is packed or locked, which condyle fit does not do")
+    stream.seek(member.header_offset)
+    head = stream.read(30)
+    name, extra = struct.unpack("<HH", head[26:30])
+    begin = member.header_offset + 30 + name + extra
+    stream.seek(begin)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # headers of Python 2 warn and are read all the same
+        reader = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}.get(npy.read_magic(stream))
+        if reader is None:
+            raise zipfile.BadZipFile(f"the header of {member.filename} is of another version")
+        try:
+            shape, fortran, dtype = reader(stream)
+        except (SyntaxError, TypeError, KeyError, MemoryError) as error:  # numpy reads it as Python
+            raise ValueError(f"the header of {member.filename} is no header") from error
+    start = stream.tell()
+    size = math.prod(shape) * dtype.itemsize
+    if dtype.hasobject or min(shape, default=0) < 0 or start - begin + size != member.file_size:
+        raise zipfile.BadZipFile(f"{member.filename} does not hold what it declares")
+    checksum = 0
+    for at in range(begin, start + size, _SUMMED_AT_ONCE):
+        checksum = zlib.crc32(mapping[at : min(at + _SUMMED_AT_ONCE, start + size)], checksum)
+    if checksum != member.CRC:
+        raise zipfile.BadZipFile(f"the checksum of {member.filename} is wrong")
+    if not size:
+        return np.zeros(shape, dtype)
+    return np.frombuffer(mapping, dtype, math.prod(shape), start).reshape(shape, order="F" if fortran else "C")
+
+
+@dataclass(frozen=True, eq=False)
+class Frames:
+    """Frames of a motion, before packing or after unpacking.
+
+    time      (n,)          [s]  since the recording began
+    R, p      (n, m, 3, 3), (n, m, 3) [m]  measured; NaN where not seen
+    R_played, p_played      the same of the played motion; NaN where not known
+    gap       (n, J)   [m]  length of the gap; NaN where not known
+    weight    (n, J)   [-]
+    """
+
+    time: Floats
+    R: Floats
+    p: Floats
+    R_played: Floats
+    p_played: Floats
+    gap: Floats
+    weight: Floats
+
+    def at(self, rows: Ints) -> Frames:
+        """Copies of these frames."""
+        return Frames(*(getattr(self, name)[rows] for name in Frames.__dataclass_fields__))

@@ -12,17 +12,21 @@ from ..errors import CondyleError
 from ..model.skeleton import Skeleton
 from . import values
 from .atomic import atomic
+from .folder import MANIFEST, SKELETON, check_ids, read_checked, read_manifest
+
+VERSION = 2  # of what is written; version 1 is read as well
+MOST_BYTES = 2**28  # of a skeleton.json: a fit of 64 bodies with 10,000 findings takes 5 MB
 
 
 @cache
 def _schema() -> type[msgspec.Struct]:
-    head = [("format", Literal["condyle.skeleton"]), ("version", Literal[1]), ("units", Literal["m"])]
+    head = [("format", Literal["condyle.skeleton"]), ("version", Literal[1, 2]), ("units", Literal["m"])]
     return msgspec.defstruct("File", head, bases=(values.schema(Skeleton),), forbid_unknown_fields=True, kw_only=True)
 
 
 def to_plain(skeleton: Skeleton) -> dict[str, Any]:
     """What the file holds as dicts, lists, numbers and None."""
-    head = {"format": "condyle.skeleton", "version": 1, "condyle": skeleton.condyle, "units": "m"}
+    head = {"format": "condyle.skeleton", "version": VERSION, "condyle": skeleton.condyle, "units": "m"}
     return {**head, **values.to_plain(skeleton)}
 
 
@@ -51,15 +55,15 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
 
 
 def read_skeleton(path: str | Path) -> Skeleton:
-    """A skeleton from skeleton.json, or from the folder that holds it."""
+    """A skeleton from skeleton.json, or from the folder that holds it; it must be of the fit that the folder is of."""
     place = Path(path)
     if place.is_dir():
-        place = place / "skeleton.json"
-    try:
-        data = place.read_bytes()
-    except OSError as error:
-        raise CondyleError(f"cannot be read: {error.strerror}", code="unreadable-file", path=place) from None
-    return from_json(data, path=place)
+        place = place / SKELETON
+    skeleton = from_json(read_checked(place, MOST_BYTES), path=place)
+    manifest = read_manifest(place.parent) if place.name == SKELETON else None
+    if manifest is not None:
+        check_ids((place, skeleton.fit_id), (place.with_name(MANIFEST), manifest.fit_id))
+    return skeleton
 
 
 def write_skeleton(path: str | Path, skeleton: Skeleton) -> None:

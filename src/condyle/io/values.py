@@ -38,7 +38,7 @@ FORMS: dict[type, Form] = {
     Finding: Form(first=("code", "severity", "bodies", "time", "value", "unit", "text"), later=("frame", "count")),
     Joint: Form(inside={"coverage": ("rotation", "passing")}, later=("passing", "time")),
     Limb: Form(names={"from_joint": "from", "to_joint": "to"}, later=("between", "passing")),
-    Skeleton: Form(later=("markers",)),
+    Skeleton: Form(later=("markers", "fit_id")),
 }
 _VALUES: dict[type, type] = {}  # the class that a schema was made from
 

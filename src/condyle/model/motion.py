@@ -153,6 +153,36 @@ def matched(skeleton: Skeleton, take: Take) -> Take:
     return take if take.names == skeleton.bodies else take.select(skeleton.bodies)
 
 
+def derive_motion(skeleton: Skeleton, poses: Take) -> Motion:
+    """The motion of poses that have no gap at any joint, as `forward` gives them: relative rotations follow at once.
+
+    A rotation relative to a parent that is not known is not known either.
+    """
+    poses = matched(skeleton, poses)
+    columns = [poses.index(name) for name in free_bodies(skeleton)]
+    R = poses.R_world_body.copy()
+    for child, parent, _ in links(skeleton):
+        np.matmul(np.swapaxes(poses.R_world_body[:, parent], -1, -2), poses.R_world_body[:, child], out=R[:, child])
+    R.flags.writeable = False  # handed on without a copy
+    return time_motion(skeleton, poses, R, poses.p_world_body[:, columns])
+
+
+def time_motion(skeleton: Skeleton, take: Take, R: Floats, p: Floats, findings: tuple[Finding, ...] = ()) -> Motion:
+    """A motion with the clock of a take: R_parent_body (n, m, 3, 3), p_world_free (n, k, 3) [m]."""
+    return Motion(
+        skeleton.bodies,
+        free_bodies(skeleton),
+        take.time,
+        R,
+        p,
+        take.segment,
+        take.timed,
+        take.up or skeleton.conventions.get("up"),
+        take.sources,
+        findings,
+    )
+
+
 def reference_rotations(skeleton: Skeleton, motion: Motion) -> Floats:
     """(m, 3, 3) R_parent_body of each joint's reference: the mean over the motion, identity for free bodies.
 

@@ -8,13 +8,14 @@ from typing import Any, Literal, get_args
 
 from ..errors import UsageError
 from .field import FieldModel, Rod
+from .repairs import REPAIRS, check_repairs
 
 Method = Literal["default", "least-squares", "accurate", "drift"]
 TreeScore = Literal["likelihood", "residual"]
 
 
 @dataclass(frozen=True)
-class Options:
+class FitOptions:
     """What a calibration was asked for.
 
     method      "default": all joints together, corrected and robust; "least-squares": the paper's estimator;
@@ -28,11 +29,9 @@ class Options:
     world       add a fixed body `world`, so that bodies can be joined to the room
     intervals   estimate the intervals (the slowest step)
     prepare     mask dropouts and frozen samples, put hemisphere flips right; False: the poses as they were recorded
-    fix_latency estimate and remove delays between sensors while preparing; least squares never does
+    fix         repairs by name (REPAIRS) to be done though they are not by default: "swaps"
+    no_fix      repairs by name not to be done: "latency", "slips", "part-time". Least squares does none
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
-    fix_slips   move sensors back that slipped on their limb; least squares does not look for them
-    fix_swaps   exchange two sensors back where they were exchanged; False: leave both out there. Least squares does not
-                look for them
     scale       factor on recorded lengths, from two sensors at a known distance
     field       take the bend of the room away. True: as the joints tell it; a Rod: as a rod tells it as well; a
                 FieldModel: one that is known
@@ -46,17 +45,29 @@ class Options:
     world: bool = False
     intervals: bool = True
     prepare: bool = True
-    fix_latency: bool = True
-    fix_slips: bool = True
+    fix: tuple[str, ...] = ()
+    no_fix: tuple[str, ...] = ()
     symmetric: float | None = None
-    fix_swaps: bool = False
     scale: float = 1.0
     field: bool | FieldModel | Rod = False
+
+    def __post_init__(self) -> None:
+        for name in ("fix", "no_fix"):
+            object.__setattr__(self, name, check_repairs(getattr(self, name)))
+        both = [name for name in self.fix if name in self.no_fix]
+        if both:
+            raise UsageError(f"the repair '{both[0]}' is asked for and switched off", code="bad-option")
+
+    def fixes(self, repair: str) -> bool:
+        """Whether a repair (REPAIRS) is done."""
+        return repair in self.fix or (REPAIRS[repair] and repair not in self.no_fix)
 
     def plain(self) -> dict[str, Any]:
         """The options as plain values, for files; of a field, only where it came from."""
         field = {FieldModel: "given", Rod: "rod"}.get(type(self.field), self.field)
-        return {**asdict(replace(self, field=False)), "field": field}
+        pairs = {name: [list(pair) for pair in getattr(self, name)] for name in ("tree", "loops")}
+        names = {name: list(getattr(self, name)) for name in ("fix", "no_fix")}
+        return {**asdict(replace(self, field=False)), **pairs, **names, "field": field}
 
 
 def named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:
@@ -72,7 +83,7 @@ def named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str,
     return tuple(out)
 
 
-def check_options(options: Options) -> None:
+def check_options(options: FitOptions) -> None:
     if options.method not in get_args(Method):
         raise UsageError(
             f"no method named '{options.method}'; choose from {', '.join(get_args(Method))}", code="bad-call"

@@ -120,6 +120,7 @@ class Skeleton:
     joints    parents before children
     scale     factor that was applied to the recorded lengths
     markers   where the markers are on the bodies that were formed from markers
+    fit_id    of the fit that it came from, as it stands in every file of that fit; None where it came from none
     """
 
     bodies: tuple[str, ...]
@@ -137,6 +138,7 @@ class Skeleton:
     noise: tuple[SensorNoise, ...] = ()
     scale: float = 1.0
     markers: tuple[BodyMarker, ...] = ()
+    fit_id: str | None = None
     condyle: str = __version__
 
     def joint(self, child: str) -> Joint:

@@ -18,11 +18,11 @@ from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints, freeze
 from ..maths.elimination import Rig, dot
 from ..maths.series import segment_slices
-from ..model.motion import Motion, check_motion, forward, free_bodies, matched, reference_of
+from ..model.motion import Motion, check_motion, forward, free_bodies, matched, reference_of, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import UNTIMED_RATE, Take
 from .bridging import describe_gaps, lone_runs
-from .play import LONGEST_GAP, bridge, motion_of
+from .play import LONGEST_GAP, bridge
 from .pose_solver import Problem, State, errors, solve
 from .rig import centre, held, last, rig_of, state_from, state_of, store
 from .smoothing import solve_smooth
@@ -275,7 +275,7 @@ class _SensorRun(_Run):
             findings += describe_gaps(take, lost, "gap-left")
         findings += _describe_outliers(take, self.out)
         R.flags.writeable = False  # handed on without a copy
-        return motion_of(self.skeleton, take, R, p, tuple(findings))
+        return time_motion(self.skeleton, take, R, p, tuple(findings))
 
 
 def _reweigh(run: _SensorRun, longest_gap: float) -> None:

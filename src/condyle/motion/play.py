@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..findings import Finding
 from ..maths.arrays import Bools, Floats
-from ..model.motion import Motion, free_bodies, links, matched
+from ..model.motion import Motion, free_bodies, links, matched, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from .bridging import bridge_line, bridge_turn, describe_gaps
@@ -31,23 +30,7 @@ def play(skeleton: Skeleton, take: Take, *, longest_gap: float = LONGEST_GAP) ->
     R, p, filled, left = bridge(skeleton, take, longest_gap)
     told = (*describe_gaps(take, filled, "gap-bridged"), *describe_gaps(take, left, "gap-left"))
     R.flags.writeable = False  # handed on without a copy
-    return motion_of(skeleton, take, R, p, told)
-
-
-def motion_of(skeleton: Skeleton, take: Take, R: Floats, p: Floats, findings: tuple[Finding, ...]) -> Motion:
-    """A motion with the clock of a take: R_parent_body (n, m, 3, 3), p_world_free (n, k, 3) [m]."""
-    return Motion(
-        skeleton.bodies,
-        free_bodies(skeleton),
-        take.time,
-        R,
-        p,
-        take.segment,
-        take.timed,
-        take.up or skeleton.conventions.get("up"),
-        take.sources,
-        findings,
-    )
+    return time_motion(skeleton, take, R, p, told)
 
 
 def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, Floats, Bools, Bools]:

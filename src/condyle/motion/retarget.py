@@ -17,10 +17,10 @@ from ..model.take import Take
 
 FLOOR = 0.01  # share of the frames whose lowest point may be below the floor: a stray sample is no floor
 
+Lengths = float | Mapping[str, float] | Skeleton  # one factor, {body: factor}, or whose limb lengths are taken
 
-def retarget_motion(
-    skeleton: Skeleton, motion: Motion, factors: float | Mapping[str, float] | Skeleton
-) -> tuple[Skeleton, Motion]:
+
+def retarget_motion(skeleton: Skeleton, motion: Motion, factors: Lengths) -> tuple[Skeleton, Motion]:
     """The skeleton with other limb lengths, and the motion on it.
 
     factors: one for all, {body: factor} (others 1), or a skeleton with bodies of the same names, of which only the limb
@@ -38,7 +38,7 @@ def retarget_motion(
     return grown, replace(motion, p_world_free=path, findings=(*motion.findings, *told))
 
 
-def _table(skeleton: Skeleton, factors: float | Mapping[str, float] | Skeleton) -> dict[str, float]:
+def _table(skeleton: Skeleton, factors: Lengths) -> dict[str, float]:
     """{body: factor} for every body."""
     if isinstance(factors, Skeleton):
         return _like(skeleton, factors)

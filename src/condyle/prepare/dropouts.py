@@ -13,7 +13,7 @@ import numpy as np
 from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.stage import Decision
 from ..model.take import Take
 from .flips import find_flips
@@ -352,6 +352,6 @@ def _marked(code: str, severity: Severity, text: str, take: Take, body: int, mar
     )
 
 
-def mask_unmeasured(take: Take, options: Options) -> Decision:
+def mask_unmeasured(take: Take, options: FitOptions) -> Decision:
     """The stage of it: what no sensor measured is masked or put right."""
     return Decision(take=prepare(take)) if options.prepare else Decision()

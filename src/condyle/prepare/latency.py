@@ -14,7 +14,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs
@@ -360,9 +360,9 @@ class LatencyRepair:
         return [Finding("latency", "warning", text, self.bodies, value=largest, unit="s")]
 
 
-def repair_latency(take: Take, options: Options) -> Decision:
+def repair_latency(take: Take, options: FitOptions) -> Decision:
     """The stage of it."""
-    latency = find_latency(take) if options.prepare and options.fix_latency else None
+    latency = find_latency(take) if options.prepare and options.fixes("latency") else None
     if latency is None or not latency.late.any():
         return Decision()
     return Decision(changes=[LatencyRepair(np.where(latency.late, latency.delay, 0.0), take.names)])

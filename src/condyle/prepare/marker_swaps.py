@@ -138,7 +138,7 @@ def judge_marker_swaps(
         spans = [_span(run, time if known else None) for run in runs[:LISTED]]
         more = f" and {len(runs) - LISTED} more" if len(runs) > LISTED else ""
         whose = " and ".join(dict.fromkeys(swap.bodies))
-        done = "they were exchanged back" if repaired else "there both are left out; --fix-swaps exchanges them back"
+        done = "they were exchanged back" if repaired else "there both are left out; --fix swaps exchanges them back"
         text = (
             f"{whose}: markers {swap.markers[0]} and {swap.markers[1]} bear each other's labels in "
             f"{many(len(inside), 'frame')} ({', '.join(spans)}{more}); {done}"

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
-from ..io.formats import Options, read_recording
+from ..io.format import Reading, ReadOptions
+from ..io.formats import read_recording
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
 from ..model.take import Take, join
 from ..source.long_file import LongFile, LongTake, Progress, closed_on_error, read_files
@@ -40,26 +41,30 @@ class Loaded:
             one.spool.close()
 
 
-def read(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], **options: Any) -> Take:
+def read(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    fix: str | Iterable[str] = (),
+    **options: Unpack[Reading],
+) -> Take:
     """The take in a file, or in several files of the same sensors: segments of one.
 
-    Options are those of `condyle.io.format.Options`: rate, unit, quaternion, bodies, ... Raises CondyleError naming the
-    file when it cannot be read; what was repaired stands in the take's findings.
+    The options are described in `condyle.io.format.ReadOptions`: rate, unit, quaternion, bodies, ... Raises
+    CondyleError naming the file when it cannot be read; what was repaired stands in the take's findings.
     """
     paths = [path] if isinstance(path, (str, os.PathLike)) else list(path)
-    return load(paths, Options.of(**options)).take
+    return load(paths, ReadOptions.of(fix, **options)).take
 
 
 def load(
     paths: Sequence[str | os.PathLike[str]],
-    options: Options,
+    options: ReadOptions,
     progress: Progress | None = None,
     *,
     spool: bool = False,
 ) -> Loaded:
     """The take in several files, with what it was made from; `progress` is told how far long files are read.
 
-    spool  keep all frames of long files in temporary files, for `calibrate(..., long=...)`: close them when done
+    spool  keep all frames of long files in temporary files, for the passes of a fit: close them when done
     """
     if not paths:
         raise UsageError("no file to read", code="bad-call")
@@ -68,7 +73,7 @@ def load(
         return _understood(recordings, sampled, options)
 
 
-def _understood(recordings: list[Recording], sampled: dict[int, LongTake], options: Options) -> Loaded:
+def _understood(recordings: list[Recording], sampled: dict[int, LongTake], options: ReadOptions) -> Loaded:
     """The take of recordings under the convention that the motion tells."""
     diagnosis: Diagnosis | None = None
     findings: list[Finding] = []
@@ -92,7 +97,11 @@ def _understood(recordings: list[Recording], sampled: dict[int, LongTake], optio
 
 
 def recordings_in(
-    paths: Sequence[str | os.PathLike[str]], options: Options, progress: Progress | None = None, *, spool: bool = False
+    paths: Sequence[str | os.PathLike[str]],
+    options: ReadOptions,
+    progress: Progress | None = None,
+    *,
+    spool: bool = False,
 ) -> tuple[list[Recording], dict[int, LongTake]]:
     """The numbers in every file, with bodies formed where that was asked; of long files a sample, and what it is of."""
     sampled = read_files(paths, options, progress, spool=spool)
@@ -102,7 +111,7 @@ def recordings_in(
         return bodies_in(files, options), sampled
 
 
-def _is_in_doubt(recordings: Sequence[Recording], options: Options) -> bool:
+def _is_in_doubt(recordings: Sequence[Recording], options: ReadOptions) -> bool:
     """Whether the motion is asked for the convention: not where condyle or another program computed the poses."""
     if options.doctor is False or not _alike(recordings):
         return False
@@ -111,7 +120,7 @@ def _is_in_doubt(recordings: Sequence[Recording], options: Options) -> bool:
     return bool(options.doctor) or not (computed or many)
 
 
-def bodies_in(recordings: Sequence[Recording], options: Options) -> list[Recording]:
+def bodies_in(recordings: Sequence[Recording], options: ReadOptions) -> list[Recording]:
     """The recordings with bodies: formed from markers where that was asked, side by side where each file has one."""
     if options.bodies is not None:
         from ..io.bodies_file import bodies_of
@@ -124,7 +133,7 @@ def bodies_in(recordings: Sequence[Recording], options: Options) -> list[Recordi
                     code="option-not-used",
                     path=one.source,
                 )
-        return form_bodies(recordings, bodies_of(options.bodies), fix_swaps=bool(options.fix_swaps))
+        return form_bodies(recordings, bodies_of(options.bodies), fix_swaps="swaps" in options.fix)
     return _side_by_side(recordings)
 
 

@@ -20,7 +20,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof
 from ..model.take import WORLD, Take
 from ..pairs.exchange import Exchange, fit_residual, sum_stretches
@@ -118,7 +118,7 @@ def judge_swaps(swaps: Sequence[Swap], repaired: bool) -> list[Finding]:
     found = []
     for swap in swaps:
         a, b = swap.bodies
-        done = "their poses there were exchanged" if repaired else "there both are left out; --fix-swaps exchanges them"
+        done = "their poses there were exchanged" if repaired else "there both are left out; --fix swaps exchanges them"
         text = (
             f"{a} and {b}: exchanged from {swap.start:.2f} to {swap.end:.2f} s (there their joints come apart by "
             f"{1000 * swap.gap:.0f} mm as recorded, by {1000 * swap.left:.0f} mm when exchanged); {done}; "
@@ -451,9 +451,9 @@ class SwapRepair:
         return judge_swaps([self.swap], self.exchange)
 
 
-def repair_swaps(take: Take, options: Options) -> Decision:
+def repair_swaps(take: Take, options: FitOptions) -> Decision:
     """The stage of it: before latency, which a sensor on another's body would be taken for."""
     if not options.prepare and describe_left_flips(take):
         return Decision()
     known = [(take.index(a), take.index(b)) for a, b in options.tree if WORLD not in (a, b)]
-    return Decision(changes=[SwapRepair(swap, options.fix_swaps) for swap in find_swaps(take, known)])
+    return Decision(changes=[SwapRepair(swap, options.fixes("swaps")) for swap in find_swaps(take, known)])

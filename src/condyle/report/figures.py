@@ -8,26 +8,26 @@ from __future__ import annotations
 import io
 import re
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from ..errors import CondyleError, UsageError
-from ..io.atomic import atomic, made_folder
-from ..io.motion_file import read_motion
+from ..io.atomic import atomic
+from ..io.folder import folder_of, stage_files
+from ..io.motion_file import MotionFile, open_motion
 from ..io.skeleton_file import read_skeleton
 from ..model.motion import forward
-from ..model.skeleton import Skeleton
 from ..pairs.rigid_pair import measure_pair
-from ..prepare.read import read
 from .drawing import TimeAxis, draw_lengths, draw_series, draw_tree, lay_out_time, shown_name, styled
 from .model import draw_model, shown_frame
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..model.skeleton import Joint
     from ..model.take import Take
 
 Form = Literal["svg", "png"]
@@ -51,23 +51,22 @@ def write_figures(folder: str | Path, out: str | Path | None = None, form: Form 
         raise UsageError(f"no figures in '{form}'; there are svg, png", code="bad-option")
     with styled():
         pass  # without matplotlib nothing is read
-    place = Path(folder)
-    home = place if place.is_dir() else place.parent
-    target = Path(out) if out is not None else home / "figures"
-    skeleton = read_skeleton(place)
-    made_folder(target)
-    files = []
-    for name, figure in draw_folder(place, skeleton):
-        files.append(target / f"{name}.{form}")
-        save_figure(figure, files[-1])
-    return files
+    skeleton = read_skeleton(folder)
+    motion = open_motion(folder, skeleton)
+    home, below = (folder_of(folder), "figures") if out is None else (Path(out), "")
+    names = []
+    with stage_files(home, skeleton.fit_id) as stage:
+        (stage.path / below).mkdir(exist_ok=True)
+        for name, figure in draw_folder(motion):
+            names.append(f"{name}.{form}")
+            save_figure(figure, stage.path / below / names[-1])
+    return [home / below / name for name in names]
 
 
-def draw_folder(place: Path, skeleton: Skeleton) -> Iterator[tuple[str, Figure]]:
+def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
     """(name of the file without its ending, figure) of a folder, one after the other."""
-    home = place if place.is_dir() else place.parent
-    played = forward(skeleton, read_motion(place, skeleton))
-    measured = read(home / "motion.npz", doctor=False)
+    skeleton, measured = motion.skeleton, motion.take()
+    played = forward(skeleton, motion.motion())
     axis = lay_out_time(measured.time if measured.timed else None, measured.segment)
     shown = shown_frame(skeleton, played)
     if shown is not None:
@@ -75,8 +74,8 @@ def draw_folder(place: Path, skeleton: Skeleton) -> Iterator[tuple[str, Figure]]
     doubtful = {name for finding in skeleton.findings if finding.code in DOUBTS for name in finding.bodies}
     yield "tree", draw_tree(skeleton, [joint.child for joint in skeleton.joints if joint.child in doubtful])
     yield "lengths", draw_lengths(skeleton.limbs)
-    yield from _gaps(home / "motion.npz", skeleton, axis)
-    yield from _pairs(measured, skeleton, axis)
+    yield from _gaps(motion, axis)
+    yield from _pairs(measured, skeleton.joints, axis)
 
 
 def draw_gap(
@@ -108,26 +107,16 @@ def save_figure(figure: Figure, path: Path) -> None:
         stream.write(buffer.getvalue())
 
 
-def _gaps(file: Path, skeleton: Skeleton, axis: TimeAxis) -> Iterator[tuple[str, Figure]]:
-    if not skeleton.joints:
-        return
-    with np.load(file, allow_pickle=False) as archive:
-        missing = [name for name in ("gap", "weight", "joints") if name not in archive.files]
-        if missing:
-            raise CondyleError(
-                f"no array '{missing[0]}'; write it anew with condyle fit -o", code="missing-array", path=file
-            )
-        gap, weight, names = archive["gap"], archive["weight"], archive["joints"].astype(str).tolist()
-    if names != [joint.child for joint in skeleton.joints] or gap.shape[:2] != (len(axis.at), len(names)):
-        raise CondyleError("its joints are not those of skeleton.json; fit them anew", code="bodies-differ", path=file)
-    digits = len(str(len(names)))
-    for k, joint in enumerate(skeleton.joints):
+def _gaps(motion: MotionFile, axis: TimeAxis) -> Iterator[tuple[str, Figure]]:
+    gap, weight, joints = motion.gap, motion.weight, motion.skeleton.joints
+    digits = max(len(str(len(joints))), 2)
+    for k, joint in enumerate(joints):
         figure = draw_gap(axis, gap[:, k], weight[:, k], joint.child, joint.parent, joint.residual)
-        yield f"gap-{k + 1:0{max(digits, 2)}d}-{_file_name(joint.child)}", figure
+        yield f"gap-{k + 1:0{digits}d}-{_file_name(joint.child)}", figure
 
 
-def _pairs(take: Take, skeleton: Skeleton, axis: TimeAxis) -> Iterator[tuple[str, Figure]]:
-    for joint in skeleton.joints:
+def _pairs(take: Take, joints: Sequence[Joint], axis: TimeAxis) -> Iterator[tuple[str, Figure]]:
+    for joint in joints:
         if joint.kind != "rigid":
             continue
         try:

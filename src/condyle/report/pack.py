@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..io.motion_source import Frames
+from ..io.motion_file import Frames
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from .page_data import WEIGHT_STEPS

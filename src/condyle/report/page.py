@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from html import escape
 from importlib.resources import files
 from pathlib import Path
 
@@ -13,14 +14,14 @@ from .._version import __version__
 from ..errors import CondyleError
 from ..io.atomic import atomic
 from ..io.exports.figure import Figure
-from ..io.motion_source import open_motion
+from ..io.folder import REPORT, folder_of, stage_files
+from ..io.motion_file import open_motion
 from ..io.skeleton_file import read_skeleton
 from ..maths.arrays import evenly
 from ..model.anatomy import Part, find_segments
-from ..model.motion import links
+from ..model.motion import derive_motion, links
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from ..motion.play import play
 from .facts import (
     bodies_of,
     connections_of,
@@ -59,14 +60,13 @@ def build_page(place: str | Path, *, linked: bool = False, most: int = MOST_BYTE
 
 def opened(place: str | Path) -> tuple[Skeleton, Shown]:
     """The skeleton of a folder, parents before children, and its motion."""
-    folder = Path(place) if Path(place).is_dir() else Path(place).parent
     skeleton = read_skeleton(place)
     try:
         ordered = tuple(joint for _, _, joint in links(skeleton))
     except CondyleError as error:
         raise error.at(place) from None
     skeleton = replace(skeleton, joints=ordered)
-    return skeleton, shown_motion(open_motion(folder, skeleton))
+    return skeleton, shown_motion(open_motion(place, skeleton))
 
 
 def page_of(skeleton: Skeleton, shown: Shown, *, linked: bool = False, most: int = MOST_BYTES) -> PageData:
@@ -110,7 +110,7 @@ def up_of(skeleton: Skeleton, shown: Shown) -> str | None:
     clock = np.arange(len(few.time), dtype=np.float64)
     take = Take(skeleton.bodies, clock, few.R_played, few.p_played)
     try:
-        figure = Figure.of(skeleton, play(skeleton, take, longest_gap=0.0))
+        figure = Figure.of(skeleton, derive_motion(skeleton, take))
     except CondyleError:  # no figure to be exported; the page can be shown all the same
         return None
     told = any(finding.code == "up-assumed" and finding.severity == "warning" for finding in figure.findings)
@@ -126,19 +126,25 @@ def _masked(shown: Shown) -> tuple[Masked, ...]:
     return tuple(Masked(*one) for one in zip(body.tolist(), start.tolist(), end.tolist(), strict=True))
 
 
-def html_of(page: PageData, template: bytes | None = None) -> bytes:
-    """The page as one HTML file. Texts from files are escaped: they stay texts, whatever they hold."""
+def html_of(page: PageData, template: bytes | None = None, fit_id: str | None = None) -> bytes:
+    """The page as one HTML file. Texts from files are escaped: they stay texts, whatever they hold.
+
+    fit_id  stands in the head of the file as the content of <meta name="condyle-fit">
+    """
     template = read_template() if template is None else template
     if template.count(PLACE) != 1:
         raise CondyleError("the page inside condyle has no place for its data; install condyle again", code="no-page")
+    if fit_id is not None:
+        mark = f'<meta name="condyle-fit" content="{escape(fit_id)}">'.encode()
+        template = template.replace(b"<head>", b"<head>" + mark, 1)
     return template.replace(PLACE, PLACE.replace(b"></", b">" + json_of(page) + b"</"))
 
 
 def json_of(page: PageData) -> bytes:
     """The page's data as JSON that can stand inside a script element."""
     data = msgspec.json.encode(page)
-    for letter, escape in _ESCAPES:
-        data = data.replace(letter, escape)
+    for letter, escaped in _ESCAPES:
+        data = data.replace(letter, escaped)
     return data
 
 
@@ -150,12 +156,21 @@ def read_template() -> bytes:
         raise CondyleError(NO_PAGE, code="no-page") from None
 
 
+def render_page(place: str | Path) -> bytes:
+    """report.html of the folder of a fit, given as the folder or as the skeleton.json in it."""
+    template = read_template()  # before the work
+    skeleton, shown = opened(place)
+    return html_of(page_of(skeleton, shown), template, skeleton.fit_id)
+
+
 def write_page(place: str | Path, out: str | Path | None = None) -> Path:
     """Writes report.html for the folder of a fit, in that folder or as `out`; the whole file or nothing."""
-    template = read_template()  # before the work
-    folder = Path(place) if Path(place).is_dir() else Path(place).parent
-    file = folder / "report.html" if out is None else Path(out)
-    html = html_of(build_page(place), template)
-    with atomic(file) as stream:
-        stream.write(html)
-    return file
+    if out is not None:
+        html = render_page(place)
+        with atomic(out) as stream:
+            stream.write(html)
+        return Path(out)
+    fit_id = read_skeleton(place).fit_id
+    with stage_files(folder_of(place), fit_id) as stage:
+        (stage.path / REPORT).write_bytes(render_page(place))
+    return stage.folder / REPORT

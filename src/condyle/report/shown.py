@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..io.motion_source import Frames, Source, sound
+from ..io.motion_file import Frames, MotionFile, sound
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..model.clock import Clock
 from ..model.motion import links
@@ -46,7 +46,7 @@ class Shown:
     masked    (body, first frame, last frame) of stretches that did not count
     """
 
-    source: Source
+    source: MotionFile
     clock: Clock
     packing: Packing
     every: int
@@ -106,7 +106,7 @@ class Shown:
         return np.asarray(at, np.int64)
 
 
-def shown_motion(source: Source, *, every: int = 1) -> Shown:
+def shown_motion(source: MotionFile, *, every: int = 1) -> Shown:
     """A motion with its steps chosen by the size of the figure and the noise of its sensors."""
     clock = Clock.of(source.time, source.segment)
     looked = _look(source)
@@ -224,7 +224,7 @@ class _Looked(NamedTuple):
     few: Frames
 
 
-def _look(source: Source) -> _Looked:
+def _look(source: MotionFile) -> _Looked:
     n, m = source.frames, len(source.bodies)
     skeleton = source.skeleton
     count = len(skeleton.joints) + len(skeleton.loops)

@@ -21,7 +21,7 @@ from ..faults.part_time import PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import Z95
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton, limb_geometry
 from ..model.stage import Change
 from ..model.take import Take
@@ -54,7 +54,7 @@ class Assembled:
 def assemble_figure(
     estimate: Estimate,
     estimator: Estimator,
-    options: Options,
+    options: FitOptions,
     findings: Sequence[Finding],
     changes: Sequence[Change],
     ready: Take,
@@ -110,7 +110,7 @@ def assemble_figure(
 
 
 def estimate_uncertainty(
-    estimate: Estimate, estimator: Estimator, options: Options, changes: Sequence[Change]
+    estimate: Estimate, estimator: Estimator, options: FitOptions, changes: Sequence[Change]
 ) -> Uncertainty | None:
     """How far the joints may be off, with what a field that was taken away leaves open; None where nobody asked."""
     if not options.intervals:
@@ -123,7 +123,7 @@ def estimate_uncertainty(
 
 
 def _locate(
-    estimate: Estimate, options: Options, sure: Uncertainty | None, whole: Refined | None
+    estimate: Estimate, options: FitOptions, sure: Uncertainty | None, whole: Refined | None
 ) -> tuple[list[Joint], Uncertainty | None, Floats, list[Finding]]:
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
@@ -175,7 +175,7 @@ def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:
     return np.stack([j.p_child_joint for j in joints]), np.stack([j.p_parent_joint for j in joints])
 
 
-def _provenance(take: Take, options: Options, structure: Structure) -> dict[str, Any]:
+def _provenance(take: Take, options: FitOptions, structure: Structure) -> dict[str, Any]:
     masked = (~structure.good).sum(axis=0)
     asked = {key: value for key, value in options.plain().items() if key not in ("method", "scale")}
     return {

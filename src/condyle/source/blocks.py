@@ -15,7 +15,7 @@ from ..faults.slips import Slip, SlipRepair, moved_back
 from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints
 from ..model.field import FieldModel
-from ..model.options import Options
+from ..model.options import FitOptions
 from ..model.scale import scaled
 from ..model.stage import Change, apply_changes
 from ..model.take import WORLD, Take, with_world
@@ -43,7 +43,7 @@ class Treatment:
     bend       bend of the room that was fitted, taken away last
     """
 
-    options: Options
+    options: FitOptions
     recorded: Take
     fitted: Take
     swaps: bool = False
@@ -54,7 +54,7 @@ class Treatment:
     bend: FieldModel | None = None
 
     @classmethod
-    def of(cls, options: Options, recorded: Take, fitted: Take, changes: Sequence[Change]) -> Treatment:
+    def of(cls, options: FitOptions, recorded: Take, fitted: Take, changes: Sequence[Change]) -> Treatment:
         """The treatment that these changes were."""
         delays = [one.delay for one in changes if isinstance(one, LatencyRepair)]
         bends = [one.fit.model for one in changes if isinstance(one, FieldRepair)]

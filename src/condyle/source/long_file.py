@@ -18,7 +18,7 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..io.format import applied
-from ..io.formats import Options, identify
+from ..io.formats import ReadOptions, identify
 from ..io.formats.csv import FORMAT, Table, check_frames, read_head, recording_of
 from ..io.tables.rows import parse_rows
 from ..io.tables.text import line_feeds
@@ -110,7 +110,7 @@ class LongFile:
         return take if take.names == self.names else take.select(self.names)
 
 
-def is_long(path: str | os.PathLike[str], options: Options) -> bool:
+def is_long(path: str | os.PathLike[str], options: ReadOptions) -> bool:
     """Whether a file is a condyle CSV that is read in blocks. A file that is not there is not long."""
     try:
         if os.path.getsize(path) <= LONG_BYTES or options.columns is not None:
@@ -121,7 +121,11 @@ def is_long(path: str | os.PathLike[str], options: Options) -> bool:
 
 
 def read_files(
-    paths: Sequence[str | os.PathLike[str]], options: Options, progress: Progress | None = None, *, spool: bool = False
+    paths: Sequence[str | os.PathLike[str]],
+    options: ReadOptions,
+    progress: Progress | None = None,
+    *,
+    spool: bool = False,
 ) -> dict[int, LongTake]:
     """{place in `paths`: what is kept of it} of the long files; each has its share of one sample."""
     size = {k: os.path.getsize(path) for k, path in enumerate(paths) if is_long(path, options)}
@@ -147,7 +151,7 @@ def closed_on_error(files: Mapping[int, LongTake]) -> Iterator[None]:
 
 def read_long(
     path: str | os.PathLike[str],
-    options: Options,
+    options: ReadOptions,
     progress: Progress | None = None,
     *,
     share: float = 1.0,
@@ -174,7 +178,7 @@ def read_long(
 class _Pass:
     """What is known of a file while its blocks go by."""
 
-    def __init__(self, file: Path, options: Options, size: int, share: float, alone: bool, spooled: bool) -> None:
+    def __init__(self, file: Path, options: ReadOptions, size: int, share: float, alone: bool, spooled: bool) -> None:
         self.file, self.options, self.size, self.share, self.alone = file, options, size, share, alone
         self.spooled = spooled
         self.rows = 0  # read so far

@@ -29,7 +29,7 @@ from ..estimate.solve import (
 from ..estimate.structure import GROSS
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints
-from ..model.options import Method, Options
+from ..model.options import FitOptions, Method
 from ..model.skeleton import Joint
 from ..model.stage import Change
 from ..model.take import Take
@@ -141,7 +141,7 @@ def refine_over_files(
     long: Sequence[LongFile],
     recorded: Take,
     estimate: Estimate,
-    options: Options,
+    options: FitOptions,
     changes: Sequence[Change],
     progress: Progress | None = None,
 ) -> Refined:

@@ -112,7 +112,7 @@ def test_a_folder_that_cannot_be_written_is_told(scene: Scene, tmp_path: Path, m
     def refuse(*args: object, **options: object) -> str:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("tempfile.mkdtemp", refuse)
+    monkeypatch.setattr("condyle.io.folder.open_locked", refuse)
     with pytest.raises(CondyleError, match="cannot be written: Permission denied") as error:
         write_figure(scene, [_format("one", _plain)], tmp_path)
     assert error.value.code == "unwritable"

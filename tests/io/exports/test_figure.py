@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import condyle
 from condyle.errors import UsageError
 from condyle.io.exports.figure import Figure, axis_vector, legal, turn_of_world
 from condyle.maths import rotation
@@ -14,7 +15,6 @@ from condyle.model.motion import Motion, forward, on_axes
 from condyle.model.skeleton import Skeleton
 from condyle.model.take import Take
 from condyle.motion.play import play
-from condyle.pipeline import calibrate
 from condyle.prepare.read import read
 from condyle.simulate import human, prop, simulate, together
 from tests.make import moving
@@ -200,7 +200,7 @@ def test_legs_alone_have_an_upright_pelvis() -> None:
 )
 def test_people_that_were_recorded_rest_upright_with_left_on_the_left(name: str, shared_data: Path) -> None:
     known = json.loads((shared_data / "truth.json").read_text())[name]
-    calibration = calibrate(read(shared_data / name, bodies=known["bodies_from_markers"]), intervals=False)
+    calibration = condyle.fit(read(shared_data / name, bodies=known["bodies_from_markers"]), intervals=False)
     figure = Figure.of(calibration.skeleton, play(calibration.skeleton, calibration.take))
     assert figure.human
     assert all(figure.parts)

@@ -169,7 +169,7 @@ def test_numbers_are_plain_and_exact() -> None:
     assert weights([1e-20, 1 / 3]) == "1e-20 0.333333333"
     root = ET.Element("a")
     add(root, "b", "<x>", class_="c", none=None)
-    assert b'<b class="c">&lt;x&gt;</b>' in to_xml(root)
+    assert b'<b class="c">&lt;x&gt;</b>' in to_xml(root, None)
     assert title_of(Path("x/a b<.xml")) == "a_b_"
 
 

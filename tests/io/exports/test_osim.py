@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import condyle
 from condyle.errors import CondyleError
 from condyle.io.exports._mechanism import shapes_of
 from condyle.io.exports.osim import write_osim
 from condyle.io.exports.scene import Scene
 from condyle.maths import rotation
-from condyle.pipeline import calibrate
 from condyle.prepare.read import read
 from tests.docs.pages import DOCS, blocks
 from tests.make import moving, simulators
@@ -171,7 +171,7 @@ def test_what_opensim_makes_of_the_motion_is_read_back_as_the_same_figure(tmp_pa
     centre = np.array([shapes.inertial()[1] for shapes in shapes_of(figure)])  # the analysis tells centres of mass
     np.testing.assert_allclose(back.R_world_body, R, atol=ANALYSED)
     np.testing.assert_allclose(back.p_world_body, p + (R @ centre[..., None])[..., 0], atol=ANALYSED)
-    found = {frozenset((joint.child, joint.parent)) for joint in calibrate(back).skeleton.joints}
+    found = {frozenset((joint.child, joint.parent)) for joint in condyle.fit(back).skeleton.joints}
     pairs = {frozenset((figure.names[k], figure.names[up])) for k, up in enumerate(figure.parent) if up >= 0}
     assert found == pairs
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from condyle import calibrate
+import condyle
 from condyle.errors import CondyleError
 from condyle.io.exports import figure_json, figure_npz, tables
 from condyle.io.exports.scene import Scene
@@ -83,7 +83,7 @@ def world() -> World:
 def marked(request: pytest.FixtureRequest, world: World) -> Scene:
     """The simulated human, recorded by markers with noise [m], fitted and played."""
     take = _formed(_marked(world, request.param), world.take.names)
-    skeleton = calibrate(take).skeleton
+    skeleton = condyle.fit(take).skeleton
     return Scene(skeleton, play(skeleton, take), take)
 
 
@@ -92,7 +92,7 @@ def noisy() -> Scene:
     """A chain with a ball and a hinge, of magnetic sensors."""
     noise = Disturbances(position_noise=0.002, orientation_noise=0.005)
     take = simulate(chain(("ball", "hinge", "ball")), "exercise", seconds=20, rate=30, disturbances=noise).take
-    skeleton = calibrate(take).skeleton
+    skeleton = condyle.fit(take).skeleton
     return Scene(skeleton, play(skeleton, take), take)
 
 

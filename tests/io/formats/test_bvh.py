@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from condyle.errors import CondyleError
-from condyle.io.formats import Options, identify, read_recording
+from condyle.io.formats import ReadOptions, identify, read_recording
 from condyle.io.formats.bvh import looks_like
 from condyle.model.recording import Recording
 from condyle.prepare.read import read
@@ -69,7 +69,7 @@ SMALL: dict[str, bytes] = {
 def _read(folder: Path, content: str | bytes, **options: object) -> Recording:
     path = folder / "clip.bvh"
     path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_recording(path, Options.of(**options))
+    return read_recording(path, ReadOptions.of(**options))
 
 
 def _poses(recording: Recording) -> tuple[np.ndarray, np.ndarray]:

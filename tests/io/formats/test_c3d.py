@@ -12,7 +12,7 @@ import pytest
 
 from condyle import read
 from condyle.errors import CondyleError
-from condyle.io.format import Options
+from condyle.io.format import ReadOptions
 from condyle.io.formats import c3d as module
 from condyle.io.formats import identify, read_recording
 from condyle.io.formats._c3d_parameters import from_vax
@@ -613,7 +613,7 @@ def test_damaged_bytes_end_in_one_error_or_in_a_recording(path: Path, variant: s
         raw[1] = 0x50
         path.write_bytes(raw)
         with contextlib.suppress(CondyleError):  # any other error leaves, and the test fails
-            module.read(path, Options())
+            module.read(path, ReadOptions())
 
 
 # --- which files are claimed

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError, UsageError
-from condyle.io.format import Options
+from condyle.io.format import ReadOptions
 from condyle.io.formats import columns
 from condyle.maths import rotation
 from condyle.model.recording import Recording, to_take
@@ -45,7 +45,7 @@ def read(tmp_path: Path, table: str | bytes, toml: str, **options: object) -> Re
     path, maps = tmp_path / "log.csv", tmp_path / "map.toml"
     path.write_bytes(table if isinstance(table, bytes) else table.encode())
     maps.write_text(toml, encoding="utf-8")
-    return columns.read(path, Options(columns=maps, **options))  # type: ignore[arg-type]
+    return columns.read(path, ReadOptions(columns=maps, **options))  # type: ignore[arg-type]
 
 
 def fault(tmp_path: Path, table: str | bytes, toml: str) -> CondyleError:
@@ -329,11 +329,11 @@ def test_a_map_that_is_not_there_or_not_given_is_told(tmp_path: Path) -> None:
     path = tmp_path / "log.csv"
     path.write_text(HEAD + ROWS)
     with pytest.raises(CondyleError) as error:
-        columns.read(path, Options(columns=tmp_path / "none.toml"))
+        columns.read(path, ReadOptions(columns=tmp_path / "none.toml"))
     assert error.value.code == "no-such-file"
     assert error.value.path == str(tmp_path / "none.toml")
     with pytest.raises(UsageError, match="--columns"):
-        columns.read(path, Options())
+        columns.read(path, ReadOptions())
 
 
 def test_a_bad_number_is_told_with_line_and_column_if_it_is_read_at_all(tmp_path: Path) -> None:
@@ -379,7 +379,7 @@ def test_two_vr_trackers_are_read_by_their_columns(tmp_path: Path, shared_data: 
         "[bodies.hand]\nposition = '4-6'\norientation = '11-14'\n"
     )
     path = shared_data / "vr_tundra" / "000_tracker_data_record.csv"
-    take = to_take(columns.read(path, Options(columns=maps)))
+    take = to_take(columns.read(path, ReadOptions(columns=maps)))
     assert take.names == ("forearm", "hand")
     plain = np.array([line.split(",") for line in path.read_text().splitlines()[: take.frames]], float)
     np.testing.assert_allclose(take.p_world_body[:, 1], plain[:, 3:6] * [-1, 1, 1], atol=EXACT)
@@ -391,7 +391,7 @@ def test_markers_of_a_linkage_are_read_by_their_names(tmp_path: Path, shared_dat
     maps = tmp_path / "map.toml"
     names = [f"seg{s}_marker{k}" for s in range(1, 6) for k in range(1, 5)]
     maps.write_text("rate = 30\n" + "".join(f"markers.{n} = ['{n}_x', '{n}_y', '{n}_z']\n" for n in names))
-    recording = columns.read(path, Options(columns=maps))
+    recording = columns.read(path, ReadOptions(columns=maps))
     assert recording.markers is not None
     assert recording.markers.names == tuple(names)
     first = [float(x) for x in path.read_text().splitlines()[3].split(",")]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.format import Options
+from condyle.io.format import ReadOptions
 from condyle.io.formats import marker_table
 from condyle.model.recording import Recording
 
@@ -35,7 +35,7 @@ SMALL: dict[str, bytes] = {
 def read(tmp_path: Path, text: str | bytes) -> Recording:
     path = tmp_path / "markers.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return marker_table.read(path, Options())
+    return marker_table.read(path, ReadOptions())
 
 
 def fault(tmp_path: Path, text: str | bytes) -> CondyleError:
@@ -154,7 +154,7 @@ def test_only_marker_tables_are_claimed_among_real_files(shared_data: Path) -> N
 
 def test_a_linkage_is_read_with_its_rate(shared_data: Path) -> None:
     path = next((shared_data / "diodem/arm/exp01/motion02_pause1").glob("*.csv"))
-    recording = marker_table.read(path, Options())
+    recording = marker_table.read(path, ReadOptions())
     assert recording.markers is not None
     assert recording.markers.names == tuple(f"seg{s}_marker{k}" for s in range(1, 6) for k in range(1, 5))
     lines = path.read_text().splitlines()

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.formats import Options, identify, motive, read_recording
+from condyle.io.formats import ReadOptions, identify, motive, read_recording
 from condyle.maths import rotation
 from condyle.model.recording import Recording, to_take
 from condyle.model.take import Take
@@ -108,7 +108,7 @@ def path(tmp_path: Path) -> Path:
 
 def opened(path: Path, text: str | bytes, **options: object) -> Recording:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_recording(path, Options.of(**options))
+    return read_recording(path, ReadOptions.of(**options))
 
 
 def posed(path: Path) -> Take:
@@ -272,7 +272,7 @@ def test_a_cut_at_any_byte_gives_whole_frames_and_says_so_or_is_an_error(path: P
         for end in range(1, len(raw)):
             path.write_bytes(raw[:end])
             try:
-                found = motive.read(path, Options())
+                found = motive.read(path, ReadOptions())
             except CondyleError:
                 continue
             assert codes(found)[:1] == ["truncated-file"], (variant, end)

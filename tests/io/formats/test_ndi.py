@@ -286,4 +286,4 @@ def test_the_recorded_sensors_at_rest_are_read_and_tell_no_tree(shared_data: Pat
     clock = table[:, 1] * 3600 + table[:, 2] * 60 + table[:, 3] + table[:, 4] / 1000
     np.testing.assert_allclose(recording.time, clock, atol=ROUNDED)
     assert [finding.code for finding in recording.findings] == ["truncated-file"]
-    assert "tree-not-determined" in [finding.code for finding in condyle.calibrate(read(file)).findings]
+    assert "tree-not-determined" in [finding.code for finding in condyle.fit(read(file)).findings]

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import condyle
 from condyle import read
 from condyle.errors import CondyleError
-from condyle.io.formats import HEAD, Options, identify, polhemus, read_recording
+from condyle.io.formats import HEAD, ReadOptions, identify, polhemus, read_recording
 from condyle.model.take import Take
 
 EXACT = 1e-12  # of numbers that are only copied or turned into matrices
@@ -326,7 +326,7 @@ def test_the_recorded_hinge_is_read_to_the_last_digit_and_found(shared_data: Pat
     np.testing.assert_array_equal(bodies.orientation.reshape(-1, 8), table[:, 1:9])
     np.testing.assert_array_equal(recording.time, table[:, 0])
     assert recording.convention.unit is None
-    joint = condyle.calibrate(read(file, unit="cm")).skeleton.joints[0]
+    joint = condyle.fit(read(file, unit="cm")).skeleton.joints[0]
     assert {joint.child, joint.parent} == {"s1", "s2"}
     assert joint.kind == "hinge"
 
@@ -336,7 +336,7 @@ def test_the_recorded_matrices_are_read_to_the_last_digit(shared_data: Path) -> 
     assert len(files) == 6
     for file in files:
         T = np.loadtxt(file).reshape(-1, 4, 4)
-        recording = polhemus.read(file, Options())
+        recording = polhemus.read(file, ReadOptions())
         bodies = recording.bodies
         assert bodies is not None
         np.testing.assert_array_equal(bodies.position[:, 0], T[:, :3, 3])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from condyle.io.format import Options
+from condyle.io.format import ReadOptions
 from condyle.io.formats import columns
 from condyle.io.formats.propose import Proposal, propose
 from condyle.maths import rotation
@@ -46,7 +46,7 @@ def read_as_proposed(path: Path) -> Recording:
     assert found.toml is not None
     maps = path.with_suffix(".toml")
     maps.write_text(found.toml)
-    return columns.read(path, Options(columns=maps))
+    return columns.read(path, ReadOptions(columns=maps))
 
 
 @pytest.fixture

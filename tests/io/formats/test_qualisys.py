@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.formats import Options, identify, qualisys, read_recording
+from condyle.io.formats import ReadOptions, identify, qualisys, read_recording
 from condyle.maths import rotation
 from condyle.model.recording import Recording, to_take
 
@@ -193,7 +193,7 @@ def test_a_cut_at_any_byte_gives_whole_frames_and_says_so_or_is_an_error(path: P
     for end in range(1, len(raw)):
         path.write_bytes(raw[:end])
         try:
-            found = qualisys.read(path, Options())
+            found = qualisys.read(path, ReadOptions())
         except CondyleError:
             continue
         assert codes(found) == ["truncated-file"], end

@@ -11,7 +11,7 @@ import pytest
 from condyle.errors import CondyleError, UsageError
 from condyle.io import formats as readers
 from condyle.io.exports import write_take
-from condyle.io.formats import Format, Options, identify, read_recording
+from condyle.io.formats import Format, ReadOptions, identify, read_recording
 from condyle.model.take import Take
 from condyle.prepare.read import read
 
@@ -157,7 +157,7 @@ def test_an_unknown_format_name_is_refused_with_the_choices(tmp_path: Path) -> N
 @pytest.mark.parametrize("rate", [0, -1, float("nan"), float("inf")])
 def test_a_rate_must_be_a_positive_number(rate: float) -> None:
     with pytest.raises(UsageError):
-        Options(rate=rate)
+        ReadOptions(rate=rate)
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])

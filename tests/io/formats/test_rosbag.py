@@ -400,7 +400,7 @@ def test_without_the_extra_a_compressed_bag_names_it(
     monkeypatch.setattr(builtins, "__import__", absent)
     monkeypatch.setattr(bag_files, "import_module", no_module)
     with pytest.raises(CondyleError) as error:
-        rosbag.read(path, rosbag.Options())
+        rosbag.read(path, rosbag.ReadOptions())
     assert error.value.code == "missing-extra"
     assert "condyle[ros]" in error.value.text
     assert library in error.value.text

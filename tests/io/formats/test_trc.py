@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.formats import Options, read_recording, trc
+from condyle.io.formats import ReadOptions, read_recording, trc
 from condyle.model.recording import Recording
 
 FIRST = "PathFileType\t4\t(X/Y/Z)\twalk.trc\n"
@@ -109,7 +109,7 @@ def test_a_cut_at_any_byte_gives_whole_frames_and_says_so_or_is_an_error(path: P
     for end in range(1, len(raw)):
         path.write_bytes(raw[:end])
         try:
-            found = trc.read(path, Options())
+            found = trc.read(path, ReadOptions())
         except CondyleError:
             continue
         assert codes(found) == ["truncated-file"], end

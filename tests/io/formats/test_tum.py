@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.format import Options
+from condyle.io.format import ReadOptions
 from condyle.io.formats import tum
 from condyle.model.recording import Recording, to_take
 
@@ -30,7 +30,7 @@ SMALL: dict[str, bytes] = {"plain": rows().encode(), "comments": (COMMENT + rows
 def read(tmp_path: Path, raw: bytes) -> Recording:
     path = tmp_path / "hand.txt"
     path.write_bytes(raw)
-    return tum.read(path, Options())
+    return tum.read(path, ReadOptions())
 
 
 def test_a_trajectory_is_one_body_named_after_its_file(tmp_path: Path) -> None:

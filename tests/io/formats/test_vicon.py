@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError, UsageError
-from condyle.io.formats import Options, read_recording, vicon
+from condyle.io.formats import ReadOptions, read_recording, vicon
 from condyle.maths import rotation
 from condyle.model.recording import Recording, to_take
 
@@ -52,7 +52,7 @@ def path(tmp_path: Path) -> Path:
 
 def opened(path: Path, text: str | bytes, **options: object) -> Recording:
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_recording(path, Options.of(**options))
+    return read_recording(path, ReadOptions.of(**options))
 
 
 def fault(path: Path, text: str | bytes, **options: object) -> CondyleError:
@@ -203,7 +203,7 @@ def test_a_cut_at_any_byte_gives_whole_frames_or_is_an_error(path: Path, variant
     for end in range(1, len(raw)):
         path.write_bytes(raw[:end])
         try:
-            found = vicon.read(path, Options())
+            found = vicon.read(path, ReadOptions())
         except CondyleError:
             continue
         if end not in ends and raw[:end].count(b"\n\n") == raw.count(b"\n\n"):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.format import Options
+from condyle.io.format import ReadOptions
 from condyle.io.formats import csv, vr
 from condyle.model.recording import Recording, to_take
 
@@ -66,7 +66,7 @@ SMALL: dict[str, bytes] = {
 def read(tmp_path: Path, text: str | bytes) -> Recording:
     path = tmp_path / "tracker log.csv"
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return vr.read(path, Options())
+    return vr.read(path, ReadOptions())
 
 
 def fault(tmp_path: Path, text: str | bytes) -> CondyleError:

@@ -16,20 +16,21 @@ from .take_npz import write_motion_npz, write_take_npz
 
 __all__ = ["atomic", "check_suffix", "write_motion_npz", "write_take", "write_take_csv", "write_take_npz"]
 
-_BY_SUFFIX = {".npz": write_take_npz, ".csv": write_take_csv}
+_SUFFIXES = (".npz", ".csv")
 
 
 def write_take(path: str | os.PathLike[str], take: Take) -> None:
     """Writes a take in the format that the name ends in, .npz or .csv; raises with the choices."""
-    _BY_SUFFIX[check_suffix(path)](path, take)
+    writer = write_take_npz if check_suffix(path) == ".npz" else write_take_csv
+    writer(path, take)
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
     """The suffix that names the format, in lower case; raises with the choices where it names none."""
     suffix = Path(path).suffix.lower()
-    if suffix not in _BY_SUFFIX:
+    if suffix not in _SUFFIXES:
         raise UsageError(
-            f"cannot tell the format from '{suffix or Path(path).name}'; end the name in {' or '.join(_BY_SUFFIX)}",
+            f"cannot tell the format from '{suffix or Path(path).name}'; end the name in {' or '.join(_SUFFIXES)}",
             code="unknown-suffix",
             path=Path(path),
         )

@@ -75,6 +75,7 @@ def figure_of(skeleton: Skeleton, motion: Motion, names: Names, up: str | None) 
             link.segment.part if link.segment is not None and known else ""
             for link, known in zip(chain, human, strict=True)
         ),
+        skeleton.fit_id,
     )
 
 

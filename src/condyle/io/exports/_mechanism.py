@@ -144,7 +144,10 @@ def add(parent: ET.Element, tag: str, text: str | None = None, /, **attributes: 
     return element
 
 
-def to_xml(root: ET.Element) -> bytes:
+def to_xml(root: ET.Element, fit_id: str | None) -> bytes:
+    """The document, with the fit that it came from as its first comment."""
+    if fit_id is not None:
+        root.insert(0, ET.Comment(f" condyle fit {fit_id} "))
     ET.indent(root)
     text: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
     return text + b"\n"

@@ -36,7 +36,7 @@ def write_stage(figure: Figure, file: Path) -> None:
     stage.SetFramesPerSecond(rate)
     stage.SetStartTimeCode(0.0)
     stage.SetEndTimeCode(float(codes[-1]) if len(codes) else 0.0)
-    stage.SetMetadata("comment", f"condyle {__version__}")
+    stage.SetMetadata("comment", f"condyle {__version__}" + (f", fit {figure.fit_id}" if figure.fit_id else ""))
     root = UsdGeom.Xform.Define(stage, f"/{ROOT}").GetPrim()
     stage.SetDefaultPrim(root)
     Usd.ModelAPI(root).SetKind(Kind.Tokens.component)

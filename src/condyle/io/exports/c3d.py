@@ -132,6 +132,7 @@ def _groups(
         },
         "DATA_BLOCKS": {"ROTATION": "4x4 ROTATION"},
         "MANUFACTURER": {"COMPANY": "condyle", "SOFTWARE": "condyle", "VERSION_LABEL": __version__},
+        **({} if figure.fit_id is None else {"CONDYLE": {"FIT_ID": figure.fit_id}}),
     }
 
 

@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from ...errors import CondyleError, UsageError
 from ...findings import Finding
+from ..folder import FIELD, MANIFEST, MOTION, OPTIONS, SKELETON, stage_files
 from .registry import FORMATS
 from .scene import FigureFormat, Scene, Written
 
-FIT_FILES = ("skeleton.json", "motion.npz")  # what condyle fit wrote, and exports are made from
+FIT_FILES = (SKELETON, MOTION, MANIFEST, OPTIONS, FIELD)  # what condyle fit wrote, and exports are made from
 
 
 @cache
@@ -41,46 +39,34 @@ def write_figure(
 ) -> Written:
     """The scene in every format ("bvh,glb"), as files named `stem` in `folder`, which is made if it is missing.
 
-    Everything is written to a folder beside first and moved at the end, so that nothing is left half written.
+    All files appear, or none. In the folder of a fit they become files of that fit, which must be the skeleton's.
     """
-    formats = formats_of(formats) if isinstance(formats, str) else formats
+    formats = check_scene(scene, formats, stem)
+    with stage_files(folder, scene.skeleton.fit_id) as stage:
+        written = write_formats(scene, formats, stage.path, stem)
+        taken = [file.name for file in written.files if file.name in FIT_FILES and (stage.folder / file.name).exists()]
+        if taken:
+            raise UsageError(
+                f"would replace '{taken[0]}' of the fit; choose another name", code="bad-option", path=stage.folder
+            )
+    return Written(tuple(stage.folder / file.name for file in written.files), written.findings)
+
+
+def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) -> tuple[FigureFormat, ...]:
+    """The formats; raises where one cannot hold this scene, or no file can be named so, before anything is written."""
     if not stem or Path(stem).name != stem or stem.startswith("."):
         raise UsageError(f"'{stem}' cannot be the name of a file", code="bad-option")
     if not scene.motion.frames:
         raise CondyleError("the motion has no frame; fit a recording first", code="no-data")
-    for form in formats:
+    chosen = formats_of(formats) if isinstance(formats, str) else tuple(formats)
+    for form in chosen:
         if form.check is not None:
             form.check(scene)
-    out = Path(folder)
-    new = _made(out)
-    done = False
-    try:
-        with tempfile.TemporaryDirectory(prefix=".condyle-", dir=out, ignore_cleanup_errors=True) as name:
-            files, findings = _write_all(scene, formats, Path(name), stem)
-            taken = [file.name for file in files if file.name in FIT_FILES and (out / file.name).exists()]
-            if taken:
-                raise UsageError(
-                    f"would replace '{taken[0]}' of the fit; choose another name", code="bad-option", path=out
-                )
-            blocked = [file.name for file in files if (out / file.name).is_dir()]
-            if blocked:
-                raise CondyleError("is a folder; choose another name", code="unwritable", path=out / blocked[0])
-            moved = []
-            for file in files:
-                os.replace(file, out / file.name)
-                moved.append(out / file.name)
-        done = True
-        return Written(tuple(moved), tuple(findings))
-    except OSError as error:
-        raise CondyleError(f"cannot be written: {error.strerror or error}", code="unwritable", path=out) from None
-    finally:
-        if new is not None and not done:
-            shutil.rmtree(new, ignore_errors=True)
+    return chosen
 
 
-def _write_all(
-    scene: Scene, formats: Sequence[FigureFormat], folder: Path, stem: str
-) -> tuple[list[Path], list[Finding]]:
+def write_formats(scene: Scene, formats: Sequence[FigureFormat], folder: Path, stem: str) -> Written:
+    """The scene in every format, written to a folder in which nobody looks while that goes on."""
     files: list[Path] = []
     findings: dict[tuple[str, str], Finding] = {}
     for form in formats:
@@ -90,23 +76,4 @@ def _write_all(
             raise UsageError(f"two formats write '{min(twice)}'; export them into different folders", code="bad-option")
         files += written.files
         findings.update({(finding.code, finding.text): finding for finding in written.findings})
-    return files, list(findings.values())
-
-
-def _made(folder: Path) -> Path | None:
-    """Makes a folder where it is missing, and returns the outermost one that was."""
-    if folder.exists() and not folder.is_dir():
-        raise CondyleError("is a file; give the name of a folder", code="unwritable", path=folder)
-    missing = None
-    for one in (folder, *folder.parents):
-        if one.exists():
-            break
-        missing = one
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        if missing is not None:
-            with suppress(OSError):
-                missing.rmdir()
-        raise CondyleError(f"cannot be made: {error.strerror}", code="unwritable", path=folder) from None
-    return missing
+    return Written(tuple(files), tuple(findings.values()))

@@ -48,6 +48,7 @@ class Figure:
     p_world_free        (n, k, 3)     [m]  origins of the k free bones; NaN where not known
     segment             (n,)               number of the recording a frame belongs to
     parts                                  b names of human segments, "thigh", or "" where there is none
+    fit_id                                 of the fit it came from, which stands in the files where there is a place
     """
 
     names: tuple[str, ...]
@@ -71,6 +72,7 @@ class Figure:
     sources: tuple[str, ...] = ()
     findings: tuple[Finding, ...] = ()
     parts: tuple[str, ...] = ()
+    fit_id: str | None = None
 
     def __post_init__(self) -> None:
         freeze(self, n=len(self.time), b=len(self.names), k=int((np.asarray(self.parent) < 0).sum()))

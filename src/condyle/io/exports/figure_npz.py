@@ -12,7 +12,7 @@ from .take_npz import write_take_npz
 def write_npz(scene: Scene, path: Path) -> Written:
     """Poses in which the joints stay together, bit for bit; NaN where they are not known."""
     poses = forward(scene.skeleton, scene.motion)
-    write_take_npz(path, poses)
+    write_take_npz(path, poses, scene.skeleton.fit_id)
     return Written((path,), poses.findings)
 
 

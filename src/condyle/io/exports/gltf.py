@@ -45,7 +45,12 @@ def to_glb(figure: Figure) -> bytes:
         "asset": {
             "version": "2.0",
             "generator": f"condyle {__version__}",
-            "extras": {"condyle": __version__, "frame_rate": _plain(figure.rate), "bodies": list(figure.bodies)},
+            "extras": {
+                "condyle": __version__,
+                "fit_id": figure.fit_id,
+                "frame_rate": _plain(figure.rate),
+                "bodies": list(figure.bodies),
+            },
         },
         "scene": 0,
         "scenes": [{"name": "condyle", "nodes": [b, b + 1]}],

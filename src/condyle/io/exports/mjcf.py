@@ -77,7 +77,7 @@ def to_mjcf(figure: Figure, qpos: Floats, title: str) -> bytes:
     keys = add(root, "keyframe")
     for number, rows in enumerate(segments(figure), start=1):
         add(keys, "key", name=f"start_{number}", qpos=words(qpos[rows.start]))
-    return to_xml(root)
+    return to_xml(root, figure.fit_id)
 
 
 def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: float) -> ET.Element:

@@ -68,14 +68,17 @@ def write_osim(scene: Scene, path: Path) -> Written:
     coordinates = [one for joint in joints for one in joint.coordinates]
     for number, rows in enumerate(segments(figure), start=1):
         files.append(numbered(path.with_suffix(".sto"), number))
-        files[-1].write_bytes(to_sto(figure.time[rows], [(one.name, one.values[rows]) for one in coordinates]))
+        files[-1].write_bytes(
+            to_sto(figure.time[rows], [(one.name, one.values[rows]) for one in coordinates], figure.fit_id)
+        )
     return Written(tuple(files), figure.findings)
 
 
-def to_sto(time: Floats, columns: Iterable[tuple[str, Floats]]) -> bytes:
+def to_sto(time: Floats, columns: Iterable[tuple[str, Floats]], fit_id: str | None = None) -> bytes:
     """A storage file of coordinates [rad, m] over time [s]."""
     names, values = zip(("time", time), *columns, strict=True)
-    head = ["Coordinates", "version=1", f"nRows={len(time)}", f"nColumns={len(names)}", "inDegrees=no", "endheader"]
+    head = ["Coordinates", "version=1", f"nRows={len(time)}", f"nColumns={len(names)}", "inDegrees=no"]
+    head += [f"condyleFit={fit_id}"] * (fit_id is not None) + ["endheader"]
     rows = ["\t".join(map(repr, row)) for row in (np.stack(values, axis=1) + 0.0).tolist()]
     return ("\n".join([*head, "\t".join(names), *rows]) + "\n").encode("ascii")
 
@@ -128,7 +131,7 @@ def to_osim(figure: Figure, joints: list[Joint], title: str) -> bytes:
         add(marker, "socket_parent_frame", f"/bodyset/{name}")
         add(marker, "location", words(figure.p_bone_body[k]))
         add(marker, "fixed", "true")
-    return to_xml(root)
+    return to_xml(root, figure.fit_id)
 
 
 def _body(bodies: ET.Element, figure: Figure, k: int, shapes: Shapes) -> None:

@@ -28,7 +28,7 @@ Row = dict[str, Cell]
 def write_tables(scene: Scene, path: Path) -> Written:
     """`path` with the played poses; beside it the tables, those of markers where bodies were formed from markers."""
     poses = forward(scene.skeleton, scene.motion)
-    write_take_csv(path, poses)
+    write_take_csv(path, poses, scene.skeleton.fit_id)
     files = [path]
     for name, rows in tables(scene.skeleton, joint_names(scene)).items():
         file = path.with_name(f"{path.stem}-{name}{path.suffix}")

@@ -19,7 +19,7 @@ CONVENTIONS = (
 _ROWS = 1024  # written at once
 
 
-def write_take_csv(path: str | os.PathLike[str], take: Take) -> None:
+def write_take_csv(path: str | os.PathLike[str], take: Take, fit_id: str | None = None) -> None:
     """Writes every number with the digits that bring it back; a pose not seen is seven empty cells.
 
     Time that was made up from a count of frames is not written, nor is a single segment.
@@ -28,7 +28,10 @@ def write_take_csv(path: str | os.PathLike[str], take: Take) -> None:
     columns += [f"{escaped(name)}.{part}" for name in take.names for part in PARTS]
     head = (
         f"# condyle take {VERSION}\n# frames: {take.frames}\n# length: m\n# quaternion: wxyz\n"
-        f"# conventions: {CONVENTIONS}\n" + ",".join(_quoted(column) for column in columns) + "\n"
+        f"# conventions: {CONVENTIONS}\n"
+        + f"# fit: {fit_id}\n" * (fit_id is not None)
+        + ",".join(_quoted(column) for column in columns)
+        + "\n"
     )
     with atomic(path) as stream:
         stream.write(head.encode("utf-8", "backslashreplace"))

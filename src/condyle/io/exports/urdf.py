@@ -109,7 +109,7 @@ def to_urdf(robot: Robot, title: str) -> bytes:
         sensor = add(root, "link", name=robot.sensor[k])
         _visual(sensor, "sensors", add(ET.Element("geometry"), "box", size=words([2 * shapes[k].box] * 3)))
         _joint(root, robot.sensor[k], "fixed", name, robot.sensor[k], figure.R_bone_body[k], figure.p_bone_body[k])
-    return to_xml(root)
+    return to_xml(root, figure.fit_id)
 
 
 def _joints(root: ET.Element, robot: Robot, k: int, shapes: Shapes) -> None:

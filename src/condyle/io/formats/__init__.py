@@ -12,9 +12,9 @@ from pathlib import Path
 
 from ...errors import CondyleError, UsageError
 from ...model.recording import Recording
-from ..format import Format, Options, applied
+from ..format import Format, ReadOptions, applied
 
-__all__ = ["Format", "Options", "formats", "identify", "read_recording"]
+__all__ = ["Format", "ReadOptions", "formats", "identify", "read_recording"]
 
 # Those that name themselves beyond doubt come first: they are tried one by one, and the rest is not even imported.
 _MODULES = (
@@ -45,9 +45,9 @@ _MODULES = (
 HEAD = 65536  # bytes that a format is recognised by
 
 
-def read_recording(path: str | os.PathLike[str], options: Options | None = None) -> Recording:
+def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Recording:
     """The numbers in one file as they stand there, with the convention that the file states or the user gives."""
-    options = options or Options()
+    options = options or ReadOptions()
     file = Path(path)
     found = identify(file, "columns" if options.columns is not None else options.format)
     try:

@@ -14,7 +14,7 @@ from ...findings import Finding
 from ...maths.arrays import Floats, Ints
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import truncation
 from ..tables.text import decode, head_lines, read_text
 from ._asf import ROOT, Skeleton, find_skeleton, read_skeleton
@@ -49,7 +49,7 @@ def _is_skeleton(lines: Sequence[Sequence[str]]) -> bool:
     return {":root", ":bonedata"} <= keys
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The pose of every bone at its joint; lengths in the skeleton's unit."""
     text = read_text(path)
     lines = [words for line in text[:65536].split(b"\n") if (words := decode(line).partition("#")[0].split())]

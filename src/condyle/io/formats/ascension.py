@@ -16,7 +16,7 @@ from ...findings import Finding, Severity
 from ...maths.arrays import Bools, Floats
 from ...model.recording import Recording
 from ...model.units import metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.sensors import EULER, POLHEMUS, Layout, Table, assembled, find_layout, find_table
 from ..tables.text import head_lines, read_text
 
@@ -45,7 +45,7 @@ def looks_like(head: bytes) -> bool:
         return False
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; the clock of a row is that of its first sensor, and one that is far from it is told."""
     table = find_table(read_text(path))
     layout = find_layout(table) or _blocks(table)

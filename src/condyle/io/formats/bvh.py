@@ -13,7 +13,7 @@ from ...findings import Finding
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.names import unique
 from ..tables.rows import parse_rows, truncation
 from ..tables.text import decode, head_lines, read_text
@@ -63,7 +63,7 @@ def looks_like(head: bytes) -> bool:
     return len(words) > 1 and words[0].upper() == "HIERARCHY" and words[1].upper() == "ROOT"
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The pose of every joint; lengths in the file's unit, which BVH does not declare."""
     text = read_text(path)
     top = re.search(rb"^[ \t]*MOTION[ \t]*$", text, re.MULTILINE | re.IGNORECASE)

@@ -17,7 +17,7 @@ from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ...model.units import metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import truncation
 from ._c3d_data import COMPUTED, read_bodies, read_markers
 from ._c3d_layout import Header, Layout, Rotations, find_layout, find_rotations, rotation_start
@@ -54,7 +54,7 @@ def looks_like(head: bytes) -> bool:
     return at < len(head) and head[at] in (84, 85, 86) and b"\x00" in head[:BLOCK]
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """Markers in the file's unit, bodies where the file has rotations; NaN where a marker or a body is not seen."""
     with open(path, "rb") as stream:
         file = _open(stream, path.stat().st_size)

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import CondyleError, UsageError
 from ...maths.arrays import Floats, Ints
 from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.column_map import TIME_UNITS, Column, ColumnMap, Item, nearest, read_map
 from ..tables.long_rows import frames_from_rows
 from ..tables.rows import truncation
@@ -28,7 +28,7 @@ def looks_like(head: bytes) -> bool:
     return False
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The columns that the map names; what the map says of them counts as given by the user."""
     if options.columns is None:
         raise UsageError("a table is read by a column map; give its path with --columns map.toml", code="bad-option")

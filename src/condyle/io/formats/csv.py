@@ -19,7 +19,7 @@ from ...findings import Finding
 from ...maths.arrays import Floats, Ints
 from ...model.recording import Bodies, Convention, Recording
 from ...model.units import metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import in_columns, parse_rows, truncation
 from ..tables.text import decode, line_feeds, to_utf8
 
@@ -61,7 +61,7 @@ def looks_like(head: bytes) -> bool:
     return row is not None and all(part in row[1] for part in (b".px", b".py", b".pz", b".qw", b".qz"))
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
     table = _whole(path)
     values, cut = parse_rows(table.rows, table.columns, line=table.line, separator=table.separator, line_ends=True)
@@ -87,7 +87,7 @@ def _whole(path: Path) -> Table:
 
 
 def recording_of(
-    path: Path, table: Table, values: Floats, options: Options, findings: Sequence[Finding] = ()
+    path: Path, table: Table, values: Floats, options: ReadOptions, findings: Sequence[Finding] = ()
 ) -> Recording:
     """The numbers (rows, columns) below a head as a recording."""
     column = {cell: k for k, cell in enumerate(table.columns)}

@@ -13,7 +13,7 @@ from ...errors import CondyleError
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats
 from ...model.recording import Convention, Recording
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.names import unique
 from ._kinematics import STATED, STILL, Figure, bodies_of, parents_first
 
@@ -43,7 +43,7 @@ def looks_like(head: bytes) -> bool:
     return head[:4] == MAGIC
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The pose of every joint of a skin, or of every animated node; one segment for each animation."""
     from ._gltf_file import read_chunks
 

@@ -14,7 +14,7 @@ from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ...model.units import metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.names import unique
 from ..tables.rows import parse_rows, truncation
 from ..tables.text import decode, head_lines, read_text
@@ -71,7 +71,7 @@ def looks_like(head: bytes) -> bool:
     return "[header]" in lines and next(kinds, "") in ("htr", "gtr", "htr2")
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The pose of every segment; rows of 9999999 are missing samples."""
     sections = _sections(read_text(path))
     header = _header(_named(sections, "header"))

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import CondyleError, UsageError
 from ...model.recording import Convention, Markers, Recording
 from ...model.units import metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.column_map import TIME_UNITS
 from ..tables.rows import truncation
 from ..tables.sheet import Sheet, find_sheet, titled_sheet
@@ -34,7 +34,7 @@ def looks_like(head: bytes) -> bool:
     return sheet is not None and _is_markers(meaning_of(sheet.names))
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The markers; orientations without a position are left out, since the markers tell them better."""
     sheet = find_sheet(read_text(path))
     if sheet is None or not sheet.titled:

@@ -17,7 +17,7 @@ from ...maths.arrays import Floats, Ints
 from ...model.recording import EULER_ORDERS, QUATERNIONS, Bodies, Convention, Markers, Recording, matrices
 from ...model.take import OwnSkeleton
 from ...model.units import METRES, metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import _cells, in_columns, parse_rows, truncation
 from ..tables.text import decode, head_lines, read_text
 from ._tracking_tools import is_old, read_old
@@ -55,7 +55,7 @@ def looks_like(head: bytes) -> bool:
     return is_old(lines)
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """Rigid bodies, bones and markers as they stand in the columns; an empty cell is a pose not seen."""
     text = read_text(path)
     if is_old(decode(text[:65536]).split("\n")):

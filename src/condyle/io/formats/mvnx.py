@@ -18,7 +18,7 @@ from ...findings import Finding
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.text import to_utf8
 
 CHUNK = 2**18  # bytes handed to the parser at once
@@ -52,7 +52,7 @@ def looks_like(head: bytes) -> bool:
     return text[:5] == b"<mvnx" and text[5:6] in (b" ", b"\t", b"\r", b"\n", b">")
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """Poses of all segments in the frames of type normal; calibration poses are skipped."""
     document = _parsed(path)
     names, n = tuple(document.segments), len(document.stamps)

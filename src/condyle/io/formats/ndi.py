@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import parse_rows, truncation
 from ..tables.text import decode, head_lines, read_text
 
@@ -49,7 +49,7 @@ def looks_like(head: bytes) -> bool:
     return any(_kind(line) is not None for line in head_lines(head)[:HEADER])
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; poses that were not measured (zeros, empty, out of all bounds, `Missing`) are NaN."""
     text = read_text(path)
     start = 0

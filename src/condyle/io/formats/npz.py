@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...errors import CondyleError
 from ...model.recording import Bodies, Convention, Recording
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.text import decode
 
 MAX_BYTES = 8 * 2**30  # of all arrays together, unpacked
@@ -53,7 +53,7 @@ def looks_like(head: bytes) -> bool:
     return head[30 : 30 + length].endswith(b".npy")
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """Names, time, matrices and positions as they stand in the arrays."""
     arrays = _arrays(path)
     R = arrays["R_world_body"]

@@ -16,7 +16,7 @@ from ...errors import CondyleError, UsageError
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ...model.units import metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import parse_rows, truncation
 from ..tables.text import decode, head_lines, read_text
 
@@ -47,7 +47,7 @@ def looks_like(head: bytes) -> bool:
     return names.split(maxsplit=1)[0] == "time"
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """Bodies where all six columns of a pose are there, markers where cells are points."""
     storage = _storage(read_text(path))
     kind = storage.facts.get("datatype", "double").lower()

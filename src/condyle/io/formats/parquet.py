@@ -11,7 +11,7 @@ from ...errors import CondyleError, UsageError
 from ...maths.arrays import Floats, Ints
 from ...model.recording import Bodies, Convention, Recording
 from ...model.units import metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from .csv import PARTS
 
 MAGIC = b"PAR1"
@@ -28,7 +28,7 @@ def looks_like(head: bytes) -> bool:
     return head.startswith(MAGIC)
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; a null is a number not seen."""
     file = _opened(path)
     try:

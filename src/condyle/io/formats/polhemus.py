@@ -16,7 +16,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import parse_rows, truncation
 from ..tables.sensors import (
     MOST_STATIONS,
@@ -54,7 +54,7 @@ def looks_like(head: bytes) -> bool:
         return False
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers of whichever of the three forms this is."""
     text = read_text(path)
     if _are_matrices(decode(text[:65536]).split("\n")):

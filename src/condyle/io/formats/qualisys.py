@@ -12,7 +12,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Markers, Recording
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import _cells, parse_rows, truncation
 from ..tables.text import decode, head_lines, read_text
 
@@ -52,7 +52,7 @@ def looks_like(head: bytes) -> bool:
     return any(line.startswith(OTHER_KEYS) for line in lines[1:10])
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; an empty cell, NaN or a position of exactly 0 0 0 is a sample not seen."""
     table = _table(read_text(path))
     if table.fact("DATA_INCLUDED").upper() == "2D":

@@ -16,7 +16,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..resample import Stream, onto_common_clock
 from ._bag_files import BAG, MCAP, SQLITE, Bag
 from ._bag_messages import TF, TYPES, samples
@@ -51,7 +51,7 @@ def looks_like(head: bytes) -> bool:
     return head.startswith((BAG, MCAP))
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """Poses of everything that moves, in the frame at the top of the tree of transforms."""
     bag = Bag(path, TYPES)
     edges = _edges(bag)

@@ -11,7 +11,7 @@ from ...errors import CondyleError, UsageError
 from ...maths.arrays import Floats
 from ...model.recording import Convention, Markers, Recording
 from ...model.units import metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import _cells, parse_rows, truncation
 from ..tables.text import head_lines, read_text
 
@@ -24,7 +24,7 @@ def looks_like(head: bytes) -> bool:
     return bool(lines) and lines[0].lstrip().startswith(FIRST_WORD)
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """Markers as they stand in the columns; an empty cell, NaN or exactly 0 0 0 is a marker not seen."""
     text = read_text(path)
     lines, start, line = _header(text)

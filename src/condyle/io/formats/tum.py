@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...model.recording import Bodies, Convention, Recording
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import parse_rows, truncation
 from ..tables.text import head_lines, read_text
 
@@ -47,7 +47,7 @@ def _numbers(row: str) -> list[float]:
     return numbers if len(numbers) == len(NAMES) else [np.nan] * len(NAMES)
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The poses of one body, named after the file."""
     text = read_text(path)
     rows = re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", text)

@@ -15,7 +15,7 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from ...model.recording import VECTOR, Bodies, Convention, Markers, Recording
 from ...model.units import metres_per
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.rows import _cells, parse_rows, truncation
 from ..tables.text import decode, line_feeds, read_text, to_utf8
 
@@ -67,7 +67,7 @@ def looks_like(head: bytes) -> bool:
     return first is not None and b"\x00" not in text[:200] and _COLUMNS.search(text) is not None
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """Objects, segments and trajectories; empty cells or all zeros are samples not seen. Other blocks are skipped."""
     text = read_text(path)
     starts = list(_BLOCK.finditer(text))
@@ -189,7 +189,7 @@ def _placed(block: _Block, columns: Sequence[int], frames: Floats) -> Floats:
 
 
 def _bodies(
-    blocks: Sequence[_Block], frames: Floats, options: Options
+    blocks: Sequence[_Block], frames: Floats, options: ReadOptions
 ) -> tuple[Bodies | None, Convention, list[Finding]]:
     """Poses of all blocks. Three numbers of a rotation may be a vector or Euler angles."""
     names: dict[str, None] = {}

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...maths.arrays import Floats, Ints
 from ...model.recording import Bodies, Convention, Recording
-from ..format import Format, Options
+from ..format import Format, ReadOptions
 from ..tables.column_map import TIME_UNITS
 from ..tables.long_rows import frames_from_rows
 from ..tables.rows import truncation
@@ -40,7 +40,7 @@ def looks_like(head: bytes) -> bool:
     return bool(_devices(found))
 
 
-def read(path: Path, options: Options) -> Recording:
+def read(path: Path, options: ReadOptions) -> Recording:
     """The devices of a log. Rows that a column `valid` marks as not, and poses of zeros, are not seen."""
     sheet = find_sheet(read_text(path))
     found = None if sheet is None or not sheet.titled else meaning_of(sheet.names)

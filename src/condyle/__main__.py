@@ -1,0 +1,23 @@
+"""The program `condyle`, also as `python -m condyle`. Only what an interrupt at this moment needs is imported first."""
+
+import os
+import signal
+import sys
+from types import FrameType
+
+
+def _end(number: int, frame: FrameType | None) -> None:
+    os._exit(128 + number)  # while the program is imported, and when it is done, there is nothing to take back
+
+
+def main() -> int:
+    """Runs the command line; an interrupt ends it without a traceback from the first moment to the last."""
+    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
+        signal.signal(signal.SIGINT, _end)
+    from .cli import main as run
+
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,152 @@
+"""options.toml: what a fit was asked for, as `condyle fit --config` takes it again.
+
+Fields of FitOptions stand at the top, those of ReadOptions in the table [reading]; what was not said is left out. Of a
+field, `field = true` asks for what the joints tell, the table [rod] for a rod, and `field_file` names a field.json.
+Paths are relative to the file.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tomllib
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_type_hints
+
+import msgspec
+
+from .._version import __version__
+from ..errors import CondyleError, UsageError
+from ..model.field import Rod
+from ..model.options import FitOptions
+from .atomic import atomic, read_small
+from .bodies_file import bodies_of
+from .folder import FIELD
+from .format import ReadOptions
+
+MOST_BYTES = 10**7  # of an options.toml: more is another kind of file
+_ROD = {"pair": tuple[str, str], "distance": float, "file": str}
+
+
+def describe_options(options: FitOptions, reading: ReadOptions, folder: str | os.PathLike[str] = ".") -> dict[str, Any]:
+    """The options as TOML holds them, for a file in `folder`."""
+    plain = {name: value for name, value in options.plain().items() if value is not None}
+    given = plain.pop("field")
+    if given == "given":
+        plain["field_file"] = FIELD
+    elif isinstance(options.field, Rod):
+        rod = options.field
+        plain["rod"] = {"pair": list(rod.pair), "distance": rod.distance}
+        if rod.take is not None and rod.take.sources:
+            plain["rod"]["file"] = _relative(rod.take.sources[0], folder)
+    else:
+        plain["field"] = given
+    said: dict[str, Any] = {name: getattr(reading, name) for name in reading.given if name != "fix"}
+    if reading.bodies is not None:
+        said["bodies"] = {name: list(markers) for name, markers in bodies_of(reading.bodies).items()}
+    if reading.columns is not None:
+        said["columns"] = _relative(reading.columns, folder)
+    return {**plain, "reading": said} if said else plain
+
+
+def write_options(path: str | os.PathLike[str], plain: Mapping[str, Any], fit_id: str | None = None) -> None:
+    """Writes what `describe_options` gave, whole or not at all."""
+    lines = [
+        f"# What condyle {__version__} was asked for{f' in fit {fit_id}' if fit_id else ''}.",
+        "# condyle fit FILE... --config options.toml asks for the same.",
+        *_lines(plain, ()),
+    ]
+    with atomic(path) as stream:
+        stream.write(("\n".join(lines) + "\n").encode())
+
+
+def read_options(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values for the fields of FitOptions and of ReadOptions that an options.toml names; a rod's recording is read.
+
+    Raises UsageError that names the option and the choices.
+    """
+    file = Path(path)
+    raw = read_small(file, MOST_BYTES)
+    try:
+        content = tomllib.loads(raw.decode("utf-8-sig")) if len(raw) <= MOST_BYTES else None
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"is no TOML: {error}", code="bad-option", path=file) from None
+    if content is None:
+        raise UsageError("is too large for a list of options", code="bad-option", path=file)
+    try:
+        reading = _convert(content.pop("reading", {}), _types(ReadOptions))
+        if "columns" in reading:
+            reading["columns"] = file.parent / reading["columns"]
+        return _read_fit(content, file.parent, ReadOptions(**reading)), reading
+    except CondyleError as error:
+        raise error.at(file) from None
+
+
+def _read_fit(content: dict[str, Any], folder: Path, reading: ReadOptions) -> dict[str, Any]:
+    from .field_file import read_field
+
+    types = {**_types(FitOptions), "field": bool, "field_file": str, "rod": dict[str, Any]}
+    values = _convert(content, types)
+    rod, field_file = values.pop("rod", None), values.pop("field_file", None)
+    if sum(bool(one) for one in (rod, field_file, values.get("field"))) > 1:
+        raise UsageError("give one of field, field_file and [rod]", code="bad-option")
+    if field_file is not None:
+        values["field"] = read_field(folder / field_file)
+    if rod is not None:
+        told = _convert(rod, _ROD)
+        missing = [name for name in ("pair", "distance") if name not in told]
+        if missing:
+            raise UsageError(f"[rod] needs '{missing[0]}'", code="bad-option")
+        values["rod"] = (told["pair"], told["distance"], folder / told["file"] if "file" in told else None)
+    return values
+
+
+def _types(kind: type) -> dict[str, Any]:
+    hints = get_type_hints(kind)
+    return {one.name: hints[one.name] for one in fields(kind)}
+
+
+def _convert(content: Any, types: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(content, dict):
+        raise UsageError("[reading] and [rod] are tables", code="bad-option")
+    values = {}
+    for name, value in content.items():
+        if name not in types:
+            raise UsageError(f"no option '{name}'; choose from {', '.join(types)}", code="bad-option")
+        try:
+            values[name] = msgspec.convert(value, types[name], strict=True)
+        except (msgspec.ValidationError, TypeError) as error:
+            raise UsageError(f"{name} = {value!r}: {error}", code="bad-option") from None
+    return values
+
+
+def _relative(path: str | os.PathLike[str], folder: str | os.PathLike[str]) -> str:
+    try:
+        return Path(os.path.relpath(path, folder)).as_posix()
+    except ValueError:  # on another drive
+        return str(Path(path).resolve())
+
+
+def _lines(table: Mapping[str, Any], where: tuple[str, ...]) -> list[str]:
+    lines = [f"{_key(name)} = {_value(value)}" for name, value in table.items() if not isinstance(value, Mapping)]
+    for name, value in table.items():
+        if isinstance(value, Mapping):
+            inside = (*where, _key(name))
+            lines += ["", f"[{'.'.join(inside)}]", *_lines(value, inside)]
+    return lines
+
+
+def _key(name: str) -> str:
+    return name if name.replace("_", "").replace("-", "").isalnum() and name.isascii() else _value(name)
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, float | int):
+        return repr(value)
+    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
