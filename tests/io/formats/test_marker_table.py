@@ -94,20 +94,6 @@ def test_a_column_of_time_wins_over_a_rate(tmp_path: Path, name: str, seconds: f
 
 
 @pytest.mark.parametrize(
-    ("comment", "rate"),
-    [
-        ("sampling rate: 120", 120),
-        ("Frame rate = 59.94 Hz", 59.94),
-        ("fps 30", 30),
-        ("rate", None),
-        ("made at 12:30", None),
-    ],
-)
-def test_a_rate_is_read_from_comments(comment: str, rate: float | None) -> None:
-    assert marker_table.rate_of([comment]) == rate
-
-
-@pytest.mark.parametrize(
     ("comments", "suffix", "unit"),
     [("# units: mm\n", "", "mm"), ("", " [cm]", "cm"), ("", " (mm)", "mm"), ("# made in 3 m by Ann\n", "", None),
      ("", " [V]", None)],

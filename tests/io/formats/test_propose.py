@@ -9,7 +9,7 @@ import pytest
 
 from condyle.io.format import ReadOptions
 from condyle.io.formats import columns
-from condyle.io.formats.propose import Proposal, propose
+from condyle.io.formats.propose import MapProposal, propose
 from condyle.maths import rotation
 from condyle.maths.arrays import Floats
 from condyle.model.recording import Recording, to_take
@@ -33,7 +33,7 @@ def written(path: Path, *blocks: Floats, head: str = "", separator: str = ",") -
     return path
 
 
-def proposed(path: Path) -> tuple[dict[str, Any], Proposal]:
+def proposed(path: Path) -> tuple[dict[str, Any], MapProposal]:
     found = propose(path)
     assert found is not None
     assert found.toml is not None, found.reasons

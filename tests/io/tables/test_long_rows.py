@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.tables.long_rows import Frames, frames_from_rows
+from condyle.io.tables.long_rows import SensorFrames, frames_from_rows
 
 EXACT = 1e-12
 
 
-def frames(sensor: list[int], time: list[float] | None = None, frame: list[float] | None = None) -> Frames:
+def frames(sensor: list[int], time: list[float] | None = None, frame: list[float] | None = None) -> SensorFrames:
     """Rows whose x is their number."""
     n = len(sensor)
     position = np.arange(n)[:, None] * np.array([1.0, 0, 0])

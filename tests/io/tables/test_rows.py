@@ -9,7 +9,7 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.io.tables import rows as _table
-from condyle.io.tables.rows import in_columns, parse_rows, separator_of, truncation
+from condyle.io.tables.rows import in_columns, parse_rows, truncation
 
 NAMES = ("a", "b", "c")
 
@@ -148,21 +148,6 @@ def test_no_rows_are_no_numbers() -> None:
     got, cut = parse_rows(b"\n\n", NAMES, line=1)
     assert got.shape == (0, 3)
     assert not cut
-
-
-@pytest.mark.parametrize(
-    ("line", "separator", "comma"),
-    [
-        ("1,2,3", b",", False),
-        ("1;2;3", b";", False),
-        ("1,5;2,5", b";", True),
-        ("1,5\t2,5", b"\t", True),
-        ("1.5\t2.5", b"\t", False),
-        ("1 2 3", None, False),
-    ],
-)
-def test_separators_and_decimal_commas_are_told_from_a_line(line: str, separator: bytes | None, comma: bool) -> None:
-    assert separator_of(line) == (separator, comma)
 
 
 def test_truncation_is_told_with_both_counts() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.tables.sensors import find_kind, find_layout, find_table, frames_of, stated_unit, with_extras
+from condyle.io.tables.sensors import add_extras, find_kind, find_log, find_sensors, group_frames
 
 ROW = "1,2,3,4,5,6\n"
 
@@ -23,26 +23,26 @@ ROW = "1,2,3,4,5,6\n"
     ],
 )
 def test_a_frame_begins_where_the_numbers_of_the_sensors_start_over(station: list[int], frame: list[int]) -> None:
-    assert frames_of(np.array(station, dtype=np.int64)).tolist() == frame
+    assert group_frames(np.array(station, dtype=np.int64)).tolist() == frame
 
 
 def test_a_count_of_frames_or_a_jump_in_time_begins_a_frame_too() -> None:
     station = np.array([1, 2, 1, 2, 1, 2, 1, 2, 1, 3])
-    assert frames_of(station, np.array([0.0, 0, 1, 1, 2, 2, 3, 3, 4, 5]))[-2:].tolist() == [4, 5]
-    assert frames_of(station, time=np.array([0.0, 1, 10, 11, 20, 21, 30, 31, 40, 50]))[-2:].tolist() == [4, 5]
-    assert frames_of(station, time=np.array([0.0, 1, 10, 11, 20, 21, 30, 31, 40, 41]))[-2:].tolist() == [4, 4]
+    assert group_frames(station, np.array([0.0, 0, 1, 1, 2, 2, 3, 3, 4, 5]))[-2:].tolist() == [4, 5]
+    assert group_frames(station, time=np.array([0.0, 1, 10, 11, 20, 21, 30, 31, 40, 50]))[-2:].tolist() == [4, 5]
+    assert group_frames(station, time=np.array([0.0, 1, 10, 11, 20, 21, 30, 31, 40, 41]))[-2:].tolist() == [4, 4]
 
 
 def test_the_numbers_begin_at_the_first_line_of_six_numbers_or_more() -> None:
-    table = find_table(b"Log of 2021\n1,2,3\na,b,c,d,e,f\n\n" + ROW.encode() * 2)
-    assert (table.line, table.width, table.header, table.header_line) == (5, 6, ("a", "b", "c", "d", "e", "f"), 3)
+    table = find_log(b"Log of 2021\n1,2,3\na,b,c,d,e,f\n\n" + ROW.encode() * 2)
+    assert (table.line, len(table.names), table.names, table.names_line) == (5, 6, ("a", "b", "c", "d", "e", "f"), 3)
     assert table.numbers()[0].tolist() == [[1, 2, 3, 4, 5, 6]] * 2
 
 
 @pytest.mark.parametrize("text", ["", "\n", "words\n" * 500, "1,2,3\n" * 3])
 def test_text_without_such_a_line_is_refused(text: str) -> None:
     with pytest.raises(CondyleError) as error:
-        find_table(text.encode())
+        find_log(text.encode())
     assert error.value.code == "no-data"
 
 
@@ -59,29 +59,15 @@ def test_text_without_such_a_line_is_refused(text: str) -> None:
     ],
 )
 def test_a_header_names_sensors_or_not(header: str, sensors: list[int]) -> None:
-    layout = find_layout(find_table(f"{header}\n{ROW}".encode()))
+    layout = find_sensors(find_log(f"{header}\n{ROW}".encode()))
     assert ([] if layout is None else [sensor[0] for sensor in layout.sensors]) == sensors
 
 
 def test_quaternions_win_over_angles_where_both_are_named() -> None:
     header = "x,y,z,az,el,roll,q0,q1,q2,q3\n1,2,3,4,5,6,1,0,0,0\n"
-    layout = find_layout(find_table(header.encode()))
+    layout = find_sensors(find_log(header.encode()))
     assert layout is not None
     assert (layout.rotation, layout.sensors[0][2]) == ("wxyz", (6, 7, 8, 9))
-
-
-@pytest.mark.parametrize(
-    ("line", "unit"),
-    [
-        ("Units: cm", "cm"),
-        ("position in inches", "inches"),
-        ("Position units: mm", "mm"),
-        ("1 m away from the wall", None),
-        ("community", None),
-    ],
-)
-def test_a_unit_is_stated_beside_the_word_for_it(line: str, unit: str | None) -> None:
-    assert stated_unit([line]) == unit
 
 
 @pytest.mark.parametrize(
@@ -104,8 +90,8 @@ def test_the_numbers_tell_what_kind_of_rotation_they_are(numbers: list[list[floa
 
 def test_a_column_that_counts_by_one_is_a_count_and_one_that_grows_otherwise_is_time() -> None:
     values = np.array([[0, 5, 9.0], [0, 6, 9.5], [1, 7, 9.9]])
-    table = find_table(f"x,y,z,az,el,roll\n{ROW}".encode())
-    layout = find_layout(table)
+    table = find_log(f"x,y,z,az,el,roll\n{ROW}".encode())
+    layout = find_sensors(table)
     assert layout is not None
-    found = with_extras(layout, values, [0, 1, 2])
+    found = add_extras(layout, values, [0, 1, 2])
     assert (found.frame, found.time) == (0, 2)

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from condyle.io.tables.vocabulary import meaning_of, part_of
+from condyle.io.tables.vocabulary import meaning_of, part_of, stated_rate, stated_unit, tracker_role
 
 
 def columns(pattern: str, parts: str) -> list[str]:
@@ -87,3 +87,60 @@ def test_three_angles_are_sorted_by_the_axes_they_turn_about() -> None:
 def test_nine_numbered_columns_are_a_matrix(start: int) -> None:
     names = [f"r{i}{j}" for i in range(start, start + 3) for j in range(start, start + 3)]
     assert meaning_of(["x", "y", "z", *names]).bodies[0].rotation == tuple(range(3, 12))
+
+
+@pytest.mark.parametrize(
+    ("comment", "rate"),
+    [
+        ("sampling rate: 120", 120),
+        ("Frame rate = 59.94 Hz", 59.94),
+        ("fps 30", 30),
+        ("rate", None),
+        ("made at 12:30", None),
+    ],
+)
+def test_a_rate_is_read_from_comments(comment: str, rate: float | None) -> None:
+    assert stated_rate([comment]) == rate
+
+
+@pytest.mark.parametrize(
+    ("line", "unit"),
+    [
+        ("Units: cm", "cm"),
+        ("position in inches", "inches"),
+        ("Position units: mm", "mm"),
+        ("1 m away from the wall", None),
+        ("community", None),
+        ("all positions in mm", "mm"),
+        ("positions are given in metres", "metres"),
+    ],
+)
+def test_a_unit_is_stated_beside_the_word_for_it(line: str, unit: str | None) -> None:
+    assert stated_unit([line]) == unit
+
+
+@pytest.mark.parametrize(
+    ("name", "role", "station", "unit"),
+    [
+        ("x", "x", None, None),
+        ("X (mm)", "x", None, "mm"),
+        ("x_pos", "x", None, None),
+        ("bird 3 a", "az", 3, None),
+        ("roll_12", "roll", 12, None),
+        ("r1", "roll", 1, None),
+        ("r11", "m11", None, None),
+        ("m11_2", "m11", 2, None),
+        ("q0_1", "q0", 1, None),
+        ("quat3", "q3", None, None),
+        ("s1_qw", "q0", 1, None),
+        ("time_ms", "time", None, "ms"),
+        ("sensor_id", "station", None, None),
+        ("rx", None, None, None),
+        ("hand_x", None, None, None),
+        ("button", None, None, None),
+    ],
+)
+def test_a_column_of_a_tracker_says_its_role_its_sensor_and_its_unit(
+    name: str, role: str | None, station: int | None, unit: str | None
+) -> None:
+    assert tracker_role(name) == (role, station, unit)

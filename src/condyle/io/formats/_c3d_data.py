@@ -11,7 +11,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Bools, Floats
 from ...model.recording import Bodies, Markers
-from ..tables.names import unique
+from ..tables.header import number_repeats
 from ..tables.rows import MOST_CELLS
 from ._c3d_layout import ROTATION_WORDS, Layout, Rotations
 from ._c3d_parameters import BLOCK, Numbers, Parameters
@@ -28,7 +28,7 @@ def read_markers(
 ) -> tuple[Markers, list[Finding]]:
     """The points that are places, in the file's unit, and what to say of their names."""
     labels, kept = _marker_labels(parameters, layout.points)
-    names, told = unique(labels, "marker")
+    names, told = number_repeats(labels, "marker")
     position = _points(stream, numbers, layout, frames)
     if len(kept) < layout.points:
         position = np.ascontiguousarray(position[:, kept])
@@ -122,7 +122,7 @@ def read_bodies(
         text = f"the rotations from byte {rotations.start} on are no 4x4 matrices: their last rows are not 0 0 0 1"
         raise CondyleError(text, code="damaged-file")
     position.flags.writeable = orientation.flags.writeable = False
-    labels, told = unique([names[k] for k in kept], "segment")
+    labels, told = number_repeats([names[k] for k in kept], "segment")
     return Bodies(labels, position, orientation), told
 
 

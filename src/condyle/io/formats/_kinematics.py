@@ -9,10 +9,10 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...findings import Finding
-from ...maths.arrays import Bools, Floats
+from ...maths.arrays import Bools, Floats, Ints
 from ...model.recording import Bodies
 from ...model.take import OwnSkeleton
-from ..tables.names import some
+from ..tables.header import list_some
 
 FARTHEST = 1e12  # of any unit: an offset beyond is no offset, and its square would overflow
 STILL = 1e-9  # deg or rad, a turn so small that it is the rounding of none
@@ -89,6 +89,14 @@ def parents_first(parent: Sequence[int]) -> list[int]:
     return order
 
 
+def is_forest(parent: Ints) -> bool:
+    """Whether every bone (m,) comes to a root by way of its parents."""
+    at = parent
+    for _ in range(len(parent).bit_length()):  # twice as many generations up in each round
+        at = np.where(at >= 0, at[at], -1)
+    return bool((at < 0).all())
+
+
 def bodies_of(figure: Figure, R: Floats, p: Floats, still: Bools) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
     """Bodies and skeleton of world poses (n, m, 3, 3), (n, m, 3), without bones that are another one by a second name.
 
@@ -116,7 +124,7 @@ def bodies_of(figure: Figure, R: Floats, p: Floats, still: Bools) -> tuple[Bodie
         verb = "has the pose of another bone in every frame and is no body"
         if len(gone) > 1:
             verb = "have the pose of another bone in every frame and are no bodies"
-        text = f"{some(gone)} {verb} of {'its' if len(gone) == 1 else 'their'} own"
+        text = f"{list_some(gone)} {verb} of {'its' if len(gone) == 1 else 'their'} own"
         findings.append(Finding("same-body", "info", text, tuple(gone), count=len(gone)))
     n = len(p)
     if same.any():

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...model.recording import Bodies, Convention, Recording
-from ..tables.rows import _cells, truncation
+from ..tables.rows import read_cells, truncation
 
 CELLS = 11  # of a rigid body in a frame record: id, position, quaternion, three angles
 SPARSEST = 100  # poses not seen for each that is: such a file is not worth its memory
@@ -34,7 +34,7 @@ def read_old(path: Path, text: bytes) -> Recording:
     whole, _, tail = text.rpartition(b"\n")
     cut = bool(tail.strip())
     for number, raw in enumerate(whole.split(b"\n"), 1):
-        cells = [cell.strip() for cell in _cells(raw, b",")]
+        cells = read_cells(raw, b",")
         word = cells[0].lower() if cells else ""
         if word in ("righthanded", "lefthanded"):
             handed = word.removesuffix("handed")

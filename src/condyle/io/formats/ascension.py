@@ -17,8 +17,18 @@ from ...maths.arrays import Bools, Floats
 from ...model.recording import Recording
 from ...model.units import metres_per
 from ..format import Format, ReadOptions
-from ..tables.sensors import EULER, POLHEMUS, Layout, Table, assembled, find_layout, find_table
-from ..tables.text import head_lines, read_text
+from ..tables.sensors import (
+    EULER,
+    POLHEMUS,
+    SensorColumns,
+    assemble_log,
+    find_log,
+    find_log_head,
+    find_sensors,
+    sample_rows,
+)
+from ..tables.table import Table
+from ..tables.text import read_text
 
 WORDS = re.compile(r"trakstar|ascension|flock of birds|motionstar|drivebay|medsafe|3d guidance|atc3dg", re.IGNORECASE)
 AZIMUTH = re.compile(r"(?:^|[\d_\s.])(?:az|azi|azimuth|a)(?:$|[\d_\s.\[(])", re.IGNORECASE)
@@ -30,36 +40,36 @@ MM = 25.4  # in an inch
 
 def looks_like(head: bytes) -> bool:
     """Columns named azimuth, elevation and roll, or blocks of eight numbers per sensor with a common clock."""
-    text = "".join(f"{line}\n" for line in head_lines(head)).encode()
     try:
-        table = find_table(text)
-        above = "\n".join(table.preamble)
+        table = find_log_head(head)
+        above = "\n".join(table.above)
         if POLHEMUS.search(above):
             return False
-        layout = find_layout(table)
-        if layout is not None:
-            spoken = layout.rotation == EULER and any(AZIMUTH.search(cell) for cell in table.header)
+        columns = find_sensors(table)
+        if columns is not None:
+            spoken = columns.rotation == EULER and any(AZIMUTH.search(name) for name in table.names)
             return spoken or WORDS.search(above) is not None
-        return _blocks(table) is not None
+        return _find_blocks(table) is not None
     except CondyleError:
         return False
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; the clock of a row is that of its first sensor, and one that is far from it is told."""
-    table = find_table(read_text(path))
-    layout = find_layout(table) or _blocks(table)
-    if layout is None:
+    table = find_log(read_text(path))
+    named = find_sensors(table)
+    columns = named or _find_blocks(table)
+    if columns is None:
         raise CondyleError(
             "the columns have no names like x y z azimuth elevation roll, "
-            f"and its rows of {table.width} numbers are not {BLOCK} per sensor; name the columns in a first line",
+            f"and its rows of {len(table.names)} numbers are not {BLOCK} per sensor; name the columns in a first line",
             code="bad-header",
             line=table.line,
         )
-    return _with_unit(assembled(path, "ascension", table, layout, _labels(table)))
+    return _add_unit(assemble_log(path, "ascension", table, columns, () if named else _labels(len(table.names))))
 
 
-def _with_unit(recording: Recording) -> Recording:
+def _add_unit(recording: Recording) -> Recording:
     """The recording with the unit that its numbers betray, where the file states none: with a finding that says so."""
     if recording.convention.unit is not None or recording.bodies is None:
         return recording
@@ -69,9 +79,9 @@ def _with_unit(recording: Recording) -> Recording:
     severity: Severity
     if not len(known):
         return recording
-    if _multiples(known, step * MM):  # asked first: it is the coarser one
+    if _are_multiples(known, step * MM):  # asked first: it is the coarser one
         unit, severity, why = "mm", "info", f"positions are multiples of {step * MM:.5f}, the tracker's step in mm"
-    elif _multiples(known, step):
+    elif _are_multiples(known, step):
         unit, severity, why = "in", "info", f"positions are multiples of {step:.6f}, the tracker's step in inches"
     elif np.abs(known).max() > REACH:
         unit, severity, why = "mm", "warning", f"positions beyond {REACH:g} cannot be the tracker's inches; give --unit"
@@ -87,17 +97,17 @@ def _with_unit(recording: Recording) -> Recording:
     )
 
 
-def _multiples(values: Floats, step: float) -> bool:
+def _are_multiples(values: Floats, step: float) -> bool:
     """All are whole multiples of a step to a thousandth of it, which few decimals would not show, and many differ."""
     with np.errstate(over="ignore", invalid="ignore"):
         count = values / step
         return bool((np.abs(count - np.round(count)) < 1e-3).all() and len(np.unique(values)) > 5)
 
 
-def _blocks(table: Table) -> Layout | None:
+def _find_blocks(table: Table) -> SensorColumns | None:
     """Eight numbers per sensor, and perhaps one more per row: the number or the time of an event."""
-    sensors, rest = divmod(table.width, BLOCK)
-    values = table.sample
+    sensors, rest = divmod(len(table.names), BLOCK)
+    values = sample_rows(table)
     if not sensors or rest > 1 or not len(values):
         return None
     block = values[:, : BLOCK * sensors].reshape(len(values), sensors, BLOCK)
@@ -117,23 +127,17 @@ def _blocks(table: Table) -> Layout | None:
     )
     if not likely:
         return None
-    first = [BLOCK * k for k in range(sensors)]
-    return Layout(
-        tuple((k + 1, (c, c + 1, c + 2), (c + 3, c + 4, c + 5), c + 7) for k, c in enumerate(first)),
-        EULER,
-        time=7,
+    starts = range(0, BLOCK * sensors, BLOCK)
+    return SensorColumns(
+        tuple((k + 1, (c, c + 1, c + 2), (c + 3, c + 4, c + 5), c + 7) for k, c in enumerate(starts)), EULER, time=7
     )
 
 
-def _labels(table: Table) -> list[str]:
+def _labels(width: int) -> list[str]:
     """Names of the columns for messages."""
-    if find_layout(table) is not None:
-        return list(table.header)
     parts = ("x", "y", "z", "azimuth", "elevation", "roll", "quality", "time")
-    return [
-        f"{parts[k % BLOCK]} of s{k // BLOCK + 1}" if k < table.width // BLOCK * BLOCK else "event"
-        for k in range(table.width)
-    ]
+    labels = [f"{part} of s{k + 1}" for k in range(width // BLOCK) for part in parts]
+    return labels + ["event"] * (width % BLOCK)
 
 
 FORMAT = Format("ascension", "Ascension tracker log", looks_like, read)

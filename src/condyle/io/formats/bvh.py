@@ -14,7 +14,7 @@ from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
-from ..tables.names import unique
+from ..tables.header import number_repeats
 from ..tables.rows import parse_rows, truncation
 from ..tables.text import decode, head_lines, read_text
 from ._kinematics import FARTHEST, STATED, STILL, Figure, bodies_of, forward, turn
@@ -77,7 +77,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     values, cut = parse_rows(_points(motion.rows), columns, line=motion.line, separator=None)
     if len(values) == 0:
         raise CondyleError("a skeleton without a single whole frame", code="no-data", line=motion.line)
-    names, findings = unique([joint.name for joint in joints if not joint.end], "joint")
+    names, findings = number_repeats([joint.name for joint in joints if not joint.end], "joint")
     bones = [k for k, joint in enumerate(joints) if not joint.end]
     row_of = {k: row for row, k in enumerate(bones)}
     offsets = np.array([joints[k].offset or (0.0, 0.0, 0.0) for k in bones])

@@ -12,14 +12,15 @@ from ...errors import CondyleError, UsageError
 from ...maths.arrays import Floats, Ints
 from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
 from ..format import Format, ReadOptions
-from ..tables.column_map import TIME_UNITS, Column, ColumnMap, Item, nearest, read_map
+from ..tables.column_map import Column, ColumnMap, Item, nearest, read_map
 from ..tables.long_rows import frames_from_rows
 from ..tables.rows import truncation
-from ..tables.sheet import Sheet, find_sheet
+from ..tables.table import Table, find_table
 from ..tables.text import read_text
-from ..tables.vocabulary import part_of
+from ..tables.vocabulary import TIME_UNITS, part_of
 
 MOST_SENSORS = 1000
+NO_ROWS = "not a single whole row of numbers"
 CUSTOM = {3: "ZYX", 4: "xyzw", 9: MATRIX}  # where neither the map nor the columns' names say more
 
 
@@ -37,25 +38,25 @@ def read(path: Path, options: ReadOptions) -> Recording:
 
 def read_by(path: Path, columns: ColumnMap) -> Recording:
     """The recording in a table under a column map."""
-    sheet = find_sheet(
+    table = find_table(
         read_text(path),
         separator=columns.separator,
         decimal_comma=columns.decimal_comma,
         skip=columns.skip_rows,
         header=columns.header,
     )
-    if sheet is None:
+    if table is None:
         raise CondyleError("holds no row of numbers that the column map could apply to", code="no-data")
-    places = _Places(columns, sheet, path)
+    places = _Places(columns, table, path)
     recording = _long(path, places) if columns.sensor is not None else _wide(path, places)
     return replace(recording, facts=_facts(places, recording))
 
 
 class _Places:
-    """Finds the columns that a map names in a sheet, and remembers which numbers are to be read."""
+    """Finds the columns that a map names in a table, and remembers which numbers are to be read."""
 
-    def __init__(self, columns: ColumnMap, sheet: Sheet, path: Path) -> None:
-        self.map, self.sheet, self.path = columns, sheet, path
+    def __init__(self, columns: ColumnMap, table: Table, path: Path) -> None:
+        self.map, self.table, self.path = columns, table, path
         self._place: dict[int, int] = {}
 
     @property
@@ -72,8 +73,8 @@ class _Places:
         return [place for column in columns if (place := self.want(column, key)) is not None]
 
     def column(self, column: Column, key: str) -> int:
-        """0-based column of the sheet."""
-        names = self.sheet.names
+        """0-based column of the table."""
+        names = self.table.names
         if isinstance(column, int):
             if column > len(names):
                 text = f"no column {column} in {self.path.name}, which has {len(names)}"
@@ -85,7 +86,7 @@ class _Places:
             raise self.map.fault(key, text, "duplicate-column")
         if count == 0:
             hint = f"its columns have no names; give numbers from 1 to {len(names)}"
-            if self.sheet.titled:
+            if self.table.titled:
                 hint = nearest(column, names)
             raise self.map.fault(key, f"no column '{column}' in {self.path.name}; {hint}", "missing-column")
         return names.index(column.strip())
@@ -93,7 +94,7 @@ class _Places:
 
 def _wide(path: Path, places: _Places) -> Recording:
     """One row per frame."""
-    columns, sheet = places.map, places.sheet
+    columns, table = places.map, places.table
     for item in (*columns.bodies, *columns.markers):
         if item.id is not None:
             raise columns.fault(f"{item.key} id", "has a meaning only with the key sensor, the column of the ids")
@@ -101,8 +102,7 @@ def _wide(path: Path, places: _Places) -> Recording:
     bodies = [_cells(places, item) for item in columns.bodies]
     markers = [_cells(places, item) for item in columns.markers]
     convention = _convention(columns, columns.bodies)
-    values, _, cut = sheet.read(places.wanted)
-    _some_rows(values, sheet)
+    values, _, cut = table.read(places.wanted, empty=NO_ROWS)
     position, orientation = _taken(values, bodies, columns.missing, width_of(convention.rotation))
     marked, _ = _taken(values, markers, columns.missing, 0)
     return Recording(
@@ -110,7 +110,7 @@ def _wide(path: Path, places: _Places) -> Recording:
         "columns",
         bodies=Bodies(tuple(item.name for item in columns.bodies), position, orientation) if bodies else None,
         markers=Markers(tuple(item.name for item in columns.markers), marked) if markers else None,
-        time=None if time is None else _seconds(values[:, time], columns, sheet),
+        time=None if time is None else _seconds(values[:, time], columns, table),
         rate=columns.rate,
         convention=convention,
         findings=tuple(truncation(len(values), None, cut)),
@@ -119,7 +119,7 @@ def _wide(path: Path, places: _Places) -> Recording:
 
 def _long(path: Path, places: _Places) -> Recording:
     """One row per sensor and frame."""
-    columns, sheet = places.map, places.sheet
+    columns, table = places.map, places.table
     if columns.bodies and columns.markers:
         raise columns.fault("markers", "a table with one row per sensor holds bodies or markers, not both")
     assert columns.sensor is not None
@@ -136,9 +136,8 @@ def _long(path: Path, places: _Places) -> Recording:
             raise columns.fault(item.key, text)
     cells = _cells(places, shape)
     convention = _convention(columns, [shape])
-    values, words, cut = sheet.read(places.wanted, [who])
-    _some_rows(values, sheet)
-    names, sensor = _sensors(words[0], items, columns, sheet.labels[who])
+    values, words, cut = table.read(places.wanted, [who], empty=NO_ROWS)
+    names, sensor = _sensors(words[0], items, columns, table.labels[who])
     kept = sensor >= 0
     values, sensor = values[kept], sensor[kept]
     width = width_of(convention.rotation) if shape.orientation else 0
@@ -148,7 +147,7 @@ def _long(path: Path, places: _Places) -> Recording:
         names,
         position[:, 0],
         orientation[:, 0],
-        time=None if time is None else _seconds(values[:, time], columns, sheet),
+        time=None if time is None else _seconds(values[:, time], columns, table),
         frame=None if frame is None else values[:, frame],
         rotation=convention.rotation if width else "",
     )
@@ -269,7 +268,7 @@ def _same_id(cell: str, wanted: str) -> bool:
         return False
 
 
-def _seconds(column: Floats, columns: ColumnMap, sheet: Sheet) -> Floats:
+def _seconds(column: Floats, columns: ColumnMap, table: Table) -> Floats:
     if not np.isfinite(column).all():
         row = int(np.argmin(np.isfinite(column)))
         assert columns.time is not None
@@ -281,16 +280,11 @@ def _seconds(column: Floats, columns: ColumnMap, sheet: Sheet) -> Floats:
     return column * TIME_UNITS[columns.time_unit]
 
 
-def _some_rows(values: Floats, sheet: Sheet) -> None:
-    if len(values) == 0:
-        raise CondyleError("not a single whole row of numbers", code="no-data", line=sheet.line)
-
-
 def _facts(places: _Places, recording: Recording) -> dict[str, str]:
-    columns, sheet = places.map, places.sheet
+    columns, table = places.map, places.table
     facts = {
         "column map": columns.path.name,
-        "columns": f"{len(places.wanted)} of {len(sheet.names)} used",
+        "columns": f"{len(places.wanted)} of {len(table.names)} used",
         "length": recording.convention.unit or "not stated",
     }
     if recording.bodies is not None:

@@ -14,7 +14,7 @@ from ...maths import rotation
 from ...maths.arrays import Bools, Floats
 from ...model.recording import Convention, Recording
 from ..format import Format, ReadOptions
-from ..tables.names import unique
+from ..tables.header import number_repeats
 from ._kinematics import STATED, STILL, Figure, bodies_of, parents_first
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         raise CondyleError("a skin names a joint that is not there; export it again", code="damaged-file")
     clocks = [_clock(clip) for clip in clips]
     frames = sum(map(len, clocks))
-    names, findings = unique([file.nodes[k].name.strip() or f"node{k}" for k in joints], "joint")
+    names, findings = number_repeats([file.nodes[k].name.strip() or f"node{k}" for k in joints], "joint")
     up = _nearest(joints, parent)
     R_rest, p_rest = _poses(file.nodes, parent, [], np.zeros(1))
     offsets = _offsets(up, _rotations(R_rest[joints, 0]), p_rest[joints, 0])

@@ -15,7 +15,7 @@ from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ...model.units import metres_per
 from ..format import Format, ReadOptions
-from ..tables.names import unique
+from ..tables.header import number_repeats
 from ..tables.rows import parse_rows, truncation
 from ..tables.text import decode, head_lines, read_text
 from ._kinematics import FARTHEST, STATED, STILL, Figure, bodies_of, forward, parents_first, turn
@@ -77,7 +77,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     header = _header(_named(sections, "header"))
     written, parent = _hierarchy(sections, flat=header.facts.get("filetype") == "gtr")
     base = _base(_named(sections, "baseposition"), written)
-    names, findings = unique(written, "segment")
+    names, findings = number_repeats(written, "segment")
     motion = _motion(sections, written)
     kept = _with_data(parent, motion.rows)
     if not kept:

@@ -12,14 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import CondyleError, UsageError
-from ...maths.arrays import Floats, Ints
+from ...errors import CondyleError
+from ...maths.arrays import Floats
 from ...model.recording import EULER_ORDERS, QUATERNIONS, Bodies, Convention, Markers, Recording, matrices
 from ...model.take import OwnSkeleton
 from ...model.units import METRES, metres_per
 from ..format import Format, ReadOptions
-from ..tables.rows import _cells, in_columns, parse_rows, truncation
-from ..tables.text import decode, head_lines, read_text
+from ..tables.header import check_different, check_unit, number_repeats, read_count, read_positive
+from ..tables.rows import find_separator, in_columns, read_cells, truncation
+from ..tables.table import Table
+from ..tables.text import decode, each_line, head_lines, read_text
+from ._kinematics import is_forest
 from ._tracking_tools import is_old, read_old
 
 TITLE_ROWS = ("type", "name", "id", "parent")
@@ -30,7 +33,7 @@ LOOSEST = 0.001  # m: a bone whose joint wanders more than this in its parent's 
 
 
 @dataclass
-class _Thing:
+class _Asset:
     """One rigid body, bone or marker: what the rows above say of it, and the column of each of its numbers."""
 
     kind: str
@@ -60,88 +63,75 @@ def read(path: Path, options: ReadOptions) -> Recording:
     text = read_text(path)
     if is_old(decode(text[:65536]).split("\n")):
         return read_old(path, text)
-    separator, facts, titles, columns, start, line = _header(text)
-    things = _things(titles, columns, line - 1)
-    space = facts.get("coordinate space", "global")
-    if space.lower() == "local":
+    facts, titles, table = _header(text)
+    assets = _assets(titles, table)
+    if facts.get("coordinate space", "global").lower() == "local":
         raise CondyleError(
             "these poses are relative to the parent bone (Coordinate Space is Local); "
             "export again with World or Global coordinates",
             code="local-poses",
             line=1,
         )
-    rows = text[start:]
-    first = re.search(rb"\S[^\n]*", rows)
-    decimal_comma = separator != b"," and first is not None and b"," in first[0] and b"." not in first[0]
-    for k, column in enumerate(columns[:4]):
-        if column.lower() == "timecode":
-            rows = _blanked(rows, k, separator)
-    values, cut = parse_rows(rows, columns, line=line, separator=separator, decimal_comma=decimal_comma)
-    if not len(values):
-        raise CondyleError("a header without a single whole row of numbers", code="no-data", line=line)
+    values, cut = table.numbers()
     convention = _convention(facts)
-    solid = [thing for thing in things if thing.kind in BODY_TYPES and thing.at("position", "XYZ")]
-    bodies, convention = _bodies(values, solid, convention, line - 1)
-    markers, left_out = _markers(values, things)
+    solid = [asset for asset in assets if asset.kind in BODY_TYPES and asset.at("position", "XYZ")]
+    bodies, convention = _bodies(values, solid, convention, table.names_line)
+    markers, left_out = _markers(values, assets)
     if bodies is None and markers is None:
-        raise CondyleError("no rigid body, bone or marker among the columns", code="no-data", line=line - 1)
-    bones = [thing for thing in solid if thing.kind == "bone"]
-    declared = facts.get("total exported frames", "")
-    count = int(declared) if re.fullmatch(r"\d{1,12}", declared) else None
+        raise CondyleError("no rigid body, bone or marker among the columns", code="no-data", line=table.names_line)
+    bones = [asset for asset in solid if asset.kind == "bone"]
     if left_out:
         facts["markers of the model"] = f"{left_out}, not read: they are computed from the poses"
+    clock = next((k for k, name in enumerate(table.names) if name.lower().startswith("time (s")), None)
+    rates = (read_positive(facts.get(key, "")) for key in ("export frame rate", "capture frame rate"))
     return Recording(
         str(path),
         "motive",
         bodies=bodies,
         markers=markers,
-        time=_time(values, columns, line),
-        rate=_rate(facts),
+        time=table.time(values, clock, options.rate),
+        rate=next((rate for rate in rates if rate), None),
         convention=convention,
-        facts=_for_people(facts, convention, bodies),
-        findings=tuple(truncation(len(values), count, cut)),
+        facts=_describe(facts, convention, bodies),
+        findings=tuple(truncation(len(values), read_count(facts.get("total exported frames", "")), cut)),
         solved_by="Motive" if bones else None,
-        own=_own(bodies, bones, solid, convention) if bodies is not None and bones else None,
+        own=_own_skeleton(bodies, bones, solid, convention) if bodies is not None and bones else None,
     )
 
 
-def _header(text: bytes) -> tuple[bytes, dict[str, str], dict[str, list[str]], list[str], int, int]:
-    """Separator, facts of the first line, title rows by name, column names, byte and 1-based line of the first row."""
+def _header(text: bytes) -> tuple[dict[str, str], dict[str, list[str]], Table]:
+    """Facts of the first line, title rows by name, and the table below the row of column names."""
     lines: list[bytes] = []
-    start = 0
-    for number in range(1, HEADER_LINES + 1):
-        end = text.find(b"\n", start)
-        raw = text[start : len(text) if end < 0 else end]
-        start = len(text) if end < 0 else end + 1
+    for number, raw, start in each_line(text):  # noqa: B007
+        if number > HEADER_LINES:
+            fault = f"no row 'Frame, Time, ...' of column names in the first {HEADER_LINES} lines"
+            raise CondyleError(fault, code="bad-header", line=1)
         if re.match(rb'[\s",;]*Frame"?\s*[,;\t]', raw, re.IGNORECASE):
             break
         lines.append(raw)
-        if end < 0:
-            raise CondyleError(
-                "the file ends in its header: no row 'Frame, Time, ...' of column names", code="no-data", line=number
-            )
     else:
-        raise CondyleError(
-            f"no row 'Frame, Time, ...' of column names in the first {HEADER_LINES} lines", code="bad-header", line=1
-        )
-    mark = re.search(rb"[,;\t]", raw)
-    separator = mark[0] if mark else b","
-    columns = [cell.strip() for cell in _cells(raw, separator)]
+        fault = "the file ends in its header: no row 'Frame, Time, ...' of column names"
+        raise CondyleError(fault, code="no-data", line=number)
+    separator = find_separator(raw)
+    columns = read_cells(raw, separator)
     titles = _titles(lines[1:], separator)
     # Old files leave the name of an error column empty: the rows above tell that it is there.
     used = [
         k for row in (columns, titles.get("type", []), titles.get("part", [])) for k, cell in enumerate(row) if cell
     ]
     columns = (columns + [""] * (max(used) + 1))[: max(used) + 1]
-    first = [cell.strip() for cell in _cells(lines[0], separator)] if lines else []
+    first = read_cells(lines[0], separator) if lines else []
     facts = {first[k].lower(): first[k + 1] for k in range(0, len(first) - 1, 2) if first[k]}
-    return separator, facts, titles, columns, start, number + 1
+    rows = text[start:]
+    for k, column in enumerate(columns[:4]):
+        if column.lower() == "timecode":
+            rows = _without_column(rows, k, separator)
+    return facts, titles, Table(tuple(columns), rows, number + 1, separator, names_line=number)
 
 
 def _titles(lines: Sequence[bytes], separator: bytes) -> dict[str, list[str]]:
     """The rows above the column names: type, name, id, parent and part (Rotation, Position). Old files name no row."""
-    rows = [[cell.strip() for cell in _cells(raw, separator)] for raw in lines]
-    rows = [row for row in rows if any(row)]
+    rows = [row for raw in lines if any(row := read_cells(raw, separator))]
     titles: dict[str, list[str]] = {}
     for row in rows:
         label = next((cell.lower() for cell in row[:2] if cell), "")
@@ -155,32 +145,29 @@ def _titles(lines: Sequence[bytes], separator: bytes) -> dict[str, list[str]]:
     return titles
 
 
-def _things(titles: dict[str, list[str]], columns: Sequence[str], line: int) -> list[_Thing]:
+def _assets(titles: dict[str, list[str]], table: Table) -> list[_Asset]:
     """Runs of columns that belong together, in the order of the file."""
     missing = [name for name in ("type", "name", "part") if name not in titles]
     if missing:
-        raise CondyleError(
-            f"no row above the column names says the {' and the '.join(missing)} of each column",
-            code="bad-header",
-            line=line,
-        )
+        text = f"no row above the column names says the {' and the '.join(missing)} of each column"
+        raise CondyleError(text, code="bad-header", line=table.names_line)
 
     def said(row: str, k: int) -> str:
         cells = titles.get(row, ())
         return cells[k] if k < len(cells) else ""
 
-    things: list[_Thing] = []
-    for k, axis in enumerate(columns):
+    assets: list[_Asset] = []
+    for k, axis in enumerate(table.names):
         kind, name, part = said("type", k).lower(), said("name", k), said("part", k).lower()
         if k == 0 or not kind or kind == "type":
             continue
         key = (part, axis.upper())
-        last = things[-1] if things else None
+        last = assets[-1] if assets else None
         if last is None or (last.kind, last.name, last.identity) != (kind, name, said("id", k)) or key in last.columns:
-            last = _Thing(kind, name, said("id", k), said("parent", k) if "parent" in titles else None)
-            things.append(last)
+            last = _Asset(kind, name, said("id", k), said("parent", k) if "parent" in titles else None)
+            assets.append(last)
         last.columns[key] = k
-    return things
+    return assets
 
 
 def _convention(facts: dict[str, str]) -> Convention:
@@ -188,10 +175,7 @@ def _convention(facts: dict[str, str]) -> Convention:
     stated = set()
     unit = facts.get("length units")
     if unit:
-        try:
-            metres = metres_per(unit)
-        except UsageError as error:
-            raise CondyleError(error.text, code=error.code, line=1) from None
+        metres = metres_per(check_unit(unit, line=1))
         unit = next((name for name, length in METRES.items() if length == metres), unit)
         stated.add("unit")
     kind = facts.get("rotation type", "")
@@ -205,61 +189,40 @@ def _convention(facts: dict[str, str]) -> Convention:
 
 
 def _bodies(
-    values: Floats, solid: Sequence[_Thing], convention: Convention, line: int
+    values: Floats, solid: Sequence[_Asset], convention: Convention, line: int
 ) -> tuple[Bodies | None, Convention]:
     """The poses. The columns decide between quaternion and angles where the header is silent or wrong."""
-    names: dict[str, None] = {}
-    places: list[list[int]] = []
-    turns: list[list[int]] = []
-    if solid and convention.rotation in QUATERNIONS and all(thing.at("rotation", "XYZW") is None for thing in solid):
+    if not solid:
+        return None, convention
+    if convention.rotation in QUATERNIONS and all(asset.at("rotation", "XYZW") is None for asset in solid):
         convention = convention.but(rotation="XYZ", stated=convention.stated - {"rotation"})
     axes = "XYZW" if convention.rotation in QUATERNIONS else convention.rotation
-    for thing in solid:
-        place, turn = thing.at("position", "XYZ"), thing.at("rotation", axes)
-        if place is None or turn is None:
-            text = f"'{thing.name}' has no rotation {' '.join(axes)}"
-            raise CondyleError(text, code="missing-column", line=line, body=thing.name)
-        if thing.name in names:
-            text = f"a second {thing.kind} '{thing.name}'"
-            raise CondyleError(text, code="duplicate-name", line=line, column=place[0] + 1)
-        names[thing.name] = None
-        places.append(place)
+    places, turns = [asset.at("position", "XYZ") or [] for asset in solid], list[list[int]]()
+    for asset in solid:
+        turn = asset.at("rotation", axes)
+        if turn is None:
+            text = f"'{asset.name}' has no rotation {' '.join(axes)}"
+            raise CondyleError(text, code="missing-column", line=line, body=asset.name)
         turns.append(turn)
-    if not names:
-        return None, convention
-    return Bodies(tuple(names), in_columns(values, places), in_columns(values, turns)), convention
+    names = tuple(asset.name for asset in solid)
+    check_different(names, solid[0].kind, line, [place[0] + 1 for place in places])
+    return Bodies(names, in_columns(values, places), in_columns(values, turns)), convention
 
 
-def _markers(values: Floats, things: Sequence[_Thing]) -> tuple[Markers | None, int]:
+def _markers(values: Floats, assets: Sequence[_Asset]) -> tuple[Markers | None, int]:
     """The measured markers, or those of the model where none were exported; and how many of the model were left out."""
-    measured = [thing for thing in things if thing.kind == "marker" and thing.at("position", "XYZ")]
-    model = [thing for thing in things if thing.kind in MODEL_MARKERS and thing.at("position", "XYZ")]
+    measured = [asset for asset in assets if asset.kind == "marker" and asset.at("position", "XYZ")]
+    model = [asset for asset in assets if asset.kind in MODEL_MARKERS and asset.at("position", "XYZ")]
     taken = measured or model
     if not taken:
         return None, 0
-    columns = [thing.at("position", "XYZ") or [] for thing in taken]
-    names = _unique([thing.name for thing in taken])
+    columns = [asset.at("position", "XYZ") or [] for asset in taken]
+    names, _ = number_repeats([asset.name for asset in taken], "marker", "{} ({})")  # Motive splits trajectories
     return Markers(names, in_columns(values, columns)), len(model) if measured else 0
 
 
-def _unique(names: Sequence[str]) -> tuple[str, ...]:
-    """The names; one that comes again (Motive splits trajectories) gets a number."""
-    count: dict[str, int] = {}
-    taken = set(names)
-    out = []
-    for name in names:
-        count[name] = count.get(name, 0) + 1
-        new = name
-        while count[name] > 1 and new in taken:
-            new = f"{name} ({count[name]})"
-            count[name] += new in taken
-        taken.add(new)
-        out.append(new)
-    return tuple(out)
-
-
-def _own(
-    bodies: Bodies, bones: Sequence[_Thing], solid: Sequence[_Thing], convention: Convention
+def _own_skeleton(
+    bodies: Bodies, bones: Sequence[_Asset], solid: Sequence[_Asset], convention: Convention
 ) -> OwnSkeleton | None:
     """The skeleton of the Parent row, with each bone's constant place in its parent; None where it is not constant."""
     names = [bone.name for bone in bones]
@@ -267,9 +230,9 @@ def _own(
     if not any(bone.parent in where for bone in bones):
         return None
     parent = np.array([where.get(bone.parent or "", -1) for bone in bones])
-    if not _is_forest(parent):
+    if not is_forest(parent):
         return None
-    rows = [k for k, thing in enumerate(solid) if thing.kind == "bone"]
+    rows = [k for k, asset in enumerate(solid) if asset.kind == "bone"]
     R, _ = matrices(bodies.orientation[:, rows], convention)
     p = bodies.position[:, rows]
     child = np.flatnonzero(parent >= 0)
@@ -287,46 +250,21 @@ def _own(
     return OwnSkeleton(tuple(names), parent, place)
 
 
-def _is_forest(parent: Ints) -> bool:
-    at = parent
-    for _ in range(len(parent).bit_length()):  # twice as many generations up in each round
-        at = np.where(at >= 0, at[at], -1)
-    return bool((at < 0).all())
-
-
-def _time(values: Floats, columns: Sequence[str], line: int) -> Floats | None:
-    column = next((k for k, name in enumerate(columns) if name.lower().startswith("time (s")), None)
-    if column is None:
-        return None
-    time = values[:, column]
-    if not np.isfinite(time).all():
-        row = int(np.argmin(np.isfinite(time)))
-        raise CondyleError("no time in this row", code="bad-time", line=line + row, column=column + 1, frame=row)
-    return time
-
-
-def _rate(facts: dict[str, str]) -> float | None:
-    for key in ("export frame rate", "capture frame rate"):
-        if re.fullmatch(r"\d{1,9}(\.\d*)?", facts.get(key, "")) and float(facts[key]) > 0:
-            return float(facts[key])
-    return None
-
-
-def _blanked(rows: bytes, column: int, separator: bytes) -> bytes:
+def _without_column(rows: bytes, column: int, separator: bytes) -> bytes:
     """The rows without what stands in one column: time codes are no numbers."""
     mark = re.escape(separator)
     return re.sub(rb"(?m)^((?:[^" + mark + rb"\n]*" + mark + rb"){%d})[^" % column + mark + rb"\n]*", rb"\1", rows)
 
 
-def _for_people(facts: dict[str, str], convention: Convention, bodies: Bodies | None) -> dict[str, str]:
-    told = {"program": "Motive", "format version": facts.get("format version", "not stated")}
+def _describe(facts: dict[str, str], convention: Convention, bodies: Bodies | None) -> dict[str, str]:
+    shown = {"program": "Motive", "format version": facts.get("format version", "not stated")}
     for key in ("take name", "export frame rate", "coordinate space", "markers of the model"):
         if facts.get(key):
-            told[key] = facts[key]
-    told["length"] = convention.unit or "not stated"
+            shown[key] = facts[key]
+    shown["length"] = convention.unit or "not stated"
     if bodies is not None:
-        told["rotation"] = str(convention)
-    return told
+        shown["rotation"] = str(convention)
+    return shown
 
 
 FORMAT = Format("motive", "OptiTrack Motive CSV", looks_like, read)

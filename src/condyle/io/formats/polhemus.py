@@ -21,23 +21,24 @@ from ..tables.rows import parse_rows, truncation
 from ..tables.sensors import (
     MOST_STATIONS,
     POLHEMUS,
-    Layout,
-    Table,
-    assembled,
+    SensorColumns,
+    add_extras,
+    assemble_log,
+    drop_absurd,
     find_kind,
-    find_layout,
-    find_table,
-    frames_of,
-    sane,
-    with_extras,
+    find_log,
+    find_sensors,
+    group_frames,
+    sample_rows,
 )
+from ..tables.table import Table
 from ..tables.text import decode, head_lines, read_text
+from ..tables.vocabulary import TIME_UNITS, meaning_of, part_of
 
 SKIPPED = 2  # columns before the station at most: a count, a time
 SWITCHES = 2  # columns behind the pose that are neither: of a button, of the level of distortion
 _FLAG = re.compile(rb"(?m)^([ \t]*\d{1,2})[ \t]?(?![eE][+-]?\d+(?:\s|[,;]))([A-Za-z*?!#@])(?=[ \t,;+-]|\d)")
 _GLUED = re.compile(rb"(?<=\d)(?=-)")
-_NAMED = re.compile(r"(?:(?P<part>[wxyz])(?P<one>\d{1,2})|loc(?P<two>\d{1,2})_(?P<axis>[xyz]))")
 _LAST_ROW = (0.0, 0.0, 0.0, 1.0)
 
 
@@ -46,10 +47,13 @@ def looks_like(head: bytes) -> bool:
     lines = head_lines(head)
     if _are_matrices(lines):
         return True
-    text = "".join(f"{line}\n" for line in lines).encode()
     try:
-        table = find_table(_cleaned(text)[0])
-        return _claimed(table) is not None
+        table = find_log(_separate("".join(f"{line}\n" for line in lines).encode())[0])
+        if _named_columns(table) is not None:
+            return True
+        if find_sensors(table) is None:
+            return _station_columns(table) is not None
+        return any(POLHEMUS.search(line) for line in table.above)
     except CondyleError:
         return False
 
@@ -59,88 +63,59 @@ def read(path: Path, options: ReadOptions) -> Recording:
     text = read_text(path)
     if _are_matrices(decode(text[:65536]).split("\n")):
         return _read_matrices(path, text)
-    text, flags = _cleaned(text)
-    table = find_table(text)
-    layout = _layout(table)
-    recording = assembled(path, "polhemus", table, layout)
-    told = _flagged(flags)
-    return replace(recording, findings=(*recording.findings, *told)) if told else recording
-
-
-def _layout(table: Table) -> Layout:
-    layout = _named_columns(table) or find_layout(table) or _station_columns(table)
-    if layout is None:
+    text, flags = _separate(text)
+    table = find_log(text)
+    columns = _named_columns(table) or find_sensors(table) or _station_columns(table)
+    if columns is None:
         raise CondyleError(
             "neither rows of `station x y z azimuth elevation roll` nor columns with the names of such; "
             "name the columns in a first line",
             code="bad-header",
             line=table.line,
         )
-    return layout
+    recording = assemble_log(path, "polhemus", table, columns)
+    return replace(recording, findings=(*recording.findings, *_describe_flags(flags)))
 
 
-def _claimed(table: Table) -> Layout | None:
-    """The layout, where nothing but a Polhemus log is likely to have it."""
-    if (layout := _named_columns(table)) is not None:
-        return layout
-    layout = find_layout(table)
-    if layout is None:
-        return _station_columns(table)
-    return layout if any(POLHEMUS.search(line) for line in table.preamble) else None
-
-
-def _named_columns(table: Table) -> Layout | None:
+def _named_columns(table: Table) -> SensorColumns | None:
     """Columns `Time, w1, x1, y1, z1, ..., loc1_x, loc1_y, loc1_z, ...`: x1 belongs to the quaternion of sensor 1."""
-    if len(table.header) != table.width:
+    named = meaning_of(table.names)
+    whole = [
+        thing
+        for thing in named.things
+        if thing.kind == "wxyz" and not thing.word and thing.position and thing.place_word == "loc"
+    ]
+    if not whole or not all(thing.name.isdecimal() for thing in whole):
         return None
-    quaternion: dict[int, dict[str, int]] = {}
-    place: dict[int, dict[str, int]] = {}
-    time = None
-    for column, cell in enumerate(table.header):
-        name = cell.strip().lower()
-        if name in ("time", "timestamp"):
-            time = column
-        elif told := _NAMED.fullmatch(name):
-            group, key = (quaternion, "part") if told["part"] else (place, "axis")
-            own = group.setdefault(int(told["one"] or told["two"]), {})
-            if told[key] in own:
-                raise CondyleError(
-                    f"a second column '{cell}'", code="duplicate-column", line=table.header_line, column=column + 1
-                )
-            own[told[key]] = column
-    whole = [k for k in quaternion if len(quaternion[k]) == 4 and len(place.get(k, ())) == 3]
-    if not whole:
-        return None
-    missing = (quaternion.keys() | place.keys()) - set(whole)
-    if missing:
-        raise CondyleError(
-            f"sensor {min(missing)} has no whole set of columns w x y z loc_x loc_y loc_z",
-            code="missing-column",
-            line=table.header_line,
-        )
-    sensors = tuple(
-        (k, tuple(place[k][axis] for axis in "xyz"), tuple(quaternion[k][part] for part in "wxyz"), None) for k in whole
-    )
-    return Layout(sensors, "wxyz", time=time)
+    table.check_names()
+    parts = [part for name in table.names if (part := part_of(name)) is not None]
+    owners = {part.owner for part in parts if part.kind == "place" or part.word == "loc"}
+    if missing := owners - {thing.name for thing in whole}:
+        text = f"sensor {min(missing)} has no whole set of columns w x y z loc_x loc_y loc_z"
+        raise CondyleError(text, code="missing-column", line=table.names_line)
+    sensors = tuple((int(thing.name), thing.position, thing.rotation, None) for thing in whole)
+    tick = None if named.time_unit is None else TIME_UNITS[named.time_unit]
+    return SensorColumns(sensors, "wxyz", time=named.time, tick=tick)
 
 
-def _station_columns(table: Table) -> Layout | None:
+def _station_columns(table: Table) -> SensorColumns | None:
     """Rows of `station x y z` and an orientation, perhaps with a count of frames or a time before or behind."""
-    if table.width < 7 or table.width > 13 + SKIPPED + SWITCHES:
+    width = len(table.names)
+    if width < 7 or width > 13 + SKIPPED + SWITCHES:
         return None
-    values = table.sample
-    for lead in range(min(SKIPPED, table.width - 7) + 1):
+    values = sample_rows(table)
+    for lead in range(min(SKIPPED, width - 7) + 1):
         if not _are_stations(values[:, lead]):
             continue
         kind = find_kind(values[:, lead + 4 :])
         if kind is None:
             continue
         after = lead + 4 + kind[1]
-        others = [*range(lead), *range(after, table.width)]
-        layout = Layout(
+        others = [*range(lead), *range(after, width)]
+        layout = SensorColumns(
             ((1, (lead + 1, lead + 2, lead + 3), tuple(range(lead + 4, after)), None),), kind[0], station=lead
         )
-        layout = with_extras(layout, values, others)
+        layout = add_extras(layout, values, others)
         unknown = [column for column in others if column not in (layout.time, layout.frame)]
         if len(unknown) <= SWITCHES and all(column > lead for column in unknown):
             return layout
@@ -153,11 +128,11 @@ def _are_stations(values: Floats) -> bool:
         return False
     if values.min() < 1 or values.max() > MOST_STATIONS:
         return False
-    stations, frames = len(np.unique(values)), int(frames_of(values.astype(np.int64))[-1]) + 1
+    stations, frames = len(np.unique(values)), int(group_frames(values.astype(np.int64))[-1]) + 1
     return frames > 1 and len(values) >= 0.5 * stations * frames
 
 
-def _cleaned(text: bytes) -> tuple[bytes, list[tuple[str, str]]]:
+def _separate(text: bytes) -> tuple[bytes, list[tuple[str, str]]]:
     """The text without error flags behind the station, and which there were: (station, flag).
 
     Where blanks separate the cells, numbers that a minus glues together are put apart.
@@ -172,7 +147,7 @@ def _cleaned(text: bytes) -> tuple[bytes, list[tuple[str, str]]]:
     return text, flags
 
 
-def _flagged(flags: list[tuple[str, str]]) -> list[Finding]:
+def _describe_flags(flags: list[tuple[str, str]]) -> list[Finding]:
     if not flags:
         return []
     stations = sorted({f"s{int(station)}" for station, _ in flags})
@@ -202,7 +177,7 @@ def _read_matrices(path: Path, text: bytes) -> Recording:
     """One 4x4 matrix after another, of one sensor."""
     values, cut = parse_rows(text, ("1", "2", "3", "4"), line=1, separator=None)
     frames = len(values) // 4
-    T = sane(values)[: 4 * frames].reshape(frames, 4, 4)
+    T = drop_absurd(values)[: 4 * frames].reshape(frames, 4, 4)
     wrong = ~(T[:, 3] == _LAST_ROW).all(axis=1)
     if wrong.any():
         row = 4 * int(np.argmax(wrong)) + 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,8 +13,10 @@ from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
-from ..tables.rows import _cells, parse_rows, truncation
-from ..tables.text import decode, head_lines, read_text
+from ..tables.header import check_different, read_count, read_positive
+from ..tables.rows import hide_zeros, split_cells, strip_empty, truncation
+from ..tables.table import Table
+from ..tables.text import decode, each_line, head_lines, read_text
 
 KEYWORD = re.compile(r"[A-Z][A-Z0-9_]+")
 FIRST_KEYS = ("NO_OF_FRAMES", "FILE_VERSION")
@@ -25,23 +27,14 @@ BODY = ("X", "Y", "Z", "Roll", "Pitch", "Yaw", "Residual", *(f"Rot[{k}]" for k i
 HEADER_LINES = 100_000  # one line per event stands in it
 
 
-@dataclass(frozen=True)
-class _Table:
-    """Header, column names (empty where there is no such line), and the rows with their 1-based first line."""
-
-    facts: dict[str, list[str]]
-    columns: list[str]
-    rows: bytes
-    line: int
+class _QtmHeader(dict[str, list[str]]):
+    """{key in capitals: the cells behind it}."""
 
     def fact(self, key: str) -> str:
-        return " ".join(self.facts.get(key, ())).strip()
+        return " ".join(self.get(key, ())).strip()
 
     def names(self, key: str) -> list[str]:
-        found = [cell.strip() for cell in self.facts.get(key, ())]
-        while found and not found[-1]:
-            found.pop()
-        return found
+        return strip_empty(cell.strip() for cell in self.get(key, ()))
 
 
 def looks_like(head: bytes) -> bool:
@@ -54,83 +47,71 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; an empty cell, NaN or a position of exactly 0 0 0 is a sample not seen."""
-    table = _table(read_text(path))
-    if table.fact("DATA_INCLUDED").upper() == "2D":
+    header, table = _table(read_text(path))
+    included = header.fact("DATA_INCLUDED").upper()
+    if included == "2D":
         raise CondyleError("holds 2D data of single cameras; export 3D, 6D or skeleton data", code="no-data", line=1)
-    columns = table.columns or _columns_by_width(table)
-    first = re.search(rb"\S[^\n]*", table.rows)
-    decimal_comma = first is not None and b"," in first[0] and b"." not in first[0]
-    values, cut = parse_rows(table.rows, columns, line=table.line, separator=b"\t", decimal_comma=decimal_comma)
-    if not len(values):
-        raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
-    declared = table.fact("NO_OF_FRAMES")
-    count = int(declared) if re.fullmatch(r"\d{1,12}", declared) else None
-    time = _time(values, columns, table.line)
+    if not table.names:
+        table = replace(table, names=_columns_by_width(header, table))
+    values, cut = table.numbers()
+    clock = next((k for k, name in enumerate(table.names[:3]) if name.lower().startswith("time")), None)
+    time = table.time(values, clock, options.rate)
     markers, bodies, convention, skeleton = None, None, Convention(unit="mm", up="z"), False
-    groups = _groups(columns)
+    groups = _groups(table.names)
     posed = any({"QX", "Rot[0]"} & set(parts) for _, parts in groups)
-    if posed or (groups and (table.names("BODY_NAMES") or table.fact("DATA_INCLUDED").upper() == "6D")):
-        bodies, convention, skeleton = _bodies(table, values, groups)
+    if posed or (groups and (header.names("BODY_NAMES") or included == "6D")):
+        bodies, convention, skeleton = _bodies(header, table, values, groups)
     else:
-        markers = _markers(table, values, groups)
+        markers = _markers(header, table, values, groups)
     return Recording(
         str(path),
         "qualisys",
         bodies=bodies,
         markers=markers,
         time=time,
-        rate=_rate(table),
+        rate=read_positive(header.fact("FREQUENCY")),  # EXT: an outside clock
         convention=convention,
-        facts=_for_people(table, convention, bodies, skeleton),
-        findings=tuple(truncation(len(values), count, cut)),
+        facts=_describe(header, convention, bodies, skeleton),
+        findings=tuple(truncation(len(values), read_count(header.fact("NO_OF_FRAMES")), cut)),
         solved_by="QTM" if skeleton else None,
     )
 
 
-def _table(text: bytes) -> _Table:
+def _table(text: bytes) -> tuple[_QtmHeader, Table]:
     """Lines that begin with a key in capitals are the header; the line after them names the columns or is a row."""
-    facts: dict[str, list[str]] = {}
-    start, line = 0, 1
-    while start < len(text) and line < HEADER_LINES:
-        end = text.find(b"\n", start)
-        stop = len(text) if end < 0 else end
-        cells = decode(text[start:stop]).split("\t")
+    header, start = _QtmHeader(), 0
+    for line, raw, after in each_line(text):
+        cells = decode(raw).split("\t")
         word = cells[0].strip()
-        if word and not KEYWORD.fullmatch(word):
+        if start >= len(text) or line >= HEADER_LINES:
             break
-        if not word and any(cell.strip() for cell in cells):
-            break
-        if word:
-            facts.setdefault(word, cells[1:])
-        start, line = stop + 1, line + 1
-    if start >= len(text):
-        raise CondyleError("a header without a single row of numbers", code="no-data", line=line)
-    if re.fullmatch(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?", word) or not word:
-        return _Table(facts, [], text[start:], line)
-    columns = [cell.strip() for cell in cells]
-    while columns and not columns[-1]:
-        columns.pop()
-    return _Table(facts, columns, text[stop + 1 :], line + 1)
+        if word and KEYWORD.fullmatch(word):
+            header.setdefault(word, cells[1:])
+        elif any(cell.strip() for cell in cells):
+            if re.fullmatch(r"[+-]?[\d.,]+(?:[eE][+-]?\d+)?", word) or not word:
+                return header, Table((), text[start:], line, b"\t")
+            return header, Table(tuple(strip_empty(cell.strip() for cell in cells)), text[after:], line + 1, b"\t")
+        start = after
+    raise CondyleError("a header without a single row of numbers", code="no-data", line=line)
 
 
-def _columns_by_width(table: _Table) -> list[str]:
+def _columns_by_width(header: _QtmHeader, table: Table) -> tuple[str, ...]:
     """Column names of a file exported without them: from the names in the header and the number of cells."""
-    bodies, markers = table.names("BODY_NAMES"), table.names("MARKER_NAMES")
+    bodies, markers = header.names("BODY_NAMES"), header.names("MARKER_NAMES")
     first = table.rows.lstrip(b"\n").split(b"\n", 1)[0]
-    width = len(_cells(first, b"\t")) - first.endswith(b"\t")
+    width = len(split_cells(first, b"\t")) - first.endswith(b"\t")
     if bodies:
         titles = [f"{name} {part}" if part == "X" else part for name in bodies for part in BODY]
     else:
         titles = [f"{name} {axis}" for name in markers for axis in "XYZ"]
     for lead in ([], ["Frame", "Time"], ["Frame"]):
         if titles and width == len(lead) + len(titles):
-            return [*lead, *titles]
-    raise CondyleError(
+            return (*lead, *titles)
+    text = (
         f"{width} cells in the first row do not fit the {len(bodies or markers)} names of the header; "
-        "export again with the column header",
-        code="bad-header",
-        line=table.line,
+        "export again with the column header"
     )
+    raise CondyleError(text, code="bad-header", line=table.line)
 
 
 def _groups(columns: Sequence[str]) -> list[tuple[str, dict[str, int]]]:
@@ -147,23 +128,16 @@ def _groups(columns: Sequence[str]) -> list[tuple[str, dict[str, int]]]:
     return groups
 
 
-def _markers(table: _Table, values: Floats, groups: Sequence[tuple[str, dict[str, int]]]) -> Markers:
-    places = [[parts.get(axis, -1) for axis in "XYZ"] for _, parts in groups]
-    if not places:
+def _markers(header: _QtmHeader, table: Table, values: Floats, groups: Sequence[tuple[str, dict[str, int]]]) -> Markers:
+    if not groups:
         raise CondyleError("no column of a marker ('<name> X')", code="no-data", line=table.line - 1)
-    for (name, _), place in zip(groups, places, strict=True):
-        if -1 in place:
-            text = f"'{name}' has no column {'XYZ'[place.index(-1)]}"
-            raise CondyleError(text, code="missing-column", line=table.line - 1)
-    named = table.names("MARKER_NAMES")
-    names = named if len(named) == len(groups) else [name for name, _ in groups]
-    _check_names(names, table.line - 1, "marker")
-    position = values[:, np.array(places)]
-    return Markers(tuple(names), np.where((position == 0).all(axis=2, keepdims=True), np.nan, position))
+    places = _columns(table, groups, ("X", "Y", "Z"))
+    names = _names(header.names("MARKER_NAMES"), groups, table, "marker")
+    return Markers(names, hide_zeros(values[:, np.array(places)]))
 
 
 def _bodies(
-    table: _Table, values: Floats, groups: Sequence[tuple[str, dict[str, int]]]
+    header: _QtmHeader, table: Table, values: Floats, groups: Sequence[tuple[str, dict[str, int]]]
 ) -> tuple[Bodies, Convention, bool]:
     """Poses of a 6D or skeleton file: nine matrix elements before three angles; and whether it is a skeleton."""
     _, first = groups[0]
@@ -171,7 +145,7 @@ def _bodies(
     if skeleton:
         wanted: tuple[str, ...] = ("QX", "QY", "QZ", "QW")
         kind, stated = "xyzw", {"rotation"}
-        if table.fact("REFERENCE").upper() == "LOCAL":
+        if header.fact("REFERENCE").upper() == "LOCAL":
             raise CondyleError(
                 "these poses are relative to the parent segment (REFERENCE is LOCAL); export global coordinates",
                 code="local-poses",
@@ -181,65 +155,42 @@ def _bodies(
     else:
         # The angles can be renamed in QTM: they are the three columns after Z, whatever their names.
         ordered = [part for part, _ in sorted(first.items(), key=lambda item: item[1])]
-        wanted, kind, stated = tuple(ordered[3:6]), "XYZ", set()
-    names, places, turns = [], [], []
-    for name, parts in groups:
-        lacking = [part for part in ("X", "Y", "Z", *wanted) if part not in parts]
-        if lacking or len(wanted) < 3:
-            raise CondyleError(
-                f"'{name}' has no column {(lacking or ['of its angles'])[0]}",
-                code="missing-column",
-                line=table.line - 1,
-            )
-        names.append(name)
-        places.append([parts[axis] for axis in "XYZ"])
-        turns.append([parts[part] for part in wanted])
-    named = table.names("BODY_NAMES")
-    names = named if len(named) == len(names) else names
-    _check_names(names, table.line - 1, "body")
-    position, orientation = values[:, np.array(places)], values[:, np.array(turns)]
+        wanted, kind, stated = (*ordered[3:6], *["of its angles"] * (6 - len(ordered)))[:3], "XYZ", set()
+    columns = np.array(_columns(table, groups, ("X", "Y", "Z", *wanted)))
+    names = _names(header.names("BODY_NAMES"), groups, table, "body")
+    position, orientation = values[:, columns[:, :3]], values[:, columns[:, 3:]]
     unseen = (position == 0).all(axis=2, keepdims=True)
-    bodies = Bodies(tuple(names), np.where(unseen, np.nan, position), np.where(unseen, np.nan, orientation))
+    bodies = Bodies(names, np.where(unseen, np.nan, position), np.where(unseen, np.nan, orientation))
     return bodies, Convention(kind, unit="mm", up="z", stated=frozenset(stated)), skeleton
 
 
-def _check_names(names: Sequence[str], line: int, word: str) -> None:
-    seen: set[str] = set()
-    for name in names:
-        if not name:
-            raise CondyleError(f"a {word} without a name", code="bad-name", line=line)
-        if name in seen:
-            raise CondyleError(f"a second {word} '{name}'", code="duplicate-name", line=line)
-        seen.add(name)
+def _columns(table: Table, groups: Sequence[tuple[str, dict[str, int]]], wanted: Sequence[str]) -> list[list[int]]:
+    """The columns of these parts of each thing; raises at the first that one lacks."""
+    for name, parts in groups:
+        if lacking := [part for part in wanted if part not in parts]:
+            raise CondyleError(f"'{name}' has no column {lacking[0]}", code="missing-column", line=table.line - 1)
+    return [[parts[part] for part in wanted] for _, parts in groups]
 
 
-def _time(values: Floats, columns: Sequence[str], line: int) -> Floats | None:
-    column = next((k for k, name in enumerate(columns[:3]) if name.lower().startswith("time")), None)
-    if column is None:
-        return None
-    time = values[:, column]
-    if not np.isfinite(time).all():
-        row = int(np.argmin(np.isfinite(time)))
-        raise CondyleError("no time in this row", code="bad-time", line=line + row, column=column + 1, frame=row)
-    return time
+def _names(
+    stated: Sequence[str], groups: Sequence[tuple[str, dict[str, int]]], table: Table, word: str
+) -> tuple[str, ...]:
+    """The names in the header where they are as many as the things, else those above the columns."""
+    names = tuple(stated) if len(stated) == len(groups) else tuple(name for name, _ in groups)
+    check_different(names, word, table.line - 1)
+    return names
 
 
-def _rate(table: _Table) -> float | None:
-    text = table.fact("FREQUENCY").replace(",", ".")
-    rate = float(text) if re.fullmatch(r"\d{1,9}(\.\d*)?", text) else 0.0
-    return rate if rate > 0 else None  # EXT: an outside clock
-
-
-def _for_people(table: _Table, convention: Convention, bodies: Bodies | None, skeleton: bool) -> dict[str, str]:
-    told = {"program": "QTM", "length": "mm"}
+def _describe(header: _QtmHeader, convention: Convention, bodies: Bodies | None, skeleton: bool) -> dict[str, str]:
+    facts = {"program": "QTM", "length": "mm"}
     if bodies is not None:
-        told["rotation"] = str(convention)
+        facts["rotation"] = str(convention)
     for key in ("TIME_STAMP", "SOLVER", "SCALE", "FILE_VERSION"):
-        if table.fact(key):
-            told[key.lower().replace("_", " ")] = table.fact(key)
+        if header.fact(key):
+            facts[key.lower().replace("_", " ")] = header.fact(key)
     if skeleton:
-        told["poses"] = "segments of a skeleton"
-    return told
+        facts["poses"] = "segments of a skeleton"
+    return facts
 
 
 FORMAT = Format("qualisys", "Qualisys QTM TSV", looks_like, read)

@@ -7,16 +7,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import CondyleError
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
-from ..tables.rows import parse_rows, truncation
+from ..tables.guess import are_unit
+from ..tables.rows import read_number, truncation
+from ..tables.table import Table
 from ..tables.text import head_lines, read_text
 
 NAMES = ("timestamp", "tx", "ty", "tz", "qx", "qy", "qz", "qw")
 SAMPLE = 50  # rows that are looked at
 MOST = 0.9  # of them that must be sound
-OFF_UNIT = 0.02  # of a quaternion's length, for few decimals
 
 
 def looks_like(head: bytes) -> bool:
@@ -27,33 +27,23 @@ def looks_like(head: bytes) -> bool:
     rows = [line for line in head_lines(head) if line.strip() and not line.lstrip().startswith("#")][:SAMPLE]
     if len(rows) < 2:
         return False
-    values = np.array([_numbers(row) for row in rows])
-    whole = np.isfinite(values).all(axis=1)
+    cells = [[read_number(cell) for cell in row.split()] for row in rows]
+    values = np.array([row if len(row) == len(NAMES) else [None] * len(NAMES) for row in cells], dtype=np.float64)
+    whole = np.asarray(np.isfinite(values).all(axis=1))
     if not whole[0] or whole.mean() < MOST:
         return False
     values = values[whole]
-    with np.errstate(over="ignore"):
-        unit = np.abs(np.linalg.norm(values[:, 4:], axis=1) - 1) < OFF_UNIT
     step = np.diff(values[:, 0])
-    return bool(unit.mean() >= MOST and len(step) and (step >= 0).mean() >= MOST and (step > 0).any())
-
-
-def _numbers(row: str) -> list[float]:
-    """The eight numbers of a row; NaN where it is something else."""
-    try:
-        numbers = [float(cell) for cell in row.split()]
-    except ValueError:
-        numbers = []
-    return numbers if len(numbers) == len(NAMES) else [np.nan] * len(NAMES)
+    return bool(
+        are_unit(values[:, 4:]).mean() >= MOST and len(step) and (step >= 0).mean() >= MOST and (step > 0).any()
+    )
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The poses of one body, named after the file."""
     text = read_text(path)
     rows = re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", text)
-    values, cut = parse_rows(rows, NAMES, line=1, separator=None)
-    if len(values) == 0:
-        raise CondyleError("not a single whole row of eight numbers", code="no-data")
+    values, cut = Table(NAMES, rows, 1, None).numbers(empty="not a single whole row of eight numbers")
     named = re.search(rb"(?m)^[ \t]*#.*\bqx\W+qy\W+qz\W+qw\b", text[:65536]) is not None
     return Recording(
         str(path),

@@ -9,19 +9,18 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import CondyleError, UsageError
+from ...errors import CondyleError
 from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...model.recording import VECTOR, Bodies, Convention, Markers, Recording
-from ...model.units import metres_per
 from ..format import Format, ReadOptions
-from ..tables.rows import _cells, parse_rows, truncation
+from ..tables.header import check_unit, read_positive
+from ..tables.rows import find_separator, hide_zeros, parse_rows, read_cells, strip_empty, truncation
 from ..tables.text import decode, line_feeds, read_text, to_utf8
 
 POSES = ("objects", "segments", "global angles")
 POINTS = ("trajectories", "markers")
-SKIPPED = ("joints", "model outputs", "devices", "events", "unlabeled trajectories")
 HALF_TURN = 180.5  # deg: no rotation vector is longer, but for rounding
 QUARTER_TURN = 90.05  # deg: nor is the middle one of three Euler angles larger
 WILDEST = 1e6  # deg: what is beyond is no angle
@@ -35,15 +34,16 @@ _COLUMNS = re.compile(rb'^[ "]{0,3}Frame"?[,;\t]\s{0,3}"?Sub Frame', re.MULTILIN
 
 
 @dataclass(frozen=True)
-class _Block:
-    """One block: title in lower case, rate [Hz], names and columns of its things, their units, and the numbers.
+class _ViconBlock:
+    """One block: title in lower case, rate [Hz] or None, names and columns of its things, their units, its numbers.
 
     groups  [(name, {column title: column})]
     units   cell of the row of units above each column; empty where there is no such row
+    line    1-based, of the column titles
     """
 
     title: str
-    rate: float
+    rate: float | None
     groups: list[tuple[str, dict[str, int]]]
     units: list[str]
     values: Floats
@@ -54,10 +54,19 @@ class _Block:
         """The one unit of these columns, "" where none is said; raises where they differ."""
         said = {self.units[k].lower() if k < len(self.units) else "" for k in columns}
         if len(said) > 1:
-            raise CondyleError(
-                f"columns of one kind in {' and '.join(sorted(said))}", code="bad-header", line=self.line
-            )
+            text = f"columns of one kind in {' and '.join(sorted(said))}"
+            raise CondyleError(text, code="bad-header", line=self.line)
         return said.pop() if said else ""
+
+    def at(self, columns: Sequence[int], frames: Floats) -> Floats:
+        """Numbers at the frames of the recording, NaN where the block has no such frame."""
+        taken = self.values[:, list(columns)]
+        if np.array_equal(self.values[:, 0], frames):
+            return taken
+        out = np.full((len(frames), *taken.shape[1:]), np.nan)
+        _, first = np.unique(self.values[:, 0], return_index=True)
+        out[np.searchsorted(frames, self.values[first, 0])] = taken[first]
+        return out
 
 
 def looks_like(head: bytes) -> bool:
@@ -75,7 +84,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         raise CondyleError("no block of a title and a rate, such as Objects and 100", code="bad-header", line=1)
     if len(starts) > MOST_BLOCKS:
         raise CondyleError(f"{len(starts)} blocks are no recording", code="bad-header", line=1)
-    whole: list[_Block] = []
+    whole: list[_ViconBlock] = []
     skipped: list[str] = []
     without: list[str] = []
     for k, start in enumerate(starts):
@@ -108,47 +117,36 @@ def read(path: Path, options: ReadOptions) -> Recording:
         "vicon",
         bodies=bodies,
         markers=markers,
-        time=(frames - frames[0]) / rate if rate > 0 else None,
+        time=(frames - frames[0]) / rate if rate else None,
         convention=convention.but(unit=unit or "mm", stated=stated),
-        facts=_for_people(whole, skipped, unit, bodies, posed),
-        findings=(*_cut_short(whole, without, frames), *findings),
+        facts=_describe(whole, skipped, unit, bodies),
+        findings=(*_truncation(whole, without, frames), *findings),
         solved_by="Vicon" if joined else None,
     )
 
 
-def _block(text: bytes, start: re.Match[bytes], end: int, title: str) -> _Block | None:
+def _block(text: bytes, start: re.Match[bytes], end: int, title: str) -> _ViconBlock | None:
     """The block between two places of the file; None where it ends before its rows."""
     at = _COLUMNS.search(text, start.end(), end)
-    if at is None:
+    stop = -1 if at is None else text.find(b"\n", at.start(), end)
+    if at is None or stop < 0:
         return None
     line = text.count(b"\n", 0, at.start()) + 1
-    stop = text.find(b"\n", at.start(), end)
-    if stop < 0:
-        return None
-    mark = re.search(rb"[,;\t]", text[at.start() : stop])
-    separator = mark[0] if mark else b","
-    titles = [cell.strip().upper() for cell in _cells(text[at.start() : stop], separator)]
-    while titles and not titles[-1]:
-        titles.pop()
+    separator = find_separator(text[at.start() : stop])
+    titles = strip_empty(cell.upper() for cell in read_cells(text[at.start() : stop], separator))
     above = text[start.end() : at.start()].rstrip(b"\n").rpartition(b"\n")[2]
-    names = [cell.strip() for cell in _cells(above, separator)]
-    body, row = stop + 1, line + 1
-    units: list[str] = []
+    units, body, row = list[str](), stop + 1, line + 1
     after = text.find(b"\n", body, end)
-    cells = [cell.strip() for cell in _cells(text[body : end if after < 0 else after], separator)]
+    cells = read_cells(text[body : end if after < 0 else after], separator)
     if not any(cells[:2]) or not re.match(r"[+-]?[\d.]", cells[0]):
         units, body, row = cells, end if after < 0 else after + 1, row + 1
-    rows = text[body:end]
-    first = re.search(rb"\S[^\n]*", rows)
-    decimal_comma = separator != b"," and first is not None and b"," in first[0] and b"." not in first[0]
-    values, cut = parse_rows(rows, titles, line=row, separator=separator, decimal_comma=decimal_comma)
+    values, cut = parse_rows(text[body:end], titles, line=row, separator=separator, decimal_comma=None)
     number = values[:, 0]
     if not np.isfinite(number).all():
         frame = int(np.argmin(np.isfinite(number)))
         raise CondyleError("no frame number in this row", code="bad-time", line=row + frame, column=1, frame=frame)
-    rate = start[2].decode()
-    hertz = float(rate) if re.fullmatch(r"\d+(\.\d*)?", rate) else 0.0
-    return _Block(title, hertz, _groups(names, titles, line), units, values, cut, line)
+    groups = _groups(read_cells(above, separator), titles, line)
+    return _ViconBlock(title, read_positive(start[2].decode()), groups, units, values, cut, line)
 
 
 def _groups(names: Sequence[str], titles: Sequence[str], line: int) -> list[tuple[str, dict[str, int]]]:
@@ -165,7 +163,7 @@ def _groups(names: Sequence[str], titles: Sequence[str], line: int) -> list[tupl
     return groups
 
 
-def _frames(blocks: Sequence[_Block]) -> Floats:
+def _frames(blocks: Sequence[_ViconBlock]) -> Floats:
     """Frame numbers of the recording: those of the one block, or all of several."""
     numbers = [block.values[:, 0] for block in blocks]
     if all(np.array_equal(numbers[0], other) for other in numbers[1:]):
@@ -177,19 +175,8 @@ def _frames(blocks: Sequence[_Block]) -> Floats:
     return frames
 
 
-def _placed(block: _Block, columns: Sequence[int], frames: Floats) -> Floats:
-    """Numbers of a block at the frames of the recording, NaN where the block has no such frame."""
-    taken = block.values[:, list(columns)]
-    if np.array_equal(block.values[:, 0], frames):
-        return taken
-    out = np.full((len(frames), *taken.shape[1:]), np.nan)
-    _, first = np.unique(block.values[:, 0], return_index=True)
-    out[np.searchsorted(frames, block.values[first, 0])] = taken[first]
-    return out
-
-
 def _bodies(
-    blocks: Sequence[_Block], frames: Floats, options: ReadOptions
+    blocks: Sequence[_ViconBlock], frames: Floats, options: ReadOptions
 ) -> tuple[Bodies | None, Convention, list[Finding]]:
     """Poses of all blocks. Three numbers of a rotation may be a vector or Euler angles."""
     names: dict[str, None] = {}
@@ -201,8 +188,8 @@ def _bodies(
                 raise _second("object", name, block, parts["RX"])
             names[name] = None
             axes = ("RX", "RY", "RZ", "RW") if "RW" in parts else ("RX", "RY", "RZ")
-            place = _placed(block, [parts[axis] for axis in ("TX", "TY", "TZ")], frames)
-            turn = _placed(block, [parts[axis] for axis in axes], frames)
+            place = block.at([parts[axis] for axis in ("TX", "TY", "TZ")], frames)
+            turn = block.at([parts[axis] for axis in axes], frames)
             unseen = (place == 0).all(axis=1, keepdims=True) & (turn[:, :3] == 0).all(axis=1, keepdims=True)
             if len(axes) == 3 and block.unit([parts[axis] for axis in axes]).startswith("rad"):
                 turn = np.degrees(turn)
@@ -257,12 +244,12 @@ def _quaternion(turn: Floats, kind: str) -> Floats:
     return np.concatenate([r * np.sinc(half / np.pi) / 2, np.cos(half)], axis=1)
 
 
-def _second(kind: str, name: str, block: _Block, column: int) -> CondyleError:
+def _second(kind: str, name: str, block: _ViconBlock, column: int) -> CondyleError:
     text = f"a second {kind} '{name}'"
     return CondyleError(text, code="duplicate-name", line=block.line - 1, column=column + 1)
 
 
-def _markers(blocks: Sequence[_Block], frames: Floats) -> Markers | None:
+def _markers(blocks: Sequence[_ViconBlock], frames: Floats) -> Markers | None:
     names: dict[str, None] = {}
     position = []
     for block in blocks:
@@ -272,12 +259,11 @@ def _markers(blocks: Sequence[_Block], frames: Floats) -> Markers | None:
             if name in names:
                 raise _second("marker", name, block, parts["X"])
             names[name] = None
-            place = _placed(block, [parts[axis] for axis in "XYZ"], frames)
-            position.append(np.where((place == 0).all(axis=1, keepdims=True), np.nan, place))
+            position.append(hide_zeros(block.at([parts[axis] for axis in "XYZ"], frames)))
     return Markers(tuple(names), np.stack(position, axis=1)) if names else None
 
 
-def _unit(blocks: Sequence[_Block]) -> str | None:
+def _unit(blocks: Sequence[_ViconBlock]) -> str | None:
     """Unit of length of all blocks, or None where no row says it."""
     said = set()
     for block in blocks:
@@ -287,42 +273,34 @@ def _unit(blocks: Sequence[_Block]) -> str | None:
     said -= {""}
     if len(said) > 1:
         raise CondyleError(f"lengths in {' and '.join(sorted(said))}; export them in one unit", code="bad-header")
-    unit = said.pop() if said else None
-    if unit is not None:
-        try:
-            metres_per(unit)
-        except UsageError as error:
-            raise CondyleError(error.text, code=error.code, line=blocks[0].line + 1) from None
-    return unit
+    return check_unit(said.pop(), blocks[0].line + 1) if said else None
 
 
-def _cut_short(blocks: Sequence[_Block], without: Sequence[str], frames: Floats) -> list[Finding]:
-    """No length is declared: a cut row is told, and a block that has no row or ends before the others."""
+def _truncation(blocks: Sequence[_ViconBlock], without: Sequence[str], frames: Floats) -> list[Finding]:
+    """No length is declared: a cut row is facts, and a block that has no row or ends before the others."""
+    last = blocks[-1]
+    present = int(np.searchsorted(frames, last.values[-1, 0], side="right")) if not without else 0
     if without:
         text = f"the block {without[0]} has no whole row; the end of the file is missing"
-        return [
-            Finding("truncated-file", "warning", text, value=len(frames), unit="frames", frame=0, count=len(frames))
-        ]
-    last = blocks[-1]
-    present = int(np.searchsorted(frames, last.values[-1, 0], side="right"))
-    if len(blocks) > 1 and present < len(frames):
+    elif len(blocks) > 1 and present < len(frames):
         text = f"the block {last.title} has {present} of {len(frames)} frames; the end of the file is missing"
-        missing = len(frames) - present
-        return [Finding("truncated-file", "warning", text, value=missing, unit="frames", frame=present, count=missing)]
-    return truncation(len(frames), None, any(block.cut for block in blocks))
+    else:
+        return truncation(len(frames), None, any(block.cut for block in blocks))
+    missing = len(frames) - present
+    return [Finding("truncated-file", "warning", text, value=missing, unit="frames", frame=present, count=missing)]
 
 
-def _for_people(
-    blocks: Sequence[_Block], skipped: Sequence[str], unit: str | None, bodies: Bodies | None, posed: Sequence[_Block]
+def _describe(
+    blocks: Sequence[_ViconBlock], skipped: Sequence[str], unit: str | None, bodies: Bodies | None
 ) -> dict[str, str]:
-    told = {"program": "Vicon", "blocks": ", ".join(block.title for block in blocks), "length": unit or "mm by custom"}
+    facts = {"program": "Vicon", "blocks": ", ".join(block.title for block in blocks), "length": unit or "mm by custom"}
     if skipped:
-        told["blocks not read"] = ", ".join(skipped[:10])
+        facts["blocks not read"] = ", ".join(skipped[:10])
     if bodies is not None:
-        four = any("RW" in parts for block in posed for _, parts in block.groups)
+        four = any("RW" in parts for block in blocks if block.title in POSES for _, parts in block.groups)
         turned = "" if four or bodies.orientation.shape[2] == 3 else ", turned into quaternions"
-        told["rotation"] = "quaternion xyzw" if four else f"three numbers{turned}"
-    return told
+        facts["rotation"] = "quaternion xyzw" if four else f"three numbers{turned}"
+    return facts
 
 
 FORMAT = Format("vicon", "Vicon CSV", looks_like, read)

@@ -12,12 +12,12 @@ from ...errors import CondyleError
 from ...maths.arrays import Floats, Ints
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
-from ..tables.column_map import TIME_UNITS
+from ..tables.guess import find_time_unit
 from ..tables.long_rows import frames_from_rows
 from ..tables.rows import truncation
-from ..tables.sheet import Sheet, find_sheet, titled_sheet
+from ..tables.table import Table, find_table, find_titled
 from ..tables.text import read_text
-from ..tables.vocabulary import Meaning, Thing, meaning_of
+from ..tables.vocabulary import TIME_UNITS, Meaning, Thing, meaning_of
 from .csv import looks_like as is_condyle_csv
 
 UNITY = ("rot", "rotation", "rotations")  # a Unity Transform has a position and a rotation, which is a quaternion
@@ -26,26 +26,25 @@ _DEVICES = re.compile(
 )
 _NOT_OURS = re.compile(r"(?i)^field\.|header[._]stamp|header[._]seq|\.child_frame_id|frame_id$")  # ROS topics as tables
 MOST_DEVICES = 256
-RATES = (5.0, 2000.0)  # Hz that a log of poses has
 
 
 def looks_like(head: bytes) -> bool:
     """A row of names that has x, y, z and w, x, y, z of a quaternion, called so, for one device or several."""
-    sheet = None if is_condyle_csv(head) else titled_sheet(head)
-    if sheet is None:
+    table = None if is_condyle_csv(head) else find_titled(head)
+    if table is None:
         return False
-    if any(_NOT_OURS.search(name) for name in sheet.names):
+    if any(_NOT_OURS.search(name) for name in table.names):
         return False
-    found = meaning_of(sheet.names)
+    found = meaning_of(table.names)
     return bool(_devices(found))
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The devices of a log. Rows that a column `valid` marks as not, and poses of zeros, are not seen."""
-    sheet = find_sheet(read_text(path))
-    found = None if sheet is None or not sheet.titled else meaning_of(sheet.names)
+    table = find_table(read_text(path))
+    found = None if table is None or not table.titled else meaning_of(table.names)
     devices = () if found is None else _devices(found)
-    if sheet is None or found is None or not devices:
+    if table is None or found is None or not devices:
         raise CondyleError(
             "no columns with the position and the quaternion of a device, such as x, y, z, qw, qx, qy, qz",
             code="missing-column",
@@ -55,9 +54,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     time = _also(wanted, found.time)
     valid = _also(wanted, found.valid) if len(devices) == 1 else None
     frame = _also(wanted, found.frame) if long else None
-    values, words, cut = sheet.read(wanted, [found.sensor] if long and found.sensor is not None else [])
-    if len(values) == 0:
-        raise CondyleError("a header without a single whole row of numbers", code="no-data", line=sheet.line)
+    values, words, cut = table.read(wanted, [found.sensor] if long and found.sensor is not None else [])
     poses = values[:, : 7 * len(devices)].reshape(len(values), len(devices), 7)
     gone = (poses == 0).all(axis=2)
     if valid is not None:
@@ -85,8 +82,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
         "vr",
         bodies=Bodies(names, position, quaternion),
         time=stamps,
-        convention=_convention(found, sheet.names),
-        facts=_facts(found, sheet, long),
+        convention=_convention(found, table.names),
+        facts=_facts(found, table, long),
         findings=tuple(findings),
     )
 
@@ -116,8 +113,8 @@ def _convention(found: Meaning, names: Sequence[str]) -> Convention:
     return Convention("wxyz", unit="m", handed=handed, up="y", stated=frozenset({"rotation"}))
 
 
-def _facts(found: Meaning, sheet: Sheet, long: bool) -> dict[str, str]:
-    program = _program(found, sheet.names)
+def _facts(found: Meaning, table: Table, long: bool) -> dict[str, str]:
+    program = _program(found, table.names)
     world = {"Unity": "Unity's by the column names: left-handed, y up, m", "OpenVR": "OpenVR's: right-handed, y up, m"}
     return {
         "rotation": "quaternion, as the columns are named",
@@ -152,17 +149,7 @@ def _seconds(time: Floats, found: Meaning, words: Sequence[Sequence[str]]) -> Fl
         row = int(np.argmin(np.isfinite(time)))
         raise CondyleError(f"no time in row {row + 1} of the table; correct or delete it", code="bad-time", frame=row)
     of_one = np.array(words[0]) == words[0][0] if words else slice(None)  # several devices share few stamps
-    return time * TIME_UNITS[found.time_unit or plausible_time_unit(time[of_one]) or "s"]
-
-
-def plausible_time_unit(time: Floats) -> str | None:
-    """s, ms, us or ns: the one under which the steps of these stamps give 5 to 2000 frames per second."""
-    steps = np.diff(np.unique(time))
-    if not len(steps):
-        return None
-    step = float(np.median(steps))
-    fits = [unit for unit, seconds in TIME_UNITS.items() if RATES[0] <= 1 / (step * seconds) <= RATES[1]]
-    return fits[0] if fits else None
+    return time * TIME_UNITS[found.time_unit or find_time_unit(time[of_one]) or "s"]
 
 
 def _also(wanted: list[int], column: int | None) -> int | None:

@@ -13,12 +13,12 @@ from typing import Any
 from ...errors import CondyleError, UsageError
 from ...model.recording import HANDS, UPS, Convention, width_of
 from ...model.units import metres_per
-from .sheet import SEPARATORS
+from .table import SEPARATORS
 from .text import decode, to_utf8
+from .vocabulary import TIME_UNITS
 
 Column = str | int  # a name, or a number counted from 1
 MOST_BYTES = 2**22
-TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "blank": " ", "bar": "|"}
 KEYS = (
     "unit", "up", "handed", "rotation", "degrees", "transposed", "axes", "rate", "time", "time_unit", "separator",

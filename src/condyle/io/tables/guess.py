@@ -8,11 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...maths.arrays import Bools, Floats
+from .vocabulary import TIME_UNITS
 
 FEWEST_ROWS = 10
 MOST_COLUMNS = 4000
 UNIT = 0.02  # departure of a quaternion's length, or of a matrix from orthonormal
 MOST = 0.9  # share of the known rows that a rule must hold for
+RATES = (5.0, 2000.0)  # Hz that a log of poses has
 SMOOTH = 0.1  # a step against the range: positions move on, they do not jump
 
 
@@ -80,6 +82,27 @@ def find_clock(values: Floats) -> int | None:
     return None
 
 
+def are_unit(quaternions: Floats) -> Bools:
+    """(n,) whether four numbers (n, 4) have the length of a quaternion, but for few decimals."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.abs(np.linalg.norm(quaternions, axis=1) - 1) < UNIT)
+
+
+def are_rotations(matrices: Floats) -> Bools:
+    """(n,) whether matrices (n, 3, 3) are orthonormal, but for few decimals."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray((np.abs(matrices @ np.swapaxes(matrices, 1, 2) - np.eye(3)) < UNIT).all(axis=(1, 2)))
+
+
+def find_time_unit(time: Floats) -> str | None:
+    """s, ms, us or ns: the one under which the steps of these stamps give 5 to 2000 frames per second."""
+    steps = np.diff(np.unique(time))
+    if not len(steps):
+        return None
+    step = float(np.median(steps))
+    return next((unit for unit, s in TIME_UNITS.items() if RATES[0] <= 1 / (step * s) <= RATES[1]), None)
+
+
 def _counts(series: Floats) -> bool:
     return bool((series == np.trunc(series)).all() and (np.diff(series) == 1).mean() > MOST)
 
@@ -106,14 +129,12 @@ def _passes(values: Floats, kind: str, width: int) -> bool:
     known = values[np.isfinite(values).all(axis=1) & (values != 0).any(axis=1)]
     if len(known) < FEWEST_ROWS:
         return False
-    with np.errstate(over="ignore", invalid="ignore"):
-        if kind == "quaternion":
-            good = np.abs(np.linalg.norm(known, axis=1) - 1) < UNIT
-            return bool(good.mean() > MOST and np.ptp(known, axis=0).max() > 0)
-        R = known.reshape(-1, width // 3, 3) if width == 9 else known.reshape(-1, width // 4, 4)[:, :3, :3]
-        good = (np.abs(R @ np.swapaxes(R, 1, 2) - np.eye(3)) < UNIT).all(axis=(1, 2))
-        if width == 16:
-            good &= (np.abs(known[:, 12:] - (0, 0, 0, 1)) < 1e-6).all(axis=1)
+    if kind == "quaternion":
+        return bool(are_unit(known).mean() > MOST and np.ptp(known, axis=0).max() > 0)
+    R = known.reshape(-1, width // 3, 3) if width == 9 else known.reshape(-1, width // 4, 4)[:, :3, :3]
+    good = are_rotations(R)
+    if width == 16:
+        good &= (np.abs(known[:, 12:] - (0, 0, 0, 1)) < 1e-6).all(axis=1)
     return bool(good.mean() > MOST)
 
 
@@ -122,20 +143,16 @@ def _beside(free: Sequence[int], groups: Sequence[Sequence[int]]) -> list[list[i
     used = {j for group in groups for j in group}
     rest = [j for j in free if j not in used]
 
-    def before(end: int, count: int) -> list[int] | None:
-        run = list(range(end - count, end))
-        return run if all(j in rest for j in run) else None
+    def run(start: int, count: int) -> list[int] | None:
+        columns = list(range(start, start + count))
+        return columns if all(j in rest for j in columns) else None
 
-    def after(start: int, count: int) -> list[int] | None:
-        run = list(range(start, start + count))
-        return run if all(j in rest for j in run) else None
-
-    for side in ([before(g[0], 3) for g in groups], [after(g[-1] + 1, 3) for g in groups]):
-        found = [run for run in side if run is not None]
+    for side in ([run(g[0] - 3, 3) for g in groups], [run(g[-1] + 1, 3) for g in groups]):
+        found = [columns for columns in side if columns is not None]
         if len(found) == len(groups):
             return found
     count = 3 * len(groups)
-    block = before(groups[0][0], count) or after(groups[-1][-1] + 1, count)
+    block = run(groups[0][0] - count, count) or run(groups[-1][-1] + 1, count)
     return None if block is None else [block[k : k + 3] for k in range(0, count, 3)]
 
 

@@ -19,7 +19,7 @@ POLLED = 0.25  # of the time between rounds: a round of stamps shorter than that
 
 
 @dataclass(frozen=True)
-class Frames:
+class SensorFrames:
     """Frames by sensors; NaN where a frame lacks a sensor.
 
     time (n,) [s] or None; position (n, m, 3); orientation (n, m, k), k = 0 for markers
@@ -40,7 +40,7 @@ def frames_from_rows(
     time: Floats | None,
     frame: Floats | None = None,
     rotation: str,
-) -> Frames:
+) -> SensorFrames:
     """Frames from r rows: sensor (r,) index into names, position (r, 3), orientation (r, k), time (r,) [s], frame (r,).
 
     Rows of one frame are those with the same number, else the same stamp, else one round of the sensors. Sensors with
@@ -58,7 +58,7 @@ def frames_from_rows(
     ]
     with np.errstate(over="ignore", invalid="ignore"):  # of absurd numbers, which the take leaves out
         clock, p, q, findings = onto_common_clock(streams)
-    return Frames(clock, p, q, tuple(findings))
+    return SensorFrames(clock, p, q, tuple(findings))
 
 
 def _by_key(key: Floats, sensor: Ints) -> Ints:
@@ -90,18 +90,26 @@ def _polled(rounds: Ints, sensor: Ints, time: Floats) -> bool:
     return bool(between > 0 and median(time[last] - time[first]) < POLLED * between)
 
 
+def gather_rows(
+    frame: Ints, sensor: Ints, sensors: int, position: Floats, orientation: Floats
+) -> tuple[Floats, Floats]:
+    """(n, m, 3) and (n, m, k) from rows (r, 3), (r, k); NaN for a sensor a frame lacks. Of two the first counts."""
+    n = int(frame.max(initial=-1)) + 1
+    p, q = np.full((n, sensors, 3), np.nan), np.full((n, sensors, orientation.shape[1]), np.nan)
+    p[frame[::-1], sensor[::-1]] = position[::-1]
+    q[frame[::-1], sensor[::-1]] = orientation[::-1]
+    return p, q
+
+
 def _gathered(
     frame: Ints, sensor: Ints, names: Sequence[str], position: Floats, orientation: Floats, time: Floats | None
-) -> Frames:
-    n, m = int(frame.max(initial=-1)) + 1, len(names)
-    p = np.full((n, m, 3), np.nan)
-    q = np.full((n, m, orientation.shape[1]), np.nan)
-    p[frame[::-1], sensor[::-1]] = position[::-1]  # of a row that repeats, the first counts
-    q[frame[::-1], sensor[::-1]] = orientation[::-1]
+) -> SensorFrames:
+    p, q = gather_rows(frame, sensor, len(names), position, orientation)
     if time is None:
-        return Frames(None, p, q)
+        return SensorFrames(None, p, q)
+    n = len(p)
     count = np.maximum(np.bincount(frame, minlength=n), 1)
     start = np.full(n, np.nan)
     start[frame[::-1]] = time[::-1]
     mean = start + np.bincount(frame, weights=time - start[frame], minlength=n) / count
-    return Frames(mean, p, q)
+    return SensorFrames(mean, p, q)

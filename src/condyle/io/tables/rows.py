@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from enum import IntEnum
 from functools import cache, partial
 from struct import Struct
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from ...errors import CondyleError
 from ...findings import Finding, Severity, many
 from ...maths.arrays import Floats
 from .text import decode
+
+Row = TypeVar("Row")
 
 
 class Cut(IntEnum):
@@ -36,21 +38,25 @@ def parse_rows(
     *,
     line: int,
     separator: bytes | None = b",",
-    decimal_comma: bool = False,
+    decimal_comma: bool | None = False,
     line_ends: bool = False,
 ) -> tuple[Floats, Cut]:
     """Numbers (rows, columns), NaN for an empty cell, `nan`, `null`; and whether a cut or broken last row was left out.
 
-    rows       lines ended by a line feed; blank lines are skipped
-    names      of the columns, for messages; a separator too many at the end of the lines is allowed
-    line       1-based line of the file on which `rows` begins
-    separator  None: any run of blanks and tabs
-    line_ends  every row ends with a line feed: a last one without is cut, however whole it looks
+    rows           lines ended by a line feed; blank lines are skipped
+    names          of the columns, for messages; a separator too many at the end of the lines is allowed
+    line           1-based line of the file on which `rows` begins
+    separator      None: any run of blanks and tabs
+    decimal_comma  None: as the first row shows
+    line_ends      every row ends with a line feed: a last one without is cut, however whole it looks
 
     A broken row that is not the last raises with line and column.
     """
     width = len(names)
-    if separator in (b"\t", b";") and b"," in rows and b"." not in rows:
+    if decimal_comma is None:
+        first = re.search(rb"\S[^\n]*", rows)
+        decimal_comma = separator != b"," and first is not None and b"," in first[0] and b"." not in first[0]
+    if separator != b"," and b"," in rows and b"." not in rows:
         decimal_comma = True  # whatever the first row showed: it may hold whole numbers only
     end = rows.rfind(b"\n") + 1
     tail = rows[end:]
@@ -77,22 +83,6 @@ def _stripped(rows: bytes, end: int, blank: bytes) -> int:
     return end
 
 
-def separator_of(line: str) -> tuple[bytes | None, bool]:
-    """Separator of a row of numbers and whether it has decimal commas; None: blanks.
-
-    Tabs and semicolons are told by being there; then a comma is a decimal comma where no point is. So it is where
-    blanks separate the numbers and commas stand inside them only. Raises nothing.
-    """
-    for mark in ("\t", ";"):
-        if mark in line.strip("\n\r "):
-            return mark.encode(), "," in line and "." not in line
-    if re.fullmatch(r"\s*[+-]?\d+(,\d+)?(\s+[+-]?\d+(,\d+)?)+\s*", line):
-        return None, "," in line
-    if "," in line:
-        return b",", False
-    return None, False
-
-
 def truncation(present: int, declared: int | None, cut: int) -> list[Finding]:
     """What to say of a file that ends early; nothing where it does not. `declared`: frames that its header promises."""
     missing = 0 if declared is None else declared - present
@@ -113,11 +103,9 @@ def truncation(present: int, declared: int | None, cut: int) -> list[Finding]:
 
 def _is_row(line: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> bool:
     """Whether a line holds a number in its last cell, and numbers or nothing in the others."""
-    cells = _cells(line, separator)
-    if len(cells) == width + 1 and not cells[-1].strip():
-        cells = cells[:-1]
-    numbers = [_number(cell.replace(",", ".") if decimal_comma else cell) for cell in cells]
-    return len(cells) == width and bool(cells[-1].strip()) and None not in numbers
+    cells = split_row(line, width, separator)
+    whole = len(cells) == width and bool(cells[-1].strip())
+    return whole and all(read_number(cell, decimal_comma) is not None for cell in cells)
 
 
 def _cells_in(line: bytes, separator: bytes | None) -> int:
@@ -265,31 +253,57 @@ def _careful(
 ) -> tuple[Floats, bool]:
     """The same cell by cell; a broken last row is left out, a broken row elsewhere raises with line and column."""
     width = len(names)
-    values: list[list[float]] = []
+
+    def numbers(raw: bytes) -> list[float]:
+        row = []
+        for j, cell in enumerate(whole_row(raw, width, separator)):
+            number = read_number(cell, decimal_comma)
+            if number is None:
+                text = f"'{decode(cell).strip()[:40]}' in column {names[j].strip() or j + 1} is no number"
+                raise CondyleError(text, code="bad-number", column=j + 1)
+            row.append(number)
+        return row
+
+    values, broken = each_row(body, numbers, line=line)
+    return np.array([row for row in values if row is not None], np.float64).reshape(-1, width), broken
+
+
+def each_row(rows: bytes, read: Callable[[bytes], Row], *, line: int) -> tuple[list[Row | None], bool]:
+    """What `read` makes of each line, None of a blank one; and whether the last row was broken and left out.
+
+    read  raises CondyleError, without a line, at a broken row; one that is not the last raises with its line
+    """
+    found: list[Row | None] = []
     fault: CondyleError | None = None
-    for k, raw in enumerate(body.split(b"\n")):
+    for k, raw in enumerate(rows.split(b"\n")):
         if not raw.strip():
+            found.append(None)
             continue
         if fault is not None:
             raise fault
-        cells = _cells(raw, separator)
-        if len(cells) == width + 1 and not cells[-1].strip():
-            cells = cells[:-1]
-        if len(cells) != width:
-            at = min(len(cells), width) + 1
-            fault = CondyleError(f"{len(cells)} cells, expected {width}", code="ragged-row", line=line + k, column=at)
-            continue
-        row = []
-        for j, cell in enumerate(cells):
-            number = _number(cell.replace(",", ".") if decimal_comma else cell)
-            if number is None:
-                text = f"'{cell[:40]}' in column {names[j].strip() or j + 1} is no number"
-                fault = CondyleError(text, code="bad-number", line=line + k, column=j + 1)
-                break
-            row.append(number)
-        else:
-            values.append(row)
-    return np.array(values, dtype=np.float64).reshape(len(values), width), fault is not None
+        try:
+            found.append(read(raw))
+        except CondyleError as error:
+            fault = CondyleError(error.text, code=error.code, line=line + k, column=error.column)
+            found.append(None)
+    return found, fault is not None
+
+
+def parse_picked(
+    rows: bytes, pick: Callable[[bytes], list[bytes]], labels: Sequence[str], columns: Sequence[int], *, line: int
+) -> tuple[Floats, int]:
+    """Like `parse_rows`, of the numbers that `pick` takes out of a line: for rows that hold words as well.
+
+    pick     raises at a broken row, as in `each_row`
+    columns  0-based, from which it takes them: for messages, as the labels
+    """
+    picked, broken = each_row(rows, lambda raw: b"0," + b",".join(pick(raw)), line=line)
+    try:
+        values, cut = parse_rows(b"\n".join(row or b"" for row in picked), ("row", *labels), line=line)
+    except CondyleError as error:
+        place = None if error.column is None or error.column < 2 else columns[error.column - 2] + 1
+        raise CondyleError(error.text, code=error.code, line=error.line, column=place) from None
+    return values[:, 1:], cut or broken
 
 
 def in_columns(values: Floats, columns: Sequence[Sequence[int]]) -> Floats:
@@ -316,23 +330,68 @@ def in_columns(values: Floats, columns: Sequence[Sequence[int]]) -> Floats:
     return picked
 
 
-def _cells(line: bytes, separator: bytes | None) -> list[str]:
-    text = decode(line)
+def hide_zeros(position: Floats) -> Floats:
+    """The same positions (..., 3) with NaN where all three are exactly zero, as programs write what was not seen."""
+    return np.where((position == 0).all(axis=-1, keepdims=True), np.nan, position)
+
+
+def find_separator(names: bytes) -> bytes:
+    """The first comma, semicolon or tab in a row of column names."""
+    mark = re.search(rb"[,;\t]", names)
+    return mark[0] if mark else b","
+
+
+def split_cells(line: bytes, separator: bytes | None) -> list[bytes]:
+    """The cells of a line, without the quotes around them; separator None: any run of blanks."""
     if separator is None:
-        return text.split()
-    if separator != b",":
-        return text.split(separator.decode())
-    try:
-        return next(csv.reader([text], skipinitialspace=True), [])
-    except csv.Error:
-        return text.split(",")
+        return line.split() if line.isascii() else [cell.encode() for cell in decode(line).split()]
+    if b'"' in line:
+        try:
+            row = next(csv.reader([decode(line)], delimiter=separator.decode(), skipinitialspace=True), [])
+            return [cell.encode() for cell in row]
+        except csv.Error:
+            pass
+    return line.split(separator)
 
 
-def _number(cell: str) -> float | None:
-    cell = cell.strip().strip('"')
-    if not cell or cell.lower() == "null":
+def read_cells(line: bytes | str, separator: bytes | None) -> list[str]:
+    """The cells of a line as text without blanks and quotes around them."""
+    text = decode(line) if isinstance(line, bytes) else line
+    if separator is None or '"' not in text:
+        return [cell.strip().strip('"') for cell in text.split(None if separator is None else separator.decode())]
+    raw = text.encode("utf-8", "replace")
+    return [decode(cell).strip().strip('"').strip() for cell in split_cells(raw, separator)]
+
+
+def strip_empty(cells: Iterable[str]) -> list[str]:
+    """The cells without the empty ones at their end."""
+    found = list(cells)
+    while found and not found[-1]:
+        found.pop()
+    return found
+
+
+def split_row(line: bytes, width: int, separator: bytes | None) -> list[bytes]:
+    """The cells of a row, of which `width` are expected: a separator too many at its end is none."""
+    cells = split_cells(line, separator)
+    return cells[:-1] if len(cells) == width + 1 and not cells[-1].strip() else cells
+
+
+def whole_row(line: bytes, width: int, separator: bytes | None) -> list[bytes]:
+    """The `width` cells of a row; raises with the column from where on they are too few or too many."""
+    cells = split_row(line, width, separator)
+    if len(cells) != width:
+        text = f"{len(cells)} cells, expected {width}"
+        raise CondyleError(text, code="ragged-row", column=min(len(cells), width) + 1)
+    return cells
+
+
+def read_number(cell: bytes | str, decimal_comma: bool = False) -> float | None:
+    """The number in a cell, NaN where it is empty or `null`; None where it holds something else."""
+    text = (decode(cell) if isinstance(cell, bytes) else cell).strip().strip('"')
+    if not text or text.lower() == "null":
         return np.nan
     try:
-        return None if "_" in cell else float(cell)
+        return None if "_" in text else float(text.replace(",", ".") if decimal_comma else text)
     except ValueError:
         return None

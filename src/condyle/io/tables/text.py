@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -32,9 +33,13 @@ def decode(raw: bytes) -> str:
 
 def line_feeds(raw: bytes) -> bytes:
     """The same lines ended by a line feed each, from CR or CRLF."""
-    if b"\r" not in raw:
+    ends = raw.count(b"\r")
+    if not ends:
         return raw
-    return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    if 8 * ends > len(raw):  # hardly any lines between them
+        return raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+    first, *rest = raw.split(b"\r")  # four times as fast
+    return b"".join([first, *(line if line[:1] == b"\n" else b"\n" + line for line in rest)])
 
 
 def _wide_encoding(raw: bytes) -> str | None:
@@ -50,6 +55,18 @@ def _wide_encoding(raw: bytes) -> str | None:
     if len(start) >= 8 and not any(start[0::2]) and all(start[1::2]):
         return "utf-16-be"
     return None
+
+
+def each_line(text: bytes, start: int = 0) -> Iterator[tuple[int, bytes, int]]:
+    """Lines from a byte on as `split` has them: number from 1, the line without its end, and where the next begins.
+
+    The last one, empty where the text ends with a line feed, has the end of the text instead.
+    """
+    number, end = 1, text.find(b"\n", start)
+    while end >= 0:
+        yield number, text[start:end], end + 1
+        number, start, end = number + 1, end + 1, text.find(b"\n", end + 1)
+    yield number, text[start:], len(text)
 
 
 @lru_cache(maxsize=4)

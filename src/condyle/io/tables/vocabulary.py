@@ -1,10 +1,11 @@
-"""What column names say: which body or marker a column belongs to, and which of its numbers it holds."""
+"""What column names and header lines say: whose number a column holds, which one it is, its unit, the rate."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 LONGEST = 200  # characters of a column's name that is taken apart
 GAP = r"[\s._:/|\-]*"
@@ -51,10 +52,42 @@ _OTHER = re.compile(
 )
 _AXIS_OF = {"roll": "X", "pitch": "Y", "yaw": "Z"}
 _AXIS_OF |= {"heading": "Z", "azimuth": "Z", "azim": "Z", "az": "Z", "elevation": "Y", "elev": "Y", "el": "Y"}
-_SECONDS = {
+TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}  # s
+SPELLED_TIME_UNITS = {
     "s": "s", "sec": "s", "secs": "s", "seconds": "s", "ms": "ms", "msec": "ms", "milliseconds": "ms", "us": "us",
     "usec": "us", "microseconds": "us", "ns": "ns", "nsec": "ns", "nanoseconds": "ns",
 }  # fmt: skip
+_LENGTH = r"inch(?:es)?|in|(?:centi|milli)?met(?:er|re)s?|mm|cm|m"
+_STATED_UNIT = re.compile(
+    rf"(?i)\b(?:units?|lengths?|positions?)\b\W*(?:\w+\W+){{0,3}}?(?!in\W+(?:{_LENGTH})\b)({_LENGTH})\b(?!\s*/\s*s)"
+)
+_STATED_RATE = re.compile(
+    r"(?i)\b(?:(?:sampling|sample|capture|frame|camera|recording|data)[\s_]*)?(?:rate|frequency|freq|fps)\b"
+    r"[^\d\n]{0,20}?(\d+(?:\.\d+)?)"
+)
+# Logs of trackers: a number in a name says of which sensor the column is, a letter alone which angle it holds.
+_WHO = r"(?:sensor|station|bird|receiver|rx|s)"
+_BEFORE = re.compile(rf"{_WHO}?_?(?P<station>\d{{1,2}})_(?P<name>\w+)")
+_AFTER = re.compile(rf"(?P<name>[a-z_]+?|q[0-3]_|[mr]\d\d_)_?{_WHO}?_?(?P<station>\d{{1,2}})")
+_UNIT_BEHIND = re.compile(r"(\w+?)_(mm|cm|in|inch|inches|m|ms|us|s|sec|deg|rad)")
+_ROLES = {
+    spelling: role
+    for role, spellings in {
+        "time": "time timestamp time_stamp t clock",
+        "frame": "frame frames framecount frame_count frame_number framenumber frame_no fc sample count",
+        "station": "station station_id sensor sensor_id sensorid sensor_number sensornumber sensor_no bird receiver",
+        "x": "x_pos", "y": "y_pos", "z": "z_pos", "az": "a azi", "el": "e", "roll": "r ro rol",
+        "q0": "quat0", "q1": "quat1", "q2": "quat2", "q3": "quat3",
+    }.items()
+    for spelling in spellings.split()
+}  # fmt: skip
+_TRACKER_WORDS = ("", "p", "pos", "position", "turns", "q", "quat", "quaternion", "matrix")
+_PART_ROLES = {
+    **{(kind, axis): axis for kind in ("place", "position") for axis in "xyz"},
+    **{("angle", axis): role for axis, role in zip("ZYX", ("az", "el", "roll"), strict=True)},
+    **{("rotation", part): f"q{k}" for parts in ("wxyz", "0123") for k, part in enumerate(parts)},
+    **{("matrix", row + column): f"m{row}{column}" for row in "123" for column in "123"},
+}
 _VALID = ("valid", "posevalid", "isvalid", "tracked", "istracked", "positionvalid")
 _BRACKET = re.compile(r"\s*[\[(]\s*([^\[\]()\d,]*?)\s*[\])]\s*$")
 
@@ -126,6 +159,7 @@ def meaning_of(names: Sequence[str]) -> Meaning:
     return Meaning(things, time, unit, frame, sensor, valid, rest)
 
 
+@lru_cache(maxsize=4096)
 def part_of(name: str) -> Part | None:
     """What one column name says, or None."""
     if len(name) > LONGEST:
@@ -158,10 +192,46 @@ def part_of(name: str) -> Part | None:
     return None
 
 
-def length_unit(name: str) -> str | None:
+def tracker_role(name: str) -> tuple[str | None, int | None, str | None]:
+    """What a column of a tracker's log holds, the number of the sensor in its name, and the unit in it.
+
+    Roles are time, frame, station, x y z, az el roll, q0 to q3 (q0 the scalar), m11 to m33; None: another column.
+    """
+    if len(name) > LONGEST:
+        return None, None, None
+    unit = bracketed_unit(name)
+    plain = re.sub(r"[\s.\-:#]+", "_", _BRACKET.sub("", name).strip().lower()).strip("_")
+    if unit is None and (behind := _UNIT_BEHIND.fullmatch(plain)):
+        plain, unit = behind[1], behind[2]
+    readings: list[tuple[str, int | None]] = [(plain, None)]
+    for pattern in (_BEFORE, _AFTER):
+        if found := pattern.fullmatch(plain):
+            readings.append((found["name"].rstrip("_"), int(found["station"])))
+    for spelled, station in readings:
+        role, part = _ROLES.get(spelled), part_of(spelled)
+        if role is None and part is not None and not part.owner and part.word in _TRACKER_WORDS:
+            role = _PART_ROLES.get((part.kind, part.part))
+        if role is not None:
+            return role, station, unit.lower() if unit else None
+    return None, None, None
+
+
+def bracketed_unit(name: str) -> str | None:
     """The unit in brackets behind a column name, as written."""
     found = _BRACKET.search(name) if len(name) <= LONGEST else None
     return found[1] or None if found else None
+
+
+def stated_unit(lines: Sequence[str]) -> str | None:
+    """Unit of length that a line states in words such as `Units: cm`."""
+    found = (_STATED_UNIT.search(line[:LONGEST]) for line in lines)
+    return next((match[1].lower() for match in found if match), None)
+
+
+def stated_rate(lines: Sequence[str]) -> float | None:
+    """[Hz] from a line such as `sampling frequency: 120`."""
+    found = (_STATED_RATE.search(line) for line in lines)
+    return next((rate for match in found if match and 0 < (rate := float(match[1])) < 1e6), None)
 
 
 def _owner(before: str, middle: str, after: str = "") -> str:
@@ -173,9 +243,9 @@ def _time(names: Sequence[str], plain: Sequence[str]) -> tuple[int | None, str |
     for k, name in enumerate(plain):
         found = _TIME.match(name)
         if found:
-            bracket = length_unit(names[k])
-            unit = found["unit"] or (bracket if bracket else name if name.lower() in _SECONDS else None)
-            return k, _SECONDS.get((unit or "").lower())
+            bracket = bracketed_unit(names[k])
+            unit = found["unit"] or (bracket if bracket else name if name.lower() in SPELLED_TIME_UNITS else None)
+            return k, SPELLED_TIME_UNITS.get((unit or "").lower())
     return None, None
 
 

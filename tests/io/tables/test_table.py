@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.tables.sheet import Sheet, find_sheet, titled_sheet
+from condyle.io.tables.table import Table, find_table, find_titled
 
 ROWS = "1,2,3\n4,5,6\n"
 
 
-def sheet(text: str, **said: object) -> Sheet:
-    found = find_sheet(text.encode(), **said)  # type: ignore[arg-type]
+def sheet(text: str, **said: object) -> Table:
+    found = find_table(text.encode(), **said)  # type: ignore[arg-type]
     assert found is not None
     return found
 
@@ -35,6 +35,22 @@ def test_the_separator_and_the_decimal_mark_are_found(text: str, separator: byte
     values, _, cut = found.read([0, 1, 2])
     assert values.shape == (2, 3)
     assert not cut
+
+
+@pytest.mark.parametrize(
+    ("line", "separator", "comma"),
+    [
+        ("1,2,3", b",", False),
+        ("1;2;3", b";", False),
+        ("1,5;2,5", b";", True),
+        ("1,5\t2,5", b"\t", True),
+        ("1.5\t2.5", b"\t", False),
+        ("1 2 3", None, False),
+    ],
+)
+def test_separators_and_decimal_commas_are_told_from_a_line(line: str, separator: bytes | None, comma: bool) -> None:
+    found = sheet(line)
+    assert (found.separator, found.decimal_comma) == (separator, comma)
 
 
 @pytest.mark.parametrize(
@@ -108,11 +124,11 @@ def test_a_broken_row_is_never_skipped_in_silence(broken: int) -> None:
     "text", ["", "\n\n", "words\nand words\n", "a,b,c\n", "NO_OF_FRAMES\t6\nRATE\t7\n", "x," * 30000]
 )
 def test_a_text_without_rows_of_numbers_is_no_table(text: str) -> None:
-    assert find_sheet(text.encode()) is None
+    assert find_table(text.encode()) is None
 
 
 def test_only_a_table_that_begins_with_its_names_is_titled() -> None:
-    assert titled_sheet(b"# c\na,b,c\n1,2,3\n4,5,6\n") is not None
-    assert titled_sheet(b"about\n\na,b,c\n1,2,3\n4,5,6\n") is None
-    assert titled_sheet(b"1,2,3\n4,5,6\n") is None
-    assert titled_sheet(b"\x00\x01\x02") is None
+    assert find_titled(b"# c\na,b,c\n1,2,3\n4,5,6\n") is not None
+    assert find_titled(b"about\n\na,b,c\n1,2,3\n4,5,6\n") is None
+    assert find_titled(b"1,2,3\n4,5,6\n") is None
+    assert find_titled(b"\x00\x01\x02") is None

@@ -1,0 +1,316 @@
+"""A table in a text file: where its rows begin, what separates its cells, what its columns are called."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ...errors import CondyleError
+from ...maths.arrays import Floats
+from .rows import parse_picked, parse_rows, read_cells, read_number, split_row, whole_row
+from .text import decode, head_lines
+
+SEPARATORS: dict[str, bytes | None] = {"\t": b"\t", ";": b";", ",": b",", "|": b"|", " ": None}
+COMMENT = re.compile(r"\s*(#|%|//)")
+LINES = 400  # above the first row of numbers that are looked at
+BYTES = 2**20
+FIRST_LOOK = 2**14  # bytes that are enough for most files
+WIDTH_ROWS = 50  # that tell how many columns there are, and the decimal mark
+SAMPLE = 5  # rows of the same width that make a table
+MOST_COLUMNS = 20_000
+ENOUGH = 0.5  # share of numbers above which a line is a row of numbers; half is a list of settings
+TRUTHS = {b"true": b"1", b"false": b"0"}
+NO_ROWS = "a header without a single whole row of numbers"
+NO_TIME = "no time in this row; correct or delete it, or give --rate to count frames instead"
+
+
+@dataclass(frozen=True)
+class Table:
+    """The rows of a table and what stands above them.
+
+    names          of the columns, "" where the file has none for it
+    rows           as bytes, ended by line feeds; line: 1-based line of the file on which they begin
+    separator      None: any run of blanks
+    decimal_comma  None: as the first row shows
+    above          the lines above the rows; names_line: 1-based, of the one that names the columns
+    """
+
+    names: tuple[str, ...]
+    rows: bytes
+    line: int
+    separator: bytes | None = b","
+    decimal_comma: bool | None = None
+    above: tuple[str, ...] = ()
+    names_line: int = 0
+
+    @property
+    def titled(self) -> bool:
+        """Whether the file names its columns."""
+        return any(self.names)
+
+    @property
+    def comments(self) -> tuple[str, ...]:
+        """Lines above the rows that start with #, % or //, without that mark."""
+        return tuple(_uncommented(line) for line in self.above if COMMENT.match(line))
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Column names for messages: a number where there is no name."""
+        return tuple(name or str(k + 1) for k, name in enumerate(self.names))
+
+    def numbers(self, labels: Sequence[str] = (), *, empty: str = NO_ROWS) -> tuple[Floats, int]:
+        """All columns (n, width), and whether the last row was cut; raises, saying `empty`, where no row is whole."""
+        values, cut = parse_rows(
+            self.rows,
+            labels or self.labels,
+            line=self.line,
+            separator=self.separator,
+            decimal_comma=self.decimal_comma,
+        )
+        if not len(values):
+            raise CondyleError(empty, code="no-data", line=self.line)
+        return values, cut
+
+    def read(
+        self, numbers: Sequence[int], words: Sequence[int] = (), *, empty: str = NO_ROWS
+    ) -> tuple[Floats, list[list[str]], int]:
+        """These columns: numbers (n, k), for each column of words a list of n, and whether the last row was cut.
+
+        Other columns may hold anything. Raises with line and column where a number is none, or no row is whole.
+        """
+        if not words:
+            try:
+                values, cut = self.numbers(empty=empty)
+                return values[:, list(numbers)], [], cut
+            except CondyleError as error:
+                if error.code != "bad-number":  # in a column that nobody asked for, perhaps
+                    raise
+        texts: list[list[bytes]] = [[] for _ in words]
+        comma = b"." if self.decimal_comma else b"?"  # inside a cell it is a decimal one, or a fault
+
+        def pick(raw: bytes) -> list[bytes]:
+            cells = whole_row(raw, len(self.names), self.separator)
+            for column, text in zip(words, texts, strict=True):
+                text.append(cells[column])
+            picked = [cells[c] for c in numbers]
+            if self.separator != b"," or b'"' in raw:
+                picked = [cell.replace(b",", comma) for cell in picked]
+            return [TRUTHS.get(cell.strip().lower(), cell) for cell in picked]
+
+        values, cut = parse_picked(self.rows, pick, [self.labels[c] for c in numbers], numbers, line=self.line)
+        if not len(values):
+            raise CondyleError(empty, code="no-data", line=self.line)
+        spelled = {cell: decode(cell).strip() for column in texts for cell in set(column)}
+        return values, [[spelled[cell] for cell in column[: len(values)]] for column in texts], cut
+
+    def cells(self, most: int) -> list[list[bytes]]:
+        """The cells of the first rows, whatever they hold, without a last line that may be cut."""
+        lines = self.rows.split(b"\n", most)
+        rows = lines[:-1] or lines
+        return [split_row(raw, len(self.names), self.separator) for raw in rows if raw.strip()]
+
+    def time(self, values: Floats, column: int | None, rate: float | None) -> Floats | None:
+        """The column of time (n,) of the numbers; raises with the line of a row that has none.
+
+        None where there is no such column, or where the user gives the rate: then frames are counted.
+        """
+        if column is None or rate is not None:
+            return None
+        time = values[:, column]
+        if not np.isfinite(time).all():
+            row = int(np.argmin(np.isfinite(time)))
+            raise CondyleError(NO_TIME, code="bad-time", line=self.line + row, column=column + 1, frame=row)
+        return time
+
+    def check_names(self) -> None:
+        """Raise at the first name that two columns have."""
+        known: set[str] = set()
+        for k, name in enumerate(self.names):
+            if name and name in known:
+                text = f"a second column '{name[:60]}'"
+                raise CondyleError(text, code="duplicate-column", line=self.names_line, column=k + 1)
+            known.add(name)
+
+
+def find_table(
+    text: bytes,
+    *,
+    separator: str | None = None,
+    decimal_comma: bool | None = None,
+    skip: int = 0,
+    header: int | bool | None = None,
+    fewest: int = 0,
+) -> Table | None:
+    """The table in a text (UTF-8, line feeds), or None where there is none.
+
+    separator      a key of SEPARATORS; None: found
+    decimal_comma  None: found
+    skip           lines at the top that are not looked at
+    header         1-based line of the column names; False: there are none; None: found
+    fewest         0: columns may hold words, and be one more or fewer than their names; else a row begins the table
+                   that has at least so many cells, all of them numbers
+    """
+    for most in (FIRST_LOOK, BYTES):
+        lines = _first_lines(text[:most])
+        start = _first_row(lines, max(skip, int(header or 0)), separator, decimal_comma, fewest)
+        if start is not None and start[0] + WIDTH_ROWS < len(lines):
+            break
+    if start is None:
+        return None
+    at, mark, comma = start
+    width, empty_end = _width(lines[at : at + (1 if fewest else WIDTH_ROWS)], mark)
+    names, names_line = _names(lines, at, mark, width - (empty_end and fewest > 0), skip, header, exact=fewest > 0)
+    if empty_end and (names is None or len(names) < width or not names[-1]):
+        width -= 1
+    labels = ("",) * width if names is None else tuple((names + [""] * width)[:width])
+    rows = text.split(b"\n", at)[at]
+    if b"#" in rows:
+        rows = re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", rows)
+    return Table(labels, rows, at + 1, mark, comma, tuple(lines[:at]), names_line)
+
+
+@lru_cache(maxsize=4)
+def find_titled(head: bytes) -> Table | None:
+    """The table that the first bytes of a file begin, where its first line below comments names the columns."""
+    lines = head_lines(head)[: 2 * LINES]
+    plain = next((line for line in lines if _is_plain(line)), "")
+    if not re.search("[A-Za-z]", plain):
+        return None
+    table = find_table("".join(f"{line}\n" for line in lines).encode())
+    if table is None or not table.titled:
+        return None
+    return table if list(table.names) == read_cells(plain, table.separator)[: len(table.names)] else None
+
+
+def _first_lines(block: bytes) -> list[str]:
+    """The first lines as text; the last one may be cut."""
+    most = max(2 * LINES, block.count(b"\n", 0, 2**16))
+    lines = block.split(b"\n", most)[:most]
+    try:
+        return b"\n".join(lines).decode("utf-8").split("\n")
+    except UnicodeDecodeError:
+        return [decode(line) for line in lines]
+
+
+def _uncommented(line: str) -> str:
+    return re.sub(r"^\s*(#|%|//)+\s*", "", line).strip().rstrip(",;\t ")
+
+
+def _is_plain(line: str) -> bool:
+    return not line.lstrip().startswith(("#", "%", "//")) and bool(line.strip())
+
+
+def _first_row(
+    lines: Sequence[str], first: int, separator: str | None, decimal_comma: bool | None, fewest: int
+) -> tuple[int, bytes | None, bool] | None:
+    """Index of the first line that begins a run of rows of numbers, their separator and their decimal mark."""
+    marks = SEPARATORS if separator is None else {separator: SEPARATORS[separator]}
+    plain = [k for k in range(first, len(lines)) if _is_plain(lines[k])]
+    for place in range(len(plain[:LINES])):
+        sample = [lines[k] for k in plain[place : place + SAMPLE]]
+        best, found = ENOUGH, None
+        for sign, mark in marks.items():
+            if sign != " " and sign not in sample[0] and len(marks) > 1:
+                continue
+            for comma in (False, True) if decimal_comma is None else (decimal_comma,):
+                if comma and sign == ",":
+                    continue
+                share = _numeric_share(sample, mark, comma, fewest)
+                if share > best:
+                    best, found = share, (mark, comma)
+        if found is not None:
+            mark, comma = found
+            if decimal_comma is None:
+                more = "".join(lines[k] for k in plain[place : place + WIDTH_ROWS])
+                comma = comma or (mark != b"," and "," in more and "." not in more)
+            return _with_rows_above(lines, plain, place, mark, comma, fewest > 0), mark, comma
+    return None
+
+
+def _with_rows_above(
+    lines: Sequence[str], plain: Sequence[int], place: int, mark: bytes | None, comma: bool, exact: bool
+) -> int:
+    """The first row, or one right above it that is broken: nothing is left out in silence. exact: of the same width."""
+    width = len(read_cells(lines[plain[place]], mark))
+    while place > 0:
+        above = read_cells(lines[plain[place - 1]], mark)
+        near = len(above) == width if exact else width <= 2 * len(above) <= 4 * width
+        if not near or width <= 2 or _share(above, comma) <= ENOUGH:
+            break
+        place -= 1
+    return plain[place]
+
+
+def _numeric_share(sample: Sequence[str], mark: bytes | None, comma: bool, fewest: int) -> float:
+    """Mean share of the cells that are numbers; 0 where most rows differ from the first, or names stand below.
+
+    A row may be broken: that is told when the rows are read.
+    """
+    first = read_cells(sample[0], mark)
+    share = _share(first, comma)
+    if fewest or share <= ENOUGH:
+        return float(share == 1 and len(first) >= fewest > 0)
+    rows = [first, *(read_cells(line, mark) for line in sample[1:])]
+    shares = [_share(row, comma) for row in rows if len(row) == len(first)]
+    if 2 * len(shares) < len(rows) or shares[1:2] == [0.0]:
+        return 0.0
+    return sum(shares) / len(shares)
+
+
+def _share(cells: Sequence[str], comma: bool) -> float:
+    filled = [cell for cell in cells if cell]
+    if not filled or len(cells) > MOST_COLUMNS:
+        return 0.0
+    return sum(_is_number(cell, comma) or cell.lower() in ("true", "false") for cell in filled) / len(filled)
+
+
+def _is_number(cell: str, comma: bool = False) -> bool:
+    return bool(cell) and read_number(cell, comma) is not None
+
+
+def _width(lines: Sequence[str], mark: bytes | None) -> tuple[int, bool]:
+    """Cells of most of these rows, and whether the last of each is empty: a separator too many at the end."""
+    sample = [read_cells(line, mark) for line in lines if _is_plain(line)]
+    counts = Counter(len(row) for row in sample)
+    width = max(counts, key=lambda count: (counts[count], count))
+    return width, mark is not None and width > 1 and all(not row[-1] for row in sample if len(row) == width)
+
+
+def _names(
+    lines: Sequence[str], at: int, mark: bytes | None, width: int, skip: int, header: int | bool | None, exact: bool
+) -> tuple[list[str] | None, int]:
+    """The column names or None, and their 1-based line.
+
+    Of two rows of text the one nearer to the numbers counts, unless it repeats. exact: as many names as cells.
+    """
+    if header is not None and header is not True:
+        known = header and header <= len(lines)
+        return (read_cells(_uncommented(lines[header - 1]), mark), header) if known else (None, 0)
+    found: list[str] | None = None
+    number = 0
+    for k in range(at - 1, skip - 1, -1):
+        line = lines[k]
+        if not line.strip():
+            continue
+        comment = COMMENT.match(line)
+        cells = read_cells(_uncommented(line) if comment else line, mark)
+        if comment and len(cells) != width:
+            cells = re.split(r"[\s,;]+", _uncommented(line))
+        if exact and not cells[-1]:
+            cells.pop()
+        near = abs(len(cells) - width) == 1 and width > 2 and not (comment or exact)
+        text = [cell for cell in cells if cell and not _is_number(cell)]
+        if not (len(cells) == width or near) or len(text) * 2 <= len(cells):
+            break
+        cells = cells[:width]
+        repeats = len(set(cells)) < len(cells)
+        if found is None or not repeats:
+            found, number = cells, k + 1
+        if not repeats:
+            break
+    return found, number
