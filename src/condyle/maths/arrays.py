@@ -77,8 +77,13 @@ def centred(p_world_body: Floats, seen: Bools) -> Floats:
 
     Only differences between bodies matter; without this, products of positions far from the origin lose them.
     """
+    away = p_world_body - first_seen(p_world_body, seen)
+    return np.asarray(away if seen.all() else np.where(seen[..., None], away, 0.0))
+
+
+def first_seen(p_world_body: Floats, seen: Bools) -> Floats:
+    """(..., n, 1, 3) position of the first of m bodies that is seen in each frame; 0 where none is."""
     if seen.all():
-        return np.asarray(p_world_body - p_world_body[..., :1, :])
-    p = np.where(seen[..., None], p_world_body, 0.0)
-    first = np.take_along_axis(p, np.argmax(seen, axis=-1)[..., None, None], axis=-2)
-    return np.where(seen[..., None], p - first, 0.0)
+        return p_world_body[..., :1, :]
+    first = np.argmax(seen, axis=-1)[..., None, None]
+    return np.nan_to_num(np.take_along_axis(p_world_body, first, axis=-2))

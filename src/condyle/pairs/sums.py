@@ -14,7 +14,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, centred
+from ..maths.arrays import Bools, Floats, Ints, first_seen
 from ..model.take import Take
 
 CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
@@ -136,22 +136,26 @@ def _multiply(
     return _Products(gram, (met @ w)[..., who, :], own_child, own[..., who, :, :], square[..., who, :])
 
 
-def stack_poses(R_world_body: Floats, p_world_body: Floats, seen: Bools) -> Floats:
+def stack_poses(R_world_body: Floats, p_world_body: Floats, seen: Bools, room: Floats | None = None) -> Floats:
     """(..., 3 n, 4 m) poses (..., n, m) as one matrix; 0 where not seen.
 
     Rows are (world axis, frame), columns (body, [its three axes, its centred position]): products of its columns are
     what every pair of bodies needs, and a column vector of joint centres turns it into gaps.
+
+    room   (3,) [m] a point of the room near by, which then is one more body, the last
     """
     *batch, n, m = seen.shape
-    R, p, first = R_world_body, p_world_body, p_world_body[..., :1, :]
+    R, p, first = R_world_body, p_world_body, first_seen(p_world_body, seen)
     if not seen.all():
-        R = np.where(seen[..., None, None], R, 0.0)
-        p, first = centred(p, seen), np.zeros(3)
-    X = np.empty((*batch, 3, n, m, 4))
+        R, p = np.where(seen[..., None, None], R, 0.0), np.where(seen[..., None], p, first)
+    X = np.empty((*batch, 3, n, m + (room is not None), 4))
     for axis in range(3):
-        X[..., axis, :, :, :3] = R[..., axis, :]
-        np.subtract(p[..., axis], first[..., axis], out=X[..., axis, :, :, 3])
-    return X.reshape(*batch, 3 * n, 4 * m)
+        X[..., axis, :, :m, :3] = R[..., axis, :]
+        np.subtract(p[..., axis], first[..., axis], out=X[..., axis, :, :m, 3])
+        if room is not None:
+            X[..., axis, :, m, :3] = np.eye(3)[axis]
+            X[..., axis, :, m, 3] = room[axis] - first[..., 0, axis]
+    return X.reshape(*batch, 3 * n, -1)
 
 
 _kept: WeakKeyDictionary[Take, Floats] = WeakKeyDictionary()

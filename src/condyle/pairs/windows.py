@@ -44,8 +44,9 @@ class Windows:
     def join_later(self, steps: int) -> Windows:
         """Each window joined to the one `steps` later, where nothing lies between them but windows."""
         near = self.run[steps:] == self.run[:-steps]
-        here, there = np.flatnonzero(near), np.flatnonzero(near) + steps
-        return Windows(self.first[here], self.stop[there], self.run[here], self.sums[here] + self.sums[there])
+        here: slice | Ints = slice(None) if near.all() else np.flatnonzero(near)  # a slice copies nothing
+        sums = self.sums[:-steps][here] + self.sums[steps:][here]
+        return Windows(self.first[:-steps][here], self.stop[steps:][here], self.run[:-steps][here], sums)
 
     def thin(self, every: int) -> Windows:
         """Every so-manieth window."""
@@ -146,12 +147,8 @@ def _sum_blocks(
     if good is not None:
         seen = seen & good[blocks][..., who]
     known = p[seen.any(axis=-1)][:1]
-    place = np.nanmean(known, axis=(0, 1)) if known.size else np.zeros(3)  # any near by, so that digits are kept
-    one = (*seen.shape[:-1], 1)
-    X = stack_poses(
-        np.concatenate([R, np.broadcast_to(np.eye(3), (*one, 3, 3))], axis=-3),
-        np.concatenate([p, np.broadcast_to(place, (*one, 3))], axis=-2),
-        (seen := np.concatenate([seen, np.ones(one, dtype=bool)], axis=-1)),
-    )
+    room = np.nanmean(known, axis=(0, 1)) if known.size else np.zeros(3)  # any place near by, so that digits are kept
+    X = stack_poses(R, p, seen, room)
+    seen = np.concatenate([seen, np.ones((*seen.shape[:-1], 1), dtype=bool)], axis=-1)
     stop = np.minimum(blocks[:, -1] + every, take.frames)
     return Windows(blocks[:, 0], stop, run, sum_products(X, seen))
