@@ -18,9 +18,9 @@ LONGEST_CHAIN = 16  # modules that import each other in a row while one is loade
 CIRCLE = ("io.exports.figure", "io.exports._figure_of")
 ALLOWED = {
     ("source.long_file", "prepare.odd_sensors"),
-    *(("source.blocks", name) for name in ("estimate.solve", "faults.field", "faults.part_time", "faults.slips")),
+    *(("source.blocks", name) for name in ("pairs.outliers", "faults.field", "faults.part_time", "faults.slips")),
     *(("source.blocks", name) for name in ("pairs.sums", "prepare.dropouts", "prepare.latency", "prepare.swaps")),
-    *(("source.sweeps", name) for name in ("estimate.fitting", "estimate.solve", "estimate.structure")),
+    *(("source.sweeps", name) for name in ("estimate.fitting", "estimate.solve", "pairs.outliers")),
     *(("source.sweeps", name) for name in ("pairs.fits", "pairs.noise", "pairs.normal", "pairs.sums")),
 }
 

@@ -7,12 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.estimate.solve import Solution, inliers, solution_of, solve_together, tukey_weights
+from condyle.estimate.solve import Solution, solution_of, solve_together
 from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
 from condyle.pairs.noise import Noise, estimate_noise
 from condyle.pairs.normal import residual_covariance
+from condyle.pairs.outliers import find_inliers
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
 from condyle.simulate.figures import lengths_between_joints
@@ -105,7 +106,7 @@ def test_the_bias_of_orientation_noise_is_removed() -> None:
 def solved_twice(world: World) -> Solution:
     """The second time with the noise of the poses that the first time left."""
     first = solved(world)
-    good = inliers(world.take, first.pairs, first.weight)
+    good = find_inliers(world.take, first.pairs, first.weight)
     return solve_together(world.take, least_squares(world), estimate_noise(world.take, good))
 
 
@@ -128,7 +129,7 @@ def test_outliers_are_weighed_out(outliers, bar) -> None:
 def test_a_spike_is_blamed_on_the_sensor_that_had_it() -> None:
     world = simulate(human(), "walk", seconds=20, seed=3, disturbances=replace(NOISE, spikes={"l_thigh": 0.05}))
     answer = solved(world)
-    good = inliers(world.take, answer.pairs, answer.weight)
+    good = find_inliers(world.take, answer.pairs, answer.weight)
     assert good[world.truth.spiked].mean() < 0.1
     assert good[~world.truth.spiked].mean() > 0.99
 
@@ -138,20 +139,6 @@ def test_clean_data_are_not_weighed() -> None:
     answer = solved(world)
     assert not answer.robust.any()
     assert (answer.weight == 1).all()
-
-
-def test_weights_are_tukeys_where_outliers_are_and_one_elsewhere(rng) -> None:
-    length = np.linalg.norm(rng.standard_normal((5000, 2, 3)), axis=2)
-    length[::50, 1] = 30.0
-    seen = np.ones((5000, 2), bool)
-    seen[7] = False
-    weight, fires = tukey_weights(length, seen)
-    assert fires.tolist() == [False, True]
-    assert (weight[seen[:, 0], 0] == 1).all()
-    assert (weight[::50, 1] == 0).all()
-    assert (weight[~seen] == 0).all()
-    inner = (length[:, 1] < 1) & seen[:, 1]
-    np.testing.assert_allclose(weight[inner, 1], (1 - (length[inner, 1] / 5) ** 2) ** 2, atol=0.01)
 
 
 def test_least_squares_as_a_solution_has_the_centres_and_the_covariance_of_least_squares() -> None:

@@ -1,11 +1,11 @@
-"""Medians without NaN, against numpy's."""
+"""Medians without NaN, against numpy's; scales and weights against their definitions."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from condyle.maths.robust import median
+from condyle.maths.robust import huber_weight, median, robust_sd, tukey_weight
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 50])
@@ -20,3 +20,18 @@ def test_it_equals_numpys_median_without_nan(rows: int, rng: np.random.Generator
 def test_a_column_without_numbers_and_an_empty_table_give_zero() -> None:
     assert median(np.full((3, 2), np.nan)).tolist() == [0, 0]
     assert median(np.empty((0, 2))).tolist() == [0, 0]
+    assert median(np.full((3, 2), np.nan), np.inf).tolist() == [np.inf, np.inf]
+    assert np.isnan(median(np.empty((0, 2)), np.nan)).all()
+
+
+def test_the_standard_deviation_is_a_gaussians_whatever_a_tenth_does(rng: np.random.Generator) -> None:
+    values = rng.normal(3.0, 0.2, (20_000, 2))
+    values[::10, 1] = 1e6
+    middle, sd = robust_sd(values)
+    np.testing.assert_allclose(middle, 3.0, atol=0.05)
+    np.testing.assert_allclose(sd, [0.2, 0.235], rtol=0.05)
+
+
+def test_weights_end_at_one_and_fall_from_where_they_are_full() -> None:
+    assert tukey_weight(np.array([0.0, 0.5, 1.0, 9.0])).tolist() == [1.0, 0.5625, 0.0, 0.0]
+    assert huber_weight(np.array([0.0, 2.0, 4.0, 8.0]), 2.0).tolist() == [1.0, 1.0, 0.5, 0.25]

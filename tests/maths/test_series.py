@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.maths.series import even_places, held_frames, known_around, mean_step, segment_slices
+from condyle.maths.series import cut_blocks, even_places, held_frames, known_around, mean_step, segment_slices
 
 EXACT = 1e-12  # s, and shares of a frame
 
@@ -50,3 +50,11 @@ def test_another_rate_reaches_from_the_first_frame_to_the_last() -> None:
     assert len(places.clock) == 41
     np.testing.assert_allclose(places.before + places.share, np.arange(41) / 4, atol=1e-9)
     assert even_places(np.arange(11) / 10, 0.1) is None
+
+
+def test_blocks_hold_all_values_in_their_order_and_end_with_nan() -> None:
+    table = cut_blocks(np.arange(10.0).reshape(5, 2), 3)
+    assert table.shape == (3, 2, 2)
+    np.testing.assert_array_equal(table[:, 0, 0], [0, 2, 4])
+    np.testing.assert_array_equal(table[:, 1, 1], [7, 9, np.nan])
+    assert cut_blocks(np.zeros((6, 1)), 3).shape == (3, 2, 1)

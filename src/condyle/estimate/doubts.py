@@ -7,15 +7,15 @@ from collections.abc import Collection, Sequence
 import numpy as np
 
 from ..findings import Finding, mm
-from ..maths.arrays import Bools, Ints
 from ..maths.graph import components
 from ..maths.robust import Z95, median
 from ..model.skeleton import Joint
 from ..model.take import WORLD, Take
+from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import judge_loose_pairs, rigid_sentence
 from .intervals import Uncertainty, expected_gap_variance
 from .kinds import Motion
-from .solve import Solution, inliers
+from .solve import Solution
 from .structure import RARE, Structure, loose_bodies
 
 GAPPY = 0.2  # share of missing poses from which a body's gaps are a warning
@@ -242,9 +242,10 @@ def _kind(take: Take, joint: Joint, motion: Motion, a: int, moved: bool) -> list
 
 def _outliers(take: Take, structure: Structure, solution: Solution) -> list[Finding]:
     found: list[Finding] = []
-    kept = inliers(take, solution.pairs, solution.weight) & structure.good if solution.robust.any() else structure.good
-    lost = take.seen & ~kept
-    lost &= ~_led_astray(solution.pairs, lost)
+    lost = take.seen & ~structure.good
+    if solution.robust.any():
+        lost |= take.seen & ~find_inliers(take, solution.pairs, solution.weight)
+    lost &= ~blame_partners(solution.pairs, lost)
     for k, name in enumerate(take.names):
         count = int(lost[:, k].sum())
         if count:
@@ -256,14 +257,3 @@ def _outliers(take: Take, structure: Structure, solution: Solution) -> list[Find
                 Finding("outliers", severity, text, (name,), value=share, unit="1", frame=frame, count=count)  # type: ignore[arg-type]
             )
     return found
-
-
-def _led_astray(pairs: Ints, lost: Bools) -> Bools:
-    """(n, m) poses of a body with one joint that only look wrong because its partner is; of a lone pair, the child."""
-    out = np.zeros_like(lost)
-    count = np.bincount(pairs.ravel(), minlength=lost.shape[1])
-    for child, parent in pairs:
-        for end, other in ((child, parent), (parent, child)):
-            if count[end] == 1 and (count[other] > 1 or end == parent):
-                out[:, end] |= lost[:, other]
-    return out

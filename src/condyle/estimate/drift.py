@@ -15,8 +15,9 @@ from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
 from ..pairs.normal import Rows, Sweep, System, gap_products
+from ..pairs.outliers import count_frames
 from ..pairs.sums import whole_stack
-from .solve import SWEEPS, Solution, frames_in, guarded_noise
+from .solve import SWEEPS, Solution, guarded_noise
 
 LAG = 1.0  # s
 
@@ -26,7 +27,7 @@ def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noi
 
     held  (J, 3) directions of `fits.axis_child` that the motion leaves open, as in the solution
     """
-    lag = frames_in(take, LAG)
+    lag = count_frames(take, LAG)
     if not 0 < lag < take.frames:
         return solution
     X = whole_stack(take).reshape(3, take.frames, -1)

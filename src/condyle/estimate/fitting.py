@@ -15,13 +15,14 @@ from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
 from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
 from ..pairs.noise import Noise, place_precision
+from ..pairs.outliers import find_inliers
 from ..pairs.sums import PairSums, sum_pairs
 from .drift import LAG, solve_differences
 from .intervals import Uncertainty, estimate_uncertainty
 from .kinds import classify, describe_motion
 from .likelihood import fit_likelihood
 from .refusals import check_twins
-from .solve import EXACT, Solution, gap_scale, inliers, solution_of, solve_together
+from .solve import EXACT, Solution, gap_scale, solution_of, solve_together
 from .structure import Structure, infer_structure
 
 Finish = Callable[[Take, PairFits, Solution, Noise, Bools, Floats | None], Solution]
@@ -118,7 +119,7 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
     suspect = np.asarray(lost[pairs].any(axis=1))
     solution = solve_together(trusted, fits, structure.noise, held, base, suspect=suspect)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
-        kept = inliers(take, pairs, solution.weight) & structure.good
+        kept = find_inliers(take, pairs, solution.weight) & structure.good
         best = take.mask(~kept)
         sums = sum_pairs(best)
         fits = refine_pairs(best, fit_pairs(sums, pairs))

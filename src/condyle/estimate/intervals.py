@@ -15,6 +15,7 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.least_squares import clear_of, factor_columns, invert_normal
 from ..maths.robust import median
 from ..model.take import Take
 from ..pairs.noise import Noise
@@ -68,8 +69,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
         # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
         rows, flat = blocks.differences(flat, lag)
     N = (rows.T @ rows) * np.kron(S, np.ones((6, 6)))
-    basis = solution.basis
-    gain = basis @ np.linalg.pinv(basis.T @ N @ basis, hermitian=True) @ basis.T
+    gain = invert_normal(N, solution.basis)
     white = _is_white(solution, noise, blocks)
     explained = expected_gap_variance(solution, noise)
     V, faint, gained = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, 6 * J)), np.zeros(J)
@@ -244,8 +244,8 @@ def _coloured_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bool
 
 def _bends(y: Floats, Q: Floats, X: Floats) -> float:
     """Twice the gain in log likelihood, as chi-squared with as many degrees of freedom as X has columns."""
-    q, _, _ = _span(Q)
-    both, _, _ = _span(np.column_stack([Q, X]))
+    q, _, _ = factor_columns(Q)
+    both, _, _ = factor_columns(np.column_stack([Q, X]))
     before, after = (float(y @ y - np.square(part.T @ y).sum()) for part in (q, both))
     rows = len(y) - q.shape[1] - 0.5 * (X.shape[1] + 1)
     return rows * float(np.log(before / after)) if after > 1e-200 else 0.0
@@ -253,8 +253,8 @@ def _bends(y: Floats, Q: Floats, X: Floats) -> float:
 
 def _shown(Q: Floats, part: Floats, weight: Floats) -> float:
     """[m] rms length of a part (3 b,) of the gap, without what another centre would explain as well."""
-    q, _, _ = _span(Q)
-    part = part - q @ (q.T @ part)
+    q, _, _ = factor_columns(Q)
+    part = clear_of(q, part)
     return float(np.sqrt(part @ part / max(float(weight.sum()), 1e-300)))
 
 
@@ -268,7 +268,7 @@ def _correlation(left: Floats, fresh: Bools) -> float:
 def _noise_alone(y: Floats, Q: Floats, rho: float, fresh: Bools) -> tuple[float, Floats]:
     """Restricted log likelihood of y without effects, with noise of this correlation, and the coefficients of Q."""
     table = _whiten(np.column_stack([y, Q]), rho, fresh)
-    q, r, keep = _span(table[:, 1:])
+    q, r, keep = factor_columns(table[:, 1:])
     inner = q.T @ table[:, 0]
     rows = len(y) - q.shape[1]
     noise = max(float(table[:, 0] @ table[:, 0] - inner @ inner) / rows, 1e-300)
@@ -281,13 +281,6 @@ def _noise_alone(y: Floats, Q: Floats, rho: float, fresh: Bools) -> tuple[float,
 def _shrunk(rho: float, fresh: Bools) -> float:
     """Log of what `_whiten` makes of a volume."""
     return 1.5 * float(fresh.sum()) * float(np.log(1 - rho**2))
-
-
-def _span(Q: Floats) -> tuple[Floats, Floats, Bools]:
-    """Orthonormal columns q and r with q r = Q, for those columns of Q that are independent."""
-    q, r = np.linalg.qr(Q)
-    keep = np.abs(np.diagonal(r)) > 1e-9 * np.abs(np.diagonal(r)).max(initial=1e-300)
-    return q[:, keep], r[np.ix_(keep, keep)], keep
 
 
 def _whiten(table: Floats, rho: float, fresh: Bools) -> Floats:
@@ -305,7 +298,7 @@ def _random_effects(
     """Variance of each group of effects by restricted maximum likelihood, the fixed and random coefficients, and the
     logarithm of that likelihood.
     """
-    q, r, keep = _span(Q)
+    q, r, keep = factor_columns(Q)
     inner = q.T @ np.column_stack([y, X])
     free_y, free_X = y - q @ inner[:, 0], X - q @ inner[:, 1:]
     rows = len(y) - q.shape[1]

@@ -12,6 +12,7 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, centred
+from ..maths.least_squares import solve_normal
 from ..model.take import Take
 from ..pairs.noise import Noise
 from .solve import Solution
@@ -57,8 +58,7 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats |
             h += np.einsum("nax,na->x", SA, w, optimize=True)
             if keep:
                 kept.append(parts)
-        inner = start.basis.T @ N @ start.basis
-        du = -start.basis @ np.linalg.solve(inner, start.basis.T @ h)
+        du = -solve_normal(N, h, start.basis)
         for k, rows in enumerate(blocks):
             R, arms, w, A, weighted = kept[k] if keep else linearised(rows)
             pull = np.einsum("nab,nb->na", weighted, w + A @ du).reshape(len(R), -1, 3)

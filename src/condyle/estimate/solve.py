@@ -11,18 +11,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.least_squares import invert_normal
 from ..maths.robust import CHI3_MEDIAN, median
 from ..model.take import Take
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
-from ..pairs.normal import FAINT, ROUNDING, Rows, Sweep, System, gap_products
+from ..pairs.normal import Rows, Sweep, System, gap_products
+from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, count_frames, measure_gaps, weigh_outliers
 
 SWEEPS = 3
-TUKEY = 5.0  # robust standard deviations at which a residual stops counting
-LIVELY = 1.0  # s: a stretch, judged with its neighbours, that may have a scale of its own
-LIFT = 3.0  # times the overall scale up to which a lively stretch may raise its own
-MEDIAN_ROWS = 2000  # rows a median is taken over
-OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY: a Gaussian leaves 1.5e-5 there
 EXACT = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
 GUARD = 0.5  # share of the weakest rotation's signal that the noise correction may take away
 
@@ -61,115 +58,14 @@ class Solution:
 
     def covariance(self) -> Floats:
         """(6J, 6J) [m^2] of the unknowns if the gaps were white; held directions have none."""
-        N = self.basis.T @ self.information @ self.basis
-        return np.asarray(self.basis @ np.linalg.pinv(N, hermitian=True) @ self.basis.T)
-
-
-def tukey_weights(length: Floats, seen: Bools, window: int = 0, always: Bools | None = None) -> tuple[Floats, Bools]:
-    """Tukey's weights (n, J) of gap lengths [m], 0 where not seen, and whether a joint's gaps have outliers.
-
-    The scale is the median over the take. Where a joint rests for long, motion itself would then look like outliers;
-    so the scale may rise to the median of the `window` frames around, but not far. Joints without outliers get
-    weight 1 throughout, except those in `always` (J,).
-    """
-    scale = gap_scales(length, seen)
-    limit = outlier_limit(seen.sum(axis=0))
-    fires = outlier_counts(length, seen, scale, window, limit) > limit
-    return weighed(length, seen, scale, window, fires if always is None else fires | always), fires
-
-
-def weighed(length: Floats, seen: Bools, scale: Floats, window: int, which: Bools) -> Floats:
-    """(n, J) Tukey's weights of the joints `which` (J,) at the size `scale` (J,) [m] of their gaps; 1 of the others,
-    0 where not seen.
-    """
-    weight = seen.astype(np.float64)
-    for a in np.flatnonzero(which):
-        x = _excess(length, seen, scale, window, int(a))
-        weight[:, a] *= np.where(x < 1, (1 - x**2) ** 2, 0.0)
-    return weight
-
-
-def outlier_counts(length: Floats, seen: Bools, scale: Floats, window: int, enough: Floats | float = 0.0) -> Ints:
-    """(J,) frames in which a gap is beyond Tukey's bar; where there are no more than `enough` at a bar that no lively
-    stretch raises, it is those.
-    """
-    count = (length > TUKEY * np.maximum(scale, _least(scale))).sum(axis=0)
-    for a in np.flatnonzero(count > enough):
-        count[a] = (_excess(length, seen, scale, window, int(a)) > 1).sum()
-    return np.asarray(count)
-
-
-def outlier_limit(frames: Ints) -> Floats:
-    """How many outliers so many frames may have before their weights count."""
-    return np.asarray(np.maximum(OUTLIER_SHARE * frames, 2.0))
-
-
-def gap_scales(length: Floats, seen: Bools) -> Floats:
-    """(J,) [m] `overall_scale` of each joint's gap lengths (n, J)."""
-    return np.array([overall_scale(length[:, a], seen[:, a]) for a in range(length.shape[1])])
-
-
-def _least(scale: Floats) -> float:
-    """[m] of joints that are exact beside the others."""
-    return max(ROUNDING, FAINT * float(scale.max(initial=0.0)))
-
-
-def _excess(length: Floats, seen: Bools, scale: Floats, window: int, a: int) -> Floats:
-    """(n,) gap lengths of joint a over what Tukey lets count."""
-    bar = gap_bar(length[:, a], seen[:, a], window, float(scale[a]))
-    return np.asarray(length[:, a] / (TUKEY * np.maximum(bar, _least(scale))))
-
-
-def gap_bar(length: Floats, seen: Bools, window: int, scale: float | None = None) -> Floats:
-    """(n,) [m] robust per axis size of a gap's length around each frame: overall, or of a livelier stretch."""
-    scale = overall_scale(length, seen) if scale is None else scale
-    local = _local_median(np.where(seen, length, np.nan), window) / CHI3_MEDIAN
-    return np.clip(local, scale, LIFT * scale)
-
-
-def frames_in(take: Take, seconds: float) -> int:
-    """Frames in so many seconds; 0 for a take without time."""
-    return round(seconds * take.rate) if take.timed and np.isfinite(take.rate) else 0
-
-
-def overall_scale(length: Floats, seen: Bools) -> float:
-    """[m] robust per axis size of a gap's length over the take."""
-    every = max(1, len(length) // MEDIAN_ROWS)
-    values = length[::every][seen[::every]]
-    return max(float(median(values)) / CHI3_MEDIAN, 1e-300) if len(values) else 1e-300
-
-
-def _local_median(values: Floats, window: int) -> Floats:
-    """(n,) median of the block of `window` values around and its two neighbours, NaN left out; 0 without a window."""
-    n = len(values)
-    blocks = n // window if window else 0
-    if blocks < 3:
-        return np.zeros(n)
-    table = values[: blocks * window].reshape(blocks, window)
-    padded = np.concatenate([table[:1], table, table[-1:]])
-    three = np.concatenate([padded[:-2], padded[1:-1], padded[2:]], axis=1)
-    middle = median(three.T)
-    return np.asarray(middle[np.minimum(np.arange(n) // window, blocks - 1)])
+        return invert_normal(self.information, self.basis)
 
 
 def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
-    part, _ = take.thinned(MEDIAN_ROWS)
+    part, _ = take.thinned(MEDIAN_FRAMES)
     gap = gaps(part, fits.pairs, fits.p_child_joint, fits.p_parent_joint)
     return median(np.sqrt(np.square(gap).sum(axis=2))) / CHI3_MEDIAN
-
-
-def inliers(take: Take, pairs: Ints, weight: Floats, threshold: float = 1e-9) -> Bools:
-    """(n, m) poses that agree with at least one joint of their body; bodies without a joint are trusted."""
-    good = take.seen.copy()
-    for body in range(take.bodies):
-        own = (pairs == body).any(axis=1)
-        if own.any():
-            judged = take.seen[:, pairs[own].ravel()].reshape(take.frames, -1, 2).all(axis=2)
-            agrees = np.asarray(weight[:, own] > threshold).any(axis=1)
-            bad = np.asarray(judged).any(axis=1) & ~agrees
-            good[:, body] &= ~bad
-    return good
 
 
 def solve_together(
@@ -197,7 +93,7 @@ def solve_together(
     system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
     weight = rows.seen.astype(np.float64) if base_weight is None else np.where(rows.seen, base_weight, 0.0)
     fires = np.zeros(J, dtype=bool) if suspect is None else suspect
-    window = frames_in(take, LIVELY)
+    window = count_frames(take, LIVELY_S)
     G, H = rows.sums(weight)
     for sweep in range(sweeps + 2):
         gap = rows.gap(u)
@@ -231,18 +127,11 @@ def solution_of(take: Take, fits: PairFits) -> Solution:
     return Solution(fits.pairs, fits.p_child_joint, fits.p_parent_joint, weight, N, basis, C, quiet, together=False)
 
 
-def gap_lengths(gap: Floats, base_weight: Floats | None) -> Floats:
-    """(n, J) [m] lengths of gaps (3, n, J), as long as they would be where the noise is the usual one."""
-    length = np.sqrt(np.square(gap).sum(axis=0))
-    length[length < ROUNDING] = 0.0
-    return np.asarray(length if base_weight is None else length * np.sqrt(base_weight))
-
-
 def _robust_weights(
     gap: Floats, seen: Bools, base_weight: Floats | None, fires: Bools, window: int
 ) -> tuple[Floats, Bools]:
     """(n, J) weights of gaps (3, n, J), and which joints have outliers; once a joint had some it keeps its weights."""
-    weight, now = tukey_weights(gap_lengths(gap, base_weight), seen, window, fires)
+    weight, now = weigh_outliers(measure_gaps(gap, base_weight), seen, window, fires)
     return weight if base_weight is None else weight * base_weight, fires | now
 
 

@@ -16,16 +16,15 @@ from ..maths.robust import median
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs, gaps
 from ..pairs.noise import Noise, estimate_noise
+from ..pairs.outliers import drop_gross, estimate_scales
 from ..pairs.sums import PairSums, sum_pairs
 from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
-from .solve import LIVELY, frames_in, gap_bar, inliers, overall_scale
 from .tree import Tree, spanning_margins, swap_edges
 from .tree_trial import ROUNDS, settle
 
 RARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 ENOUGH = 6  # whole frames per dimension of the joints' covariance
 MANY = 128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
-GROSS = 10.0  # robust standard deviations beyond which a pose is left out of the search for the tree
 CALM = 0.05  # drift in the room over the usual one, below which a body that does not turn rests
 REST = 0.5  # residual over drift in the room: a pair that fits no better than two bodies at rest
 RESOLVABLE = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
@@ -154,14 +153,9 @@ def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
     """(n, m) poses left when those far off at every joint of the tree are gone."""
     pairs = fits.pairs[edges]
     gap = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
-    window = frames_in(take, 3 * LIVELY)
     seen = np.isfinite(gap)
-    weight = seen.astype(np.float64)
-    for a in np.flatnonzero(seen.any(axis=0)):
-        length = np.where(seen[:, a], gap[:, a], 0.0)
-        if length.max() > GROSS * overall_scale(length, seen[:, a]) + 1e-12:
-            weight[:, a] *= length <= GROSS * gap_bar(length, seen[:, a], window) + 1e-12
-    return inliers(take, pairs, weight) if not (weight == seen).all() else take.seen
+    length = np.where(seen, gap, 0.0)
+    return drop_gross(take, pairs, length, seen, estimate_scales(length, seen))
 
 
 def _resting(

@@ -17,9 +17,10 @@ import numpy as np
 
 from ..estimate.solve import Solution
 from ..maths.arrays import Floats, Ints
+from ..maths.least_squares import clear_of, solve_normal, span_columns
 from ..model.field import FieldModel, Rod
 from ..model.take import Take
-from .field_rows import Basis, Rows, extent, joint_rows, scaling, spanned, visited
+from .field_rows import Basis, Rows, extent, joint_rows, scaling, visited
 
 ROUNDS = 3  # of Gauss and Newton
 LENGTHS = (0.6, 0.85, 1.2, 1.7, 2.4)  # of the field, over the extent of the places visited; tried from the middle
@@ -132,7 +133,7 @@ def measure_bend(take: Take, solution: Solution, still: int | None = None) -> Be
         return Bend(0.0, 0.0, 0.0)
     left = 0.0
     for M_own, h_own, square_own in own:
-        x = np.linalg.solve(M - M_own + np.eye(len(h)) / ratio, h - h_own)
+        x = solve_normal(M - M_own, h - h_own, loading=1 / ratio)
         left += square_own - 2 * float(x @ h_own) + float(x @ M_own @ x)
     return Bend(gain, 1 - left / square, float(np.sqrt(ratio * noise)))
 
@@ -240,10 +241,10 @@ class _Normal:
     def of(cls, part: Rows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]) -> _Normal:
         Z, skin, X, y = joint_rows(part, a, basis, turn, start)
         ZZ = Z.T @ Z
-        ZZ[np.diag_indices_from(ZZ)] += 1e-10 * np.trace(ZZ) / max(len(ZZ), 1) + 1e-300
-        solved = np.asarray(np.linalg.solve(ZZ, Z.T @ np.column_stack([X, y])), dtype=np.float64)
-        base = spanned(np.concatenate([Z, skin], axis=1))
-        X, y = X - base @ (base.T @ X), y - base @ (base.T @ y)
+        loading = 1e-10 * float(np.trace(ZZ)) / max(len(ZZ), 1) + 1e-300
+        solved = solve_normal(ZZ, Z.T @ np.column_stack([X, y]), loading=loading)
+        base = span_columns(np.concatenate([Z, skin], axis=1))
+        X, y = clear_of(base, X), clear_of(base, y)
         count = max(3 * int((part.weight[:, a] > 0).sum()) - base.shape[1], 0) / float(part.stretch[a])
         return cls(X.T @ X, X.T @ y, float(y @ y), count, solved[:, :-1], solved[:, -1])
 

@@ -15,12 +15,14 @@ import numpy as np
 
 from ..errors import UsageError
 from ..estimate.intervals import Blocks, long_run
-from ..estimate.solve import Solution, tukey_weights
+from ..estimate.solve import Solution
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.least_squares import clear_of, span_columns
 from ..maths.robust import median
 from ..model.field import Rod, bells, spread_centres
 from ..model.take import Take
+from ..pairs.outliers import weigh_outliers
 
 MOST_BLOCKS = 600  # of joints, and of the rod: more would sharpen nothing
 PLACES = 1500  # among which centres are chosen
@@ -80,7 +82,7 @@ class Rows:
             )
         away = np.einsum("njyx,njy->njx", R[:, i], p[:, j] - p[:, i])
         c = median(away)
-        weight, _ = tukey_weights(np.linalg.norm(np.where(seen[..., None], away - c, 0.0), axis=2), seen)
+        weight, _ = weigh_outliers(np.linalg.norm(np.where(seen[..., None], away - c, 0.0), axis=2), seen)
         J = len(pairs)
         eye, zero = np.eye(6), np.zeros((J, 3))
         none = np.zeros(J, dtype=bool)
@@ -127,9 +129,9 @@ class Rows:
         scaled = gap * np.sqrt(self.weight)[..., None]
         for a, columns in enumerate(self.skin):
             columns = columns.reshape(3 * len(self.weight), columns.shape[2])
-            base = spanned(columns * np.sqrt(np.repeat(self.weight[:, a], 3))[:, None])
+            base = span_columns(columns * np.sqrt(np.repeat(self.weight[:, a], 3))[:, None])
             own = scaled[:, a].ravel()
-            scaled[:, a] = (own - base @ (base.T @ own)).reshape(-1, 3)
+            scaled[:, a] = clear_of(base, own).reshape(-1, 3)
         count = np.maximum((self.weight > 0).sum(axis=0), 1)
         variance = (scaled * scaled).sum(axis=(0, 2)) / (3 * count)
         stretch = np.array([long_run(scaled[:, a], self.step, self.run) for a in range(len(count))])
@@ -217,14 +219,6 @@ def _skin(blocks: Blocks, a: int) -> Floats:
                 pulled = np.einsum("bxr,bs->bxrs", axes, blocks.angle(int(other)))
                 columns.append(pulled.reshape(blocks.count, 3, 9))
     return np.concatenate(columns, axis=2)
-
-
-def spanned(columns: Floats) -> Floats:
-    """(n, G) orthonormal columns that span the given ones, but for what only rounding keeps apart."""
-    size = np.sqrt((columns**2).sum(axis=0))
-    unit = columns[:, size > 0] / size[size > 0]
-    factor = np.linalg.cholesky(unit.T @ unit + 1e-9 * np.eye(unit.shape[1]))
-    return np.asarray(unit @ np.linalg.inv(factor).T)
 
 
 def _own_directions(basis: Floats) -> Floats:

@@ -15,15 +15,17 @@ import numpy as np
 
 from ..estimate.fitting import Estimate
 from ..estimate.intervals import LAG, Blocks, long_run
-from ..estimate.solve import Solution, frames_in
+from ..estimate.solve import Solution
 from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
-from ..maths.robust import CHI3_MEDIAN, median
+from ..maths.least_squares import clear_of, span_columns
+from ..maths.robust import median
 from ..model.options import FitOptions
 from ..model.stage import Change, Decision, Effect, Proof
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
+from ..pairs.outliers import count_frames, find_steady
 from ..prepare.flips import describe_left_flips
 
 THRESHOLD = 150.0  # likelihood ratio from which a step is a slip
@@ -32,7 +34,6 @@ TURNED = 60.0  # likelihood ratio from which a slip counts as a rotation as well
 SHORTEST = 1.5  # s on either side of a slip, below which it is not told from a pause
 LIVELY = 2.0  # s around a block in which its noise is judged
 FLOOR = 0.5  # of the overall noise: a quieter stretch counts no more than this
-SPIKE = 5.0  # robust standard deviations from the gap's own course beyond which a frame is left out
 EXACT = 1e-5  # of the distance between joined sensors: gaps below it are rounding
 MOST = 8  # slips in one take
 TWICE = 3  # sensors, the most suspect ones, that are tried for two slips at once,
@@ -155,21 +156,9 @@ def judge_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
 
 
 def steady(take: Take, solution: Solution) -> Floats:
-    """(n, J) 1 where both bodies are seen and the gap is not far off its own course of the second around.
-
-    The fit's own weights do not serve: they take a sensor's whole time after a slip for outliers.
-    """
+    """(n, J) 1 where both bodies are seen and the gap is not far off its own course of the second around."""
     gap = gaps(take, solution.pairs, solution.p_child_joint, solution.p_parent_joint)
-    window = max(frames_in(take, LAG), 5)
-    pad = -len(gap) % window
-    table = np.concatenate([gap, np.full((pad, *gap.shape[1:]), np.nan)]).reshape(-1, window, *gap.shape[1:])
-    table = np.swapaxes(table, 0, 1)
-    off = np.linalg.norm(table - median(table), axis=-1)  # (window, windows, J)
-    usual = median(off)
-    scale = np.maximum(usual, 0.5 * median(usual)) / CHI3_MEDIAN
-    with np.errstate(invalid="ignore"):
-        near = off <= SPIKE * np.maximum(scale, 1e-12)
-    return np.asarray(np.swapaxes(near, 0, 1).reshape(-1, gap.shape[1])[: len(gap)], dtype=np.float64)
+    return find_steady(gap, max(count_frames(take, LAG), 5)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +192,8 @@ class _Joint:
         gap = blocks.gap[:, :, a]
         sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
         root = np.sqrt(blocks.weight[:, a])
-        rough = _residual(gap * root[:, None], design * np.repeat(root, 3)[:, None])
+        weighted = design * np.repeat(root, 3)[:, None]
+        rough = clear_of(span_columns(weighted), (gap * root[:, None]).ravel()).reshape(-1, 3)
         root = root / _local_size(rough, round(LIVELY / blocks.step))
         return cls._cleared(blocks, bodies, sides, gap, design, root)
 
@@ -220,9 +210,8 @@ class _Joint:
         """The joint with its rows weighted by `root` (b,)."""
         child, parent = (side * root[:, None, None] for side in sides)
         gap, design = gap * root[:, None], design * np.repeat(root, 3)[:, None]
-        scaled, factor = _factored(design)
-        base = scaled @ np.linalg.inv(factor).T
-        left = (gap.ravel() - base @ (base.T @ gap.ravel())).reshape(-1, 3)
+        base = span_columns(design)
+        left = clear_of(base, gap.ravel()).reshape(-1, 3)
         floor = float((root**2).mean()) * (EXACT * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
         variance = _long_run_variance(left, base.shape[1], blocks, floor)
         return cls(bodies, child, parent, gap, base, left, variance, floor, blocks)
@@ -237,11 +226,10 @@ class _Joint:
         steps = np.zeros((len(self.left), 3, 9))
         for k in range(3):
             steps[block - 1 + k :, :, 3 * k : 3 * k + 3] = self.side(body)[block - 1 + k :]
-        flat = steps.reshape(-1, 9)
-        flat = flat - self.base @ (self.base.T @ flat)
+        flat = clear_of(self.base, steps.reshape(-1, 9))
         u, size, _ = np.linalg.svd(flat, full_matrices=False)
         base = np.concatenate([self.base, u[:, size > 1e-9 * size.max(initial=1e-300)]], axis=1)
-        left = (self.gap.ravel() - base @ (base.T @ self.gap.ravel())).reshape(-1, 3)
+        left = clear_of(base, self.gap.ravel()).reshape(-1, 3)
         variance = _long_run_variance(left, base.shape[1], self.blocks, self.floor)
         return replace(self, base=base, left=left, variance=variance)
 
@@ -253,20 +241,6 @@ class _Joint:
         own = np.swapaxes(side, 1, 2) @ side
         pull, meet, own = (np.cumsum(values[::-1], axis=0)[::-1] for values in (pull, meet, own))
         return pull / self.variance, (own - meet @ np.swapaxes(meet, 1, 2)) / self.variance
-
-
-def _factored(design: Floats) -> tuple[Floats, Floats]:
-    """The columns of a design at unit length, and the Cholesky factor of their products, loaded against twins."""
-    size = np.sqrt((design**2).sum(axis=0))
-    scaled = design[:, size > 0] / size[size > 0]
-    return scaled, np.linalg.cholesky(scaled.T @ scaled + 1e-9 * np.eye(scaled.shape[1]))
-
-
-def _residual(gap: Floats, design: Floats) -> Floats:
-    """(b, 3) what the design (3 b, F) leaves of a gap (b, 3)."""
-    scaled, factor = _factored(design)
-    inner = np.linalg.solve(factor.T, np.linalg.solve(factor, scaled.T @ gap.ravel()))
-    return np.asarray((gap.ravel() - scaled @ inner).reshape(-1, 3))
 
 
 def _pulled_skin(blocks: Blocks, a: int) -> list[Floats]:
@@ -373,8 +347,7 @@ def _rigid_steps(
             c = solution.p_child_joint[a] if body == joint.bodies[0] else solution.p_parent_joint[a]
             moves = np.concatenate([np.eye(3), -rotation.skew(c)], axis=1)
             columns[block:, :, 6 * k : 6 * k + 6] = joint.side(body)[block:] @ moves
-        flat = columns.reshape(-1, size)
-        flat = flat - joint.base @ (joint.base.T @ flat)
+        flat = clear_of(joint.base, columns.reshape(-1, size))
         information += flat.T @ flat / joint.variance
         gradient += flat.T @ joint.gap.ravel() / joint.variance
     used = (np.arange(size) % 6) < 3

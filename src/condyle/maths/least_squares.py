@@ -1,10 +1,32 @@
-"""Normal equations, solved."""
+"""Normal equations, solved: within the directions that are free, or cleared of columns that do not matter."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from .arrays import Floats
+from .arrays import Bools, Floats
+
+SPAN_LOADING = 1e-9  # of unit columns: what keeps two that are alike from being told apart by rounding
+INDEPENDENT_RATIO = 1e-9  # of the largest diagonal entry of a triangle, below which a column says nothing new
+
+
+def solve_normal(N: Floats, h: Floats, basis: Floats | None = None, loading: float = 0.0) -> Floats:
+    """(F, ...) the x in the span of orthonormal columns `basis` (F, K) that minimises x'Nx / 2 - h'x.
+
+    An unknown that no row speaks of stays at 0.
+
+    h         (F, ...) one right side, or several
+    loading   what is added to the diagonal, as if x were known to be 0 with this precision
+    """
+    inner, right = (N.copy(), h) if basis is None else (basis.T @ N @ basis, basis.T @ h)
+    inner[np.diag_indices_from(inner)] += np.where(np.diagonal(inner) == 0, 1.0, loading)
+    x = np.linalg.solve(inner, right)
+    return np.asarray(x if basis is None else basis @ x)
+
+
+def invert_normal(N: Floats, basis: Floats) -> Floats:
+    """(F, F) inverse of normal equations in the span of `basis`; directions outside it, and open ones, have 0."""
+    return np.asarray(basis @ np.linalg.pinv(basis.T @ N @ basis, hermitian=True) @ basis.T)
 
 
 def solve_symmetric(S: Floats, right: Floats) -> Floats:
@@ -14,3 +36,27 @@ def solve_symmetric(S: Floats, right: Floats) -> Floats:
     x, y, z = (right[..., k] for k in range(3))
     solved = np.stack([A * x + B * y + C * z, B * x + D * y + E * z, C * x + E * y + F * z], axis=-1)
     return np.asarray(solved / (a * A + b * B + c * C)[..., None])
+
+
+def span_columns(columns: Floats) -> Floats:
+    """(n, G) orthonormal columns that span the given ones, but for what only rounding keeps apart."""
+    size = np.sqrt((columns**2).sum(axis=0))
+    unit = columns[:, size > 0] / size[size > 0]
+    factor = np.linalg.cholesky(unit.T @ unit + SPAN_LOADING * np.eye(unit.shape[1]))
+    return np.asarray(unit @ np.linalg.inv(factor).T)
+
+
+def factor_columns(Q: Floats) -> tuple[Floats, Floats, Bools]:
+    """Orthonormal columns q and a triangle r with q r = Q, for those columns of Q that are independent.
+
+    Columns that come after one that depends on those before it are met only as far as the others span them.
+    """
+    q, r = np.linalg.qr(Q)
+    size = np.abs(np.diagonal(r))
+    keep = size > INDEPENDENT_RATIO * size.max(initial=1e-300)
+    return q[:, keep], r[np.ix_(keep, keep)], keep
+
+
+def clear_of(base: Floats, values: Floats) -> Floats:
+    """Values (n, ...) without what orthonormal columns `base` (n, G) explain of them."""
+    return np.asarray(values - base @ (base.T @ values))

@@ -1,4 +1,6 @@
-"""Medians that know NaN. numpy's own import its masked arrays at the first call, a sixth of the program's start."""
+"""Statistics that outliers do not move. Medians know NaN, and numpy's own import its masked arrays at the first call,
+a sixth of the program's start.
+"""
 
 from __future__ import annotations
 
@@ -6,17 +8,34 @@ import numpy as np
 
 from .arrays import Floats
 
-Z95 = 1.959963984540054
+Z95 = 1.959963984540054  # standard deviations in half of a 95 % interval
 CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space
+MAD_SD = 1.4826  # standard deviations of a Gaussian in its median absolute deviation
 
 
-def median(values: Floats) -> Floats:
-    """Median over the first axis without NaN; 0 where a column has no number."""
+def median(values: Floats, empty: float = 0.0) -> Floats:
+    """Median over the first axis without NaN; `empty` where a column has no number."""
     ordered = np.sort(values, axis=0)  # NaN goes last
     count = np.isfinite(values).sum(axis=0)
     low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, max(len(values) - 1, 0))
     if not len(values):
-        return np.zeros(values.shape[1:])
+        return np.full(values.shape[1:], empty)
     a = np.take_along_axis(ordered, low[None], axis=0)[0]
     b = np.take_along_axis(ordered, high[None], axis=0)[0]
-    return np.where(count > 0, 0.5 * (a + b), 0.0)
+    return np.where(count > 0, 0.5 * (a + b), empty)
+
+
+def robust_sd(values: Floats, empty: float = 0.0) -> tuple[Floats, Floats]:
+    """Median over the first axis, and the standard deviation that the usual distance from it tells."""
+    middle = median(values, empty)
+    return middle, np.asarray(MAD_SD * median(np.abs(values - middle), empty))
+
+
+def tukey_weight(x: Floats) -> Floats:
+    """Tukey's weights of distances x over the one at which they stop counting."""
+    return np.where(x < 1, (1 - x**2) ** 2, 0.0)
+
+
+def huber_weight(x: Floats, full: float) -> Floats:
+    """Huber's weights of distances x, which count in full up to `full`, and beyond it as if they were that far."""
+    return np.asarray(full / np.maximum(x, full))

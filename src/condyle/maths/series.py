@@ -69,3 +69,9 @@ def segment_slices(segment: Ints) -> list[slice]:
     """The frames of every segment (n,), in order; one without frames where there are none at all."""
     starts = (np.flatnonzero(np.diff(segment) != 0) + 1).tolist()
     return [slice(a, b) for a, b in zip([0, *starts], [*starts, len(segment)], strict=True)]
+
+
+def cut_blocks(values: Floats, length: int) -> Floats:
+    """(length, blocks, ...) values (n, ...) cut into blocks of so many, the last filled up with NaN."""
+    pad = np.full((-len(values) % length, *values.shape[1:]), np.nan)
+    return np.swapaxes(np.concatenate([values, pad]).reshape(-1, length, *values.shape[1:]), 0, 1)

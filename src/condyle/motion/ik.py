@@ -17,6 +17,7 @@ from ..errors import UsageError
 from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints, freeze
 from ..maths.elimination import Rig, dot
+from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
 from ..model.motion import Motion, check_motion, forward, free_bodies, matched, reference_of, time_motion
 from ..model.skeleton import Skeleton
@@ -307,8 +308,8 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
 def _settle_weights(run: _SensorRun, which: Ints, spread: Floats) -> None:
     for rows in _chunks(which):
         for left in reversed(range(ROUNDS)):
-            far = np.maximum(run.residual[rows] / spread, HUBER)
-            run.sensors.weight[rows] = HUBER / far * (run.take.seen[rows] & ~run.out[rows])
+            counts = run.take.seen[rows] & ~run.out[rows]
+            run.sensors.weight[rows] = counts * huber_weight(run.residual[rows] / spread, HUBER)
             run.solve(rows, run.state(rows), run.problem(rows), **({"most": 1} if left else {}))
 
 

@@ -36,7 +36,7 @@ def tree_misfit(take: Take, *, size: float, hopeless: float = np.inf) -> Misfit:
     if not len(edges):
         return Misfit(np.inf, np.inf)
     length = _lengths(take, fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges])
-    plain = _mean(_usual(length), EXACT * size)
+    plain = _mean(median(length, np.inf), EXACT * size)
     if plain > hopeless:
         return Misfit(plain, plain)
     return Misfit(plain, _mean(_robust(take, fits.pairs[edges], length), EXACT * size))
@@ -55,13 +55,13 @@ def _lengths(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Flo
 def _robust(take: Take, pairs: Ints, length: Floats, rounds: int = 2) -> Floats:
     """(J,) median gap of each pair [m], its joint fitted without the frames that are far off in `length` (n, J)."""
     for _ in range(rounds):
-        far = length > FAR * _usual(length)
+        far = length > FAR * median(length, np.inf)
         again = np.flatnonzero(far.any(axis=0))
         if not len(again):
             break
         c, l = _refit(take, pairs[again], ~far[:, again] & np.isfinite(length[:, again]))
         length[:, again] = _lengths(take, pairs[again], c, l)
-    return _usual(length)
+    return median(length, np.inf)
 
 
 def _refit(take: Take, pairs: Ints, use: Bools) -> tuple[Floats, Floats]:
@@ -71,11 +71,6 @@ def _refit(take: Take, pairs: Ints, use: Bools) -> tuple[Floats, Floats]:
     every = [sum_products(one, np.ones((len(one) // 3, 2), dtype=bool))[0, 1] for one in poses]
     fits = fit_pairs(every[0].map(lambda *values: np.stack(values), *every[1:]), pairs)
     return fits.p_child_joint, fits.p_parent_joint
-
-
-def _usual(length: Floats) -> Floats:
-    """Median of every column; inf where it has no number."""
-    return np.where(np.isfinite(length).any(axis=0), median(length), np.inf)
 
 
 def scene_size(take: Take) -> float:

@@ -12,14 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.least_squares import solve_normal
 from ..model.take import Take
 from .fits import gap_columns
+from .outliers import FAINT_GAP_SHARE, ROUNDING_M
 from .sums import Additive, whole_gram, whole_stack
 
-LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
-ROUNDING = 1e-12  # m: gaps of exact data, which are no outliers of each other
-CANCELLED = 1e-5  # gap over lever above which nothing of note is lost in sums
-FAINT = 1e-4  # of the largest gap: smaller ones count as this
+COVARIANCE_LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
+CANCELLATION_RATIO = 1e-5  # gap over lever above which nothing of note is lost in sums
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,9 +81,7 @@ class System:
         S = np.asarray(np.linalg.inv(C) if together else np.diag(1 / np.diagonal(C)))
         J = len(self.pairs)
         rhs = (sweep.H.reshape(J, 6, J) * S[:, None, :]).sum(axis=2).ravel() * self.factor
-        inner = self.basis.T @ self.normal(sweep, S) @ self.basis
-        inner[np.diag_indices_from(inner)] += np.diagonal(inner) == 0  # a joint without frames stays where it is
-        return np.asarray(self.basis @ np.linalg.solve(inner, self.basis.T @ rhs))
+        return solve_normal(self.normal(sweep, S), rhs, self.basis)
 
 
 class Rows:
@@ -118,7 +116,7 @@ class Rows:
             W = self._columns(u)
             square = W.T @ self._gram() @ W
         lever = np.abs(u).reshape(J, 6).sum(axis=1)
-        if (np.diagonal(square) <= len(weight) * (CANCELLED * lever) ** 2).any():
+        if (np.diagonal(square) <= len(weight) * (CANCELLATION_RATIO * lever) ** 2).any():
             square, count = gap_products(self.gap(u), weight)
         return _covariance(square, count)
 
@@ -139,7 +137,7 @@ class Rows:
             H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]
             return G, H
         i, j = self.pairs.T
-        poses = self.X.reshape(3, len(weight), -1, 4)
+        poses = self.X.reshape(3, len(weight), self.X.shape[1] // 4, 4)
         G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
         step = max(64, 400_000 // (6 * J))
         for start in range(0, len(weight), step):
@@ -172,9 +170,9 @@ def _covariance(square: Floats, count: Floats) -> Floats:
     """(J, J) [m^2] per axis covariance from products of gaps and what they weigh, loaded and lifted to be positive."""
     C = square / (3 * np.maximum(count, 1e-300))
     # Else rounding would tell how exact joints correlate, and weigh them beyond all precision against the others.
-    floor = max(ROUNDING, FAINT * float(np.sqrt(np.diagonal(C).max(initial=0.0))))
+    floor = max(ROUNDING_M, FAINT_GAP_SHARE * float(np.sqrt(np.diagonal(C).max(initial=0.0))))
     size = np.sqrt(np.maximum(np.diagonal(C), floor**2))
     value, vector = np.linalg.eigh(C / size / size[:, None])
     C = (vector * np.maximum(value, 1e-6)) @ vector.T
-    np.fill_diagonal(C, np.diagonal(C) + LOADING)
+    np.fill_diagonal(C, np.diagonal(C) + COVARIANCE_LOADING)
     return np.asarray(C * size * size[:, None])

@@ -17,7 +17,7 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
-from ..maths.robust import median
+from ..maths.robust import median, robust_sd
 from ..model.scale import Scale
 from ..model.skeleton import SensorNoise
 from ..model.take import Take
@@ -128,11 +128,9 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
     pair = take.select([a, b])
     both: Bools = np.asarray(pair.seen.all(axis=1))
     distance = np.linalg.norm(pair.p_world_body[:, 1] - pair.p_world_body[:, 0], axis=1)
-    usual = float(median(distance))
-    off = np.abs(distance - usual)
-    spread = 1.4826 * float(median(off))
+    usual, spread = (float(value) for value in robust_sd(distance))
     with np.errstate(invalid="ignore"):
-        both &= off <= np.maximum(SPIKE * spread, 1e-9 * usual)
+        both &= np.abs(distance - usual) <= np.maximum(SPIKE * spread, 1e-9 * usual)
     if both.sum() < FEWEST:
         raise CondyleError(
             f"'{a}' and '{b}' are seen together in {both.sum()} frames; at least {FEWEST} are needed",

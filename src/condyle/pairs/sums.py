@@ -155,7 +155,7 @@ def stack_poses(R_world_body: Floats, p_world_body: Floats, seen: Bools, room: F
         if room is not None:
             X[..., axis, :, m, :3] = np.eye(3)[axis]
             X[..., axis, :, m, 3] = room[axis] - first[..., 0, axis]
-    return X.reshape(*batch, 3 * n, -1)
+    return X.reshape(*batch, 3 * n, 4 * X.shape[-2])
 
 
 _kept: WeakKeyDictionary[Take, Floats] = WeakKeyDictionary()

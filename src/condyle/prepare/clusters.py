@@ -12,7 +12,7 @@ from ..errors import CondyleError
 from ..findings import Finding
 from ..io.bodies_file import check_groups
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.robust import median
+from ..maths.robust import robust_sd
 from ..model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
 from ..model.units import metres_per
 from .marker_swaps import Cluster, exchanged_back, find_marker_swaps, judge_marker_swaps, left_out
@@ -75,9 +75,8 @@ class _Look(NamedTuple):
     def at(cls, cloud: Floats, shape: Shape) -> _Look:
         R, p = fit_poses(cloud, shape)
         error = fit_error(cloud, shape, R, p)
-        usual = float(median(error))
-        off = error - usual
-        limit = max(usual + GROSS * 1.4826 * float(median(np.abs(off))), FACTOR * usual, FLOOR * shape.size)
+        usual, sd = (float(value) for value in robust_sd(error))
+        limit = max(usual + GROSS * sd, FACTOR * usual, FLOOR * shape.size)
         return cls(R, p, error, limit)
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components, spanning_tree
-from ..maths.robust import CHI3_MEDIAN, median
+from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise, estimate_noise
-from ..pairs.normal import ROUNDING
+from ..pairs.outliers import ROUNDING_M
 from ..pairs.sums import sum_pairs
 from .samples import Neighbours
 
@@ -246,11 +246,11 @@ def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) ->
         u = -np.linalg.pinv(gram, rcond=1e-12, hermitian=True) @ (WX @ y)
         rest = (y + X @ u).reshape(J, n, 3)
         length = np.sqrt(np.square(rest).sum(axis=2))
-        scale = np.maximum(median(np.where(known, length, np.nan).T) / CHI3_MEDIAN, ROUNDING)
+        scale = np.maximum(median(np.where(known, length, np.nan).T) / CHI3_MEDIAN, ROUNDING_M)
         x = length / (TUKEY * scale[:, None])
         if number == WEIGHINGS or not (x > 1).any():
             break
-        weight = np.where(known & (x < 1), (1 - x**2) ** 2, 0.0)
+        weight = known * tukey_weight(x)
     return u[:, 6, 0], _errors(Z, rest, weight, gram, white)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
-from ..maths.robust import median
+from ..maths.robust import median, robust_sd
 
 SAMPLE = 2000  # frames that a shape is learnt from: its error is then a fortieth of one frame's
 RARE = 50  # frames of the sample in which a point must be seen, if it is seen in so many at all
@@ -75,7 +75,7 @@ def fit_shape(cloud: Floats) -> Shape:
         R, p = fit_poses(cloud, shape)
         if np.isnan(p).all():
             break
-        before, points = shape, _centred(median_or_nan((cloud - p[:, None]) @ R))
+        before, points = shape, _centred(median((cloud - p[:, None]) @ R, np.nan))
         # Each sweep also turns the shape a little as a whole, without end; that is no change.
         turn, _ = fit_poses(points[None], before)
         shape = Shape(points @ turn[0]) if np.isfinite(turn).all() else Shape(points)
@@ -136,14 +136,8 @@ def distances(cloud: Floats) -> tuple[Floats, Floats]:
     apart, spread = np.zeros((k, k)), np.zeros((k, k))
     for i in range(k - 1):
         d = np.linalg.norm(cloud[:, i + 1 :] - cloud[:, i, None], axis=2)
-        apart[i, i + 1 :] = median_or_nan(d)
-        spread[i, i + 1 :] = 1.4826 * median_or_nan(np.abs(d - apart[i, i + 1 :]))
+        apart[i, i + 1 :], spread[i, i + 1 :] = robust_sd(d, np.nan)
     return apart + apart.T, spread + spread.T
-
-
-def median_or_nan(values: Floats) -> Floats:
-    """Median over the first axis without NaN; NaN where a column has no number."""
-    return np.where(np.isfinite(values).any(axis=0), median(values), np.nan)
 
 
 def _counted(cloud: Floats, shape: Shape, use: Bools | None) -> Bools:

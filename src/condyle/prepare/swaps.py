@@ -20,6 +20,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
+from ..maths.series import cut_blocks
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof
 from ..model.take import WORLD, Take
@@ -281,8 +282,7 @@ def _best_joints(take: Take) -> tuple[Floats, Floats]:
     fits = fit_pairs(sums, np.stack([k, partner], axis=1))
     gap = np.linalg.norm(gaps(part, fits.pairs, fits.p_child_joint, fits.p_parent_joint), axis=2)
     length = max(FEWEST, round(STRETCH * part.frames / max(part.seconds, 1e-9)))
-    gap = np.concatenate([gap, np.full((-len(gap) % length, m), np.nan)]).reshape(-1, length, m)
-    worst = median(np.swapaxes(gap, 0, 1)).max(axis=0)
+    worst = median(cut_blocks(gap, length)).max(axis=0)
     apart = np.sqrt(sums.dd[k, partner] / np.maximum(sums.frames[k, partner], 1))
     return residual, np.where(np.isfinite(residual[k, partner]), worst / np.maximum(apart, 1e-300), 0.0)
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..estimate.solve import frames_in
 from ..faults.field import FieldRepair
 from ..faults.part_time import PartTime, PartTimeRepair
 from ..faults.part_time import hidden as apart
@@ -19,6 +18,7 @@ from ..model.options import FitOptions
 from ..model.scale import scaled
 from ..model.stage import Change, apply_changes
 from ..model.take import WORLD, Take, with_world
+from ..pairs.outliers import count_frames
 from ..pairs.sums import KEPT_BYTES
 from ..prepare.dropouts import prepare
 from ..prepare.latency import LatencyRepair, without_latency
@@ -162,7 +162,7 @@ class AllFrames:
             first, stop = np.searchsorted(rows, [file.first, file.first + len(file.place)]).tolist()
             self.short[first:stop] = False
             self.places.append(Places(first, stop, file.place[rows[first:stop] - file.first], file.frames))
-        self.margin = max(LEAST_MARGIN, frames_in(fitted, MARGIN))
+        self.margin = max(LEAST_MARGIN, count_frames(fitted, MARGIN))
         self.step = max(FEWEST, KEPT_BYTES // (96 * fitted.bodies))
 
     @property

@@ -13,20 +13,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..estimate.fitting import Estimate, gap_precision
-from ..estimate.solve import (
-    LIVELY,
-    MEDIAN_ROWS,
-    Solution,
-    frames_in,
-    gap_bar,
-    gap_lengths,
-    gap_scales,
-    inliers,
-    outlier_counts,
-    outlier_limit,
-    weighed,
-)
-from ..estimate.structure import GROSS
+from ..estimate.solve import Solution
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..model.options import FitOptions, Method
@@ -36,6 +23,17 @@ from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise, PlaceNoise, place_noise
 from ..pairs.normal import Rows, Sweep, System, gap_products
+from ..pairs.outliers import (
+    LIVELY_S,
+    MEDIAN_FRAMES,
+    count_frames,
+    count_outliers,
+    drop_gross,
+    estimate_scales,
+    limit_outliers,
+    measure_gaps,
+    weigh_gaps,
+)
 from ..pairs.sums import PairSums
 from .blocks import AllFrames, Block, Places, Treatment
 from .long_file import LongFile, Progress
@@ -119,7 +117,7 @@ class _Gaps:
     def of(cls, sample: Take, fitted: Estimate) -> _Gaps:
         noise, pairs = fitted.structure.noise, fitted.pairs
         place = place_noise(sample, fitted.structure.good) if fitted.solution.together else None
-        part = sample.slice(step=max(1, sample.frames // MEDIAN_ROWS))
+        part = sample.slice(step=max(1, sample.frames // MEDIAN_FRAMES))
         usual = np.ones(len(pairs))
         if place is not None:
             usual = gap_precision(noise, pairs, place.variance(part)).mean(axis=0)
@@ -128,7 +126,7 @@ class _Gaps:
     def scale(self, u: Floats) -> Floats:
         """(J,) [m] usual size of a gap of joints at `u` (6J,)."""
         rows = Rows.of(self.part, self.pairs)
-        return gap_scales(gap_lengths(rows.gap(u), self.base(self.part)), rows.seen)
+        return estimate_scales(measure_gaps(rows.gap(u), self.base(self.part)), rows.seen)
 
     def base(self, take: Take) -> Floats | None:
         """(n, J) precision of the gaps over the usual one, where it depends on place."""
@@ -176,7 +174,7 @@ def refine_joints(
             fits = fit_pairs(_edge_sums(sums, u), pairs)
             u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
             break
-        now = seen.gross | (seen.beyond > outlier_limit(seen.known))
+        now = seen.gross | (seen.beyond > limit_outliers(seen.known))
         now = now if count == 1 else now | fires  # the first sweep tells, not the sample
         if (now != fires).any() and count < MOST:
             fires = now  # a step with outliers at full weight would lead away
@@ -237,15 +235,15 @@ def _add(
     rows = Rows.of(take, gaps.pairs)
     gap = rows.gap(u)
     base = gaps.base(take)
-    length = gap_lengths(gap, base)
-    window = frames_in(take, LIVELY)
-    weight = weighed(length, rows.seen, scale, window, fires)
+    length = measure_gaps(gap, base)
+    window = count_frames(take, LIVELY_S)
+    weight = weigh_gaps(length, rows.seen, scale, window, fires)
     weight = weight if base is None else weight * base
     sums = Sweep(*rows.sums(weight), *gap_products(gap, weight))
     seen.sums = sums if seen.sums is None else seen.sums + sums
     seen.frames += (weight > 0).sum(axis=0)
     seen.known += rows.seen.sum(axis=0)
-    seen.beyond += outlier_counts(length, rows.seen, scale, window)
+    seen.beyond += count_outliers(length, rows.seen, scale, window)
     seen.gross |= _grossly_off(take, gaps.pairs, length, rows.seen, scale)
     if block.file is not None:
         at = files.index(block.file)
@@ -257,11 +255,7 @@ def _add(
 
 def _grossly_off(take: Take, pairs: Ints, length: Floats, seen: Bools, scale: Floats) -> Bools:
     """(J,) joints of bodies that have poses far off at all their joints: lesser outliers are then to be expected."""
-    if not (length > GROSS * scale + 1e-12).any():
-        return np.zeros(len(pairs), dtype=bool)
-    window = frames_in(take, 3 * LIVELY)
-    bar = np.stack([gap_bar(length[:, a], seen[:, a], window, float(scale[a])) for a in range(len(pairs))], axis=1)
-    lost = take.seen & ~inliers(take, pairs, (seen & (length <= GROSS * bar + 1e-12)).astype(np.float64))
+    lost = take.seen & ~drop_gross(take, pairs, length, seen, scale)
     return np.asarray(np.asarray(lost.any(axis=0))[pairs].any(axis=1))
 
 

@@ -1,0 +1,148 @@
+"""Outliers among gaps: how large a joint's gap usually is, which gaps lie beyond, and whose poses those are.
+
+Every rule is a number of robust standard deviations: of the take, of a lively stretch, or of the gap's own course.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
+from ..maths.series import cut_blocks
+from ..model.take import Take
+
+ROUNDING_M = 1e-12  # gaps of exact data, which are no outliers of each other
+FAINT_GAP_SHARE = 1e-4  # of the largest gap: smaller ones count as this
+TUKEY_SD = 5.0  # robust standard deviations at which a gap stops counting
+GROSS_SD = 10.0  # ... beyond which a pose is left out of the search for the tree
+STEADY_SD = 5.0  # ... from the gap's own course beyond which a frame is no part of it
+LIVELY_S = 1.0  # a stretch, judged with its neighbours, that may have a scale of its own
+LIVELY_MAX_LIFT = 3.0  # times the overall scale up to which a lively stretch may raise its own
+MEDIAN_FRAMES = 2000  # that a median is taken over
+OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY_SD: a Gaussian leaves 1.5e-5 there
+OUTLIER_MIN_COUNT = 2.0  # frames beyond TUKEY_SD that tell nothing, however few there are
+
+
+def count_frames(take: Take, seconds: float) -> int:
+    """Frames in so many seconds; 0 for a take without time."""
+    return round(seconds * take.rate) if take.timed and np.isfinite(take.rate) else 0
+
+
+def measure_gaps(gap: Floats, base_weight: Floats | None = None) -> Floats:
+    """(n, J) [m] lengths of gaps (3, n, J), as long as they would be where the noise is the usual one."""
+    length = np.sqrt(np.square(gap).sum(axis=0))
+    length[length < ROUNDING_M] = 0.0
+    return np.asarray(length if base_weight is None else length * np.sqrt(base_weight))
+
+
+def estimate_scales(length: Floats, seen: Bools) -> Floats:
+    """(J,) [m] robust per axis size of each joint's gap lengths (n, J) over the take."""
+    part = slice(None, None, max(1, len(length) // MEDIAN_FRAMES))
+    return np.maximum(median(np.where(seen[part], length[part], np.nan)) / CHI3_MEDIAN, 1e-300)
+
+
+def estimate_bar(length: Floats, seen: Bools, window: int, scale: float) -> Floats:
+    """(n,) [m] robust per axis size of a gap's length (n,) around each frame: overall, or of a livelier stretch.
+
+    Where a joint rests for long, motion itself would else look like outliers; so the scale may rise to the median of
+    the `window` frames around and their neighbours on either side, but not far.
+    """
+    blocks = len(length) // window if window else 0
+    if blocks < 3:
+        return np.full(len(length), scale)
+    table = np.where(seen, length, np.nan)[: blocks * window].reshape(blocks, window)
+    padded = np.concatenate([table[:1], table, table[-1:]])
+    local = median(np.concatenate([padded[:-2], padded[1:-1], padded[2:]], axis=1).T) / CHI3_MEDIAN
+    return np.clip(local[np.minimum(np.arange(len(length)) // window, blocks - 1)], scale, LIVELY_MAX_LIFT * scale)
+
+
+def weigh_outliers(length: Floats, seen: Bools, window: int = 0, always: Bools | None = None) -> tuple[Floats, Bools]:
+    """Tukey's weights (n, J) of gap lengths [m], 0 where not seen, and whether a joint's gaps have outliers.
+
+    Joints without outliers get weight 1 throughout, except those in `always` (J,).
+    """
+    scale = estimate_scales(length, seen)
+    limit = limit_outliers(seen.sum(axis=0))
+    fires = count_outliers(length, seen, scale, window, limit) > limit
+    return weigh_gaps(length, seen, scale, window, fires if always is None else fires | always), fires
+
+
+def weigh_gaps(length: Floats, seen: Bools, scale: Floats, window: int, which: Bools) -> Floats:
+    """(n, J) Tukey's weights of the joints `which` (J,) at the size `scale` (J,) [m] of their gaps; 1 of the others,
+    0 where not seen.
+    """
+    weight = seen.astype(np.float64)
+    for a in np.flatnonzero(which):
+        weight[:, a] *= tukey_weight(_excess(length, seen, scale, window, int(a)))
+    return weight
+
+
+def count_outliers(length: Floats, seen: Bools, scale: Floats, window: int, enough: Floats | float = 0.0) -> Ints:
+    """(J,) frames in which a gap is beyond Tukey's bar; where there are no more than `enough` at a bar that no lively
+    stretch raises, it is those.
+    """
+    count = (length > TUKEY_SD * np.maximum(scale, _least(scale))).sum(axis=0)
+    for a in np.flatnonzero(count > enough):
+        count[a] = (_excess(length, seen, scale, window, int(a)) > 1).sum()
+    return np.asarray(count)
+
+
+def limit_outliers(frames: Ints) -> Floats:
+    """How many outliers so many frames may have before their weights count."""
+    return np.asarray(np.maximum(OUTLIER_SHARE * frames, OUTLIER_MIN_COUNT))
+
+
+def _least(scale: Floats) -> float:
+    """[m] of joints that are exact beside the others."""
+    return max(ROUNDING_M, FAINT_GAP_SHARE * float(scale.max(initial=0.0)))
+
+
+def _excess(length: Floats, seen: Bools, scale: Floats, window: int, a: int) -> Floats:
+    """(n,) gap lengths of joint a over what Tukey lets count."""
+    bar = estimate_bar(length[:, a], seen[:, a], window, float(scale[a]))
+    return np.asarray(length[:, a] / (TUKEY_SD * np.maximum(bar, _least(scale))))
+
+
+def drop_gross(take: Take, pairs: Ints, length: Floats, seen: Bools, scale: Floats) -> Bools:
+    """(n, m) poses left when those whose gaps (n, J) are far off at every joint of their body are gone."""
+    weight, window = seen.astype(np.float64), count_frames(take, 3 * LIVELY_S)
+    for a in np.flatnonzero((length > GROSS_SD * scale + ROUNDING_M).any(axis=0)):
+        bar = estimate_bar(length[:, a], seen[:, a], window, float(scale[a]))
+        weight[:, a] *= length[:, a] <= GROSS_SD * bar + ROUNDING_M
+    return find_inliers(take, pairs, weight) if not (weight == seen).all() else take.seen
+
+
+def find_inliers(take: Take, pairs: Ints, weight: Floats) -> Bools:
+    """(n, m) poses that agree with at least one joint of their body; bodies without a joint are trusted."""
+    good = take.seen.copy()
+    both = np.asarray(take.seen[:, pairs].all(axis=2))
+    for body in np.unique(pairs):
+        own = (pairs == body).any(axis=1)
+        good[:, body] &= ~both[:, own].any(axis=1) | (weight[:, own] > 1e-9).any(axis=1)
+    return good
+
+
+def blame_partners(pairs: Ints, lost: Bools) -> Bools:
+    """(n, m) poses of a body with one joint that only look wrong because its partner is; of a lone pair, the child."""
+    out = np.zeros_like(lost)
+    count = np.bincount(pairs.ravel(), minlength=lost.shape[1])
+    for child, parent in pairs:
+        for end, other in ((child, parent), (parent, child)):
+            if count[end] == 1 and (count[other] > 1 or end == parent):
+                out[:, end] |= lost[:, other]
+    return out
+
+
+def find_steady(gap: Floats, window: int) -> Bools:
+    """(n, J) where gaps (n, J, 3) are not far off their own course, the median of each `window` frames.
+
+    The fit's own weights do not serve after a slip: they take a sensor's whole time after it for outliers.
+    """
+    table = cut_blocks(gap, window)
+    off = np.linalg.norm(table - median(table), axis=-1)  # (window, windows, J)
+    usual = median(off)
+    scale = np.maximum(usual, 0.5 * median(usual)) / CHI3_MEDIAN
+    with np.errstate(invalid="ignore"):
+        near = off <= STEADY_SD * np.maximum(scale, ROUNDING_M)
+    return np.asarray(np.swapaxes(near, 0, 1).reshape(-1, gap.shape[1])[: len(gap)])

@@ -1,0 +1,77 @@
+"""Normal equations against numpy's least squares on the rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle.maths.least_squares import (
+    clear_of,
+    factor_columns,
+    invert_normal,
+    solve_normal,
+    solve_symmetric,
+    span_columns,
+)
+
+SAME = 1e-9  # relative: the same answer by another way
+
+
+@pytest.fixture
+def rows(rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    return rng.standard_normal((50, 6)), rng.standard_normal(50)
+
+
+def test_the_solution_is_that_of_the_rows(rows) -> None:
+    A, y = rows
+    want = np.linalg.lstsq(A, y, rcond=None)[0]
+    np.testing.assert_allclose(solve_normal(A.T @ A, A.T @ y), want, rtol=SAME)
+    twice = solve_normal(A.T @ A, A.T @ np.stack([y, -y], axis=1))
+    np.testing.assert_allclose(twice, np.stack([want, -want], axis=1), rtol=SAME)
+
+
+def test_directions_outside_the_basis_stay_at_nought(rows, rng) -> None:
+    A, y = rows
+    basis = np.linalg.qr(rng.standard_normal((6, 4)))[0]
+    x = solve_normal(A.T @ A, A.T @ y, basis)
+    np.testing.assert_allclose(x, basis @ np.linalg.lstsq(A @ basis, y, rcond=None)[0], rtol=SAME)
+    covariance = invert_normal(A.T @ A, basis)
+    np.testing.assert_allclose(covariance, basis @ np.linalg.inv(basis.T @ A.T @ A @ basis) @ basis.T, rtol=1e-6)
+
+
+def test_an_unknown_that_no_row_speaks_of_stays_at_nought(rows) -> None:
+    A, y = rows
+    A[:, 2] = 0
+    x = solve_normal(A.T @ A, A.T @ y)
+    assert x[2] == 0
+    np.testing.assert_allclose(x, np.linalg.lstsq(A, y, rcond=None)[0], atol=SAME)
+
+
+def test_loading_is_that_of_rows_that_ask_for_nought(rows) -> None:
+    A, y = rows
+    loaded, aim = np.concatenate([A, 2 * np.eye(6)]), np.concatenate([y, np.zeros(6)])
+    x = solve_normal(A.T @ A, A.T @ y, loading=4.0)
+    np.testing.assert_allclose(x, np.linalg.lstsq(loaded, aim, rcond=None)[0], rtol=SAME)
+
+
+def test_symmetric_systems_are_solved_one_by_one_and_in_batches(rng) -> None:
+    half = rng.standard_normal((4, 5, 3, 3))
+    S, right = half @ np.swapaxes(half, -1, -2) + np.eye(3), rng.standard_normal((4, 5, 3))
+    np.testing.assert_allclose(solve_symmetric(S, right), np.linalg.solve(S, right[..., None])[..., 0], rtol=1e-7)
+    np.testing.assert_array_equal(solve_symmetric(S[1, 2], right[1, 2]), solve_symmetric(S, right)[1, 2])
+
+
+def test_what_columns_span_is_cleared_away_also_where_two_are_alike(rows) -> None:
+    A, y = rows
+    twins = np.column_stack([A, A[:, 0], np.zeros(50)])
+    left = clear_of(span_columns(twins), y)
+    np.testing.assert_allclose(left, y - A @ np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-6)
+
+
+def test_only_independent_columns_are_factored(rows) -> None:
+    A, _ = rows
+    A[:, 5] = A[:, 1] - A[:, 2]
+    q, r, keep = factor_columns(A)
+    assert keep.tolist() == [True, True, True, True, True, False]
+    np.testing.assert_allclose(q.T @ q, np.eye(5), atol=SAME)
+    np.testing.assert_allclose(q @ r, A[:, keep], atol=1e-12)

@@ -1,0 +1,143 @@
+"""Which gaps are outliers, by the scale of the take, of a lively stretch or of the gap's own course."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle.maths import rotation
+from condyle.model.take import Take
+from condyle.pairs.outliers import (
+    GROSS_SD,
+    LIVELY_MAX_LIFT,
+    STEADY_SD,
+    TUKEY_SD,
+    blame_partners,
+    count_frames,
+    count_outliers,
+    drop_gross,
+    estimate_bar,
+    estimate_scales,
+    find_inliers,
+    find_steady,
+    limit_outliers,
+    measure_gaps,
+    weigh_gaps,
+    weigh_outliers,
+)
+
+NEAR = 0.05  # relative: a scale from a thousand frames
+
+
+def lengths(rng: np.random.Generator, n: int = 5000, joints: int = 2) -> np.ndarray:
+    """(n, joints) of unit Gaussian vectors in space."""
+    return np.linalg.norm(rng.standard_normal((n, joints, 3)), axis=2)
+
+
+def take_of(rng: np.random.Generator, n: int = 600, bodies: int = 3) -> Take:
+    R, p = rotation.random(rng, (n, bodies)), rng.standard_normal((n, bodies, 3))
+    return Take(tuple("abcdef"[:bodies]), np.arange(n) / 60, R, p)
+
+
+def test_weights_are_tukeys_where_outliers_are_and_one_elsewhere(rng) -> None:
+    length = np.linalg.norm(rng.standard_normal((5000, 2, 3)), axis=2)
+    length[::50, 1] = 30.0
+    seen = np.ones((5000, 2), bool)
+    seen[7] = False
+    weight, fires = weigh_outliers(length, seen)
+    assert fires.tolist() == [False, True]
+    assert (weight[seen[:, 0], 0] == 1).all()
+    assert (weight[::50, 1] == 0).all()
+    assert (weight[~seen] == 0).all()
+    inner = (length[:, 1] < 1) & seen[:, 1]
+    np.testing.assert_allclose(weight[inner, 1], (1 - (length[inner, 1] / 5) ** 2) ** 2, atol=0.01)
+
+
+def test_the_scale_is_that_of_one_axis_whatever_is_not_seen(rng) -> None:
+    length, seen = lengths(rng), np.ones((5000, 2), bool)
+    length[::3, 0], seen[::3, 0], seen[:, 1] = 100.0, False, False
+    scale = estimate_scales(length, seen)
+    assert scale[0] == pytest.approx(1, rel=NEAR)
+    assert 0 < scale[1] < 1e-200
+
+
+def test_a_lively_stretch_raises_its_own_bar_but_not_far(rng) -> None:
+    length = lengths(rng, 3000, 1)[:, 0]
+    length[1000:1400] *= 2
+    length[2000:2400] *= 50
+    seen = np.ones(3000, bool)
+    bar = estimate_bar(length, seen, 100, 1.0)
+    assert (bar[:800] < 1.5).all()
+    assert bar[1150:1250] == pytest.approx(2, rel=0.2)
+    assert (bar[2150:2250] == LIVELY_MAX_LIFT).all()
+    assert (estimate_bar(length, seen, 0, 1.0) == 1).all()
+    assert (estimate_bar(length[:250], seen[:250], 100, 1.0) == 1).all()
+
+
+def test_outliers_are_counted_beyond_the_bar_and_told_from_chance(rng) -> None:
+    length, seen = lengths(rng), np.ones((5000, 2), bool)
+    length[:20, 1] = 1.01 * TUKEY_SD
+    length[20:25, 1] = 0.99 * TUKEY_SD
+    scale = np.ones(2)
+    assert count_outliers(length, seen, scale, 0)[1] == 20 + (length[25:, 1] > TUKEY_SD).sum()
+    assert limit_outliers(np.array([100, 5000])).tolist() == [2, 5]
+
+
+def test_gaps_are_measured_in_units_of_the_usual_noise_and_rounding_is_none() -> None:
+    gap = np.zeros((3, 2, 1))
+    gap[:, 0, 0] = 2, 3, 6
+    gap[0, 1] = 1e-13
+    assert measure_gaps(gap)[:, 0].tolist() == [7, 0]
+    assert measure_gaps(gap, np.full((2, 1), 0.25))[:, 0].tolist() == [3.5, 0]
+
+
+def test_weights_fall_for_the_joints_that_are_named_only(rng) -> None:
+    length, seen = lengths(rng), np.ones((5000, 2), bool)
+    weight = weigh_gaps(length, seen, np.ones(2), 0, np.array([False, True]))
+    assert (weight[:, 0] == 1).all()
+    np.testing.assert_allclose(weight[:, 1], np.maximum(1 - (length[:, 1] / TUKEY_SD) ** 2, 0) ** 2)
+
+
+def test_a_pose_is_dropped_where_it_is_far_off_at_every_joint_of_its_body(rng) -> None:
+    take, pairs = take_of(rng), np.array([[1, 0], [2, 1]])
+    length, seen = np.minimum(lengths(rng, 600), 4.0), np.ones((600, 2), bool)
+    length[100] = 2 * GROSS_SD * LIVELY_MAX_LIFT  # both joints: of the body in the middle, and of the ends
+    length[200, 0] = 2 * GROSS_SD * LIVELY_MAX_LIFT  # one joint: the body in the middle agrees with the other
+    good = drop_gross(take, pairs, length, seen, np.ones(2))
+    assert good[100].tolist() == [False, False, False]
+    assert good[200].tolist() == [False, True, True]
+    assert good.sum() == good.size - 4
+    assert drop_gross(take, pairs, np.minimum(length, 4.0), seen, np.ones(2)) is take.seen
+
+
+def test_bodies_without_a_joint_and_poses_without_a_partner_are_trusted(rng) -> None:
+    hidden = np.zeros((600, 3), bool)
+    hidden[5, 0] = True
+    take = take_of(rng).mask(hidden)
+    good = find_inliers(take, np.array([[1, 0]]), np.zeros((600, 1)))
+    assert good[5].tolist() == [False, True, True]
+    assert good[6].tolist() == [False, False, True]
+
+
+def test_the_end_of_a_chain_is_not_blamed_for_its_partner() -> None:
+    lost = np.zeros((2, 3), bool)
+    lost[0] = True, True, False
+    assert blame_partners(np.array([[1, 0], [2, 1]]), lost)[0].tolist() == [True, False, True]
+    assert blame_partners(np.array([[1, 0]]), lost)[0].tolist() == [True, False, False]
+
+
+def test_a_gap_that_steps_stays_steady_and_a_spike_is_not(rng) -> None:
+    gap = 0.01 * rng.standard_normal((900, 2, 3))
+    gap[450:, 0] += 1.0  # a sensor that slipped
+    gap[77, 1] += 0.02 * STEADY_SD
+    gap[300, 0] = np.nan
+    steady = find_steady(gap, 50)
+    assert not steady[77, 1]
+    assert not steady[300, 0]
+    assert steady[450:, 0].mean() > 0.99
+
+
+def test_frames_are_counted_where_there_is_time(rng) -> None:
+    take = take_of(rng)
+    assert count_frames(take, 0.5) == 30
+    assert count_frames(take.slice(0, 1), 0.5) == 0
