@@ -46,6 +46,7 @@ CODES: dict[str, str] = {
     "cluster-collinear": "markers of a body that lie nearly on a line",
     "long-recording": "a file is too long to hold; stretches spread evenly over it stand for all",
     "sample-differs": "a joint comes apart more over all frames of a long file than in the sample of them",
+    "broken-plugin": "a format that another package brings along cannot be used; the file was read without it",
     "truncated-file": "the file holds fewer frames than it declares",
     "scaled": "recorded lengths were multiplied by a scale that was given",
     "outliers": "poses that disagree with every joint of their sensor were weighted out",

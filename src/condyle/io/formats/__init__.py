@@ -1,16 +1,20 @@
 """Files to recordings. A format is found by a file's content, never by its name.
 
-A new format is one file in this folder with a `FORMAT`, and its name in `_MODULES`.
+A new format is one file in this folder with a `FORMAT`, and its name in `_MODULES`; or, in a package of its own, an
+entry point of the group `condyle.formats`, which `_plugins` loads.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 
 from ...errors import CondyleError, UsageError
+from ...findings import Finding
 from ...model.recording import Recording
 from ..format import Format, ReadOptions, applied
 
@@ -49,7 +53,7 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
     """The numbers in one file as they stand there, with the convention that the file states or the user gives."""
     options = options or ReadOptions()
     file = Path(path)
-    found = identify(file, "columns" if options.columns is not None else options.format)
+    found, faults = _search(file, "columns" if options.columns is not None else options.format)
     try:
         recording = applied(found.read(file, options), options, found.title)
     except CondyleError as error:
@@ -60,32 +64,72 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
         part.position.size for part in (recording.bodies, recording.markers) if part is not None
     ):
         raise CondyleError(f"{found.title} without a single pose", code="no-data", path=file)
-    return recording
+    told = [Finding("broken-plugin", "warning", fault) for fault in faults]
+    return replace(recording, findings=(*recording.findings, *told)) if told else recording
 
 
 def identify(path: str | os.PathLike[str], name: str | None = None) -> Format:
     """The format of a file by its content; raises with what the file seems to be when it is none of them."""
-    file = Path(path)
+    return _search(Path(path), name)[0]
+
+
+def _search(file: Path, name: str | None) -> tuple[Format, list[str]]:
+    """The format of a file, and a sentence for each plug-in that could not be asked."""
     head = _head(file)
     if name is not None:
-        known = {fmt.name: fmt for fmt in formats()}
-        if name not in known:
-            raise UsageError(f"no format '{name}'; choose from {', '.join(known)}", code="bad-option")
-        return known[name]
+        return _named(name, file), []
     found = []
     for module in _MODULES:
         fmt = _format(module)
         if fmt.looks_like(head):
             if fmt.certain:
-                return fmt
+                return fmt, []
             found.append(fmt)
-    if len(found) == 1:
-        return found[0]
+    faults: list[str] = []
+    for fmt in _load_plugins(faults):
+        try:
+            if fmt.looks_like(head):
+                found.append(fmt)
+        except CondyleError as error:
+            faults.append(error.text)
+    certain = [fmt for fmt in found if fmt.certain]
+    if len(certain or found) == 1:
+        return (certain or found)[0], faults
     if found:
-        titles = " and ".join(fmt.title for fmt in found)
-        names = " or ".join(f"--format {fmt.name}" for fmt in found)
+        titles = " and ".join(fmt.title for fmt in certain or found)
+        names = " or ".join(f"--format {fmt.name}" for fmt in certain or found)
         raise CondyleError(f"looks like {titles}; say which with {names}", code="ambiguous-format", path=file)
-    raise _unknown(file, head)
+    unknown = _unknown(file, head)
+    raise CondyleError("; ".join([unknown.text, *faults]), code=unknown.code, path=file) if faults else unknown
+
+
+def _named(name: str, file: Path) -> Format:
+    """The format of that name, condyle's own or a plug-in's; raises with all names."""
+    from ._plugins import find_plugins, load_plugin
+
+    own = {module.replace("_", "-"): module for module in _MODULES}
+    if name in own:
+        return _format(own[name])
+    plugins = find_plugins()
+    if name not in plugins:
+        raise UsageError(f"no format '{name}'; choose from {', '.join([*own, *plugins])}", code="bad-option")
+    try:
+        return load_plugin(plugins[name])
+    except CondyleError as error:
+        raise error.at(file) from None
+
+
+def _load_plugins(faults: list[str]) -> Iterator[Format]:
+    """The formats that other packages bring along; what is wrong with one is added to the faults."""
+    from ._plugins import find_plugins, load_plugin
+
+    own = {module.replace("_", "-") for module in _MODULES}
+    for name, point in find_plugins().items():
+        try:
+            if name not in own:
+                yield load_plugin(point)
+        except CondyleError as error:
+            faults.append(error.text)
 
 
 def _unknown(file: Path, head: bytes) -> CondyleError:
