@@ -23,6 +23,7 @@ NAMES = (
     "promise",
     "moving_joints",
     "page",
+    "kills",
     "paper",
 )
 

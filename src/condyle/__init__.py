@@ -13,30 +13,35 @@ from typing import Any
 
 
 def _find_homes() -> dict[str, tuple[str, str]]:
-    """{public name: (module, name in it)} of the stub beside this file."""
+    """{public name: (module, name in it)} of the stub beside this file; a module that is public has the name ""."""
     import ast
-    from pathlib import Path
+    from importlib.resources import files
 
-    stub = ast.parse(Path(__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
-    lines = [line for line in stub.body if isinstance(line, ast.ImportFrom)]
-    return {one.asname or one.name: (f".{line.module or ''}", one.name) for line in lines for one in line.names}
+    here = files(__name__)
+    stub = ast.parse((here / "__init__.pyi").read_text(encoding="utf-8"))
+    homes = {}
+    for line in [line for line in stub.body if isinstance(line, ast.ImportFrom)]:
+        parts = line.module.split(".") if line.module else []
+        for name in [one.name for one in line.names]:
+            beside = here.joinpath(*parts)
+            whole = (beside / name).is_dir() or (beside / f"{name}.py").is_file()
+            homes[name] = (".".join(["", *parts, name]), "") if whole else (".".join(["", *parts]), name)
+    return homes
 
 
 def __getattr__(name: str) -> Any:
-    if name.startswith("_") and name not in ("__all__", "__version__"):
+    if name.startswith("_") and name not in ("__all__", "__version__"):  # what Python itself asks a module for
         raise AttributeError(f"module 'condyle' has no attribute '{name}'")
     from importlib import import_module
 
     homes = _find_homes()
-    value: Any
-    if name == "__all__":
-        value = list(homes)
-    elif name in homes:
-        home, own = homes[name]
-        module = import_module(home, __name__)
-        value = getattr(module, own) if hasattr(module, own) else import_module(f"{home.rstrip('.')}.{own}", __name__)
-    else:
+    if name != "__all__" and name not in homes:
         raise AttributeError(f"module 'condyle' has no attribute '{name}'")
+    value: Any = list(homes)
+    if name != "__all__":
+        home, own = homes[name]
+        value = import_module(home, __name__)
+        value = getattr(value, own) if own else value
     globals()[name] = value
     return value
 

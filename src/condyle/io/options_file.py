@@ -63,9 +63,10 @@ def write_options(path: str | os.PathLike[str], plain: Mapping[str, Any], fit_id
 
 
 def read_options(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Values for the fields of FitOptions and of ReadOptions that an options.toml names; a rod's recording is read.
+    """Values for the fields of FitOptions and of ReadOptions that an options.toml names.
 
-    Raises UsageError that names the option and the choices.
+    A rod is told as `rod`: its pair, its distance [m] and the path of its recording, or None. Raises UsageError that
+    names the option and the choices.
     """
     file = Path(path)
     raw = read_small(file, MOST_BYTES)
@@ -76,15 +77,18 @@ def read_options(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     if content is None:
         raise UsageError("is too large for a list of options", code="bad-option", path=file)
     try:
-        reading = _convert(content.pop("reading", {}), _types(ReadOptions))
+        types = {**_types(ReadOptions), "bodies": dict[str, list[str]], "columns": str}
+        types.pop("fix")  # stands with the repairs of the fit
+        reading = _convert(content.pop("reading", {}), types)
         if "columns" in reading:
             reading["columns"] = file.parent / reading["columns"]
-        return _read_fit(content, file.parent, ReadOptions(**reading)), reading
+        ReadOptions(**reading)  # raises where one cannot be
+        return _read_fit(content, file.parent), reading
     except CondyleError as error:
         raise error.at(file) from None
 
 
-def _read_fit(content: dict[str, Any], folder: Path, reading: ReadOptions) -> dict[str, Any]:
+def _read_fit(content: dict[str, Any], folder: Path) -> dict[str, Any]:
     from .field_file import read_field
 
     types = {**_types(FitOptions), "field": bool, "field_file": str, "rod": dict[str, Any]}

@@ -1,0 +1,207 @@
+"""The library does what the command line does: fit, save, load, export, report, retarget."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle.cli import main
+from condyle.io.exports.registry import FORMATS
+from condyle.model.options import FitOptions
+from condyle.report import page as pages
+from condyle.simulate import Disturbances, linkage, simulate
+
+SAME = 1e-12  # m, entries of matrices
+NOISE = Disturbances(position_noise=0.002, orientation_noise=0.005, missing=0.05)
+RETARGET = "retarget --scale 2 -o x"
+TEMPLATE = b"<!doctype html><head></head>" + pages.PLACE
+
+
+@pytest.fixture(autouse=True)
+def _template(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "read_template", lambda: TEMPLATE)
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("api") / "take.npz"
+    condyle.write_take(path, simulate(linkage(), seconds=8, seed=3, disturbances=NOISE).take)
+    return path
+
+
+@pytest.fixture(scope="module")
+def fit(recording: Path) -> condyle.Fit:
+    return condyle.fit(recording, intervals=False, up="z")
+
+
+def lengths(fit: condyle.Fit) -> list[float | None]:
+    return [limb.length for limb in fit.skeleton.limbs]
+
+
+def test_a_path_several_paths_a_take_and_matrices_are_fitted_alike(fit: condyle.Fit, recording: Path) -> None:
+    take = condyle.read(recording, up="z")
+    T = np.tile(np.eye(4), (take.frames, take.bodies, 1, 1))
+    T[..., :3, :3], T[..., :3, 3] = take.R_world_body, take.p_world_body
+    assert condyle.fit(take, intervals=False).provenance.input == fit.provenance.input, "what was read is hashed"
+    assert lengths(condyle.fit([recording], intervals=False)) == lengths(fit)
+    np.testing.assert_allclose(lengths(condyle.fit(T, rate=30, intervals=False)), lengths(fit), atol=1e-6)
+    with pytest.raises(condyle.UsageError, match="is named twice"):
+        condyle.fit([recording, str(recording)])
+    with pytest.raises(condyle.UsageError, match="'unit' is for files"):
+        condyle.fit(take, unit="mm")
+    with pytest.raises(condyle.UsageError, match="'rate' is for files"):
+        condyle.fit(take, rate=30)
+
+
+def test_the_id_is_of_input_options_and_nothing_else(fit: condyle.Fit, recording: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere.npz"
+    copy.write_bytes(recording.read_bytes())
+    assert condyle.fit(copy, intervals=False, up="z").provenance.fit_id == fit.provenance.fit_id
+    others = [
+        condyle.fit(recording, intervals=False, up="z", no_fix="slips"),
+        condyle.fit(recording, intervals=False),
+        condyle.fit(condyle.read(recording, up="z").slice(1, None), intervals=False),
+    ]
+    assert len({one.provenance.fit_id for one in [fit, *others]}) == 4
+
+
+def test_a_saved_fit_comes_back(fit: condyle.Fit, tmp_path: Path) -> None:
+    saved = fit.save(tmp_path / "out")
+    names = ["manifest.json", "motion.npz", "options.toml", "report.html", "skeleton.json"]
+    assert sorted(os.listdir(tmp_path / "out")) == names == sorted(path.name for path in saved.files)
+    again = condyle.load(tmp_path / "out")
+    assert again.provenance == saved.provenance == fit.provenance
+    assert again.findings == saved.findings
+    assert any(one.code.startswith("gap-") for one in saved.findings), "what is to be said of the motion"
+    assert str(again) == str(saved)
+    for name in ("p_world_body", "R_world_body"):
+        assert np.array_equal(getattr(again.take, name), getattr(fit.take, name), equal_nan=True)
+    assert np.array_equal(again.gap, fit.gap, equal_nan=True)
+    assert np.array_equal(again.weight, fit.weight)
+    poses = [condyle.forward(one.skeleton, one.motion) for one in (fit, again)]
+    np.testing.assert_allclose(poses[0].p_world_body, poses[1].p_world_body, atol=SAME)
+
+
+def test_the_same_input_gives_the_same_bytes_in_every_file(recording: Path, tmp_path: Path) -> None:
+    formats = ",".join(name for name in FORMATS if name not in ("usd", "urdf"))
+    made = [tmp_path / "a", tmp_path / "b"]
+    for folder in made:
+        condyle.fit(recording, intervals=False, up="z").save(folder, export=formats)
+    one, other = ({file.name: file.read_bytes() for file in folder.iterdir()} for folder in made)
+    assert len(one) > 14
+    assert one == other
+
+
+def test_the_id_stands_in_every_file_with_a_place_for_it(fit: condyle.Fit, tmp_path: Path) -> None:
+    written = fit.save(tmp_path, export="bvh,glb,mjcf,osim,c3d,csv,json")
+    fit_id = str(fit.provenance.fit_id).encode()
+    without = {file.name for file in written.files if fit_id not in file.read_bytes()}
+    tables = {file.name for file in written.files if file.suffix == ".csv"} - {"figure.csv"}
+    assert without == {"figure.bvh", "motion.npz", *tables}
+    with np.load(tmp_path / "motion.npz") as arrays:
+        assert str(arrays["fit_id"]) == fit_id.decode()
+    (played,) = fit.export("npz", tmp_path / "other").files
+    with np.load(played) as arrays:
+        assert str(arrays["fit_id"]) == fit_id.decode()
+    assert condyle.read(played).names == fit.skeleton.bodies
+
+
+def test_files_of_two_fits_are_refused_by_every_verb(fit: condyle.Fit, recording: Path, tmp_path: Path) -> None:
+    fit.save(tmp_path / "a", report=False)
+    condyle.fit(recording, "least-squares", intervals=False).save(tmp_path / "b", report=False)
+    for name in ("motion.npz", "manifest.json"):
+        mixed = tmp_path / f"mixed-{name}"
+        mixed.mkdir()
+        for file in (tmp_path / "a").iterdir():
+            (mixed / file.name).write_bytes((tmp_path / ("b" if file.name == name else "a") / file.name).read_bytes())
+        for verb in (
+            ["export", "--to", "bvh"],
+            ["report"],
+            ["view", "--no-open"],
+            ["retarget", "--scale", "2", "-o", "x"],
+        ):
+            assert main([verb[0], str(mixed), *verb[1:]]) == 1
+        with pytest.raises(condyle.CondyleError) as error:
+            condyle.load(mixed)
+        assert error.value.code in ("files-disagree", "damaged-file")
+    with pytest.raises(condyle.CondyleError, match="of fit") as error:
+        condyle.load(tmp_path / "mixed-motion.npz")
+    ids = [condyle.load(tmp_path / name).provenance.fit_id for name in "ab"]
+    assert error.value.code == "files-disagree"
+    assert all(str(one) in str(error.value) for one in ids)
+
+
+def test_exports_join_the_folder_and_go_with_it(fit: condyle.Fit, recording: Path, tmp_path: Path) -> None:
+    fit.save(tmp_path, report=False)
+    condyle.load(tmp_path).export("bvh")
+    assert condyle.load(tmp_path).report()[0] == tmp_path / "report.html"
+    (tmp_path / "notes.txt").write_text("mine")
+    condyle.fit(recording, "least-squares", intervals=False).save(tmp_path, report=False)
+    names = ["manifest.json", "motion.npz", "notes.txt", "options.toml", "skeleton.json"]
+    assert sorted(os.listdir(tmp_path)) == names, "no page and no export of the older fit"
+
+
+def test_a_fit_in_no_folder_is_reported_and_exported_elsewhere(fit: condyle.Fit, tmp_path: Path) -> None:
+    assert fit.report(tmp_path / "page.html") == (tmp_path / "page.html",)
+    with pytest.raises(condyle.UsageError, match="in no folder yet"):
+        fit.export("bvh")
+    with pytest.raises(condyle.UsageError, match="in no folder yet"):
+        fit.report()
+    assert os.listdir(tmp_path) == ["page.html"]
+
+
+def test_a_folder_of_version_1_is_read_and_saved_anew(fit: condyle.Fit, tmp_path: Path) -> None:
+    fit.save(tmp_path / "new", report=False)
+    (tmp_path / "old").mkdir()
+    facts = json.loads((tmp_path / "new" / "skeleton.json").read_text())
+    del facts["fit_id"], facts["take"]["sha256"]
+    (tmp_path / "old" / "skeleton.json").write_text(json.dumps({**facts, "version": 1}))
+    with np.load(tmp_path / "new" / "motion.npz") as arrays:
+        np.savez(tmp_path / "old" / "motion.npz", **{name: arrays[name] for name in arrays.files if name != "fit_id"})
+    old = condyle.load(tmp_path / "old")
+    assert (old.provenance.fit_id, old.provenance.input) == (None, None)
+    assert condyle.load(old.save(tmp_path / "again", report=False).folder or "").provenance.fit_id is not None
+
+
+def test_a_retargeted_fit_is_a_fit_of_its_own(fit: condyle.Fit, tmp_path: Path) -> None:
+    large = fit.retarget(2.0)
+    assert large.provenance.fit_id != fit.provenance.fit_id
+    large.save(tmp_path, report=False)
+    again = condyle.load(tmp_path)
+    np.testing.assert_allclose(lengths(again), 2 * np.array(lengths(fit), dtype=float))
+    assert not np.nanmax(np.abs(again.gap))
+
+
+def test_options_are_taken_again_and_those_given_win(recording: Path, tmp_path: Path) -> None:
+    words = [
+        "--no-fix",
+        "slips,latency",
+        "--root",
+        "head",
+        "--symmetric",
+        "5",
+        "--up",
+        "z",
+        "--no-report",
+        "--tree-score",
+        "residual",
+    ]
+    main(["fit", str(recording), "-o", str(tmp_path / "a"), *words])
+    config = ["--config", str(tmp_path / "a" / "options.toml"), "--no-report"]
+    main(["fit", str(recording), "-o", str(tmp_path / "b"), *config])
+    assert (tmp_path / "a" / "skeleton.json").read_bytes() == (tmp_path / "b" / "skeleton.json").read_bytes()
+    main(["fit", str(recording), "-o", str(tmp_path / "c"), *config, "--root", "chest", "--no-fix", "", "--world"])
+    asked = condyle.load(tmp_path / "c").provenance.options
+    assert (asked["root"], asked["no_fix"], asked["world"], asked["symmetric"]) == ("chest", [], True, 0.005)
+
+
+def test_every_option_of_a_fit_is_a_keyword_of_it() -> None:
+    import inspect
+
+    keywords = set(inspect.signature(condyle.fit).parameters) - {"source", "progress", "reading"}
+    assert keywords - {"plan"} | {"method"} == set(FitOptions.__dataclass_fields__)
