@@ -74,6 +74,7 @@ CODES: dict[str, str] = {
     "several-figures": "the bodies form more than one figure",
     "loop-joint": "a pair outside the tree fits like a joint",
     "connection": "two bodies outside the tree are connected for a part of the take",
+    "repair-not-kept": "a repair was tried and made no joint come apart less, so the take was fitted as recorded",
     "part-time-joint": "a joint of the tree comes apart for a part of the take",
     "tied-edges": "several bodies share one point, so the edges among them cannot be told apart",
     "given-edge-misfit": "an edge that was given fits much worse than another the motion offers",
@@ -107,6 +108,7 @@ _MERGED = {
     "gap-bridged",
     "gap-left",
     "gap-inferred",
+    "repair-not-kept",
 }
 
 
@@ -181,6 +183,8 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
                 "axes, and for longer",
                 "gap-bridged": f"not seen for a short time, rotations there interpolated: {counts}",
                 "gap-left": f"not seen for too long to interpolate, so without a played pose there: {counts}",
+                "repair-not-kept": "repairs that were tried and not kept, since no joint would come apart less: "
+                + ", ".join(dict.fromkeys(name for f in same for name in f.bodies)),
                 "gap-inferred": f"not seen for a while, poses there told by the bodies beyond: {counts}",
             }
             total = sum(f.count or 0 for f in same) or None

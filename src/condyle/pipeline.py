@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from .estimate.fitting import DRIFT, LIKELIHOOD, PLAIN, ROBUST, Estimate, Estimator, fit_tree
+from .estimate.proof import prove
 from .estimate.refusals import check_forest, check_seen_together, check_take
 from .faults.field import FieldRepair, correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
@@ -34,6 +35,8 @@ if TYPE_CHECKING:  # long recordings are few, and what reads them is imported wh
 
 Stage = Callable[[Take, FitOptions], Decision]  # before there is a figure
 FigureStage = Callable[[Estimate, FitOptions, Sequence[Change]], Decision]  # with the changes of its that were refused
+
+MOST_REFUSALS = 8  # changes of one stage, after which it is not asked again
 
 
 @dataclass(frozen=True)
@@ -107,18 +110,17 @@ def run(
     read, findings, changes = take, list[Finding](), list[Change]()
     for stage in plan.prepare:
         decision = stage(take, options)
-        take = apply_changes(take if decision.take is None else decision.take, decision.changes)
-        findings += [*decision.findings, *(told for one in decision.changes for told in one.describe(None))]
-        changes += decision.changes
+        findings += decision.findings
+        take = take if decision.take is None else decision.take
+        if decision.changes:
+            before = estimate_early(take, options, plan.estimator)
+            after, kept, told = keep_proved(before, decision.changes)
+            take, changes, findings = after.take, [*changes, *kept], [*findings, *told]
     ready = take
     estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
     for repair in plan.repair:
-        decision = repair(estimate, options, ())
-        take = apply_changes(estimate.take, decision.changes)
-        hold = tuple((take.index(a), take.index(b)) for one in decision.changes for a, b in one.hold)
-        estimate = estimate if take is estimate.take else estimate.refit(take, hold)
-        findings += [*decision.findings, *(told for one in decision.changes for told in one.describe(Proof(0.0, 0.0)))]
-        changes += decision.changes
+        estimate, kept, told = carry_out(repair, estimate, options)
+        changes, findings = [*changes, *kept], [*findings, *told]
     whole = None
     if long and len(estimate.pairs):
         from .source.sweeps import refine_over_files
@@ -131,6 +133,45 @@ def run(
     field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
     skeleton = made.skeleton if field is None else replace(made.skeleton, scale=made.skeleton.scale * field.scale)
     return Calibration(skeleton, made.take, made.gap, made.weight, field, tuple(changes))
+
+
+def carry_out(
+    stage: FigureStage, estimate: Estimate, options: FitOptions
+) -> tuple[Estimate, list[Change], list[Finding]]:
+    """The estimate after a stage, the changes it kept, and what is to be said. Where one of its changes is refused the
+    stage is asked again without it, since the others may look different then.
+    """
+    refused: list[Change] = []
+    reasons: list[Finding] = []
+    while True:
+        decision = stage(estimate, options, refused)
+        after, kept, told = keep_proved(estimate, decision.changes)
+        again = [one for one in decision.changes if one not in kept]
+        if not again or len(refused) > MOST_REFUSALS:
+            return after, kept, [*decision.findings, *reasons, *told]
+        refused += again
+        reasons += [finding for finding in told if finding.code == "repair-not-kept"]
+
+
+def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, list[Change], list[Finding]]:
+    """The estimate with those of the changes that prove themselves, one after the other; they, and what to say."""
+    estimate, kept, findings = before, list[Change](), list[Finding]()
+    for change in changes:
+        take = apply_changes(before.take, [*kept, change])
+        hold = tuple((take.index(a), take.index(b)) for one in (*kept, change) for a, b in one.hold)
+        after = estimate if take is estimate.take else before.refit(take, hold)
+        proof = Proof(0.0, 0.0) if change.effect == "reading" or after is estimate else prove(estimate, after, change)
+        findings += change.describe(proof)
+        if proof.kept:
+            estimate = after
+            kept.append(change)
+    return estimate, kept, findings
+
+
+def estimate_early(take: Take, options: FitOptions, estimator: Estimator) -> Estimate:
+    """The figure of a take that is still being prepared, to prove changes by."""
+    known = [(take.index(a), take.index(b)) for a, b in options.tree if a in take.names and b in take.names]
+    return fit_tree(take, known, replace(options, world=False, root=None), estimator)
 
 
 def check_asked(take: Take, options: FitOptions) -> list[tuple[int, int]]:

@@ -181,7 +181,7 @@ class FieldRepair:
     straight: Take
     findings: tuple[Finding, ...]
     repair: str = "field"
-    effect: Effect = "moves"
+    effect: Effect = "reading"
     first: int = 0
     size: float | None = None
     hold: tuple[tuple[str, str], ...] = ()

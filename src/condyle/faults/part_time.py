@@ -13,8 +13,9 @@ from ..estimate.solve import Solution
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..maths.series import block_medians, block_starts
 from ..model.options import FitOptions
-from ..model.stage import Change, Decision, Effect, Proof
+from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
 from ..model.take import Take
 from ..pairs.fits import fit_pairs
 from ..pairs.sums import sum_pairs
@@ -61,9 +62,9 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
     """
     if not take.timed or not np.isfinite(take.rate) or not len(solution.pairs):
         return []
-    first = _block_starts(take)
+    first = block_starts(take.segment, max(1, round(BLOCK * take.rate)))
     size = np.sqrt(np.einsum("nji,nji->nj", gap, gap))
-    level = _block_medians(size, first)
+    level = block_medians(size, first)
     trusted = np.add.reduceat(solution.weight, first, axis=0) > COUNTS * np.diff([*first, take.frames])[:, None]
     usual = median(np.where(trusted, level, np.nan))
     far = SHARE * _usual_distances(take, solution.pairs)
@@ -86,13 +87,13 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
     return found
 
 
-def judge_part_time(joints: Sequence[PartTime]) -> list[Finding]:
+def judge_part_time(joints: Sequence[PartTime], repaired: bool = True) -> list[Finding]:
     """What to say of them."""
     found = []
     for one in joints:
         times = " and ".join(f"from {start:.1f} to {end:.1f} s" for start, end in one.times)
         text = (
-            f"{one.child}: its joint with {one.parent} holds {times} only, and was fitted there; else they are apart, "
+            f"{one.child}: its joint with {one.parent} holds {times} only{', and was fitted there' if repaired else ''}; else they are apart, "
             f"by {1000 * one.gap:.0f} mm where {1000 * one.usual:.2g} mm are usual: put down, let go, or a sensor that "
             "came off?"
         )
@@ -156,23 +157,6 @@ def _frames(take: Take, first: Ints, run: tuple[int, int]) -> tuple[int, int]:
     return int(first[run[0]]), int(first[run[1]]) if run[1] < len(first) else take.frames
 
 
-def _block_starts(take: Take) -> Ints:
-    """First frames of blocks, none across segments."""
-    size = max(1, round(BLOCK * take.rate))
-    edges = [0, *(np.flatnonzero(np.diff(take.segment)) + 1), take.frames]
-    return np.concatenate([np.arange(a, b, size) for a, b in pairwise(edges)])
-
-
-def _block_medians(size: Floats, first: Ints) -> Floats:
-    """(b, J) median of the gaps (n, J) of each block; NaN where none is seen."""
-    edges = [*first, len(size)]
-    longest = int(np.diff(edges).max())
-    table = np.full((longest, len(first), size.shape[1]), np.nan)
-    block = np.repeat(np.arange(len(first)), np.diff(edges))
-    table[np.arange(len(size)) - first[block], block] = size
-    return median(table)
-
-
 def _sensors_off(apart: Bools, known: Bools, pairs: Ints) -> Bools:
     """(b, J) joints of a body that has several, all of which are apart."""
     off = np.zeros_like(apart)
@@ -221,13 +205,20 @@ class PartTimeRepair:
         return take.mask(left_out) if left_out.any() else take
 
     def describe(self, proof: Proof | None) -> list[Finding]:
+        if proof is not None and not proof.kept:
+            what = f"{self.joint.child}: its joint with {self.joint.parent} may hold for a part of the take only"
+            return describe_refusal(self, what, proof)
         return judge_part_time([self.joint])
 
 
 def leave_out_part_time(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
     """The stage of it."""
-    if refused or not options.fixes("part-time") or not len(estimate.pairs):
+    if not len(estimate.pairs):
         return Decision()
+    no = {one.hold for one in refused}
     good = lasting(estimate.take, estimate.structure.good)
     found = find_part_time(estimate.take, estimate.solution, estimate.gap, good)
-    return Decision(changes=[PartTimeRepair(one) for one in found])
+    if not options.fixes("part-time"):
+        return Decision(judge_part_time(found, repaired=False))
+    changes = [PartTimeRepair(one) for one in found]
+    return Decision(changes=[one for one in changes if one.hold not in no])

@@ -22,7 +22,7 @@ from ..maths.arrays import Bools, Floats, frozen
 from ..maths.least_squares import clear_of, span_columns
 from ..maths.robust import median
 from ..model.options import FitOptions
-from ..model.stage import Change, Decision, Effect, Proof
+from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
 from ..pairs.outliers import count_frames, find_steady
@@ -151,7 +151,7 @@ def judge_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
             unit="m",
             frame=slip.frame,
         )
-        for slip in sorted(slips, key=lambda one: one.frame)
+        for slip in slips
     ]
 
 
@@ -418,13 +418,16 @@ class SlipRepair:
         return self.slip.frame
 
     @property
-    def size(self) -> float | None:
+    def size(self) -> float:
         return self.slip.size
 
     def apply(self, take: Take) -> Take:
         return moved_back(take, [self.slip])
 
     def describe(self, proof: Proof | None) -> list[Finding]:
+        if proof is not None and not proof.kept:
+            what = f"{self.slip.body}: perhaps moved {1000 * self.size:.3g} mm on its body at {self.slip.time:.1f} s"
+            return describe_refusal(self, what, proof)
         return judge_slips([self.slip], repaired=proof is not None)
 
 
@@ -441,4 +444,4 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
     for _ in range(ROUNDS if slips else 0):
         back = estimate.refit(moved_back(take, slips))
         slips = refine_slips(back.take, back.solution, slips)
-    return Decision(changes=[SlipRepair(slip) for slip in sorted(slips, key=lambda one: one.frame)])
+    return Decision(changes=[SlipRepair(slip) for slip in slips])

@@ -75,3 +75,18 @@ def cut_blocks(values: Floats, length: int) -> Floats:
     """(length, blocks, ...) values (n, ...) cut into blocks of so many, the last filled up with NaN."""
     pad = np.full((-len(values) % length, *values.shape[1:]), np.nan)
     return np.swapaxes(np.concatenate([values, pad]).reshape(-1, length, *values.shape[1:]), 0, 1)
+
+
+def block_starts(segment: Ints, size: int) -> Ints:
+    """First frames of blocks of `size` frames, none across segments (n,)."""
+    return np.concatenate([np.arange(one.start, one.stop, size) for one in segment_slices(segment)])
+
+
+def block_medians(values: Floats, first: Ints) -> Floats:
+    """(b, k) median of values (n, k) in each block; NaN where none is known."""
+    edges = [*first, len(values)]
+    longest = int(np.diff(edges).max())
+    table = np.full((longest, len(first), values.shape[1]), np.nan)
+    block = np.repeat(np.arange(len(first)), np.diff(edges))
+    table[np.arange(len(values)) - first[block], block] = values
+    return np.where(np.isfinite(table).any(axis=0), median(table), np.nan)

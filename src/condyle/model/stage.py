@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from ..findings import Finding
 from .take import Take
 
-Effect = Literal["moves", "leaves out"]
+Effect = Literal["reading", "moves", "leaves out"]
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ class Proof:
 class Change(Protocol):
     """A repair of a take. It detects nothing; the engine decides whether it is kept.
 
-    repair  name by which it is switched off;  effect  whether poses are moved or left out
+    repair  name by which it is switched off
+    effect  whether poses are moved or left out, which has to prove itself, or read otherwise as was asked
     bodies  names of those it touches;  first: the first frame it touches
     size    [m] by which poses move, where they do
     hold    (parent, child) that stay joined in the fit after it
@@ -52,8 +53,14 @@ class Change(Protocol):
     def hold(self) -> tuple[tuple[str, str], ...]: ...
     def apply(self, take: Take) -> Take: ...
     def describe(self, proof: Proof | None) -> list[Finding]:
-        """What to say of it; `proof` is None where it was found but not to be made."""
+        """What to say of it: made, not kept by its proof, or (None) found and not to be made."""
         ...
+
+
+def describe_refusal(change: Change, what: str, proof: Proof) -> list[Finding]:
+    """What to say of a change that was tried and not kept; `what` it would have been."""
+    text = f"{what}; tried and not kept: {proof.against}; the take was fitted as recorded there"
+    return [Finding("repair-not-kept", "info", text, change.bodies, value=change.size, unit="m" if change.size else "")]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,7 +15,7 @@ from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..model.options import FitOptions
-from ..model.stage import Decision, Effect, Proof
+from ..model.stage import Decision, Effect, Proof, describe_refusal
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise, estimate_noise
@@ -352,6 +352,8 @@ class LatencyRepair:
     def describe(self, proof: Proof | None) -> list[Finding]:
         late = self.delay[self.delay != 0]
         delays = ", ".join(f"{name} {1000 * delay:+.2g} ms" for name, delay in zip(self.bodies, late, strict=True))
+        if proof is not None and not proof.kept:
+            return describe_refusal(self, f"sensors that may report late against the others: {delays}", proof)
         text = (
             f"sensors report late against the others: {delays}; their poses were moved to the time they were measured; "
             "synchronise the sensors if the device can"

@@ -22,7 +22,7 @@ from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..maths.series import cut_blocks
 from ..model.options import FitOptions
-from ..model.stage import Decision, Effect, Proof
+from ..model.stage import Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
 from ..pairs.exchange import Exchange, fit_residual, sum_stretches
 from ..pairs.fits import fit_pairs, gaps
@@ -448,6 +448,9 @@ class SwapRepair:
         return exchanged(take, [self.swap]) if self.exchange else take.mask(hidden(take, [self.swap]))
 
     def describe(self, proof: Proof | None) -> list[Finding]:
+        if proof is not None and not proof.kept:
+            times = f"from {self.swap.start:.2f} to {self.swap.end:.2f} s"
+            return describe_refusal(self, f"{' and '.join(self.bodies)}: perhaps exchanged {times}", proof)
         return judge_swaps([self.swap], self.exchange)
 
 

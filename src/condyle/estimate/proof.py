@@ -1,0 +1,170 @@
+"""Whether a repair is worth it: the figure fitted before and after, compared where it was touched.
+
+The squared gap of every touched joint is taken second by second, by its median, so that a spike counts no more than its
+second. What a repair changes is judged against how much those seconds differ among themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
+from ..maths.series import block_medians, block_starts
+from ..model.stage import Change, Proof
+from ..model.take import Take
+from ..pairs.fits import fit_pairs, gaps
+from .fitting import Estimate
+
+BLOCK_S = 1.0  # s over which a gap is summed up
+FEWEST_BLOCKS = 10  # however short the stretch is that a repair touches
+BORDER_S = 0.5  # s around the begin of a repair that must lie in one segment
+CHANCE_SD = 2.0  # standard errors by which the gaps of all touched joints must fall together
+LEFT_OUT_RATIO = 3.0  # gap of poses that are left out over that of the rest, at least
+LEFT_OUT_SHARE = 0.95  # of a body's poses that may be left out
+ROUNDING_SHARE = 1e-6  # of the distance between joined sensors: gaps below it are alike
+
+
+def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
+    """What a change did to the joints of the bodies it touched, by the tree after it."""
+    touched = _touched(after, change.bodies)
+    pairs = after.pairs[touched]
+    if not len(pairs):
+        return Proof(0.0, 0.0, "" if change.effect == "leaves out" else "none of its bodies has a joint to tell by")
+    old, new = _gaps_before(before, pairs), after.gap[:, touched]
+    both = np.isfinite(np.einsum("nki->nk", old) + np.einsum("nki->nk", new))
+    old, new = (np.where(both[..., None], gap, np.nan) for gap in (old, new))
+    was, now = (_block_squares(after.take, gap) for gap in (old, new))
+    sizes = [float(np.sqrt(_mean(one))) for one in (was, now)]
+    own = (
+        (_too_large(after, change), _no_gain(before, after, pairs, old, new))
+        if change.effect == "moves"
+        else (_not_apart(before, after, change, touched),)
+    )
+    reasons = (
+        _lost_joint(before, after),
+        _across_border(after.take, change),
+        *own,
+        _worse_joint(after, pairs, was, now),
+    )
+    return Proof(sizes[0], sizes[1], next((reason for reason in reasons if reason), ""))
+
+
+def _touched(estimate: Estimate, bodies: tuple[str, ...]) -> Ints:
+    """Joints of these bodies, by their number."""
+    index = [estimate.take.index(name) for name in bodies if name in estimate.take.names]
+    return np.flatnonzero(np.isin(estimate.pairs, index).any(axis=1))
+
+
+def _gaps_before(before: Estimate, pairs: Ints) -> Floats:
+    """(n, k, 3) [m] gaps of the pairs in the take before: at the joints it had, or at their own where it had none."""
+    fits = fit_pairs(before.sums, pairs)
+    c, l = fits.p_child_joint.copy(), fits.p_parent_joint.copy()
+    known = {tuple(pair): k for k, pair in enumerate(before.pairs.tolist())}
+    solution = before.solution
+    for k, (i, j) in enumerate(pairs.tolist()):
+        if (i, j) in known:
+            c[k], l[k] = solution.p_child_joint[known[i, j]], solution.p_parent_joint[known[i, j]]
+        elif (j, i) in known:
+            c[k], l[k] = solution.p_parent_joint[known[j, i]], solution.p_child_joint[known[j, i]]
+    return gaps(before.take, pairs, c, l)
+
+
+def _block_squares(take: Take, gap: Floats) -> Floats:
+    """(b, k) [m^2] median squared gap (n, k, 3) of blocks of time: a second, or less where little is known."""
+    square = np.einsum("nki,nki->nk", gap, gap)
+    known = int(np.isfinite(square).any(axis=1).sum())
+    size = min(round(BLOCK_S * take.rate) if take.timed and np.isfinite(take.rate) else known, known // FEWEST_BLOCKS)
+    return block_medians(square, block_starts(take.segment, max(1, size)))
+
+
+def _mean(values: Floats, axis: int | None = None) -> Floats:
+    """Mean of what is known; 0 where nothing is."""
+    known = np.isfinite(values)
+    return np.asarray(np.where(known, values, 0.0).sum(axis=axis) / np.maximum(known.sum(axis=axis), 1))
+
+
+def mean_and_error(values: Floats) -> tuple[float, float]:
+    """Mean of what changes slowly over blocks (b,), and its standard error; NaN is left out."""
+    values = values[np.isfinite(values)]
+    if len(values) < 3:
+        return float(values.mean()) if len(values) else 0.0, np.inf
+    off = values - values.mean()
+    own, near = float(off @ off), float(off[1:] @ off[:-1])
+    return float(values.mean()), float(np.sqrt(max(own, own + 2 * near)) / len(values))
+
+
+def _distance(take: Take, pairs: Ints) -> Floats:
+    """(k,) [m] usual distance between the sensors of each pair."""
+    part, _ = take.thinned(500)
+    return median(np.linalg.norm(part.p_world_body[:, pairs[:, 0]] - part.p_world_body[:, pairs[:, 1]], axis=-1))
+
+
+def _lost_joint(before: Estimate, after: Estimate) -> str:
+    if len(after.pairs) >= len(before.pairs):
+        return ""
+    left = {frozenset(pair) for pair in after.pairs.tolist()}
+    child, parent = next(pair for pair in before.pairs.tolist() if frozenset(pair) not in left)
+    return f"the joint of {before.take.names[child]} and {before.take.names[parent]} would be lost"
+
+
+def _worse_joint(after: Estimate, pairs: Ints, was: Floats, now: Floats) -> str:
+    rounding = (ROUNDING_SHARE * _distance(after.take, pairs)) ** 2
+    for k, (i, j) in enumerate(pairs.tolist()):
+        change, error = mean_and_error(now[:, k] - was[:, k])[0], mean_and_error(was[:, k])[1]
+        if change > error + rounding[k]:
+            sizes = (float(np.sqrt(_mean(one[:, k]))) for one in (was, now))
+            told = " instead of ".join(f"{1000 * size:.2g} mm" for size in reversed(tuple(sizes)))
+            return f"{after.take.names[i]} and {after.take.names[j]} would come apart by {told}"
+    return ""
+
+
+def _no_gain(before: Estimate, after: Estimate, pairs: Ints, old: Floats, new: Floats) -> str:
+    """The joints come apart less over the whole take and where poses were moved, in one of the two by more than chance:
+    a step in the middle is shared by both halves before, a short stretch hardly shows in the whole.
+    """
+    moved = (before.take.p_world_body != after.take.p_world_body).any(axis=2)
+    moved |= (before.take.R_world_body != after.take.R_world_body).any(axis=(2, 3))
+    there = moved[:, pairs].any(axis=2)[..., None]
+    floor = (ROUNDING_SHARE * _distance(after.take, pairs)) ** 2
+    sure, worse = False, False
+    for rows in (np.ones_like(there), there):
+        was, now = (_block_squares(after.take, np.where(rows, gap, np.nan)) for gap in (old, new))
+        known = np.isfinite(was).any(axis=1)
+        usual = _mean(was, axis=0) + floor
+        for fall in ((now - was) / usual, np.log((now + floor) / (was + floor))):
+            change, error = mean_and_error(_mean(fall[known], axis=1))
+            sure |= change < -CHANCE_SD * error
+            worse |= change >= 0
+    return "" if sure and not worse else "its joints would come apart as much as before"
+
+
+def _too_large(after: Estimate, change: Change) -> str:
+    largest = float(_distance(after.take, after.pairs).max(initial=0.0))
+    if change.size is None or change.size <= largest:
+        return ""
+    return f"{change.size:.2g} m is more than the largest distance between joined sensors, {largest:.2g} m"
+
+
+def _across_border(take: Take, change: Change) -> str:
+    if not change.first:
+        return ""
+    reach = max(1, round(BORDER_S * take.rate)) if take.timed and np.isfinite(take.rate) else 1
+    around = take.segment[max(change.first - reach, 0) : change.first + reach]
+    return "" if (around == around[0]).all() else "it lies at the border of two recordings"
+
+
+def _not_apart(before: Estimate, after: Estimate, change: Change, touched: Ints) -> str:
+    """Poses that are left out, judged by joints fitted without them, are apart by many times what the rest is."""
+    take, pairs, solution = before.take, after.pairs[touched], after.solution
+    out: Bools = before.take.seen & ~after.take.seen
+    gap = gaps(take, pairs, solution.p_child_joint[touched], solution.p_parent_joint[touched])
+    size = np.sqrt(np.einsum("nki,nki->nk", gap, gap))
+    rest = np.where(np.isfinite(after.gap[:, touched]).all(axis=2), size, np.nan)
+    left = np.where(out[:, pairs].any(axis=2), size, np.nan)
+    ratio = float((median(left) / np.maximum(median(rest), ROUNDING_SHARE * _distance(take, pairs))).max())
+    if ratio < LEFT_OUT_RATIO:
+        return f"its joints are apart there only {ratio:.1f} times as far as elsewhere"
+    index = [take.index(name) for name in change.bodies]
+    share = float((out[:, index].sum(axis=0) / np.maximum(take.seen[:, index].sum(axis=0), 1)).max())
+    return "" if share <= LEFT_OUT_SHARE else f"{share:.0%} of its poses would be left out"

@@ -1,0 +1,151 @@
+"""A repair is kept only where the joints it touched come apart less."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+
+from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
+from condyle.estimate.proof import mean_and_error, prove
+from condyle.faults.slips import Slip, SlipRepair
+from condyle.model.options import FitOptions
+from condyle.model.stage import Effect, Proof
+from condyle.model.take import Take, join
+from condyle.simulate import Disturbances, linkage, simulate
+
+NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.3))
+SHIFT = np.array([0.03, 0.0, 0.0])  # m
+
+
+def take_of(seed: int = 1) -> Take:
+    return simulate(linkage(), seconds=20, rate=60, seed=seed, disturbances=NOISE).take
+
+
+def slip_of(take: Take, frame: int, shift: np.ndarray = SHIFT) -> SlipRepair:
+    return SlipRepair(Slip(take.names[1], frame, float(take.time[frame]), shift, np.zeros(3), 200.0))
+
+
+def slipped(take: Take, repair: SlipRepair) -> Take:
+    """The take with the sensor moved so that the repair moves it back."""
+    opposite = replace(repair.slip, shift=-repair.slip.shift)
+    return SlipRepair(opposite).apply(take)
+
+
+def estimate_of(take: Take) -> Estimate:
+    return fit_tree(take, [], FitOptions(), ROBUST)
+
+
+def proof_of(before: Take, repair: SlipRepair) -> Proof:
+    return prove(estimate_of(before), estimate_of(repair.apply(before)), repair)
+
+
+def test_a_true_slip_moved_back_proves_itself() -> None:
+    take = take_of()
+    repair = slip_of(take, 600)
+    proof = proof_of(slipped(take, repair), repair)
+    assert proof.kept
+    assert proof.after < 0.6 * proof.before
+
+
+def test_moving_a_sensor_that_did_not_slip_does_not() -> None:
+    take = take_of()
+    proof = proof_of(take, slip_of(take, 600))
+    assert not proof.kept
+    assert proof.against == "its joints would come apart as much as before"
+    assert proof.after > 2 * proof.before
+
+
+def test_a_move_that_changes_nothing_is_no_gain() -> None:
+    take = take_of()
+    proof = proof_of(take, slip_of(take, 600, np.array([1e-7, 0.0, 0.0])))
+    assert proof.against == "its joints would come apart as much as before"
+
+
+def test_a_true_slip_at_the_border_of_two_recordings_is_not_moved_back() -> None:
+    take = take_of()
+    half = take.frames // 2
+    cut = join([take.slice(0, half), take.slice(half, None)])
+    repair = slip_of(cut, half + 10)
+    assert proof_of(slipped(cut, repair), repair).against == "it lies at the border of two recordings"
+    inside = slip_of(cut, half + 120)
+    assert proof_of(slipped(cut, inside), inside).kept
+
+
+def test_one_joint_that_gets_worse_speaks_against_what_makes_another_better() -> None:
+    """The chest's sensor is moved so that its joint with the head is mended and its others are spoilt."""
+    take = take_of()
+    repair = slip_of(take, 600)
+    spoilt = slipped(take, replace(repair, slip=replace(repair.slip, body="head")))
+    chest = replace(repair, slip=replace(repair.slip, body="chest"))
+    proof = proof_of(spoilt, chest)
+    assert not proof.kept
+
+
+def test_a_slip_larger_than_the_figure_is_refused() -> None:
+    take = take_of()
+    repair = slip_of(take, 600, np.array([30.0, 0.0, 0.0]))
+    assert "more than the largest distance between joined sensors" in proof_of(slipped(take, repair), repair).against
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOut:
+    """The second body left out in some frames."""
+
+    bodies: tuple[str, ...]
+    first: int
+    stop: int
+    repair: str = "part-time"
+    effect: Effect = "leaves out"
+    size: float | None = None
+    hold: tuple[tuple[str, str], ...] = ()
+
+    def apply(self, take: Take) -> Take:
+        mask = np.zeros(take.seen.shape, dtype=bool)
+        mask[self.first : self.stop, take.index(self.bodies[0])] = True
+        return take.mask(mask)
+
+    def describe(self, proof: Proof | None) -> list:
+        return []
+
+
+@pytest.mark.parametrize("off", [0.0, 0.5])
+def test_poses_may_be_left_out_only_where_they_are_apart(off: float) -> None:
+    take = take_of()
+    p = take.p_world_body.copy()
+    p[300:500, 1] += off
+    take = replace(take, p_world_body=p)
+    change = LeftOut((take.names[1],), 300, 500)
+    proof = prove(estimate_of(take), estimate_of(change.apply(take)), change)
+    assert proof.kept == (off > 0)
+    if not off:
+        assert "times as far as elsewhere" in proof.against
+
+
+def test_the_worst_tenth_of_a_sound_body_may_not_be_left_out() -> None:
+    """Its rest comes apart less by construction, which proves nothing."""
+    take = take_of()
+    estimate = estimate_of(take)
+    joint = int(np.flatnonzero((estimate.pairs == 1).any(axis=1))[0])
+    worst = np.argsort(-np.linalg.norm(estimate.gap[:, joint], axis=1))[: take.frames // 10]
+
+    @dataclass(frozen=True, eq=False)
+    class Worst(LeftOut):
+        def apply(self, take: Take) -> Take:
+            mask = np.zeros(take.seen.shape, dtype=bool)
+            mask[worst, 1] = True
+            return take.mask(mask)
+
+    change = Worst((take.names[1],), 1, 2)
+    assert not prove(estimate, estimate_of(change.apply(take)), change).kept
+
+
+def test_the_error_of_a_mean_counts_what_neighbours_share(rng: np.random.Generator) -> None:
+    values = rng.normal(size=400)
+    white = mean_and_error(values)[1]
+    slow = mean_and_error(np.repeat(values[:100], 4))[1]
+    assert white == pytest.approx(1 / 20, rel=0.2)
+    assert slow > 1.3 * white
+    assert mean_and_error(np.array([1.0, np.nan])) == (1.0, np.inf)
+    assert mean_and_error(np.empty(0)) == (0.0, np.inf)
