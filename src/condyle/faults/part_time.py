@@ -90,10 +90,11 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
 def judge_part_time(joints: Sequence[PartTime], repaired: bool = True) -> list[Finding]:
     """What to say of them."""
     found = []
+    fitted = ", and was fitted there" if repaired else ""
     for one in joints:
         times = " and ".join(f"from {start:.1f} to {end:.1f} s" for start, end in one.times)
         text = (
-            f"{one.child}: its joint with {one.parent} holds {times} only{', and was fitted there' if repaired else ''}; else they are apart, "
+            f"{one.child}: its joint with {one.parent} holds {times} only{fitted}; else they are apart, "
             f"by {1000 * one.gap:.0f} mm where {1000 * one.usual:.2g} mm are usual: put down, let go, or a sensor that "
             "came off?"
         )
