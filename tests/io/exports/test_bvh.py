@@ -47,7 +47,7 @@ def _as_written(figure: Figure) -> Take:
     """What a reader should find: frames that lie along the room's axes at rest, in a world with y up."""
     turned = figure.turned("y")
     poses = turned.take()
-    return replace(poses, R_world_body=poses.R_world_body @ np.swapaxes(turned.rest()[0], -1, -2))
+    return replace(poses, R_world_body=poses.R_world_body @ np.swapaxes(turned.rest[0], -1, -2))
 
 
 @pytest.mark.parametrize("one", [moving.person(), moving.links(("ball", "hinge", "rigid"))], ids=["person", "chain"])
@@ -140,11 +140,11 @@ def test_blender_puts_every_joint_where_condyle_does(tmp_path: Path) -> None:
         files += [str(file) for file in write_bvh(scene, tmp_path / f"clip{number}.bvh").files]
         figures.append(scene.figure)
     for figure, told in zip(figures, ask("blender", POSES, {"files": files, "frames": frames}), strict=True):
-        p = figure.world()[1]
+        p = figure.world[1]
         assert told["fps"] == pytest.approx(30, rel=1e-3)
         for frame, places in zip(frames, told["frames"], strict=True):
             found = np.array([places[name] for name in figure.names])
             np.testing.assert_allclose(found, p[frame], atol=BLENDER)
         rest = np.array([told["rest"][name] for name in figure.names])
-        expected = figure.rest()[1]
+        expected = figure.rest[1]
         np.testing.assert_allclose(rest - rest[0], expected - expected[0], atol=BLENDER)

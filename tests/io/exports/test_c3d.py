@@ -77,13 +77,13 @@ def test_reading_a_file_back_gives_the_same_poses_and_joint_centres(one: moving.
     assert markers is not None
     inside = figure.parent >= 0
     assert markers.names == tuple(np.array(figure.joints)[inside])
-    np.testing.assert_allclose(markers.position * MM, figure.world()[1][:, inside], atol=PLACES)
+    np.testing.assert_allclose(markers.position * MM, figure.world[1][:, inside], atol=PLACES)
 
 
 def test_ezc3d_finds_the_same_points_rotations_names_rate_unit_and_axes(tmp_path: Path) -> None:
     scene = _scene(moving.person())
     write_c3d(scene, tmp_path / "walk.c3d")
-    found, (R, p) = _ezc3d(tmp_path / "walk.c3d"), scene.figure.world()
+    found, (R, p) = _ezc3d(tmp_path / "walk.c3d"), scene.figure.world
     inside = scene.figure.parent >= 0
     np.testing.assert_allclose(found["points"][..., :3] * MM, p[:, inside], atol=PLACES)
     np.testing.assert_allclose(found["rotations"][..., :3, :3], R, atol=TURNS)
@@ -112,7 +112,7 @@ def test_what_is_not_known_is_not_seen_in_any_reader(tmp_path: Path) -> None:
     assert not lost[:20].any()
     np.testing.assert_array_equal(~back.seen, lost)
     inside = figure.parent >= 0
-    gone = np.isnan(figure.world()[1]).any(axis=-1)[:, inside]
+    gone = np.isnan(figure.world[1]).any(axis=-1)[:, inside]
     np.testing.assert_array_equal(found["residual"] == -1, gone)
     np.testing.assert_array_equal(np.isnan(found["points"][..., :3]).all(axis=-1), gone)
     np.testing.assert_array_equal(np.isnan(found["rotations"][..., :3, :]).all(axis=(-2, -1)), lost)
@@ -148,7 +148,7 @@ def test_a_motion_that_is_too_long_is_in_several_files_which_ezc3d_reads_to_the_
     written = write_c3d(Scene(one.skeleton, motion), tmp_path / "long.c3d")
     assert [file.name for file in written.files] == ["long.c3d", "long-2.c3d"]
     assert "split-file" in {finding.code for finding in written.findings}
-    p = Figure.of(one.skeleton, motion).world()[1]
+    p = Figure.of(one.skeleton, motion).world[1]
     first = 0
     for file, frames in zip(written.files, (65_535, 4_466), strict=True):
         found, back = _ezc3d(file), read(file)
@@ -175,7 +175,7 @@ def test_a_file_of_many_joints_is_cut_where_its_rotations_would_begin_too_far_aw
     found = [_ezc3d(file) for file in written.files]
     assert 700 < found[0]["ROTATION:DATA_START"] <= 1000
     places = np.concatenate([part["rotations"][..., :3, 3] for part in found]) * MM
-    expected = Figure.of(one.skeleton, motion).world()[1]
+    expected = Figure.of(one.skeleton, motion).world[1]
     np.testing.assert_allclose(places, expected, atol=10 * PLACES)  # up to 12 m away
 
 
@@ -190,7 +190,7 @@ def test_more_than_255_names_go_on_in_a_second_list(tmp_path: Path) -> None:
     assert len(set(back.markers.names)) == 299
     found = _ezc3d(tmp_path / "many.c3d")
     assert found["ROTATION:LABELS2"][-1] == f"{scene.figure.names[-1]}_4X4"
-    np.testing.assert_allclose(found["rotations"][..., :3, :3], scene.figure.world()[0], atol=TURNS)
+    np.testing.assert_allclose(found["rotations"][..., :3, :3], scene.figure.world[0], atol=TURNS)
 
 
 @pytest.mark.parametrize("bodies", [1, 2])

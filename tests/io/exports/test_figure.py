@@ -48,7 +48,7 @@ def test_the_sensors_on_the_bones_are_where_the_motion_has_them() -> None:
 
 
 def test_a_bone_begins_at_its_joint_and_its_y_points_to_the_next_one(person: Figure) -> None:
-    R, p = person.world()
+    R, p = person.world
     for child, parent in (("shank_l", "thigh_l"), ("foot_r", "shank_r"), ("hand_l", "forearm_l"), ("head", "chest")):
         k, up = person.names.index(child), person.names.index(parent)
         along = p[:, k] - p[:, up]
@@ -60,7 +60,7 @@ def test_bones_are_rotations_in_motion_and_at_rest(person: Figure) -> None:
     assert _proper(person.R_parent_bone)
     assert _proper(person.R_parent_bone_rest)
     assert _proper(person.R_body_bone)
-    assert _proper(person.rest()[0])
+    assert _proper(person.rest[0])
 
 
 def test_arrays_are_frozen_and_shapes_checked(person: Figure) -> None:
@@ -97,7 +97,6 @@ def test_parents_come_first_and_a_limb_stays_together(person: Figure) -> None:
     assert (person.parent < np.arange(len(person.names))).all()
     k = person.names.index("thigh_l")
     assert person.names[k : k + 3] == ("thigh_l", "shank_l", "foot_l")
-    assert person.depth[k + 2] == 3
     assert person.children(k) == [k + 1]
 
 
@@ -115,7 +114,7 @@ def test_a_person_whose_root_is_elsewhere_is_hung_on_the_pelvis_and_moves_the_sa
 
 
 def test_a_person_rests_with_legs_down_arms_out_feet_forward_and_left_on_the_left(person: Figure) -> None:
-    R, p = person.rest()
+    R, p = person.rest
     y = {name: R[k, :, 1] for k, name in enumerate(person.names)}
     up, forward_, left = np.array([0, 0, 1.0]), np.array([0, -1.0, 0]), np.array([1.0, 0, 0])
     for side, out in (("l", left), ("r", -left)):
@@ -131,14 +130,14 @@ def test_a_person_rests_with_legs_down_arms_out_feet_forward_and_left_on_the_lef
 
 
 def test_a_person_stands_on_the_floor_over_the_origin(person: Figure) -> None:
-    R, p = person.rest()
+    R, p = person.rest
     ends = np.concatenate([p, p + (R @ person.tip[..., None])[..., 0]])
     assert ends[:, 2].min() == pytest.approx(0, abs=EXACT)
     np.testing.assert_allclose(p[0, :2], 0, atol=EXACT)
 
 
 def test_z_of_a_bone_at_rest_points_forward_or_for_feet_up(person: Figure) -> None:
-    R, _ = person.rest()
+    R, _ = person.rest
     for k, name in enumerate(person.names):
         np.testing.assert_allclose(R[k, :, 2], [0, 0, 1] if "foot" in name else [0, -1, 0], atol=NEARLY)
 
@@ -187,7 +186,7 @@ def test_legs_alone_have_an_upright_pelvis() -> None:
         one.skeleton, bodies=tuple(names), joints=tuple(j for j in one.skeleton.joints if j.child in names)
     )
     figure = Figure.of(skeleton, play(skeleton, one.take.select(names)))
-    R, p = figure.rest()
+    R, p = figure.rest
     np.testing.assert_allclose(R[0, :, 1], [0, 0, 1], atol=NEARLY)
     assert p[figure.names.index("thigh_l"), 0] > 0.05
     # Upright as it truly is: the mean of both thighs' directions is a few degrees off the trunk's own axis.
@@ -204,7 +203,7 @@ def test_people_that_were_recorded_rest_upright_with_left_on_the_left(name: str,
     figure = Figure.of(calibration.skeleton, play(calibration.skeleton, calibration.take))
     assert figure.human
     assert all(figure.parts)
-    R, p = figure.rest()
+    R, p = figure.rest
     at = dict(zip(figure.names, p, strict=True))
     y = dict(zip(figure.names, R[:, :, 1], strict=True))
     for part in ("thigh", "shank", "foot"):
@@ -214,7 +213,7 @@ def test_people_that_were_recorded_rest_upright_with_left_on_the_left(name: str,
         assert y[f"thigh_{side}"][2] < -0.99
         assert y[f"shank_{side}"][2] < -0.95
         assert y[f"foot_{side}"][1] < -0.99
-    mean = [figure.world()[0][:, k, 2, 1].mean() for k, part in enumerate(figure.names) if part.startswith("thigh")]
+    mean = [figure.world[0][:, k, 2, 1].mean() for k, part in enumerate(figure.names) if part.startswith("thigh")]
     assert min(mean) < -0.9, "the leg that it stands on is upright in the recording as well"
     if "head" in at:
         assert at["head"][2] > 1.2
@@ -253,13 +252,11 @@ def test_a_hinge_turns_about_one_axis_of_its_bone_from_its_rest_pose() -> None:
     assert np.isnan(figure.axis[[0, 3, 4]]).all()
 
 
-def test_ranges_of_a_ball_hold_every_rotation_since_the_rest_pose() -> None:
+def test_the_reach_of_a_ball_holds_every_rotation_since_the_rest_pose() -> None:
     one = moving.person()
     figure = Figure.of(one.skeleton, one.motion)
     k = figure.names.index("thigh_l")
     vectors = rotation.to_vector(figure.turns[:, k])
-    np.testing.assert_array_equal(figure.vector_range[k, :, 0], vectors.min(axis=0))
-    np.testing.assert_array_equal(figure.vector_range[k, :, 1], vectors.max(axis=0))
     assert figure.reach[k] == pytest.approx(np.linalg.norm(vectors, axis=1).max())
 
 
@@ -267,7 +264,7 @@ def test_a_knee_that_is_a_hinge_bends_about_the_side_to_side_axis_at_rest() -> N
     one = moving.person()
     skeleton = replace(one.skeleton, joints=tuple(_hinged(j, one) for j in one.skeleton.joints))
     figure = Figure.of(skeleton, play(skeleton, one.take))
-    R, _ = figure.rest()
+    R, _ = figure.rest
     for side in "lr":
         k = figure.names.index(f"shank_{side}")
         assert figure.kind[k] == "hinge"
@@ -323,7 +320,7 @@ def test_several_people_and_loose_bodies_are_trees_of_one_figure() -> None:
 
 def test_people_at_rest_stand_apart_as_in_the_take() -> None:
     figure = Figure.of(*_forest()[::2])
-    _, p = figure.rest()
+    _, p = figure.rest
     places = p[figure.free]
     assert np.linalg.norm(places[0] - places[1]) > 0.1
     np.testing.assert_allclose(places[:, :2].mean(axis=0), 0, atol=EXACT)
@@ -354,9 +351,9 @@ def test_a_figure_that_is_never_seen_rests() -> None:
     one = moving.links()
     nothing = play(one.skeleton, one.take.mask(np.ones((one.take.frames, one.take.bodies), bool)))
     figure = Figure.of(one.skeleton, nothing).whole()
-    R, p = figure.rest()
-    np.testing.assert_allclose(figure.world()[0][3], R, atol=EXACT)
-    np.testing.assert_allclose(figure.world()[1][3], p, atol=EXACT)
+    R, p = figure.rest
+    np.testing.assert_allclose(figure.world[0][3], R, atol=EXACT)
+    np.testing.assert_allclose(figure.world[1][3], p, atol=EXACT)
 
 
 def test_what_is_not_known_holds_its_last_pose_within_its_segment_and_is_told() -> None:
@@ -371,7 +368,7 @@ def test_what_is_not_known_holds_its_last_pose_within_its_segment_and_is_told() 
     np.testing.assert_array_equal(whole.R_parent_bone[:40], figure.R_parent_bone[:40])
     told = [finding for finding in whole.findings if finding.code == "pose-held"]
     assert [(f.count, f.frame, f.bodies) for f in told] == [(30, 40, ("link2",))]
-    assert np.isnan(figure.world()[1][50, 2]).all() or np.isnan(figure.world()[0][50, 2]).all()
+    assert np.isnan(figure.world[1][50, 2]).all() or np.isnan(figure.world[0][50, 2]).all()
     assert whole.whole() is whole
 
 
@@ -425,15 +422,15 @@ def test_up_is_as_given_or_as_the_recording_says_or_as_a_person_stands_or_z_with
 
 
 def test_the_world_turned_about_is_the_same_figure(person: Figure) -> None:
-    R, p = person.world()
+    R, p = person.world
     for up in ("y", "x", "-z", "-y"):
         turned = person.turned(up)
         W = turn_of_world("z", up)
-        np.testing.assert_allclose(turned.world()[1], p @ W.T, atol=NEARLY)
-        np.testing.assert_allclose(turned.world()[0], W @ R, atol=NEARLY)
-        np.testing.assert_allclose(turned.rest()[1], person.rest()[1] @ W.T, atol=NEARLY)
+        np.testing.assert_allclose(turned.world[1], p @ W.T, atol=NEARLY)
+        np.testing.assert_allclose(turned.world[0], W @ R, atol=NEARLY)
+        np.testing.assert_allclose(turned.rest[1], person.rest[1] @ W.T, atol=NEARLY)
         assert turned.up == up
-        np.testing.assert_allclose(turned.turned("z").world()[1], p, atol=NEARLY)
+        np.testing.assert_allclose(turned.turned("z").world[1], p, atol=NEARLY)
 
 
 def test_z_up_becomes_y_up_as_x_z_minus_y() -> None:
@@ -453,7 +450,7 @@ def test_a_world_that_is_moved_moves_the_figure_and_not_its_bones(rng: np.random
     moved = Figure.of(one.skeleton, play(one.skeleton, take))
     np.testing.assert_allclose(moved.p_body_bone, figure.p_body_bone, atol=EXACT)
     np.testing.assert_allclose(np.linalg.norm(moved.tip, axis=1), np.linalg.norm(figure.tip, axis=1), atol=NEARLY)
-    np.testing.assert_allclose(moved.world()[1], figure.world()[1] @ W.T + shift, atol=NEARLY)
+    np.testing.assert_allclose(moved.world[1], figure.world[1] @ W.T + shift, atol=NEARLY)
 
 
 # names

@@ -194,7 +194,7 @@ def test_three_js_puts_every_joint_where_condyle_does(tmp_path: Path) -> None:
     told = ask_node("gltf", THREE, {"file": str(path), "times": (figure.time[frames] - figure.time[0]).tolist()})
     for frame, places in zip(frames, told["places"], strict=True):
         found = np.array([places[name] for name in figure.names])
-        np.testing.assert_allclose(found, figure.world()[1][frame], atol=PLACES)
+        np.testing.assert_allclose(found, figure.world[1][frame], atol=PLACES)
     assert told["skinned"] == 3
 
 
@@ -204,7 +204,7 @@ def test_blender_puts_every_joint_where_condyle_does_and_the_shapes_follow(tmp_p
     figures = [_write(one, Path(file)) for one, file in zip(cases.values(), files, strict=True)]
     frames = [0, 1, 30, 59]
     for figure, told in zip(figures, ask("blender", POSES, {"files": files, "frames": frames}), strict=True):
-        R, p = figure.world()
+        R, p = figure.world
         tips = p + (R @ figure.tip[..., None])[..., 0]
         assert told["rigs"] == 1
         for frame, seen in zip(frames, told["frames"], strict=True):

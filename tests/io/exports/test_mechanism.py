@@ -9,15 +9,11 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.io.exports import mjcf, osim, urdf
-from condyle.io.exports._mechanism import (
-    DENSITY,
+from condyle.io.exports.export import formats_of, write_figure
+from condyle.io.exports.mechanism import (
     NARROW,
-    Shapes,
     add,
-    along,
-    depth_first,
     mechanism,
-    shapes_of,
     title_of,
     to_xml,
     weights,
@@ -25,7 +21,6 @@ from condyle.io.exports._mechanism import (
     words,
     write_tables,
 )
-from condyle.io.exports.export import formats_of, write_figure
 from condyle.io.exports.scene import FigureFormat, Scene
 from tests.make import moving, simulators
 
@@ -109,49 +104,10 @@ def test_a_body_that_is_the_room_stands_still_and_another_of_that_name_does_not(
     assert mechanism(_scene(one), "z", ".", ".", (), "this").kind == ("free", "ball")
 
 
-def test_mass_centre_and_inertia_are_those_of_the_solids(rng: np.random.Generator) -> None:
-    rod, ball = np.array([0.1, 0.2, -0.2]), np.array([0.3, 0.0, 0.1])
-    shapes = Shapes(rod[None], ((ball, 0.05, "links"),), 0.02, 0.03)
-    mass, centre, inertia = shapes.inertial()
-    # A cloud of points inside each, evenly spread.
-    count = 200_000
-    axes = along(rod, 2)
-    turn, wide, high = (
-        rng.uniform(0, 2 * np.pi, count),
-        0.02 * np.sqrt(rng.uniform(size=count)),
-        rng.uniform(size=count),
-    )
-    disc = np.stack([wide * np.cos(turn), wide * np.sin(turn), 0.3 * high], axis=1) @ axes.T
-    way = rng.standard_normal((count, 3))
-    round_ = ball + 0.05 * np.cbrt(rng.uniform(size=(count, 1))) * way / np.linalg.norm(way, axis=1, keepdims=True)
-    parts = DENSITY * np.array([np.pi * 0.02**2 * 0.3, 4 / 3 * np.pi * 0.05**3])
-    weight = np.repeat(parts / count, count)
-    points = np.concatenate([disc, round_])
-    assert mass == pytest.approx(parts.sum(), rel=1e-12)
-    middle = weight @ points / mass
-    np.testing.assert_allclose(centre, middle, atol=2e-4)
-    d = points - centre
-    expected = np.einsum("n,ni,nj->ij", weight, d, d)
-    expected = np.trace(expected) * np.eye(3) - expected
-    np.testing.assert_allclose(inertia, expected, rtol=0.02, atol=1e-5)
-
-
-def test_every_bone_has_mass_also_one_without_length() -> None:
-    one = moving.person(seconds=1)
-    figure = _scene(one).figure_on_axes
-    flat = replace(figure, tip=np.zeros_like(figure.tip), p_parent_bone=np.zeros_like(figure.p_parent_bone))
-    for shapes in (*shapes_of(figure), *shapes_of(flat)):
-        mass, _, inertia = shapes.inertial()
-        least, middle, most = np.linalg.eigvalsh(inertia)
-        assert mass > 0
-        assert least > 0
-        assert least + middle >= most * (1 - 1e-9), "an inertia that no solid has"
-
-
 def test_bones_come_depth_first_and_ranges_have_a_width() -> None:
     one = moving.person(seconds=1)
     figure = _scene(one).figure_on_axes
-    order = depth_first(figure)
+    order = figure.depth_first
     assert sorted(order) == list(range(15))
     for k in order:
         below = figure.children(k)

@@ -141,8 +141,8 @@ def test_mujoco_has_the_joints_the_rest_pose_and_the_first_frame_of_the_figure(t
         assert model["gravity"][:2] == [0, 0]
         assert model["gravity"][2] < 0
         assert all(limited or kind == 0 for limited, kind in zip(model["limited"], model["types"], strict=True))
-        _check_pose(figure, model["first"], *(array[0] for array in figure.world()))
-        R, p = figure.rest()
+        _check_pose(figure, model["first"], *(array[0] for array in figure.world))
+        R, p = figure.rest
         if len(figure.free) == 1 and figure.bodies[0] != "world":
             lift = np.array(next(iter(model["rest"].values()))[:3]) - p[0]
             assert np.abs(lift[:2]).max() < PLACES

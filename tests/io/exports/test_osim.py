@@ -9,9 +9,9 @@ import pytest
 
 import condyle
 from condyle.errors import CondyleError
-from condyle.io.exports._mechanism import shapes_of
 from condyle.io.exports.osim import write_osim
 from condyle.io.exports.scene import Scene
+from condyle.io.exports.shapes import shape_bones
 from condyle.maths import rotation
 from condyle.prepare.read import read
 from tests.docs.pages import DOCS, blocks
@@ -141,7 +141,7 @@ def test_opensim_has_the_rest_pose_the_kinds_and_the_ranges(tmp_path: Path) -> N
         assert told["mass"] > 0
         assert all(low < high for low, high in told["coordinates"].values())
         if label[:4] != "door":
-            R, p = figure.rest()
+            R, p = figure.rest
             poses = np.array(list(told["poses"].values()))
             np.testing.assert_allclose(poses[:, :3], p, atol=PLACES, err_msg=label)
             np.testing.assert_allclose(poses[:, 3:].reshape(-1, 3, 3), R, atol=TURNS, err_msg=label)
@@ -167,8 +167,8 @@ def test_what_opensim_makes_of_the_motion_is_read_back_as_the_same_figure(tmp_pa
     names = ask("opensim", ANALYSE, facts)
     (file,) = [name for name in names if name.endswith("_pos_global.sto")]
     back = read(folder / file).select(figure.names)
-    R, p = figure.world()
-    centre = np.array([shapes.inertial()[1] for shapes in shapes_of(figure)])  # the analysis tells centres of mass
+    R, p = figure.world
+    centre = np.array([shapes.inertial()[1] for shapes in shape_bones(figure)])  # the analysis tells centres of mass
     np.testing.assert_allclose(back.R_world_body, R, atol=ANALYSED)
     np.testing.assert_allclose(back.p_world_body, p + (R @ centre[..., None])[..., 0], atol=ANALYSED)
     found = {frozenset((joint.child, joint.parent)) for joint in condyle.fit(back).skeleton.joints}

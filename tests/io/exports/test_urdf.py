@@ -139,7 +139,7 @@ def test_at_zero_the_figure_has_its_rest_pose_over_the_origin(client: str, scrip
     files = [str(write_urdf(scene, tmp_path / f"{k}.urdf").files[0]) for k, scene in enumerate(scenes)]
     for scene, file, told in zip(scenes, files, ask(client, script, {"files": files}), strict=True):
         figure = scene.figure_on_axes.turned("z")
-        R, p = figure.rest()
+        R, p = figure.rest
         poses = np.array([told["poses"][name] for name in figure.names])
         np.testing.assert_allclose(poses[:, :3], p - p[0], atol=PLACES)
         np.testing.assert_allclose(poses[:, 3:].reshape(-1, 3, 3), R, atol=TURNS)

@@ -163,7 +163,7 @@ def test_usd_itself_puts_every_joint_where_condyle_does(name: str, written: dict
         trees = clip.trees()
         assert list(file["trees"]) == [tree.names[0] for tree in trees]
         for tree, told in zip(trees, file["trees"].values(), strict=True):
-            R, p = tree.world()
+            R, p = tree.world
             assert [joint.rpartition("/")[2] for joint in told["joints"]] == list(tree.names)
             assert told["bodies"] == list(tree.bodies)
             for frame, matrices in zip(_frames(scene), told["poses"], strict=True):
@@ -194,7 +194,7 @@ def test_the_shapes_follow_their_bones_and_stay_in_the_box_that_is_told(name: st
 def test_the_rest_pose_is_the_pose_the_shapes_are_bound_in(name: str, written: dict[str, Any]) -> None:
     for clip, file in zip(_figure(CASES[name]()).clips(), written["cases"][name]["files"], strict=True):
         for tree, told in zip(clip.trees(), file["trees"].values(), strict=True):
-            R, p = tree.rest()
+            R, p = tree.rest
             for M in (np.array(told["rest"]), np.array(told["bind"])):
                 np.testing.assert_allclose(M[:, 3, :3], p, atol=1e-12)
                 np.testing.assert_allclose(np.swapaxes(M[:, :3, :3], 1, 2), R, atol=1e-12)
@@ -242,7 +242,7 @@ def test_blender_puts_every_joint_where_condyle_does_and_the_shapes_follow(writt
     told = ask("blender", BLENDER_POSES, {"files": files, "frames": frames})
     for name, seen in zip(names, told, strict=True):
         figure = _figure(CASES[name]()).turned("z")  # which Blender turns every scene to
-        R, p = figure.world()
+        R, p = figure.world
         tips = p + (R @ figure.tip[..., None])[..., 0]
         assert seen["rigs"] == len(figure.free)
         assert seen["span"] == [0, 59]

@@ -14,10 +14,9 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.robust import median
 from ...maths.series import even_places, mean_step
-from ._shown import COLOURS, Shown, shown_parts
-from ._solids import usual_length
 from .figure import Figure
 from .gltf import continuous
+from .shapes import COLOURS, DrawnPart, draw_parts, find_usual_length
 
 ROOT = "figure"  # the default prim
 SKELETON, ANIMATION, MATERIALS = "skeleton", "motion", "materials"  # below a tree, beside its shapes
@@ -43,7 +42,7 @@ def write_stage(figure: Figure, file: Path) -> None:
     if figure.frames:
         root.SetCustomDataByKey("condyle:start", float(figure.time[0]))
     for tree in figure.trees():
-        _define_tree(stage, tree, codes, usual_length(figure))
+        _define_tree(stage, tree, codes, find_usual_length(figure))
     try:
         layer.Export(str(file))
     except Tf.ErrorException as error:
@@ -69,7 +68,7 @@ def _define_tree(stage: Any, tree: Figure, codes: Floats, size: float) -> None:
     top = UsdSkel.Root.Define(stage, path)
     joints = Vt.TokenArray(joint_paths(tree))
     skeleton = UsdSkel.Skeleton.Define(stage, f"{path}/{SKELETON}")
-    R, p = tree.rest()
+    R, p = tree.rest
     skeleton.CreateJointsAttr(joints)
     skeleton.CreateBindTransformsAttr(_matrices(R, p))
     skeleton.CreateRestTransformsAttr(_matrices(tree.R_parent_bone_rest, tree.p_parent_bone))
@@ -84,7 +83,7 @@ def _define_tree(stage: Any, tree: Figure, codes: Floats, size: float) -> None:
         _set_samples(motion.CreateTranslationsAttr(), Vt.Vec3fArray, places, codes)
         _set_samples(motion.CreateRotationsAttr(), Vt.QuatfArray, turns, codes)
         binding.CreateAnimationSourceRel().SetTargets([motion.GetPath()])
-    for part in shown_parts(tree, size):
+    for part in draw_parts(tree, size):
         mesh = _define_mesh(stage, f"{path}/{part.name}", part)
         bound = UsdSkel.BindingAPI.Apply(mesh.GetPrim())
         bound.CreateSkeletonRel().SetTargets([skeleton.GetPath()])
@@ -131,7 +130,7 @@ def _vectors(values: Floats) -> Any:
     return Vt.Vec3fArray.FromNumpy(np.ascontiguousarray(values, np.float32))
 
 
-def _define_mesh(stage: Any, path: str, part: Shown) -> Any:
+def _define_mesh(stage: Any, path: str, part: DrawnPart) -> Any:
     mesh = UsdGeom.Mesh.Define(stage, path)
     mesh.CreatePointsAttr(_vectors(part.solid.point))
     mesh.CreateFaceVertexIndicesAttr(Vt.IntArray(part.solid.triangle.ravel().tolist()))
@@ -160,7 +159,7 @@ def _bind_material(stage: Any, mesh: Any, folder: str, name: str) -> None:
 
 def _extent(tree: Figure, size: float) -> Floats:
     """(2, 3) [m] corners of a box that holds the tree with its shapes in every frame and at rest."""
-    (R, p), (R_rest, p_rest) = tree.world(), tree.rest()
+    (R, p), (R_rest, p_rest) = tree.world, tree.rest
     R, p = np.concatenate([R, R_rest[None]]), np.concatenate([p, p_rest[None]])
     ends = [p + np.einsum("nbij,bj->nbi", R, place) for place in (tree.tip, tree.p_bone_body)]
     points = np.concatenate([p, *ends]).reshape(-1, 3)

@@ -34,7 +34,7 @@ def write_bvh(scene: Scene, path: Path) -> Written:
 
 def to_bvh(figure: Figure) -> bytes:
     """The file of one tree in one segment, y up and without unknown poses."""
-    R_rest, _ = figure.rest()
+    R_rest, _ = figure.rest
     lines = ["HIERARCHY", *_joint(figure, R_rest, 0, 0), "MOTION", f"Frames: {figure.frames}"]
     lines.append(f"Frame Time: {mean_step(figure.time):.10g}")
     return ("\n".join(lines) + "\n").encode("ascii") + _rows(_channels(figure, R_rest))
@@ -64,18 +64,14 @@ def _numbers(v: Floats) -> str:
 
 def _channels(figure: Figure, R_rest: Floats) -> Floats:
     """(n, 3 + 3 b) root's place [cm] and angles [deg] in the order of the hierarchy, which is depth first."""
-    R_world, p_world = figure.world()
+    R_world, p_world = figure.world
     R_world = R_world @ np.swapaxes(R_rest, -1, -2)  # of frames that lie along the room's axes at rest
     columns = [p_world[:, 0] / UNIT]
-    for bone in _depth_first(figure, 0):
+    for bone in figure.depth_first:
         up = int(figure.parent[bone])
         R = R_world[:, bone] if up < 0 else np.swapaxes(R_world[:, up], -1, -2) @ R_world[:, bone]
         columns.append(np.degrees(steady_angles(R, ORDER)))
     return np.concatenate(columns, axis=1)
-
-
-def _depth_first(figure: Figure, bone: int) -> list[int]:
-    return [bone] + [k for child in figure.children(bone) for k in _depth_first(figure, child)]
 
 
 def _rows(values: Floats) -> bytes:

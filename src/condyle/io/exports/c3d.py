@@ -19,7 +19,7 @@ from ..formats._c3d_data import SUFFIX
 from ..formats._c3d_layout import COUNTER_FULL, ROTATION_WORDS
 from ._c3d_parameters import BLOCK, Value, filled, parameter_section
 from .figure import Figure
-from .scene import FigureFormat, Scene, Written
+from .scene import FigureFormat, Scene, Written, number_file
 
 UNIT = 0.001  # m: the trade's millimetres
 NAME = r"[A-Za-z0-9_.-]"
@@ -36,7 +36,7 @@ def write_c3d(scene: Scene, path: Path) -> Written:
     parts = [(clip, at) for clip in clips for at in range(0, max(clip.frames, 1), most)]
     files = []
     for number, (clip, at) in enumerate(parts, start=1):
-        file = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        file = number_file(path, number)
         file.write_bytes(to_c3d(clip.at(slice(at, at + most)), at + 1))
         files.append(file)
     told: tuple[Finding, ...] = ()
@@ -71,7 +71,7 @@ def to_c3d(figure: Figure, first: int = 1) -> bytes:
 
 def _points(figure: Figure) -> NDArray[np.float32]:
     """(n, J, 4) joint centres [mm] and the residual: 0 for a point that a model made, -1 for one that is not seen."""
-    p = figure.world()[1][:, figure.parent >= 0] / UNIT
+    p = figure.world[1][:, figure.parent >= 0] / UNIT
     points = np.zeros((*p.shape[:2], 4), "<f4")
     seen: Bools = np.asarray(np.isfinite(p).all(axis=-1))
     points[..., :3] = np.where(seen[..., None], p, 0.0)
@@ -81,7 +81,7 @@ def _points(figure: Figure) -> NDArray[np.float32]:
 
 def _matrices(figure: Figure) -> NDArray[np.float32]:
     """(n, b, 17) a 4x4 matrix by columns that takes a bone's coordinates [mm] to the room's, and 0; -1: not seen."""
-    R, p = figure.world()
+    R, p = figure.world
     matrices = np.zeros((*p.shape[:2], ROTATION_WORDS), "<f4")
     columns = matrices[..., :16].reshape(*p.shape[:2], 4, 4)
     columns[..., :3, :3] = np.swapaxes(R, -1, -2)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Annotated, Literal
 
 import numpy as np
@@ -16,7 +15,7 @@ from ...findings import Finding, many
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints, freeze
 from ...maths.robust import median
-from ...maths.series import even_places, held_frames, mean_step
+from ...maths.series import even_places, held_frames, mean_step, segment_slices
 from ...model.motion import Motion, turn_about
 from ...model.skeleton import Skeleton
 from ...model.take import Take
@@ -104,12 +103,13 @@ class Figure:
         return np.flatnonzero(self.parent == bone).tolist()
 
     @cached_property
-    def depth(self) -> Ints:
-        """(b,) joints between each bone and its free bone."""
-        deep = np.zeros(len(self.names), np.int64)
-        for k, up in enumerate(self.parent.tolist()):
-            deep[k] = deep[up] + 1 if up >= 0 else 0
-        return deep
+    def depth_first(self) -> list[int]:
+        """The bones, each followed by all below it."""
+        order, front = [], self.free.tolist()
+        while front:
+            order.append(front.pop(0))
+            front = self.children(order[-1]) + front
+        return order
 
     @cached_property
     def known(self) -> Bools:
@@ -118,16 +118,14 @@ class Figure:
         there[:, self.free] &= np.isfinite(self.p_world_free).all(axis=-1)
         return there
 
+    @cached_property
     def world(self) -> tuple[Floats, Floats]:
         """R_world_bone (n, b, 3, 3) and p_world_bone (n, b, 3) [m]; NaN from what is not known onwards."""
-        return self._world
-
-    @cached_property
-    def _world(self) -> tuple[Floats, Floats]:
         offsets = np.broadcast_to(self.p_parent_bone, (self.frames, *self.p_parent_bone.shape)).copy()
         offsets[:, self.free] = self.p_world_free
         return _forward(self.parent, self.R_parent_bone, offsets)
 
+    @cached_property
     def rest(self) -> tuple[Floats, Floats]:
         """R_world_bone (b, 3, 3) and p_world_bone (b, 3) [m] of the rest pose."""
         R, p = _forward(self.parent, self.R_parent_bone_rest[None], self.p_parent_bone[None])
@@ -166,11 +164,6 @@ class Figure:
         return _extremes(self.angles)
 
     @cached_property
-    def vector_range(self) -> Floats:
-        """(b, 3, 2) [rad] extremes of the rotation vector since the rest pose, in the bone's axes."""
-        return _extremes(rotation.to_vector(self.turns))
-
-    @cached_property
     def reach(self) -> Floats:
         """(b,) [rad] largest angle of rotation since the rest pose; NaN where nothing is known."""
         return _extremes(rotation.angle(self.turns))[..., 1]
@@ -187,11 +180,8 @@ class Figure:
 
     def clips(self) -> tuple[Figure, ...]:
         """One figure per segment, in order."""
-        starts = np.flatnonzero(np.diff(self.segment) != 0) + 1
-        edges = [0, *starts.tolist(), self.frames]
-        if len(edges) == 2:
-            return (self,)
-        return tuple(self.at(slice(a, b)) for a, b in pairwise(edges))
+        parts = segment_slices(self.segment)
+        return (self,) if len(parts) == 1 else tuple(self.at(part) for part in parts)
 
     def trees(self) -> tuple[Figure, ...]:
         """One figure per free bone."""
@@ -296,7 +286,7 @@ class Figure:
 
     def take(self, *, sensors: bool = False) -> Take:
         """Poses of the bones in the world, or of the bodies' sensors on them."""
-        R, p = self.world()
+        R, p = self.world
         if sensors:
             p = p + (R @ self.p_bone_body[..., None])[..., 0]
             R = R @ self.R_bone_body

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from ..._version import __version__
 from ...maths import rotation
 from ...maths.arrays import Floats
-from ._shown import COLOURS, Shown, shown_parts
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written
+from .shapes import COLOURS, DrawnPart, draw_parts
 
 MAGIC, JSON_CHUNK, BIN_CHUNK = b"glTF", b"JSON", b"BIN\x00"
 FLOAT, USHORT, UINT = 5126, 5123, 5125  # types of components
@@ -36,7 +36,7 @@ def write_glb(scene: Scene, path: Path) -> Written:
 def to_glb(figure: Figure) -> bytes:
     """The file of a figure that is y up and without unknown poses."""
     buffer = _Buffer()
-    parts = shown_parts(figure)
+    parts = draw_parts(figure)
     b = len(figure.names)
     nodes = [_node(figure, k) for k in range(b)]
     nodes.append({"name": "figure", "children": figure.free.tolist()})  # joints of a skin need an ancestor in common
@@ -112,7 +112,7 @@ def _node(figure: Figure, bone: int) -> dict[str, Any]:
 
 def _skin(figure: Figure, buffer: _Buffer) -> dict[str, Any]:
     """Every bone is a joint; their inverse bind matrices are those of the rest pose."""
-    R, p = figure.rest()
+    R, p = figure.rest
     inverse = np.zeros((len(R), 4, 4), np.float32)
     inverse[:, :3, :3] = R  # the transpose of R', since matrices are stored column by column
     inverse[:, 3, :3] = -(np.swapaxes(R, -1, -2) @ p[..., None])[..., 0]
@@ -121,7 +121,7 @@ def _skin(figure: Figure, buffer: _Buffer) -> dict[str, Any]:
     return {"name": "figure", "skeleton": len(R), "joints": bones, "inverseBindMatrices": buffer.add(inverse, "MAT4")}
 
 
-def _primitives(parts: Sequence[Shown], buffer: _Buffer) -> list[dict[str, Any]]:
+def _primitives(parts: Sequence[DrawnPart], buffer: _Buffer) -> list[dict[str, Any]]:
     """Links, joints and sensors: each vertex follows one bone alone."""
     primitives = []
     for material, part in enumerate(parts):

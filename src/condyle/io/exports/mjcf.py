@@ -9,28 +9,34 @@ import numpy as np
 
 from ...maths import rotation
 from ...maths.arrays import Floats
-from ._mechanism import (
-    NARROW,
-    Shapes,
-    add,
-    depth_first,
-    mechanism,
-    segments,
-    shapes_of,
-    title_of,
-    to_xml,
-    widened,
-    words,
-    write_tables,
-)
-from ._shown import COLOURS
+from ...maths.series import segment_slices
 from .figure import Figure
 from .gltf import continuous
+from .mechanism import NARROW, add, mechanism, title_of, to_xml, widened, words, write_tables
 from .scene import FigureFormat, Scene, Written
+from .shapes import COLOURS, Shapes, shape_bones
 
 ALLOWED, FIRST = r"[\w.-]", r"\w"
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
 LEAST = {"boundmass": "1e-9", "boundinertia": "1e-12"}  # MuJoCo refuses bodies of less mass than 1e-15
+
+# Colours, a floor and a sky; bones touch the floor and not each other.
+LOOKS = """<mujoco>
+  <default>
+    <joint damping="0.1" armature="0.001" />
+    <default class="bone"><geom contype="0" conaffinity="1" material="links" /></default>
+  </default>
+  <visual>
+    <headlight ambient="0.3 0.3 0.3" diffuse="0.4 0.4 0.4" specular="0 0 0" />
+    <quality shadowsize="4096" />
+  </visual>
+  <asset>
+    <texture type="skybox" builtin="gradient" rgb1="0.9 0.93 0.96" rgb2="0.6 0.7 0.8" width="64" height="64" />
+    <texture name="floor" type="2d" builtin="checker" rgb1="0.82 0.82 0.8" rgb2="0.74 0.74 0.72" width="128"
+      height="128" />
+    <material name="floor" texture="floor" texrepeat="1 1" texuniform="true" />
+  </asset>
+</mujoco>"""
 
 
 def write_mjcf(scene: Scene, path: Path) -> Written:
@@ -47,7 +53,7 @@ def qpos_of(figure: Figure) -> tuple[list[str], Floats]:
     columns: list[str] = []
     values = [np.zeros((figure.frames, 0))]
     column = {int(bone): k for k, bone in enumerate(figure.free)}
-    for k in depth_first(figure):
+    for k in figure.depth_first:
         joint, kind = figure.joints[k], figure.kind[k]
         if kind == "free":
             columns += [f"{joint}_{part}" for part in POSE]
@@ -65,17 +71,19 @@ def to_mjcf(figure: Figure, qpos: Floats, title: str) -> bytes:
     """The file of a figure that is z up and without unknown poses."""
     root = ET.Element("mujoco", model=title)
     add(root, "compiler", angle="radian", autolimits="true", **LEAST)
-    _looks(root)
+    root.extend(ET.fromstring(LOOKS))
+    for name, colour in COLOURS.items():
+        add(root[-1], "material", name=name, rgba=words([*colour, 1]))
     world = add(root, "worldbody")
-    shapes = shapes_of(figure)
+    shapes = shape_bones(figure)
     floor, lift = _floor(figure, shapes[0].thick)
     add(world, "light", pos=words([0, 0, 4 + floor]), dir="0 0 -1", directional="true")
     add(world, "geom", name="floor", type="plane", size="0 0 0.1", pos=words([0, 0, floor]), material="floor")
     elements: dict[int, ET.Element] = {}
-    for k in depth_first(figure):
+    for k in figure.depth_first:
         elements[k] = _body(elements.get(int(figure.parent[k]), world), figure, k, shapes[k], lift)
     keys = add(root, "keyframe")
-    for number, rows in enumerate(segments(figure), start=1):
+    for number, rows in enumerate(segment_slices(figure.segment), start=1):
         add(keys, "key", name=f"start_{number}", qpos=words(qpos[rows.start]))
     return to_xml(root, figure.fit_id)
 
@@ -83,8 +91,8 @@ def to_mjcf(figure: Figure, qpos: Floats, title: str) -> bytes:
 def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: float) -> ET.Element:
     name, kind = figure.names[k], figure.kind[k]
     place = figure.p_parent_bone[k] + [0, 0, lift if kind == "free" else 0]
-    turn = _quaternions(figure.R_parent_bone_rest[[k]])[0]
-    body = add(parent, "body", name=name, pos=words(place), quat=words(turn))
+    turn = words(_quaternions(figure.R_parent_bone_rest[[k]])[0])
+    body = add(parent, "body", name=name, pos=words(place), quat=turn)
     if kind == "free":
         add(body, "freejoint", name=figure.joints[k])
     elif kind == "ball":
@@ -92,70 +100,22 @@ def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: floa
         add(body, "joint", name=figure.joints[k], type="ball", range=words([0, reach]))
     elif kind == "hinge":
         low, high = widened(*figure.limits[k].tolist())
-        add(
-            body,
-            "joint",
-            name=figure.joints[k],
-            type="hinge",
-            axis=words(figure.axis[k]),
-            range=words([low, high]),
-        )
+        axis = words(figure.axis[k])
+        add(body, "joint", name=figure.joints[k], type="hinge", axis=axis, range=words([low, high]))
     for end in shapes.rods:
         add(body, "geom", class_="bone", type="capsule", size=words(shapes.thick), fromto=words([0, 0, 0, *end]))
     for centre, radius, colour in shapes.balls:
         add(body, "geom", class_="bone", type="sphere", size=words(radius), pos=words(centre), material=colour)
-    add(
-        body,
-        "site",
-        name=f"{name}_sensor",
-        type="box",
-        size=words([shapes.box] * 3),
-        pos=words(figure.p_bone_body[k]),
-        quat=words(_quaternions(figure.R_bone_body[[k]])[0]),
-        material="sensors",
-    )
+    turn = words(_quaternions(figure.R_bone_body[[k]])[0])
+    at = {"size": words([shapes.box] * 3), "pos": words(figure.p_bone_body[k]), "quat": turn}
+    add(body, "site", name=f"{name}_sensor", type="box", **at, material="sensors")
     return body
-
-
-def _looks(root: ET.Element) -> None:
-    """Colours, a floor and a sky; bones touch the floor and not each other."""
-    defaults = add(root, "default")
-    add(defaults, "joint", damping="0.1", armature="0.001")
-    add(add(defaults, "default", class_="bone"), "geom", contype="0", conaffinity="1", material="links")
-    visual = add(root, "visual")
-    add(visual, "headlight", ambient="0.3 0.3 0.3", diffuse="0.4 0.4 0.4", specular="0 0 0")
-    add(visual, "quality", shadowsize="4096")
-    asset = add(root, "asset")
-    add(
-        asset,
-        "texture",
-        type="skybox",
-        builtin="gradient",
-        rgb1="0.9 0.93 0.96",
-        rgb2="0.6 0.7 0.8",
-        width="64",
-        height="64",
-    )
-    add(
-        asset,
-        "texture",
-        name="floor",
-        type="2d",
-        builtin="checker",
-        rgb1="0.82 0.82 0.8",
-        rgb2="0.74 0.74 0.72",
-        width="128",
-        height="128",
-    )
-    add(asset, "material", name="floor", texture="floor", texrepeat="1 1", texuniform="true")
-    for name, colour in COLOURS.items():
-        add(asset, "material", name=name, rgba=words([*colour, 1]))
 
 
 def _floor(figure: Figure, thick: float) -> tuple[float, float]:
     """Height [m] of the floor, under the lowest bone of the motion; how far the rest pose is lifted to stand on it."""
-    low = _lowest(figure, *figure.world())
-    R, p = figure.rest()
+    low = _lowest(figure, *figure.world)
+    R, p = figure.rest
     return low - thick, low - _lowest(figure, R[None], p[None])
 
 

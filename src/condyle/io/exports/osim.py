@@ -10,24 +10,12 @@ from pathlib import Path
 import numpy as np
 
 from ...maths.arrays import Floats
+from ...maths.series import segment_slices
 from ._angles import HEADING_FIRST, steady_angles, turning
-from ._mechanism import (
-    Shapes,
-    add,
-    along,
-    mechanism,
-    numbered,
-    segments,
-    shapes_of,
-    title_of,
-    to_xml,
-    weights,
-    widened,
-    words,
-)
-from ._shown import COLOURS
 from .figure import Figure
-from .scene import FigureFormat, Scene, Written
+from .mechanism import add, along, mechanism, title_of, to_xml, weights, widened, words
+from .scene import FigureFormat, Scene, Written, number_file
+from .shapes import COLOURS, Shapes, shape_bones
 
 ALLOWED, FIRST = r"[A-Za-z0-9_]", r"[A-Za-z_]"
 VERSION = "40000"  # of the document: what OpenSim 4.0 and later read
@@ -66,8 +54,8 @@ def write_osim(scene: Scene, path: Path) -> Written:
     path.write_bytes(to_osim(figure, joints, title_of(path)))
     files = [path]
     coordinates = [one for joint in joints for one in joint.coordinates]
-    for number, rows in enumerate(segments(figure), start=1):
-        files.append(numbered(path.with_suffix(".sto"), number))
+    for number, rows in enumerate(segment_slices(figure.segment), start=1):
+        files.append(number_file(path.with_suffix(".sto"), number))
         files[-1].write_bytes(
             to_sto(figure.time[rows], [(one.name, one.values[rows]) for one in coordinates], figure.fit_id)
         )
@@ -120,7 +108,7 @@ def to_osim(figure: Figure, joints: list[Joint], title: str) -> bytes:
     add(model, "length_units", "meters")
     add(model, "force_units", "N")
     bodies = add(add(model, "BodySet", name="bodyset"), "objects")
-    for k, shapes in enumerate(shapes_of(figure)):
+    for k, shapes in enumerate(shape_bones(figure)):
         _body(bodies, figure, k, shapes)
     links = add(add(model, "JointSet", name="jointset"), "objects")
     for k, joint in enumerate(joints):

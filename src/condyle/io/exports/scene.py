@@ -62,3 +62,8 @@ class FigureFormat:
     suffix: str
     write: Callable[[Scene, Path], Written]
     check: Callable[[Scene], None] | None = None
+
+
+def number_file(path: Path, number: int) -> Path:
+    """The file of one segment: the first has the plain name, others their number behind it."""
+    return path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")

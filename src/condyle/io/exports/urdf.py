@@ -10,23 +10,11 @@ import numpy as np
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ._angles import Turning, steady_angles, turning
-from ._mechanism import (
-    Shapes,
-    add,
-    along,
-    mechanism,
-    shapes_of,
-    title_of,
-    to_xml,
-    weights,
-    widened,
-    words,
-    write_tables,
-)
-from ._shown import COLOURS
 from .figure import Figure, legal
 from .gltf import continuous
+from .mechanism import add, along, mechanism, title_of, to_xml, weights, widened, words, write_tables
 from .scene import FigureFormat, Scene, Written
+from .shapes import COLOURS, Shapes, shape_bones
 
 ALLOWED, FIRST = r"[A-Za-z0-9_]", r"[A-Za-z]"  # what ROS allows
 WORLD, BASE = "world", "base"
@@ -102,7 +90,7 @@ def to_urdf(robot: Robot, title: str) -> bytes:
     for name, colour in COLOURS.items():
         add(add(root, "material", name=name), "color", rgba=words([*colour, 1]))
     add(root, "link", name=WORLD)
-    shapes = shapes_of(figure)
+    shapes = shape_bones(figure)
     for k, name in enumerate(figure.names):
         _link(root, name, shapes[k])
         _joints(root, robot, k, shapes[k])

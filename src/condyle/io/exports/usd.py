@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ...errors import CondyleError
-from .scene import FigureFormat, Scene, Written
+from .scene import FigureFormat, Scene, Written, number_file
 
 FIRST, NAME = r"[A-Za-z_]", r"[A-Za-z0-9_]"  # of an identifier, which the names of USD are
 UPS = ("y", "z")  # that a stage may have
@@ -30,7 +30,7 @@ def write_usd(scene: Scene, path: Path) -> Written:
     figure = (figure if figure.up in UPS else figure.turned("z")).whole()
     files = []
     for number, clip in enumerate(figure.clips(), start=1):
-        file = path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
+        file = number_file(path, number)
         write_stage(clip, file)
         files.append(file)
     return Written(tuple(files), figure.findings)

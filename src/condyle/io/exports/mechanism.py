@@ -1,24 +1,22 @@
-"""What the formats of simulation programs share: joints with kinds and ranges, masses, XML and tables of numbers."""
+"""What the formats of simulation programs share: joints with kinds and ranges, XML and tables of numbers."""
 
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from ...findings import Finding
 from ...maths.arrays import Floats
+from ...maths.series import segment_slices
 from ...model.take import WORLD
-from ._shown import HEAD
-from ._solids import JOINT, LINK, SENSOR, link_ends, usual_length
 from .bones import shortest_arc
 from .figure import Figure, legal
-from .scene import Scene
+from .scene import Scene, number_file
 
-DENSITY = 1000.0  # kg/m3 of the shapes that are drawn, which give bones their mass
 NARROW = 1e-3  # rad or m: the least width of a range, since programs refuse a range without any
 
 
@@ -58,69 +56,6 @@ def widened(low: float, high: float) -> tuple[float, float]:
     return low - more, high + more
 
 
-def depth_first(figure: Figure) -> list[int]:
-    """The bones, each followed by all below it."""
-    order: list[int] = []
-    front = figure.free.tolist()
-    while front:
-        bone = front.pop(0)
-        order.append(bone)
-        front = figure.children(bone) + front
-    return order
-
-
-@dataclass(frozen=True, eq=False)
-class Shapes:
-    """What shows a bone, in its own frame [m].
-
-    rods   (r, 3)  ends of the cylinders that begin at its origin
-    balls  of (centre (3,), radius, colour)
-    thick  radius of the rods
-    box    half an edge of the cube at its sensor
-    """
-
-    rods: Floats
-    balls: tuple[tuple[Floats, float, str], ...]
-    thick: float
-    box: float
-
-    def inertial(self) -> tuple[float, Floats, Floats]:
-        """Mass [kg], centre of mass (3,) [m], and inertia (3, 3) [kg m2] about it of the solids at DENSITY."""
-        mass, centre, own = [], [], []
-        for end in self.rods:
-            length = float(np.linalg.norm(end))
-            m, u = DENSITY * np.pi * self.thick**2 * length, end / length
-            along, across = m * self.thick**2 / 2, m * (3 * self.thick**2 + length**2) / 12
-            mass.append(m)
-            centre.append(end / 2)
-            own.append(across * np.eye(3) + (along - across) * np.outer(u, u))
-        for place, radius, _ in self.balls:
-            m = DENSITY * 4 / 3 * np.pi * radius**3
-            mass.append(m)
-            centre.append(place)
-            own.append(0.4 * m * radius**2 * np.eye(3))
-        total = float(sum(mass))
-        middle = np.asarray(np.array(mass) @ np.array(centre) / total)
-        inertia = np.zeros((3, 3))
-        for m, place, about_own in zip(mass, centre, own, strict=True):
-            d = place - middle
-            inertia += about_own + m * (d @ d * np.eye(3) - np.outer(d, d))
-        return total, middle, (inertia + inertia.T) / 2
-
-
-def shapes_of(figure: Figure) -> list[Shapes]:
-    """Of every bone: rods to the joints on it, a ball at its joint, a larger one for a head, a box for its sensor."""
-    size = usual_length(figure)
-    found = []
-    for k in range(len(figure.names)):
-        rods = np.array(link_ends(figure, k)).reshape(-1, 3)
-        balls = [(np.zeros(3), JOINT * size, "joints")] if figure.parent[k] >= 0 or not len(rods) else []
-        if figure.parts[k] == "head":
-            balls.append(((1 - HEAD) * figure.tip[k], HEAD * float(np.linalg.norm(figure.tip[k])), "links"))
-        found.append(Shapes(rods, tuple(balls), LINK * size, SENSOR * size))
-    return found
-
-
 def along(direction: Floats, axis: int) -> Floats:
     """(3, 3) whose column `axis` points along a direction."""
     return shortest_arc(np.eye(3)[axis], direction, np.eye(3)[(axis + 1) % 3])
@@ -158,23 +93,12 @@ def title_of(path: Path) -> str:
     return legal((path.stem,), r"[A-Za-z0-9_.-]")[0]
 
 
-def numbered(path: Path, number: int) -> Path:
-    """The file of one segment: the first has the plain name, others their number behind it."""
-    return path if number == 1 else path.with_name(f"{path.stem}-{number}{path.suffix}")
-
-
-def segments(figure: Figure) -> list[slice]:
-    """The frames of each segment."""
-    starts = (np.flatnonzero(np.diff(figure.segment) != 0) + 1).tolist()
-    return [slice(a, b) for a, b in zip([0, *starts], [*starts, figure.frames], strict=True)]
-
-
 def write_tables(path: Path, figure: Figure, columns: Sequence[str], values: Floats) -> list[Path]:
     """A CSV per segment: time [s] and these columns (n, c), each number exactly."""
     files = []
-    for number, rows in enumerate(segments(figure), start=1):
+    for number, rows in enumerate(segment_slices(figure.segment), start=1):
         table = np.concatenate([figure.time[rows, None], values[rows] + 0.0], axis=1).tolist()
         lines = [",".join(("time", *columns)), *(",".join(map(repr, row)) for row in table)]
-        files.append(numbered(path, number))
+        files.append(number_file(path, number))
         files[-1].write_bytes(("\n".join(lines) + "\n").encode("utf-8"))
     return files
