@@ -215,7 +215,7 @@ def departures(
 def sensors_of(form: FigureFormat, scene: Scene) -> list[str]:
     """What the sensors are called in a file, in the figure's order."""
     from condyle.io.exports import mjcf, osim, urdf
-    from condyle.io.exports._mechanism import mechanism
+    from condyle.io.exports.mechanism import mechanism
 
     module = {"mjcf": mjcf, "urdf": urdf, "osim": osim}[form.name]
     reserved = {"mjcf": ("world",), "urdf": ("world", "base"), "osim": ("ground",)}[form.name]
