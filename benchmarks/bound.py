@@ -15,7 +15,7 @@ from condyle import Skeleton
 from condyle.estimate.likelihood import fisher_information
 from condyle.model.take import Take
 from condyle.pairs.noise import Noise
-from condyle.simulate import Disturbances, Figure, Truth, World, human, linkage, simulate
+from condyle.simulate import Disturbances, SimulatedFigure, Truth, World, human, linkage, simulate
 
 from .harness import Table, arguments, known_tree, progress, publish, rms
 
@@ -29,7 +29,7 @@ class Case:
 
     name: str
     disturbances: Disturbances
-    figure: Figure = field(default_factory=human)
+    figure: SimulatedFigure = field(default_factory=human)
     motion: str = "exercise"
     rate: float = 30.0
     spread: bool = False

@@ -17,7 +17,7 @@ from condyle import Finding, Joint, Skeleton
 from condyle.model.skeleton import limb_geometry
 from condyle.model.take import Take
 from condyle.simulate import Truth, World, disturb, mount
-from condyle.simulate.figures import Figure
+from condyle.simulate.figures import SimulatedFigure
 
 from .bound import noise
 from .harness import Table, arguments, doubts, edges, names_wrong_edge, percent, progress, publish, rms
@@ -50,7 +50,7 @@ def clip(name: str, seed: int) -> World:
     joint = np.einsum("nkji,nkj->nki", R[:, parent], apart).mean(axis=0) * (parent >= 0)[:, None]
     rng = np.random.default_rng([seed, 11])
     truth = mount(bones, parent, R, p, joint, rng, whole.time - whole.time[0])
-    figure = Figure(tuple(bones), parent, joint, ("ball",) * len(bones), np.full((len(bones), 3), np.nan))
+    figure = SimulatedFigure(tuple(bones), parent, joint, ("ball",) * len(bones), np.full((len(bones), 3), np.nan))
     return World(*disturb(truth, noise(0.3, 0.5), seed), figure)
 
 

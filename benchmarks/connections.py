@@ -18,7 +18,7 @@ import condyle
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import forget_stacks, sum_pairs
 from condyle.pairs.windows import sum_windows
-from condyle.simulate import Disturbances, Figure, Truth, disturb, human, linkage, prop, simulate, together
+from condyle.simulate import Disturbances, SimulatedFigure, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import clasped, hand_in_hand, picked_up, planted
 from condyle.simulate.seeds import stream
 
@@ -40,7 +40,7 @@ class Case:
     disturbances: Disturbances
     motion: str
     contact: str = "none"
-    figure: Figure = field(default_factory=human)
+    figure: SimulatedFigure = field(default_factory=human)
 
 
 QUIET = (

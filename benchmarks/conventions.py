@@ -13,7 +13,7 @@ from condyle.model.recording import to_take
 from condyle.model.take import Take
 from condyle.prepare.convention import diagnose
 from condyle.prepare.odd_sensors import find_odd_sensors
-from condyle.simulate import Disturbances, Figure, chain, human, linkage, simulate
+from condyle.simulate import Disturbances, SimulatedFigure, chain, human, linkage, simulate
 
 from .bound import CM, noise
 from .harness import Table, arguments, measured, publish
@@ -25,7 +25,7 @@ SAME_GAP = 0.02  # of the true reading's gap: a reading that holds together as w
 @dataclass(frozen=True)
 class Case:
     name: str
-    figure: Callable[[], Figure]
+    figure: Callable[[], SimulatedFigure]
     disturbances: Disturbances
     motion: str = "exercise"
     range: float = 1.0

@@ -14,7 +14,7 @@ import numpy as np
 
 import condyle
 from condyle.model.field import Rod
-from condyle.simulate import Disturbances, Figure, Truth, human, linkage, rod, simulate
+from condyle.simulate import Disturbances, SimulatedFigure, Truth, human, linkage, rod, simulate
 
 from .bound import CM, noise
 from .coverage import FIELD, SOFT
@@ -35,7 +35,7 @@ class Case:
     name: str
     disturbances: Disturbances
     motion: str = "exercise"
-    figure: Figure = field(default_factory=linkage)
+    figure: SimulatedFigure = field(default_factory=linkage)
 
 
 CASES = (

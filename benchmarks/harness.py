@@ -17,7 +17,7 @@ import scipy
 
 import condyle
 from condyle import Finding, Limb, Skeleton, Take
-from condyle.simulate import Disturbances, Figure, Truth, human
+from condyle.simulate import Disturbances, SimulatedFigure, Truth, human
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 60_000  # seeds from here on were not used to choose any constant of the program
@@ -44,7 +44,7 @@ class Case:
     name: str
     disturbances: Disturbances
     motion: str = "exercise"
-    figure: Figure = field(default_factory=human)
+    figure: SimulatedFigure = field(default_factory=human)
 
 
 def arguments(what: str, trials: int) -> argparse.Namespace:

@@ -15,7 +15,7 @@ import condyle
 from condyle import Limb, Skeleton, Take
 from condyle.maths import rotation
 from condyle.result.coverage import TURNED, find_coverage
-from condyle.simulate import BoneMotion, Figure, Truth, chain, disturb, exercise, mount, walk
+from condyle.simulate import BoneMotion, SimulatedFigure, Truth, chain, disturb, exercise, mount, walk
 from condyle.simulate.motions import clock, drift_about, forward
 from condyle.simulate.seeds import stream
 
@@ -52,7 +52,7 @@ class Turning(Case):
 
     angles: tuple[float, float, float] = (40.0, 40.0, 40.0)
     twist: bool = False  # the first axis is within 30 deg of the limb
-    figure: Figure = field(default_factory=chain)
+    figure: SimulatedFigure = field(default_factory=chain)
 
 
 FREE = (40.0, 40.0, 40.0)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 import condyle
-from condyle.simulate import Disturbances, Slip, linkage, simulate
+from condyle.simulate import Disturbances, SensorSlip, linkage, simulate
 from condyle.simulate.seeds import stream
 
 from .bound import CM, noise
@@ -102,20 +102,20 @@ def _how(disturbances: Disturbances) -> dict[str, object]:
     return {"seconds": SECONDS, "rate": 30.0, "disturbances": disturbances}
 
 
-def _slip(case: Slipping, seed: int, size: float) -> Slip:
+def _slip(case: Slipping, seed: int, size: float) -> SensorSlip:
     rng = stream(seed, "slip")
     way, axis = rng.standard_normal((2, 3))
     body = case.figure.names[int(rng.integers(len(case.figure.names)))]
     when = float(rng.uniform(5, SECONDS - 5))
     turn = case.turn * size * axis / np.linalg.norm(axis)
-    return Slip(body, when, tuple(size * way / np.linalg.norm(way)), tuple(turn))
+    return SensorSlip(body, when, tuple(size * way / np.linalg.norm(way)), tuple(turn))
 
 
 def _told(fitted: condyle.Fit) -> list[condyle.Finding]:
     return [finding for finding in fitted.findings if finding.code == "slip"]
 
 
-def _count(hits: Hits, fitted: condyle.Fit, slip: Slip) -> None:
+def _count(hits: Hits, fitted: condyle.Fit, slip: SensorSlip) -> None:
     told = _told(fitted)
     own = [finding for finding in told if finding.bodies[0] == slip.body]
     hits.found.append(bool(told))

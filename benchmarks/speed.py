@@ -30,7 +30,7 @@ from condyle.maths.graph import spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import PairFits, all_pairs, fit_pairs, refine_pairs
 from condyle.pairs.sums import forget_stacks, sum_pairs
-from condyle.simulate import Figure, World, simulate
+from condyle.simulate import SimulatedFigure, World, simulate
 
 from .bound import noise
 from .harness import Table, arguments, known_tree, progress, publish
@@ -40,7 +40,7 @@ SCORE_SAMPLE = 4
 BIOBUDDY = "0.3.2"
 
 
-def branching(bodies: int) -> Figure:
+def branching(bodies: int) -> SimulatedFigure:
     """Every body has two children 0.3 m away, so that a figure of any size fits into a room."""
     rng = np.random.default_rng(bodies)
     step = rng.standard_normal((bodies, 3))
@@ -48,7 +48,7 @@ def branching(bodies: int) -> Figure:
     step[0] = 0
     names = tuple(f"body{k:03d}" for k in range(bodies))
     kinds = ("ball",) * bodies
-    return Figure(names, (np.arange(bodies) + 1) // 2 - 1, step, kinds, np.full((bodies, 3), np.nan))  # type: ignore[arg-type]
+    return SimulatedFigure(names, (np.arange(bodies) + 1) // 2 - 1, step, kinds, np.full((bodies, 3), np.nan))  # type: ignore[arg-type]
 
 
 def recording(bodies: int, seconds: float, rate: float, seed: int) -> World:

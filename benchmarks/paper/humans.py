@@ -16,7 +16,7 @@ from condyle.pairs.rigid_pair import measure_pair, scale_of
 from condyle.report.drawing import lay_out_time
 from condyle.report.figures import draw_gap, save_figure
 from condyle.report.model import draw_model, shown_frame
-from condyle.simulate import FEMALE_LENGTHS, MALE_LENGTHS, Disturbances, Figure, Truth, disturb, human
+from condyle.simulate import FEMALE_LENGTHS, MALE_LENGTHS, Disturbances, SimulatedFigure, Truth, disturb, human
 from condyle.simulate.mounting import random_mounts
 from condyle.simulate.seeds import stream
 
@@ -54,7 +54,9 @@ TABLES = (
 )
 
 
-def person(shape: Figure, trial: str, room: space.Room, who: int, wobble: float = WOBBLE) -> tuple[Take, Truth]:
+def person(
+    shape: SimulatedFigure, trial: str, room: space.Room, who: int, wobble: float = WOBBLE
+) -> tuple[Take, Truth]:
     """A trial of somebody in a room; sensors stay where they are over all of somebody's trials."""
     mounts = random_mounts(shape.parent, shape.p_parent_joint, stream(room.seed, f"person {who}"))
     kind, _, number = trial.partition(" ")
@@ -63,7 +65,7 @@ def person(shape: Figure, trial: str, room: space.Room, who: int, wobble: float 
     return room.record(truth, seed, skin(shape, wobble)), truth
 
 
-def skin(shape: Figure, wobble: float) -> Disturbances:
+def skin(shape: SimulatedFigure, wobble: float) -> Disturbances:
     soft = {name: SHANK if name.endswith("shank") else SKIN for name in shape.names}
     return Disturbances(soft_tissue=soft, non_rotary=1.0, pelvis_wobble=wobble)
 

@@ -12,7 +12,7 @@ import numpy as np
 import condyle
 from condyle import Joint, Skeleton
 from condyle.model.take import Take
-from condyle.simulate import Disturbances, Figure, Truth, chain, human, linkage, simulate
+from condyle.simulate import Disturbances, SimulatedFigure, Truth, chain, human, linkage, simulate
 
 from ..bound import noise
 from ..cmu import recordings
@@ -37,7 +37,7 @@ class Case:
 
     name: str
     disturbances: Disturbances
-    figure: Figure = field(default_factory=linkage)
+    figure: SimulatedFigure = field(default_factory=linkage)
     motion: str = "exercise"
     range: float = 1.0
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from condyle.model.take import Take
 from condyle.pairs.rigid_pair import measure_pair
-from condyle.simulate import Disturbances, Figure, Mounts, Truth, disturb, motions, mount, rod
+from condyle.simulate import Disturbances, Mounts, SimulatedFigure, Truth, disturb, motions, mount, rod
 from condyle.simulate.device import warped
 from condyle.simulate.seeds import stream
 
@@ -55,7 +55,7 @@ class Room:
         return self.record(rod(published.ROD * CM, seed=self.seed, seconds=SECONDS, rate=RATE).truth, self.seed)
 
 
-def moved(figure: Figure, motion: str, seed: int, mounts: Mounts) -> Truth:
+def moved(figure: SimulatedFigure, motion: str, seed: int, mounts: Mounts) -> Truth:
     """A figure in motion with sensors as mounted."""
     rng = stream(seed, "motion")
     act = motions.exercise if motion == "exercise" else motions.walk

@@ -13,7 +13,7 @@ from condyle.estimate.solve import solution_of
 from condyle.faults.part_time import PartTime, find_part_time, judge_part_time
 from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
 from condyle.pairs.sums import sum_pairs
-from condyle.simulate import Disturbances, Slip, Truth, disturb, human, linkage, prop, simulate, together
+from condyle.simulate import Disturbances, SensorSlip, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import picked_up
 
 TIME = 0.3  # s
@@ -84,7 +84,7 @@ def test_nothing_is_told_where_all_joints_hold(motion: str, disturbances: dict[s
 
 
 def test_a_slip_is_no_joint_that_comes_apart() -> None:
-    slip = Slip("l_forearm", 22.0, (0.12, 0.08, 0.07))
+    slip = SensorSlip("l_forearm", 22.0, (0.12, 0.08, 0.07))
     d = Disturbances(slips=(slip,), **NOISY)  # type: ignore[arg-type]
     world = simulate(linkage(), "walk", seconds=30, seed=5, disturbances=d)
     fitted = condyle.fit(world.take, intervals=False)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.faults.slips import Slip as Found
+from condyle.faults.slips import SensorSlip as Found
 from condyle.faults.slips import judge_slips, moved_back
-from condyle.simulate import Disturbances, Slip, World, human, linkage, simulate
+from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
 TIME = 0.1  # s: error of the moment
 SIZE = 0.1  # of the distance
@@ -21,7 +21,7 @@ SOFT = {"soft_tissue": 0.005, "position_noise": 0.0015, "orientation_noise": np.
 FIELD = {"field_warp": 0.0125, "field_length": 0.9}
 
 
-def world(*slips: Slip, seed: int = 5, motion: str = "exercise", **disturbances: object) -> World:
+def world(*slips: SensorSlip, seed: int = 5, motion: str = "exercise", **disturbances: object) -> World:
     d = Disturbances(slips=slips, **(disturbances or NOISY))  # type: ignore[arg-type]
     return simulate(linkage(), motion, seconds=30, rate=30, seed=seed, disturbances=d)  # type: ignore[arg-type]
 
@@ -50,7 +50,7 @@ def test_a_slip_is_told_with_sensor_moment_and_distance_and_costs_nothing(
 ) -> None:
     still = world(**disturbances)
     name = still.take.names[body]
-    slipped = world(Slip(name, 14.0, moved(0.02, rng)), **disturbances)
+    slipped = world(SensorSlip(name, 14.0, moved(0.02, rng)), **disturbances)
     found = fit(slipped)
     [finding] = told(found)
     assert finding.bodies == (name,)
@@ -65,7 +65,7 @@ def test_a_slip_is_told_with_sensor_moment_and_distance_and_costs_nothing(
 def test_a_sensor_that_also_turns_is_put_back_where_its_joints_show_it(rng: np.random.Generator) -> None:
     still = world()
     middle = next(name for name in still.take.names if sum(name in edge for edge in still.truth.edges) >= 2)
-    slipped = world(Slip(middle, 14.0, moved(0.03, rng), moved(np.radians(15), rng)))
+    slipped = world(SensorSlip(middle, 14.0, moved(0.03, rng), moved(np.radians(15), rng)))
     np.testing.assert_allclose(lengths(fit(slipped)), lengths(fit(still)), atol=SAME)
     left = fit(slipped, no_fix="slips")
     assert np.abs(lengths(left) - lengths(fit(still))).max() > 2 * SAME
@@ -75,9 +75,9 @@ def test_several_slips_of_one_take_are_told_each() -> None:
     rng = np.random.default_rng(1)  # a slip along a direction that its joint hardly shows is dated to a second only
     names = world().take.names
     slips = [
-        Slip(names[1], 8.0, moved(0.02, rng)),
-        Slip(names[4], 15.0, moved(0.03, rng)),
-        Slip(names[1], 22.0, moved(0.02, rng)),
+        SensorSlip(names[1], 8.0, moved(0.02, rng)),
+        SensorSlip(names[4], 15.0, moved(0.03, rng)),
+        SensorSlip(names[1], 22.0, moved(0.02, rng)),
     ]
     found = fit(world(*slips))
     assert [finding.bodies[0] for finding in told(found)] == [slip.body for slip in slips]
@@ -87,7 +87,7 @@ def test_several_slips_of_one_take_are_told_each() -> None:
 
 def test_an_exact_take_with_a_slip_is_exact_again(rng: np.random.Generator) -> None:
     none = {"position_noise": 0.0}
-    slipped = world(Slip(world().take.names[2], 14.0, moved(0.01, rng)), **none)
+    slipped = world(SensorSlip(world().take.names[2], 14.0, moved(0.01, rng)), **none)
     found = fit(slipped)
     assert len(told(found)) == 1
     np.testing.assert_allclose(lengths(found), lengths(fit(world(**none))), atol=EXACT)
@@ -106,7 +106,7 @@ def test_skin_and_a_bent_field_on_a_person_are_no_slips() -> None:
 
 
 def test_a_slip_can_be_left_and_is_told_all_the_same(rng: np.random.Generator) -> None:
-    slipped = world(Slip(world().take.names[1], 14.0, moved(0.02, rng)))
+    slipped = world(SensorSlip(world().take.names[1], 14.0, moved(0.02, rng)))
     left = fit(slipped, no_fix="slips")
     [finding] = told(left)
     assert "fitted as it is" in finding.text
@@ -142,7 +142,7 @@ def test_a_prepared_take_says_of_flips_that_they_were_put_right() -> None:
 
 
 def test_short_takes_and_takes_without_time_are_not_judged(rng: np.random.Generator) -> None:
-    slipped = world(Slip(world().take.names[1], 2.0, moved(0.05, rng))).take.slice(0, 120)
+    slipped = world(SensorSlip(world().take.names[1], 2.0, moved(0.05, rng))).take.slice(0, 120)
     assert not told(condyle.fit(slipped, intervals=False))
     untimed = condyle.Take.from_poses(slipped.p_world_body, R_world_body=slipped.R_world_body, names=slipped.names)
     assert not told(condyle.fit(untimed, intervals=False))
@@ -150,7 +150,7 @@ def test_short_takes_and_takes_without_time_are_not_judged(rng: np.random.Genera
 
 def test_moving_back_undoes_what_the_simulator_did(rng: np.random.Generator) -> None:
     name = world().take.names[2]
-    first, second = (Slip(name, t, moved(0.03, rng), moved(0.3, rng)) for t in (10.0, 20.0))
+    first, second = (SensorSlip(name, t, moved(0.03, rng), moved(0.3, rng)) for t in (10.0, 20.0))
     exact, slipped = world(position_noise=0.0), world(first, second, position_noise=0.0)
     found = []
     for slip in (first, second):
@@ -170,7 +170,7 @@ def test_the_sentence_names_sensor_distance_moment_and_what_was_done() -> None:
 
 
 def test_the_room_does_not_slip(rng: np.random.Generator) -> None:
-    one = world(Slip("chest", 14.0, moved(0.03, rng)))
+    one = world(SensorSlip("chest", 14.0, moved(0.03, rng)))
     part = one.take.select(["chest", "head"])
     found = condyle.fit(part, world=True, tree=[("world", "chest"), ("chest", "head")], intervals=False)
     assert "world" not in {finding.bodies[0] for finding in told(found)}

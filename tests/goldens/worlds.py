@@ -13,7 +13,7 @@ import condyle
 from condyle.simulate import (
     FEMALE_LENGTHS,
     Disturbances,
-    Figure,
+    SimulatedFigure,
     Slip,
     World,
     chain,
@@ -59,7 +59,11 @@ TREE = {"head": "chest", "l_upper_arm": "chest", "l_forearm": "l_upper_arm", "r_
 
 
 def person(
-    motion: str = "exercise", seed: int = 1, seconds: float = SECONDS, figure: Figure | None = None, **done: Any
+    motion: str = "exercise",
+    seed: int = 1,
+    seconds: float = SECONDS,
+    figure: SimulatedFigure | None = None,
+    **done: Any,
 ) -> World:
     range_ = done.pop("range", 1.0)
     return simulate(
@@ -80,7 +84,9 @@ def links(*kinds: str, seed: int = 1, **done: Any) -> World:
     return person("exercise", seed, figure=chain(kinds), **done)  # type: ignore[arg-type]
 
 
-def slipped(body: str, figure: Figure | None = None, motion: str = "exercise", turn: float = 0.0) -> condyle.Take:
+def slipped(
+    body: str, figure: SimulatedFigure | None = None, motion: str = "exercise", turn: float = 0.0
+) -> condyle.Take:
     slip = Slip(body, 6.0, (0.0, 0.02, 0.01), (turn, 0.0, 0.0))
     return person(motion, 2, 2 * SECONDS, figure, **QUIET, slips=(slip,)).take
 

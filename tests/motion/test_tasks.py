@@ -10,7 +10,7 @@ from condyle.maths import rotation
 from condyle.maths.elimination import Rig
 from condyle.motion.pose_solver import Problem
 from condyle.motion.rig import rig_of
-from condyle.motion.tasks import GUESS, LoopClosure, Posture, Rows, SensorPoses, Smoothness, add_up
+from condyle.motion.tasks import GUESS, FrameRows, LoopClosure, Posture, SensorPoses, Smoothness, add_up
 from tests.make import jointed
 
 REACHED = 1e-4  # m and rad, against sigmas of 1e-3 m and 1e-2 rad
@@ -115,7 +115,7 @@ class Heavier:
 
     times: float
 
-    def add_to(self, problem: Problem, rig: Rig, rows: Rows) -> Problem:
+    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
         return replace(problem, w_position=self.times * problem.w_position)
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from condyle.model.take import Take
 from condyle.report.page import write_page
-from condyle.simulate import Disturbances, Slip, human, linkage, prop, simulate, together
+from condyle.simulate import Disturbances, SensorSlip, human, linkage, prop, simulate, together
 from tests.make.fitted import fitted
 
 CHROMIUM = Path(os.environ.get("CONDYLE_CHROMIUM", "/usr/bin/chromium"))
@@ -22,7 +22,7 @@ FLAGS = ["--no-sandbox", "--use-angle=swiftshader", "--enable-unsafe-swiftshader
 PATIENCE = 30_000.0  # ms that the page may take for anything
 RATE = 30.0  # Hz
 NOISE = {"position_noise": 0.003, "orientation_noise": math.radians(0.5)}
-SLIP = Slip("l_thigh", 11.0, (0.04, 0.02, 0.0))
+SLIP = SensorSlip("l_thigh", 11.0, (0.04, 0.02, 0.0))
 HOSTILE = (
     "</script><img src=x onerror=alert(1)>", "a\u2028b", "\u202egnp.exe", "<b>&lt;\"'\\ {{x}}</b>",
     "\x1b[31mred\x07", "long_" * 60, "日本語 العربية", '=HYPERLINK("http://x")',

@@ -22,7 +22,7 @@ def fitted() -> tuple[condyle.Fit, simulate.Truth]:
 
 def test_joints_are_where_the_truth_has_them_in_some_frame(fitted) -> None:
     calibration, truth = fitted
-    shown = model.shown_frame(calibration.skeleton, calibration.take)
+    shown = model.choose_frame(calibration.skeleton, calibration.take)
     assert shown is not None
     k = truth.names.index("head")
     joint = np.einsum("nij,j->ni", truth.R_world_body[:, k], truth.p_child_joint[k]) + truth.p_world_body[:, k]
@@ -32,7 +32,7 @@ def test_joints_are_where_the_truth_has_them_in_some_frame(fitted) -> None:
 
 def test_links_have_the_lengths_of_the_limbs(fitted) -> None:
     calibration, truth = fitted
-    shown = model.shown_frame(calibration.skeleton, calibration.take)
+    shown = model.choose_frame(calibration.skeleton, calibration.take)
     assert shown is not None
     lengths = np.sort(np.linalg.norm(shown.links[:, 0] - shown.links[:, 1], axis=1))
     np.testing.assert_allclose(lengths, np.sort(list(truth.limbs.values())), atol=EXACT)
@@ -42,7 +42,7 @@ def test_links_have_the_lengths_of_the_limbs(fitted) -> None:
 def test_a_body_of_four_joints_has_spokes_from_their_middle() -> None:
     world = simulate.simulate(simulate.human(), seconds=4, rate=30, seed=3)
     calibration = condyle.fit(world.take, intervals=False)
-    shown = model.shown_frame(calibration.skeleton, calibration.take)
+    shown = model.choose_frame(calibration.skeleton, calibration.take)
     assert shown is not None
     limbs = {"pelvis": 3, "chest": 4} | {
         f"{s}_{n}": 1 for s in "lr" for n in ("thigh", "shank", "upper_arm", "forearm")
@@ -54,7 +54,7 @@ def test_frames_with_a_body_missing_are_not_shown(fitted) -> None:
     calibration, _ = fitted
     hidden = np.zeros(calibration.take.p_world_body.shape[:2], bool)
     hidden[:, 0] = True
-    assert model.shown_frame(calibration.skeleton, calibration.take.mask(hidden)) is None
+    assert model.choose_frame(calibration.skeleton, calibration.take.mask(hidden)) is None
 
 
 @pytest.mark.parametrize("up", ["x", "y", "z", "-x", "-y", "-z"])
@@ -78,7 +78,7 @@ def test_a_view_is_a_rotation_and_looks_down_a_little() -> None:
 
 def test_near_parts_cover_far_ones(fitted) -> None:
     calibration, _ = fitted
-    shown = model.shown_frame(calibration.skeleton, calibration.take)
+    shown = model.choose_frame(calibration.skeleton, calibration.take)
     assert shown is not None
     figure = model.draw_model(shown)
     depths = [patch.get_zorder() for patch in figure.axes[0].patches]

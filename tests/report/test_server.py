@@ -22,7 +22,7 @@ from condyle.report import server as servers
 from condyle.report.pack import unpack
 from condyle.report.page import PLACE
 from condyle.report.server import PageServer, serving
-from condyle.report.shown import shown_motion
+from condyle.report.shown import choose_packing
 from tests.make.fitted import fitted, take
 
 TEMPLATE = b"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; connect-src 'none'\">" + PLACE
@@ -77,7 +77,7 @@ def test_the_page_comes_with_addresses_in_place_of_its_motion(server: PageServer
 
 
 def test_pieces_unpack_to_the_measured_motion(server: PageServer, folder: Path) -> None:
-    shown = shown_motion(open_motion(folder, read_skeleton(folder)))
+    shown = choose_packing(open_motion(folder, read_skeleton(folder)))
     status, body, headers = ask(server, f"/{server.word}/pieces/1.bin")
     assert (status, headers["Content-Type"]) == (200, "application/octet-stream")
     assert "immutable" in headers["Cache-Control"]

@@ -13,22 +13,22 @@ from condyle import read_skeleton
 from condyle.io.motion_file import Frames, open_motion
 from condyle.report.pack import joined, unpack
 from condyle.report.page_data import Piece
-from condyle.report.shown import PIECE, Shown, linked_pieces, packed_pieces, shown_motion
+from condyle.report.shown import PIECE, MotionPieces, choose_packing, link_pieces, pack_pieces
 from tests.make.fitted import NOISE, TURN, fitted, rewritten, take
 
 SMALL = 1e-9  # m, s
 
 
-def shown_of(folder: Path) -> Shown:
-    return shown_motion(open_motion(folder, read_skeleton(folder)))
+def shown_of(folder: Path) -> MotionPieces:
+    return choose_packing(open_motion(folder, read_skeleton(folder)))
 
 
-def unpacked(shown: Shown, pieces: tuple[Piece, ...]) -> Frames:
+def unpacked(shown: MotionPieces, pieces: tuple[Piece, ...]) -> Frames:
     return joined([unpack(base64.b64decode(piece.data), piece.frames, shown.packing) for piece in pieces])
 
 
 def test_every_frame_comes_back(noisy: Path) -> None:
-    shown, pieces = packed_pieces(shown_of(noisy))
+    shown, pieces = pack_pieces(shown_of(noisy))
     found, wanted = unpacked(shown, pieces), shown.source.rows(slice(0, None))
     assert [piece.first for piece in pieces] == [0, PIECE]
     assert [piece.frames for piece in pieces] == [PIECE, shown.source.frames - PIECE]
@@ -49,7 +49,7 @@ def test_steps_are_a_tenth_of_the_noise_of_the_sensors(noisy: Path) -> None:
 
 def test_without_noise_steps_follow_the_size_of_the_figure_and_gaps_their_own(tmp_path: Path) -> None:
     exact = fitted(tmp_path, take(position_noise=0.0, orientation_noise=0.0))
-    shown, pieces = packed_pieces(shown_of(exact))
+    shown, pieces = pack_pieces(shown_of(exact))
     assert 5e-5 < shown.packing.position < 3e-4
     assert np.degrees(shown.packing.orientation) == pytest.approx(0.02, rel=0.01)
     found, wanted = unpacked(shown, pieces), shown.source.rows(slice(0, None))
@@ -58,8 +58,8 @@ def test_without_noise_steps_follow_the_size_of_the_figure_and_gaps_their_own(tm
 
 
 def test_a_small_file_shows_fewer_frames_and_says_so(noisy: Path) -> None:
-    whole = sum(len(piece.data) for piece in packed_pieces(shown_of(noisy))[1])
-    shown, pieces = packed_pieces(shown_of(noisy), most=whole // 3)
+    whole = sum(len(piece.data) for piece in pack_pieces(shown_of(noisy))[1])
+    shown, pieces = pack_pieces(shown_of(noisy), most=whole // 3)
     page = shown.page(pieces, None)
     assert page.every >= 3
     assert sum(len(piece.data) for piece in pieces) <= whole / 3 * 1.02
@@ -88,7 +88,7 @@ def test_a_body_that_leaves_its_joint_is_written_with_its_place(noisy: Path, tmp
     with np.load(noisy / "motion.npz") as archive:
         p = archive["p_world_played"]
     p[700:720, child] += 0.3
-    left, pieces = packed_pieces(shown_of(rewritten(noisy, tmp_path / "left", p_world_played=p)))
+    left, pieces = pack_pieces(shown_of(rewritten(noisy, tmp_path / "left", p_world_played=p)))
     assert child in left.packing.free
     assert child not in shown.packing.free
     np.testing.assert_allclose(unpacked(left, pieces).p_played[:, child], p[:, child], atol=1e-3, equal_nan=True)
@@ -121,12 +121,12 @@ def test_spikes_do_not_widen_the_box(noisy: Path, tmp_path: Path) -> None:
 def test_one_frame_is_shown(tmp_path: Path, noisy: Path) -> None:
     with np.load(noisy / "motion.npz") as archive:
         first = {name: archive[name][:1] for name in archive.files if archive[name].shape[:1] == (1200,)}
-    shown, pieces = packed_pieces(shown_of(rewritten(noisy, tmp_path / "one", **first)))
+    shown, pieces = pack_pieces(shown_of(rewritten(noisy, tmp_path / "one", **first)))
     page = shown.page(pieces, None)
     assert (page.frames, page.rate, page.breaks, len(page.starts)) == (1, 0.0, (), 1)
     np.testing.assert_allclose(unpacked(shown, pieces).p, first["p_world_body"], atol=shown.packing.position)
 
 
 def test_pieces_to_be_fetched_have_an_address_and_no_data(noisy: Path) -> None:
-    pieces = linked_pieces(shown_of(noisy))
+    pieces = link_pieces(shown_of(noisy))
     assert pieces == (Piece(0, PIECE, "", "pieces/0.bin"), Piece(PIECE, 1200 - PIECE, "", "pieces/1.bin"))

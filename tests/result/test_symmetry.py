@@ -7,14 +7,16 @@ import pytest
 
 import condyle
 from condyle import UsageError
-from condyle.simulate import MALE_LENGTHS, Disturbances, Figure, chain, human, simulate
+from condyle.simulate import MALE_LENGTHS, Disturbances, SimulatedFigure, chain, human, simulate
 
 EQUAL = {name: MALE_LENGTHS[f"l_{name[2:]}"] for name in MALE_LENGTHS}
 WHITE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.2))
 SOFT = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.005)
 
 
-def fit(figure: Figure, symmetric: float | None, seed: int = 300, **options: object) -> tuple[condyle.Fit, dict]:
+def fit(
+    figure: SimulatedFigure, symmetric: float | None, seed: int = 300, **options: object
+) -> tuple[condyle.Fit, dict]:
     world = simulate(figure, "exercise", seconds=30, rate=30, seed=seed, disturbances=SOFT)
     found = condyle.fit(world.take, symmetric=symmetric, **options)  # type: ignore[arg-type]
     return found, {(body, frozenset(ends)): length for (body, *ends), length in world.truth.limbs.items()}

@@ -7,7 +7,7 @@ import pytest
 
 from condyle.errors import UsageError
 from condyle.maths import rotation
-from condyle.simulate import Disturbances, Slip, chain, human, linkage, rod, simulate
+from condyle.simulate import Disturbances, SensorSlip, chain, human, linkage, rod, simulate
 
 ROUNDING_M = 1e-12
 SHARE = 0.1  # relative tolerance of a sample's standard deviation
@@ -138,7 +138,7 @@ def test_missing_samples_come_in_runs_and_are_not_seen() -> None:
 
 
 def test_a_slip_moves_one_sensor_from_its_moment_on() -> None:
-    slip = Slip("l_shank", 8.0, (0.0, 0.03, 0.0), rotation=(0.1, 0.0, 0.0))
+    slip = SensorSlip("l_shank", 8.0, (0.0, 0.03, 0.0), rotation=(0.1, 0.0, 0.0))
     w = world(slips=(slip,))
     k, after = w.take.index("l_shank"), w.take.time >= 8
     shift, turn = shift_in_body(w)
@@ -149,7 +149,7 @@ def test_a_slip_moves_one_sensor_from_its_moment_on() -> None:
 
 
 def test_two_slips_of_one_sensor_add_up() -> None:
-    slips = (Slip("head", 12.0, (0.02, 0, 0)), Slip("head", 5.0, (0, 0.01, 0)))
+    slips = (SensorSlip("head", 12.0, (0.02, 0, 0)), SensorSlip("head", 5.0, (0, 0.01, 0)))
     shift, _ = shift_in_body(world(slips=slips))
     assert np.abs(shift[-1, 2] - [0.02, 0.01, 0]).max() < ROUNDING_M
 
@@ -198,7 +198,7 @@ def test_the_wobbling_body_can_be_another() -> None:
 
 def test_switching_one_disturbance_on_leaves_all_others_as_they_were() -> None:
     base = Disturbances(**NM, spikes=0.02, bursts=0.05, field_warp=0.01, soft_tissue=0.003)
-    more = replace(base, missing=0.1, latency={"head": 0.02}, slips=(Slip("l_hand", 3, (0.01, 0, 0)),))
+    more = replace(base, missing=0.1, latency={"head": 0.02}, slips=(SensorSlip("l_hand", 3, (0.01, 0, 0)),))
     a, b = (simulate(human(), seconds=8, seed=11, disturbances=d) for d in (base, more))
     for name in ("spiked", "burst"):
         assert np.array_equal(getattr(a.truth, name), getattr(b.truth, name))
@@ -211,7 +211,7 @@ def test_switching_one_disturbance_on_leaves_all_others_as_they_were() -> None:
 def test_everything_at_once_works_on_next_to_nothing(seconds) -> None:
     everything = Disturbances(
         **NM, correlation_time=1, range_power=4, quantisation=0.004, field_warp=0.01, metal_spots=2, scale=1.1,
-        latency=0.01, spikes=0.1, bursts=0.1, stale=0.1, missing=0.1, slips=(Slip("link1", 0, (0.1, 0, 0)),),
+        latency=0.01, spikes=0.1, bursts=0.1, stale=0.1, missing=0.1, slips=(SensorSlip("link1", 0, (0.1, 0, 0)),),
         soft_tissue=0.01, non_rotary=1, pelvis_wobble=0.1, pelvis_wobble_body="link0",
     )  # fmt: skip
     w = simulate(chain(("ball",)), seconds=seconds, disturbances=everything)

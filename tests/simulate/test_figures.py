@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import UsageError
-from condyle.simulate import FEMALE_LENGTHS, MALE_LENGTHS, Figure, chain, human, limb_lengths, linkage
+from condyle.simulate import FEMALE_LENGTHS, MALE_LENGTHS, SimulatedFigure, chain, human, limb_lengths, linkage
 
 ROUNDING_M = 1e-12
 
@@ -53,7 +53,7 @@ def test_an_unknown_limb_is_refused_with_the_names_there_are() -> None:
 
 def test_a_child_before_its_parent_is_refused_by_name() -> None:
     with pytest.raises(UsageError, match="the parent of 'hand' must come before it"):
-        Figure(("hand", "arm"), np.array([1, -1]), np.zeros((2, 3)), ("ball", "ball"), np.full((2, 3), np.nan))
+        SimulatedFigure(("hand", "arm"), np.array([1, -1]), np.zeros((2, 3)), ("ball", "ball"), np.full((2, 3), np.nan))
 
 
 def test_a_figure_is_frozen() -> None:

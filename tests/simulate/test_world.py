@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import UsageError
-from condyle.simulate import Disturbances, Slip, human, linkage, prop, rod, simulate, together
+from condyle.simulate import Disturbances, SensorSlip, human, linkage, prop, rod, simulate, together
 
 ROUNDING_M = 1e-12
 NOISY = Disturbances(position_noise=0.003, orientation_noise=0.01, field_warp=0.01, soft_tissue=0.004, missing=0.05)
@@ -43,7 +43,7 @@ def test_a_rod_keeps_its_length_wherever_it_is_carried() -> None:
 
 
 def test_two_figures_and_a_prop_become_one_take_with_their_own_trees() -> None:
-    slipping = Disturbances(slips=(Slip("head", 1.0, (0.01, 0, 0)),))
+    slipping = Disturbances(slips=(SensorSlip("head", 1.0, (0.01, 0, 0)),))
     parts = [simulate(human(), seconds=3, seed=1), simulate(linkage(), seconds=4, seed=2, disturbances=slipping)]
     w = together([*parts, prop("ball", seconds=3, seed=3)], ["ann", "toy", ""])
     assert w.take.bodies == 15 + 6 + 1

@@ -18,7 +18,7 @@ from condyle.model.options import FitOptions
 from condyle.pairs.fits import gaps
 from condyle.pipeline import Calibration, run
 from condyle.prepare.read import Loaded, load
-from condyle.simulate import Disturbances, Slip, World, linkage, simulate
+from condyle.simulate import Disturbances, SensorSlip, World, linkage, simulate
 from condyle.source import blocks, sweeps
 from condyle.source.blocks import AllFrames, Treatment
 from condyle.source.sweeps import refine_joints
@@ -203,7 +203,7 @@ def test_what_the_sample_has_as_well_is_no_difference(path: Path) -> None:
 
 
 def test_a_slip_is_moved_back_in_every_frame(path: Path) -> None:
-    slip = Slip("l_forearm", 31.0, (0.02, 0.03, -0.01), (0.0, 0.2, 0.1))
+    slip = SensorSlip("l_forearm", 31.0, (0.02, 0.03, -0.01), (0.0, 0.2, 0.1))
     errors = []
     for seed in (2, 3):
         one = world(90, seed=seed, slips=(slip,), **QUIET)

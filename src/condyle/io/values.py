@@ -19,7 +19,7 @@ from ..findings import Finding
 from ..model.skeleton import Joint, Limb, Skeleton
 
 
-class Form(NamedTuple):
+class JsonForm(NamedTuple):
     """How the JSON of a class differs from its fields.
 
     first   fields that stand before all others, in this order
@@ -34,11 +34,11 @@ class Form(NamedTuple):
     later: tuple[str, ...] = ()
 
 
-FORMS: dict[type, Form] = {
-    Finding: Form(first=("code", "severity", "bodies", "time", "value", "unit", "text"), later=("frame", "count")),
-    Joint: Form(inside={"coverage": ("rotation", "passing")}, later=("passing", "time")),
-    Limb: Form(names={"from_joint": "from", "to_joint": "to"}, later=("between", "passing")),
-    Skeleton: Form(later=("markers", "fit_id")),
+FORMS: dict[type, JsonForm] = {
+    Finding: JsonForm(first=("code", "severity", "bodies", "time", "value", "unit", "text"), later=("frame", "count")),
+    Joint: JsonForm(inside={"coverage": ("rotation", "passing")}, later=("passing", "time")),
+    Limb: JsonForm(names={"from_joint": "from", "to_joint": "to"}, later=("between", "passing")),
+    Skeleton: JsonForm(later=("markers", "fit_id")),
 }
 _VALUES: dict[type, type] = {}  # the class that a schema was made from
 
@@ -46,7 +46,7 @@ _VALUES: dict[type, type] = {}  # the class that a schema was made from
 @cache
 def schema(kind: Any) -> type[msgspec.Struct]:
     """The struct by which the JSON of a dataclass is read."""
-    form, hints = FORMS.get(kind, Form()), get_type_hints(kind, include_extras=True)
+    form, hints = FORMS.get(kind, JsonForm()), get_type_hints(kind, include_extras=True)
     defaults = {one.name: one.default for one in fields(kind)}
 
     def member(name: str) -> tuple[str, Any, Any]:
@@ -68,7 +68,7 @@ def _struct(name: str, members: list[tuple[str, Any, Any]], names: Mapping[str, 
 
 def _layout(kind: type) -> Iterator[tuple[str, tuple[str, ...]]]:
     """(name, fields) in the order of the file: a field alone, or several that stand inside a name."""
-    form, names = FORMS.get(kind, Form()), [one.name for one in fields(kind)]
+    form, names = FORMS.get(kind, JsonForm()), [one.name for one in fields(kind)]
     whose = {part: outer for outer, parts in form.inside.items() for part in parts}
     done = set()
     for name in (*form.first, *names):
@@ -96,7 +96,7 @@ def plain_type(hint: Any) -> Any:
 def to_plain(value: Any) -> Any:
     """A value as dicts, lists, numbers and None, in the order of the file."""
     if is_dataclass(value):
-        names = FORMS.get(type(value), Form()).names
+        names = FORMS.get(type(value), JsonForm()).names
         found = {}
         for name, parts in _layout(type(value)):
             own = {part: to_plain(getattr(value, part)) for part in parts}

@@ -27,7 +27,7 @@ from .play import LONGEST_GAP, bridge
 from .pose_solver import Problem, State, errors, solve
 from .rig import centre, held, last, rig_of, state_from, state_of, store
 from .smoothing import solve_smooth
-from .tasks import Posture, Rows, SensorPoses, Smoothness, Target, Task, add_up, close_loops
+from .tasks import FrameRows, Posture, SensorPoses, Smoothness, Target, Task, add_up, close_loops
 
 CHUNK = 1024  # frames solved together: their numbers stay in the processor's cache
 SMALLEST_POSITION = 1e-4  # m: no sensor is trusted more than this
@@ -196,14 +196,14 @@ class _Run:
         self.rig, self.tasks, self.R, self.p = rig, list(tasks), R, np.empty((n, m, 3))
         self.residual, self.steps, self.settled = np.zeros((n, m)), np.zeros(n, np.int64), np.zeros(n, bool)
 
-    def problem(self, rows: Rows, *more: Task) -> Problem:
+    def problem(self, rows: FrameRows, *more: Task) -> Problem:
         return add_up([*self.tasks, *more], self.rig, rows, len(self.steps[rows]))
 
-    def state(self, rows: Rows) -> State:
+    def state(self, rows: FrameRows) -> State:
         """Where these frames stand."""
         return state_from(self.rig, self.R[rows], self.p[rows])
 
-    def solve(self, rows: Rows, state: State, problem: Problem, **how: Any) -> None:
+    def solve(self, rows: FrameRows, state: State, problem: Problem, **how: Any) -> None:
         if problem.accelerations is not None:
             state, steps, self.settled[rows] = solve_smooth(self.rig, state, problem, problem.accelerations)
         else:
@@ -212,7 +212,7 @@ class _Run:
         self.R[rows], self.p[rows] = store(self.rig, state)
         self.residual[rows] = self.measure(rows, state, problem)
 
-    def measure(self, rows: Rows, state: State, problem: Problem) -> Floats:
+    def measure(self, rows: FrameRows, state: State, problem: Problem) -> Floats:
         """(c, m) distance from what the bodies are drawn to, in its standard deviations."""
         found = errors(self.rig, state, replace(problem, loops=(), spring=None))
         square = problem.w_position * dot(found.d, found.d) + problem.w_rotation * dot(found.e, found.e)
@@ -242,13 +242,13 @@ class _SensorRun(_Run):
         loops = close_loops(skeleton, take.time, LOOP * float(sigmas[0].min(initial=1.0)))
         super().__init__(rig, [self.sensors, *loops], R)
 
-    def start(self, rows: Rows, problem: Problem) -> State:
+    def start(self, rows: FrameRows, problem: Problem) -> State:
         """Rotations as measured, each figure where its sensors want it on the whole."""
         R = self.sensors.R_guess[rows]
         as_aimed = problem.R if self.sensors.R_guess is self.take.R_world_body else None
         return centre(self.rig, state_of(self.rig, R, np.zeros(R.shape[:-1]), as_aimed), problem)
 
-    def measure(self, rows: Rows, state: State, problem: Problem) -> Floats:
+    def measure(self, rows: FrameRows, state: State, problem: Problem) -> Floats:
         """(c, m) distance from the measured poses, left out or not, 0 where there are none."""
         seen = self.take.seen[rows]
         if (self.out[rows] & seen).any():
@@ -359,7 +359,7 @@ def noise_of(
     return answer[0], answer[1]
 
 
-def _chunks(rows: Ints) -> list[Rows]:
+def _chunks(rows: Ints) -> list[FrameRows]:
     """The rows by `CHUNK`, as slices where they follow each other: these need no copy."""
     parts = [rows[first : first + CHUNK] for first in range(0, len(rows), CHUNK)]
     return [slice(part[0], part[-1] + 1) if part[-1] - part[0] + 1 == len(part) else part for part in parts]

@@ -21,18 +21,18 @@ from .pose_solver import Loop, Problem
 from .rig import last
 from .smoothing import accelerations_of
 
-Rows = Ints | slice
+FrameRows = Ints | slice
 GUESS = 0.5  # rad, standard deviation of a rotation that is bridged or held
 
 
 class Task(Protocol):
     """Something that draws a figure."""
 
-    def add_to(self, problem: Problem, rig: Rig, rows: Rows) -> Problem:
+    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
         """The problem of the frames `rows` with what this draws the bodies to in them."""
 
 
-def add_up(tasks: Iterable[Task], rig: Rig, rows: Rows, frames: int) -> Problem:
+def add_up(tasks: Iterable[Task], rig: Rig, rows: FrameRows, frames: int) -> Problem:
     """The problem of the frames `rows`, `frames` of them, in which all tasks count, later ones over earlier ones."""
     m = len(rig.bodies)
     zero = np.zeros((m, frames))
@@ -61,7 +61,7 @@ class SensorPoses:
         """(m, 1) [m^2], [rad^2] by the rig's rows."""
         return self.sigma_position[rig.bodies, None] ** 2, self.sigma_rotation[rig.bodies, None] ** 2
 
-    def add_to(self, problem: Problem, rig: Rig, rows: Rows) -> Problem:
+    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
         weight = self.weight[rows]
         R, p = self.take.R_world_body[rows], self.take.p_world_body[rows]
         none = weight == 0
@@ -85,7 +85,7 @@ class Posture:
     hold: float
     hold_place: float
 
-    def add_to(self, problem: Problem, rig: Rig, rows: Rows) -> Problem:
+    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
         free = rig.parent[:, None] < 0
         shape = problem.w_position.shape
         return replace(
@@ -139,7 +139,7 @@ class Target:
             raise UsageError(f"place and axes of the target for '{self.body}' differ in frames", code="bad-shape")
         return counts.pop() if counts else None
 
-    def poses(self, rows: Rows, frames: int) -> tuple[Floats, Floats]:
+    def poses(self, rows: FrameRows, frames: int) -> tuple[Floats, Floats]:
         """p (c, 3) [m] and R (c, 3, 3) in the frames `rows`, `frames` of them; NaN where it tells nothing."""
         found = []
         for part, shape in ((self.p_world, (3,)), (self.R_world, (3, 3))):
@@ -147,7 +147,7 @@ class Target:
             found.append(np.broadcast_to(value, (frames, *shape)))
         return found[0], found[1]
 
-    def add_to(self, problem: Problem, rig: Rig, rows: Rows) -> Problem:
+    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
         row, (p_aim, R_aim) = rig.names.index(self.body), self.poses(rows, problem.p.shape[-1])
         placed, turned = np.isfinite(p_aim).all(axis=-1), np.isfinite(R_aim).all(axis=(-2, -1))
         R, p, point = problem.R.copy(), problem.p.copy(), problem.point
@@ -173,7 +173,7 @@ class LoopClosure:
     time: Floats
     sigma: float
 
-    def add_to(self, problem: Problem, rig: Rig, rows: Rows) -> Problem:
+    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
         time, joint = self.time[rows], self.joint
         start, end = (-np.inf, np.inf) if joint.time is None else joint.time
         closed = (time >= start - 1e-9) & (time <= end + 1e-9)
@@ -199,6 +199,6 @@ class Smoothness:
     sigma_place: float
     time: Floats
 
-    def add_to(self, problem: Problem, rig: Rig, rows: Rows) -> Problem:
+    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
         found = accelerations_of(rig, self.time[rows], self.sigma_turn, self.sigma_place)
         return replace(problem, accelerations=found)

@@ -22,7 +22,7 @@ from ..io.skeleton_file import read_skeleton
 from ..model.motion import forward
 from ..pairs.rigid_pair import measure_pair
 from .drawing import TimeAxis, draw_lengths, draw_series, draw_tree, lay_out_time, shown_name, styled
-from .model import draw_model, shown_frame
+from .model import choose_frame, draw_model
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,12 +30,12 @@ if TYPE_CHECKING:
     from ..model.skeleton import Joint
     from ..model.take import Take
 
-Form = Literal["svg", "png"]
+PictureFormat = Literal["svg", "png"]
 DOTS = 200  # per inch of a PNG
 DOUBTS = ("thin-margin", "tied-edges")
 
 
-def write_figures(folder: str | Path, out: str | Path | None = None, form: Form = "png") -> list[Path]:
+def write_figures(folder: str | Path, out: str | Path | None = None, form: PictureFormat = "png") -> list[Path]:
     """Writes the figures of the folder that a fit wrote, given as the folder or as the skeleton.json in it.
 
     model                the figure in space (paper, figure 5C)
@@ -68,7 +68,7 @@ def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
     skeleton, measured = motion.skeleton, motion.take()
     played = forward(skeleton, motion.motion())
     axis = lay_out_time(measured.time if measured.timed else None, measured.segment)
-    shown = shown_frame(skeleton, played)
+    shown = choose_frame(skeleton, played)
     if shown is not None:
         yield "model", draw_model(shown, skeleton.conventions.get("up"))
     doubtful = {name for finding in skeleton.findings if finding.code in DOUBTS for name in finding.bodies}

@@ -28,7 +28,7 @@ FACES = ((0, 1), (0, -1), (1, 1), (1, -1), (2, 1), (2, -1))
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class DrawnFrame:
     """The figure in one frame.
 
     p_world_joint   (J, 3)     [m]  joints, in the skeleton's order
@@ -48,7 +48,7 @@ class Shown:
         freeze(self)
 
 
-def shown_frame(skeleton: Skeleton, played: Take) -> Shown | None:
+def choose_frame(skeleton: Skeleton, played: Take) -> DrawnFrame | None:
     """The figure in the frame whose joints are nearest to their usual angles; None where no frame has all bodies."""
     names = [name for name in skeleton.bodies if name not in skeleton.loose]
     take = played.select(names)
@@ -69,10 +69,10 @@ def shown_frame(skeleton: Skeleton, played: Take) -> Shown | None:
         middle = own.mean(axis=0)
         links += [(a, b) for a, b in combinations(own, 2)] if len(own) < 4 else [(middle, one) for one in own]
         stalks.append((p[k], own[np.argmin(np.linalg.norm(own - p[k], axis=1))]))
-    return Shown(joints, R, p, np.array(links).reshape(-1, 2, 3), np.array(stalks))
+    return DrawnFrame(joints, R, p, np.array(links).reshape(-1, 2, 3), np.array(stalks))
 
 
-def draw_model(shown: Shown, up: str | None = None, title: str = "") -> Figure:
+def draw_model(shown: DrawnFrame, up: str | None = None, title: str = "") -> Figure:
     """The figure seen from where it is widest. up: world axis that points up, as z or -y."""
     upright = _upright(up or "z")
     joints = shown.p_world_joint @ upright.T

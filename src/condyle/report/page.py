@@ -35,7 +35,7 @@ from .facts import (
     verdict_of,
 )
 from .page_data import FORMAT, VERSION, Masked, PageData
-from .shown import MOST_BYTES, Shown, linked_pieces, packed_pieces, shown_motion
+from .shown import MOST_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
 
 PLACE = b'<script type="application/json" id="condyle-data"></script>'
 AXES = ("x", "y", "z", "-x", "-y", "-z")
@@ -58,7 +58,7 @@ def build_page(place: str | Path, *, linked: bool = False, most: int = MOST_BYTE
     return page_of(*opened(place), linked=linked, most=most)
 
 
-def opened(place: str | Path) -> tuple[Skeleton, Shown]:
+def opened(place: str | Path) -> tuple[Skeleton, MotionPieces]:
     """The skeleton of a folder, parents before children, and its motion."""
     skeleton = read_skeleton(place)
     try:
@@ -66,15 +66,15 @@ def opened(place: str | Path) -> tuple[Skeleton, Shown]:
     except CondyleError as error:
         raise error.at(place) from None
     skeleton = replace(skeleton, joints=ordered)
-    return skeleton, shown_motion(open_motion(place, skeleton))
+    return skeleton, choose_packing(open_motion(place, skeleton))
 
 
-def page_of(skeleton: Skeleton, shown: Shown, *, linked: bool = False, most: int = MOST_BYTES) -> PageData:
+def page_of(skeleton: Skeleton, shown: MotionPieces, *, linked: bool = False, most: int = MOST_BYTES) -> PageData:
     """See `build_page`."""
     if linked:
-        pieces = linked_pieces(shown)
+        pieces = link_pieces(shown)
     else:
-        shown, pieces = packed_pieces(shown, most)
+        shown, pieces = pack_pieces(shown, most)
     clock, up = shown.clock, up_of(skeleton, shown)
     joints, loops = joints_of(skeleton, shown.packing.gap, shown.gaps)
     return PageData(
@@ -98,7 +98,7 @@ def page_of(skeleton: Skeleton, shown: Shown, *, linked: bool = False, most: int
     )
 
 
-def up_of(skeleton: Skeleton, shown: Shown) -> str | None:
+def up_of(skeleton: Skeleton, shown: MotionPieces) -> str | None:
     """The axis that points up, as the recording says or as a person's trunk tells; None where neither does."""
     given = skeleton.conventions.get("up")
     if given in AXES:
@@ -117,7 +117,7 @@ def up_of(skeleton: Skeleton, shown: Shown) -> str | None:
     return None if told else figure.up
 
 
-def _masked(shown: Shown) -> tuple[Masked, ...]:
+def _masked(shown: MotionPieces) -> tuple[Masked, ...]:
     if not shown.masked:
         return ()
     body, first, last = np.array(shown.masked).T

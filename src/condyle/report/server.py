@@ -53,7 +53,7 @@ class PageServer(ThreadingHTTPServer):
 
         self.piece = piece
         try:
-            super().__init__((HOST, port), _Handler)
+            super().__init__((HOST, port), _PageHandler)
         except (OSError, OverflowError) as error:
             taken = isinstance(error, OSError) and error.errno == errno.EADDRINUSE
             what = "is in use by another program" if taken else f"cannot be used: {error}"
@@ -89,7 +89,7 @@ class PageServer(ThreadingHTTPServer):
         return self.piece(int(found[1])), "application/octet-stream", "private, max-age=86400, immutable"
 
 
-class _Handler(BaseHTTPRequestHandler):
+class _PageHandler(BaseHTTPRequestHandler):
     server: PageServer
     protocol_version = "HTTP/1.1"
     server_version, sys_version = f"condyle/{__version__}", ""

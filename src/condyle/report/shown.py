@@ -36,7 +36,7 @@ BLINK = 1 / 1000  # of the take: stretches that are nearer to each other are tol
 
 
 @dataclass(frozen=True, eq=False)
-class Shown:
+class MotionPieces:
     """A motion ready to be packed, piece by piece.
 
     every     frames of the take from one shown to the next
@@ -106,7 +106,7 @@ class Shown:
         return np.asarray(at, np.int64)
 
 
-def shown_motion(source: MotionFile, *, every: int = 1) -> Shown:
+def choose_packing(source: MotionFile, *, every: int = 1) -> MotionPieces:
     """A motion with its steps chosen by the size of the figure and the noise of its sensors."""
     clock = Clock.of(source.time, source.segment)
     looked = _look(source)
@@ -131,10 +131,10 @@ def shown_motion(source: MotionFile, *, every: int = 1) -> Shown:
         np.array([_gap_step(*one) for one in zip(joints, gaps[:, 0].tolist(), most.tolist(), strict=True)]),
     )
     masked = _stretches(looked.masked, clock, source.time)
-    return Shown(source, clock, packing, every, looked.few, low, high, gaps, masked)
+    return MotionPieces(source, clock, packing, every, looked.few, low, high, gaps, masked)
 
 
-def packed_pieces(shown: Shown, most: int = MOST_BYTES) -> tuple[Shown, tuple[Piece, ...]]:
+def pack_pieces(shown: MotionPieces, most: int = MOST_BYTES) -> tuple[MotionPieces, tuple[Piece, ...]]:
     """All pieces as text, of every k-th frame where all frames would take more than `most` bytes."""
     while True:
         tried = evenly(shown.count, TRIED)
@@ -150,13 +150,13 @@ def packed_pieces(shown: Shown, most: int = MOST_BYTES) -> tuple[Shown, tuple[Pi
         shown = replace(shown, every=shown.every + 1)
 
 
-def _pieces(shown: Shown) -> Iterator[Piece]:
+def _pieces(shown: MotionPieces) -> Iterator[Piece]:
     for number in range(shown.count):
         frames = min(PIECE, len(shown.rows) - number * PIECE)
         yield Piece(number * PIECE, frames, base64.b64encode(shown.packed(number)).decode("ascii"), "")
 
 
-def linked_pieces(shown: Shown) -> tuple[Piece, ...]:
+def link_pieces(shown: MotionPieces) -> tuple[Piece, ...]:
     """The pieces by the addresses from which they are fetched."""
     total = len(shown.rows)
     return tuple(Piece(k * PIECE, min(PIECE, total - k * PIECE), "", f"pieces/{k}.bin") for k in range(shown.count))

@@ -1,9 +1,9 @@
 """Known worlds: figures that move, sensors on them, and what a tracker makes of it."""
 
 from .disturb import Disturbances, disturb
-from .figures import FEMALE_LENGTHS, MALE_LENGTHS, Figure, chain, human, limb_lengths, linkage
+from .figures import FEMALE_LENGTHS, MALE_LENGTHS, SimulatedFigure, chain, human, limb_lengths, linkage
 from .motions import BoneMotion, exercise, still, walk
-from .mounting import Mounts, Slip, Truth, mount, random_mounts
+from .mounting import Mounts, SensorSlip, Truth, mount, random_mounts
 from .world import World, prop, rod, simulate, together
 
 __all__ = [
@@ -11,9 +11,9 @@ __all__ = [
     "MALE_LENGTHS",
     "BoneMotion",
     "Disturbances",
-    "Figure",
     "Mounts",
-    "Slip",
+    "SensorSlip",
+    "SimulatedFigure",
     "Truth",
     "World",
     "chain",

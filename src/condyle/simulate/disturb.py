@@ -11,7 +11,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..model.take import Take
 from . import device, flesh
-from .mounting import Slip, Truth
+from .mounting import SensorSlip, Truth
 from .seeds import stream
 
 PerSensor = float | Sequence[float] | Floats | Mapping[str, float]
@@ -74,7 +74,7 @@ class Disturbances:
     stale_run: float = 0.3
     missing: PerSensor = 0.0
     missing_run: float = 0.3
-    slips: tuple[Slip, ...] = ()
+    slips: tuple[SensorSlip, ...] = ()
     soft_tissue: PerSensor = 0.0
     non_rotary: float = 0.0
     pelvis_wobble: float = 0.0

@@ -13,8 +13,8 @@ import numpy as np
 from ..errors import UsageError
 from ..maths.arrays import Floats, Ints, freeze
 
-Kind = Literal["ball", "hinge", "rigid"]
-Limb = tuple[str, str, str]
+SimulatedKind = Literal["ball", "hinge", "rigid"]
+LimbKey = tuple[str, str, str]
 
 # Hand measurements of the two subjects of O'Brien et al. 2000 [m], from a bone's own joint to the next.
 _MEASURED = ("r_shank", "l_shank", "r_thigh", "l_thigh", "r_forearm", "l_forearm", "r_upper_arm", "l_upper_arm")
@@ -27,7 +27,7 @@ FEMALE_LENGTHS: Mapping[str, float] = MappingProxyType(
 
 
 @dataclass(frozen=True, eq=False)
-class Figure:
+class SimulatedFigure:
     """Bones and joints that never change. A bone's frame has its origin at the joint to its parent (a root: at its
     own centre) and, in the rest pose, the axes of the world: x forward, y left, z up.
 
@@ -41,7 +41,7 @@ class Figure:
     names: tuple[str, ...]
     parent: Annotated[Ints, "m"]
     p_parent_joint: Annotated[Floats, "m 3"]
-    kind: tuple[Kind, ...]
+    kind: tuple[SimulatedKind, ...]
     axis: Annotated[Floats, "m 3"]
 
     def __post_init__(self) -> None:
@@ -68,12 +68,12 @@ class Figure:
 
 def lengths_between_joints(
     names: Sequence[str], parent: Ints, p_child_joint: Floats, p_parent_joint: Floats
-) -> dict[Limb, float]:
+) -> dict[LimbKey, float]:
     """Distance [m] between every two joints of one body, keyed (body, from, to); a joint is named by its child.
 
     p_child_joint and p_parent_joint (m, 3) [m] are in the frames of child and parent; rows of roots are not read.
     """
-    limbs: dict[Limb, float] = {}
+    limbs: dict[LimbKey, float] = {}
     for body, name in enumerate(names):
         joints = [] if parent[body] < 0 else [(name, p_child_joint[body])]
         joints += [(names[k], p_parent_joint[k]) for k in np.flatnonzero(parent == body).tolist()]
@@ -82,14 +82,14 @@ def lengths_between_joints(
     return limbs
 
 
-def limb_lengths(figure: Figure) -> dict[Limb, float]:
+def limb_lengths(figure: SimulatedFigure) -> dict[LimbKey, float]:
     """Distances [m] between the joints of each bone, keyed (body, from_child, to_child)."""
     return lengths_between_joints(
         figure.names, figure.parent, np.zeros_like(figure.p_parent_joint), figure.p_parent_joint
     )
 
 
-def human(lengths: Mapping[str, float] | None = None) -> Figure:
+def human(lengths: Mapping[str, float] | None = None) -> SimulatedFigure:
     """An adult of 15 bodies and 14 ball joints, 48 degrees of freedom, arms hanging at rest.
 
     `lengths` [m] replaces any of MALE_LENGTHS, by body: thigh, shank, upper_arm, forearm with l_ or r_ before it.
@@ -119,7 +119,7 @@ def human(lengths: Mapping[str, float] | None = None) -> Figure:
     return _of_balls(joints)
 
 
-def linkage() -> Figure:
+def linkage() -> SimulatedFigure:
     """The wooden linkage of O'Brien et al. 2000: six bodies, five ball joints, its measured dimensions."""
     between, left, right = 0.343, 0.390, 0.397  # shoulder to shoulder, neck to left and to right shoulder [m]
     y = (right**2 - left**2) / (2 * between)
@@ -136,7 +136,7 @@ def linkage() -> Figure:
     )
 
 
-def chain(kinds: Sequence[Kind] = ("ball", "ball", "ball"), length: float = 0.3) -> Figure:
+def chain(kinds: Sequence[SimulatedKind] = ("ball", "ball", "ball"), length: float = 0.3) -> SimulatedFigure:
     """A straight chain link0, link1, ... with one joint of each kind in turn, `length` [m] apart.
 
     Hinges turn about y and x by turns.
@@ -146,14 +146,14 @@ def chain(kinds: Sequence[Kind] = ("ball", "ball", "ball"), length: float = 0.3)
     p_parent_joint = np.tile([0, 0, -length], (m, 1))
     p_parent_joint[0] = 0
     names = tuple(f"link{k}" for k in range(m))
-    return Figure(names, np.arange(m) - 1, p_parent_joint, ("ball", *kinds), axes)
+    return SimulatedFigure(names, np.arange(m) - 1, p_parent_joint, ("ball", *kinds), axes)
 
 
-def _of_balls(joints: Sequence[tuple[str, str, tuple[float, float, float]]]) -> Figure:
+def _of_balls(joints: Sequence[tuple[str, str, tuple[float, float, float]]]) -> SimulatedFigure:
     """A figure from (name, parent's name or "", joint in the parent's frame), ball joints throughout."""
     names = tuple(name for name, _, _ in joints)
     parent = np.array([names.index(up) if up else -1 for _, up, _ in joints])
-    kinds: list[Kind] = ["ball"]
-    return Figure(
+    kinds: list[SimulatedKind] = ["ball"]
+    return SimulatedFigure(
         names, parent, np.array([p for _, _, p in joints]), tuple(kinds * len(names)), np.full((len(names), 3), np.nan)
     )

@@ -13,7 +13,7 @@ import numpy as np
 from ..errors import UsageError
 from ..maths import rotation
 from ..maths.arrays import Floats
-from .mounting import Slip, Truth
+from .mounting import SensorSlip, Truth
 
 # Peak movement [m] of a knee's centre forward, sideways and along the limb over 90 deg of flexion.
 _KNEE = np.array([0.0143, 0.0056, 0.0070])
@@ -99,7 +99,7 @@ def wobble(truth: Truth, peak: float, body: str, rng: np.random.Generator) -> Fl
     return shift
 
 
-def slipped(truth: Truth, slips: Sequence[Slip]) -> list[tuple[Floats, Floats]]:
+def slipped(truth: Truth, slips: Sequence[SensorSlip]) -> list[tuple[Floats, Floats]]:
     """One displacement and rotation vector (n, m, 3) per slip, in the order of time."""
     steps = []
     for slip in sorted(slips, key=lambda s: s.time):

@@ -11,16 +11,16 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Floats
-from .figures import Figure
+from .figures import SimulatedFigure
 
-Triple = tuple[float, float, float]
+Degrees = tuple[float, float, float]
 
 IDLE = np.radians(3.0)  # amplitude of joints that are not being exercised
 SPACE = (1.2, 0.0)  # m, middle of the capture space on the floor; the transmitter stands at the world's origin
 
 # Middle and amplitude of exercise [deg] about x (sideways), y (flexion; forward is negative for what hangs) and z
 # (twist), for the left side; the right side mirrors x and z.
-_RANGES: dict[str, tuple[Triple, Triple]] = {
+_RANGES: dict[str, tuple[Degrees, Degrees]] = {
     "chest": ((0, 15, 0), (28, 34, 42)),
     "head": ((0, 0, 0), (30, 40, 50)),
     "upper_arm": ((30, -30, 0), (50, 65, 50)),
@@ -30,10 +30,10 @@ _RANGES: dict[str, tuple[Triple, Triple]] = {
     "shank": ((0, 50, 0), (8, 50, 20)),
     "foot": ((0, 0, 0), (20, 35, 20)),
 }
-_ANY_RANGE: tuple[Triple, Triple] = ((0, 0, 0), (40, 50, 40))
+_ANY_RANGE: tuple[Degrees, Degrees] = ((0, 0, 0), (40, 50, 40))
 
 # Gait: middle, amplitude and phase (in turns) of flexion [deg].
-_GAIT: dict[str, Triple] = {
+_GAIT: dict[str, Degrees] = {
     "chest": (8, 10, 0.1),
     "upper_arm": (0, 40, 0.5),
     "forearm": (-45, 30, 0.45),
@@ -57,7 +57,7 @@ def clock(seconds: float, rate: float) -> Floats:
     return np.arange(round(seconds * rate)) / rate
 
 
-def forward(figure: Figure, R_parent_bone: Floats, R_world_root: Floats, p_world_root: Floats) -> BoneMotion:
+def forward(figure: SimulatedFigure, R_parent_bone: Floats, R_world_root: Floats, p_world_root: Floats) -> BoneMotion:
     """Bone poses from the rotations (n, m, 3, 3) of joints and the poses (n, m, ...) of roots."""
     R, p = R_world_root.copy(), p_world_root.copy()
     for k, up in enumerate(figure.parent):
@@ -67,7 +67,7 @@ def forward(figure: Figure, R_parent_bone: Floats, R_world_root: Floats, p_world
     return BoneMotion(R, p)
 
 
-def still(figure: Figure, seconds: float, rate: float, rng: np.random.Generator | None = None) -> BoneMotion:
+def still(figure: SimulatedFigure, seconds: float, rate: float, rng: np.random.Generator | None = None) -> BoneMotion:
     """The rest pose in the middle of the capture space; nothing moves."""
     time = clock(seconds, rate)
     shape = (len(time), len(figure.names))
@@ -76,7 +76,7 @@ def still(figure: Figure, seconds: float, rate: float, rng: np.random.Generator 
     return forward(figure, eye, eye, p)
 
 
-def exercise(figure: Figure, seconds: float, rate: float, rng: np.random.Generator) -> BoneMotion:
+def exercise(figure: SimulatedFigure, seconds: float, rate: float, rng: np.random.Generator) -> BoneMotion:
     """One chain of joints at a time through its range, everything else idling, the root shuffling about."""
     time, m = clock(seconds, rate), len(figure.names)
     middle, amplitude = _ranges(figure)
@@ -90,7 +90,9 @@ def exercise(figure: Figure, seconds: float, rate: float, rng: np.random.Generat
     return forward(figure, _joint_rotations(figure, angles), *_shuffle(figure, time, rng))
 
 
-def walk(figure: Figure, seconds: float, rate: float, rng: np.random.Generator, *, range: float = 1.0) -> BoneMotion:
+def walk(
+    figure: SimulatedFigure, seconds: float, rate: float, rng: np.random.Generator, *, range: float = 1.0
+) -> BoneMotion:
     """An exaggerated gait of everything at once, left and right in antiphase, round the capture space.
 
     `range` scales every joint angle: 0.5 is a gait of half the range.
@@ -116,7 +118,7 @@ def drift_about(seconds: float, rate: float, rng: np.random.Generator) -> BoneMo
     return BoneMotion(rotation.from_vector(1.5 * _sines(rng, (1, 3), time, 0.05, 0.3)), p)
 
 
-def _shuffle(figure: Figure, time: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _shuffle(figure: SimulatedFigure, time: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Poses of roots that step about calmly: half a metre each way, turning, hardly tilting."""
     m = len(figure.names)
     tilt = [0.08, 0.08, 1.2] * _sines(rng, (m, 3), time, 0.05, 0.2)
@@ -124,7 +126,7 @@ def _shuffle(figure: Figure, time: Floats, rng: np.random.Generator) -> tuple[Fl
     return rotation.from_vector(tilt), p
 
 
-def _travel(figure: Figure, time: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def _travel(figure: SimulatedFigure, time: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Poses of roots that walk a loop of changing radius, facing where they go, with a little bobbing."""
     m = len(figure.names)
     lap, start = rng.uniform(0.08, 0.12, m), rng.uniform(0, 2 * np.pi, m)
@@ -138,7 +140,7 @@ def _travel(figure: Figure, time: Floats, rng: np.random.Generator) -> tuple[Flo
     return rotation.from_vector(heading) @ rotation.from_vector([0.06, 0.06, 0.15] * wander), p
 
 
-def _station(figure: Figure) -> Floats:
+def _station(figure: SimulatedFigure) -> Floats:
     """Where roots stand (3,) [m]: the lowest joint 8 cm above the floor, or at 1.1 m for what is carried by hand."""
     z = np.zeros(len(figure.names))
     for k, up in enumerate(figure.parent):
@@ -148,7 +150,7 @@ def _station(figure: Figure) -> Floats:
     return np.array([*SPACE, 0.08 - lowest if lowest < -0.7 else 1.1])
 
 
-def _joint_rotations(figure: Figure, angles: Floats) -> Floats:
+def _joint_rotations(figure: SimulatedFigure, angles: Floats) -> Floats:
     """Rotations (n, m, 3, 3) of joints from three angles (n, m, 3) [rad]; a hinge takes the second, rigid none."""
     hinge = np.array([[kind == "hinge"] for kind in figure.kind])
     rigid = np.array([[kind == "rigid"] for kind in figure.kind])
@@ -156,14 +158,14 @@ def _joint_rotations(figure: Figure, angles: Floats) -> Floats:
     return rotation.from_vector(np.where(rigid, 0.0, np.where(hinge, turned, angles)))
 
 
-def _ranges(figure: Figure) -> tuple[Floats, Floats]:
+def _ranges(figure: SimulatedFigure) -> tuple[Floats, Floats]:
     """Middle and amplitude (m, 3) [rad] of every joint's exercise."""
     rows = np.radians([_RANGES.get(_part(name), _ANY_RANGE) for name in figure.names])
     mirror = np.array([(-1, 1, -1) if name.startswith("r_") else (1, 1, 1) for name in figure.names])
     return rows[:, 0] * mirror, rows[:, 1]
 
 
-def _chains(figure: Figure) -> list[list[int]]:
+def _chains(figure: SimulatedFigure) -> list[list[int]]:
     """Joints in groups that are exercised together: unbranched runs of bones, roots left out."""
     children = np.bincount(figure.parent[figure.parent >= 0], minlength=len(figure.names))
     groups: dict[int, list[int]] = {}

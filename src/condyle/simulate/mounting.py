@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import UsageError
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, freeze
-from .figures import Kind, Limb, lengths_between_joints
+from .figures import LimbKey, SimulatedKind, lengths_between_joints
 
 _CLEAR = 0.04  # m, least distance of a random sensor to any joint
 _LEAF = 0.08  # m, half the length given to a bone that carries no further joint
@@ -30,7 +30,7 @@ class Mounts:
 
 
 @dataclass(frozen=True)
-class Slip:
+class SensorSlip:
     """From `time` [s] on the sensor of `body` sits elsewhere on its bone.
 
     displacement [m] and rotation (vector, [rad]) are in the sensor's own frame.
@@ -64,13 +64,13 @@ class Truth:
     time: Annotated[Floats, "n"]
     p_child_joint: Annotated[Floats, "m 3"]
     p_parent_joint: Annotated[Floats, "m 3"]
-    kind: tuple[Kind, ...]
+    kind: tuple[SimulatedKind, ...]
     axis_child: Annotated[Floats, "m 3"]
     axis_parent: Annotated[Floats, "m 3"]
     R_world_body: Annotated[Floats, "n m 3 3"]
     p_world_body: Annotated[Floats, "n m 3"]
     mounts: Mounts
-    slips: tuple[Slip, ...] = ()
+    slips: tuple[SensorSlip, ...] = ()
     latency: Annotated[Floats, "m"] = None  # type: ignore[assignment]
     scale: float = 1.0
     spiked: Annotated[Bools, "n m"] = None  # type: ignore[assignment]
@@ -82,7 +82,7 @@ class Truth:
         freeze(self, n=len(self.time), m=len(self.names))
 
     @property
-    def limbs(self) -> dict[Limb, float]:
+    def limbs(self) -> dict[LimbKey, float]:
         """Distances [m] between the joints of each body, keyed (body, from_child, to_child)."""
         return lengths_between_joints(self.names, self.parent, self.p_child_joint, self.p_parent_joint)
 
@@ -125,7 +125,7 @@ def mount(
     time: ArrayLike,
     *,
     p_child_joint: ArrayLike | None = None,
-    kind: Sequence[Kind] | None = None,
+    kind: Sequence[SimulatedKind] | None = None,
     axis: ArrayLike | None = None,
     mounts: Mounts | None = None,
 ) -> Truth:
@@ -153,7 +153,7 @@ def mount(
         raise UsageError(f"{len(mounts.p_bone_body)} mounts for {m} bones", code="bad-call")
     R_bone, p_bone = mounts.R_bone_body, mounts.p_bone_body
     R_body_bone = np.swapaxes(R_bone, -1, -2)
-    balls: list[Kind] = ["ball"]
+    balls: list[SimulatedKind] = ["ball"]
     kinds = tuple(balls * m if kind is None else kind)
     hinge = np.array([[k == "hinge"] for k in kinds]) & ~root
     axes = np.where(hinge, np.full((m, 3), np.nan) if axis is None else np.asarray(axis), np.nan)

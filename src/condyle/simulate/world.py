@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..model.take import Take
 from . import motions
 from .disturb import Disturbances, disturb
-from .figures import Figure
+from .figures import SimulatedFigure
 from .motions import BoneMotion
 from .mounting import Mounts, Truth, mount
 from .seeds import stream
@@ -27,11 +27,11 @@ class World:
 
     take: Take
     truth: Truth
-    figure: Figure
+    figure: SimulatedFigure
 
 
 def simulate(
-    figure: Figure,
+    figure: SimulatedFigure,
     motion: MotionName = "exercise",
     *,
     seconds: float = 45.0,
@@ -70,7 +70,9 @@ def rod(
     In the truth their joint is "rigid" and lies at the origin of rod_b. The same seed is the same room.
     """
     p_parent_joint = np.array([[0.0, 0.0, 0.0], [distance, 0.0, 0.0]])
-    figure = Figure(("rod_a", "rod_b"), np.array([-1, 0]), p_parent_joint, ("rigid", "rigid"), np.full((2, 3), np.nan))
+    figure = SimulatedFigure(
+        ("rod_a", "rod_b"), np.array([-1, 0]), p_parent_joint, ("rigid", "rigid"), np.full((2, 3), np.nan)
+    )
     carried = motions.drift_about(seconds, rate, stream(seed, "rod"))
     R, p = np.repeat(carried.R_world_bone, 2, axis=1), np.repeat(carried.p_world_bone, 2, axis=1)
     p = p + R @ [distance, 0.0, 0.0] * np.array([-0.5, 0.5])[:, None]
@@ -87,7 +89,7 @@ def prop(
     disturbances: Disturbances = CLEAN,
 ) -> World:
     """One loose rigid body moving smoothly about the space, joined to nothing."""
-    figure = Figure((name,), np.array([-1]), np.zeros((1, 3)), ("ball",), np.full((1, 3), np.nan))
+    figure = SimulatedFigure((name,), np.array([-1]), np.zeros((1, 3)), ("ball",), np.full((1, 3), np.nan))
     bones = motions.drift_about(seconds, rate, stream(seed, "prop"))
     mounts = Mounts(np.eye(3)[None], np.zeros((1, 3)))
     return _world(figure, bones, seconds, rate, seed, disturbances, mounts)
@@ -110,7 +112,7 @@ def together(worlds: Sequence[World], prefixes: Sequence[str] | None = None) -> 
             raise UsageError("the worlds were recorded at different rates", code="bad-call")
     truth = _merged([world.truth for world in worlds], labels, n)
     figures, takes = [world.figure for world in worlds], [world.take for world in worlds]
-    figure = Figure(
+    figure = SimulatedFigure(
         truth.names,
         truth.parent,
         np.concatenate([figure.p_parent_joint for figure in figures]),
@@ -150,7 +152,7 @@ def _merged(truths: Sequence[Truth], labels: Sequence[str], n: int) -> Truth:
 
 
 def _world(
-    figure: Figure,
+    figure: SimulatedFigure,
     bones: BoneMotion,
     seconds: float,
     rate: float,

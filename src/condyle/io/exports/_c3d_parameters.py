@@ -16,10 +16,10 @@ MOST_BLOCKS = 255  # of the section: its length is one byte
 MOST_ITEMS = 255  # of a list: its dimensions are bytes
 MOST_BYTES = 32_000  # of a record's data: its length is 16 bits with a sign
 
-Value = str | int | float | Sequence[str] | Sequence[int] | Sequence[float]
+ParameterValue = str | int | float | Sequence[str] | Sequence[int] | Sequence[float]
 
 
-def parameter_section(groups: Mapping[str, Mapping[str, Value]]) -> bytes:
+def parameter_section(groups: Mapping[str, Mapping[str, ParameterValue]]) -> bytes:
     """Whole blocks of {group: {name: value}}. A list of texts that is too long goes on in NAME2, NAME3, ..."""
     raw = b"".join(_record(name, -number, b"\x00") for number, name in enumerate(groups, start=1))
     for number, (group, values) in enumerate(groups.items(), start=1):
@@ -41,7 +41,7 @@ def filled(raw: bytes) -> bytes:
     return raw + bytes(-len(raw) % BLOCK)
 
 
-def _parts(name: str, value: Value) -> list[tuple[str, Value]]:
+def _parts(name: str, value: ParameterValue) -> list[tuple[str, ParameterValue]]:
     if isinstance(value, (str, int, float)) or not value or not isinstance(value[0], str):
         return [(name, value)]
     width = max(len(text) for text in value)  # type: ignore[arg-type]
@@ -56,7 +56,7 @@ def _record(name: str, group: int, body: bytes) -> bytes:
     return struct.pack("<bb", len(label), group) + label + struct.pack("<H", len(body) + 2) + body
 
 
-def _data(value: Value, name: str) -> bytes:
+def _data(value: ParameterValue, name: str) -> bytes:
     """Type, dimensions and data: text (-1), 16-bit integers (2), or floats (4)."""
     alone = isinstance(value, (str, int, float))
     items: list[Any] = [value] if alone else list(value)  # type: ignore[arg-type]

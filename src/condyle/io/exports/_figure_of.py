@@ -15,7 +15,7 @@ from ...maths.arrays import Floats
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from ...model.motion import Motion, forward, links, reference_rotations
 from ...model.skeleton import Skeleton
-from .bones import Bone, Kind, Link, World, build_bones, reordered
+from .bones import BoneKind, Link, RestBone, Room, build_bones, reordered
 from .figure import Figure, Names, axis_vector, legal, turn_of_world
 
 SANE = r"[\w.-]"  # characters of a bone's name; letters of any script
@@ -37,7 +37,7 @@ def figure_of(skeleton: Skeleton, motion: Motion, names: Names, up: str | None) 
     chain = _with_places(chain, R_free, frame)
     human = _whose(chain, people)
     up, findings = _up(chain, human, R_free, up or motion.up)
-    world = World(axis_vector(up), turn_of_world("z", up) @ axis_vector("-y"))
+    world = Room(axis_vector(up), turn_of_world("z", up) @ axis_vector("-y"))
     bones = build_bones(chain, world, human)
     parent = np.array([link.parent for link in chain], np.int64)
     free = np.flatnonzero(parent < 0)
@@ -86,7 +86,7 @@ def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment]) 
     eye, zero = np.eye(3), np.zeros(3)
     found = [Link(name, -1, "free", zero, zero, None, eye, eye, segments.get(name)) for name in motion.free]
     for child, parent, joint in links(skeleton):
-        kind: Kind = "ball" if joint.kind == "undetermined" else joint.kind
+        kind: BoneKind = "ball" if joint.kind == "undetermined" else joint.kind
         if kind == "hinge" and joint.axis_child is None:
             kind = "ball"
         near = motion.R_parent_body[frame, child] if motion.frames else mean[child]
@@ -195,7 +195,7 @@ def _up(chain: Sequence[Link], human: Sequence[bool], R_free: Floats, given: str
     free = [k for k, link in enumerate(chain) if link.parent < 0]
     for column, k in enumerate(free):
         if human[k]:
-            world = World(axis_vector("z"), axis_vector("-y"))
+            world = Room(axis_vector("z"), axis_vector("-y"))
             bone = build_bones(chain, world, human)[k]
             R = R_free[:, column]
             R = R[np.isfinite(R).all(axis=(-2, -1))]
@@ -234,7 +234,7 @@ def _names(chain: Sequence[Link], human: Sequence[bool], names: Names) -> tuple[
     return labels, legal(joints, SANE)
 
 
-def _rest(chain: Sequence[Link], bones: Sequence[Bone]) -> Floats:
+def _rest(chain: Sequence[Link], bones: Sequence[RestBone]) -> Floats:
     rest = [
         bone.R_world_rest if link.parent < 0 else bones[link.parent].R_world_rest.T @ bone.R_world_rest
         for link, bone in zip(chain, bones, strict=True)
@@ -243,7 +243,7 @@ def _rest(chain: Sequence[Link], bones: Sequence[Bone]) -> Floats:
 
 
 def _offsets(
-    chain: Sequence[Link], bones: Sequence[Bone], places: Floats, world: World, human: Sequence[bool]
+    chain: Sequence[Link], bones: Sequence[RestBone], places: Floats, world: Room, human: Sequence[bool]
 ) -> Floats:
     """(b, 3) [m] of joints in the parents' bones; of free bones their place in the rest pose.
 

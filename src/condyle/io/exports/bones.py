@@ -16,7 +16,7 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from ...model.anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, rest_direction
 
-Kind = Literal["free", "ball", "hinge", "rigid"]
+BoneKind = Literal["free", "ball", "hinge", "rigid"]
 LIMBS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")
 SHORT = 1e-3  # m: two points nearer than this tell no direction
 DRAWN = 0.05  # m: length of a bone of which nothing tells any
@@ -37,7 +37,7 @@ class Link:
 
     body: str
     parent: int
-    kind: Kind
+    kind: BoneKind
     p_child: Floats
     p_parent: Floats
     axis: Floats | None
@@ -47,7 +47,7 @@ class Link:
 
 
 @dataclass(frozen=True, eq=False)
-class World:
+class Room:
     """Directions of the room that the rest pose stands in, unit vectors (3,)."""
 
     up: Floats
@@ -62,7 +62,7 @@ class World:
 
 
 @dataclass(frozen=True, eq=False)
-class Bone:
+class RestBone:
     """One bone in its body's frame and in the rest pose.
 
     R_body_bone (3, 3), p_body_bone (3,) [m]  its frame
@@ -78,14 +78,14 @@ class Bone:
     axis: Floats | None
 
 
-def build_bones(links: Sequence[Link], world: World, human: Sequence[bool]) -> list[Bone]:
+def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> list[RestBone]:
     """A bone for every link; `human` tells of each whether it belongs to a tree with a trunk that names tell."""
     children: list[list[int]] = [[] for _ in links]
     for k, link in enumerate(links):
         if link.parent >= 0:
             children[link.parent].append(k)
     usual = _scale(links, children)
-    bones: list[Bone] = []
+    bones: list[RestBone] = []
     R_world_body: list[Floats] = []
     for k, link in enumerate(links):
         below = [links[c] for c in children[k]]
@@ -172,7 +172,7 @@ def _through_sensor(origin: Floats) -> Floats:
     return -origin if _far(origin) else np.array([0.0, 0.0, DRAWN])
 
 
-def _rested(R: Floats, link: Link, below: Sequence[Link], toward: Floats, wanted: Floats, world: World) -> Floats:
+def _rested(R: Floats, link: Link, below: Sequence[Link], toward: Floats, wanted: Floats, world: Room) -> Floats:
     """The body's axes in the room (3, 3), turned so that its direction `toward` is `wanted` as far as its joint can."""
     if link.kind == "rigid":
         return R
@@ -187,7 +187,7 @@ def _rested(R: Floats, link: Link, below: Sequence[Link], toward: Floats, wanted
     return rotation.from_vector(_hinge_roll(R, below, wanted, world) * wanted) @ R
 
 
-def _hinge_roll(R: Floats, below: Sequence[Link], along: Floats, world: World) -> float:
+def _hinge_roll(R: Floats, below: Sequence[Link], along: Floats, world: Room) -> float:
     """Angle [rad] about a limb that brings the hinge at its end where knees (across) and elbows (upright) have it."""
     for child in below:
         if child.kind == "hinge" and child.axis is not None and child.segment is not None:
@@ -200,7 +200,7 @@ def _hinge_roll(R: Floats, below: Sequence[Link], along: Floats, world: World) -
     return 0.0
 
 
-def _framed(link: Link, R: Floats, origin: Floats, tip: Floats, world: World) -> Bone:
+def _framed(link: Link, R: Floats, origin: Floats, tip: Floats, world: Room) -> RestBone:
     """The bone's own axes: y to the tip, x along a hinge's axis as far as that is across, else z forward or up."""
     y = R @ _unit(tip - origin)
     axis = None
@@ -218,7 +218,7 @@ def _framed(link: Link, R: Floats, origin: Floats, tip: Floats, world: World) ->
     if link.kind == "hinge" and link.axis is not None:
         axis = R_body_bone.T @ link.axis
         axis = axis if axis[0] >= 0 else -axis
-    return Bone(R_body_bone, origin, R_body_bone.T @ (tip - origin), R_world_rest, axis)
+    return RestBone(R_body_bone, origin, R_body_bone.T @ (tip - origin), R_world_rest, axis)
 
 
 def _scale(links: Sequence[Link], children: Sequence[Sequence[int]]) -> float:

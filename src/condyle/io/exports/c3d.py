@@ -17,7 +17,7 @@ from ...maths.arrays import Bools
 from ...maths.series import mean_step
 from ..formats._c3d_data import SUFFIX
 from ..formats._c3d_layout import COUNTER_FULL, ROTATION_WORDS
-from ._c3d_parameters import BLOCK, Value, filled, parameter_section
+from ._c3d_parameters import BLOCK, ParameterValue, filled, parameter_section
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written, number_file
 
@@ -95,7 +95,7 @@ def _matrices(figure: Figure) -> NDArray[np.float32]:
 
 def _groups(
     figure: Figure, rate: float, first: int, point_start: int, rotation_start: int
-) -> dict[str, dict[str, Value]]:
+) -> dict[str, dict[str, ParameterValue]]:
     b, last = len(figure.names), first + figure.frames - 1
     inside = [k for k in range(b) if figure.parent[k] >= 0]
     labels = [figure.joints[k] for k in inside]

@@ -19,7 +19,7 @@ from ...maths.series import even_places, held_frames, mean_step, segment_slices
 from ...model.motion import Motion, turn_about
 from ...model.skeleton import Skeleton
 from ...model.take import Take
-from .bones import Kind
+from .bones import BoneKind
 
 Names = Literal["anatomy", "bodies"]
 UPS = ("x", "y", "z", "-x", "-y", "-z")
@@ -54,7 +54,7 @@ class Figure:
     bodies: tuple[str, ...]
     joints: tuple[str, ...]
     parent: Annotated[Ints, "b"]
-    kind: tuple[Kind, ...]
+    kind: tuple[BoneKind, ...]
     R_body_bone: Annotated[Floats, "b 3 3"]
     p_body_bone: Annotated[Floats, "b 3"]
     p_parent_bone: Annotated[Floats, "b 3"]

@@ -37,7 +37,7 @@ class Coordinate:
 
 
 @dataclass(frozen=True, eq=False)
-class Joint:
+class OsimJoint:
     """Type of OpenSim's joint, its coordinates in order, and its frames' axes in parent and bone (3, 3)."""
 
     type: str
@@ -71,18 +71,18 @@ def to_sto(time: Floats, columns: Iterable[tuple[str, Floats]], fit_id: str | No
     return ("\n".join([*head, "\t".join(names), *rows]) + "\n").encode("ascii")
 
 
-def _joint(figure: Figure, k: int) -> Joint:
+def _joint(figure: Figure, k: int) -> OsimJoint:
     name, kind, eye = figure.joints[k], figure.kind[k], np.eye(3)
     rest, place, R = figure.R_parent_bone_rest[k], figure.p_parent_bone[k], figure.R_parent_bone[:, k]
     if kind == "rigid":
-        return Joint("WeldJoint", (), rest, place, eye)
+        return OsimJoint("WeldJoint", (), rest, place, eye)
     if kind == "hinge":
         frame = along(figure.axis[k], 2)  # a pin turns about z
         angle = Coordinate(f"{name}_angle", "rotational", figure.axis[k], figure.angles[:, k], 0.0)
-        return Joint("PinJoint", (angle,), rest @ frame, place, frame)
+        return OsimJoint("PinJoint", (angle,), rest @ frame, place, frame)
     if kind == "ball":
         turned = turning(rest, R)
-        return Joint("CustomJoint", _turns(name, turned.order, turned.angles, turned.rest), turned.zero, place, eye)
+        return OsimJoint("CustomJoint", _turns(name, turned.order, turned.angles, turned.rest), turned.zero, place, eye)
     # A free bone turns about the room's axes, from its rest pose.
     turned = turning(eye, R @ rest.T, HEADING_FIRST)
     p = figure.p_world_free[:, figure.free.tolist().index(k)]
@@ -90,7 +90,7 @@ def _joint(figure: Figure, k: int) -> Joint:
         Coordinate(f"{name}_t{'xyz'[i]}", "translational", eye[i], p[:, i], float(place[i])) for i in range(3)
     )
     turns = _turns(name, turned.order, turned.angles, turned.rest)
-    return Joint("CustomJoint", (*turns, *moves), turned.zero, np.zeros(3), rest.T)
+    return OsimJoint("CustomJoint", (*turns, *moves), turned.zero, np.zeros(3), rest.T)
 
 
 def _turns(name: str, order: str, angles: Floats, rest: Floats) -> tuple[Coordinate, ...]:
@@ -100,7 +100,7 @@ def _turns(name: str, order: str, angles: Floats, rest: Floats) -> tuple[Coordin
     )
 
 
-def to_osim(figure: Figure, joints: list[Joint], title: str) -> bytes:
+def to_osim(figure: Figure, joints: list[OsimJoint], title: str) -> bytes:
     """The model of a figure that is y up and without unknown poses."""
     root = ET.Element("OpenSimDocument", Version=VERSION)
     model = add(root, "Model", name=title)
@@ -159,7 +159,7 @@ def _shape(place: ET.Element, kind: str, name: str, colour: str) -> ET.Element:
     return shape
 
 
-def _add_joint(links: ET.Element, figure: Figure, k: int, joint: Joint) -> None:
+def _add_joint(links: ET.Element, figure: Figure, k: int, joint: OsimJoint) -> None:
     up = int(figure.parent[k])
     parent = "ground" if up < 0 else figure.names[up]
     path = "/ground" if up < 0 else f"/bodyset/{parent}"

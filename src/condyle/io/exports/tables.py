@@ -62,7 +62,7 @@ def tables(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> dict[str
 
 
 @dataclass(frozen=True, eq=False)
-class _Side:
+class _JointSide:
     """A joint as one of its two bodies has it.
 
     p           (3,) [m]     in the body's frame
@@ -84,14 +84,14 @@ class _Side:
         return self.covariance if self.joint.point == "determined" else None
 
 
-def _sides(skeleton: Skeleton) -> Iterator[_Side]:
+def _sides(skeleton: Skeleton) -> Iterator[_JointSide]:
     for structure, joints in (("tree", skeleton.joints), ("loop", skeleton.loops)):
         for j in joints:
             C = j.covariance
-            yield _Side(
+            yield _JointSide(
                 j, structure, j.child, j.parent, j.p_child_joint, j.axis_child, None if C is None else C[:3, :3]
             )
-            yield _Side(
+            yield _JointSide(
                 j, structure, j.parent, j.child, j.p_parent_joint, j.axis_parent, None if C is None else C[3:, 3:]
             )
 
@@ -135,7 +135,7 @@ def axes_of(first: Floats, second: Floats, third: Floats) -> Floats | None:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
-def _joint_row(side: _Side, names: Mapping[tuple[str, str], str]) -> Row:
+def _joint_row(side: _JointSide, names: Mapping[tuple[str, str], str]) -> Row:
     j = side.joint
     return {
         "joint": names[j.child, j.parent],
@@ -187,7 +187,7 @@ def _marker_rows(skeleton: Skeleton, frames: Mapping[str, MarkerFrame]) -> list[
     return rows
 
 
-def _marker_frame_row(side: _Side, frame: MarkerFrame, names: Mapping[tuple[str, str], str]) -> Row:
+def _marker_frame_row(side: _JointSide, frame: MarkerFrame, names: Mapping[tuple[str, str], str]) -> Row:
     """The joint in the frame of the body's markers. The markers' places are taken as exact."""
     R = frame.R_body_frame
     C = None if side.determined is None else R.T @ side.determined @ R
@@ -205,7 +205,7 @@ def _marker_frame_row(side: _Side, frame: MarkerFrame, names: Mapping[tuple[str,
     }
 
 
-def _distance_rows(side: _Side, skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> Iterator[Row]:
+def _distance_rows(side: _JointSide, skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> Iterator[Row]:
     for marker in skeleton.markers:
         if marker.body != side.body:
             continue
@@ -229,7 +229,7 @@ def _errors(C: Floats | None) -> Floats:
     return np.full(3, np.nan) if C is None else MM * np.sqrt(np.maximum(np.diagonal(C), 0.0))
 
 
-def _across(side: _Side) -> float:
+def _across(side: _JointSide) -> float:
     """[mm] largest standard error across a hinge's axis, which is told even where the point along it is not."""
     if side.axis is None or side.covariance is None:
         return float("nan")
