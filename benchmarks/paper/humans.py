@@ -15,7 +15,7 @@ from condyle.model.take import Take
 from condyle.pairs.rigid_pair import measure_pair, scale_of
 from condyle.report.drawing import lay_out_time
 from condyle.report.figures import draw_gap, save_figure
-from condyle.report.model import draw_model, shown_frame
+from condyle.report.model import choose_frame, draw_model
 from condyle.simulate import FEMALE_LENGTHS, MALE_LENGTHS, Disturbances, SimulatedFigure, Truth, disturb, human
 from condyle.simulate.mounting import random_mounts
 from condyle.simulate.seeds import stream
@@ -164,7 +164,7 @@ def _draw(plain: condyle.Fit, ours: condyle.Fit) -> None:
     joint, axis = plain.skeleton.joints[k], lay_out_time(plain.take.time, plain.take.segment)
     drawn = draw_gap(axis, plain.gap[:, k], plain.weight[:, k], joint.child, joint.parent, joint.residual)
     save_figure(drawn, FIGURES / "figure-8.svg")
-    picture = shown_frame(ours.skeleton, ours.take)
+    picture = choose_frame(ours.skeleton, ours.take)
     if picture is not None:
         save_figure(draw_model(picture), FIGURES / "figure-1.svg")
 

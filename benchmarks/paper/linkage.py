@@ -11,7 +11,7 @@ from condyle.model.take import Take
 from condyle.pairs.rigid_pair import measure_pair, scale_of
 from condyle.report.drawing import lay_out_time
 from condyle.report.figures import draw_gap, save_figure
-from condyle.report.model import draw_model, shown_frame
+from condyle.report.model import choose_frame, draw_model
 from condyle.simulate import Truth, linkage
 from condyle.simulate.mounting import random_mounts
 from condyle.simulate.seeds import stream
@@ -120,7 +120,7 @@ def _named(shown: list[tuple[condyle.Fit, condyle.Fit]], which: tuple[int, str])
 
 def draw(shown: list[tuple[condyle.Fit, condyle.Fit]], best: tuple[int, str], worst: tuple[int, str]) -> None:
     first = shown[0][1]
-    picture = shown_frame(first.skeleton, first.take)
+    picture = choose_frame(first.skeleton, first.take)
     if picture is not None:
         save_figure(draw_model(picture), FIGURES / "figure-5.svg")
     for name, (number, child), corrected in (

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.faults.slips import SensorSlip as Found
-from condyle.faults.slips import judge_slips, moved_back
+from condyle.faults.slips import Slip, judge_slips, moved_back
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
 TIME = 0.1  # s: error of the moment
@@ -155,14 +154,14 @@ def test_moving_back_undoes_what_the_simulator_did(rng: np.random.Generator) -> 
     found = []
     for slip in (first, second):
         frame = int(np.searchsorted(slipped.take.time, slip.time))
-        found.append(Found(name, frame, slip.time, np.array(slip.displacement), np.array(slip.rotation), 1e3))
+        found.append(Slip(name, frame, slip.time, np.array(slip.displacement), np.array(slip.rotation), 1e3))
     back = moved_back(slipped.take, found)
     np.testing.assert_allclose(back.p_world_body, exact.take.p_world_body, atol=EXACT)
     np.testing.assert_allclose(back.R_world_body, exact.take.R_world_body, atol=EXACT)
 
 
 def test_the_sentence_names_sensor_distance_moment_and_what_was_done() -> None:
-    slip = Found("l_thigh", 300, 10.0, np.array([0.0, 0.012, 0.0]), np.zeros(3), 400.0)
+    slip = Slip("l_thigh", 300, 10.0, np.array([0.0, 0.012, 0.0]), np.zeros(3), 400.0)
     assert judge_slips([slip], repaired=True)[0].text == (
         "l_thigh: the sensor moved 12 mm on its body at 10.0 s; its poses from then on were moved back, so that limb "
         "lengths are shared by both parts; fasten it better, and record again if that matters"

@@ -13,8 +13,8 @@ import condyle
 from condyle.simulate import (
     FEMALE_LENGTHS,
     Disturbances,
+    SensorSlip,
     SimulatedFigure,
-    Slip,
     World,
     chain,
     disturb,
@@ -87,7 +87,7 @@ def links(*kinds: str, seed: int = 1, **done: Any) -> World:
 def slipped(
     body: str, figure: SimulatedFigure | None = None, motion: str = "exercise", turn: float = 0.0
 ) -> condyle.Take:
-    slip = Slip(body, 6.0, (0.0, 0.02, 0.01), (turn, 0.0, 0.0))
+    slip = SensorSlip(body, 6.0, (0.0, 0.02, 0.01), (turn, 0.0, 0.0))
     return person(motion, 2, 2 * SECONDS, figure, **QUIET, slips=(slip,)).take
 
 

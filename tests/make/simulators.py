@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import condyle
-from condyle.io.exports.figure import turn_of_world
+from condyle.io.exports.figure import find_world_turn
 from condyle.io.exports.scene import FigureFormat, Scene
 from condyle.model.motion import forward, on_axes
 from condyle.model.take import Take
@@ -118,7 +118,7 @@ class Case:
         """R (f, b, 3, 3) and p (f, b, 3) [m] of the sensors, in the figure's order, by `forward` and nothing else."""
         scene, figure = self.scene, self.scene.figure_on_axes
         poses = forward(scene.skeleton, on_axes(scene.skeleton, scene.motion)).select(figure.bodies)
-        W = turn_of_world(figure.up, up)
+        W = find_world_turn(figure.up, up)
         return W @ poses.R_world_body[list(FRAMES)], poses.p_world_body[list(FRAMES)] @ W.T
 
 
@@ -215,9 +215,9 @@ def departures(
 def sensors_of(form: FigureFormat, scene: Scene) -> list[str]:
     """What the sensors are called in a file, in the figure's order."""
     from condyle.io.exports import mjcf, osim, urdf
-    from condyle.io.exports.mechanism import mechanism
+    from condyle.io.exports.mechanism import build_mechanism
 
     module = {"mjcf": mjcf, "urdf": urdf, "osim": osim}[form.name]
     reserved = {"mjcf": ("world",), "urdf": ("world", "base"), "osim": ("ground",)}[form.name]
-    figure = mechanism(scene, "z", module.ALLOWED, module.FIRST, reserved, form.name)  # type: ignore[attr-defined]
+    figure = build_mechanism(scene, "z", module.ALLOWED, module.FIRST, reserved, form.name)  # type: ignore[attr-defined]
     return [f"{name}_sensor" for name in figure.names]

@@ -78,7 +78,7 @@ def test_any_forest_becomes_bones_that_move_alike_and_files_that_read_back(seed:
     assert (figure.tip[:, 1] > 0).all()
     np.testing.assert_allclose(figure.tip[:, [0, 2]], 0, atol=EXACT)
     _hinges_rest_on_their_hinges(figure, skeleton)
-    whole = figure.turned("y").whole()
+    whole = figure.turn_up("y").fill_gaps()
     write_glb(scene, tmp_path / "any.glb")
     back = read(tmp_path / "any.glb")
     expected = whole.take().select(back.names)

@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import UsageError
 from ..findings import Finding, sort_findings
-from ..io.exports.figure import Figure, axis_vector
+from ..io.exports.build_figure import build_figure
+from ..io.exports.figure import find_axis
 from ..maths.arrays import Floats
 from ..model.motion import Motion, check_motion, forward, free_bodies, links
 from ..model.skeleton import Joint, Limb, Placement, Skeleton
@@ -33,7 +34,7 @@ def retarget_motion(skeleton: Skeleton, motion: Motion, factors: Lengths) -> tup
     table = _table(skeleton, factors)
     grown = _grown(skeleton, table)
     up, told = _up(skeleton, motion)
-    path = motion.p_world_free if up is None else _path(skeleton, grown, motion, axis_vector(up))
+    path = motion.p_world_free if up is None else _path(skeleton, grown, motion, find_axis(up))
     grown = replace(grown, findings=sort_findings([*grown.findings, *told]))
     return grown, replace(motion, p_world_free=path, findings=(*motion.findings, *told))
 
@@ -128,7 +129,7 @@ def _up(skeleton: Skeleton, motion: Motion) -> tuple[str | None, tuple[Finding, 
     """The world's axis that points up, as the recording says or as a person's trunk tells; else a finding."""
     if motion.up is not None or not skeleton.roots:
         return motion.up, ()
-    figure = Figure.of(skeleton, motion)
+    figure = build_figure(skeleton, motion)
     assumed = tuple(finding for finding in figure.findings if finding.code == "up-assumed")
     if all(finding.severity == "info" for finding in assumed):  # a trunk told
         return figure.up, assumed

@@ -13,7 +13,7 @@ import numpy as np
 from .._version import __version__
 from ..errors import CondyleError
 from ..io.atomic import atomic
-from ..io.exports.figure import Figure
+from ..io.exports.build_figure import build_figure
 from ..io.folder import REPORT, folder_of, stage_files
 from ..io.motion_file import open_motion
 from ..io.skeleton_file import read_skeleton
@@ -110,7 +110,7 @@ def up_of(skeleton: Skeleton, shown: MotionPieces) -> str | None:
     clock = np.arange(len(few.time), dtype=np.float64)
     take = Take(skeleton.bodies, clock, few.R_played, few.p_played)
     try:
-        figure = Figure.of(skeleton, derive_motion(skeleton, take))
+        figure = build_figure(skeleton, derive_motion(skeleton, take))
     except CondyleError:  # no figure to be exported; the page can be shown all the same
         return None
     told = any(finding.code == "up-assumed" and finding.severity == "warning" for finding in figure.findings)

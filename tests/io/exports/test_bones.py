@@ -5,12 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.io.exports.bones import Link, World, build_bones, reordered, shortest_arc
+from condyle.io.exports.bones import Link, Room, build_bones, find_shortest_arc, reorder_links
 from condyle.maths import rotation
 from condyle.model.anatomy import Segment
 
 EXACT = 1e-12  # m, and entries of rotations
-ROOM = World(np.array([0, 0, 1.0]), np.array([0, -1.0, 0]))
+ROOM = Room(np.array([0, 0, 1.0]), np.array([0, -1.0, 0]))
 EYE, ZERO = np.eye(3), np.zeros(3)
 
 
@@ -28,14 +28,14 @@ def test_the_left_of_the_room_is_up_cross_forward() -> None:
 def test_the_shortest_arc_goes_from_one_direction_to_the_other_by_the_angle_between(rng: np.random.Generator) -> None:
     for _ in range(20):
         a, b = rng.normal(size=(2, 3))
-        R = shortest_arc(a, b, ROOM.forward)
+        R = find_shortest_arc(a, b, ROOM.forward)
         np.testing.assert_allclose(R @ a / np.linalg.norm(a), b / np.linalg.norm(b), atol=EXACT)
         angle = np.arccos(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
         assert rotation.angle(R) == pytest.approx(angle)
-    half = shortest_arc(np.array([0, 0, 1.0]), np.array([0, 0, -1.0]), ROOM.forward)
+    half = find_shortest_arc(np.array([0, 0, 1.0]), np.array([0, 0, -1.0]), ROOM.forward)
     np.testing.assert_allclose(half @ ROOM.forward, ROOM.forward, atol=EXACT)
-    assert np.linalg.det(shortest_arc(ROOM.forward, -ROOM.forward, ROOM.forward)) == pytest.approx(1)
-    np.testing.assert_array_equal(shortest_arc(ROOM.up, 2 * ROOM.up, ROOM.forward), np.eye(3))
+    assert np.linalg.det(find_shortest_arc(ROOM.forward, -ROOM.forward, ROOM.forward)) == pytest.approx(1)
+    np.testing.assert_array_equal(find_shortest_arc(ROOM.up, 2 * ROOM.up, ROOM.forward), np.eye(3))
 
 
 def test_a_root_with_one_joint_begins_at_its_sensor_with_more_in_their_middle() -> None:
@@ -133,12 +133,12 @@ def test_links_seen_from_another_root_change_sides() -> None:
         _link("c", 1, child=(7, 8, 9), up=(1, 1, 1)),
         _link("d", 0),
     ]
-    turned = reordered(links, [2], ["a", "b", "c", "d"])
+    turned = reorder_links(links, [2], ["a", "b", "c", "d"])
     assert [(link.body, link.parent) for link in turned] == [("c", -1), ("b", 0), ("a", 1), ("d", 2)]
     assert [link.kind for link in turned] == ["free", "ball", "hinge", "ball"]
     np.testing.assert_array_equal(turned[2].p_child, [4, 5, 6])
     np.testing.assert_array_equal(turned[2].p_parent, [1, 2, 3])
     np.testing.assert_allclose(turned[2].axis, R @ [0, 0, 1])
     np.testing.assert_allclose(turned[2].R_mean, R.T)
-    same = reordered(links, [0], ["a", "b", "c", "d"])
+    same = reorder_links(links, [0], ["a", "b", "c", "d"])
     assert [link.body for link in same] == ["a", "b", "c", "d"]

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from condyle.io.exports.build_figure import build_figure
 from condyle.io.exports.bvh import to_bvh, write_bvh
 from condyle.io.exports.figure import Figure
 from condyle.io.exports.scene import Scene
@@ -45,7 +46,7 @@ def _scene(one: moving.Moving, **options: object) -> Scene:
 
 def _as_written(figure: Figure) -> Take:
     """What a reader should find: frames that lie along the room's axes at rest, in a world with y up."""
-    turned = figure.turned("y")
+    turned = figure.turn_up("y")
     poses = turned.take()
     return replace(poses, R_world_body=poses.R_world_body @ np.swapaxes(turned.rest[0], -1, -2))
 
@@ -66,7 +67,7 @@ def test_reading_a_file_back_gives_the_same_poses(one: moving.Moving, tmp_path: 
 
 def test_at_rest_all_angles_are_zero_and_offsets_are_the_rest_pose() -> None:
     one = moving.person(seconds=1)
-    figure = Figure.of(one.skeleton, one.motion).turned("y")
+    figure = build_figure(one.skeleton, one.motion).turn_up("y")
     rest = replace(
         figure.at(slice(0, 2)),
         R_parent_bone=np.stack([figure.R_parent_bone_rest] * 2),
@@ -83,7 +84,7 @@ def test_at_rest_all_angles_are_zero_and_offsets_are_the_rest_pose() -> None:
 
 def test_a_file_is_in_centimetres_with_one_root_one_order_of_angles_and_an_end_at_every_leaf() -> None:
     one = moving.person(seconds=1)
-    text = to_bvh(Figure.of(one.skeleton, one.motion).turned("y")).decode("ascii")
+    text = to_bvh(build_figure(one.skeleton, one.motion).turn_up("y")).decode("ascii")
     assert text.count("ROOT ") == 1
     assert text.count("End Site") == 5
     assert text.count("CHANNELS 3 Zrotation Xrotation Yrotation") == 14
@@ -100,7 +101,7 @@ def test_a_forest_is_a_file_per_tree_and_segments_are_files_by_number(tmp_path: 
     names = [file.name for file in written.files]
     assert names == ["clip-hips.bvh", "clip-hips-2.bvh", "clip-prop.bvh", "clip-prop-2.bvh"]
     assert [read(file, unit="cm").frames for file in written.files] == [40, 20, 40, 20]
-    figure = Figure.of(one.skeleton, cut)
+    figure = build_figure(one.skeleton, cut)
     second = read(written.files[1], unit="cm")
     expected = _as_written(figure.trees()[0]).slice(40, 60).select(second.names)
     np.testing.assert_allclose(second.p_world_body, expected.p_world_body, atol=PLACES)

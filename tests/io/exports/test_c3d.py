@@ -11,8 +11,8 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.io.exports import c3d
-from condyle.io.exports.c3d import most_frames, to_c3d, write_c3d
-from condyle.io.exports.figure import Figure
+from condyle.io.exports.build_figure import build_figure
+from condyle.io.exports.c3d import count_most_frames, to_c3d, write_c3d
 from condyle.io.exports.scene import Scene
 from condyle.io.formats import read_recording
 from condyle.model.motion import Motion
@@ -104,7 +104,7 @@ def test_what_is_not_known_is_not_seen_in_any_reader(tmp_path: Path) -> None:
     hidden = np.zeros((90, 15), bool)
     hidden[20:60, one.take.names.index("l_shank")] = True
     motion = play(one.skeleton, one.take.mask(hidden))
-    figure = Figure.of(one.skeleton, motion)
+    figure = build_figure(one.skeleton, motion)
     write_c3d(Scene(one.skeleton, motion), tmp_path / "gap.c3d")
     found, back = _ezc3d(tmp_path / "gap.c3d"), read(tmp_path / "gap.c3d")
     lost = ~figure.take().seen
@@ -138,7 +138,7 @@ def test_segments_are_files_by_number_and_all_trees_are_in_each(tmp_path: Path) 
     assert [take.frames for take in takes] == [40, 20]
     assert "prop" in takes[1].names
     assert len(takes[1].names) == len(one.skeleton.bodies)
-    expected = Figure.of(one.skeleton, cut).take().slice(40, 60)
+    expected = build_figure(one.skeleton, cut).take().slice(40, 60)
     np.testing.assert_allclose(takes[1].p_world_body, expected.p_world_body, atol=PLACES)
 
 
@@ -148,7 +148,7 @@ def test_a_motion_that_is_too_long_is_in_several_files_which_ezc3d_reads_to_the_
     written = write_c3d(Scene(one.skeleton, motion), tmp_path / "long.c3d")
     assert [file.name for file in written.files] == ["long.c3d", "long-2.c3d"]
     assert "split-file" in {finding.code for finding in written.findings}
-    p = Figure.of(one.skeleton, motion).world[1]
+    p = build_figure(one.skeleton, motion).world[1]
     first = 0
     for file, frames in zip(written.files, (65_535, 4_466), strict=True):
         found, back = _ezc3d(file), read(file)
@@ -167,7 +167,7 @@ def test_a_file_of_many_joints_is_cut_where_its_rotations_would_begin_too_far_aw
 ) -> None:
     one = moving.links(("ball",) * 40, seconds=1)
     assert c3d.MOST_START < 2**15, "ezc3d reads the place with a sign"
-    assert most_frames(Figure.of(one.skeleton, one.motion)) < 65_535
+    assert count_most_frames(build_figure(one.skeleton, one.motion)) < 65_535
     monkeypatch.setattr(c3d, "MOST_START", 1000)
     motion = _repeated(one.motion, 700)
     written = write_c3d(Scene(one.skeleton, motion), tmp_path / "wide.c3d")
@@ -175,7 +175,7 @@ def test_a_file_of_many_joints_is_cut_where_its_rotations_would_begin_too_far_aw
     found = [_ezc3d(file) for file in written.files]
     assert 700 < found[0]["ROTATION:DATA_START"] <= 1000
     places = np.concatenate([part["rotations"][..., :3, 3] for part in found]) * MM
-    expected = Figure.of(one.skeleton, motion).world[1]
+    expected = build_figure(one.skeleton, motion).world[1]
     np.testing.assert_allclose(places, expected, atol=10 * PLACES)  # up to 12 m away
 
 
@@ -226,7 +226,7 @@ def test_names_are_plain_letters_and_one_that_is_too_long_is_refused_with_a_sent
 
 def test_more_names_than_the_parameters_hold_are_refused_with_a_sentence() -> None:
     one = moving.links(("ball",) * 3, seconds=0.1)
-    figure = Figure.of(one.skeleton, one.motion)
+    figure = build_figure(one.skeleton, one.motion)
     b = 1200
     chain = replace(
         figure,

@@ -9,7 +9,8 @@ import pytest
 
 import condyle
 from condyle.errors import UsageError
-from condyle.io.exports.figure import Figure, axis_vector, legal, turn_of_world
+from condyle.io.exports.build_figure import build_figure
+from condyle.io.exports.figure import Figure, find_axis, find_world_turn, legalise
 from condyle.maths import rotation
 from condyle.model.motion import Motion, forward, on_axes
 from condyle.model.skeleton import Skeleton
@@ -26,7 +27,7 @@ NEARLY = 1e-9  # m: sums of several bones
 @pytest.fixture(scope="module")
 def person() -> Figure:
     one = moving.person()
-    return Figure.of(one.skeleton, one.motion)
+    return build_figure(one.skeleton, one.motion)
 
 
 def _proper(R: np.ndarray) -> bool:
@@ -44,7 +45,7 @@ def _same(a: Take, b: Take, within: float = NEARLY) -> None:
 
 def test_the_sensors_on_the_bones_are_where_the_motion_has_them() -> None:
     for one in (moving.person(), moving.links()):
-        _same(Figure.of(one.skeleton, one.motion).take(sensors=True), forward(one.skeleton, one.motion), EXACT)
+        _same(build_figure(one.skeleton, one.motion).take(sensors=True), forward(one.skeleton, one.motion), EXACT)
 
 
 def test_a_bone_begins_at_its_joint_and_its_y_points_to_the_next_one(person: Figure) -> None:
@@ -84,13 +85,13 @@ def test_a_person_has_the_names_of_its_segments_and_joints(person: Figure) -> No
     assert person.bodies[person.names.index("shank_l")] == "l_shank"
     assert person.parts[person.names.index("hips")] == "pelvis"
     one = moving.person()
-    assert set(Figure.of(one.skeleton, one.motion, "bodies").names) == set(one.skeleton.bodies)
+    assert set(build_figure(one.skeleton, one.motion, "bodies").names) == set(one.skeleton.bodies)
 
 
 def test_other_names_are_refused() -> None:
     one = moving.links()
     with pytest.raises(UsageError, match="names are 'anatomy' or 'bodies'"):
-        Figure.of(one.skeleton, one.motion, "bones")  # type: ignore[arg-type]
+        build_figure(one.skeleton, one.motion, "bones")  # type: ignore[arg-type]
 
 
 def test_parents_come_first_and_a_limb_stays_together(person: Figure) -> None:
@@ -104,7 +105,7 @@ def test_a_person_whose_root_is_elsewhere_is_hung_on_the_pelvis_and_moves_the_sa
     one = moving.person()
     for root in ("chest", "r_hand", "l_foot"):
         skeleton = moving.rooted(one.skeleton, root)
-        figure = Figure.of(skeleton, play(skeleton, one.take))
+        figure = build_figure(skeleton, play(skeleton, one.take))
         assert figure.names == person.names
         _same(figure.take(), person.take())
         np.testing.assert_allclose(figure.R_parent_bone_rest, person.R_parent_bone_rest, atol=NEARLY)
@@ -146,7 +147,7 @@ def test_how_the_sensors_are_mounted_changes_neither_bones_nor_rest_pose() -> No
     a, b = (simulate(human(), "walk", seconds=4, rate=30, seed=3) for _ in range(2))
     mounted = moving.moving(a)
     other = _remounted(moving.moving(b))
-    one, two = (Figure.of(each.skeleton, each.motion) for each in (mounted, other))
+    one, two = (build_figure(each.skeleton, each.motion) for each in (mounted, other))
     _same(one.take(), two.take())
     np.testing.assert_allclose(one.R_parent_bone_rest, two.R_parent_bone_rest, atol=1e-6)
 
@@ -170,7 +171,7 @@ def _remounted(one: moving.Moving) -> moving.Moving:
 
 def test_a_hand_goes_on_from_the_forearm_and_a_foot_points_forward_as_they_do_on_average() -> None:
     one = moving.person()
-    figure = Figure.of(one.skeleton, one.motion)
+    figure = build_figure(one.skeleton, one.motion)
     for bone, body in (("hand_l", "l_hand"), ("foot_r", "r_foot")):
         k = figure.names.index(bone)
         up = int(figure.parent[k])
@@ -185,12 +186,12 @@ def test_legs_alone_have_an_upright_pelvis() -> None:
     skeleton = replace(
         one.skeleton, bodies=tuple(names), joints=tuple(j for j in one.skeleton.joints if j.child in names)
     )
-    figure = Figure.of(skeleton, play(skeleton, one.take.select(names)))
+    figure = build_figure(skeleton, play(skeleton, one.take.select(names)))
     R, p = figure.rest
     np.testing.assert_allclose(R[0, :, 1], [0, 0, 1], atol=NEARLY)
     assert p[figure.names.index("thigh_l"), 0] > 0.05
     # Upright as it truly is: the mean of both thighs' directions is a few degrees off the trunk's own axis.
-    whole = Figure.of(one.skeleton, one.motion)
+    whole = build_figure(one.skeleton, one.motion)
     assert np.degrees(rotation.angle(figure.R_body_bone[0].T @ whole.R_body_bone[0])) < 35
 
 
@@ -200,7 +201,7 @@ def test_legs_alone_have_an_upright_pelvis() -> None:
 def test_people_that_were_recorded_rest_upright_with_left_on_the_left(name: str, shared_data: Path) -> None:
     known = json.loads((shared_data / "truth.json").read_text())[name]
     calibration = condyle.fit(read(shared_data / name, bodies=known["bodies_from_markers"]), intervals=False)
-    figure = Figure.of(calibration.skeleton, play(calibration.skeleton, calibration.take))
+    figure = build_figure(calibration.skeleton, play(calibration.skeleton, calibration.take))
     assert figure.human
     assert all(figure.parts)
     R, p = figure.rest
@@ -223,7 +224,7 @@ def test_people_that_were_recorded_rest_upright_with_left_on_the_left(name: str,
 
 def test_an_unknown_figure_rests_in_the_frame_nearest_to_the_mean() -> None:
     one = moving.links(("ball", "ball"))
-    figure = Figure.of(one.skeleton, one.motion)
+    figure = build_figure(one.skeleton, one.motion)
     assert not figure.human
     R = figure.R_parent_bone[:, 1:]
     far = ((R - rotation.mean(R)) ** 2).sum(axis=(1, 2, 3))
@@ -235,7 +236,7 @@ def test_an_unknown_figure_rests_in_the_frame_nearest_to_the_mean() -> None:
 
 def test_a_hinge_turns_about_one_axis_of_its_bone_from_its_rest_pose() -> None:
     one = moving.links(("hinge", "hinge", "ball", "rigid"))
-    figure = Figure.of(one.skeleton, on_axes(one.skeleton, one.motion))
+    figure = build_figure(one.skeleton, on_axes(one.skeleton, one.motion))
     assert figure.kind == ("free", "hinge", "hinge", "ball", "rigid")
     for k in (1, 2):
         axis = figure.axis[k]
@@ -254,7 +255,7 @@ def test_a_hinge_turns_about_one_axis_of_its_bone_from_its_rest_pose() -> None:
 
 def test_the_reach_of_a_ball_holds_every_rotation_since_the_rest_pose() -> None:
     one = moving.person()
-    figure = Figure.of(one.skeleton, one.motion)
+    figure = build_figure(one.skeleton, one.motion)
     k = figure.names.index("thigh_l")
     vectors = rotation.to_vector(figure.turns[:, k])
     assert figure.reach[k] == pytest.approx(np.linalg.norm(vectors, axis=1).max())
@@ -263,7 +264,7 @@ def test_the_reach_of_a_ball_holds_every_rotation_since_the_rest_pose() -> None:
 def test_a_knee_that_is_a_hinge_bends_about_the_side_to_side_axis_at_rest() -> None:
     one = moving.person()
     skeleton = replace(one.skeleton, joints=tuple(_hinged(j, one) for j in one.skeleton.joints))
-    figure = Figure.of(skeleton, play(skeleton, one.take))
+    figure = build_figure(skeleton, play(skeleton, one.take))
     R, _ = figure.rest
     for side in "lr":
         k = figure.names.index(f"shank_{side}")
@@ -285,7 +286,7 @@ def _hinged(joint, one: moving.Moving):  # type: ignore[no-untyped-def]
 def test_an_undetermined_joint_is_a_ball() -> None:
     one = moving.links(("ball", "ball"))
     joints = (replace(one.skeleton.joints[0], kind="undetermined"), one.skeleton.joints[1])
-    figure = Figure.of(replace(one.skeleton, joints=joints), one.motion)
+    figure = build_figure(replace(one.skeleton, joints=joints), one.motion)
     assert figure.kind == ("free", "ball", "ball")
 
 
@@ -306,7 +307,7 @@ def _forest() -> moving.Moving:
 
 def test_several_people_and_loose_bodies_are_trees_of_one_figure() -> None:
     one = _forest()
-    figure = Figure.of(one.skeleton, one.motion)
+    figure = build_figure(one.skeleton, one.motion)
     assert len(figure.free) == 3
     assert {"hips", "p2_hips", "p2_thigh_l", "prop"} <= set(figure.names)
     _same(figure.take(sensors=True), forward(one.skeleton, one.motion))
@@ -319,7 +320,7 @@ def test_several_people_and_loose_bodies_are_trees_of_one_figure() -> None:
 
 
 def test_people_at_rest_stand_apart_as_in_the_take() -> None:
-    figure = Figure.of(*_forest()[::2])
+    figure = build_figure(*_forest()[::2])
     _, p = figure.rest
     places = p[figure.free]
     assert np.linalg.norm(places[0] - places[1]) > 0.1
@@ -328,29 +329,29 @@ def test_people_at_rest_stand_apart_as_in_the_take() -> None:
 
 def test_one_loose_body_is_a_figure() -> None:
     one = moving.moving(prop(seconds=1))
-    figure = Figure.of(one.skeleton, one.motion)
+    figure = build_figure(one.skeleton, one.motion)
     assert figure.kind == ("free",)
     assert np.linalg.norm(figure.tip[0]) > 0.01
     _same(figure.take(sensors=True), one.take)
 
 
 def test_no_body_and_no_frame_are_figures_too() -> None:
-    empty = Figure.of(
+    empty = build_figure(
         Skeleton((), (), (), ()), Motion((), (), np.zeros(0), np.zeros((0, 0, 3, 3)), np.zeros((0, 0, 3)))
     )
     assert empty.names == ()
     one = moving.links()
-    figure = Figure.of(one.skeleton, one.motion.at(slice(0, 0)))
+    figure = build_figure(one.skeleton, one.motion.at(slice(0, 0)))
     assert figure.frames == 0
     assert np.isnan(figure.rate)
     assert _proper(figure.R_parent_bone_rest)
-    assert figure.whole().even().frames == 0
+    assert figure.fill_gaps().resample().frames == 0
 
 
 def test_a_figure_that_is_never_seen_rests() -> None:
     one = moving.links()
     nothing = play(one.skeleton, one.take.mask(np.ones((one.take.frames, one.take.bodies), bool)))
-    figure = Figure.of(one.skeleton, nothing).whole()
+    figure = build_figure(one.skeleton, nothing).fill_gaps()
     R, p = figure.rest
     np.testing.assert_allclose(figure.world[0][3], R, atol=EXACT)
     np.testing.assert_allclose(figure.world[1][3], p, atol=EXACT)
@@ -361,43 +362,43 @@ def test_what_is_not_known_holds_its_last_pose_within_its_segment_and_is_told() 
     hidden = np.zeros((one.take.frames, 3), bool)
     hidden[40:70, 2] = True
     take = replace(one.take.mask(hidden), segment=np.arange(one.take.frames) // 60, time=np.arange(120) / 30)
-    figure = Figure.of(one.skeleton, play(one.skeleton, take))
-    whole = figure.whole()
+    figure = build_figure(one.skeleton, play(one.skeleton, take))
+    whole = figure.fill_gaps()
     np.testing.assert_array_equal(whole.R_parent_bone[50, 2], figure.R_parent_bone[39, 2])
     np.testing.assert_array_equal(whole.R_parent_bone[62, 2], figure.R_parent_bone[70, 2])
     np.testing.assert_array_equal(whole.R_parent_bone[:40], figure.R_parent_bone[:40])
     told = [finding for finding in whole.findings if finding.code == "pose-held"]
     assert [(f.count, f.frame, f.bodies) for f in told] == [(30, 40, ("link2",))]
     assert np.isnan(figure.world[1][50, 2]).all() or np.isnan(figure.world[0][50, 2]).all()
-    assert whole.whole() is whole
+    assert whole.fill_gaps() is whole
 
 
 def test_an_even_clock_stays_as_it_is_and_an_uneven_one_is_resampled_between_its_frames() -> None:
     one = moving.links(("ball",))
-    figure = Figure.of(one.skeleton, one.motion)
-    assert figure.even() is figure
+    figure = build_figure(one.skeleton, one.motion)
+    assert figure.resample() is figure
     kept = np.delete(np.arange(figure.frames), [30, 31, 32])
     gappy = figure.at(kept)
-    even = gappy.even()
+    even = gappy.resample()
     np.testing.assert_allclose(even.time, figure.time, atol=EXACT)
     np.testing.assert_allclose(even.R_parent_bone[kept], figure.R_parent_bone[kept], atol=NEARLY)
     half = rotation.to_vector(even.R_parent_bone[29, 1].T @ even.R_parent_bone[31, 1])
     whole = rotation.to_vector(even.R_parent_bone[29, 1].T @ even.R_parent_bone[33, 1])
     np.testing.assert_allclose(2 * half, whole, atol=NEARLY)
     assert [f.code for f in even.findings if f.code == "resampled"] == ["resampled"]
-    doubled = figure.even(rate=60)
+    doubled = figure.resample(rate=60)
     assert doubled.rate == pytest.approx(60)
     np.testing.assert_allclose(doubled.R_parent_bone[::2], figure.R_parent_bone, atol=NEARLY)
 
 
 def test_nothing_is_interpolated_across_segments() -> None:
     one = moving.links(("ball",))
-    figure = Figure.of(one.skeleton, one.motion)
+    figure = build_figure(one.skeleton, one.motion)
     cut = replace(figure, segment=np.arange(figure.frames) // 50)
     assert [clip.frames for clip in cut.clips()] == [50, 50, 20]
-    assert cut.even() is cut
+    assert cut.resample() is cut
     gappy = cut.at(np.delete(np.arange(figure.frames), [20, 21]))
-    assert [clip.frames for clip in gappy.even().clips()] == [50, 50, 20]
+    assert [clip.frames for clip in gappy.resample().clips()] == [50, 50, 20]
 
 
 # the room
@@ -405,49 +406,49 @@ def test_nothing_is_interpolated_across_segments() -> None:
 
 def test_up_is_as_given_or_as_the_recording_says_or_as_a_person_stands_or_z_with_a_warning() -> None:
     one = moving.person()
-    told = Figure.of(one.skeleton, one.motion)
+    told = build_figure(one.skeleton, one.motion)
     assert told.up == "z"
     assert [(f.code, f.severity) for f in told.findings] == [("up-assumed", "info")]
-    W = turn_of_world("z", "-x")
+    W = find_world_turn("z", "-x")
     turned = replace(one.take, R_world_body=W @ one.take.R_world_body, p_world_body=one.take.p_world_body @ W.T)
-    assert Figure.of(one.skeleton, play(one.skeleton, turned)).up == "-x"
-    said = Figure.of(one.skeleton, replace(one.motion, up="y"))
+    assert build_figure(one.skeleton, play(one.skeleton, turned)).up == "-x"
+    said = build_figure(one.skeleton, replace(one.motion, up="y"))
     assert (said.up, said.findings) == ("y", ())
-    assert Figure.of(one.skeleton, replace(one.motion, up="y"), up="-z").up == "-z"
-    unknown = Figure.of(*moving.links()[::2])
+    assert build_figure(one.skeleton, replace(one.motion, up="y"), up="-z").up == "-z"
+    unknown = build_figure(*moving.links()[::2])
     assert unknown.up == "z"
     assert [(f.code, f.severity) for f in unknown.findings] == [("up-assumed", "warning")]
     with pytest.raises(UsageError, match="up is one of"):
-        Figure.of(one.skeleton, one.motion, up="w")
+        build_figure(one.skeleton, one.motion, up="w")
 
 
 def test_the_world_turned_about_is_the_same_figure(person: Figure) -> None:
     R, p = person.world
     for up in ("y", "x", "-z", "-y"):
-        turned = person.turned(up)
-        W = turn_of_world("z", up)
+        turned = person.turn_up(up)
+        W = find_world_turn("z", up)
         np.testing.assert_allclose(turned.world[1], p @ W.T, atol=NEARLY)
         np.testing.assert_allclose(turned.world[0], W @ R, atol=NEARLY)
         np.testing.assert_allclose(turned.rest[1], person.rest[1] @ W.T, atol=NEARLY)
         assert turned.up == up
-        np.testing.assert_allclose(turned.turned("z").world[1], p, atol=NEARLY)
+        np.testing.assert_allclose(turned.turn_up("z").world[1], p, atol=NEARLY)
 
 
 def test_z_up_becomes_y_up_as_x_z_minus_y() -> None:
-    np.testing.assert_array_equal(turn_of_world("z", "y") @ [1, 2, 3], [1, 3, -2])
+    np.testing.assert_array_equal(find_world_turn("z", "y") @ [1, 2, 3], [1, 3, -2])
     for a in ("x", "y", "z", "-x", "-y", "-z"):
         for b in ("x", "y", "z", "-x", "-y", "-z"):
-            W = turn_of_world(a, b)
-            np.testing.assert_array_equal(W @ axis_vector(a), axis_vector(b))
+            W = find_world_turn(a, b)
+            np.testing.assert_array_equal(W @ find_axis(a), find_axis(b))
             assert np.linalg.det(W) == pytest.approx(1)
 
 
 def test_a_world_that_is_moved_moves_the_figure_and_not_its_bones(rng: np.random.Generator) -> None:
     one = moving.links()
-    figure = Figure.of(one.skeleton, one.motion)
+    figure = build_figure(one.skeleton, one.motion)
     W, shift = rotation.random(rng), rng.normal(size=3)
     take = replace(one.take, R_world_body=W @ one.take.R_world_body, p_world_body=one.take.p_world_body @ W.T + shift)
-    moved = Figure.of(one.skeleton, play(one.skeleton, take))
+    moved = build_figure(one.skeleton, play(one.skeleton, take))
     np.testing.assert_allclose(moved.p_body_bone, figure.p_body_bone, atol=EXACT)
     np.testing.assert_allclose(np.linalg.norm(moved.tip, axis=1), np.linalg.norm(figure.tip, axis=1), atol=NEARLY)
     np.testing.assert_allclose(moved.world[1], figure.world[1] @ W.T + shift, atol=NEARLY)
@@ -460,21 +461,21 @@ def test_names_are_sane_and_unique_whatever_the_bodies_are_called() -> None:
     world = simulate(human(), "walk", seconds=1, rate=30)
     odd = {"pelvis": "<b>x</b>", "chest": "a b", "head": "a_b", "l_hand": "\x1b[31m", "r_hand": "头"}
     one = moving.moving(world, odd)
-    figure = Figure.of(one.skeleton, one.motion, "bodies")
+    figure = build_figure(one.skeleton, one.motion, "bodies")
     assert {"_b_x__b_", "a_b", "a_b_2", "__31m", "头"} <= set(figure.names)
     assert len(set(figure.names)) == len(figure.names)
-    ascii_only = figure.renamed("[A-Za-z0-9_]", "[A-Za-z]", form="X")
+    ascii_only = figure.rename("[A-Za-z0-9_]", "[A-Za-z]", form="X")
     assert all(name.isascii() and name[0].isalpha() for name in ascii_only.names)
     assert len(set(ascii_only.names)) == len(figure.names)
     told = next(f for f in ascii_only.findings if f.code == "renamed-bones")
     assert "X does not allow" in told.text
-    assert figure.renamed(r"[\w]").findings == figure.findings
+    assert figure.rename(r"[\w]").findings == figure.findings
 
 
 def test_legal_names() -> None:
-    assert legal(["a b", "a_b", "1", "", "_"], r"\w", "[A-Za-z]") == ("a_b", "a_b_2", "b1", "bone_", "bone__2")
+    assert legalise(["a b", "a_b", "1", "", "_"], r"\w", "[A-Za-z]") == ("a_b", "a_b_2", "b1", "bone_", "bone__2")
 
 
 def test_a_figure_prints_like_a_sentence(person: Figure) -> None:
     assert str(person) == "a person: 15 bones, 120 frames"
-    assert str(Figure.of(*moving.links()[::2])) == "1 figure: 4 bones, 120 frames"
+    assert str(build_figure(*moving.links()[::2])) == "1 figure: 4 bones, 120 frames"

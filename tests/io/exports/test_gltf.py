@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from condyle._version import __version__
+from condyle.io.exports.build_figure import build_figure
 from condyle.io.exports.figure import Figure
-from condyle.io.exports.gltf import continuous, to_glb, write_glb
+from condyle.io.exports.gltf import align_signs, to_glb, write_glb
 from condyle.io.exports.scene import Scene
 from condyle.maths import rotation
 from condyle.motion.play import play
@@ -125,7 +126,7 @@ def _content(raw: bytes) -> dict[str, Any]:
 @pytest.mark.parametrize("case", CASES)
 def test_reading_a_file_back_gives_the_same_poses(case: str, tmp_path: Path) -> None:
     one = CASES[case]()
-    figure = _write(one, tmp_path / "figure.glb").turned("y").whole()
+    figure = _write(one, tmp_path / "figure.glb").turn_up("y").fill_gaps()
     back = read(tmp_path / "figure.glb")
     expected = figure.take().select(back.names)
     np.testing.assert_allclose(back.p_world_body, expected.p_world_body, atol=PLACES)
@@ -155,7 +156,7 @@ def test_the_parts_of_a_file_say_what_they_are(tmp_path: Path) -> None:
 
 def test_every_segment_is_an_animation_of_its_own() -> None:
     one = _gappy()
-    figure = Figure.of(one.skeleton, one.motion).turned("y").whole()
+    figure = build_figure(one.skeleton, one.motion).turn_up("y").fill_gaps()
     animations = _content(to_glb(figure))["animations"]
     assert [animation["name"] for animation in animations] == ["take 1", "take 2"]
     assert [animation["extras"]["frames"] for animation in animations] == [35, 25]
@@ -171,7 +172,7 @@ def test_quaternions_take_the_short_way_round() -> None:
     turn = np.linspace(0, 20, 300)
     q = rotation.to_quaternion(rotation.from_vector(turn[:, None] * [0.6, 0, 0.8]))
     assert np.abs(np.diff(q, axis=0)).max() > 1
-    steady = continuous(q)
+    steady = align_signs(q)
     assert np.abs(np.diff(steady, axis=0)).max() < 0.1
     np.testing.assert_allclose(rotation.from_quaternion(steady), rotation.from_quaternion(q), atol=1e-12)
 
@@ -189,7 +190,7 @@ def test_three_js_puts_every_joint_where_condyle_does(tmp_path: Path) -> None:
     if not (client("gltf") / "node_modules" / "three").is_dir():
         pytest.skip("three is not beside gltf-validator")
     path = tmp_path / "figure.glb"
-    figure = _write(moving.person(seconds=2), path).turned("y")
+    figure = _write(moving.person(seconds=2), path).turn_up("y")
     frames = [0, 7, 59]
     told = ask_node("gltf", THREE, {"file": str(path), "times": (figure.time[frames] - figure.time[0]).tolist()})
     for frame, places in zip(frames, told["places"], strict=True):

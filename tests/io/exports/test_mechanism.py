@@ -13,12 +13,12 @@ from condyle.io.exports.export import formats_of, write_figure
 from condyle.io.exports.mechanism import (
     NARROW,
     add,
-    mechanism,
-    title_of,
+    build_mechanism,
+    format_numbers,
+    format_weights,
+    make_title,
     to_xml,
-    weights,
-    widened,
-    words,
+    widen_range,
     write_tables,
 )
 from condyle.io.exports.scene import FigureFormat, Scene
@@ -96,12 +96,12 @@ def _rows(file: Path) -> list[str]:
 
 def test_a_body_that_is_the_room_stands_still_and_another_of_that_name_does_not() -> None:
     door = simulators.cases()["door in the room"].scene
-    figure = mechanism(door, "z", ".", ".", (), "this")
+    figure = build_mechanism(door, "z", ".", ".", (), "this")
     assert figure.kind == ("rigid", "hinge")
     np.testing.assert_array_equal(figure.R_parent_bone_rest[0], figure.R_parent_bone[7, 0])
     np.testing.assert_array_equal(figure.p_parent_bone[0], figure.p_world_free[7, 0])
     one = moving.moving(simulators.simulate(simulators.chain(("ball",)), "exercise", seconds=1), {"link0": "world"})
-    assert mechanism(_scene(one), "z", ".", ".", (), "this").kind == ("free", "ball")
+    assert build_mechanism(_scene(one), "z", ".", ".", (), "this").kind == ("free", "ball")
 
 
 def test_bones_come_depth_first_and_ranges_have_a_width() -> None:
@@ -114,19 +114,19 @@ def test_bones_come_depth_first_and_ranges_have_a_width() -> None:
         for child in below:
             assert order.index(child) > order.index(k)
         assert not below or order[order.index(k) + 1] == below[0]
-    assert widened(-1.0, 2.0) == (-1.0, 2.0)
-    low, high = widened(0.5, 0.5)
+    assert widen_range(-1.0, 2.0) == (-1.0, 2.0)
+    low, high = widen_range(0.5, 0.5)
     assert high - low == pytest.approx(NARROW)
 
 
 def test_numbers_are_plain_and_exact() -> None:
-    assert words([0.1, -0.0, 1e-17, 0.30000000000000004]) == "0.1 0.0 0.0 0.3"
-    assert words(1 / 3) == "0.333333333333333"
-    assert weights([1e-20, 1 / 3]) == "1e-20 0.333333333"
+    assert format_numbers([0.1, -0.0, 1e-17, 0.30000000000000004]) == "0.1 0.0 0.0 0.3"
+    assert format_numbers(1 / 3) == "0.333333333333333"
+    assert format_weights([1e-20, 1 / 3]) == "1e-20 0.333333333"
     root = ET.Element("a")
     add(root, "b", "<x>", class_="c", none=None)
     assert b'<b class="c">&lt;x&gt;</b>' in to_xml(root, None)
-    assert title_of(Path("x/a b<.xml")) == "a_b_"
+    assert make_title(Path("x/a b<.xml")) == "a_b_"
 
 
 def test_a_table_keeps_every_digit(tmp_path: Path) -> None:

@@ -133,7 +133,7 @@ def test_mujoco_has_the_joints_the_rest_pose_and_the_first_frame_of_the_figure(t
         write_mjcf(scene, files[-1])
     told = ask("mujoco", MODELS, {"files": [str(file) for file in files], "steps": 0})
     for (label, scene), file, model in zip(scenes.items(), files, told, strict=True):
-        figure = scene.figure_on_axes.turned("z")
+        figure = scene.figure_on_axes.turn_up("z")
         names, table = _read(file.with_name(f"{file.stem}-qpos.csv"))
         assert model["nq"] == len(names) - 1 == table.shape[1] - 1, label
         stems = [name.rsplit("_q", 1)[0].removesuffix("_x").removesuffix("_y").removesuffix("_z") for name in names[1:]]

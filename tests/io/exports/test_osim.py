@@ -130,7 +130,7 @@ def test_opensim_has_the_rest_pose_the_kinds_and_the_ranges(tmp_path: Path) -> N
     files = [str(write_osim(scene, tmp_path / f"{k}.osim").files[0]) for k, scene in enumerate(scenes.values())]
     classes = {"free": "CustomJoint", "ball": "CustomJoint", "hinge": "PinJoint", "rigid": "WeldJoint"}
     for (label, scene), told in zip(scenes.items(), ask("opensim", AT_REST, {"files": files}), strict=True):
-        figure = scene.figure_on_axes.turned("y")
+        figure = scene.figure_on_axes.turn_up("y")
         kinds = [
             "rigid" if body == "world" and label[:4] == "door" else kind
             for body, kind in zip(figure.bodies, figure.kind, strict=True)
@@ -160,7 +160,7 @@ def test_markers_are_at_the_sensors(tmp_path: Path) -> None:
 def test_what_opensim_makes_of_the_motion_is_read_back_as_the_same_figure(tmp_path: Path) -> None:
     scene = _scene(moving.person(seconds=4))
     model, motion = write_osim(scene, tmp_path / "clip.osim").files
-    figure = scene.figure_on_axes.turned("y")
+    figure = scene.figure_on_axes.turn_up("y")
     folder = tmp_path / "analysed"
     folder.mkdir()
     facts = {"model": str(model), "motion": str(motion), "folder": str(folder), "time": figure.time[[0, -1]].tolist()}

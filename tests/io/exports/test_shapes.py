@@ -6,27 +6,28 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from condyle.io.exports.build_figure import build_figure
 from condyle.io.exports.figure import Figure
-from condyle.io.exports.mechanism import along
+from condyle.io.exports.mechanism import align_axis
 from condyle.io.exports.shapes import (
     COLOURS,
     DENSITY,
     Shapes,
     Solid,
-    box,
-    cylinder,
     draw_parts,
     find_usual_length,
     join_solids,
+    make_box,
+    make_cylinder,
+    make_sphere,
     shape_bones,
-    sphere,
 )
 from tests.make import moving
 
 SHAPES: dict[str, Callable[[], Solid]] = {
-    "sphere": lambda: sphere(0.5),
-    "cylinder": lambda: cylinder(np.array([0.0, 2, 1]), 0.3),
-    "box": lambda: box(0.5),
+    "sphere": lambda: make_sphere(0.5),
+    "cylinder": lambda: make_cylinder(np.array([0.0, 2, 1]), 0.3),
+    "box": lambda: make_box(0.5),
 }
 VOLUMES = {"sphere": np.pi / 6, "cylinder": np.pi * 0.09 * np.sqrt(5), "box": 1.0}  # m^3
 FEW_CORNERS = 0.08  # share by which a volume with 16 corners around falls short of a round one
@@ -35,7 +36,7 @@ FEW_CORNERS = 0.08  # share by which a volume with 16 corners around falls short
 @pytest.fixture(scope="module")
 def person() -> Figure:
     one = moving.person(seconds=1)
-    return Figure.of(one.skeleton, one.motion)
+    return build_figure(one.skeleton, one.motion)
 
 
 @pytest.mark.parametrize("name", SHAPES)
@@ -53,12 +54,12 @@ def test_a_solid_is_closed_and_seen_from_outside(name: str) -> None:
 
 def test_a_cylinder_reaches_from_one_end_to_the_other() -> None:
     end = np.array([0.0, 2, 1])
-    reach = cylinder(end, 0.3).point @ end / np.sqrt(5)
+    reach = make_cylinder(end, 0.3).point @ end / np.sqrt(5)
     assert (reach.min(), reach.max()) == pytest.approx((0, np.sqrt(5)))
 
 
 def test_solids_are_placed_and_joined() -> None:
-    two = join_solids([box(1.0), box(1.0).placed(np.eye(3), np.array([10.0, 0, 0]))])
+    two = join_solids([make_box(1.0), make_box(1.0).place(np.eye(3), np.array([10.0, 0, 0]))])
     assert len(two.point) == 48
     assert two.point[two.triangle[12:]].min(axis=(0, 1))[0] == 9
     assert two.point[two.triangle[:12]].max(axis=(0, 1))[0] == 1
@@ -90,7 +91,7 @@ def test_mass_centre_and_inertia_are_those_of_the_solids(rng: np.random.Generato
     mass, centre, inertia = shapes.inertial()
     # A cloud of points inside each, evenly spread.
     count = 200_000
-    axes = along(rod, 2)
+    axes = align_axis(rod, 2)
     turn, wide, high = (
         rng.uniform(0, 2 * np.pi, count),
         0.02 * np.sqrt(rng.uniform(size=count)),
@@ -113,7 +114,7 @@ def test_mass_centre_and_inertia_are_those_of_the_solids(rng: np.random.Generato
 
 def test_every_bone_has_mass_also_one_without_length() -> None:
     one = moving.person(seconds=1)
-    figure = Figure.of(one.skeleton, one.motion)
+    figure = build_figure(one.skeleton, one.motion)
     flat = replace(figure, tip=np.zeros_like(figure.tip), p_parent_bone=np.zeros_like(figure.p_parent_bone))
     for shapes in (*shape_bones(figure), *shape_bones(flat)):
         mass, _, inertia = shapes.inertial()

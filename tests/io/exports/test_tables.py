@@ -173,7 +173,7 @@ def test_limbs_have_their_lengths_and_intervals_and_the_names_of_the_joints(nois
             assert value is not None
             assert float(row[key]) == pytest.approx(MM * value, abs=EXACT)
     open_ended = replace(noisy.skeleton, limbs=(Limb("link1", "link1", "link2", None, None, None),))
-    (row,) = tables.tables(open_ended, tables.joint_names(noisy))["limbs"]
+    (row,) = tables.build_tables(open_ended, tables.name_joints(noisy))["limbs"]
     assert tables.to_csv([row], tables.COLUMNS["limbs"]).endswith(b",joints,,,\n")
 
 
@@ -181,7 +181,7 @@ def test_joints_are_called_by_anatomy_whichever_side_the_skeleton_sees_them_from
     one = moving.person(seconds=1)
     turned = moving.rooted(one.skeleton, "l_foot")
     for skeleton in (one.skeleton, turned):
-        names = tables.joint_names(Scene(skeleton, play(skeleton, one.take)))
+        names = tables.name_joints(Scene(skeleton, play(skeleton, one.take)))
         by_pair = {frozenset(pair): name for pair, name in names.items()}
         assert by_pair[frozenset(("l_thigh", "l_shank"))] == "knee_l"
         assert by_pair[frozenset(("pelvis", "r_thigh"))] == "hip_r"
@@ -192,7 +192,7 @@ def test_loops_stand_in_the_table_and_say_so() -> None:
     one = moving.person(seconds=1)
     loop = replace(one.skeleton.joints[0], child="l_hand", parent="r_hand", time=(0.0, 1.0))
     skeleton = replace(one.skeleton, loops=(loop,))
-    rows = tables.tables(skeleton, tables.joint_names(Scene(skeleton, one.motion)))["joints"]
+    rows = tables.build_tables(skeleton, tables.name_joints(Scene(skeleton, one.motion)))["joints"]
     assert [(row["joint"], row["structure"], row["body"]) for row in rows[-2:]] == [
         ("l_hand-r_hand", "loop", "l_hand"),
         ("l_hand-r_hand", "loop", "r_hand"),
@@ -282,7 +282,7 @@ def test_a_joint_and_its_axis_are_told_in_the_frame_of_any_three_markers(rng: np
     places = 0.1 * rng.standard_normal((4, 3))
     markers = tuple(BodyMarker("link0", name, p) for name, p in zip("abcd", places, strict=True))
     skeleton = replace(one.skeleton, joints=(joint,), markers=markers)
-    found = tables.tables(skeleton, tables.joint_names(Scene(skeleton, one.motion)))
+    found = tables.build_tables(skeleton, tables.name_joints(Scene(skeleton, one.motion)))
     a, b, c = places[:3]
     x = (b - a) / np.linalg.norm(b - a)
     z = np.cross(b - a, c - a) / np.linalg.norm(np.cross(b - a, c - a))
@@ -309,10 +309,10 @@ def test_a_third_marker_on_the_line_of_two_gives_way_to_the_next_and_a_body_with
         one.skeleton,
         markers=tuple(BodyMarker("link0", name, np.array(p)) for name, p in zip("abcd", places, strict=True)),
     )
-    assert tables.marker_frames(skeleton)["link0"].markers == ("a", "b", "d")
-    assert tables.marker_frames(replace(skeleton, markers=skeleton.markers[:3])) == {}
-    assert tables.marker_frames(replace(skeleton, markers=skeleton.markers[:2])) == {}
-    assert "markers" not in tables.tables(one.skeleton, tables.joint_names(Scene(one.skeleton, one.motion)))
+    assert tables.find_marker_frames(skeleton)["link0"].markers == ("a", "b", "d")
+    assert tables.find_marker_frames(replace(skeleton, markers=skeleton.markers[:3])) == {}
+    assert tables.find_marker_frames(replace(skeleton, markers=skeleton.markers[:2])) == {}
+    assert "markers" not in tables.build_tables(one.skeleton, tables.name_joints(Scene(one.skeleton, one.motion)))
 
 
 @pytest.mark.parametrize("name", ["=1+1", "+x", "-x", "@SUM(A1)", "\tx", "a,b", 'a"b', "a\nb", "Fuß"])

@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle.io.exports._angles import steady_angles
+from condyle.io.exports._angles import find_angles
 from condyle.io.exports.scene import Scene
-from condyle.io.exports.urdf import Robot, rpy, write_urdf
+from condyle.io.exports.urdf import Robot, find_roll_pitch_yaw, write_urdf
 from condyle.maths import rotation
 from tests.docs.pages import DOCS, blocks
 from tests.make import moving, simulators
@@ -118,7 +118,7 @@ def test_names_that_are_made_up_do_not_meet_those_of_bones() -> None:
     names = {"link0": "a_joint", "link1": "base_a", "link2": "a_joint_sensor", "link3": "a_joint_sensor_first"}
     world = simulators.simulate(simulators.chain(("hinge", "ball", "ball")), "exercise", seconds=1)
     one = moving.moving(world, names)
-    robot = Robot(Scene(one.skeleton, one.motion, None, "bodies").figure_on_axes.turned("z"))
+    robot = Robot(Scene(one.skeleton, one.motion, None, "bodies").figure_on_axes.turn_up("z"))
     links = [*robot.figure.names, *robot.sensor, *(name for pair in robot.between.values() for name in pair)]
     joints = [robot.stands, *(name for own in robot.joint.values() for name in own)]
     assert len(set(links)) == len(links) == 4 + 4 + 4
@@ -127,9 +127,9 @@ def test_names_that_are_made_up_do_not_meet_those_of_bones() -> None:
 
 def test_roll_pitch_and_yaw_turn_about_the_fixed_axes(rng: np.random.Generator) -> None:
     for R in rotation.random(rng, (20,)):
-        angles = np.array(rpy(R).split(), float)
+        angles = find_roll_pitch_yaw(R)
         np.testing.assert_allclose(rotation.from_euler(angles, "XYZ", extrinsic=True), R, atol=1e-14)
-    assert steady_angles(np.eye(3)[None], "ZYX").tolist() == [[0, 0, 0]]
+    assert find_angles(np.eye(3)[None], "ZYX").tolist() == [[0, 0, 0]]
 
 
 @pytest.mark.parametrize(("client", "script"), [("mujoco", MUJOCO_AT_ZERO), ("pinocchio", PINOCCHIO_AT_ZERO)])
@@ -138,7 +138,7 @@ def test_at_zero_the_figure_has_its_rest_pose_over_the_origin(client: str, scrip
     scenes = [_scene(moving.person(seconds=2)), _scene(links), simulators.scaled(links, 3e-3)]
     files = [str(write_urdf(scene, tmp_path / f"{k}.urdf").files[0]) for k, scene in enumerate(scenes)]
     for scene, file, told in zip(scenes, files, ask(client, script, {"files": files}), strict=True):
-        figure = scene.figure_on_axes.turned("z")
+        figure = scene.figure_on_axes.turn_up("z")
         R, p = figure.rest
         poses = np.array([told["poses"][name] for name in figure.names])
         np.testing.assert_allclose(poses[:, :3], p - p[0], atol=PLACES)

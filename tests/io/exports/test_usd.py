@@ -123,8 +123,8 @@ answer(found)
 
 def _figure(scene: Scene) -> Figure:
     """As it is written: y or z up, names of identifiers, nothing unknown."""
-    figure = scene.figure.renamed(usd.NAME, usd.FIRST)
-    return (figure if figure.up in ("y", "z") else figure.turned("z")).whole()
+    figure = scene.figure.rename(usd.NAME, usd.FIRST)
+    return (figure if figure.up in ("y", "z") else figure.turn_up("z")).fill_gaps()
 
 
 def _frames(scene: Scene) -> list[int]:
@@ -241,7 +241,7 @@ def test_blender_puts_every_joint_where_condyle_does_and_the_shapes_follow(writt
     files = [written["cases"][name]["files"][0]["path"] for name in names]
     told = ask("blender", BLENDER_POSES, {"files": files, "frames": frames})
     for name, seen in zip(names, told, strict=True):
-        figure = _figure(CASES[name]()).turned("z")  # which Blender turns every scene to
+        figure = _figure(CASES[name]()).turn_up("z")  # which Blender turns every scene to
         R, p = figure.world
         tips = p + (R @ figure.tip[..., None])[..., 0]
         assert seen["rigs"] == len(figure.free)

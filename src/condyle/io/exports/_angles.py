@@ -35,7 +35,7 @@ class Turning:
     rest: Floats
 
 
-def turning(rest: Floats, R: Floats, orders: Sequence[str] = BENDS_FIRST) -> Turning:
+def split_rotation(rest: Floats, R: Floats, orders: Sequence[str] = BENDS_FIRST) -> Turning:
     """The angles of R_parent_bone (n, 3, 3), in the first of `orders` that is safe, else in the safest of all."""
     zero = rest
     order, worst = _order(rest.T @ R, orders)
@@ -44,11 +44,11 @@ def turning(rest: Floats, R: Floats, orders: Sequence[str] = BENDS_FIRST) -> Tur
         other, less = _order(mean.T @ R, orders)
         if less < worst:
             zero, order = mean, other
-    at_rest = np.zeros(3) if zero is rest else steady_angles((zero.T @ rest)[None], order)[0]
-    return Turning(zero, order, steady_angles(zero.T @ R, order), at_rest)
+    at_rest = np.zeros(3) if zero is rest else find_angles((zero.T @ rest)[None], order)[0]
+    return Turning(zero, order, find_angles(zero.T @ R, order), at_rest)
 
 
-def steady_angles(R: Floats, order: str) -> Floats:
+def find_angles(R: Floats, order: str) -> Floats:
     """(n, 3) [rad] with R = R_first @ R_second @ R_third about the axes in `order`, all different, for R (n, 3, 3).
 
     Two triples give one rotation, (a, b, c) and (a + pi, pi - b, c + pi). From frame to frame the nearer one is taken,

@@ -19,14 +19,14 @@ MOST_BYTES = 32_000  # of a record's data: its length is 16 bits with a sign
 ParameterValue = str | int | float | Sequence[str] | Sequence[int] | Sequence[float]
 
 
-def parameter_section(groups: Mapping[str, Mapping[str, ParameterValue]]) -> bytes:
+def write_parameters(groups: Mapping[str, Mapping[str, ParameterValue]]) -> bytes:
     """Whole blocks of {group: {name: value}}. A list of texts that is too long goes on in NAME2, NAME3, ..."""
     raw = b"".join(_record(name, -number, b"\x00") for number, name in enumerate(groups, start=1))
     for number, (group, values) in enumerate(groups.items(), start=1):
         for name, value in values.items():
             for own, part in _parts(name, value):
                 raw += _record(own, number, _data(part, f"{group}:{own}") + b"\x00")
-    raw = filled(struct.pack("<BBBB", 1, 0x50, 0, INTEL) + raw + b"\x00\x00")
+    raw = fill_block(struct.pack("<BBBB", 1, 0x50, 0, INTEL) + raw + b"\x00\x00")
     if len(raw) > MOST_BLOCKS * BLOCK:
         raise CondyleError(
             f"the names need {len(raw)} bytes, and a C3D file holds {MOST_BLOCKS * BLOCK} bytes of parameters; "
@@ -36,7 +36,7 @@ def parameter_section(groups: Mapping[str, Mapping[str, ParameterValue]]) -> byt
     return raw[:2] + bytes([len(raw) // BLOCK]) + raw[3:]
 
 
-def filled(raw: bytes) -> bytes:
+def fill_block(raw: bytes) -> bytes:
     """Zeros behind it up to a whole block."""
     return raw + bytes(-len(raw) % BLOCK)
 

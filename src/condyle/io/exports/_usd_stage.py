@@ -15,7 +15,7 @@ from ...maths.arrays import Floats
 from ...maths.robust import median
 from ...maths.series import even_places, mean_step
 from .figure import Figure
-from .gltf import continuous
+from .gltf import align_signs
 from .shapes import COLOURS, DrawnPart, draw_parts, find_usual_length
 
 ROOT = "figure"  # the default prim
@@ -26,7 +26,7 @@ ROUNDING = 1e-6  # of a frame: a time code as near to a whole number is one
 
 def write_stage(figure: Figure, file: Path) -> None:
     """One stage: a figure in one segment that is y or z up and without unknown poses."""
-    rate, codes = time_codes(figure.time)
+    rate, codes = find_time_codes(figure.time)
     layer = Sdf.Layer.CreateAnonymous()  # a layer that is still open under this file's name would be in the way
     stage = Usd.Stage.Open(layer)
     UsdGeom.SetStageUpAxis(stage, UsdGeom.Tokens.y if figure.up == "y" else UsdGeom.Tokens.z)
@@ -49,7 +49,7 @@ def write_stage(figure: Figure, file: Path) -> None:
         raise OSError(f"usd-core cannot write {file.name}: {error}") from None
 
 
-def time_codes(time: Floats) -> tuple[float, Floats]:
+def find_time_codes(time: Floats) -> tuple[float, Floats]:
     """Time codes per second, and the time code (n,) of every frame: its number, or where an uneven clock has it."""
     if even_places(time) is None:
         return 1 / mean_step(time), np.arange(len(time), dtype=np.float64)
@@ -66,7 +66,7 @@ def _define_tree(stage: Any, tree: Figure, codes: Floats, size: float) -> None:
     """
     path = f"/{ROOT}/{tree.names[0]}"
     top = UsdSkel.Root.Define(stage, path)
-    joints = Vt.TokenArray(joint_paths(tree))
+    joints = Vt.TokenArray(name_joint_paths(tree))
     skeleton = UsdSkel.Skeleton.Define(stage, f"{path}/{SKELETON}")
     R, p = tree.rest
     skeleton.CreateJointsAttr(joints)
@@ -94,7 +94,7 @@ def _define_tree(stage: Any, tree: Figure, codes: Floats, size: float) -> None:
     top.CreateExtentAttr(_vectors(_extent(tree, size)))
 
 
-def joint_paths(tree: Figure) -> list[str]:
+def name_joint_paths(tree: Figure) -> list[str]:
     """b joints as UsdSkel names them: each by the way from its root, "hips/thigh_l"."""
     paths: list[str] = []
     for name, up in zip(tree.names, tree.parent.tolist(), strict=True):
@@ -109,7 +109,7 @@ def _samples(tree: Figure) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     places[:, tree.free] = tree.p_world_free
     turns = np.empty((tree.frames, len(tree.names), 4), np.float32)
     for k in range(len(tree.names)):
-        turns[:, k] = continuous(rotation.to_quaternion(tree.R_parent_bone[:, k]))[:, [1, 2, 3, 0]]
+        turns[:, k] = align_signs(rotation.to_quaternion(tree.R_parent_bone[:, k]))[:, [1, 2, 3, 0]]
     return places, turns
 
 

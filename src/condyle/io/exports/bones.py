@@ -101,9 +101,9 @@ def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> li
             tip = origin + _through_sensor(origin)
         toward = _unit(tip - origin)
         if wanted is not None:
-            R = _rested(R, link, below, toward, wanted, world)
+            R = _turn_to_rest(R, link, below, toward, wanted, world)
         R_world_body.append(R)
-        bones.append(_framed(link, R, origin, tip, world))
+        bones.append(_frame_bone(link, R, origin, tip, world))
     return bones
 
 
@@ -172,7 +172,7 @@ def _through_sensor(origin: Floats) -> Floats:
     return -origin if _far(origin) else np.array([0.0, 0.0, DRAWN])
 
 
-def _rested(R: Floats, link: Link, below: Sequence[Link], toward: Floats, wanted: Floats, world: Room) -> Floats:
+def _turn_to_rest(R: Floats, link: Link, below: Sequence[Link], toward: Floats, wanted: Floats, world: Room) -> Floats:
     """The body's axes in the room (3, 3), turned so that its direction `toward` is `wanted` as far as its joint can."""
     if link.kind == "rigid":
         return R
@@ -183,7 +183,7 @@ def _rested(R: Floats, link: Link, below: Sequence[Link], toward: Floats, wanted
         left = pair[0].p_parent - pair[1].p_parent
         if _far(np.cross(left, toward)):
             return _axes(wanted, world.left) @ _axes(toward, left).T
-    R = shortest_arc(R @ toward, wanted, world.forward) @ R
+    R = find_shortest_arc(R @ toward, wanted, world.forward) @ R
     return rotation.from_vector(_hinge_roll(R, below, wanted, world) * wanted) @ R
 
 
@@ -200,7 +200,7 @@ def _hinge_roll(R: Floats, below: Sequence[Link], along: Floats, world: Room) ->
     return 0.0
 
 
-def _framed(link: Link, R: Floats, origin: Floats, tip: Floats, world: Room) -> RestBone:
+def _frame_bone(link: Link, R: Floats, origin: Floats, tip: Floats, world: Room) -> RestBone:
     """The bone's own axes: y to the tip, x along a hinge's axis as far as that is across, else z forward or up."""
     y = R @ _unit(tip - origin)
     axis = None
@@ -233,7 +233,7 @@ def _scale(links: Sequence[Link], children: Sequence[Sequence[int]]) -> float:
     return float(np.median(ratios)) if ratios else 1.0
 
 
-def reordered(links: Sequence[Link], roots: Sequence[int], order: Sequence[str]) -> list[Link]:
+def reorder_links(links: Sequence[Link], roots: Sequence[int], order: Sequence[str]) -> list[Link]:
     """The links with these as free bodies, one per tree, parents first; a joint may then be seen from its other side.
 
     Children of one body come in the `order` of the bodies. R_mean and R_near of a new free body are left as they are:
@@ -258,12 +258,12 @@ def reordered(links: Sequence[Link], roots: Sequence[int], order: Sequence[str])
         elif links[k].parent == parent:
             result.append(replace(links[k], parent=place[parent]))
         else:
-            result.append(_reversed(links[parent], links[k], place[parent]))
+            result.append(_reverse(links[parent], links[k], place[parent]))
         front = [(other, k) for other in near[k] if other not in place] + front  # depth first: a limb stays together
     return result
 
 
-def _reversed(joint: Link, body: Link, parent: int) -> Link:
+def _reverse(joint: Link, body: Link, parent: int) -> Link:
     """What was `joint`'s parent as the child of that joint."""
     axis = None if joint.axis is None else joint.R_mean @ joint.axis
     return Link(
@@ -279,7 +279,7 @@ def _reversed(joint: Link, body: Link, parent: int) -> Link:
     )
 
 
-def shortest_arc(a: Floats, b: Floats, across: Floats) -> Floats:
+def find_shortest_arc(a: Floats, b: Floats, across: Floats) -> Floats:
     """(3, 3) the smallest rotation from direction a to b; opposite ones turn about what is near `across`."""
     a, b = _unit(a), _unit(b)
     normal, cosine = np.cross(a, b), float(a @ b)

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...maths.arrays import Floats
 from ...maths.series import mean_step
-from ._angles import steady_angles
+from ._angles import find_angles
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written
 
@@ -20,7 +20,7 @@ NAME = r"[A-Za-z0-9_.-]"
 
 def write_bvh(scene: Scene, path: Path) -> Written:
     """One file per tree and segment: `path` for the first, its stem with the tree's root and a number for others."""
-    figure = scene.figure.turned("y").renamed(NAME, form="BVH").even().whole()
+    figure = scene.figure.turn_up("y").rename(NAME, form="BVH").resample().fill_gaps()
     files = []
     trees = figure.trees()
     for tree in trees:
@@ -70,7 +70,7 @@ def _channels(figure: Figure, R_rest: Floats) -> Floats:
     for bone in figure.depth_first:
         up = int(figure.parent[bone])
         R = R_world[:, bone] if up < 0 else np.swapaxes(R_world[:, up], -1, -2) @ R_world[:, bone]
-        columns.append(np.degrees(steady_angles(R, ORDER)))
+        columns.append(np.degrees(find_angles(R, ORDER)))
     return np.concatenate(columns, axis=1)
 
 

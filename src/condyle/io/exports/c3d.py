@@ -17,7 +17,7 @@ from ...maths.arrays import Bools
 from ...maths.series import mean_step
 from ..formats._c3d_data import SUFFIX
 from ..formats._c3d_layout import COUNTER_FULL, ROTATION_WORDS
-from ._c3d_parameters import BLOCK, ParameterValue, filled, parameter_section
+from ._c3d_parameters import BLOCK, ParameterValue, fill_block, write_parameters
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written, number_file
 
@@ -30,8 +30,8 @@ _ACROSS = {"x": "+Y", "y": "+X", "z": "+X"}  # axis to the right on a screen, by
 
 def write_c3d(scene: Scene, path: Path) -> Written:
     """`path` for the first segment, its stem with a number for others and for what does not fit into one file."""
-    figure = scene.figure.renamed(NAME, form="C3D").even()
-    most = most_frames(figure)
+    figure = scene.figure.rename(NAME, form="C3D").resample()
+    most = count_most_frames(figure)
     clips = figure.clips()
     parts = [(clip, at) for clip in clips for at in range(0, max(clip.frames, 1), most)]
     files = []
@@ -49,7 +49,7 @@ def write_c3d(scene: Scene, path: Path) -> Written:
     return Written(tuple(files), (*figure.findings, *told))
 
 
-def most_frames(figure: Figure) -> int:
+def count_most_frames(figure: Figure) -> int:
     """Frames of this figure that every program finds in one file: as many as are counted, and the matrices in reach."""
     stride = 16 * max(int((figure.parent >= 0).sum()), 1)
     return min(COUNTER_FULL, (MOST_START - PARAMETER_BLOCKS - 3) * BLOCK // stride)
@@ -62,11 +62,11 @@ def to_c3d(figure: Figure, first: int = 1) -> bytes:
     """
     points, matrices = _points(figure), _matrices(figure)
     rate = 1 / mean_step(figure.time)
-    frames = filled(points.tobytes())
+    frames = fill_block(points.tobytes())
     groups = _groups(figure, rate, first, 1, 1)
-    start = 2 + len(parameter_section(groups)) // BLOCK
-    section = parameter_section(_groups(figure, rate, first, start, start + len(frames) // BLOCK))
-    return _header(figure, rate, start) + section + frames + filled(matrices.tobytes())
+    start = 2 + len(write_parameters(groups)) // BLOCK
+    section = write_parameters(_groups(figure, rate, first, start, start + len(frames) // BLOCK))
+    return _header(figure, rate, start) + section + frames + fill_block(matrices.tobytes())
 
 
 def _points(figure: Figure) -> NDArray[np.float32]:
@@ -140,7 +140,7 @@ def _header(figure: Figure, rate: float, start: int) -> bytes:
     """The first block: points, frames from 1, floats, where the points begin, rate."""
     points = int((figure.parent >= 0).sum())
     words = struct.pack("<BBHHHHHfHHf", 2, 0x50, points, 0, 1, figure.frames, 10, -0.1, start, 0, rate)
-    return filled(words)
+    return fill_block(words)
 
 
 FORMAT = FigureFormat("c3d", "C3D, joint centres and rotations, mm", ".c3d", write_c3d)

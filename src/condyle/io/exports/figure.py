@@ -16,8 +16,7 @@ from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints, freeze
 from ...maths.robust import median
 from ...maths.series import even_places, held_frames, mean_step, segment_slices
-from ...model.motion import Motion, turn_about
-from ...model.skeleton import Skeleton
+from ...model.motion import turn_about
 from ...model.take import Take
 from .bones import BoneKind
 
@@ -76,13 +75,6 @@ class Figure:
     def __post_init__(self) -> None:
         freeze(self, n=len(self.time), b=len(self.names), k=int((np.asarray(self.parent) < 0).sum()))
         object.__setattr__(self, "parts", tuple(self.parts) or ("",) * len(self.names))
-
-    @classmethod
-    def of(cls, skeleton: Skeleton, motion: Motion, names: Names = "anatomy", up: str | None = None) -> Figure:
-        """The figure of a skeleton in motion. `up` overrules the take's; `names` "bodies" keeps the bodies' names."""
-        from ._figure_of import figure_of
-
-        return figure_of(skeleton, motion, names, up)
 
     @property
     def frames(self) -> int:
@@ -211,9 +203,9 @@ class Figure:
             },
         )
 
-    def turned(self, up: str) -> Figure:
+    def turn_up(self, up: str) -> Figure:
         """The same in a world with another axis up, turned about the third: z to y by -90 degrees about x."""
-        W = turn_of_world(self.up, up)
+        W = find_world_turn(self.up, up)
         R, rest, p = self.R_parent_bone.copy(), self.R_parent_bone_rest.copy(), self.p_parent_bone.copy()
         R[:, self.free], rest[self.free] = W @ R[:, self.free], W @ rest[self.free]
         p[self.free] = p[self.free] @ W.T
@@ -226,7 +218,7 @@ class Figure:
             p_world_free=self.p_world_free @ W.T,
         )
 
-    def whole(self) -> Figure:
+    def fill_gaps(self) -> Figure:
         """Without NaN: the last known pose of the segment is held, before it the first; never known: the rest pose."""
         if self.known.all():
             return self
@@ -250,7 +242,7 @@ class Figure:
         told = Finding("pose-held", "warning", text, bodies, frame=first, count=int(lost[worst]))
         return replace(self, R_parent_bone=R, p_world_free=p, findings=(*self.findings, told))
 
-    def even(self, rate: float | None = None) -> Figure:
+    def resample(self, rate: float | None = None) -> Figure:
         """On an even clock within each segment: as it is where that is even already, else interpolated.
 
         Rotations go along the shortest arc, positions along the line, between the frames around; `rate` [Hz] asks for
@@ -272,10 +264,10 @@ class Figure:
             findings=(*self.findings, *told),
         )
 
-    def renamed(self, allowed: str, first: str | None = None, form: str = "this format") -> Figure:
+    def rename(self, allowed: str, first: str | None = None, form: str = "this format") -> Figure:
         """Names and joints made of characters that match `allowed` (a class such as "[A-Za-z0-9_]"), beginning with
         `first`; others become "_"."""
-        names, joints = legal(self.names, allowed, first), legal(self.joints, allowed, first)
+        names, joints = legalise(self.names, allowed, first), legalise(self.joints, allowed, first)
         changed = [(old, new) for old, new in zip(self.names, names, strict=True) if old != new]
         told: tuple[Finding, ...] = ()
         if changed:
@@ -298,12 +290,12 @@ class Figure:
         return f"{kind}: {many(len(self.names), 'bone')}, {many(self.frames, 'frame')}"
 
 
-def turn_of_world(old: str, new: str) -> Floats:
+def find_world_turn(old: str, new: str) -> Floats:
     """(3, 3) that turns the axis `old` to where `new` is; opposite ones by half a turn about x, or y for x itself."""
     for axis in (old, new):
         if axis not in UPS:
             raise UsageError(f"up is one of {', '.join(UPS)}, not '{axis}'", code="bad-option")
-    a, b = axis_vector(old), axis_vector(new)
+    a, b = find_axis(old), find_axis(new)
     if (a == b).all():
         return np.eye(3)
     normal = np.cross(a, b)
@@ -313,12 +305,12 @@ def turn_of_world(old: str, new: str) -> Floats:
     return np.round(rotation.from_vector(np.pi / 2 * normal))  # exact: its entries are 0, 1 and -1
 
 
-def axis_vector(axis: str) -> Floats:
+def find_axis(axis: str) -> Floats:
     """Unit vector (3,) of "z" or "-y"."""
     return np.eye(3)["xyz".index(axis[-1]), :] * (-1.0 if axis.startswith("-") else 1.0)
 
 
-def legal(names: Sequence[str], allowed: str, first: str | None = None) -> tuple[str, ...]:
+def legalise(names: Sequence[str], allowed: str, first: str | None = None) -> tuple[str, ...]:
     """The names with every other character than `allowed` as "_", beginning with `first`, and unique."""
     taken: set[str] = set()
     found = []

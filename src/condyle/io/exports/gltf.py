@@ -28,7 +28,7 @@ VERTICES, INDICES = 34962, 34963  # what a part of the buffer is for
 
 def write_glb(scene: Scene, path: Path) -> Written:
     """One file: every tree, and an animation for each segment."""
-    figure = scene.figure.turned("y").whole()
+    figure = scene.figure.turn_up("y").fill_gaps()
     path.write_bytes(to_glb(figure))
     return Written((path,), figure.findings)
 
@@ -154,12 +154,12 @@ def _animation(clip: Figure, number: int, buffer: _Buffer) -> dict[str, Any]:
     for place, bone in enumerate(clip.free.tolist()):
         follow(bone, "translation", clip.p_world_free[:, place].astype(np.float32), "VEC3")
     for bone in range(len(clip.names)):
-        follow(bone, "rotation", _units(continuous(_xyzw(clip.R_parent_bone[:, bone]))), "VEC4")
+        follow(bone, "rotation", _units(align_signs(_xyzw(clip.R_parent_bone[:, bone]))), "VEC4")
     extras = {"frame_rate": _plain(clip.rate), "frames": clip.frames, "start": float(clip.time[0])}
     return {"name": f"take {number}", "samplers": samplers, "channels": channels, "extras": extras}
 
 
-def continuous(q: Floats) -> Floats:
+def align_signs(q: Floats) -> Floats:
     """Quaternions (n, 4) with the sign of each that is nearer to the one before: a player turns the short way."""
     against = (q[1:] * q[:-1]).sum(axis=1) < 0
     sign = 1.0 - 2.0 * (np.concatenate([[0], np.cumsum(against)]) % 2)

@@ -13,25 +13,26 @@ from ...findings import Finding
 from ...maths.arrays import Floats
 from ...maths.series import segment_slices
 from ...model.take import WORLD
-from .bones import shortest_arc
-from .figure import Figure, legal
+from .bones import find_shortest_arc
+from .figure import Figure, legalise
 from .scene import Scene, number_file
 
+XmlValue = str | Floats | Sequence[float] | float | None  # in XML
 NARROW = 1e-3  # rad or m: the least width of a range, since programs refuse a range without any
 
 
-def mechanism(scene: Scene, up: str, allowed: str, first: str, reserved: Sequence[str], form: str) -> Figure:
+def build_mechanism(scene: Scene, up: str, allowed: str, first: str, reserved: Sequence[str], form: str) -> Figure:
     """The figure on its hinges, this axis up, with legal names, every pose known, and the room itself standing still.
 
     A body that is the room (`--world`) is a free bone of kind "rigid", fixed where it stands.
     """
-    figure = scene.figure_on_axes.turned(up).renamed(allowed, first, form).whole()
-    return _anchored(_apart_from(figure, reserved, form))
+    figure = scene.figure_on_axes.turn_up(up).rename(allowed, first, form).fill_gaps()
+    return _anchor_room(_avoid_names(figure, reserved, form))
 
 
-def _apart_from(figure: Figure, reserved: Sequence[str], form: str) -> Figure:
+def _avoid_names(figure: Figure, reserved: Sequence[str], form: str) -> Figure:
     """No bone is called as the format calls something of its own."""
-    names = legal((*reserved, *figure.names), ".")[len(reserved) :]
+    names = legalise((*reserved, *figure.names), ".")[len(reserved) :]
     changed = [(old, new) for old, new in zip(figure.names, names, strict=True) if old != new]
     if not changed:
         return figure
@@ -41,7 +42,7 @@ def _apart_from(figure: Figure, reserved: Sequence[str], form: str) -> Figure:
     return replace(figure, names=names, findings=(*figure.findings, told))
 
 
-def _anchored(figure: Figure) -> Figure:
+def _anchor_room(figure: Figure) -> Figure:
     kind, rest, place = list(figure.kind), figure.R_parent_bone_rest.copy(), figure.p_parent_bone.copy()
     for column, k in enumerate(figure.free.tolist()):
         R, p = figure.R_parent_bone[:, k], figure.p_world_free[:, column]
@@ -50,33 +51,37 @@ def _anchored(figure: Figure) -> Figure:
     return replace(figure, kind=tuple(kind), R_parent_bone_rest=rest, p_parent_bone=place)
 
 
-def widened(low: float, high: float) -> tuple[float, float]:
+def widen_range(low: float, high: float) -> tuple[float, float]:
     """An observed range, at least NARROW wide."""
     more = max(NARROW - (high - low), 0.0) / 2
     return low - more, high + more
 
 
-def along(direction: Floats, axis: int) -> Floats:
+def align_axis(direction: Floats, axis: int) -> Floats:
     """(3, 3) whose column `axis` points along a direction."""
-    return shortest_arc(np.eye(3)[axis], direction, np.eye(3)[(axis + 1) % 3])
+    return find_shortest_arc(np.eye(3)[axis], direction, np.eye(3)[(axis + 1) % 3])
 
 
-def words(values: Floats | Sequence[float] | float) -> str:
+def format_numbers(values: Floats | Sequence[float] | float) -> str:
     """Lengths [m], directions and angles [rad] as XML has them, blanks between, to the 15th decimal."""
     return " ".join(map(repr, (np.round(np.asarray(values, np.float64).ravel(), 15) + 0.0).tolist()))
 
 
-def weights(values: Floats | Sequence[float] | float) -> str:
+def format_weights(values: Floats | Sequence[float] | float) -> str:
     """Masses and inertias, of any size, to 9 digits."""
     return " ".join(f"{value:.9g}" for value in np.asarray(values, np.float64).ravel().tolist())
 
 
-def add(parent: ET.Element, tag: str, text: str | None = None, /, **attributes: str | None) -> ET.Element:
+def add(parent: ET.Element, tag: str, text: XmlValue = None, /, **attributes: XmlValue) -> ET.Element:
     """A new element under `parent`; attributes that are None are left out, and `class_` is class."""
-    given = {name.rstrip("_"): value for name, value in attributes.items() if value is not None}
-    element = ET.SubElement(parent, tag, given)
-    element.text = text
+    plain = {name.rstrip("_"): _format(value) for name, value in attributes.items()}
+    element = ET.SubElement(parent, tag, {name: value for name, value in plain.items() if value is not None})
+    element.text = _format(text)
     return element
+
+
+def _format(value: XmlValue) -> str | None:
+    return value if value is None or isinstance(value, str) else format_numbers(value)
 
 
 def to_xml(root: ET.Element, fit_id: str | None) -> bytes:
@@ -88,9 +93,9 @@ def to_xml(root: ET.Element, fit_id: str | None) -> bytes:
     return text + b"\n"
 
 
-def title_of(path: Path) -> str:
+def make_title(path: Path) -> str:
     """The file's stem with nothing in it that XML or a program might refuse."""
-    return legal((path.stem,), r"[A-Za-z0-9_.-]")[0]
+    return legalise((path.stem,), r"[A-Za-z0-9_.-]")[0]
 
 
 def write_tables(path: Path, figure: Figure, columns: Sequence[str], values: Floats) -> list[Path]:

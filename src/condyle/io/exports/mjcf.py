@@ -11,8 +11,8 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.series import segment_slices
 from .figure import Figure
-from .gltf import continuous
-from .mechanism import NARROW, add, mechanism, title_of, to_xml, widened, words, write_tables
+from .gltf import align_signs
+from .mechanism import NARROW, add, build_mechanism, make_title, to_xml, widen_range, write_tables
 from .scene import FigureFormat, Scene, Written
 from .shapes import COLOURS, Shapes, shape_bones
 
@@ -41,14 +41,14 @@ LOOKS = """<mujoco>
 
 def write_mjcf(scene: Scene, path: Path) -> Written:
     """The model at `path`, and beside it <stem>-qpos.csv for every segment."""
-    figure = mechanism(scene, "z", ALLOWED, FIRST, ("world",), "MJCF")
-    columns, qpos = qpos_of(figure)
-    path.write_bytes(to_mjcf(figure, qpos, title_of(path)))
+    figure = build_mechanism(scene, "z", ALLOWED, FIRST, ("world",), "MJCF")
+    columns, qpos = list_qpos(figure)
+    path.write_bytes(to_mjcf(figure, qpos, make_title(path)))
     tables = write_tables(path.with_name(f"{path.stem}-qpos.csv"), figure, columns, qpos)
     return Written((path, *tables), figure.findings)
 
 
-def qpos_of(figure: Figure) -> tuple[list[str], Floats]:
+def list_qpos(figure: Figure) -> tuple[list[str], Floats]:
     """Names and values (n, nq) of MuJoCo's qpos: x y z [m] and a quaternion, a quaternion, or an angle [rad]."""
     columns: list[str] = []
     values = [np.zeros((figure.frames, 0))]
@@ -73,41 +73,41 @@ def to_mjcf(figure: Figure, qpos: Floats, title: str) -> bytes:
     add(root, "compiler", angle="radian", autolimits="true", **LEAST)
     root.extend(ET.fromstring(LOOKS))
     for name, colour in COLOURS.items():
-        add(root[-1], "material", name=name, rgba=words([*colour, 1]))
+        add(root[-1], "material", name=name, rgba=[*colour, 1])
     world = add(root, "worldbody")
     shapes = shape_bones(figure)
     floor, lift = _floor(figure, shapes[0].thick)
-    add(world, "light", pos=words([0, 0, 4 + floor]), dir="0 0 -1", directional="true")
-    add(world, "geom", name="floor", type="plane", size="0 0 0.1", pos=words([0, 0, floor]), material="floor")
+    add(world, "light", pos=[0, 0, 4 + floor], dir="0 0 -1", directional="true")
+    add(world, "geom", name="floor", type="plane", size="0 0 0.1", pos=[0, 0, floor], material="floor")
     elements: dict[int, ET.Element] = {}
     for k in figure.depth_first:
         elements[k] = _body(elements.get(int(figure.parent[k]), world), figure, k, shapes[k], lift)
     keys = add(root, "keyframe")
     for number, rows in enumerate(segment_slices(figure.segment), start=1):
-        add(keys, "key", name=f"start_{number}", qpos=words(qpos[rows.start]))
+        add(keys, "key", name=f"start_{number}", qpos=qpos[rows.start])
     return to_xml(root, figure.fit_id)
 
 
 def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: float) -> ET.Element:
     name, kind = figure.names[k], figure.kind[k]
     place = figure.p_parent_bone[k] + [0, 0, lift if kind == "free" else 0]
-    turn = words(_quaternions(figure.R_parent_bone_rest[[k]])[0])
-    body = add(parent, "body", name=name, pos=words(place), quat=turn)
+    turn = _quaternions(figure.R_parent_bone_rest[[k]])[0]
+    body = add(parent, "body", name=name, pos=place, quat=turn)
     if kind == "free":
         add(body, "freejoint", name=figure.joints[k])
     elif kind == "ball":
         reach = max(float(figure.reach[k]), NARROW)
-        add(body, "joint", name=figure.joints[k], type="ball", range=words([0, reach]))
+        add(body, "joint", name=figure.joints[k], type="ball", range=[0, reach])
     elif kind == "hinge":
-        low, high = widened(*figure.limits[k].tolist())
-        axis = words(figure.axis[k])
-        add(body, "joint", name=figure.joints[k], type="hinge", axis=axis, range=words([low, high]))
+        low, high = widen_range(*figure.limits[k].tolist())
+        axis = figure.axis[k]
+        add(body, "joint", name=figure.joints[k], type="hinge", axis=axis, range=[low, high])
     for end in shapes.rods:
-        add(body, "geom", class_="bone", type="capsule", size=words(shapes.thick), fromto=words([0, 0, 0, *end]))
+        add(body, "geom", class_="bone", type="capsule", size=shapes.thick, fromto=[0, 0, 0, *end])
     for centre, radius, colour in shapes.balls:
-        add(body, "geom", class_="bone", type="sphere", size=words(radius), pos=words(centre), material=colour)
-    turn = words(_quaternions(figure.R_bone_body[[k]])[0])
-    at = {"size": words([shapes.box] * 3), "pos": words(figure.p_bone_body[k]), "quat": turn}
+        add(body, "geom", class_="bone", type="sphere", size=radius, pos=centre, material=colour)
+    turn = _quaternions(figure.R_bone_body[[k]])[0]
+    at = {"size": [shapes.box] * 3, "pos": figure.p_bone_body[k], "quat": turn}
     add(body, "site", name=f"{name}_sensor", type="box", **at, material="sensors")
     return body
 
@@ -126,7 +126,7 @@ def _lowest(figure: Figure, R: Floats, p: Floats) -> float:
 
 def _quaternions(R: Floats) -> Floats:
     """wxyz (n, 4), each on the side of the one before."""
-    return continuous(rotation.to_quaternion(R))
+    return align_signs(rotation.to_quaternion(R))
 
 
 FORMAT = FigureFormat("mjcf", "MuJoCo model, z up, with its motion as qpos", ".xml", write_mjcf)

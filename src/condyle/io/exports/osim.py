@@ -11,9 +11,9 @@ import numpy as np
 
 from ...maths.arrays import Floats
 from ...maths.series import segment_slices
-from ._angles import HEADING_FIRST, steady_angles, turning
+from ._angles import HEADING_FIRST, find_angles, split_rotation
 from .figure import Figure
-from .mechanism import add, along, mechanism, title_of, to_xml, weights, widened, words
+from .mechanism import add, align_axis, build_mechanism, format_weights, make_title, to_xml, widen_range
 from .scene import FigureFormat, Scene, Written, number_file
 from .shapes import COLOURS, Shapes, shape_bones
 
@@ -49,9 +49,9 @@ class OsimJoint:
 
 def write_osim(scene: Scene, path: Path) -> Written:
     """The model at `path`, and its coordinates over time as <stem>.sto for every segment."""
-    figure = mechanism(scene, "y", ALLOWED, FIRST, ("ground",), "OpenSim")
+    figure = build_mechanism(scene, "y", ALLOWED, FIRST, ("ground",), "OpenSim")
     joints = [_joint(figure, k) for k in range(len(figure.names))]
-    path.write_bytes(to_osim(figure, joints, title_of(path)))
+    path.write_bytes(to_osim(figure, joints, make_title(path)))
     files = [path]
     coordinates = [one for joint in joints for one in joint.coordinates]
     for number, rows in enumerate(segment_slices(figure.segment), start=1):
@@ -77,14 +77,14 @@ def _joint(figure: Figure, k: int) -> OsimJoint:
     if kind == "rigid":
         return OsimJoint("WeldJoint", (), rest, place, eye)
     if kind == "hinge":
-        frame = along(figure.axis[k], 2)  # a pin turns about z
+        frame = align_axis(figure.axis[k], 2)  # a pin turns about z
         angle = Coordinate(f"{name}_angle", "rotational", figure.axis[k], figure.angles[:, k], 0.0)
         return OsimJoint("PinJoint", (angle,), rest @ frame, place, frame)
     if kind == "ball":
-        turned = turning(rest, R)
+        turned = split_rotation(rest, R)
         return OsimJoint("CustomJoint", _turns(name, turned.order, turned.angles, turned.rest), turned.zero, place, eye)
     # A free bone turns about the room's axes, from its rest pose.
-    turned = turning(eye, R @ rest.T, HEADING_FIRST)
+    turned = split_rotation(eye, R @ rest.T, HEADING_FIRST)
     p = figure.p_world_free[:, figure.free.tolist().index(k)]
     moves = tuple(
         Coordinate(f"{name}_t{'xyz'[i]}", "translational", eye[i], p[:, i], float(place[i])) for i in range(3)
@@ -104,7 +104,7 @@ def to_osim(figure: Figure, joints: list[OsimJoint], title: str) -> bytes:
     """The model of a figure that is y up and without unknown poses."""
     root = ET.Element("OpenSimDocument", Version=VERSION)
     model = add(root, "Model", name=title)
-    add(model, "gravity", words([0, -GRAVITY, 0]))
+    add(model, "gravity", [0, -GRAVITY, 0])
     add(model, "length_units", "meters")
     add(model, "force_units", "N")
     bodies = add(add(model, "BodySet", name="bodyset"), "objects")
@@ -117,7 +117,7 @@ def to_osim(figure: Figure, joints: list[OsimJoint], title: str) -> bytes:
     for k, name in enumerate(figure.names):
         marker = add(markers, "Marker", name=f"{name}_sensor")
         add(marker, "socket_parent_frame", f"/bodyset/{name}")
-        add(marker, "location", words(figure.p_bone_body[k]))
+        add(marker, "location", figure.p_bone_body[k])
         add(marker, "fixed", "true")
     return to_xml(root, figure.fit_id)
 
@@ -127,35 +127,35 @@ def _body(bodies: ET.Element, figure: Figure, k: int, shapes: Shapes) -> None:
     body = add(bodies, "Body", name=name)
     frames = add(body, "components")
     for number, end in enumerate(shapes.rods, start=1):
-        frame = _frame(frames, f"{name}_link_{number}", "..", along(end, 1), end / 2)
+        frame = _frame(frames, f"{name}_link_{number}", "..", align_axis(end, 1), end / 2)
         rod = _shape(add(frame, "attached_geometry"), "Cylinder", f"{name}_link_{number}_shape", "links")
-        add(rod, "radius", words(shapes.thick))
-        add(rod, "half_height", words(float(np.linalg.norm(end)) / 2))
+        add(rod, "radius", shapes.thick)
+        add(rod, "half_height", float(np.linalg.norm(end)) / 2)
     for number, (centre, radius, colour) in enumerate(shapes.balls, start=1):
         frame = _frame(frames, f"{name}_ball_{number}", "..", np.eye(3), centre)
         ball = _shape(add(frame, "attached_geometry"), "Sphere", f"{name}_ball_{number}_shape", colour)
-        add(ball, "radius", words(radius))
+        add(ball, "radius", radius)
     sensor = _frame(frames, f"{name}_sensor", "..", figure.R_bone_body[k], figure.p_bone_body[k])
     box = _shape(add(sensor, "attached_geometry"), "Brick", f"{name}_sensor_shape", "sensors")
-    add(box, "half_lengths", words([shapes.box] * 3))
+    add(box, "half_lengths", [shapes.box] * 3)
     mass, centre, inertia = shapes.inertial()
-    add(body, "mass", weights(mass))
-    add(body, "mass_center", words(centre))
-    add(body, "inertia", weights([*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]))
+    add(body, "mass", format_weights(mass))
+    add(body, "mass_center", centre)
+    add(body, "inertia", format_weights([*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]))
 
 
 def _frame(parent: ET.Element, name: str, socket: str, R: Floats, p: Floats) -> ET.Element:
     frame = add(parent, "PhysicalOffsetFrame", name=name)
     add(frame, "socket_parent", socket)
-    add(frame, "translation", words(p))
-    add(frame, "orientation", words(steady_angles(R[None], "XYZ")[0]))  # about the frame's own axes, in this order
+    add(frame, "translation", p)
+    add(frame, "orientation", find_angles(R[None], "XYZ")[0])  # about the frame's own axes, in this order
     return frame
 
 
 def _shape(place: ET.Element, kind: str, name: str, colour: str) -> ET.Element:
     shape = add(place, kind, name=name)
     add(shape, "socket_frame", "..")
-    add(add(shape, "Appearance"), "color", words(COLOURS[colour]))
+    add(add(shape, "Appearance"), "color", COLOURS[colour])
     return shape
 
 
@@ -181,8 +181,8 @@ def _add_joint(links: ET.Element, figure: Figure, k: int, joint: OsimJoint) -> N
         coordinates = add(element, "coordinates")
         for one in joint.coordinates:
             coordinate = add(coordinates, "Coordinate", name=one.name)
-            add(coordinate, "default_value", words(one.rest))
-            add(coordinate, "range", words(widened(float(one.values.min()), float(one.values.max()))))
+            add(coordinate, "default_value", one.rest)
+            add(coordinate, "range", widen_range(float(one.values.min()), float(one.values.max())))
     element.append(frames)
     if joint.type == "CustomJoint":
         _transform(element, joint.coordinates)
@@ -197,7 +197,7 @@ def _transform(element: ET.Element, coordinates: tuple[Coordinate, ...]) -> None
             axis = add(transform, "TransformAxis", name=f"{slot}{i + 1}")
             one = own[i] if own else None
             add(axis, "coordinates", one.name if one else None)
-            add(axis, "axis", words(one.axis if one else np.eye(3)[i]))
+            add(axis, "axis", one.axis if one else np.eye(3)[i])
             if one:
                 add(add(axis, "LinearFunction", name="function"), "coefficients", "1 0")
             else:

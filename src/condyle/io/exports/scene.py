@@ -11,6 +11,7 @@ from ...findings import Finding
 from ...model.motion import Motion, on_axes
 from ...model.skeleton import Skeleton
 from ...model.take import Take
+from .build_figure import build_figure
 from .figure import Figure, Names
 
 
@@ -32,12 +33,12 @@ class Scene:
     @cached_property
     def figure(self) -> Figure:
         """With the rotations as they are: for formats of bones."""
-        return Figure.of(self.skeleton, self.motion, self.names, self.up)
+        return build_figure(self.skeleton, self.motion, self.names, self.up)
 
     @cached_property
     def figure_on_axes(self) -> Figure:
         """With hinges kept to their axes and rigid joints still: for formats with kinds of joints."""
-        return Figure.of(self.skeleton, on_axes(self.skeleton, self.motion), self.names, self.up)
+        return build_figure(self.skeleton, on_axes(self.skeleton, self.motion), self.names, self.up)
 
 
 @dataclass(frozen=True)

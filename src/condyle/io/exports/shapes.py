@@ -92,7 +92,7 @@ class Solid:
     normal: Floats
     triangle: Ints
 
-    def placed(self, R: Floats, p: Floats) -> Solid:
+    def place(self, R: Floats, p: Floats) -> Solid:
         """Turned by R (3, 3), then moved by p (3,)."""
         return Solid(self.point @ R.T + p, self.normal @ R.T, self.triangle)
 
@@ -108,7 +108,7 @@ def join_solids(solids: list[Solid]) -> Solid:
     )
 
 
-def sphere(radius: float) -> Solid:
+def make_sphere(radius: float) -> Solid:
     """About the origin."""
     rings = AROUND // 2
     polar = np.pi * np.arange(rings + 1) / rings
@@ -131,7 +131,7 @@ def sphere(radius: float) -> Solid:
     return Solid(radius * normal, normal, triangle[~flat])
 
 
-def cylinder(end: Floats, radius: float) -> Solid:
+def make_cylinder(end: Floats, radius: float) -> Solid:
     """From the origin to a point (3,), with flat ends."""
     length = float(np.linalg.norm(end))
     turn = 2 * np.pi * np.arange(AROUND) / AROUND
@@ -149,10 +149,10 @@ def cylinder(end: Floats, radius: float) -> Solid:
     x = np.cross(y, np.eye(3)[np.argmin(np.abs(y))])
     x /= np.linalg.norm(x)
     upright = np.stack([x, y, np.cross(x, y)], axis=1)
-    return Solid(point, normal, np.concatenate([side, low, high])).placed(upright, np.zeros(3))
+    return Solid(point, normal, np.concatenate([side, low, high])).place(upright, np.zeros(3))
 
 
-def box(half: float) -> Solid:
+def make_box(half: float) -> Solid:
     """A cube about the origin, `half` from it to each face."""
     points: list[Floats] = []
     normals, triangles = [], []
@@ -183,13 +183,13 @@ def draw_parts(figure: Figure, size: float | None = None) -> list[DrawnPart]:
     for k, shapes in enumerate(shape_bones(figure, size)):
         for centre, radius, colour in shapes.balls:
             if colour == "links" or figure.parent[k] >= 0:
-                parts[colour].append((k, sphere(radius).placed(np.eye(3), centre)))
-        parts["links"] += [(k, cylinder(end, shapes.thick)) for end in shapes.rods]
-        parts["sensors"].append((k, box(shapes.box).placed(figure.R_bone_body[k], figure.p_bone_body[k])))
+                parts[colour].append((k, make_sphere(radius).place(np.eye(3), centre)))
+        parts["links"] += [(k, make_cylinder(end, shapes.thick)) for end in shapes.rods]
+        parts["sensors"].append((k, make_box(shapes.box).place(figure.R_bone_body[k], figure.p_bone_body[k])))
     return [
         DrawnPart(
             name,
-            join_solids([solid.placed(R[k], p[k]) for k, solid in solids]),
+            join_solids([solid.place(R[k], p[k]) for k, solid in solids]),
             np.repeat([k for k, _ in solids], [len(solid.point) for _, solid in solids]),
         )
         for name, solids in parts.items()

@@ -15,7 +15,7 @@ from ...maths.robust import Z95
 from ...model.motion import forward
 from ...model.skeleton import Joint, Skeleton
 from .scene import FigureFormat, Scene, Written
-from .take_csv import escaped, write_take_csv
+from .take_csv import escape_name, write_take_csv
 
 MM = 1000.0  # in a metre
 DIGITS = 6  # behind the point
@@ -30,14 +30,14 @@ def write_tables(scene: Scene, path: Path) -> Written:
     poses = forward(scene.skeleton, scene.motion)
     write_take_csv(path, poses, scene.skeleton.fit_id)
     files = [path]
-    for name, rows in tables(scene.skeleton, joint_names(scene)).items():
+    for name, rows in build_tables(scene.skeleton, name_joints(scene)).items():
         file = path.with_name(f"{path.stem}-{name}{path.suffix}")
         file.write_bytes(to_csv(rows, COLUMNS[name]))
         files.append(file)
     return Written(tuple(files), poses.findings)
 
 
-def joint_names(scene: Scene) -> dict[tuple[str, str], str]:
+def name_joints(scene: Scene) -> dict[tuple[str, str], str]:
     """{(child, parent) as the skeleton has them: name of the joint}; a figure may see a joint from its other side."""
     figure, skeleton = scene.figure, scene.skeleton
     inside = [k for k in range(len(figure.names)) if figure.parent[k] >= 0]
@@ -46,13 +46,13 @@ def joint_names(scene: Scene) -> dict[tuple[str, str], str]:
     return names | {(j.child, j.parent): f"{j.child}-{j.parent}" for j in skeleton.loops}
 
 
-def tables(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> dict[str, list[Row]]:
+def build_tables(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> dict[str, list[Row]]:
     """Rows of every table that this skeleton has, by the table's name."""
     found = {
         "joints": [_joint_row(side, names) for side in _sides(skeleton)],
         "limbs": _limb_rows(skeleton, names),
     }
-    frames = marker_frames(skeleton)
+    frames = find_marker_frames(skeleton)
     if frames:
         marked = [side for side in _sides(skeleton) if side.body in frames]
         found["markers"] = _marker_rows(skeleton, frames)
@@ -108,7 +108,7 @@ class MarkerFrame:
     p_body_frame: Floats
 
 
-def marker_frames(skeleton: Skeleton) -> dict[str, MarkerFrame]:
+def find_marker_frames(skeleton: Skeleton) -> dict[str, MarkerFrame]:
     """{body: its marker frame}. The third marker is the first that is off the line of the first two."""
     frames = {}
     for body in skeleton.bodies:
@@ -117,14 +117,14 @@ def marker_frames(skeleton: Skeleton) -> dict[str, MarkerFrame]:
             continue
         first, second = mine[0].p_body_marker, mine[1].p_body_marker
         for third in mine[2:]:
-            found = axes_of(first, second, third.p_body_marker)
+            found = find_axes(first, second, third.p_body_marker)
             if found is not None:
                 frames[body] = MarkerFrame((mine[0].name, mine[1].name, third.name), found, first)
                 break
     return frames
 
 
-def axes_of(first: Floats, second: Floats, third: Floats) -> Floats | None:
+def find_axes(first: Floats, second: Floats, third: Floats) -> Floats | None:
     """(3, 3) axes as columns: x from the first point (3,) to the second, z normal to all three; None if on a line."""
     a, b = second - first, third - first
     normal = np.cross(a, b)
@@ -273,7 +273,7 @@ def to_csv(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
 
 def _cell(value: Cell) -> str:
     if isinstance(value, str):
-        return escaped(value)
+        return escape_name(value)
     if value is None or not np.isfinite(value):
         return ""
     return str(value) if isinstance(value, int) else f"{round(value, DIGITS) + 0.0:.{DIGITS}f}"  # no -0.0

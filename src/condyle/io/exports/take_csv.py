@@ -25,7 +25,7 @@ def write_take_csv(path: str | os.PathLike[str], take: Take, fit_id: str | None 
     Time that was made up from a count of frames is not written, nor is a single segment.
     """
     columns = ["time"] * take.timed + ["segment"] * bool(take.segment.any())
-    columns += [f"{escaped(name)}.{part}" for name in take.names for part in PARTS]
+    columns += [f"{escape_name(name)}.{part}" for name in take.names for part in PARTS]
     head = (
         f"# condyle take {VERSION}\n# frames: {take.frames}\n# length: m\n# quaternion: wxyz\n"
         f"# conventions: {CONVENTIONS}\n"
@@ -39,7 +39,7 @@ def write_take_csv(path: str | os.PathLike[str], take: Take, fit_id: str | None 
             stream.write(_rows(take, slice(start, start + _ROWS)))
 
 
-def escaped(name: str) -> str:
+def escape_name(name: str) -> str:
     """The name behind an apostrophe where a spreadsheet would otherwise run it as a formula."""
     return f"'{name}" if name[:1] in RISKY else name
 

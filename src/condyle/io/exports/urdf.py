@@ -9,10 +9,10 @@ import numpy as np
 
 from ...maths import rotation
 from ...maths.arrays import Floats
-from ._angles import Turning, steady_angles, turning
-from .figure import Figure, legal
-from .gltf import continuous
-from .mechanism import add, along, mechanism, title_of, to_xml, weights, widened, words, write_tables
+from ._angles import Turning, find_angles, split_rotation
+from .figure import Figure, legalise
+from .gltf import align_signs
+from .mechanism import add, align_axis, build_mechanism, format_weights, make_title, to_xml, widen_range, write_tables
 from .scene import FigureFormat, Scene, Written
 from .shapes import COLOURS, Shapes, shape_bones
 
@@ -25,13 +25,13 @@ EFFORT, SPEED = "1000", "100"  # N m and rad/s: a limit must name both, and a re
 
 def write_urdf(scene: Scene, path: Path) -> Written:
     """One file per tree: `path`, or with the root's name where there are several. Beside it <stem>-joints.csv."""
-    figure = mechanism(scene, "z", ALLOWED, FIRST, (WORLD, BASE), "URDF")
+    figure = build_mechanism(scene, "z", ALLOWED, FIRST, (WORLD, BASE), "URDF")
     trees = figure.trees()
     files: list[Path] = []
     for tree in trees:
         own = path if len(trees) == 1 else path.with_name(f"{path.stem}-{tree.names[0]}{path.suffix}")
         robot = Robot(tree)
-        own.write_bytes(to_urdf(robot, title_of(own)))
+        own.write_bytes(to_urdf(robot, make_title(own)))
         columns, values = robot.table()
         files += [own, *write_tables(own.with_name(f"{own.stem}-joints.csv"), tree, columns, values)]
     return Written(tuple(files), figure.findings)
@@ -43,13 +43,13 @@ class Robot:
     def __init__(self, figure: Figure) -> None:
         self.figure = figure
         self.turning: dict[int, Turning] = {
-            k: turning(figure.R_parent_bone_rest[k], figure.R_parent_bone[:, k])
+            k: split_rotation(figure.R_parent_bone_rest[k], figure.R_parent_bone[:, k])
             for k, kind in enumerate(figure.kind)
             if kind == "ball"
         }
         single = [figure.joints[k] for k in range(len(figure.names)) if k not in self.turning]
         triple = [f"{figure.joints[k]}_r{axis.lower()}" for k, t in self.turning.items() for axis in t.order]
-        joints = iter(legal((*single, *triple, f"{BASE}_{figure.names[0]}"), "."))
+        joints = iter(legalise((*single, *triple, f"{BASE}_{figure.names[0]}"), "."))
         self.joint: dict[int, tuple[str, ...]] = {
             k: (next(joints),) for k in range(len(figure.names)) if k not in self.turning
         }
@@ -57,7 +57,7 @@ class Robot:
         self.stands = next(joints)
         between = [f"{figure.names[k]}_{order}" for k in self.turning for order in ("first", "second")]
         sensors = [f"{name}_sensor" for name in figure.names]
-        links = iter(legal((WORLD, BASE, *figure.names, *sensors, *between), ".")[2 + len(figure.names) :])
+        links = iter(legalise((WORLD, BASE, *figure.names, *sensors, *between), ".")[2 + len(figure.names) :])
         self.sensor = [next(links) for _ in figure.names]
         self.between = {k: (next(links), next(links)) for k in self.turning}
 
@@ -70,7 +70,7 @@ class Robot:
             if kind == "free":
                 columns += [f"{self.joint[k][0]}_{part}" for part in POSE]
                 R = figure.R_parent_bone[:, k] @ figure.R_parent_bone_rest[k].T
-                values += [figure.p_world_free[:, 0], continuous(rotation.to_quaternion(R))]
+                values += [figure.p_world_free[:, 0], align_signs(rotation.to_quaternion(R))]
             elif kind == "ball":
                 columns += self.joint[k]
                 values.append(self.turning[k].angles)
@@ -88,14 +88,14 @@ def to_urdf(robot: Robot, title: str) -> bytes:
     compiler = {"fusestatic": "false", "discardvisual": "false", "boundmass": "1e-9", "boundinertia": "1e-12"}
     add(add(root, "mujoco"), "compiler", **compiler)
     for name, colour in COLOURS.items():
-        add(add(root, "material", name=name), "color", rgba=words([*colour, 1]))
+        add(add(root, "material", name=name), "color", rgba=[*colour, 1])
     add(root, "link", name=WORLD)
     shapes = shape_bones(figure)
     for k, name in enumerate(figure.names):
         _link(root, name, shapes[k])
         _joints(root, robot, k, shapes[k])
         sensor = add(root, "link", name=robot.sensor[k])
-        _visual(sensor, "sensors", add(ET.Element("geometry"), "box", size=words([2 * shapes[k].box] * 3)))
+        _visual(sensor, "sensors", add(ET.Element("geometry"), "box", size=[2 * shapes[k].box] * 3))
         _joint(root, robot.sensor[k], "fixed", name, robot.sensor[k], figure.R_bone_body[k], figure.p_bone_body[k])
     return to_xml(root, figure.fit_id)
 
@@ -129,26 +129,24 @@ def _joint(root: ET.Element, name: str, kind: str, parent: str, child: str, R: F
     joint = add(root, "joint", name=name, type=kind)
     add(joint, "parent", link=parent)
     add(joint, "child", link=child)
-    add(joint, "origin", xyz=words(p), rpy=rpy(R))
+    add(joint, "origin", xyz=p, rpy=find_roll_pitch_yaw(R))
     return joint
 
 
 def _turns(joint: ET.Element, axis: Floats, angles: Floats) -> None:
-    low, high = widened(float(angles.min()), float(angles.max()))
-    add(joint, "axis", xyz=words(axis))
-    add(joint, "limit", lower=words(low), upper=words(high), effort=EFFORT, velocity=SPEED)
+    low, high = widen_range(float(angles.min()), float(angles.max()))
+    add(joint, "axis", xyz=axis)
+    add(joint, "limit", lower=low, upper=high, effort=EFFORT, velocity=SPEED)
 
 
 def _link(root: ET.Element, name: str, shapes: Shapes) -> None:
     link = add(root, "link", name=name)
     _inertial(link, *shapes.inertial())
     for end in shapes.rods:
-        rod = add(
-            ET.Element("geometry"), "cylinder", radius=words(shapes.thick), length=words(float(np.linalg.norm(end)))
-        )
-        _visual(link, "links", rod, along(end, 2), end / 2)
+        rod = add(ET.Element("geometry"), "cylinder", radius=shapes.thick, length=float(np.linalg.norm(end)))
+        _visual(link, "links", rod, align_axis(end, 2), end / 2)
     for centre, radius, colour in shapes.balls:
-        _visual(link, colour, add(ET.Element("geometry"), "sphere", radius=words(radius)), np.eye(3), centre)
+        _visual(link, colour, add(ET.Element("geometry"), "sphere", radius=radius), np.eye(3), centre)
 
 
 def _visual(
@@ -156,7 +154,7 @@ def _visual(
 ) -> None:
     visual = add(link, "visual")
     if R is not None and p is not None:
-        add(visual, "origin", xyz=words(p), rpy=rpy(R))
+        add(visual, "origin", xyz=p, rpy=find_roll_pitch_yaw(R))
     add(visual, "geometry").append(shape)
     add(visual, "material", name=material)
 
@@ -168,15 +166,15 @@ def _weightless(link: ET.Element, shapes: Shapes) -> None:
 
 def _inertial(link: ET.Element, mass: float, centre: Floats, inertia: Floats) -> None:
     inertial = add(link, "inertial")
-    add(inertial, "origin", xyz=words(centre))
-    add(inertial, "mass", value=weights(mass))
-    entries = {f"i{'xyz'[i]}{'xyz'[j]}": weights(inertia[i, j]) for i in range(3) for j in range(i, 3)}
+    add(inertial, "origin", xyz=centre)
+    add(inertial, "mass", value=format_weights(mass))
+    entries = {f"i{'xyz'[i]}{'xyz'[j]}": format_weights(inertia[i, j]) for i in range(3) for j in range(i, 3)}
     add(inertial, "inertia", **entries)
 
 
-def rpy(R: Floats) -> str:
+def find_roll_pitch_yaw(R: Floats) -> Floats:
     """Roll, pitch and yaw [rad]: turns about x, y and z of the parent, in this order."""
-    return words(steady_angles(R[None], "ZYX")[0, ::-1])
+    return find_angles(R[None], "ZYX")[0, ::-1]
 
 
 FORMAT = FigureFormat("urdf", "URDF, z up, with its motion as joint angles", ".urdf", write_urdf)

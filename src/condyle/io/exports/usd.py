@@ -26,8 +26,8 @@ def write_usd(scene: Scene, path: Path) -> Written:
     check_usd(scene)
     from ._usd_stage import write_stage
 
-    figure = scene.figure.renamed(NAME, FIRST, form="USD")
-    figure = (figure if figure.up in UPS else figure.turned("z")).whole()
+    figure = scene.figure.rename(NAME, FIRST, form="USD")
+    figure = (figure if figure.up in UPS else figure.turn_up("z")).fill_gaps()
     files = []
     for number, clip in enumerate(figure.clips(), start=1):
         file = number_file(path, number)

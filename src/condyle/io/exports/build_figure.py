@@ -15,29 +15,29 @@ from ...maths.arrays import Floats
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from ...model.motion import Motion, forward, links, reference_rotations
 from ...model.skeleton import Skeleton
-from .bones import BoneKind, Link, RestBone, Room, build_bones, reordered
-from .figure import Figure, Names, axis_vector, legal, turn_of_world
+from .bones import BoneKind, Link, RestBone, Room, build_bones, reorder_links
+from .figure import Figure, Names, find_axis, find_world_turn, legalise
 
 SANE = r"[\w.-]"  # characters of a bone's name; letters of any script
 FEW = 3  # segments that make a tree a person
 SLANT = 0.6  # cosine of a trunk's mean direction to an axis from which on that axis is up
 
 
-def figure_of(skeleton: Skeleton, motion: Motion, names: Names, up: str | None) -> Figure:
-    """See `Figure.of`."""
+def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", up: str | None = None) -> Figure:
+    """The figure of a skeleton in motion. `up` overrules the take's; `names` "bodies" keeps the bodies' names."""
     if names not in ("anatomy", "bodies"):
         raise UsageError(f"names are 'anatomy' or 'bodies', not '{names}'", code="bad-call")
     edges = [(joint.parent, joint.child) for joint in skeleton.joints]
     segments = find_segments(skeleton.bodies, edges)
     raw = _links(skeleton, motion, segments)
     roots, people = _roots(raw, segments)
-    chain = reordered(raw, roots, skeleton.bodies)
+    chain = reorder_links(raw, roots, skeleton.bodies)
     R_parent, R_free, p_free = _motion(skeleton, motion, chain)
     frame = _nearest_frame(skeleton, motion)
     chain = _with_places(chain, R_free, frame)
     human = _whose(chain, people)
     up, findings = _up(chain, human, R_free, up or motion.up)
-    world = Room(axis_vector(up), turn_of_world("z", up) @ axis_vector("-y"))
+    world = Room(find_axis(up), find_world_turn("z", up) @ find_axis("-y"))
     bones = build_bones(chain, world, human)
     parent = np.array([link.parent for link in chain], np.int64)
     free = np.flatnonzero(parent < 0)
@@ -190,12 +190,12 @@ def _whose(chain: Sequence[Link], people: set[str]) -> list[bool]:
 def _up(chain: Sequence[Link], human: Sequence[bool], R_free: Floats, given: str | None) -> tuple[str, list[Finding]]:
     """The axis that points up: as given, as the trunk of a person points on average, else z."""
     if given is not None:
-        turn_of_world(given, given)  # raises with the choices
+        find_world_turn(given, given)  # raises with the choices
         return given, []
     free = [k for k, link in enumerate(chain) if link.parent < 0]
     for column, k in enumerate(free):
         if human[k]:
-            world = Room(axis_vector("z"), axis_vector("-y"))
+            world = Room(find_axis("z"), find_axis("-y"))
             bone = build_bones(chain, world, human)[k]
             R = R_free[:, column]
             R = R[np.isfinite(R).all(axis=(-2, -1))]
@@ -227,11 +227,11 @@ def _names(chain: Sequence[Link], human: Sequence[bool], names: Names) -> tuple[
         side = f"_{segment.side}" if segment.side else ""
         bones.append(before + BONE_NAMES.get(segment.part, segment.part) + side)
         joints.append(before + JOINT_NAMES.get(segment.part, segment.part) + side)
-    labels = legal(bones, SANE)
+    labels = legalise(bones, SANE)
     joints = [
         f"{label}_free" if link.parent < 0 else joint for label, joint, link in zip(labels, joints, chain, strict=True)
     ]
-    return labels, legal(joints, SANE)
+    return labels, legalise(joints, SANE)
 
 
 def _rest(chain: Sequence[Link], bones: Sequence[RestBone]) -> Floats:
