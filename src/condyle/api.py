@@ -292,7 +292,7 @@ def fit(
     tree_score  "likelihood" or "residual" (the paper's spanning tree); None: as the plan has it
     intervals   estimate the intervals, the slowest step
     prepare     mask dropouts and frozen samples, put hemisphere flips right
-    fix, no_fix repairs by name to be done, or not: latency, slips, part-time, swaps
+    fix, no_fix repairs by name to be done, or not: dropouts, flips, repeats, latency, slips, part-time, swaps
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     scale       factor on recorded lengths [-], or what `condyle scale` wrote
     field       take the bend of the room away: True as the joints tell it, a Rod, or a FieldModel that is known

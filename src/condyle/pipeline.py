@@ -12,23 +12,20 @@ from typing import TYPE_CHECKING
 
 from .estimate.fitting import DRIFT, LIKELIHOOD, PLAIN, ROBUST, Estimate, Estimator, fit_tree
 from .estimate.proof import prove
-from .estimate.refusals import check_forest, check_seen_together, check_take
-from .faults.field import FieldRepair, correct_field, correct_known_field, look_for_bend
+from .estimate.refusals import check_asked
+from .faults.field import correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
 from .faults.slips import repair_slips
 from .findings import Finding
 from .io.scale_file import factor_of
-from .maths.arrays import Floats
-from .model.field import FieldModel
 from .model.options import FitOptions, Method, check_options
 from .model.scale import scaled
-from .model.skeleton import Skeleton
 from .model.stage import Change, Decision, Proof, apply_changes
 from .model.take import Take, with_world
 from .prepare.dropouts import mask_unmeasured
 from .prepare.latency import repair_latency
 from .prepare.swaps import repair_swaps
-from .result.assemble import assemble_figure
+from .result.assemble import Calibration, assemble_figure
 
 if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one
     from .source.long_file import LongFile, Progress
@@ -72,31 +69,6 @@ PLAN_OF: dict[Method, Plan] = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class Calibration:
-    """A skeleton with the take it came from and what is left over frame by frame.
-
-    gap     (n, J, 3) [m]  world vector from the parent's to the child's side of each joint; NaN where not seen
-    weight  (n, J)    [-]  how much each gap counted; 0: not seen or weighted out
-    field   the bend of the room that was taken away from `take`, where that was asked for
-    changes the repairs that were made, in their order
-    """
-
-    skeleton: Skeleton
-    take: Take
-    gap: Floats
-    weight: Floats
-    field: FieldModel | None = None
-    changes: tuple[Change, ...] = ()
-
-    @property
-    def findings(self) -> tuple[Finding, ...]:
-        return self.skeleton.findings
-
-    def __str__(self) -> str:
-        return str(self.skeleton)
-
-
 def run(
     take: Take, options: FitOptions, long: Sequence[LongFile] = (), progress: Progress | None = None
 ) -> Calibration:
@@ -126,13 +98,9 @@ def run(
         from .source.sweeps import refine_over_files
 
         whole = refine_over_files(long, read, estimate, options, changes, progress)
-    made = assemble_figure(
+    return assemble_figure(
         estimate, plan.estimator, options, findings, changes, ready, connections=plan.connections, whole=whole
     )
-    known = [options.field] if isinstance(options.field, FieldModel) else []
-    field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
-    skeleton = made.skeleton if field is None else replace(made.skeleton, scale=made.skeleton.scale * field.scale)
-    return Calibration(skeleton, made.take, made.gap, made.weight, field, tuple(changes))
 
 
 def carry_out(
@@ -155,29 +123,20 @@ def carry_out(
 
 def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, list[Change], list[Finding]]:
     """The estimate with those of the changes that prove themselves, one after the other; they, and what to say."""
-    estimate, kept, findings = before, list[Change](), list[Finding]()
+    estimate, kept, told = before, list[Change](), list[tuple[int, Finding]]()
     for change in changes:
         take = apply_changes(before.take, [*kept, change])
         hold = tuple((take.index(a), take.index(b)) for one in (*kept, change) for a, b in one.hold)
         after = estimate if take is estimate.take else before.refit(take, hold)
         proof = Proof(0.0, 0.0) if change.effect == "reading" or after is estimate else prove(estimate, after, change)
-        findings += change.describe(proof)
+        told += [(change.first, finding) for finding in change.describe(proof)]
         if proof.kept:
             estimate = after
             kept.append(change)
-    return estimate, kept, findings
+    return estimate, kept, [finding for _, finding in sorted(told, key=lambda one: one[0])]
 
 
 def estimate_early(take: Take, options: FitOptions, estimator: Estimator) -> Estimate:
     """The figure of a take that is still being prepared, to prove changes by."""
     known = [(take.index(a), take.index(b)) for a, b in options.tree if a in take.names and b in take.names]
     return fit_tree(take, known, replace(options, world=False, root=None), estimator)
-
-
-def check_asked(take: Take, options: FitOptions) -> list[tuple[int, int]]:
-    """The edges (parent, child) that were given, by number; raises where the take cannot answer what was asked."""
-    check_take(take, options)
-    edges, loops = ([(take.index(a), take.index(b)) for a, b in pairs] for pairs in (options.tree, options.loops))
-    check_forest(take, edges)
-    check_seen_together(take, [*edges, *loops])
-    return edges

@@ -7,8 +7,9 @@ import pytest
 
 from condyle.findings import Finding
 from condyle.maths import rotation
+from condyle.model.options import FitOptions
 from condyle.model.take import Take, join, with_world
-from condyle.prepare.dropouts import find_dropouts, find_frozen, prepare, same_as_before
+from condyle.prepare.dropouts import find_dropouts, find_frozen, mask_unmeasured, prepare, same_as_before
 from condyle.simulate import Disturbances, human, simulate
 from tests.make import recordings
 
@@ -333,3 +334,17 @@ def test_a_magnetic_tracker_read_too_fast_loses_its_repeated_rows_only() -> None
     fresh = np.append(True, (np.diff(table[:, 1:], axis=0) != 0).any(axis=1))
     assert ready.frames == fresh.sum()
     assert ready.seen.all()
+
+
+@pytest.mark.parametrize("name", ["dropouts", "flips", "repeats"])
+def test_each_repair_is_left_out_by_its_name(name: str) -> None:
+    take = figure()
+    mask = marks(take, (50, 60, BODY), (300, 340, BODY))
+    spoilt = {
+        "dropouts": written(take, mask),
+        "flips": replace(take, p_world_body=np.where(mask[..., None], -take.p_world_body, take.p_world_body)),
+        "repeats": frozen(take, marks(take, (100, 160, BODY))),
+    }[name]
+    assert prepare(spoilt) is not spoilt
+    assert prepare(spoilt, [name]) is spoilt
+    assert mask_unmeasured(spoilt, FitOptions(no_fix=(name,))).take is spoilt

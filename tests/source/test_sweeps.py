@@ -16,8 +16,9 @@ from condyle.estimate.fitting import PLAIN, fit_tree
 from condyle.io.formats import ReadOptions
 from condyle.model.options import FitOptions
 from condyle.pairs.fits import gaps
-from condyle.pipeline import Calibration, run
+from condyle.pipeline import run
 from condyle.prepare.read import Loaded, load
+from condyle.result.assemble import Calibration
 from condyle.simulate import Disturbances, SensorSlip, World, linkage, simulate
 from condyle.source import blocks, sweeps
 from condyle.source.blocks import AllFrames, Treatment

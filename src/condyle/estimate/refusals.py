@@ -16,6 +16,15 @@ from .structure import Structure
 FEWEST_FRAMES = 3  # two frames always fit
 
 
+def check_asked(take: Take, options: FitOptions) -> list[tuple[int, int]]:
+    """The edges (parent, child) that were given, by number; raises where the take cannot answer what was asked."""
+    check_take(take, options)
+    edges, loops = ([(take.index(a), take.index(b)) for a, b in pairs] for pairs in (options.tree, options.loops))
+    check_forest(take, edges)
+    check_seen_together(take, [*edges, *loops])
+    return edges
+
+
 def check_take(take: Take, options: FitOptions) -> None:
     path = ", ".join(take.sources) or None
     if take.bodies < 2:

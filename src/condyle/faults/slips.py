@@ -434,7 +434,7 @@ class SlipRepair:
 def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
     """The stage of it; slips that were refused are not proposed again, and the others are found without them."""
     take = estimate.take
-    mirrored = [] if options.prepare else describe_left_flips(take)
+    mirrored = [] if options.puts_flips_right else describe_left_flips(take)
     if mirrored:
         return Decision(mirrored)
     slips = find_slips(take, estimate.solution, take.names.index(WORLD) if options.world else None)

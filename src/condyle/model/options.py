@@ -30,7 +30,7 @@ class FitOptions:
     intervals   estimate the intervals (the slowest step)
     prepare     mask dropouts and frozen samples, put hemisphere flips right; False: the poses as they were recorded
     fix         repairs by name (REPAIRS) to be done though they are not by default: "swaps"
-    no_fix      repairs by name not to be done: "latency", "slips", "part-time". Least squares does none
+    no_fix      repairs by name (REPAIRS) not to be done, such as "slips"
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     scale       factor on recorded lengths, from two sensors at a known distance
     field       take the bend of the room away. True: as the joints tell it; a Rod: as a rod tells it as well; a
@@ -61,6 +61,10 @@ class FitOptions:
     def fixes(self, repair: str) -> bool:
         """Whether a repair (REPAIRS) is done."""
         return repair in self.fix or (REPAIRS[repair] and repair not in self.no_fix)
+
+    @property
+    def puts_flips_right(self) -> bool:
+        return self.prepare and self.fixes("flips")
 
     def plain(self) -> dict[str, Any]:
         """The options as plain values, for files; of a field, only where it came from."""

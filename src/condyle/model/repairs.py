@@ -8,6 +8,9 @@ from ..errors import UsageError
 
 # Repairs by name: whether each is done unless it is switched off.
 REPAIRS: dict[str, bool] = {
+    "dropouts": True,  # zeros or one constant pose, written where a sensor saw nothing, are masked
+    "flips": True,  # positions mirrored to the other side of a magnetic transmitter are put right
+    "repeats": True,  # samples of a frozen sensor are masked, rows that repeat whole are dropped
     "latency": True,  # sensors that report late are moved to when they measured
     "slips": True,  # sensors that slipped on their limb are moved back
     "part-time": True,  # poses of a sensor are left out while its only joint does not hold

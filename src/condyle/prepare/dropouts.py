@@ -6,6 +6,7 @@ Lone spikes are left: the fit weighs them out.
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -29,21 +30,27 @@ FEW = 0.005  # share of repeats up to which they are not worth a warning
 HOLE = 1.5  # usual steps of time from which frames are missing
 
 
-def prepare(take: Take) -> Take:
+def prepare(take: Take, skip: Collection[str] = ()) -> Take:
     """The take as a fit should see it, with what was done in its findings; the same object where nothing was.
 
     Dropouts written as numbers and repeats of a frozen sensor are masked, rows that repeat whole are dropped, and
     positions on the wrong side of a magnetic transmitter are put right. Frame numbers in the findings count the frames
     of the given take.
+
+    skip  what is left as recorded: "dropouts", "flips", "repeats"
     """
     findings = find_holes(take)
     same = same_as_before(take)
-    ready, told = _masked_dropouts(take, same)
-    findings += told
-    ready, told = _turned_back(ready)
-    findings += told
-    ready, told = _without_repeats(ready, same & ready.seen)
-    findings += told
+    ready = take
+    if "dropouts" not in skip:
+        ready, told = _masked_dropouts(ready, same)
+        findings += told
+    if "flips" not in skip:
+        ready, told = _turned_back(ready)
+        findings += told
+    if "repeats" not in skip:
+        ready, told = _without_repeats(ready, same & ready.seen)
+        findings += told
     if findings:
         ready = ready.telling((*take.findings, *findings))
     return ready
@@ -354,4 +361,6 @@ def _marked(code: str, severity: Severity, text: str, take: Take, body: int, mar
 
 def mask_unmeasured(take: Take, options: FitOptions) -> Decision:
     """The stage of it: what no sensor measured is masked or put right."""
-    return Decision(take=prepare(take)) if options.prepare else Decision()
+    if not options.prepare:
+        return Decision()
+    return Decision(take=prepare(take, [name for name in ("dropouts", "flips", "repeats") if not options.fixes(name)]))

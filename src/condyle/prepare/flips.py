@@ -105,6 +105,7 @@ def describe_left_flips(take: Take) -> list[Finding]:
     names = tuple(take.names[k] for k in np.flatnonzero(wrong.any(axis=0)))
     text = (
         f"{', '.join(names)}: {many(int(wrong.sum()), 'position')} mirrored to the other side of the transmitter, and "
-        "left as recorded; slips and exchanges were not looked for; fit without --as-recorded to put them right"
+        "left as recorded; slips and exchanges were not looked for; fit without --as-recorded or --no-fix flips to put "
+        "them right"
     )
     return [Finding("hemisphere-flip", "warning", text, names, value=float(wrong.sum() / take.seen.sum()))]

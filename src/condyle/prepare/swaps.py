@@ -456,7 +456,7 @@ class SwapRepair:
 
 def repair_swaps(take: Take, options: FitOptions) -> Decision:
     """The stage of it: before latency, which a sensor on another's body would be taken for."""
-    if not options.prepare and describe_left_flips(take):
+    if not options.puts_flips_right and describe_left_flips(take):
         return Decision()
     known = [(take.index(a), take.index(b)) for a, b in options.tree if WORLD not in (a, b)]
     return Decision(changes=[SwapRepair(swap, options.fixes("swaps")) for swap in find_swaps(take, known)])

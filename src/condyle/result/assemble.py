@@ -21,6 +21,7 @@ from ..faults.part_time import PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import Z95
+from ..model.field import FieldModel
 from ..model.options import FitOptions
 from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton, limb_geometry
 from ..model.stage import Change
@@ -42,13 +43,28 @@ CONVENTIONS = {
 
 
 @dataclass(frozen=True, eq=False)
-class Assembled:
-    """A skeleton, the take that its motion is read from, and the gap (n, J, 3) [m] and weight (n, J) of its joints."""
+class Calibration:
+    """A skeleton with the take it came from and what is left over frame by frame.
+
+    gap     (n, J, 3) [m]  world vector from the parent's to the child's side of each joint; NaN where not seen
+    weight  (n, J)    [-]  how much each gap counted; 0: not seen or weighted out
+    field   the bend of the room that was taken away from `take`, where that was asked for
+    changes the repairs that were made, in their order
+    """
 
     skeleton: Skeleton
     take: Take
     gap: Floats
     weight: Floats
+    field: FieldModel | None = None
+    changes: tuple[Change, ...] = ()
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.skeleton.findings
+
+    def __str__(self) -> str:
+        return str(self.skeleton)
 
 
 def assemble_figure(
@@ -61,7 +77,7 @@ def assemble_figure(
     *,
     connections: bool,
     whole: Refined | None = None,
-) -> Assembled:
+) -> Calibration:
     """The skeleton of an estimate, with what was found on the way.
 
     ready        the take before repairs: poses that were left out of the fit are shown from it
@@ -106,7 +122,11 @@ def assemble_figure(
         findings=sort_findings([*(take.findings if whole is None else whole.told(take.findings)), *findings]),
         **_provenance(take, options, structure),
     )
-    return Assembled(skeleton, take, gap, solution.weight)
+    known = [options.field] if isinstance(options.field, FieldModel) else []
+    field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
+    if field is not None:
+        skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
+    return Calibration(skeleton, take, gap, solution.weight, field, tuple(changes))
 
 
 def estimate_uncertainty(
