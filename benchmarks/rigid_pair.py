@@ -15,7 +15,7 @@ import condyle
 from condyle import CondyleError, Take
 from condyle.maths import rotation
 from condyle.model.scale import Scale
-from condyle.pairs.rigid_pair import find_oddity, find_rigid_pairs, judge_pair, measure_pair, scale_of
+from condyle.pairs.rigid_pair import describe_pair, find_oddity, find_rigid_pairs, measure_pair, scale_of
 from condyle.prepare.dropouts import prepare
 from condyle.simulate import Disturbances, World, device, linkage, rod, simulate, together
 from condyle.simulate.seeds import stream
@@ -158,7 +158,7 @@ def measure(case: Carried, seeds: Sequence[int]) -> Scales:
         take = case.spoil(rod(ROD, seed=seed, disturbances=case.disturbances).take, seed)
         take = replace(take, p_world_body=take.p_world_body / case.unit)
         pair = measure_pair(prepare(take), *PAIR)
-        result.bent += any(finding.code == "bent-field" for finding in judge_pair(pair))
+        result.bent += any(finding.code == "bent-field" for finding in describe_pair(pair))
         result.spread.append(pair.sd * case.unit)
         true = float(case.disturbances.position_noise)  # type: ignore[arg-type]
         true = float(np.hypot(true, case.disturbances.quantisation / np.sqrt(12)))

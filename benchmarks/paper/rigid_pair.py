@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from condyle.pairs.rigid_pair import RigidPair, judge_pair, measure_pair, scale_of
+from condyle.pairs.rigid_pair import RigidPair, describe_pair, measure_pair, scale_of
 from condyle.report.drawing import draw_series, lay_out_time
 from condyle.report.figures import save_figure
 
@@ -43,7 +43,7 @@ def measure(given: argparse.Namespace) -> dict[str, Any]:
             "found": np.mean([one.position for one in noise]) / CM * published.SCALE,
         },
         "tilt_deg": {"true": space.TILT / DEG, "found": np.mean([one.orientation for one in noise]) / DEG},
-        "bend_told": sum(any(f.code == "bent-field" for f in judge_pair(pair)) for pair in pairs),
+        "bend_told": sum(any(f.code == "bent-field" for f in describe_pair(pair)) for pair in pairs),
     }
 
 

@@ -10,9 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from .estimate.checks import check_asked
 from .estimate.fitting import DRIFT, LIKELIHOOD, PLAIN, ROBUST, Estimate, Estimator, fit_tree
 from .estimate.proof import prove
-from .estimate.refusals import check_asked
 from .faults.field import correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
 from .faults.slips import repair_slips

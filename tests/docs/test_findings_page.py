@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import get_args
 
-from condyle.estimate import doubts as judge
+from condyle.estimate import describe
 from condyle.findings import CODES, Severity
 
 from .pages import DOCS, PROJECT, codes, rows, sections
@@ -35,15 +35,17 @@ def test_every_finding_has_a_severity_a_meaning_and_an_advice() -> None:
 
 def test_the_thresholds_on_the_page_are_those_in_the_code() -> None:
     thresholds = {
-        "missing-samples": f"{100 * judge.GAPPY:g} %",
-        "outliers": f"{100 * judge.SPIKY:g} %",
-        "large-residual": f"{100 * judge.LARGE:g} %",
-        "thin-margin": f"{judge.DOUBTFUL:g} times",
-        "given-edge-misfit": f"{judge.MISFIT:g} times",
+        "missing-samples": f"{100 * describe.MISSING_WARNING_SHARE:g} %",
+        "outliers": f"{100 * describe.OUTLIER_WARNING_SHARE:g} %",
+        "large-residual": f"{100 * describe.LARGE_RESIDUAL_SHARE:g} %",
+        "thin-margin": f"{describe.DOUBTFUL_MARGIN:g} times",
+        "given-edge-misfit": f"{describe.GIVEN_EDGE_MAX_RATIO:g} times",
     }
     for code, words in thresholds.items():
         assert words in " ".join(listed()[code]), code
-    assert (judge.LOUD, judge.WIDE) == (3.0, 0.1), "the page says three times, a tenth"
+    assert (describe.LARGE_RESIDUAL_NOISE_RATIO, describe.WIDE_INTERVAL_SHARE) == (3.0, 0.1), (
+        "the page says three times, a tenth"
+    )
 
 
 def test_every_error_code_is_on_the_page_and_no_other() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.estimate.intervals import (
-    CHANCE,
+    EFFECT_MIN_GAIN,
     Uncertainty,
     _coloured_effects,
     _random_effects,
@@ -90,8 +90,8 @@ def test_effects_gain_likelihood_where_there_are_some_and_none_where_noise_is_me
     Q, X = rng.standard_normal((3 * blocks, 6)), np.repeat(slow, 3, axis=0)
     noise = coloured(rng.standard_normal((blocks, 3)), np.arange(blocks) / 6, 0.5).ravel()
     groups = np.repeat([0, 1], 6)
-    assert _coloured_effects(noise, Q, X, groups, fresh)[2] < CHANCE
-    assert _coloured_effects(noise + 2 * X @ rng.standard_normal(12), Q, X, groups, fresh)[2] > 3 * CHANCE
+    assert _coloured_effects(noise, Q, X, groups, fresh)[2] < EFFECT_MIN_GAIN
+    assert _coloured_effects(noise + 2 * X @ rng.standard_normal(12), Q, X, groups, fresh)[2] > 3 * EFFECT_MIN_GAIN
 
 
 def test_a_take_of_a_moment_claims_nothing() -> None:

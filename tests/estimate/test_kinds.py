@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.estimate.kinds import Motion, classify, describe_motion, hinge_axes, play, world_motion
+from condyle.estimate.kinds import PairMotion, classify, hinge_axes, measure_motion, play, world_motion
 from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
@@ -27,10 +27,10 @@ REPEATS = 6  # seeded pairs per kind and noise
 CHILD_PARENT = np.array([[0, 1]])
 
 
-def judged(take: Take, pairs=CHILD_PARENT) -> tuple[list, list, np.ndarray, Motion]:
+def judged(take: Take, pairs=CHILD_PARENT) -> tuple[list, list, np.ndarray, PairMotion]:
     noise, sums = estimate_noise(take), sum_pairs(take)
     fits = fit_pairs(sums, pairs)
-    motion = describe_motion(take, sums, fits, noise)
+    motion = measure_motion(take, sums, fits, noise)
     kinds, points, held = classify(fits, motion, noise, world_motion(take, noise)[0])
     return kinds, points, held, motion
 
@@ -150,7 +150,7 @@ def test_play_is_the_angle_by_which_the_axis_turns(rng) -> None:
     noise, sums = estimate_noise(take), sum_pairs(take)
     fits = fit_pairs(sums, CHILD_PARENT)
     # The play is wandering of rms 0.03 about each of three axes, less its part along the hinge.
-    assert play(describe_motion(take, sums, fits, noise))[0] == pytest.approx(0.03 * np.sqrt(2), rel=0.3)
+    assert play(measure_motion(take, sums, fits, noise))[0] == pytest.approx(0.03 * np.sqrt(2), rel=0.3)
 
 
 def test_hinge_axes_are_right_in_both_bodies_and_do_not_depend_on_the_order(rng) -> None:

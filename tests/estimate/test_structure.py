@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.estimate.structure import Structure, infer_structure, loose_bodies
+from condyle.estimate.structure import Structure, infer_structure
 from condyle.maths import rotation
 from condyle.maths.graph import choose_root, spanning_tree
 from condyle.model.take import Take
@@ -116,7 +116,7 @@ def test_two_people_and_a_ball_are_three_figures(seed) -> None:
     assert edges_of(world.take, found) == true_edges(world)
     assert found.determined
     assert len(found.apart) == 2
-    assert [world.take.names[k] for k in loose_bodies(31, found.fits.pairs[found.tree.edges])] == ["ball"]
+    assert [world.take.names[k] for k in found.loose] == ["ball"]
 
 
 @pytest.mark.parametrize(("seconds", "seed"), [(20, 2), (45, 4)])
@@ -131,7 +131,7 @@ def test_a_loose_thing_is_not_glued_to_a_person() -> None:
         world = together([person, prop(seconds=15, seed=seed, disturbances=NOISE)], ["", ""])
         found = infer_structure(world.take)
         assert edges_of(world.take, found) == true_edges(world)
-        assert [world.take.names[k] for k in loose_bodies(16, found.fits.pairs[found.tree.edges])] == ["prop"]
+        assert [world.take.names[k] for k in found.loose] == ["prop"]
 
 
 @pytest.mark.parametrize(
@@ -205,7 +205,7 @@ def test_nothing_that_moves_means_no_tree(disturbances) -> None:
     assert not found.determined
     assert len(found.tree.edges) == len(found.loops) == len(found.tied) == 0
     assert len(found.apart) == 5
-    assert len(loose_bodies(6, found.fits.pairs[found.tree.edges])) == 6
+    assert len(found.loose) == 6
 
 
 def test_a_figure_carried_about_stiffly_is_no_tree_either() -> None:
@@ -327,7 +327,7 @@ def test_a_body_that_is_never_seen_is_loose() -> None:
     hidden[:, world.take.index("head")] = True
     found = infer_structure(world.take.mask(hidden))
     assert edges_of(world.take, found) == true_edges(world) - {frozenset(("chest", "head"))}
-    assert loose_bodies(6, found.fits.pairs[found.tree.edges]) == [world.take.index("head")]
+    assert found.loose == [world.take.index("head")]
 
 
 @pytest.mark.parametrize("case", ["one body", "no frames", "nothing seen"])

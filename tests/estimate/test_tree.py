@@ -5,7 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.estimate.tree import NEAREST, WIDE, nearest_pairs, no_tree, spanning_margins, swap_edges
+from condyle.estimate.tree import (
+    ALL_PAIRS_MAX_BODIES,
+    NEAREST_PARTNERS,
+    nearest_pairs,
+    no_tree,
+    spanning_margins,
+    swap_edges,
+)
 from condyle.maths.graph import choose_root, components, orient, sides, spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import all_pairs, fit_pairs
@@ -180,7 +187,7 @@ def test_few_bodies_keep_all_pairs_as_candidates_and_many_the_nearest(rng) -> No
     take = simulate(linkage(), seconds=3, seed=1).take
     fits = fit_pairs(sum_pairs(take))
     np.testing.assert_array_equal(nearest_pairs(fits, 6, np.empty(0, np.int64)), np.arange(15))
-    m = WIDE + 20
+    m = ALL_PAIRS_MAX_BODIES + 20
     wide = Take(
         tuple(f"b{k}" for k in range(m)),
         np.arange(30) / 30,
@@ -194,7 +201,7 @@ def test_few_bodies_keep_all_pairs_as_candidates_and_many_the_nearest(rng) -> No
     assert len(near) < len(fits.pairs) / 2
     for body in range(m):
         own = np.flatnonzero((fits.pairs == body).any(axis=1))
-        best = own[np.argsort(fits.residual[own])[:NEAREST]]
+        best = own[np.argsort(fits.residual[own])[:NEAREST_PARTNERS]]
         assert set(best) <= set(near)
 
 

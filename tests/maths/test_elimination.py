@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.maths.elimination import ARM, Factors, Rig, inverse_symmetric
+from condyle.maths.elimination import DAMPING_ARM_M, Factors, Rig, inverse_symmetric
 from condyle.model.motion import reference_of
 from condyle.motion.rig import rig_of
 from tests.make import jointed
@@ -65,7 +65,9 @@ def test_steps_solve_the_whole_normal_equations(rng: np.random.Generator, spring
                 against = bt - bodies[rig.parent[row]][1]
                 H += k[row, f] * against.T @ against
                 g += gs[row, :, f] @ against
-            held = {"free": [1 / ARM**2] * 3 + [1.0] * 3, "ball": [1.0] * 3, "hinge": [1.0], "rigid": []}[freedom[row]]
+            held = {"free": [1 / DAMPING_ARM_M**2] * 3 + [1.0] * 3, "ball": [1.0] * 3, "hinge": [1.0], "rigid": []}[
+                freedom[row]
+            ]
             for weight in held:
                 H[at, at] += damping[f] * weight
                 at += 1

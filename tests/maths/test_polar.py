@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.maths.polar import BLOCK, blocks, nearest_rotations
+from condyle.maths.polar import POLAR_BLOCK_MATRICES, blocks, nearest_rotations
 
 ROUNDING = 1e-12  # [-] of an entry, where the answer is well determined
 
@@ -44,7 +44,7 @@ def test_where_many_rotations_are_nearest_the_closed_form_doubts_and_one_of_them
 
 
 def test_random_matrices_are_given_to_full_precision_whatever_their_shape(rng: np.random.Generator) -> None:
-    M = rng.standard_normal((BLOCK + 7, 2, 3, 3))
+    M = rng.standard_normal((POLAR_BLOCK_MATRICES + 7, 2, 3, 3))
     np.testing.assert_allclose(rotation.project(M), by_lapack(M), atol=1e-9)
 
 
@@ -56,7 +56,7 @@ def test_what_is_not_a_number_stays_so_and_leaves_the_others_alone(rng: np.rando
     np.testing.assert_allclose(R[[0, 2, 4]], by_lapack(M[[0, 2, 4]]), atol=ROUNDING)
 
 
-@pytest.mark.parametrize("shape", [(0,), (1,), (BLOCK,), (BLOCK + 1,), (3, 2)])
+@pytest.mark.parametrize("shape", [(0,), (1,), (POLAR_BLOCK_MATRICES,), (POLAR_BLOCK_MATRICES + 1,), (3, 2)])
 def test_blocks_hold_every_row_once(rng: np.random.Generator, shape: tuple[int, ...]) -> None:
     values = rng.standard_normal((*shape, 4))
     out = np.full((int(np.prod(shape)), 4), np.nan)

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from condyle.model.take import Take, join
-from condyle.pairs.noise import ENOUGH, ORDER, Noise, estimate_noise, place_noise, place_precision, windows
+from condyle.pairs.noise import (
+    DIFFERENCE_ORDER,
+    NOISE_MIN_WINDOWS,
+    Noise,
+    estimate_noise,
+    place_noise,
+    windows,
+)
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.oracle.worlds import ball, moved, noisy
 
@@ -71,7 +78,7 @@ def test_poses_that_are_not_good_do_not_count(rng) -> None:
 
 def test_jumps_between_segments_are_no_noise() -> None:
     whole = shaken(position_noise=POSITION_M, orientation_noise=ORIENTATION_RAD)
-    parts = [whole.slice(k, k + ORDER + 4) for k in range(0, whole.frames, ORDER + 4)]
+    parts = [whole.slice(k, k + DIFFERENCE_ORDER + 4) for k in range(0, whole.frames, DIFFERENCE_ORDER + 4)]
     parts[1::2] = [moved(part, QUARTER_TURN, np.ones(3)) for part in parts[1::2]]
     one = join(parts)
     assert_told(estimate_noise(one))
@@ -82,7 +89,7 @@ def test_jumps_between_segments_are_no_noise() -> None:
 
 def test_jumps_in_time_are_no_noise() -> None:
     whole = shaken(75, position_noise=POSITION_M, orientation_noise=ORIENTATION_RAD)
-    kept = np.arange(whole.frames) % 30 < ORDER + 4
+    kept = np.arange(whole.frames) % 30 < DIFFERENCE_ORDER + 4
     gappy = Take(whole.names, whole.time[kept], whole.R_world_body[kept], whole.p_world_body[kept])
     assert_told(estimate_noise(gappy))
     closed = Take(whole.names, np.arange(kept.sum()) / 60, gappy.R_world_body, gappy.p_world_body)
@@ -99,7 +106,9 @@ def test_missing_poses_of_one_sensor_leave_the_others_alone() -> None:
     np.testing.assert_allclose(noise.position[1:], POSITION_M, rtol=WITHIN)
 
 
-@pytest.mark.parametrize("frames", [0, 1, ORDER, ORDER + 1, ORDER + ENOUGH - 1])
+@pytest.mark.parametrize(
+    "frames", [0, 1, DIFFERENCE_ORDER, DIFFERENCE_ORDER + 1, DIFFERENCE_ORDER + NOISE_MIN_WINDOWS - 1]
+)
 def test_too_short_a_take_tells_no_noise(frames) -> None:
     noise = estimate_noise(shaken(position_noise=POSITION_M).slice(0, frames))
     assert not noise.position.any()
@@ -108,7 +117,7 @@ def test_too_short_a_take_tells_no_noise(frames) -> None:
 
 
 def test_a_take_just_long_enough_tells_some_noise() -> None:
-    noise = estimate_noise(shaken(position_noise=POSITION_M).slice(0, ORDER + ENOUGH))
+    noise = estimate_noise(shaken(position_noise=POSITION_M).slice(0, DIFFERENCE_ORDER + NOISE_MIN_WINDOWS))
     assert (noise.position > 0.2 * POSITION_M).all()
 
 
@@ -143,14 +152,15 @@ def test_even_noise_asks_for_no_weights_by_place() -> None:
     take = simulate(
         human(), "walk", seconds=20, seed=2, disturbances=Disturbances(position_noise=0.003, orientation_noise=0.005)
     ).take
-    assert place_precision(take) is None
+    assert place_noise(take) is None
 
 
 def test_noise_that_grows_with_range_is_told_by_place() -> None:
     far = Disturbances(position_noise=0.001, orientation_noise=0.002, range_power=4, range_scale=1.0)
     take = simulate(human(), "walk", seconds=30, seed=2, disturbances=far).take
-    variance = place_precision(take)
-    assert variance is not None
+    rule = place_noise(take)
+    assert rule is not None
+    variance = rule.variance(take)
     assert variance.shape == take.seen.shape
     assert (variance > 0).all()
     distance = np.linalg.norm(take.p_world_body, axis=-1)
@@ -162,9 +172,9 @@ def test_noise_that_grows_with_range_is_told_by_place() -> None:
 def test_the_rule_by_place_is_the_same_for_frames_it_was_not_fitted_to() -> None:
     far = Disturbances(position_noise=0.001, orientation_noise=0.002, range_power=4, range_scale=1.0)
     take = simulate(human(), "walk", seconds=30, seed=2, disturbances=far).take
-    rule, variance = place_noise(take), place_precision(take)
+    rule = place_noise(take)
     assert rule is not None
-    assert variance is not None
+    variance = rule.variance(take)
     rows = np.arange(100, 200)
     hidden = np.zeros((len(rows), take.bodies), dtype=bool)
     hidden[:, 3] = True

@@ -10,7 +10,7 @@ import pytest
 import condyle
 from condyle import CondyleError, Take
 from condyle.maths import rotation
-from condyle.pairs.rigid_pair import PERCENTILES, find_rigid_pairs, judge_loose_pairs, judge_pair, measure_pair
+from condyle.pairs.rigid_pair import PERCENTILES, describe_loose_pairs, describe_pair, find_rigid_pairs, measure_pair
 from condyle.simulate import Disturbances, human, rod, simulate, together
 
 DISTANCE = 0.565  # m
@@ -37,7 +37,7 @@ def test_an_exact_rod_has_its_distance_and_no_spread() -> None:
     assert found.loose is None
     np.testing.assert_allclose(found.distance, DISTANCE, atol=EXACT)
     np.testing.assert_allclose(found.percentiles, DISTANCE, atol=EXACT)
-    assert judge_pair(found) == []
+    assert describe_pair(found) == []
 
 
 def test_white_noise_explains_the_spread_of_a_rod_in_a_straight_field() -> None:
@@ -47,7 +47,7 @@ def test_white_noise_explains_the_spread_of_a_rod_in_a_straight_field() -> None:
     for sensor in found.noise:
         assert sensor.position == pytest.approx(NOISE, rel=SHARE)
         assert sensor.orientation == pytest.approx(np.radians(0.3), rel=SHARE)
-    assert judge_pair(found) == []
+    assert describe_pair(found) == []
 
 
 @pytest.mark.parametrize("seed", range(1, 5))
@@ -56,7 +56,7 @@ def test_the_papers_rod_tells_scale_spread_and_a_field_that_is_bent_by_place(see
     assert DISTANCE / found.mean == pytest.approx(0.94, rel=0.015)
     assert PAPER_SD[0] < found.sd < PAPER_SD[1]
     assert found.loose is None
-    [finding] = judge_pair(found)
+    [finding] = describe_pair(found)
     assert finding.code == "bent-field"
     assert finding.value == found.sd
     assert len(found.places) == 9
@@ -66,7 +66,9 @@ def test_the_papers_rod_tells_scale_spread_and_a_field_that_is_bent_by_place(see
 
 @pytest.mark.parametrize("time", [0.5, 2.0])
 def test_noise_that_lasts_is_no_bent_field(time: float) -> None:
-    told = [judge_pair(measure_pair(carried(seed, **WHITE, correlation_time=time), "rod_a", "rod_b")) for seed in ROOMS]
+    told = [
+        describe_pair(measure_pair(carried(seed, **WHITE, correlation_time=time), "rod_a", "rod_b")) for seed in ROOMS
+    ]
     assert sum(bool(found) for found in told) <= 1
 
 
@@ -119,7 +121,7 @@ def test_a_rod_that_stays_in_one_place_is_told() -> None:
     take = carried(**WHITE)
     middle = take.p_world_body.mean(axis=1, keepdims=True)
     held = replace(take, p_world_body=take.p_world_body - 0.9 * (middle - middle[:1]))
-    [finding] = judge_pair(measure_pair(held, "rod_a", "rod_b"))
+    [finding] = describe_pair(measure_pair(held, "rod_a", "rod_b"))
     assert finding.code == "pair-not-carried"
 
 
@@ -168,19 +170,19 @@ def test_a_rod_that_a_bent_field_hides_from_the_fit_is_told_and_what_to_do() -> 
     d = Disturbances(**PAPER)  # type: ignore[arg-type]
     person = simulate(human(), "walk", seconds=30, seed=1, disturbances=d)
     take = together([person, rod(DISTANCE, seconds=30, seed=1, disturbances=d)], ["", ""]).take
-    [finding] = judge_loose_pairs(take, ["pelvis", "rod_a", "head", "rod_b"])
+    [finding] = describe_loose_pairs(take, ["pelvis", "rod_a", "head", "rod_b"])
     assert (finding.code, finding.severity, finding.bodies) == ("rigid-pair", "info", ("rod_a", "rod_b"))
     assert finding.value == pytest.approx(DISTANCE / 0.94, rel=0.03)
     assert finding.text.startswith("rod_a and rod_b keep their distance wherever they are carried, as on one rod, ")
     assert finding.text.endswith("if you know their distance, `condyle scale --distance` gives the scale")
-    assert judge_loose_pairs(take, ["pelvis", "rod_a", "head"]) == []
-    assert judge_loose_pairs(take, ["rod_a"]) == []
+    assert describe_loose_pairs(take, ["pelvis", "rod_a", "head"]) == []
+    assert describe_loose_pairs(take, ["rod_a"]) == []
 
 
 def test_two_bodies_at_rest_are_no_rod() -> None:
     take = simulate(human(), "still", seconds=5, seed=1, disturbances=Disturbances(**WHITE)).take  # type: ignore[arg-type]
     assert find_rigid_pairs(take) == []
-    assert judge_loose_pairs(take, take.names[:5]) == []
+    assert describe_loose_pairs(take, take.names[:5]) == []
 
 
 def test_sensors_hardly_seen_together_or_at_one_place_are_refused() -> None:

@@ -8,7 +8,7 @@ import pytest
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
-from condyle.pairs.windows import CHUNK_BYTES, cut_windows, sum_windows
+from condyle.pairs.windows import WINDOW_CHUNK_BYTES, cut_windows, sum_windows
 from condyle.simulate import Disturbances, human, linkage, simulate
 
 EXACT = 1e-9  # m
@@ -91,7 +91,7 @@ def test_a_high_rate_is_thinned_and_a_long_take_is_summed_in_parts(monkeypatch: 
     windows = next(iter(sum_windows(take)))
     assert windows.sums.frames[0, 0, 0] == pytest.approx(30)
     whole = [len(one.first) for one in sum_windows(linkage_take(60.0))]
-    monkeypatch.setattr("condyle.pairs.windows.CHUNK_BYTES", CHUNK_BYTES // 10_000)
+    monkeypatch.setattr("condyle.pairs.windows.WINDOW_CHUNK_BYTES", WINDOW_CHUNK_BYTES // 10_000)
     parts: dict[int, set[int]] = {}
     for one in sum_windows(linkage_take(60.0)):
         parts.setdefault(int((one.stop - one.first)[0]), set()).update(one.first.tolist())

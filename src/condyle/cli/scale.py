@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..io.format import ReadOptions
     from ..io.scale_file import check_ending, to_plain, write_scale
-    from ..pairs.rigid_pair import find_oddity, judge_pair, measure_pair, scale_of
+    from ..pairs.rigid_pair import describe_pair, find_oddity, measure_pair, scale_of
     from ..prepare.dropouts import prepare
     from ..prepare.read import load
 
@@ -42,7 +42,7 @@ def run(args: argparse.Namespace) -> int:
         check_ending(Path(args.out))
     take = prepare(load(args.files, ReadOptions.of(**reading_options(args))).take)
     pair = measure_pair(take, *(args.pair or _only_pair(take, args.files[0])))
-    findings = [*take.findings, *judge_pair(pair)]
+    findings = [*take.findings, *describe_pair(pair)]
     scale = None
     if args.distance is not None:
         scale = scale_of(pair, args.distance, tuple(args.files))

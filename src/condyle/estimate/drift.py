@@ -17,17 +17,17 @@ from ..pairs.noise import Noise
 from ..pairs.normal import Rows, Sweep, System, gap_products
 from ..pairs.outliers import count_frames
 from ..pairs.sums import whole_stack
-from .solve import SWEEPS, Solution, guarded_noise
+from .solve import SOLVE_SWEEPS, Solution, guarded_noise
 
-LAG = 1.0  # s
+DRIFT_LAG_S = 1.0  # s
 
 
 def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noise, held: Bools) -> Solution:
-    """The joints of a solution again, from differences over LAG; the solution itself for a take without time.
+    """The joints of a solution again, from differences over DRIFT_LAG_S; the solution itself for a take without time.
 
     held  (J, 3) directions of `fits.axis_child` that the motion leaves open, as in the solution
     """
-    lag = count_frames(take, LAG)
+    lag = count_frames(take, DRIFT_LAG_S)
     if not 0 < lag < take.frames:
         return solution
     X = whole_stack(take).reshape(3, take.frames, -1)
@@ -39,7 +39,7 @@ def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noi
     G, H = _without_noise_bias(*rows.sums(weight), weight, solution, guarded_noise(fits, noise, held))
     system = System(solution.pairs, solution.basis, np.ones(len(G)))
     u, N = solution.unknowns, G
-    for _ in range(SWEEPS):
+    for _ in range(SOLVE_SWEEPS):
         sweep = Sweep(G, H, *gap_products(rows.gap(u), weight))
         N = system.normal(sweep, np.asarray(np.linalg.inv(sweep.covariance())))
         u = system.solved(sweep)

@@ -10,23 +10,23 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.graph import choose_root, components, orient
+from ..maths.graph import choose_root, orient
 from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
 from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
-from ..pairs.noise import Noise, place_precision
+from ..pairs.noise import Noise, place_noise
 from ..pairs.outliers import find_inliers
 from ..pairs.sums import PairSums, sum_pairs
-from .drift import LAG, solve_differences
+from .checks import check_twins
+from .drift import DRIFT_LAG_S, solve_differences
 from .intervals import Uncertainty, estimate_uncertainty
-from .kinds import classify, describe_motion
+from .kinds import classify, measure_motion
 from .likelihood import fit_likelihood
-from .refusals import check_twins
-from .solve import EXACT, Solution, gap_scale, solution_of, solve_together
+from .solve import EXACT_RESIDUAL_SHARE, Solution, gap_scale, solution_of, solve_together
 from .structure import Structure, infer_structure
 
 Finish = Callable[[Take, PairFits, Solution, Noise, Bools, Floats | None], Solution]
-NOISE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
+NOISE_VARIANCE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 
 
 class Solved(NamedTuple):
@@ -108,22 +108,23 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
     trusted = take if (structure.good == take.seen).all() else take.mask(~structure.good)
     fits = refine_pairs(trusted, fit_pairs(sums, pairs))
     scale = np.minimum(gap_scale(trusted, fits), fits.residual / np.sqrt(3))
-    motion = describe_motion(take, sums, fits, structure.noise, scale)
-    if (fits.residual <= EXACT * motion.size).all():
+    motion = measure_motion(take, sums, fits, structure.noise, scale)
+    if (fits.residual <= EXACT_RESIDUAL_SHARE * motion.size).all():
         return Solved(solution_of(take, fits), fits, sums)
     held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
-    relative = place_precision(take, structure.good)
-    base = _place_weights(structure, pairs, relative)
+    place = place_noise(take, structure.good)
+    relative = None if place is None else place.variance(take)
+    base = None if relative is None else gap_precision(structure.noise, pairs, relative)
+    base = None if base is None else base / base.mean(axis=0)  # 1 on average
     # Where gross outliers were taken out, lesser ones are left: a few of them do not show in the count, but do harm.
     lost = np.asarray((take.seen & ~structure.good).any(axis=0))
     suspect = np.asarray(lost[pairs].any(axis=1))
     solution = solve_together(trusted, fits, structure.noise, held, base, suspect=suspect)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
-        kept = find_inliers(take, pairs, solution.weight) & structure.good
-        best = take.mask(~kept)
+        best = take.mask(~(find_inliers(take, pairs, solution.weight) & structure.good))
         sums = sum_pairs(best)
         fits = refine_pairs(best, fit_pairs(sums, pairs))
-        motion = describe_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
+        motion = measure_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
         again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
         if (again != held).any():
             solution = solve_together(trusted, fits, structure.noise, again, base, suspect=suspect)
@@ -146,16 +147,8 @@ def _finish_likelihood(
 
 PLAIN = Estimator("residual", solve_plain)
 ROBUST = Estimator("likelihood", solve_robust)
-DRIFT = Estimator("likelihood", partial(solve_robust, finish=_finish_differences), LAG)
+DRIFT = Estimator("likelihood", partial(solve_robust, finish=_finish_differences), DRIFT_LAG_S)
 LIKELIHOOD = Estimator("likelihood", partial(solve_robust, finish=_finish_likelihood))
-
-
-def _place_weights(structure: Structure, pairs: Ints, relative: Floats | None) -> Floats | None:
-    """(n, J) relative precision of the gaps where the noise depends on place, 1 on average; else None."""
-    if relative is None:
-        return None
-    weight = gap_precision(structure.noise, pairs, relative)
-    return np.asarray(weight / weight.mean(axis=0))
 
 
 def gap_precision(noise: Noise, pairs: Ints, relative: Floats) -> Floats:
@@ -168,18 +161,17 @@ def uncertainty_of(
     take: Take, solution: Solution, fits: PairFits, structure: Structure, lag: float
 ) -> Uncertainty | None:
     """How far the joints may be off; `lag` [s] as in `Estimator`."""
-    if not take.timed:  # without time nothing tells noise from errors that repeat with the motion
-        return None
-    sure = estimate_uncertainty(take, solution, structure.noise, lag)
+    # Without time nothing tells noise from errors that repeat with the motion.
+    sure = estimate_uncertainty(take, solution, structure.noise, lag) if take.timed else None
     if sure is None:
         return None
     if solution.together:
         # The pull of orientation noise was taken away as far as the noise is known, which is better in longer takes.
-        doubt = min(0.5, max(NOISE_DOUBT, 2.5 / np.sqrt(take.frames)))
+        doubt = min(0.5, max(NOISE_VARIANCE_DOUBT, 2.5 / np.sqrt(take.frames)))
         alone = np.diag(structure.noise.orientation)
         pulls = np.stack([doubt * orientation_bias(fits, one).ravel() for one in alone])
         pulls = pulls @ solution.basis @ solution.basis.T
-        sure = replace(sure, passing=sure.passing + (1 - (NOISE_DOUBT / doubt) ** 2) * pulls.T @ pulls)
+        sure = replace(sure, passing=sure.passing + (1 - (NOISE_VARIANCE_DOUBT / doubt) ** 2) * pulls.T @ pulls)
     else:
         # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
         pulls = orientation_bias(fits, structure.noise.orientation).reshape(1, -1)
@@ -188,13 +180,10 @@ def uncertainty_of(
 
 def _roots(take: Take, structure: Structure, options: FitOptions) -> tuple[list[int], Ints]:
     """One root per tree of the forest, and the parent of every body."""
-    edges = structure.fits.pairs[structure.tree.edges]
-    speed = _mean_speed(take)
-    given = asked_root(take, options)
-    groups = components(take.bodies, edges)
+    edges, speed, given = structure.edges, _mean_speed(take), asked_root(take, options)
     roots = [
         given if given is not None and given in group else choose_root(group, edges, speed, take.names)
-        for group in groups
+        for group in structure.figures
     ]
     return roots, orient(take.bodies, edges, roots)
 
@@ -205,15 +194,10 @@ def asked_root(take: Take, options: FitOptions) -> int | None:
         return take.index(options.root)
     if options.world:
         return take.names.index(WORLD)
-    return next(iter(_given_heads(take, options)), None)
-
-
-def _given_heads(take: Take, options: FitOptions) -> list[int]:
-    """Root implied by a hierarchy that was given whole: the one parent that is nobody's child."""
     if len(options.tree) != take.bodies - 1:
-        return []
+        return None
     children = {child for _, child in options.tree}
-    return [take.index(name) for name in take.names if name not in children][:1]
+    return next((k for k, name in enumerate(take.names) if name not in children), None)
 
 
 def _mean_speed(take: Take) -> Floats:
@@ -231,8 +215,7 @@ def _ordered(parent: Ints, roots: Sequence[int]) -> Ints:
     order = []
     for root in roots:
         front = [root]
-        while front:
-            body = front.pop(0)
+        for body in front:
             children = np.flatnonzero(parent == body).tolist()
             order += [(child, body) for child in children]
             front += children

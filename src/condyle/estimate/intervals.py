@@ -21,17 +21,23 @@ from ..model.take import Take
 from ..pairs.noise import Noise
 from .solve import Solution
 
-BLOCK_RATE = 6.0  # Hz: motion is slower, white noise is averaged away
-FEWEST_BLOCKS = 60  # a short take is cut into shorter blocks
-ROUNDS = 12
-WHITENINGS = 2
-LAG = 1.0  # s over which what is left after the effects may still be correlated
-WHITE_CORRELATION = 2.6  # standard errors of the first autocorrelation that still count as none
-NOISE_EXCESS = 1.35  # gap variance over what the sensors' noise explains, up to which it is noise
-CHANCE = 15.0  # twice the gain in log likelihood up to which effects may be noise that happens to follow the motion
-BENT = 60.0  # the same by the joint's own angle alone, in a gap that else looks white, from which on it is none
-CAM = 2.0  # a gap that the joint's angle explains down to the noise: effects that no gap shows over those that it shows
-SAFETY = 1.1  # widening of all intervals: real errors are not of the shapes assumed
+BLOCK_RATE_HZ = 6.0  # Hz: motion is slower, white noise is averaged away
+BLOCK_MIN_COUNT = 60  # a short take is cut into shorter blocks
+REML_ROUNDS = 12
+WHITENING_ROUNDS = 2
+CORRELATION_LAG_S = 1.0  # s over which what is left after the effects may still be correlated
+WHITE_CORRELATION_SE = 2.6  # standard errors of the first autocorrelation that still count as none
+NOISE_EXCESS_RATIO = 1.35  # gap variance over what the sensors' noise explains, up to which it is noise
+EFFECT_MIN_GAIN = (
+    15.0  # twice the gain in log likelihood up to which effects may be noise that happens to follow the motion
+)
+BEND_MIN_CHI2 = (
+    60.0  # the same by the joint's own angle alone, in a gap that else looks white, from which on it is none
+)
+CAM_EFFECT_RATIO = (
+    2.0  # a gap that the joint's angle explains down to the noise: effects that no gap shows over those that it shows
+)
+INTERVAL_WIDENING = 1.1  # widening of all intervals: real errors are not of the shapes assumed
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +86,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
         root = np.repeat(np.sqrt(blocks.weight[:, a]), 3)
         y = blocks.gap[:, :, a].reshape(-1) * root
         Q = Z[:, :, a].reshape(-1, 6)
-        if white[a] and _bends(y, Q, blocks.features(a, world=False)[0] * root[:, None]) > BENT:
+        if white[a] and _bends(y, Q, blocks.features(a, world=False)[0] * root[:, None]) > BEND_MIN_CHI2:
             white[a] = False
         if white[a]:
             left = y - Q @ np.linalg.lstsq(Q, y, rcond=None)[0]
@@ -89,16 +95,16 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
             X = X * root[:, None]
             variance, b, gained[a] = _coloured_effects(y, Q, X, groups, blocks.fresh)
             left = y - Q @ b[:6] - X @ b[6:]
-            if gained[a] > CHANCE:
+            if gained[a] > EFFECT_MIN_GAIN:
                 effect[a] = [
                     _shown(Q, X[:, own] @ b[6:][own], blocks.weight[:, a]) for own in (groups <= 1, groups > 1)
                 ]
-                if float(left @ left) <= NOISE_EXCESS * left.size * explained[a]:
-                    variance[:2] *= CAM**2
+                if float(left @ left) <= NOISE_EXCESS_RATIO * left.size * explained[a]:
+                    variance[:2] *= CAM_EFFECT_RATIO**2
             T = (flat.T @ X) * np.repeat(S[:, a], 6)[:, None]
             B = gain @ T * np.sqrt(variance[groups])
             V += B @ B.T
-            if gained[a] <= CHANCE:
+            if gained[a] <= EFFECT_MIN_GAIN:
                 faint += B @ B.T
             stretch[a] = long_run(left.reshape(-1, 3), blocks.step, blocks.run)
         rest[:, :, a] = left.reshape(-1, 3)
@@ -107,11 +113,11 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
     middle = (flat.T @ flat) * np.kron(S @ C @ S, np.ones((6, 6)))
     passing = gain @ middle @ gain
     V += passing
-    if median(gained) < CHANCE:
+    if median(gained) < EFFECT_MIN_GAIN:
         # Correlated noise that happens to follow the motion shrinks as well. Where errors repeat at the other joints,
         # one that does not show them yet is not taken for free of them.
         passing += faint
-    return Uncertainty(SAFETY**2 * V, SAFETY**2 * passing, white, effect)
+    return Uncertainty(INTERVAL_WIDENING**2 * V, INTERVAL_WIDENING**2 * passing, white, effect)
 
 
 class Blocks:
@@ -119,7 +125,7 @@ class Blocks:
 
     def __init__(self, take: Take, solution: Solution) -> None:
         rate = take.rate if np.isfinite(take.rate) else 1.0
-        length = max(1, min(round(rate / BLOCK_RATE), take.frames // FEWEST_BLOCKS))
+        length = max(1, min(round(rate / BLOCK_RATE_HZ), take.frames // BLOCK_MIN_COUNT))
         self.step = length / rate
         start = np.concatenate([[0], np.flatnonzero(np.diff(take.segment)) + 1, [take.frames]])
         first = np.concatenate([np.arange(a, b, length) for a, b in pairwise(start)])
@@ -226,7 +232,7 @@ def _coloured_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bool
     rho = 0.0
     variance, b, likely = _random_effects(y, Q, X, groups)
     left = y - Q @ b[:K] - X @ b[K:]
-    for _ in range(WHITENINGS):
+    for _ in range(WHITENING_ROUNDS):
         closer = _correlation(left, fresh)
         if closer < 0.05:
             break
@@ -235,7 +241,7 @@ def _coloured_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bool
         variance, b, likely = _random_effects(table[:, 0], table[:, 1 : 1 + K], table[:, 1 + K :], groups, variance)
         left = y - Q @ b[:K] - X @ b[K:]
     alone, fixed = _noise_alone(y, Q, rho, fresh)
-    for _ in range(WHITENINGS):
+    for _ in range(WHITENING_ROUNDS):
         other = _correlation(y - Q @ fixed, fresh)
         more, fixed = _noise_alone(y, Q, other, fresh)
         alone = max(alone, more)
@@ -308,7 +314,7 @@ def _random_effects(
     noise = yy / rows
     variance = np.full(len(member), 0.25 * noise) if start is None else start.copy()
     b = np.zeros(len(Xy))
-    for _ in range(ROUNDS if yy > 1e-200 else 0):  # gaps of exact data have no effects
+    for _ in range(REML_ROUNDS if yy > 1e-200 else 0):  # gaps of exact data have no effects
         A = XX / noise
         A[np.diag_indices_from(A)] += 1 / np.maximum(variance[groups], 1e-9 * noise)
         covariance = np.linalg.inv(A)
@@ -336,7 +342,7 @@ def long_run(left: Floats, step: float, run: Ints) -> float:
     run   (b,) number of the segment of each block; segments have nothing to do with each other
     """
     n = len(left)
-    lags = min(max(1, round(LAG / step)), n - 2)
+    lags = min(max(1, round(CORRELATION_LAG_S / step)), n - 2)
     zero = float((left * left).sum())
     if zero <= 0:
         return 1.0
@@ -358,8 +364,8 @@ def expected_gap_variance(solution: Solution, noise: Noise) -> Floats:
 def _is_white(solution: Solution, noise: Noise, blocks: Blocks) -> Bools:
     """(J,) whether a gap is as large as the sensors' noise and uncorrelated from block to block."""
     own = np.diagonal(solution.residual_cov) / 1.02
-    small = own <= NOISE_EXCESS * expected_gap_variance(solution, noise)
+    small = own <= NOISE_EXCESS_RATIO * expected_gap_variance(solution, noise)
     e = blocks.gap * np.sqrt(blocks.weight)[:, None, :]
     zero = np.maximum((e * e).sum(axis=(0, 1)), 1e-300)
     lag = (e[1:] * e[:-1] * ~blocks.fresh[1:, None, None]).sum(axis=(0, 1)) / zero
-    return np.asarray(small & (np.abs(lag) < WHITE_CORRELATION / np.sqrt(3 * blocks.count)))
+    return np.asarray(small & (np.abs(lag) < WHITE_CORRELATION_SE / np.sqrt(3 * blocks.count)))

@@ -19,19 +19,23 @@ from ..pairs.noise import Noise
 from ..pairs.sums import PairSums
 
 HINGE_RATIO = 0.12  # off-axis over main-axis rotation; built hinges have 0.01 to 0.07, two-axis joints over 0.5
-HINGE_LIKE = 0.25  # the same, where the motion leaves the point along the axis open anyway
-OPEN = 0.1  # standard error along a direction, as a share of the sensors' distance, above which the point is open there
-LEVER = 3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
+OPEN_HINGE_RATIO = 0.25  # the same, where the motion leaves the point along the axis open anyway
+OPEN_ERROR_SHARE = (
+    0.1  # standard error along a direction, as a share of the sensors' distance, above which the point is open there
+)
+LEVER_MIN_RATIO = (
+    3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
+)
 RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which two moving bodies are one
-CLEARLY = 3.0  # times the noise of both sensors, from which a small rotation about one axis is a hinge's
-MOVES = 0.25  # share of the noise's own rotation that must be exceeded before a pair turns at all
-INDEPENDENT = 2.0  # independent samples per second of motion
+HINGE_NOISE_RATIO = 3.0  # times the noise of both sensors, from which a small rotation about one axis is a hinge's
+TURN_NOISE_SHARE = 0.25  # share of the noise's own rotation that must be exceeded before a pair turns at all
+INDEPENDENT_SAMPLES_HZ = 2.0  # independent samples per second of motion
 WORLD_RANK_RATIO = 1.6e-5  # of singular values: a body that turns less in the room has no point that moves least
-GLANCE = 1000  # frames that tell how a body turns in the room
+GLANCE_FRAMES = 1000  # frames that tell how a body turns in the room
 
 
 @dataclass(frozen=True, eq=False)
-class Motion:
+class PairMotion:
     """How P pairs of bodies turn against each other, with the noise taken off.
 
     size      (P,)    [m]    rms distance between the two sensors
@@ -56,11 +60,11 @@ class Motion:
     @property
     def open(self) -> Bools:
         """(P, 3) directions of the fit's axes along which the motion does not place the centre."""
-        return np.asarray(self.error > OPEN * self.size[:, None])
+        return np.asarray(self.error > OPEN_ERROR_SHARE * self.size[:, None])
 
 
-def describe_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, scale: Floats | None = None) -> Motion:
-    """Motion of each fitted pair; `scale` (P,) [m] is the per-axis size of its gaps, from the residual by default."""
+def measure_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, scale: Floats | None = None) -> PairMotion:
+    """How each fitted pair turns; `scale` (P,) [m] is the per-axis size of its gaps, from the residual by default."""
     i, j = fits.pairs.T
     floor = (noise.orientation[i] ** 2 + noise.orientation[j] ** 2)[:, None]
     spread = np.maximum(fits.spread - floor, 0.0)
@@ -69,7 +73,7 @@ def describe_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sc
     if len(size):  # sensors that sit on one point still belong to a figure of some size
         size = np.maximum(size, 0.3 * median(size))
     seconds = take.seconds * fits.frames / max(take.frames, 1)
-    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT * seconds, 1.0)) if take.timed else fits.frames
+    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT_SAMPLES_HZ * seconds, 1.0)) if take.timed else fits.frames
     main = np.sqrt(np.maximum(spread[:, 1] + spread[:, 2] - spread[:, 0], 0.0))
     per_axis = fits.residual / np.sqrt(3) if scale is None else scale
     known = fits.determined
@@ -78,15 +82,15 @@ def describe_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sc
         error = per_axis[:, None] / np.sqrt(spread * samples[:, None])
         error = np.where(known & (spread > 0), np.nan_to_num(error, nan=0.0), np.inf)
         lever = np.where(fits.residual > 0, main * size / fits.residual, np.inf)
-    turns = known[:, 1] & (spread[:, 1] > MOVES * floor[:, 0])
-    return Motion(size, spread, main, np.sqrt(spread[:, 0]), np.where(turns, lever, 0.0), error, samples, turns)
+    turns = known[:, 1] & (spread[:, 1] > TURN_NOISE_SHARE * floor[:, 0])
+    return PairMotion(size, spread, main, np.sqrt(spread[:, 0]), np.where(turns, lever, 0.0), error, samples, turns)
 
 
 def world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
     """Rotation (m,) [rad] of each body in the world with the noise taken off, and the rms distance (m,) [m] by which
     its best fixed point moves: what a body at rest, or turning about a point of the room, has little of.
     """
-    rows = evenly(take.frames, GLANCE)
+    rows = evenly(take.frames, GLANCE_FRAMES)
     seen = take.seen[rows][..., None].astype(np.float64)
     count = np.maximum(seen.sum(axis=0), 1.0)  # (m, 1)
     R, p = _filled(take.R_world_body[rows]), _filled(take.p_world_body[rows])
@@ -101,7 +105,9 @@ def world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
     return np.where(few, 0.0, turn), np.where(few, 0.0, fits.residual)
 
 
-def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -> tuple[list[Kind], list[Point], Bools]:
+def classify(
+    fits: PairFits, motion: PairMotion, noise: Noise, world_turn: Floats
+) -> tuple[list[Kind], list[Point], Bools]:
     """Kind and point of each pair, and (P, 3) the directions to hold at minimum norm."""
     i, j = fits.pairs.T
     ratio = np.sqrt(motion.spread[:, 0] / np.maximum(motion.spread[:, 1], 1e-300))
@@ -109,7 +115,7 @@ def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -
     least = np.minimum(world_turn[i], world_turn[j])
     loud = np.hypot(noise.orientation[i], noise.orientation[j])
     # A mount that gives turns every way a little; what turns about one axis, well above the noise, is no mount.
-    one_axis = motion.turns & (motion.main > CLEARLY * loud) & (ratio < HINGE_RATIO) & ~motion.open[:, 1]
+    one_axis = motion.turns & (motion.main > HINGE_NOISE_RATIO * loud) & (ratio < HINGE_RATIO) & ~motion.open[:, 1]
     still = ((total <= RIGID_RATIO * least) & ~one_axis) | ~motion.turns
     blur = 3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + 2 * (loud * motion.size) ** 2
     still &= fits.residual <= np.maximum(
@@ -123,7 +129,7 @@ def classify(fits: PairFits, motion: Motion, noise: Noise, world_turn: Floats) -
             kind: Kind = "rigid"
         elif not motion.turns[k] or motion.open[k, 1]:
             kind = "undetermined"
-        elif ratio[k] < (HINGE_LIKE if motion.open[k, 0] else HINGE_RATIO):
+        elif ratio[k] < (OPEN_HINGE_RATIO if motion.open[k, 0] else HINGE_RATIO):
             kind = "hinge"
         else:
             kind = "undetermined" if motion.open[k].any() else "ball"
@@ -141,7 +147,7 @@ def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
     and of the pair does not matter.
     """
     child, parent = fits.axis_child[:, :, 0], fits.axis_parent[:, :, 0]
-    R = _filled(take.R_world_body[evenly(take.frames, GLANCE)])
+    R = _filled(take.R_world_body[evenly(take.frames, GLANCE_FRAMES)])
     mean = R.sum(axis=0)[fits.pairs[:, 0]]
     world = np.einsum("pxy,py->px", mean, child)
     largest = np.take_along_axis(world, np.abs(world).argmax(axis=1)[:, None], axis=1)
@@ -155,6 +161,6 @@ def _filled(values: Floats) -> Floats:
     return np.where(unknown, 0.0, values) if unknown.any() else values
 
 
-def play(motion: Motion) -> Floats:
+def play(motion: PairMotion) -> Floats:
     """(P,) [rad] rms angle by which the hinge's axis itself turns, noise removed."""
     return np.sqrt(2 * motion.spread[:, 0])

@@ -17,11 +17,11 @@ from ..model.take import Take
 from ..pairs.noise import Noise
 from .solve import Solution
 
-ROUNDS = 8
-_CHUNK = 256  # frames whose (3J x 3J) blocks are formed at once
-MOST_BYTES = 1_000_000_000  # of blocks kept within a round; above, they are formed twice
-SETTLED = 0.01  # standard errors by which the joints may still move when the rounds end
-DROPPED = 0.05  # robust weight below which a gap is left out
+LIKELIHOOD_ROUNDS = 8
+LIKELIHOOD_CHUNK_FRAMES = 256  # frames whose (3J x 3J) blocks are formed at once
+LIKELIHOOD_KEPT_BYTES = 1_000_000_000  # of blocks kept within a round; above, they are formed twice
+LIKELIHOOD_SETTLED_SE = 0.01  # standard errors by which the joints may still move when the rounds end
+LIKELIHOOD_MIN_WEIGHT = 0.05  # robust weight below which a gap is left out
 
 
 def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats | None = None) -> Solution:
@@ -31,13 +31,13 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats |
     """
     model = _Model(take.bodies, start.pairs, noise)
     spread = np.ones((take.frames, take.bodies)) if relative is None else relative
-    use = start.weight > DROPPED
+    use = start.weight > LIKELIHOOD_MIN_WEIGHT
     R_raw = np.where(take.seen[..., None, None], take.R_world_body, np.eye(3))
     p_raw = centred(take.p_world_body, take.seen)
     u, N = start.unknowns, start.information
     turn, shift = np.zeros(p_raw.shape), np.zeros(p_raw.shape)  # the poses' corrections
-    blocks = [slice(lo, lo + _CHUNK) for lo in range(0, take.frames, _CHUNK)]
-    keep = take.frames * (3 * len(start.pairs)) ** 2 * 24 < MOST_BYTES
+    blocks = [slice(lo, lo + LIKELIHOOD_CHUNK_FRAMES) for lo in range(0, take.frames, LIKELIHOOD_CHUNK_FRAMES)]
+    keep = take.frames * (3 * len(start.pairs)) ** 2 * 24 < LIKELIHOOD_KEPT_BYTES
 
     def linearised(rows: slice) -> tuple[Floats, Floats, Floats, Floats, Floats]:
         R = R_raw[rows] @ rotation.from_vector(-turn[rows])
@@ -47,7 +47,7 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats |
         w -= model.push(arms, turn[rows], shift[rows], R, use[rows])
         return R, arms, w, model.slope(R, use[rows]), model.inverse_covariance(arms, use[rows], spread[rows])
 
-    for _ in range(ROUNDS):
+    for _ in range(LIKELIHOOD_ROUNDS):
         N, h = np.zeros(N.shape), np.zeros(len(u))
         kept = []
         for rows in blocks:
@@ -64,7 +64,7 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats |
             pull = np.einsum("nab,nb->na", weighted, w + A @ du).reshape(len(R), -1, 3)
             turn[rows], shift[rows] = model.correction(arms, pull, R, spread[rows], use[rows])
         u = u + du
-        if float(du @ N @ du) < SETTLED**2 * len(u):
+        if float(du @ N @ du) < LIKELIHOOD_SETTLED_SE**2 * len(u):
             break
     halves = u.reshape(-1, 2, 3)
     return replace(start, p_child_joint=halves[:, 0], p_parent_joint=halves[:, 1], information=N)
@@ -74,8 +74,8 @@ def fisher_information(take: Take, pairs: Ints, unknowns: Floats, noise: Noise) 
     """(6J, 6J) information about the joints in exact poses recorded with this white noise; its inverse is the bound."""
     model = _Model(take.bodies, pairs, noise)
     N = np.zeros((6 * len(pairs), 6 * len(pairs)))
-    for lo in range(0, take.frames, _CHUNK):
-        rows = slice(lo, lo + _CHUNK)
+    for lo in range(0, take.frames, LIKELIHOOD_CHUNK_FRAMES):
+        rows = slice(lo, lo + LIKELIHOOD_CHUNK_FRAMES)
         use = take.seen[rows, pairs[:, 0]] & take.seen[rows, pairs[:, 1]]
         R = np.where(take.seen[rows][..., None, None], take.R_world_body[rows], np.eye(3))
         A = model.slope(R, use)

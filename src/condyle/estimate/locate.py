@@ -12,7 +12,7 @@ from ..model.skeleton import Joint, Kind, Point
 from ..model.take import Take
 from ..pairs.fits import PairFits
 from .intervals import Uncertainty
-from .kinds import OPEN, Motion, hinge_axes, play
+from .kinds import OPEN_ERROR_SHARE, PairMotion, hinge_axes, play
 from .solve import Solution
 from .structure import Structure
 
@@ -23,7 +23,7 @@ def assemble_joints(
     solution: Solution,
     gap: Floats,
     fits: PairFits,
-    motion: Motion,
+    motion: PairMotion,
     kinds: Sequence[Kind],
     points: Sequence[Point],
     sure: Uncertainty | None,
@@ -40,14 +40,18 @@ def assemble_joints(
     for a, (i, j) in enumerate(solution.pairs):
         hinge = kinds[a] == "hinge"
         margin, runner = margins.get(frozenset((int(i), int(j))), (None, None))
-        covariance = None
+        covariance = passing = None
         if sure is not None and kinds[a] in ("ball", "hinge"):
-            covariance = sure.covariance[6 * a : 6 * a + 6, 6 * a : 6 * a + 6]
+            covariance, shrinks = (
+                part[6 * a : 6 * a + 6, 6 * a : 6 * a + 6] for part in (sure.covariance, sure.passing)
+            )
+            whole = float(np.trace(covariance))
+            passing = float(np.trace(shrinks)) / whole if whole > 0 else None
             covariance = 0.5 * (covariance + covariance.T)
         point = points[a]
         if hinge and covariance is not None:
             along = np.concatenate([child_axes[a], parent_axes[a]]) / 2
-            if along @ covariance @ along > (OPEN * motion.size[a]) ** 2:
+            if along @ covariance @ along > (OPEN_ERROR_SHARE * motion.size[a]) ** 2:
                 point = "arbitrary"  # determined by the fit, but not by any honest measure
         joints.append(
             Joint(
@@ -67,7 +71,7 @@ def assemble_joints(
                 margin=margin,
                 runner_up=runner,
                 rotation=np.sort(turned[a])[::-1],
-                passing=None if covariance is None else _passing(sure, 6 * a),
+                passing=passing,
             )
         )
     return joints
@@ -80,16 +84,12 @@ def gap_residual(gap: Floats, weight: Floats) -> Floats:
 
 
 def _margins(take: Take, structure: Structure) -> dict[frozenset[int], tuple[float | None, tuple[str, str] | None]]:
-    out: dict[frozenset[int], tuple[float | None, tuple[str, str] | None]] = {}
-    tree = structure.tree
-    for edge, margin, runner in zip(tree.edges, tree.margin, tree.runner_up, strict=True):
-        pair = frozenset(int(x) for x in structure.fits.pairs[edge])
-        if runner < 0:
-            out[pair] = (None, None)
-        else:
-            i, j = structure.fits.pairs[runner]
-            out[pair] = (float(margin), (take.names[i], take.names[j]))
-    return out
+    """By the bodies of an edge: its margin, and the names of its runner-up, where it has one."""
+    tree, pairs, names = structure.tree, structure.fits.pairs, np.array(take.names, dtype=object)
+    return {
+        frozenset(pairs[edge].tolist()): (None, None) if runner < 0 else (float(margin), tuple(names[pairs[runner]]))
+        for edge, margin, runner in zip(tree.edges, tree.margin, tree.runner_up, strict=True)
+    }
 
 
 def settle_points(joints: Sequence[Joint]) -> list[Joint]:
@@ -101,19 +101,16 @@ def settle_points(joints: Sequence[Joint]) -> list[Joint]:
     out = []
     for joint in joints:
         if joint.kind == "hinge" and joint.point == "arbitrary" and joint.axis_parent is not None:
+            assert joint.axis_child is not None
             place = _neighbour(joint, joints, known)
             if place is not None:
                 on_parent, target = place
-                own = joint.p_parent_joint if on_parent else joint.p_child_joint
-                axis = joint.axis_parent if on_parent else joint.axis_child
-                assert axis is not None
-                assert joint.axis_child is not None
+                own, axis = joint.p_child_joint, joint.axis_child
+                if on_parent:
+                    own, axis = joint.p_parent_joint, joint.axis_parent
                 step = float((target - own) @ axis)
-                joint = replace(
-                    joint,
-                    p_child_joint=joint.p_child_joint + step * joint.axis_child,
-                    p_parent_joint=joint.p_parent_joint + step * joint.axis_parent,
-                )
+                c, l = joint.p_child_joint + step * joint.axis_child, joint.p_parent_joint + step * joint.axis_parent
+                joint = replace(joint, p_child_joint=c, p_parent_joint=l)
         out.append(joint)
     return out
 
@@ -129,12 +126,3 @@ def _neighbour(joint: Joint, joints: Sequence[Joint], known: dict[str, Joint]) -
         if other.parent == joint.child and other.point == "determined":
             return False, other.p_parent_joint
     return None
-
-
-def _passing(sure: Uncertainty | None, first: int) -> float | None:
-    """Share of a joint's covariance, which begins at row `first`, that shrinks with more of the same motion."""
-    if sure is None:
-        return None
-    own = slice(first, first + 6)
-    whole = float(np.trace(sure.covariance[own, own]))
-    return float(np.trace(sure.passing[own, own])) / whole if whole > 0 else None

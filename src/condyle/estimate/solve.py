@@ -19,9 +19,9 @@ from ..pairs.noise import Noise
 from ..pairs.normal import Rows, Sweep, System, gap_products
 from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, count_frames, measure_gaps, weigh_outliers
 
-SWEEPS = 3
-EXACT = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
-GUARD = 0.5  # share of the weakest rotation's signal that the noise correction may take away
+SOLVE_SWEEPS = 3
+EXACT_RESIDUAL_SHARE = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
+NOISE_CORRECTION_MAX_SHARE = 0.5  # share of the weakest rotation's signal that the noise correction may take away
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ def solve_together(
     base_weight: Floats | None = None,
     robust: bool = True,
     correct: bool = True,
-    sweeps: int = SWEEPS,
+    sweeps: int = SOLVE_SWEEPS,
     suspect: Bools | None = None,
 ) -> Solution:
     """The default estimator over the joints of `start`, whose pairs are the edges of a tree (child, parent).
@@ -157,8 +157,8 @@ def guarded_noise(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
     weakest = np.where(held, np.inf, fits.spread).min(axis=1) if held is not None else fits.spread[:, 0]
     for a, (i, j) in enumerate(fits.pairs):
         both = s[i] ** 2 + s[j] ** 2
-        if both > GUARD * weakest[a]:
-            factor = np.sqrt(GUARD * weakest[a] / both)
+        if both > NOISE_CORRECTION_MAX_SHARE * weakest[a]:
+            factor = np.sqrt(NOISE_CORRECTION_MAX_SHARE * weakest[a] / both)
             s[i], s[j] = s[i] * factor, s[j] * factor
     return s
 

@@ -18,22 +18,23 @@ from ..pairs.fits import PairFits, fit_pairs, gaps
 from ..pairs.noise import Noise, estimate_noise
 from ..pairs.outliers import drop_gross, estimate_scales
 from ..pairs.sums import PairSums, sum_pairs
-from .kinds import LEVER, RIGID_RATIO, Motion, describe_motion, world_motion
-from .tree import Tree, spanning_margins, swap_edges
-from .tree_trial import ROUNDS, settle
+from .kinds import LEVER_MIN_RATIO, RIGID_RATIO, PairMotion, measure_motion, world_motion
+from .tree import TRIAL_ROUNDS, Tree, spanning_margins, swap_edges, try_rivals
 
-RARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
-ENOUGH = 6  # whole frames per dimension of the joints' covariance
-MANY = 128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
-CALM = 0.05  # drift in the room over the usual one, below which a body that does not turn rests
-REST = 0.5  # residual over drift in the room: a pair that fits no better than two bodies at rest
-RESOLVABLE = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
-TELLING = 5.0  # lever motion over residual from which an edge is told even though another one ties with it
-THIN = 1.1  # margin below which an edge tells nothing
-APART = 8.0  # residual over the median of the tree's: another figure or a loose thing
+RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
+WHOLE_FRAMES_PER_DIMENSION = 6  # whole frames per dimension of the joints' covariance
+COVARIANCE_MAX_BODIES = (
+    128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
+)
+REST_MAX_DRIFT_SHARE = 0.05  # drift in the room over the usual one, below which a body that does not turn rests
+REST_RESIDUAL_RATIO = 0.5  # residual over drift in the room: a pair that fits no better than two bodies at rest
+RESOLVABLE_TURN_RAD = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
+SURE_LEVER_RATIO = 5.0  # lever motion over residual from which an edge is told even though another one ties with it
+THIN_MARGIN = 1.1  # margin below which an edge tells nothing
+APART_RESIDUAL_RATIO = 8.0  # residual over the median of the tree's: another figure or a loose thing
 APART_SHARE = 0.22  # ... and at least this share of the figure's usual distance between joined sensors
 UNRELATED_SHARE = 0.33  # that share when it alone tells, however few bodies there are
-SLIDES = 0.1  # residual over the sensors' distance of a pair that moves without turning
+SLIDING_RESIDUAL_SHARE = 0.1  # residual over the sensors' distance of a pair that moves without turning
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +53,7 @@ class Structure:
 
     sums: PairSums
     fits: PairFits
-    motion: Motion
+    motion: PairMotion
     tree: Tree
     apart: Ints
     determined: bool
@@ -62,6 +63,21 @@ class Structure:
     noise: Noise
     turn: Floats
     drift: Floats
+
+    @property
+    def edges(self) -> Ints:
+        """(J, 2) the pairs that are joined."""
+        return self.fits.pairs[self.tree.edges]
+
+    @property
+    def figures(self) -> list[list[int]]:
+        """The bodies of each tree, single bodies among them, largest first."""
+        return components(self.good.shape[1], self.edges)
+
+    @property
+    def loose(self) -> list[int]:
+        """Bodies that no edge reaches."""
+        return [group[0] for group in self.figures if len(group) == 1]
 
 
 def infer_structure(
@@ -85,7 +101,7 @@ def infer_structure(
     turn, drift = world_motion(take, noise)
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     if paper:
-        motion = describe_motion(take, sums, fits, noise)
+        motion = measure_motion(take, sums, fits, noise)
         tree = spanning_margins(take.bodies, fits, edges)
         none = np.empty(0, np.int64)
         determined = _all_given(held, take) or _is_determined(motion, tree, fits, turn)
@@ -103,15 +119,15 @@ def infer_structure(
         noise = estimate_noise(part)
         turn, drift = world_motion(part, noise)
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
-    motion = describe_motion(take, sums, fits, noise)
+    motion = measure_motion(take, sums, fits, noise)
     handicap = _resting(fits, motion, turn, drift, edges, still_world)
     settled = False
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
     tree = spanning_margins(take.bodies, fits, edges)
     part, trusted = _whole_frames(take, good)
-    for _ in range(ROUNDS if take.bodies <= MANY else 0):
+    for _ in range(TRIAL_ROUNDS if take.bodies <= COVARIANCE_MAX_BODIES else 0):
         tree, rivals = swap_edges(part, fits, edges, trusted, held, handicap, search=not settled)
-        tree, settled = settle(part, sums, fits, tree, rivals, trusted, held, handicap)
+        tree, settled = try_rivals(part, sums, fits, tree, rivals, trusted, held, handicap)
         if not settled:
             break
         edges = tree.edges
@@ -128,7 +144,7 @@ def _candidates(sums: PairSums) -> PairFits:
     In a few frames anything fits.
     """
     fits = fit_pairs(sums)
-    rare = fits.frames < RARE * median(fits.frames)
+    rare = fits.frames < RARE_PAIR_SHARE * median(fits.frames)
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
 
 
@@ -139,7 +155,7 @@ def _all_given(held: Sequence[int], take: Take) -> bool:
 def _whole_frames(take: Take, good: Bools) -> tuple[Take, Bools]:
     """The frames in which every body is trusted, if they are enough for a covariance of all joints; else all frames."""
     rows = np.flatnonzero(good.all(axis=1))
-    if len(rows) == take.frames or len(rows) < ENOUGH * 3 * (take.bodies - 1):
+    if len(rows) == take.frames or len(rows) < WHOLE_FRAMES_PER_DIMENSION * 3 * (take.bodies - 1):
         return take, good
     return take.at(rows), good[rows]
 
@@ -159,7 +175,7 @@ def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
 
 
 def _resting(
-    fits: PairFits, motion: Motion, turn: Floats, drift: Floats, edges: Ints, still_world: int | None
+    fits: PairFits, motion: PairMotion, turn: Floats, drift: Floats, edges: Ints, still_world: int | None
 ) -> Floats:
     """(P,) log handicap of pairs whose fit says only that bodies stay where they are in the room.
 
@@ -173,8 +189,8 @@ def _resting(
         return np.zeros(len(i))
     usual = 2 * max(float(median(fits.residual[edges])), 1e-6 * float(median(motion.size[edges])))
     drift = np.where(drift > 1e-5 * drift.max(), drift, 0.0)  # less is rounding
-    at_rest = (fits.residual >= REST * np.hypot(drift[i], drift[j])) & (motion.lever < LEVER)
-    at_rest |= _farther_rest(fits, (turn < 2 * RESOLVABLE) & (drift < CALM * median(drift)))
+    at_rest = (fits.residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & (motion.lever < LEVER_MIN_RATIO)
+    at_rest |= _farther_rest(fits, (turn < 2 * RESOLVABLE_TURN_RAD) & (drift < REST_MAX_DRIFT_SHARE * median(drift)))
     if still_world is not None:
         at_rest &= (i != still_world) & (j != still_world)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -196,26 +212,30 @@ def _farther_rest(fits: PairFits, rests: Bools) -> Bools:
     return out
 
 
-def _is_determined(motion: Motion, tree: Tree, fits: PairFits, turn: Floats) -> bool:
+def _is_determined(motion: PairMotion, tree: Tree, fits: PairFits, turn: Floats) -> bool:
     """Whether anything turns that a sensor could resolve, and at least half of the edges beat their rivals."""
     edges = tree.edges
     if not len(edges):
         return False
     exact = np.isinf(motion.lever[edges])
-    told = (tree.margin >= THIN) & ((motion.main[edges] > RESOLVABLE) & (motion.lever[edges] > 1) | exact)
+    told = (tree.margin >= THIN_MARGIN) & (
+        (motion.main[edges] > RESOLVABLE_TURN_RAD) & (motion.lever[edges] > 1) | exact
+    )
     # Bodies that share a point tie, and so do all edges of a ring: that is no lack of motion.
-    told |= (motion.main[edges] > RESOLVABLE) & (motion.lever[edges] > TELLING)
+    told |= (motion.main[edges] > RESOLVABLE_TURN_RAD) & (motion.lever[edges] > SURE_LEVER_RATIO)
     # Two sensors on one body turn in the room but not against each other.
     carried = np.minimum(turn[fits.pairs[edges, 0]], turn[fits.pairs[edges, 1]])
-    one_body = (np.sqrt(motion.spread[edges].sum(axis=1)) <= RIGID_RATIO * carried) & (carried > 10 * RESOLVABLE)
-    told |= one_body & (tree.margin >= THIN)
-    moves = exact.any() or one_body.any() or (motion.main[edges] > RESOLVABLE).any()
+    one_body = (np.sqrt(motion.spread[edges].sum(axis=1)) <= RIGID_RATIO * carried) & (
+        carried > 10 * RESOLVABLE_TURN_RAD
+    )
+    told |= one_body & (tree.margin >= THIN_MARGIN)
+    moves = exact.any() or one_body.any() or (motion.main[edges] > RESOLVABLE_TURN_RAD).any()
     if not one_body.any() and motion.open[edges, 1].all():  # not one joint is located even to a line
         return False
     return bool(moves and 2 * told.sum() >= len(edges))
 
 
-def _apart(sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, held: Sequence[int]) -> Ints:
+def _apart(sums: PairSums, fits: PairFits, motion: PairMotion, tree: Tree, held: Sequence[int]) -> Ints:
     """Edges of the tree that are no joints: another person, a loose prop, a pair that only slides."""
     edges = tree.edges
     residual = fits.residual[edges]
@@ -226,16 +246,16 @@ def _apart(sums: PairSums, fits: PairFits, motion: Motion, tree: Tree, held: Seq
     own = sums[i, j]
     centre = np.minimum(*(np.sum((half.T / n) ** 2, axis=0) for half in (own.b_child, own.b_parent)))
     spread = np.sqrt(np.maximum(own.dd / n - centre, 0.0))
-    far = (residual > APART * median(residual)) & (share > APART_SHARE)
+    far = (residual > APART_RESIDUAL_RATIO * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (spread < 2.5 * residual)
-    slides = (motion.lever[edges] < 1) & (residual > SLIDES * motion.size[edges])
+    slides = (motion.lever[edges] < 1) & (residual > SLIDING_RESIDUAL_SHARE * motion.size[edges])
     if len(edges) > 2:  # where all are soft, a gap larger than the motion is no sign of sliding
         slides &= residual > 2 * median(residual)
     return np.asarray(edges[(far | unrelated | slides) & ~np.isin(edges, list(held))])
 
 
 def _loops(
-    take: Take, fits: PairFits, motion: Motion, tree: Tree, handicap: Floats
+    take: Take, fits: PairFits, motion: PairMotion, tree: Tree, handicap: Floats
 ) -> tuple[Ints, list[tuple[int, int]]]:
     """Pairs outside the tree that are located and fit like its joints, and pairs that only repeat a joint of it."""
     edges = tree.edges
@@ -244,7 +264,7 @@ def _loops(
     usual = float(median(fits.residual[edges]))
     size = median(motion.size)
     bar = np.maximum(1.5 * usual, 1e-6 * size)
-    fits_well = (fits.residual <= bar) & (motion.lever >= LEVER) & (handicap == 0)
+    fits_well = (fits.residual <= bar) & (motion.lever >= LEVER_MIN_RATIO) & (handicap == 0)
     fits_well &= motion.open.sum(axis=1) <= 1
     fits_well[edges] = False
     side = sides(take.bodies, fits.pairs[edges])
@@ -260,7 +280,7 @@ def _loops(
     return np.array(loops, dtype=np.int64), tied
 
 
-def _same_point(take: Take, fits: PairFits, motion: Motion, a: int, b: int) -> bool:
+def _same_point(take: Take, fits: PairFits, motion: PairMotion, a: int, b: int) -> bool:
     """Whether two pairs' joints are one point of space throughout, as far as the motion tells."""
     rows = np.linspace(0, take.frames - 1, min(200, take.frames)).astype(np.int64)
     places = []
@@ -279,8 +299,3 @@ def _same_point(take: Take, fits: PairFits, motion: Motion, a: int, b: int) -> b
     error = np.where(motion.open, 0.0, motion.error)
     reach = 0.1 * min(motion.size[a], motion.size[b]) + 2 * max(error[a].max(), error[b].max())
     return bool(median(away) < reach)
-
-
-def loose_bodies(bodies: int, edges: Ints) -> list[int]:
-    """Bodies that no edge reaches."""
-    return [group[0] for group in components(bodies, edges) if len(group) == 1]

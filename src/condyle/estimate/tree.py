@@ -16,14 +16,22 @@ from ..maths.arrays import Bools, Floats, Ints, centred
 from ..maths.graph import sides
 from ..maths.robust import median
 from ..model.take import Take
-from ..pairs.fits import PairFits, gaps
+from ..pairs.fits import PairFits, fit_pairs, gaps
+from ..pairs.noise import Noise
+from ..pairs.sums import PairSums
+from .solve import solve_together
 
-ROWS = 2000  # frames the search looks at, evenly spread over the take
-NEAREST = 12  # candidate partners per body above WIDE bodies
-WIDE = 32
-FLOOR = 1e-6  # of the scene's size: residuals below it are taken as zero
-GAIN = 0.01  # fall of the log-determinant that makes a swap worth it: 0.2 % of one residual
-MAX_SWAPS = 200
+SEARCH_FRAMES = 2000  # frames the search looks at, evenly spread over the take
+NEAREST_PARTNERS = 12  # candidate partners per body above ALL_PAIRS_MAX_BODIES bodies
+ALL_PAIRS_MAX_BODIES = 32
+RESIDUAL_FLOOR_SHARE = 1e-6  # of the scene's size: residuals below it are taken as zero
+EXCHANGE_MIN_GAIN = 0.01  # fall of the log-determinant that makes a swap worth it: 0.2 % of one residual
+EXCHANGE_MAX_COUNT = 200
+RIVAL_MAX_MARGIN = 1.6  # margin below which a rival gets its trial
+TRIAL_FRAMES = 700
+TRIAL_ROUNDS = 6
+TRIALS_PER_ROUND = 24  # trials at most in one round
+TRIAL_SWEEPS = 4
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,13 +59,13 @@ def no_tree() -> Tree:
 def nearest_pairs(fits: PairFits, bodies: int, keep: Ints) -> Ints:
     """Indices of candidate pairs: all for few bodies, else each body's best partners and the pairs in `keep`."""
     usable = np.isfinite(fits.residual)
-    if bodies <= WIDE:
+    if bodies <= ALL_PAIRS_MAX_BODIES:
         usable[keep] = True
         return np.flatnonzero(usable)
     weight = np.full((bodies, bodies), np.inf)
     i, j = fits.pairs.T
     weight[i, j] = weight[j, i] = np.where(np.isfinite(fits.residual), fits.residual, np.inf)
-    bar = np.partition(weight, NEAREST, axis=1)[:, NEAREST]
+    bar = np.partition(weight, NEAREST_PARTNERS, axis=1)[:, NEAREST_PARTNERS]
     near = (weight[i, j] <= bar[i]) | (weight[i, j] <= bar[j])
     near &= usable
     near[keep] = True
@@ -96,10 +104,10 @@ def swap_edges(
         return gain
 
     gain = gains()
-    for _ in range(MAX_SWAPS if search else 0):
+    for _ in range(EXCHANGE_MAX_COUNT if search else 0):
         free = np.where(held[:, None], np.inf, gain)
         a, b = np.unravel_index(np.argmin(free), free.shape)
-        if not free[a, b] < -GAIN:
+        if not free[a, b] < -EXCHANGE_MIN_GAIN:
             break
         tree[a] = int(b)
         gain = gains()
@@ -153,7 +161,7 @@ class _Rows:
     """Residual rows of the candidate pairs, and what exchanging one edge for another does to the log-determinant."""
 
     def __init__(self, take: Take, fits: PairFits, candidates: Ints, good: Bools | None) -> None:
-        part, pick = take.thinned(ROWS)
+        part, pick = take.thinned(SEARCH_FRAMES)
         pairs = fits.pairs[candidates]
         gap = gaps(part, pairs, fits.p_child_joint[candidates], fits.p_parent_joint[candidates])
         seen = part.seen if good is None else part.seen & good[pick]
@@ -162,7 +170,7 @@ class _Rows:
         self.count = np.maximum(both.sum(axis=0), 1)
         self.own = np.einsum("npa,npb->pab", self.gap, self.gap) / self.count[:, None, None]
         size = float(median(np.linalg.norm(centred(part.p_world_body, part.seen), axis=-1)[part.seen]))
-        self.floor = (FLOOR * max(size, 1e-300)) ** 2
+        self.floor = (RESIDUAL_FLOOR_SHARE * max(size, 1e-300)) ** 2
 
     def gains(self, tree: list[int]) -> Floats:
         """(J, P) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree."""
@@ -198,3 +206,70 @@ def _inverse(C: Floats) -> Floats:
 def _logdet(S: Floats) -> Floats:
     value = np.linalg.eigvalsh(0.5 * (S + np.swapaxes(S, -1, -2)))
     return np.asarray(np.log(np.maximum(value, 1e-14 * np.abs(value[..., -1:]) + 1e-300)).sum(axis=-1))
+
+
+def try_rivals(
+    take: Take,
+    sums: PairSums,
+    fits: PairFits,
+    tree: Tree,
+    rivals: Floats,
+    good: Bools,
+    held: Sequence[int],
+    handicap: Floats,
+) -> tuple[Tree, bool]:
+    """The tree after every close rival was tried, its margins from those trials, and whether an edge changed.
+
+    The search compares residuals of joints fitted pair by pair. Where sensors wobble together the joints of a tree fit
+    far better when they are solved together, so a rival that comes close is given that chance too.
+
+    rivals   (J, P) log margin of every pair against every edge, inf where it cannot stand in
+    """
+    close = [
+        (float(rivals[a, b]), int(a), int(b))
+        for a, b in zip(*np.nonzero(rivals < np.log(RIVAL_MAX_MARGIN)), strict=True)
+    ]
+    close = [entry for entry in sorted(close) if tree.edges[entry[1]] not in held][:TRIALS_PER_ROUND]
+    if not close:
+        return tree, False
+    part, rows = take.thinned(TRIAL_FRAMES)
+    part = part.mask(~good[rows])
+    base = _solved_logdet(part, sums, fits, tree.edges) + 6 * handicap[tree.edges].sum()
+    edges, margin, runner = tree.edges.copy(), tree.margin.copy(), tree.runner_up.copy()
+    best, winner = 0.0, None
+    tried = np.full(len(edges), np.inf)
+    for _, a, b in close:
+        other = edges.copy()
+        other[a] = b
+        gap = (_solved_logdet(part, sums, fits, other) + 6 * handicap[other].sum() - base) / 6
+        if gap < tried[a]:
+            tried[a], margin[a], runner[a] = gap, np.exp(gap), b
+        if gap < best - 1e-3:
+            best, winner = gap, (a, b)
+    if winner is not None:
+        edges[winner[0]] = winner[1]
+        return Tree(edges, margin, runner), True
+    return Tree(edges, margin, runner), False
+
+
+def _solved_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints) -> float:
+    """Log-determinant of the stacked gaps' covariance with the joints solved together."""
+    pairs = fits.pairs[edges]
+    start = fit_pairs(sums, pairs)
+    solved = solve_together(
+        take,
+        start,
+        Noise.none(take.bodies),
+        held=~start.determined,
+        robust=False,
+        correct=False,
+        sweeps=TRIAL_SWEEPS,
+    )
+    gap = gaps(take, pairs, solved.p_child_joint, solved.p_parent_joint)
+    both = np.asarray(np.isfinite(gap).all(axis=2))
+    flat = np.where(both[..., None], gap, 0.0).reshape(len(gap), -1)
+    count = np.repeat(np.maximum(both.sum(axis=0), 1), 3)
+    C = (flat.T @ flat) / np.sqrt(count[:, None] * count)
+    size = np.sqrt(median(sums.dd[pairs[:, 0], pairs[:, 1]] / np.maximum(start.frames, 1)))
+    value = np.linalg.eigvalsh(C + (RESIDUAL_FLOOR_SHARE * size) ** 2 * np.eye(len(C)))
+    return float(np.log(np.maximum(value, (RESIDUAL_FLOOR_SHARE * size) ** 2)).sum())

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..estimate.fitting import Estimator, uncertainty_of
-from ..estimate.kinds import classify, describe_motion, world_motion
+from ..estimate.kinds import classify, measure_motion, world_motion
 from ..estimate.locate import assemble_joints
 from ..estimate.solve import Solution
 from ..estimate.structure import Structure
@@ -29,7 +29,7 @@ def loop_joints(
 ) -> list[Joint]:
     """Loop joints found and named, each located for itself by the chosen method."""
     found = [(int(i), int(j)) for i, j in structure.fits.pairs[structure.loops]]
-    used = {frozenset(pair) for pair in structure.fits.pairs[structure.tree.edges].tolist()}
+    used = {frozenset(pair) for pair in structure.edges.tolist()}
     pairs = [pair for pair in named + found if frozenset(pair) not in used]
     pairs = list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
     span = (float(take.time[0]), float(take.time[-1]))
@@ -43,7 +43,7 @@ def _located(
     """The joint of one pair (child, parent) by itself."""
     row = np.array([pair])
     solution, fits, sums = estimator.solve(take, structure, row)
-    motion = describe_motion(take, sums, fits, structure.noise)
+    motion = measure_motion(take, sums, fits, structure.noise)
     kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
     sure = uncertainty_of(take, solution, fits, structure, estimator.lag) if options.intervals else None
     gap = gaps(take, row, solution.p_child_joint, solution.p_parent_joint)
@@ -67,8 +67,7 @@ def touching_joints(
     """Connections that hold for a part of the take, each located in its frames; `usual` [m]: gap of the joints."""
     if not structure.determined:
         return [], []
-    pairs = structure.fits.pairs
-    edges = pairs[structure.tree.edges]
+    pairs, edges = structure.fits.pairs, structure.edges
     known = {frozenset(pair) for pair in [*pairs[structure.loops].tolist(), *named]}
     known |= {frozenset(pairs[other].tolist()) for _, other in structure.tied}
     still = take.names.index(WORLD) if options.world else None

@@ -14,7 +14,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..model.take import WORLD, Take
-from ..pairs.windows import CHUNK_BYTES, Windows, cut_windows
+from ..pairs.windows import WINDOW_CHUNK_BYTES, Windows, cut_windows
 from .connections import MOST_BODIES, Contact, Stretch, contact_of, ends_of, least_motion, usual_distance
 
 STEP = 0.1  # s between windows of four times that length in which a body is looked at
@@ -79,7 +79,7 @@ def _spans(take: Take) -> list[tuple[int, int]]:
     """(first, stop) of the segments, in overlapping parts where they are long, so that few sums are held."""
     edges = [0, *(np.flatnonzero(np.diff(take.segment)) + 1).tolist(), take.frames]
     window = max(1, round(STEP * take.rate))
-    part = window * max(32, CHUNK_BYTES // (112 * (take.bodies + 1) ** 2))
+    part = window * max(32, WINDOW_CHUNK_BYTES // (112 * (take.bodies + 1) ** 2))
     spans = [(k, min(k + part + 8 * window, b)) for a, b in pairwise(edges) for k in range(a, b, part)]
     return [(a, b) for a, b in spans if b - a > 8 * window]
 

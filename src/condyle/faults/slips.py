@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..estimate.fitting import Estimate
-from ..estimate.intervals import LAG, Blocks, long_run
+from ..estimate.intervals import CORRELATION_LAG_S, Blocks, long_run
 from ..estimate.solve import Solution
 from ..findings import Finding
 from ..maths import rotation
@@ -158,7 +158,7 @@ def judge_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
 def steady(take: Take, solution: Solution) -> Floats:
     """(n, J) 1 where both bodies are seen and the gap is not far off its own course of the second around."""
     gap = gaps(take, solution.pairs, solution.p_child_joint, solution.p_parent_joint)
-    return find_steady(gap, max(count_frames(take, LAG), 5)).astype(np.float64)
+    return find_steady(gap, max(count_frames(take, CORRELATION_LAG_S), 5)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ import numpy as np
 from .arrays import Floats, Ints
 
 Freedom = Literal["free", "ball", "hinge", "rigid"]
-ARM = 0.3  # m: damping holds a free body's place as it holds a turn at the end of such an arm
+DAMPING_ARM_M = 0.3  # m: damping holds a free body's place as it holds a turn at the end of such an arm
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,7 +100,7 @@ class Factors:
                 handed = (A, None, None)
                 if group.freedom == "free":
                     for i in range(3):
-                        A[:, i, i] += damping / ARM**2
+                        A[:, i, i] += damping / DAMPING_ARM_M**2
                     along = inverse_symmetric(A)
                 elif spring is not None:
                     w = spring[own, None, None]

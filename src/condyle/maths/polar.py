@@ -12,15 +12,15 @@ import numpy as np
 
 from .arrays import Bools, Floats
 
-BLOCK = 4096  # matrices at once
-ORTHONORMAL = 1e-12  # departure beyond which a closed form has lost too many digits
+POLAR_BLOCK_MATRICES = 4096  # matrices at once
+ORTHONORMAL_MAX_DEFECT = 1e-12  # departure beyond which a closed form has lost too many digits
 
 
 def blocks(values: Floats, width: int) -> Iterator[tuple[slice, Floats]]:
     """Rows and entries (width, b) of (..., width) or (..., 3, 3), each entry in one piece."""
     flat = np.ascontiguousarray(values, dtype=np.float64).reshape(-1, width)
-    for start in range(0, len(flat), BLOCK):
-        rows = slice(start, start + BLOCK)
+    for start in range(0, len(flat), POLAR_BLOCK_MATRICES):
+        rows = slice(start, start + POLAR_BLOCK_MATRICES)
         yield rows, np.ascontiguousarray(flat[rows].T)
 
 
@@ -38,7 +38,7 @@ def nearest_rotations(M: Floats) -> tuple[Floats, Bools]:
             scaled = entries / np.abs(entries).max(axis=0)
             near = _polar(scaled)
             R[rows] = near.T
-            doubtful[rows] = ~(off_orthonormal(near) < ORTHONORMAL)
+            doubtful[rows] = ~(off_orthonormal(near) < ORTHONORMAL_MAX_DEFECT)
     return R.reshape(-1, 3, 3), doubtful
 
 

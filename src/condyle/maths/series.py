@@ -9,8 +9,8 @@ import numpy as np
 from .arrays import Bools, Floats, Ints
 from .robust import median
 
-UNEVEN = 0.1  # of a frame: a time stamp further off an even clock calls for resampling
-AT_A_FRAME = 1e-9  # of a frame: a time as near to a frame's is that frame's
+EVEN_CLOCK_MAX_OFF = 0.1  # of a frame: a time stamp further off an even clock calls for resampling
+SAME_FRAME_MAX_OFF = 1e-9  # of a frame: a time as near to a frame's is that frame's
 
 
 class EvenPlaces(NamedTuple):
@@ -36,14 +36,14 @@ def even_places(time: Floats, step: float | None = None) -> EvenPlaces | None:
         return None
     mean = mean_step(time)
     off = float(np.abs(time - time[0] - mean * np.arange(len(time))).max())
-    if off <= UNEVEN * mean and (step is None or abs(step - mean) <= AT_A_FRAME * mean):
+    if off <= EVEN_CLOCK_MAX_OFF * mean and (step is None or abs(step - mean) <= SAME_FRAME_MAX_OFF * mean):
         return None
     step = float(median(np.diff(time))) if step is None else step
-    count = int(np.floor((time[-1] - time[0]) / step + AT_A_FRAME)) + 1
+    count = int(np.floor((time[-1] - time[0]) / step + SAME_FRAME_MAX_OFF)) + 1
     clock = time[0] + step * np.arange(count)
     before = np.clip(np.searchsorted(time, clock, side="right") - 1, 0, len(time) - 2)
     share = (clock - time[before]) / (time[before + 1] - time[before])
-    share = np.where(np.abs(share - np.round(share)) < AT_A_FRAME, np.round(share), share)
+    share = np.where(np.abs(share - np.round(share)) < SAME_FRAME_MAX_OFF, np.round(share), share)
     return EvenPlaces(clock, before, np.clip(share, 0.0, 1.0))
 
 

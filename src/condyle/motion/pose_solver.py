@@ -14,7 +14,7 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.elimination import ARM, Factors, Rig, cross, dot, outer, product
+from ..maths.elimination import DAMPING_ARM_M, Factors, Rig, cross, dot, outer, product
 
 if TYPE_CHECKING:
     from .smoothing import Accelerations
@@ -203,7 +203,7 @@ def solve(
 
 def _scale(aims: Problem) -> Floats:
     """(n,) [1/rad^2] size of the weights, which damping is measured by."""
-    turn, place = aims.w_rotation.max(axis=0), aims.w_position.max(axis=0) * ARM**2
+    turn, place = aims.w_rotation.max(axis=0), aims.w_position.max(axis=0) * DAMPING_ARM_M**2
     return np.asarray(np.maximum(np.maximum(turn, place), 1e-12))
 
 

@@ -12,7 +12,7 @@ from ..model.take import Take
 from .fits import fit_joints
 from .sums import PairSums, sum_products, whole_stack
 
-RIDGE = 1e-4  # half mean square rotation [rad^2] below which a direction is not fitted
+EXCHANGE_RIDGE_RAD2 = 1e-4  # half mean square rotation [rad^2] below which a direction is not fitted
 
 
 def sum_stretches(take: Take, pair: tuple[int, int], cuts: Ints) -> PairSums:
@@ -25,7 +25,7 @@ def sum_stretches(take: Take, pair: tuple[int, int], cuts: Ints) -> PairSums:
 
 def fit_residual(sums: PairSums) -> Floats:
     """(...) [m] least residual of pairs; directions that hardly turn are left at rest; inf without frames."""
-    return fit_joints(sums, RIDGE)[2]
+    return fit_joints(sums, EXCHANGE_RIDGE_RAD2)[2]
 
 
 class Exchange:

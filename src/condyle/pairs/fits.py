@@ -11,7 +11,7 @@ from ..maths.least_squares import solve_symmetric
 from ..model.take import Take
 from .sums import PairSums, blocks, chunks
 
-DENSE = 64  # bodies up to which gaps come from one product of all poses with all joints
+DENSE_MAX_BODIES = 64  # bodies up to which gaps come from one product of all poses with all joints
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 
 
@@ -179,7 +179,7 @@ def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Fl
     i, j = pairs.T
     k = np.arange(len(i))
     b_child, b_parent, square = np.zeros((len(i), 3)), np.zeros((len(i), 3)), np.zeros(len(i))
-    if take.bodies > DENSE:  # in the product of all bodies with all pairs nearly everything would be zero
+    if take.bodies > DENSE_MAX_BODIES:  # in the product of all bodies with all pairs nearly everything would be zero
         for rows in chunks(take):
             seen = take.seen[rows]
             both = seen[:, i] & seen[:, j]

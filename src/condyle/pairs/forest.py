@@ -13,8 +13,8 @@ from ..model.take import Take
 from .fits import fit_pairs, gaps
 from .sums import sum_pairs, sum_products, whole_stack
 
-EXACT = 1e-5  # of the scene's size: gaps below it are rounding
-FAR = 3.0  # usual gaps beyond which a frame is left out of a second fit
+EXACT_GAP_SHARE = 1e-5  # of the scene's size: gaps below it are rounding
+FAR_GAP_MEDIANS = 3.0  # usual gaps beyond which a frame is left out of a second fit
 
 
 class Misfit(NamedTuple):
@@ -36,10 +36,10 @@ def tree_misfit(take: Take, *, size: float, hopeless: float = np.inf) -> Misfit:
     if not len(edges):
         return Misfit(np.inf, np.inf)
     length = _lengths(take, fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges])
-    plain = _mean(median(length, np.inf), EXACT * size)
+    plain = _mean(median(length, np.inf), EXACT_GAP_SHARE * size)
     if plain > hopeless:
         return Misfit(plain, plain)
-    return Misfit(plain, _mean(_robust(take, fits.pairs[edges], length), EXACT * size))
+    return Misfit(plain, _mean(_robust(take, fits.pairs[edges], length), EXACT_GAP_SHARE * size))
 
 
 def _mean(usual: Floats, floor: float) -> float:
@@ -55,7 +55,7 @@ def _lengths(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Flo
 def _robust(take: Take, pairs: Ints, length: Floats, rounds: int = 2) -> Floats:
     """(J,) median gap of each pair [m], its joint fitted without the frames that are far off in `length` (n, J)."""
     for _ in range(rounds):
-        far = length > FAR * median(length, np.inf)
+        far = length > FAR_GAP_MEDIANS * median(length, np.inf)
         again = np.flatnonzero(far.any(axis=0))
         if not len(again):
             break

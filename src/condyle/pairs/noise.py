@@ -11,14 +11,16 @@ from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
 from ..model.take import Take
 
-ORDER = 6
+DIFFERENCE_ORDER = 6
 _SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth difference
-_GAIN = 924.0  # C(12, 6): variance of a sixth difference of white noise, in units of its variance
+_SIXTH_VARIANCE = 924.0  # C(12, 6): variance of a sixth difference of white noise, in units of its variance
 _CHI = 1.538172254455  # median length of a vector of three standard normal numbers
-ENOUGH = 20  # windows below which a sensor's noise is not told
-SAMPLE = 500  # windows looked at, spread over the take; more would hardly change the median
-UNEVEN = 0.5  # spread of log variance over the capture space from which noise counts as growing with place
-MOST = 2.5  # log variance beyond which a place is not trusted further
+NOISE_MIN_WINDOWS = 20  # windows below which a sensor's noise is not told
+NOISE_MAX_WINDOWS = 500  # windows looked at, spread over the take; more would hardly change the median
+PLACE_MIN_LOG_SPREAD = (
+    0.5  # spread of log variance over the capture space from which noise counts as growing with place
+)
+PLACE_MAX_LOG_VARIANCE = 2.5  # log variance beyond which a place is not trusted further
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +39,7 @@ class Noise:
         return cls(np.zeros(bodies), np.zeros(bodies))
 
 
-def windows(take: Take, good: Bools | None = None, length: int = ORDER + 1) -> tuple[Ints, Bools]:
+def windows(take: Take, good: Bools | None = None, length: int = DIFFERENCE_ORDER + 1) -> tuple[Ints, Bools]:
     """First frames of runs of `length` frames in one segment, and (runs, m) whether a body is good throughout."""
     seen = take.seen if good is None else take.seen & good
     n = take.frames
@@ -61,16 +63,16 @@ def estimate_noise(take: Take, good: Bools | None = None) -> Noise:
 
     good   (n, m) poses to trust; windows that touch another are left out
     """
-    if not take.timed or take.frames <= ORDER:
+    if not take.timed or take.frames <= DIFFERENCE_ORDER:
         return Noise.none(take.bodies)
     starts, whole = windows(take, good)
-    if len(starts) < ENOUGH:
+    if len(starts) < NOISE_MIN_WINDOWS:
         return Noise.none(take.bodies)
-    pick = evenly(len(starts), SAMPLE)
+    pick = evenly(len(starts), NOISE_MAX_WINDOWS)
     told = whole[pick]
     position, orientation = _differences(take, starts[pick], told)
-    for body in np.flatnonzero((told.sum(axis=0) < ENOUGH) & (whole.sum(axis=0) >= ENOUGH)):
-        own = starts[whole[:, body]][:SAMPLE]  # a sensor that is seen in some stretches only
+    for body in np.flatnonzero((told.sum(axis=0) < NOISE_MIN_WINDOWS) & (whole.sum(axis=0) >= NOISE_MIN_WINDOWS)):
+        own = starts[whole[:, body]][:NOISE_MAX_WINDOWS]  # a sensor that is seen in some stretches only
         one = take.select([take.names[body]])
         position[body], orientation[body] = (x[0] for x in _differences(one, own, np.ones((len(own), 1), dtype=bool)))
     return Noise(position, orientation)
@@ -80,9 +82,9 @@ def _differences(take: Take, starts: Ints, whole: Bools) -> tuple[Floats, Floats
     """Noise (m,) of position [m] and orientation [rad] from windows of frames that begin at `starts`."""
     with np.errstate(invalid="ignore"):
         dp = sum(w * take.p_world_body[starts + k] for k, w in enumerate(_SIXTH))
-        frames = take.R_world_body[starts + np.arange(ORDER + 1)[:, None]]
+        frames = take.R_world_body[starts + np.arange(DIFFERENCE_ORDER + 1)[:, None]]
         step = rotation.between(frames[:-1], frames[1:])
-        dr = np.diff(step, n=ORDER - 1, axis=0)[0]
+        dr = np.diff(step, n=DIFFERENCE_ORDER - 1, axis=0)[0]
     return _spread(np.asarray(dp), whole), _spread(dr, whole)
 
 
@@ -90,9 +92,9 @@ def _spread(differences: Floats, whole: Bools) -> Floats:
     """From the lengths of the differences, so that nothing depends on the axes of a body or of the room."""
     lengths = np.linalg.norm(np.where(whole[..., None], differences, np.nan), axis=-1)
     out = np.zeros(whole.shape[1])
-    told = whole.sum(axis=0) >= ENOUGH
+    told = whole.sum(axis=0) >= NOISE_MIN_WINDOWS
     if told.any():
-        out[told] = median(lengths[:, told]) / (_CHI * np.sqrt(_GAIN))
+        out[told] = median(lengths[:, told]) / (_CHI * np.sqrt(_SIXTH_VARIANCE))
     return out
 
 
@@ -113,16 +115,9 @@ class PlaceNoise:
     def variance(self, take: Take) -> Floats:
         """(n, m) variance of each pose's noise relative to its sensor's usual one; 1 where not seen."""
         field = _quadratic((take.p_world_body - self.centre) / self.size) @ self.beta - self.level
-        return np.asarray(np.exp(np.clip(np.where(take.seen, field, 0.0), -MOST, MOST)))
-
-
-def place_precision(take: Take, good: Bools | None = None) -> Floats | None:
-    """(n, m) variance of each pose's noise relative to its sensor's usual one, where noise depends on place; else None.
-
-    See `place_noise`.
-    """
-    rule = place_noise(take, good)
-    return None if rule is None else rule.variance(take)
+        return np.asarray(
+            np.exp(np.clip(np.where(take.seen, field, 0.0), -PLACE_MAX_LOG_VARIANCE, PLACE_MAX_LOG_VARIANCE))
+        )
 
 
 def place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
@@ -134,7 +129,7 @@ def place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
     if not take.timed:
         return None
     starts, whole = windows(take, good)
-    if whole.sum() < 50 * ENOUGH:
+    if whole.sum() < 50 * NOISE_MIN_WINDOWS:
         return None
     every = max(1, len(starts) * take.bodies // 20000)
     pick, whole = starts[::every], whole[::every]
@@ -144,7 +139,7 @@ def place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
     use = whole & np.isfinite(y)
     centre = np.nanmean(take.p_world_body, axis=(0, 1))
     size = float(np.nanstd(take.p_world_body)) or 1.0
-    X = _quadratic((take.p_world_body[pick + ORDER // 2] - centre) / size)
+    X = _quadratic((take.p_world_body[pick + DIFFERENCE_ORDER // 2] - centre) / size)
     y = np.where(use, y, 0.0)
     X = np.where(use[..., None], X, 0.0)
     count = np.maximum(use.sum(axis=0), 1)
@@ -152,7 +147,7 @@ def place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
     X = np.where(use[..., None], X - X.sum(axis=0) / count[:, None], 0.0)
     beta, *_ = np.linalg.lstsq(X.reshape(-1, 9), y.ravel(), rcond=None)
     fitted = X @ beta
-    if float(fitted[use].std()) < UNEVEN:
+    if float(fitted[use].std()) < PLACE_MIN_LOG_SPREAD:
         return None
     level = np.nanmean(_quadratic((take.p_world_body - centre) / size) @ beta, axis=0)
     return PlaceNoise(centre, size, np.asarray(beta), level)

@@ -24,26 +24,26 @@ from ..model.take import Take
 from .noise import estimate_noise
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
-FEWEST = 10  # frames with both sensors
-SPIKE = 4.0  # robust standard deviations beyond which a distance is left out
-LOOSE_TURN = np.radians(3.0)  # rms rotation of one sensor against the other, and
-LOOSE = 0.04  # standard deviation over the distance, beyond which a pair is not rigid
-DRIFT = 0.03  # of the distance: between the first and the last fifth of the time
-FIFTH = 5
-TINY = 1e-9  # m: two sensors in one place have no distance
-BENT = 2.0  # times the white noise that the spread must exceed, and
-FOLLOWS = 0.25  # share of it that place and direction explain, before the field is called bent
-CARRIED = 1.0  # of the distance: how far the pair must be carried along one axis at least
-THIRDS = 3
-SHIFTS = 24  # times at which the distances are tried against the places, to see what chance does, and
-CHANCE = 2.5  # standard deviations of it that the place must explain beyond
-RANK = 1e-8  # singular value over the largest, below which a column says nothing new
-PLACES = 1.5  # independent places of a bent field that a room has, as far as the mean over it is concerned
-Z95 = 1.96  # standard errors in half of a 95 % interval
-MOST_LOOSE = 12  # bodies joined to nothing beyond which no rod is looked for among them
+RIGID_MIN_FRAMES = 10  # frames with both sensors
+DISTANCE_SPIKE_SD = 4.0  # robust standard deviations beyond which a distance is left out
+RIGID_MAX_TURN_RAD = np.radians(3.0)  # rms rotation of one sensor against the other, and
+RIGID_MAX_SPREAD = 0.04  # standard deviation over the distance, beyond which a pair is not rigid
+RIGID_MAX_DRIFT = 0.03  # of the distance: between the first and the last fifth of the time
+DRIFT_PARTS = 5
+SAME_PLACE_M = 1e-9  # m: two sensors in one place have no distance
+BENT_NOISE_RATIO = 2.0  # times the white noise that the spread must exceed, and
+BENT_MIN_SHARE = 0.25  # share of it that place and direction explain, before the field is called bent
+CARRIED_MIN_LENGTHS = 1.0  # of the distance: how far the pair must be carried along one axis at least
+PLACES_PER_AXIS = 3
+CHANCE_SHIFTS = 24  # times at which the distances are tried against the places, to see what chance does, and
+CHANCE_SD = 2.5  # standard deviations of it that the place must explain beyond
+COLUMN_RANK_RATIO = 1e-8  # singular value over the largest, below which a column says nothing new
+INDEPENDENT_PLACES = 1.5  # independent places of a bent field that a room has, as far as the mean over it is concerned
+SCALE_INTERVAL_SE = 1.96  # standard errors in half of a 95 % interval
+ROD_MAX_BODIES = 12  # bodies joined to nothing beyond which no rod is looked for among them
 ONE_BODY = "never moved against each other; they count as one rigid body"
-QUANTILE, NEARLY_ALL = (0.8, 2.1544), (0.95, 2.7955)  # of the length of a unit Gaussian vector in space
-UNUSUAL = 2.0  # factor from which, or its inverse up to which, it is rather the unit that is wrong
+TURN_QUANTILE, RESTING_TURN_QUANTILE = (0.8, 2.1544), (0.95, 2.7955)  # of the length of a unit Gaussian vector in space
+SCALE_MAX_FACTOR = 2.0  # factor from which, or its inverse up to which, it is rather the unit that is wrong
 
 
 @dataclass(frozen=True)
@@ -107,18 +107,18 @@ class RigidPair:
     @property
     def interval(self) -> tuple[float, float]:
         """[m] within which the distance lies with 95 %, in recorded units."""
-        return max(self.length - Z95 * self.error, 0.0), self.length + Z95 * self.error
+        return max(self.length - SCALE_INTERVAL_SE * self.error, 0.0), self.length + SCALE_INTERVAL_SE * self.error
 
     @property
     def loose(self) -> str | None:
         """Why the pair is not rigid, in words; None where it is."""
         a, b = self.names
-        bent = self.follows > FOLLOWS  # a bent field turns sensors too
-        if self.turn > (BENT if bent else 1.0) * LOOSE_TURN:
+        bent = self.follows > BENT_MIN_SHARE  # a bent field turns sensors too
+        if self.turn > (BENT_NOISE_RATIO if bent else 1.0) * RIGID_MAX_TURN_RAD:
             return f"{a} and {b} turn against each other by {np.degrees(self.turn):.1f} deg rms"
-        if abs(self.drift) > DRIFT * self.mean and abs(self.drift) > self.sd:
+        if abs(self.drift) > RIGID_MAX_DRIFT * self.mean and abs(self.drift) > self.sd:
             return f"the distance of {a} and {b} drifts by {1000 * self.drift:+.0f} mm"
-        if self.sd > max(LOOSE * self.mean, BENT * self.white):
+        if self.sd > max(RIGID_MAX_SPREAD * self.mean, BENT_NOISE_RATIO * self.white):
             return f"the distance of {a} and {b} varies by {1000 * self.sd:.0f} mm (standard deviation)"
         return None
 
@@ -130,14 +130,14 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
     distance = np.linalg.norm(pair.p_world_body[:, 1] - pair.p_world_body[:, 0], axis=1)
     usual, spread = (float(value) for value in robust_sd(distance))
     with np.errstate(invalid="ignore"):
-        both &= np.abs(distance - usual) <= np.maximum(SPIKE * spread, 1e-9 * usual)
-    if both.sum() < FEWEST:
+        both &= np.abs(distance - usual) <= np.maximum(DISTANCE_SPIKE_SD * spread, 1e-9 * usual)
+    if both.sum() < RIGID_MIN_FRAMES:
         raise CondyleError(
-            f"'{a}' and '{b}' are seen together in {both.sum()} frames; at least {FEWEST} are needed",
+            f"'{a}' and '{b}' are seen together in {both.sum()} frames; at least {RIGID_MIN_FRAMES} are needed",
             code="few-frames",
             path=", ".join(take.sources) or None,
         )
-    if usual < TINY:
+    if usual < SAME_PLACE_M:
         raise CondyleError(
             f"'{a}' and '{b}' are at the same place; their distance tells no scale",
             code="identical-sensors",
@@ -146,11 +146,11 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
         )
     values = distance[both]
     noise = estimate_noise(pair, np.stack([both, both], axis=1))
-    fifth = max(len(values) // FIFTH, 1)
+    fifth = max(len(values) // DRIFT_PARTS, 1)
     middle = pair.p_world_body[both].mean(axis=1)
     follows, sure = _explained(values, middle, pair.p_world_body[both, 1] - pair.p_world_body[both, 0])
     # A field that is bent in one place is bent there however long the pair stays.
-    field = follows * values.var() / PLACES
+    field = follows * values.var() / INDEPENDENT_PLACES
     return RigidPair(
         names=(a, b),
         time=take.time,
@@ -179,22 +179,22 @@ def find_rigid_pairs(take: Take) -> list[tuple[str, str]]:
     found = []
     for i, j in combinations(carried, 2):
         both = part.seen[:, [i, j]].all(axis=1)
-        if both.sum() < FEWEST:
+        if both.sum() < RIGID_MIN_FRAMES:
             continue
         R, p = part.R_world_body[both], part.p_world_body[both]
         length = np.linalg.norm(p[:, j] - p[:, i], axis=1)
-        if not (TINY < length.mean() and length.std() < LOOSE * length.mean() and _carried(R[:, i])):
+        if not (SAME_PLACE_M < length.mean() and length.std() < RIGID_MAX_SPREAD * length.mean() and _carried(R[:, i])):
             continue
         # A joint that rests for most of a take must not look like none.
-        if _turn(R[:, [i, j]], nearly_all=True) < LOOSE_TURN:
+        if _turn(R[:, [i, j]], nearly_all=True) < RIGID_MAX_TURN_RAD:
             found.append((float(length.mean()), (take.names[i], take.names[j])))
     return [names for _, names in sorted(found)]
 
 
-def judge_pair(pair: RigidPair) -> list[Finding]:
+def describe_pair(pair: RigidPair) -> list[Finding]:
     """What to say of a rigid pair: a field that is bent, a pair that was not carried through the room."""
     found = []
-    if pair.white > 0 and pair.sd > BENT * pair.white and pair.follows > FOLLOWS:
+    if pair.white > 0 and pair.sd > BENT_NOISE_RATIO * pair.white and pair.follows > BENT_MIN_SHARE:
         low, high = min(pair.places, key=lambda one: one.mean), max(pair.places, key=lambda one: one.mean)
         text = (
             f"the distance of {' and '.join(pair.names)} varies by {1000 * pair.sd:.1f} mm, of which white noise "
@@ -202,7 +202,7 @@ def judge_pair(pair: RigidPair) -> list[Finding]:
             f"{1000 * high.mean:.0f} mm for {_where(high)}; the field is bent, keep away from metal"
         )
         found.append(Finding("bent-field", "warning", text, pair.names, value=pair.sd, unit="m"))
-    if pair.carried < CARRIED * pair.mean:
+    if pair.carried < CARRIED_MIN_LENGTHS * pair.mean:
         text = (
             f"{' and '.join(pair.names)} were carried over {pair.carried:.2g} m only, so the scale is that of one "
             "place; carry them through all of the room"
@@ -211,9 +211,9 @@ def judge_pair(pair: RigidPair) -> list[Finding]:
     return found
 
 
-def judge_loose_pairs(take: Take, names: Sequence[str]) -> list[Finding]:
+def describe_loose_pairs(take: Take, names: Sequence[str]) -> list[Finding]:
     """Of bodies that are joined to nothing, those that are two on one rod: a bent field hides it from the fit."""
-    if not 2 <= len(names) <= MOST_LOOSE:
+    if not 2 <= len(names) <= ROD_MAX_BODIES:
         return []
     found = []
     for a, b in find_rigid_pairs(take.select(list(names))):
@@ -243,21 +243,21 @@ def _percentiles(values: Floats) -> Floats:
 
 def _carried(R_world_body: Floats) -> bool:
     """Whether a body (n, 3, 3) turns in the room at all: what rests tells nothing."""
-    if len(R_world_body) < FEWEST:
+    if len(R_world_body) < RIGID_MIN_FRAMES:
         return False
     room = np.broadcast_to(np.eye(3), R_world_body.shape)
-    return bool(_turn(np.stack([room, R_world_body], axis=1)) > LOOSE_TURN)
+    return bool(_turn(np.stack([room, R_world_body], axis=1)) > RIGID_MAX_TURN_RAD)
 
 
 def _turn(R_world_body: Floats, noise: float = 0.0, nearly_all: bool = False) -> float:
     """[rad] rms rotation of the second of two bodies (n, 2, 3, 3) in the first's axes, noise and spikes left out.
 
-    Read off the quantile QUANTILE of the angles, or the one NEARLY_ALL.
+    Read off the quantile TURN_QUANTILE of the angles, or the one RESTING_TURN_QUANTILE.
     """
     relative = np.swapaxes(R_world_body[:, 0], 1, 2) @ R_world_body[:, 1]
     middle = rotation.from_vector(median(rotation.to_vector(relative[0].T @ relative)))
     angle = np.sort(rotation.angle((relative[0] @ middle).T @ relative))
-    share, length = NEARLY_ALL if nearly_all else QUANTILE
+    share, length = RESTING_TURN_QUANTILE if nearly_all else TURN_QUANTILE
     rms = np.sqrt(3) * float(angle[int(share * (len(angle) - 1))]) / length
     return float(np.sqrt(max(rms**2 - 3 * noise**2, 0.0)))
 
@@ -277,14 +277,14 @@ def _explained(values: Floats, place: Floats, apart: Floats) -> tuple[float, boo
         return 0.0, False
     # The squares of a direction add up to one: not all columns are independent.
     basis, size, _ = np.linalg.svd(design, full_matrices=False)
-    basis = basis[:, size > RANK * size[0]]
+    basis = basis[:, size > COLUMN_RANK_RATIO * size[0]]
     # Noise that lasts is at one place meanwhile. The same values at another time show how much chance explains.
-    moved = np.linspace(0.1 * n, 0.9 * n, SHIFTS).astype(int)
+    moved = np.linspace(0.1 * n, 0.9 * n, CHANCE_SHIFTS).astype(int)
     tries = np.stack([centred, *(np.roll(centred, shift) for shift in moved)], axis=1)
     share, *chance = np.square(basis.T @ tries).sum(axis=0) / total
     usual, spread = float(np.mean(chance)), float(np.std(chance))
     beyond = max(float(share - usual) / (1 - usual), 0.0) if usual < 1 else 0.0
-    return beyond, share > usual + CHANCE * spread
+    return beyond, share > usual + CHANCE_SD * spread
 
 
 def _alike(values: Floats) -> float:
@@ -300,12 +300,12 @@ def _alike(values: Floats) -> float:
 
 
 def _thirds(values: Floats, along: Floats, axis: str) -> list[Place]:
-    edges = np.linspace(along.min(), along.max(), THIRDS + 1)
-    which = np.clip(np.searchsorted(edges, along, side="right") - 1, 0, THIRDS - 1)
+    edges = np.linspace(along.min(), along.max(), PLACES_PER_AXIS + 1)
+    which = np.clip(np.searchsorted(edges, along, side="right") - 1, 0, PLACES_PER_AXIS - 1)
     out = []
-    for k in range(THIRDS):
+    for k in range(PLACES_PER_AXIS):
         own = values[which == k]
-        if len(own) >= FEWEST:
+        if len(own) >= RIGID_MIN_FRAMES:
             out.append(Place(axis, float(edges[k]), float(edges[k + 1]), float(own.mean()), float(own.std()), len(own)))
     return out
 
@@ -342,7 +342,7 @@ def scale_of(pair: RigidPair, distance: float, sources: tuple[str, ...] = ()) ->
 
 def find_oddity(scale: Scale) -> list[Finding]:
     """Whether the factor is so far from one that a unit is wrong."""
-    if 1 / UNUSUAL < scale.scale < UNUSUAL:
+    if 1 / SCALE_MAX_FACTOR < scale.scale < SCALE_MAX_FACTOR:
         return []
     text = (
         f"the scale is {scale.scale:.4g}: {scale.measured:.4g} m were recorded where {scale.distance:g} m are true; is "

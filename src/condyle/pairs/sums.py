@@ -17,9 +17,9 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints, first_seen
 from ..model.take import Take
 
-CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
-KEPT_BYTES = 9_000_000  # of the matrix that is kept with a small take
-CHUNK_MIN_FRAMES = 256  # in a block, however many bodies there are
+STACK_CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
+STACK_KEPT_BYTES = 9_000_000  # of the matrix that is kept with a small take
+STACK_CHUNK_MIN_FRAMES = 256  # in a block, however many bodies there are
 POSE_BYTES = 96  # of one body in one frame of the stacked matrix
 
 
@@ -65,7 +65,7 @@ class PairSums(Additive):
 def sum_pairs(take: Take) -> PairSums:
     """The sums of all pairs of a take, chunk by chunk in memory that does not grow with the take."""
     seen = None if take.seen.all() else take.seen
-    if take.frames * take.bodies * POSE_BYTES <= KEPT_BYTES:
+    if take.frames * take.bodies * POSE_BYTES <= STACK_KEPT_BYTES:
         X = whole_stack(take)
         return _multiply(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
     parts = (_multiply(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
@@ -173,7 +173,7 @@ def whole_stack(take: Take) -> Floats:
     if take in _kept:
         return _kept[take]
     X = stack_poses(take.R_world_body, take.p_world_body, take.seen)
-    if take.frames * take.bodies * POSE_BYTES <= KEPT_BYTES:
+    if take.frames * take.bodies * POSE_BYTES <= STACK_KEPT_BYTES:
         _kept[take] = X
     return X
 
@@ -189,7 +189,7 @@ def whole_gram(take: Take, X: Floats) -> Floats:
 
 def blocks(take: Take) -> Iterator[tuple[slice, Floats]]:
     """All frames in blocks, each with its stacked matrix; a small take is one block."""
-    if take.frames * take.bodies * POSE_BYTES <= KEPT_BYTES:
+    if take.frames * take.bodies * POSE_BYTES <= STACK_KEPT_BYTES:
         yield slice(0, take.frames), whole_stack(take)
         return
     for rows in chunks(take):
@@ -198,6 +198,6 @@ def blocks(take: Take) -> Iterator[tuple[slice, Floats]]:
 
 def chunks(take: Take) -> Iterator[slice]:
     """Frames in blocks whose stacked matrix fits a processor's cache, and is tall enough for its product to pay."""
-    step = max(CHUNK_MIN_FRAMES, CHUNK_BYTES // (POSE_BYTES * max(take.bodies, 1)))
+    step = max(STACK_CHUNK_MIN_FRAMES, STACK_CHUNK_BYTES // (POSE_BYTES * max(take.bodies, 1)))
     for start in range(0, take.frames, step):
         yield slice(start, start + step)

@@ -19,12 +19,12 @@ from ..model.take import Take
 from .fits import fit_joints
 from .sums import PairSums, stack_poses, sum_products
 
-RATE = 30.0  # Hz that suffice for how people move
-BLOCK = 0.5  # s
-LONGEST = 4  # times that windows double: 1, 2, 4 and 8 s
-JUMP = 0.25  # s without a frame, across which no window reaches
-RIDGE = 3e-4  # half mean square rotation [rad^2] below which a point is drawn towards the sensors
-CHUNK_BYTES = 16_000_000  # of the sums of blocks that are held at a time
+WINDOW_RATE_HZ = 30.0  # Hz that suffice for how people move
+WINDOW_BLOCK_S = 0.5  # s
+WINDOW_DOUBLINGS = 4  # times that windows double: 1, 2, 4 and 8 s
+WINDOW_LONGEST_HOLE_S = 0.25  # s without a frame, across which no window reaches
+WINDOW_RIDGE_RAD2 = 3e-4  # half mean square rotation [rad^2] below which a point is drawn towards the sensors
+WINDOW_CHUNK_BYTES = 16_000_000  # of the sums of blocks that are held at a time
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,9 @@ class Windows:
         """
         own, room = self.sums[:, i, j], self.sums.frames[:, -1, -1][:, None]
         # The room has no sensor that a point could be drawn to.
-        c, l, gap = fit_joints(own, RIDGE, np.where(j == self.sums.frames.shape[1] - 1, 0.0, RIDGE))
+        c, l, gap = fit_joints(
+            own, WINDOW_RIDGE_RAD2, np.where(j == self.sums.frames.shape[1] - 1, 0.0, WINDOW_RIDGE_RAD2)
+        )
         # Half of the frames at least: else a window of two seconds might be a tenth of one.
         return np.where(own.frames >= 0.5 * room, gap, np.inf), c, l
 
@@ -80,10 +82,10 @@ def sum_windows(take: Take, good: Bools | None = None) -> Iterator[Windows]:
     """
     every = _every(take)
     rows = np.arange(0, take.frames, every)
-    blocks, run = _blocks(take, rows, max(2, round(BLOCK * take.rate / every)))
-    reach = 2**LONGEST
+    blocks, run = _blocks(take, rows, max(2, round(WINDOW_BLOCK_S * take.rate / every)))
+    reach = 2**WINDOW_DOUBLINGS
     m = take.bodies + 1
-    most = max(CHUNK_BYTES // (112 * m * m), 2 * reach)
+    most = max(WINDOW_CHUNK_BYTES // (112 * m * m), 2 * reach)
     start = 0
     while start < len(blocks):
         stop = len(blocks) if start + 2 * most >= len(blocks) else start + most
@@ -110,12 +112,12 @@ def cut_windows(
 
 def _every(take: Take) -> int:
     """Every so-manieth frame is enough."""
-    return max(1, int(take.rate / RATE))
+    return max(1, int(take.rate / WINDOW_RATE_HZ))
 
 
 def _scales(windows: Windows) -> Iterator[Windows]:
     steps = 1
-    for _ in range(LONGEST):
+    for _ in range(WINDOW_DOUBLINGS):
         if len(windows.first) <= steps:
             return
         windows = windows.join_later(steps)
@@ -127,7 +129,7 @@ def _blocks(take: Take, rows: Ints, size: int) -> tuple[Ints, Ints]:
     """(b, size) frames of whole blocks, none across a break, and (b,) the number of the unbroken run of each."""
     step = np.diff(take.time[rows], prepend=take.time[:1])
     fresh = np.diff(take.segment[rows], prepend=take.segment[:1]) != 0
-    broken = fresh | (step > np.maximum(JUMP, 3 * (median(step[1:]) if len(step) > 1 else 0.0)))
+    broken = fresh | (step > np.maximum(WINDOW_LONGEST_HOLE_S, 3 * (median(step[1:]) if len(step) > 1 else 0.0)))
     edges = np.concatenate([[0], np.flatnonzero(broken), [len(rows)]])
     blocks, run = [], []
     for number, (a, b) in enumerate(pairwise(edges)):

@@ -18,7 +18,7 @@ from ..model.recording import along_axes
 from ..model.take import Take
 from ..model.units import METRES
 from ..pairs.fits import PairFits, fit_pairs
-from ..pairs.forest import EXACT, scene_size
+from ..pairs.forest import EXACT_GAP_SHARE, scene_size
 from ..pairs.sums import sum_pairs
 
 MILD = 1.5  # gap of a sensor over the usual one, from which other readings of its rotations are tried
@@ -75,7 +75,7 @@ def _oddest(take: Take, known: set[str]) -> OddSensor | None:
     told = nearest[np.isfinite(nearest)]
     if not len(told):
         return None
-    floor = EXACT * scene_size(take)
+    floor = EXACT_GAP_SHARE * scene_size(take)
     usual = max(float(median(told)), floor)
     before = _tree_score(take, fits.pairs, table, floor)
     best, most = None, np.log(BETTER)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..estimate.doubts import judge_joints, judge_structure, judge_take
+from ..estimate.describe import describe_joints, describe_structure, describe_take
 from ..estimate.fitting import Estimate, Estimator, asked_root, uncertainty_of
 from ..estimate.intervals import Uncertainty
-from ..estimate.kinds import classify, describe_motion
+from ..estimate.kinds import classify, measure_motion
 from ..estimate.locate import assemble_joints, gap_residual, settle_points
 from ..estimate.structure import Structure
 from ..faults.field import FieldRepair
@@ -86,7 +86,11 @@ def assemble_figure(
     """
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
     asked = asked_root(take, options)
-    findings = [*findings, *judge_take(take), *judge_structure(take, structure, estimate.roots, asked, options.tree)]
+    findings = [
+        *findings,
+        *describe_take(take),
+        *describe_structure(take, structure, estimate.roots, asked, options.tree),
+    ]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
     joints: list[Joint] = []
     sure = None
@@ -148,7 +152,7 @@ def _locate(
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
     scale = np.sqrt(np.diagonal(estimate.solution.residual_cov))
-    motion = describe_motion(take, estimate.sums, estimate.fits, structure.noise, scale)
+    motion = measure_motion(take, estimate.sums, estimate.fits, structure.noise, scale)
     kinds, points, _ = classify(estimate.fits, motion, structure.noise, structure.turn)
     solution, fits = (estimate.solution, estimate.fits) if whole is None else (whole.solution, whole.fits)
 
@@ -174,7 +178,7 @@ def _locate(
         sizes = residual(mirrored.joints)
         joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, sizes, strict=True)]
     moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
-    return joints, sure, gap, findings + judge_joints(take, joints, solution, structure, motion, sure, moved)
+    return joints, sure, gap, findings + describe_joints(take, joints, solution, structure, motion, sure, moved)
 
 
 def show_poses(take: Take, other: Take, where: Bools) -> Take:

@@ -19,7 +19,7 @@ from ..model.scale import scaled
 from ..model.stage import Change, apply_changes
 from ..model.take import WORLD, Take, with_world
 from ..pairs.outliers import count_frames
-from ..pairs.sums import KEPT_BYTES
+from ..pairs.sums import STACK_KEPT_BYTES
 from ..prepare.dropouts import prepare
 from ..prepare.latency import LatencyRepair, without_latency
 from ..prepare.swaps import SwapRepair, repair_swaps
@@ -163,7 +163,7 @@ class AllFrames:
             self.short[first:stop] = False
             self.places.append(Places(first, stop, file.place[rows[first:stop] - file.first], file.frames))
         self.margin = max(LEAST_MARGIN, count_frames(fitted, MARGIN))
-        self.step = max(FEWEST, KEPT_BYTES // (96 * fitted.bodies))
+        self.step = max(FEWEST, STACK_KEPT_BYTES // (96 * fitted.bodies))
 
     @property
     def bytes(self) -> int:

@@ -6,55 +6,45 @@ from collections.abc import Collection, Sequence
 
 import numpy as np
 
-from ..findings import Finding, mm
-from ..maths.graph import components
+from ..findings import Finding, Severity, mm
 from ..maths.robust import Z95, median
 from ..model.skeleton import Joint
 from ..model.take import WORLD, Take
 from ..pairs.outliers import blame_partners, find_inliers
-from ..pairs.rigid_pair import judge_loose_pairs, rigid_sentence
+from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
 from .intervals import Uncertainty, expected_gap_variance
-from .kinds import Motion
+from .kinds import PairMotion
 from .solve import Solution
-from .structure import RARE, Structure, loose_bodies
+from .structure import RARE_PAIR_SHARE, Structure
 
-GAPPY = 0.2  # share of missing poses from which a body's gaps are a warning
-SPIKY = 0.005  # share of outliers from which they are a warning
-DOUBTFUL = 1.25  # margin below which an edge is reported
-LOUD = 3.0  # residual over what the noise explains
-LARGE, HUGE = 0.03, 0.1  # residual over the sensors' distance
-WIDE = 0.1  # half-width of a centre's interval over the sensors' distance
-FOLLOWS = 0.15  # gap that follows the angle, over what the noise explains, from which on it is told
-SLIGHT = 0.002  # of the sensors' distance: less is not worth a word
-SMALLEST, LARGEST = 0.005, 3.0  # m between joined sensors, beyond which a unit is doubted
-MISFIT = 1.5  # a given edge that fits so many times worse than another
+MISSING_WARNING_SHARE = 0.2  # share of missing poses from which a body's gaps are a warning
+OUTLIER_WARNING_SHARE = 0.005  # share of outliers from which they are a warning
+DOUBTFUL_MARGIN = 1.25  # margin below which an edge is reported
+LARGE_RESIDUAL_NOISE_RATIO = 3.0  # residual over what the noise explains
+LARGE_RESIDUAL_SHARE, HUGE_RESIDUAL_SHARE = 0.03, 0.1  # residual over the sensors' distance
+WIDE_INTERVAL_SHARE = 0.1  # half-width of a centre's interval over the sensors' distance
+FOLLOWING_NOISE_SHARE = 0.15  # gap that follows the angle, over what the noise explains, from which on it is told
+SLIGHT_GAP_SHARE = 0.002  # of the sensors' distance: less is not worth a word
+SMALLEST_JOINED_M, LARGEST_JOINED_M = 0.005, 3.0  # m between joined sensors, beyond which a unit is doubted
+GIVEN_EDGE_MAX_RATIO = 1.5  # a given edge that fits so many times worse than another
 
 
-def judge_take(take: Take) -> list[Finding]:
+def describe_take(take: Take) -> list[Finding]:
     """Missing poses, body by body."""
     found = []
-    missing = ~take.seen
-    for k, name in enumerate(take.names):
-        count = int(missing[:, k].sum())
-        if count:
+    for name, missing in zip(take.names, ~take.seen.T, strict=True):
+        if count := int(missing.sum()):
             share = count / take.frames
-            what = "check the sensor" if share > GAPPY else "they are left out for this sensor only"
-            found.append(
-                Finding(
-                    "missing-samples",
-                    "warning" if share > GAPPY else "info",
-                    f"{name}: {count} of {take.frames} poses are missing ({share:.1%}); {what}",
-                    (name,),
-                    value=share,
-                    unit="1",
-                    frame=int(np.argmax(missing[:, k])),
-                    count=count,
-                )
-            )
+            many = share > MISSING_WARNING_SHARE
+            what = "check the sensor" if many else "they are left out for this sensor only"
+            text = f"{name}: {count} of {take.frames} poses are missing ({share:.1%}); {what}"
+            frame = int(np.argmax(missing))
+            level: Severity = "warning" if many else "info"
+            found.append(Finding("missing-samples", level, text, (name,), None, share, "1", frame, count))
     return found
 
 
-def judge_structure(
+def describe_structure(
     take: Take,
     structure: Structure,
     roots: Sequence[int],
@@ -63,12 +53,10 @@ def judge_structure(
 ) -> list[Finding]:
     """The tree: whether there is one, what is loose, which edges are doubtful, which pairs close loops."""
     found = [] if structure.determined else [_undetermined()]
-    if not structure.determined and not len(structure.tree.edges):
-        return found + judge_loose_pairs(take, take.names)
-    pairs, names = structure.fits.pairs, take.names
-    groups = components(take.bodies, pairs[structure.tree.edges])
-    trees = [group for group in groups if len(group) > 1]
-    alone = loose_bodies(take.bodies, pairs[structure.tree.edges])
+    if not structure.determined and not len(structure.edges):
+        return found + describe_loose_pairs(take, take.names)
+    pairs, names, tree = structure.fits.pairs, take.names, structure.tree
+    alone = structure.loose
     if len(alone) > 2 and 2 * len(alone) > take.bodies:
         text = (
             f"{len(alone)} of {take.bodies} bodies are joined to nothing; are the rotations transposed, the "
@@ -77,15 +65,14 @@ def judge_structure(
         found.append(Finding("loose-body", "error", text, tuple(names[k] for k in alone), value=len(alone), unit="1"))
     else:
         found += [_loose(take, structure, body) for body in alone]
-        found += judge_loose_pairs(take, [names[k] for k in alone])
+        found += describe_loose_pairs(take, [names[k] for k in alone])
     found += _size(structure)
-    heads = [names[root] for root in roots if any(root in group for group in trees)]
-    if len(trees) > 1:
-        sizes = " and ".join(str(len(group)) for group in trees)
-        text = f"the bodies form {len(trees)} figures of {sizes} bodies (roots {', '.join(heads)}); they share no joint"
-        found.append(Finding("several-figures", "info", text, value=len(trees), unit="1"))
-    chosen = [head for head in heads if asked_root is None or head != names[asked_root]]
-    if chosen:
+    heads = [names[root] for root in roots if root not in alone]
+    if len(heads) > 1:
+        sizes = " and ".join(str(len(group)) for group in structure.figures if len(group) > 1)
+        text = f"the bodies form {len(heads)} figures of {sizes} bodies (roots {', '.join(heads)}); they share no joint"
+        found.append(Finding("several-figures", "info", text, value=len(heads), unit="1"))
+    if chosen := [head for head in heads if asked_root is None or head != names[asked_root]]:
         text = (
             f"root {', '.join(chosen)}: the centre of the tree, the calmest body among equals; "
             "choose another with --root"
@@ -93,19 +80,16 @@ def judge_structure(
         found.append(Finding("root-chosen", "info", text, tuple(chosen)))
     known = {frozenset(pair) for pair in given_tree}
     tied = {edge for edge, _ in structure.tied}
-    for edge, margin, runner in zip(structure.tree.edges, structure.tree.margin, structure.tree.runner_up, strict=True):
+    for edge, margin, runner in zip(tree.edges, tree.margin, tree.runner_up, strict=True):
         ends = tuple(names[k] for k in pairs[edge])
+        other = " - ".join(names[k] for k in pairs[runner])
         if runner < 0:
             continue
-        other = " - ".join(names[k] for k in pairs[runner])
-        if frozenset(ends) in known:
-            if margin < 1 / MISFIT:
-                text = (
-                    f"{ends[0]} - {ends[1]} was given, but {other} fits {1 / margin:.1f} times better; check the tree"
-                )
-                found.append(Finding("given-edge-misfit", "warning", text, ends, value=1 / margin, unit="1"))
-        elif margin < DOUBTFUL:
-            found.append(_doubt(ends, other, float(margin), edge in tied))
+        if frozenset(ends) not in known:
+            found += [_doubt(ends, other, float(margin), edge in tied)] if margin < DOUBTFUL_MARGIN else []
+        elif margin < 1 / GIVEN_EDGE_MAX_RATIO:
+            text = f"{ends[0]} - {ends[1]} was given, but {other} fits {1 / margin:.1f} times better; check the tree"
+            found.append(Finding("given-edge-misfit", "warning", text, ends, value=1 / margin, unit="1"))
     for k in structure.loops:
         ends = tuple(names[x] for x in pairs[k])
         size = float(structure.fits.residual[k])
@@ -123,10 +107,8 @@ def _undetermined() -> Finding:
 
 def _size(structure: Structure) -> list[Finding]:
     """Whether joined sensors are as far apart as on people and machines; a wrong unit shows nowhere else."""
-    if not len(structure.tree.edges):
-        return []
     usual = float(median(structure.motion.size[structure.tree.edges]))
-    if SMALLEST <= usual <= LARGEST:
+    if not len(structure.edges) or SMALLEST_JOINED_M <= usual <= LARGEST_JOINED_M:
         return []
     text = f"joined sensors are {usual:.3g} m apart; is that the unit? give it with --unit"
     return [Finding("implausible-size", "warning", text, value=usual, unit="m")]
@@ -137,7 +119,7 @@ def _loose(take: Take, structure: Structure, body: int) -> Finding:
     if name == WORLD:
         return Finding("loose-body", "info", "no body turns about a point of the room throughout", (name,))
     seen = int(take.seen[:, body].sum())
-    if seen < RARE * take.frames:
+    if seen < RARE_PAIR_SHARE * take.frames:
         text = f"{name}: seen in {seen} of {take.frames} frames, too few to place it; check the sensor"
         return Finding("few-frames", "warning", text, (name,), count=seen)
     nearest = [k for k in structure.apart if body in structure.fits.pairs[k]]
@@ -168,12 +150,12 @@ def _doubt(ends: tuple[str, ...], other: str, margin: float, tied: bool) -> Find
     return Finding("thin-margin", "warning", text, ends, value=margin, unit="1")
 
 
-def judge_joints(
+def describe_joints(
     take: Take,
     joints: Sequence[Joint],
     solution: Solution,
     structure: Structure,
-    motion: Motion,
+    motion: PairMotion,
     sure: Uncertainty | None,
     moved: Collection[str] = (),
 ) -> list[Finding]:
@@ -181,37 +163,39 @@ def judge_joints(
     found = []
     expected = expected_gap_variance(solution, structure.noise)
     for a, joint in enumerate(joints):
+        ends = (joint.child, joint.parent)
         found += _kind(take, joint, motion, a, joint.child in moved)
         noise = float(np.sqrt(3 * expected[a]))
-        large = LARGE if noise > 0 else HUGE  # where the noise is not known, only what no noise could be
-        if joint.residual > LOUD * noise and joint.residual > large * motion.size[a]:
+        large = (
+            LARGE_RESIDUAL_SHARE if noise > 0 else HUGE_RESIDUAL_SHARE
+        )  # where the noise is not known, only what no noise could be
+        if joint.residual > LARGE_RESIDUAL_NOISE_RATIO * noise and joint.residual > large * motion.size[a]:
             text = (
                 f"{joint.child}: its joint with {joint.parent} comes apart by {mm(joint.residual)} mm rms, "
                 f"the noise explains {mm(noise)} mm; soft mounting, several joints in one, or not a joint"
             )
-            found.append(
-                Finding("large-residual", "warning", text, (joint.child, joint.parent), value=joint.residual, unit="m")
-            )
+            found.append(Finding("large-residual", "warning", text, ends, value=joint.residual, unit="m"))
         if sure is not None and joint.covariance is not None and joint.point == "determined":
             width = Z95 * float(np.sqrt(np.linalg.eigvalsh(joint.covariance)[-1] / 2))
-            if width > WIDE * motion.size[a]:
+            if width > WIDE_INTERVAL_SHARE * motion.size[a]:
                 text = (
                     f"{joint.child}: its centre is known to {mm(width)} mm only, the joint turned "
                     f"{np.degrees(joint.rotation[0]):.2g} and {np.degrees(joint.rotation[1]):.2g} deg rms; move it more"
                 )
                 found.append(Finding("wide-interval", "warning", text, (joint.child,), value=width, unit="m"))
         follows = 0.0 if sure is None else min(float(sure.effect[a, 0]), joint.residual)
-        if sure is not None and follows > max(FOLLOWS * noise, SLIGHT * motion.size[a], float(sure.effect[a, 1])):
+        if sure is not None and follows > max(
+            FOLLOWING_NOISE_SHARE * noise, SLIGHT_GAP_SHARE * motion.size[a], float(sure.effect[a, 1])
+        ):
             text = (
                 f"{joint.child}: the gap to {joint.parent} follows the joint's own angle, by {mm(follows)} mm rms: "
                 "skin that moves, or a joint that does not turn about one point; its intervals allow for it"
             )
-            ends = (joint.child, joint.parent)
             found.append(Finding("follows-angle", "info", text, ends, value=follows, unit="m"))
     return found + _outliers(take, structure, solution)
 
 
-def _kind(take: Take, joint: Joint, motion: Motion, a: int, moved: bool) -> list[Finding]:
+def _kind(take: Take, joint: Joint, motion: PairMotion, a: int, moved: bool) -> list[Finding]:
     ends = (joint.child, joint.parent)
     main = float(np.degrees(joint.rotation[0]))
     if joint.kind == "hinge" and joint.point == "determined":
@@ -246,14 +230,10 @@ def _outliers(take: Take, structure: Structure, solution: Solution) -> list[Find
     if solution.robust.any():
         lost |= take.seen & ~find_inliers(take, solution.pairs, solution.weight)
     lost &= ~blame_partners(solution.pairs, lost)
-    for k, name in enumerate(take.names):
-        count = int(lost[:, k].sum())
-        if count:
+    for name, own in zip(take.names, lost.T, strict=True):
+        if count := int(own.sum()):
             share = count / take.frames
             text = f"{name}: {count} poses ({share:.1%}) disagree with every joint of the sensor and were weighted out"
-            severity = "warning" if share > SPIKY else "info"
-            frame = int(np.argmax(lost[:, k]))
-            found.append(
-                Finding("outliers", severity, text, (name,), value=share, unit="1", frame=frame, count=count)  # type: ignore[arg-type]
-            )
+            level: Severity = "warning" if share > OUTLIER_WARNING_SHARE else "info"
+            found.append(Finding("outliers", level, text, (name,), None, share, "1", int(np.argmax(own)), count))
     return found

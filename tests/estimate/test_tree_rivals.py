@@ -1,13 +1,12 @@
-"""Close contests between edges: a rival gets the trial of a solve of its own, nothing else does."""
+"""Close rivals of edges: one gets the trial of a solve of its own, nothing else does."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 
-from condyle.estimate import tree_trial as contest
-from condyle.estimate.tree import Tree, swap_edges
-from condyle.estimate.tree_trial import CLOSE, settle
+from condyle.estimate import tree as module
+from condyle.estimate.tree import RIVAL_MAX_MARGIN, Tree, swap_edges, try_rivals
 from condyle.maths.graph import spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
@@ -34,7 +33,7 @@ class Case:
 
     def settle(self, held=(), handicap=None) -> tuple[Tree, bool]:
         extra = self.free if handicap is None else handicap
-        return settle(self.take, self.sums, self.fits, self.tree, self.rivals, self.take.seen, list(held), extra)
+        return try_rivals(self.take, self.sums, self.fits, self.tree, self.rivals, self.take.seen, list(held), extra)
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,7 @@ def test_a_right_tree_stands_and_its_margins_grow(right) -> None:
     tree, changed = right.settle()
     assert not changed
     np.testing.assert_array_equal(tree.edges, right.tree.edges)
-    tried = np.nanmin(np.where(np.isfinite(right.rivals), right.rivals, np.nan), axis=1) < np.log(CLOSE)
+    tried = np.nanmin(np.where(np.isfinite(right.rivals), right.rivals, np.nan), axis=1) < np.log(RIVAL_MAX_MARGIN)
     assert tried.any()
     assert tree.margin[tried].min() > right.tree.margin[tried].min()
     np.testing.assert_array_equal(tree.margin[~tried], right.tree.margin[~tried])
@@ -91,8 +90,8 @@ def test_without_close_rivals_nothing_is_solved(monkeypatch) -> None:
     fits = fit_pairs(sums)
     start = spanning_tree(6, fits.pairs, fits.residual, take.names)
     tree, rivals = swap_edges(take, fits, start)
-    monkeypatch.setattr(contest, "solve_together", None)
-    same, changed = settle(take, sums, fits, tree, rivals, take.seen, [], np.zeros(15))
+    monkeypatch.setattr(module, "solve_together", None)
+    same, changed = try_rivals(take, sums, fits, tree, rivals, take.seen, [], np.zeros(15))
     assert same is tree
     assert not changed
 
@@ -102,8 +101,8 @@ def test_poses_that_are_not_good_have_no_say(right, rng) -> None:
     args = (right.sums, right.fits, right.tree, right.rivals)
     spoilt = right.take.p_world_body + bad[..., None] * rng.normal(size=(*bad.shape, 3))
     take = Take(right.take.names, right.take.time, right.take.R_world_body, spoilt)
-    masked, _ = settle(right.take.mask(bad), *args, right.take.seen & ~bad, [], right.free)
-    left_out, _ = settle(take, *args, ~bad, [], right.free)
+    masked, _ = try_rivals(right.take.mask(bad), *args, right.take.seen & ~bad, [], right.free)
+    left_out, _ = try_rivals(take, *args, ~bad, [], right.free)
     np.testing.assert_allclose(left_out.margin, masked.margin, rtol=1e-6)
 
 
@@ -111,6 +110,6 @@ def test_a_tree_without_edges_is_settled() -> None:
     take = simulate(linkage(), seconds=2, seed=1).take
     sums = sum_pairs(take)
     none = Tree(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
-    tree, changed = settle(take, sums, fit_pairs(sums), none, np.empty((0, 15)), take.seen, [], np.zeros(15))
+    tree, changed = try_rivals(take, sums, fit_pairs(sums), none, np.empty((0, 15)), take.seen, [], np.zeros(15))
     assert len(tree.edges) == 0
     assert not changed

@@ -13,7 +13,11 @@ from ..model.options import FitOptions
 from ..model.take import Take
 from .structure import Structure
 
-FEWEST_FRAMES = 3  # two frames always fit
+JOINT_MIN_FRAMES = 3  # two frames always fit
+
+
+def _refusal(take: Take, text: str, code: str, body: str | None = None) -> CondyleError:
+    return CondyleError(text, code=code, path=", ".join(take.sources) or None, body=body)
 
 
 def check_asked(take: Take, options: FitOptions) -> list[tuple[int, int]]:
@@ -26,41 +30,27 @@ def check_asked(take: Take, options: FitOptions) -> list[tuple[int, int]]:
 
 
 def check_take(take: Take, options: FitOptions) -> None:
-    path = ", ".join(take.sources) or None
+    """Raises where there is too little to fit a joint to."""
     if take.bodies < 2:
         name = take.names[0] if take.names else None
-        raise CondyleError(
-            "one sensor alone has no joint; to fit it against the room, add --world (world=True)",
-            code="one-sensor",
-            path=path,
-            body=name,
-        )
-    if take.frames < FEWEST_FRAMES:
-        raise CondyleError(
-            f"{many(take.frames, 'frame')} cannot tell a joint; at least {FEWEST_FRAMES} are needed, "
-            "and seconds of motion",
-            code="few-frames",
-            path=path,
-        )
-    seen = take.seen.sum(axis=0)
-    if (seen >= FEWEST_FRAMES).sum() < 2:
-        raise CondyleError(
-            "fewer than two sensors are seen in three frames or more; check the file's columns and units",
-            code="nothing-seen",
-            path=path,
-        )
+        text = "one sensor alone has no joint; to fit it against the room, add --world (world=True)"
+        raise _refusal(take, text, code="one-sensor", body=name)
+    if take.frames < JOINT_MIN_FRAMES:
+        text = f"{many(take.frames, 'frame')} cannot tell a joint; at least {JOINT_MIN_FRAMES} are needed, "
+        raise _refusal(take, text + "and seconds of motion", code="few-frames")
+    if (take.seen.sum(axis=0) >= JOINT_MIN_FRAMES).sum() < 2:
+        text = "fewer than two sensors are seen in three frames or more; check the file's columns and units"
+        raise _refusal(take, text, code="nothing-seen")
     glance = evenly(take.frames, 100)  # enough, unless they all are alike
     if not any(centred(take.p_world_body[rows], take.seen[rows]).any() for rows in (glance, slice(None))):
-        raise CondyleError(
-            "all positions are the same; are these orientations only? condyle needs positions as well",
-            code="no-positions",
-            path=path,
-        )
+        text = "all positions are the same; are these orientations only? condyle needs positions as well"
+        raise _refusal(take, text, code="no-positions")
     if options.root is not None:
         take.index(options.root)
 
 
 def check_forest(take: Take, fixed: Sequence[tuple[int, int]]) -> None:
+    """Raises where edges (parent, child) that were given are no forest."""
     label = list(range(take.bodies))
     above: dict[int, int] = {}
     for parent, child in fixed:
@@ -81,14 +71,12 @@ def check_forest(take: Take, fixed: Sequence[tuple[int, int]]) -> None:
 
 
 def check_seen_together(take: Take, pairs: Sequence[tuple[int, int]]) -> None:
+    """Raises where pairs that were given as joined share too few frames."""
     for i, j in pairs:
         together = int((take.seen[:, i] & take.seen[:, j]).sum())
-        if together < FEWEST_FRAMES:
-            raise CondyleError(
-                f"'{take.names[i]}' and '{take.names[j]}' were given as joined but share {together} frames",
-                code="few-frames",
-                path=", ".join(take.sources) or None,
-            )
+        if together < JOINT_MIN_FRAMES:
+            text = f"'{take.names[i]}' and '{take.names[j]}' were given as joined but share {together} frames"
+            raise _refusal(take, text, code="few-frames")
 
 
 def check_twins(take: Take, structure: Structure) -> None:
@@ -98,11 +86,9 @@ def check_twins(take: Take, structure: Structure) -> None:
         both = take.seen[:, i] & take.seen[:, j]
         same = np.array_equal(take.p_world_body[both, i], take.p_world_body[both, j])
         same = same and np.array_equal(take.R_world_body[both, i], take.R_world_body[both, j])
-        if both.sum() >= FEWEST_FRAMES and same:
-            raise CondyleError(
+        if both.sum() >= JOINT_MIN_FRAMES and same:
+            text = (
                 f"'{take.names[i]}' and '{take.names[j]}' report the same pose in all {both.sum()} frames; "
-                "remove one, or check the columns",
-                code="identical-sensors",
-                path=", ".join(take.sources) or None,
-                body=take.names[j],
+                "remove one, or check the columns"
             )
+            raise _refusal(take, text, code="identical-sensors", body=take.names[j])
