@@ -34,7 +34,6 @@ VERBS = {
 # Of a process that had not begun to run condyle the signal itself is the end, which a shell reports as the same status.
 STATUS = {one: (128 + one, -one) for one in SIGNALS}
 LONGEST_WAIT_S = 60.0
-PYTHON_STARTS_S = 0.03  # in which a traceback would be Python's own: it is importing its `site`
 
 
 @dataclass(frozen=True)
@@ -44,13 +43,13 @@ class Ended:
     mixed     files of two fits stand in the folder, and it is read without a word
     torn      it cannot be read, or holds what no undisturbed run writes
     left      names of ours that an ended run left (after KILL that is meant to be), and the next run
-    finished  the run was done before the signal
+    counts    the run was not done before the signal, and Python had come to condyle
     """
 
     verb: str
     signal: str
     writing: bool
-    finished: bool
+    counts: bool
     new: bool
     mixed: bool
     torn: bool
@@ -109,11 +108,13 @@ class Bench:
                     time.sleep(0.0005)
                 time.sleep(rng.uniform(0, 0.3 * self.seconds[verb]) * rng.random())
             else:
-                time.sleep(rng.uniform(PYTHON_STARTS_S, self.seconds[verb]))
+                time.sleep(rng.uniform(0, self.seconds[verb]))
             finished = process.poll() is not None
             process.send_signal(number)
             _, error = process.communicate(timeout=LONGEST_WAIT_S)
-        status = process.returncode in ((0, 3) if finished else (*STATUS[number], 0, 3))
+        traceback = b"Traceback" in error
+        counts = not finished and not (traceback and b"condyle" not in error)
+        status = process.returncode in (*STATUS[number], 0, 3)
         left = len(list(folder.glob(".condyle-*")))
         mixed, torn = look_into(folder)
         after = contents(folder)
@@ -121,9 +122,7 @@ class Bench:
         torn |= not new and after != before
         self.next_run(folder)
         left_after = len(list(folder.glob(".condyle-*"))) + (contents(folder) != contents(self.old))
-        return Ended(
-            verb, number.name, writing, finished, new, mixed, torn, left, left_after, b"Traceback" in error, status
-        )
+        return Ended(verb, number.name, writing, counts, new, mixed, torn, left, left_after, traceback, status)
 
     def next_run(self, folder: Path) -> None:
         """The first recording fitted once more: the folder is to be what it was."""
@@ -174,11 +173,20 @@ def measure(trials: int, seed: int) -> list[Ended]:
 
 
 def table(ended: list[Ended]) -> Table:
-    heads = ["ended by", "during", "kills", "while writing", "new fit stands", "mixtures", "torn", "tracebacks"]
-    heads += ["wrong status", "left after TERM or INT", "left after the next run"]
+    heads = [
+        "ended by",
+        "during",
+        "kills",
+        "while writing",
+        "new fit stands",
+        "mixtures",
+        "torn",
+        "tracebacks of condyle",
+    ]
+    heads += ["tracebacks of condyle", "wrong status", "left after TERM or INT", "left after the next run"]
     rows = []
     for key in [(number.name, verb) for number in SIGNALS for verb in VERBS] + [("all", "all")]:
-        some = [one for one in ended if key in ((one.signal, one.verb), ("all", "all")) and not one.finished]
+        some = [one for one in ended if key in ((one.signal, one.verb), ("all", "all")) and one.counts]
         sums: Counter[str] = Counter()
         for one in some:
             sums.update({name: int(getattr(one, name)) for name in ("writing", "new", "mixed", "torn", "traceback")})
@@ -196,7 +204,8 @@ def main() -> None:
     publish(
         "kills",
         "Ended at random moments",
-        f"{' '.join((__doc__ or '').split())} Runs that were done before the signal are not counted.",
+        f"{' '.join((__doc__ or '').split())} Runs that were done before the signal, or in which Python had not come "
+        "to condyle, are not counted.",
         {"Kills": table(ended)},
         {str(k): vars(one) for k, one in enumerate(ended)},
         given,

@@ -146,6 +146,13 @@ def test_exports_join_the_folder_and_go_with_it(fit: condyle.Fit, recording: Pat
     assert sorted(os.listdir(tmp_path)) == names, "no page and no export of the older fit"
 
 
+def test_what_a_fit_was_made_from_and_what_stands_beside_it_is_not_removed(fit: condyle.Fit, tmp_path: Path) -> None:
+    fit.save(tmp_path, report=False, export="npz", beside={"take.npz": b"mine"})
+    condyle.fit(tmp_path / "figure.npz", intervals=False).save(tmp_path, report=False)
+    names = ["figure.npz", "manifest.json", "motion.npz", "options.toml", "skeleton.json", "take.npz"]
+    assert sorted(os.listdir(tmp_path)) == names
+
+
 def test_a_fit_in_no_folder_is_reported_and_exported_elsewhere(fit: condyle.Fit, tmp_path: Path) -> None:
     assert fit.report(tmp_path / "page.html") == (tmp_path / "page.html",)
     with pytest.raises(condyle.UsageError, match="in no folder yet"):

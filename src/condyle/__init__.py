@@ -9,8 +9,6 @@ The public names stand in `__init__.pyi`, once. They are fetched when they are u
 wait for numpy.
 """
 
-from typing import Any
-
 
 def _find_homes() -> dict[str, tuple[str, str]]:
     """{public name: (module, name in it)} of the stub beside this file; a module that is public has the name ""."""
@@ -29,7 +27,7 @@ def _find_homes() -> dict[str, tuple[str, str]]:
     return homes
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name.startswith("_") and name not in ("__all__", "__version__"):  # what Python itself asks a module for
         raise AttributeError(f"module 'condyle' has no attribute '{name}'")
     from importlib import import_module
@@ -37,7 +35,7 @@ def __getattr__(name: str) -> Any:
     homes = _find_homes()
     if name != "__all__" and name not in homes:
         raise AttributeError(f"module 'condyle' has no attribute '{name}'")
-    value: Any = list(homes)
+    value: object = list(homes)
     if name != "__all__":
         home, own = homes[name]
         value = import_module(home, __name__)

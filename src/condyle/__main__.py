@@ -1,19 +1,18 @@
 """The program `condyle`, also as `python -m condyle`. Only what an interrupt at this moment needs is imported first."""
 
 import os
-import signal
 import sys
-from types import FrameType
+from _signal import SIG_IGN, SIGINT, getsignal, signal  # type: ignore[import-not-found]  # signal imports enum first
 
 
-def _end(number: int, frame: FrameType | None) -> None:
+def _end(number: int, frame: object) -> None:
     os._exit(128 + number)  # while the program is imported, and when it is done, there is nothing to take back
 
 
 def main() -> int:
     """Runs the command line; an interrupt ends it without a traceback from the first moment to the last."""
-    if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
-        signal.signal(signal.SIGINT, _end)
+    if getsignal(SIGINT) is not SIG_IGN:
+        signal(SIGINT, _end)
     from .cli import main as run
 
     return run()

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._version import __version__
-from .errors import UsageError
+from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
 from .io.exports.export import check_scene, write_figure, write_formats
 from .io.exports.figure import Names
@@ -177,7 +177,7 @@ class Fit:
 
         report  write report.html as well
         export  formats to write as well, "bvh,glb", with their findings in skeleton.json
-        beside  other files of the fit: their names and contents
+        beside  files to stand beside the fit, by their names and contents; a later fit does not remove them
 
         The folder is made if it is missing. Returns the fit with its folder, its files, and what there was to say.
         """
@@ -185,7 +185,7 @@ class Fit:
         skeleton = _add_findings(self.skeleton, told)
         if skeleton.fit_id is None:  # of a folder that version 0.1 wrote
             skeleton = replace(skeleton, fit_id=_identify(to_json(skeleton)))
-        with stage_files(folder, skeleton.fit_id, replaces=True) as stage:
+        with stage_files(folder, skeleton.fit_id, replaces=True, kept=map(Path, self.take.sources)) as stage:
             played = forward(skeleton, self.motion)
             write_motion_npz(stage.path / MOTION, self.take, self.gap, self.weight, skeleton, played)
             write_skeleton(stage.path / SKELETON, skeleton)
@@ -195,6 +195,7 @@ class Fit:
                 write_field(stage.path / FIELD, self.field)
             for name, data in (beside or {}).items():
                 (stage.path / name).write_bytes(data)
+                stage.given.add(name)
             if export:
                 scene = load(stage.path).scene()
                 written = write_formats(scene, check_scene(scene, export, "figure"), stage.path, "figure")
@@ -347,8 +348,14 @@ def load(place: FilePath) -> Fit:
     Raises CondyleError where a file is missing, damaged, or of another fit (`files-disagree`).
     """
     folder = folder_of(place)
-    skeleton = read_skeleton(Path(place))
-    motion = open_motion(folder, skeleton)
+    for last in (False, True):  # a writer may have moved a new fit in between the two files
+        skeleton = read_skeleton(Path(place))
+        try:
+            motion = open_motion(folder, skeleton)
+            break
+        except CondyleError as error:
+            if last or error.code != "files-disagree":
+                raise
     field = read_field(folder / FIELD) if (folder / FIELD).is_file() else None
     return Fit(skeleton, motion, field, None, folder)
 

@@ -309,7 +309,8 @@ def test_hostile_names_of_bodies_stay_names(
     assert main(["fit", str(path), "-o", str(out), "--no-intervals"]) in (0, 3)
     printed = capsys.readouterr()
     assert not acting(printed.out + printed.err)
-    made = {"a/b/c/out", *(f"a/b/c/out/{name}" for name in ("skeleton.json", "motion.npz", "report.html"))}
+    names = ("skeleton.json", "motion.npz", "report.html", "options.toml", "manifest.json")
+    made = {"a/b/c/out", *(f"a/b/c/out/{name}" for name in names)}
     assert files_in(tmp_path) - before == made
     written = json.loads((out / "skeleton.json").read_bytes())
     assert len(set(written["bodies"])) == 3

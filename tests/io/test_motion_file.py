@@ -1,15 +1,21 @@
+"""motion.npz: read some frames at a time or whole, by one strict way; a file that is not of the fit is told as such."""
+
 from __future__ import annotations
 
+import tracemalloc
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from condyle import CondyleError, Skeleton, fit_motion, forward, write_skeleton
+from condyle import CondyleError, Skeleton, fit_motion, forward, read_skeleton, write_skeleton
 from condyle.io.exports import write_motion_npz
-from condyle.io.motion_file import read_motion
+from condyle.io.motion_file import AROUND_S, MotionFile, open_motion, read_motion
+from condyle.report.page import build_page
 from tests.make import jointed
+from tests.make.fitted import rewritten
 
 SAME = 1e-12  # m, entries of matrices
 
@@ -64,3 +70,154 @@ def test_damage_missing_arrays_and_other_bodies_are_told_apart(folder: tuple[Pat
     np.savez(place / "motion.npz", **{**arrays, "names": np.array([{}] * 6, dtype=object)})
     with pytest.raises(CondyleError, match="damaged"):
         read_motion(place)
+
+
+REPEATS = 40  # of 20 s, which make 48 MB
+
+
+def opened(folder: Path) -> MotionFile:
+    return open_motion(folder, read_skeleton(folder))
+
+
+def test_frames_are_those_in_the_file(noisy: Path) -> None:
+    with np.load(noisy / "motion.npz") as archive:
+        whole = {name: archive[name] for name in archive.files}
+    held = opened(noisy).rows(slice(100, 200, 3))
+    assert np.array_equal(held.p, whole["p_world_body"][100:200:3], equal_nan=True)
+    assert np.array_equal(held.R, whole["R_world_body"][100:200:3], equal_nan=True)
+    assert np.array_equal(held.R_played, whole["R_world_played"][100:200:3], equal_nan=True)
+    np.testing.assert_allclose(held.gap, np.linalg.norm(whole["gap"][100:200:3], axis=-1))
+    assert np.array_equal(held.weight, whole["weight"][100:200:3])
+    assert np.array_equal(held.time, whole["time"][100:200:3])
+
+
+def test_bodies_and_joints_are_matched_by_name(noisy: Path, tmp_path: Path) -> None:
+    skeleton = read_skeleton(noisy)
+    turned = replace(skeleton, bodies=skeleton.bodies[::-1], joints=skeleton.joints[::-1])
+    a, b = opened(noisy).rows(slice(0, 50)), open_motion(noisy, turned).rows(slice(0, 50))
+    assert np.array_equal(a.p, b.p[:, ::-1], equal_nan=True)
+    assert np.array_equal(a.gap, b.gap[:, ::-1], equal_nan=True)
+
+
+def test_a_loop_has_a_gap_and_counts_while_it_holds(noisy: Path) -> None:
+    skeleton = read_skeleton(noisy)
+    tree = skeleton.joints[1]
+    loop = replace(tree, time=(5.0, 10.0))
+    held = open_motion(noisy, replace(skeleton, loops=(loop,))).rows(slice(0, 1200))
+    told = (held.time >= 5 - AROUND_S) & (held.time <= 10 + AROUND_S)
+    np.testing.assert_allclose(held.gap[:, -1], np.where(told, held.gap[:, 1], np.nan), atol=1e-12)
+    inside = (held.time >= 5) & (held.time <= 10) & np.isfinite(held.gap[:, 1])
+    assert np.array_equal(held.weight[:, -1], inside)
+
+
+def test_poses_that_are_none_are_not_seen(noisy: Path, tmp_path: Path) -> None:
+    with np.load(noisy / "motion.npz") as archive:
+        p, R = archive["p_world_body"], archive["R_world_played"]
+    p[3, 0], R[4, 1] = 1e300, np.inf
+    held = opened(rewritten(noisy, tmp_path / "odd", p_world_body=p, R_world_played=R)).rows(slice(0, 8))
+    assert np.isnan(held.R[3, 0]).all()
+    assert np.isnan(held.p_played[4, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("changed", "code"),
+    [
+        ({"gap": None}, "missing-array"),
+        ({"names": np.array(["a", "b", "c", "d"])}, "bodies-differ"),
+        ({"joints": np.array(["a"])}, "bodies-differ"),
+        ({"names": np.array([1, 2])}, "bad-shape"),
+        ({"weight": np.zeros((3, 3))}, "bad-shape"),
+        ({"p_world_body": np.zeros((0, 4, 3))}, "no-data"),
+        ({"time": np.full(1200, 2.0)}, "bad-time"),
+        ({"gap": np.full((1200, 3, 3), None)}, "damaged-file"),
+    ],
+)
+def test_a_file_that_is_not_of_the_fit_is_told(
+    noisy: Path, tmp_path: Path, changed: dict[str, np.ndarray | None], code: str
+) -> None:
+    folder = rewritten(noisy, tmp_path / "other", **changed)
+    with pytest.raises(CondyleError) as caught:
+        opened(folder)
+    assert (caught.value.code, caught.value.path) == (code, str(folder / "motion.npz"))
+
+
+@pytest.mark.parametrize("length", [0, 10, 5000, 200_000])
+def test_a_file_that_was_cut_is_told(noisy: Path, tmp_path: Path, length: int) -> None:
+    folder = rewritten(noisy, tmp_path / "cut")
+    data = (folder / "motion.npz").read_bytes()
+    (folder / "motion.npz").write_bytes(data[:length])
+    with pytest.raises(CondyleError, match="cut short or damaged"):
+        opened(folder)
+
+
+def test_a_packed_archive_is_told(noisy: Path, tmp_path: Path) -> None:
+    folder = rewritten(noisy, tmp_path / "packed")
+    with np.load(folder / "motion.npz") as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    np.savez_compressed(folder / "motion.npz", **arrays)
+    with pytest.raises(CondyleError, match="packed or locked"):
+        opened(folder)
+
+
+def test_a_member_that_declares_more_than_it_has_is_told(noisy: Path, tmp_path: Path) -> None:
+    folder = rewritten(noisy, tmp_path / "more")
+    data = (folder / "motion.npz").read_bytes()
+    assert data.count(b"(1200, 4, 3)") == 2
+    (folder / "motion.npz").write_bytes(data.replace(b"(1200, 4, 3)", b"(9900, 4, 3)"))
+    with pytest.raises(CondyleError, match="does not hold what it declares"):
+        opened(folder)
+
+
+def test_without_a_motion_the_way_to_one_is_told(noisy: Path, tmp_path: Path) -> None:
+    with pytest.raises(CondyleError, match=r"there is no motion\.npz") as caught:
+        open_motion(tmp_path, read_skeleton(noisy))
+    assert caught.value.code == "no-motion"
+
+
+def test_a_long_take_is_never_in_memory_as_a_whole(noisy: Path, tmp_path: Path) -> None:
+    with np.load(noisy / "motion.npz") as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    repeated = {name: np.concatenate([one] * REPEATS) for name, one in arrays.items() if one.shape[:1] == (1200,)}
+    repeated["time"] = np.arange(1200 * REPEATS) / 60
+    folder = rewritten(noisy, tmp_path / "long", **repeated)
+    size = (folder / "motion.npz").stat().st_size
+    del arrays, repeated
+    tracemalloc.start()
+    try:
+        page = build_page(folder, linked=True)
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert page.motion is not None
+    assert page.motion.frames == 1200 * REPEATS
+    assert most < size / 4
+
+
+def test_the_file_is_one_that_zip_programs_accept(noisy: Path) -> None:
+    with zipfile.ZipFile(noisy / "motion.npz") as archive:
+        assert archive.testzip() is None
+
+
+def test_a_flipped_byte_in_the_numbers_is_told(noisy: Path, tmp_path: Path) -> None:
+    folder = rewritten(noisy, tmp_path / "flipped")
+    data = bytearray((folder / "motion.npz").read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / "motion.npz").write_bytes(data)
+    with pytest.raises(CondyleError, match=r"the checksum of .* is wrong"):
+        opened(folder)
+
+
+def test_the_take_is_that_of_the_file(noisy: Path) -> None:
+    held = opened(noisy)
+    with np.load(noisy / "motion.npz") as archive:
+        for name in ("time", "p_world_body", "R_world_body"):
+            assert np.array_equal(getattr(held.take(), name), archive[name], equal_nan=True)
+        assert np.array_equal(held.gap, archive["gap"], equal_nan=True)
+        assert np.array_equal(held.weight, archive["weight"])
+
+
+def test_another_id_is_told_with_both(noisy: Path) -> None:
+    skeleton = read_skeleton(noisy)
+    with pytest.raises(CondyleError, match=f"is of fit {skeleton.fit_id}, but skeleton.json is of fit 1f") as error:
+        open_motion(noisy, replace(skeleton, fit_id="1f"))
+    assert error.value.code == "files-disagree"

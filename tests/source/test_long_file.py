@@ -414,7 +414,8 @@ def test_nothing_is_left_of_a_spool_whatever_ends_a_fit(
     assert list(folder.iterdir()) == []
     if when == "never":
         assert status == 0
-        assert sorted(os.listdir(tmp_path / "out")) == ["motion.npz", "skeleton.json"]
+        names = ["manifest.json", "motion.npz", "options.toml", "skeleton.json"]
+        assert sorted(os.listdir(tmp_path / "out")) == names
     else:
         assert status == (130 if what is KeyboardInterrupt else 1)
         assert sorted(tmp_path.iterdir()) == before

@@ -24,7 +24,7 @@ import hashlib
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Literal
@@ -67,13 +67,15 @@ class _Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Stage:
     """Files on their way into a folder: they are written below `path` and stand in `folder` once the block has ended.
 
+    given     names of files that are none of the fit: they are moved in with it, and no later fit removes them
     written   where they stand then
     findings  files of an older fit that were kept, because they were changed since
     """
 
-    def __init__(self, folder: Path, fit_id: str | None, *, replaces: bool) -> None:
+    def __init__(self, folder: Path, fit_id: str | None, *, replaces: bool, kept: Iterable[Path]) -> None:
         self.folder, self.path = folder, folder / STAGE
-        self.fit_id, self.replaces = fit_id, replaces
+        self.fit_id, self.replaces, self.kept = fit_id, replaces, frozenset(path.resolve() for path in kept)
+        self.given: set[str] = set()
         self.written: tuple[Path, ...] = ()
         self.findings: tuple[Finding, ...] = ()
 
@@ -86,17 +88,18 @@ def folder_of(place: str | os.PathLike[str]) -> Path:
 
 @contextmanager
 def stage_files(
-    folder: str | os.PathLike[str], fit_id: str | None = None, *, replaces: bool = False
+    folder: str | os.PathLike[str], fit_id: str | None = None, *, replaces: bool = False, kept: Iterable[Path] = ()
 ) -> Iterator[Stage]:
     """A stage whose files are in `folder` when the block ends well; on any exception the folder stays as it was.
 
     replaces  the files are a new fit, and an older one in the folder goes; else they join the fit that is there, which
               must be the one named by `fit_id`
+    kept      files that are not removed even if they are of the older fit: the new one was made from them
 
     The folder is made where it is missing, and is not left behind empty.
     """
     place = Path(folder)
-    stage = Stage(place, fit_id, replaces=replaces)
+    stage = Stage(place, fit_id, replaces=replaces, kept=kept)
     with _made(place), lock_folder(place):
         try:
             _clear(place)
@@ -217,10 +220,11 @@ def _commit(stage: Stage) -> None:
     kept = {} if manifest is None else manifest.files
     if stage.replaces:
         remove, changed = _find_older(folder, manifest, names)
+        remove = [name for name in remove if (folder / name).resolve() not in stage.kept]
         stage.findings = _describe_older(changed)
         kept = {}
     if stage.fit_id is not None and (stage.replaces or manifest is not None):
-        sums = {name: _sum_file(stage.path / name) for name in names}
+        sums = {name: _sum_file(stage.path / name) for name in names if name not in stage.given}
         new = Manifest("condyle.manifest", 1, stage.fit_id, dict(sorted((kept | sums).items())))
         packed = msgspec.json.format(msgspec.json.encode(new), indent=1) + b"\n"
         (stage.path / MANIFEST).write_bytes(packed)

@@ -59,7 +59,7 @@ def write_options(path: str | os.PathLike[str], plain: Mapping[str, Any], fit_id
         *_lines(plain, ()),
     ]
     with atomic(path) as stream:
-        stream.write(("\n".join(lines) + "\n").encode())
+        stream.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
 
 def read_options(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, Any]]:
