@@ -41,12 +41,8 @@ def read_bodies(path: str | os.PathLike[str]) -> Groups:
         raise CondyleError(f"has no table [bodies]; expected {EXAMPLE}", code="bad-bodies", path=file)
     others = [name for name in content if name != "bodies"]
     if others:
-        raise CondyleError(
-            f"'{others[0]}' is not in the table [bodies]; put that line first, or leave other tables out",
-            code="bad-bodies",
-            path=file,
-            line=_line_of(text, others[0]),
-        )
+        fault = f"'{others[0]}' is not in the table [bodies]; put that line first, or leave other tables out"
+        raise CondyleError(fault, code="bad-bodies", path=file, line=_line_of(text, others[0]))
     try:
         return check_groups(content["bodies"])
     except CondyleError as error:
@@ -80,12 +76,11 @@ def check_groups(groups: Mapping[str, Any]) -> Groups:
                 raise CondyleError(f"names marker '{marker}' twice", code="bad-bodies", body=body)
             known.add(marker)
         if len(markers) < 3:
-            raise CondyleError(
+            text = (
                 f"has {len(markers)} of the three markers that a pose needs; add some of the same segment "
-                "or leave the body out",
-                code="few-markers",
-                body=body,
+                "or leave the body out"
             )
+            raise CondyleError(text, code="few-markers", body=body)
         checked[body] = tuple(markers)
     return checked
 

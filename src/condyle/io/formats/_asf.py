@@ -62,10 +62,8 @@ def find_skeleton(motion: Path) -> Path:
         return next(iter(beside.values()))
     subject = motion.stem.split("_")[0]
     there = f"there are {len(beside)} others" if beside else "there is none"
-    raise CondyleError(
-        f"an AMC file needs its skeleton beside it: {subject}.asf, or a single .asf in the folder; {there}",
-        code="missing-skeleton",
-    )
+    text = f"an AMC file needs its skeleton beside it: {subject}.asf, or a single .asf in the folder; {there}"
+    raise CondyleError(text, code="missing-skeleton")
 
 
 def _skeletons(folder: Path) -> list[Path]:
@@ -172,11 +170,8 @@ def _bone(fields: dict[str, tuple[list[str], int]], line: int, degrees: bool) ->
     channels = _channels(dof, at, name=name)
     for channel in channels:
         if channel[0] != "R":
-            raise CondyleError(
-                f"the bone '{name[:40]}' has the channel '{channel}'; only the root may move from its place",
-                code="bad-header",
-                line=at,
-            )
+            text = f"the bone '{name[:40]}' has the channel '{channel}'; only the root may move from its place"
+            raise CondyleError(text, code="bad-header", line=at)
     return Bone(name, direction * length, C, channels)
 
 
@@ -184,11 +179,8 @@ def _channels(words: list[str], line: int, *, name: str) -> tuple[str, ...]:
     channels = tuple(word.upper() for word in words)
     for channel in channels:
         if not re.fullmatch("[TR][XYZ]", channel) or channels.count(channel) > 1:
-            raise CondyleError(
-                f"'{name[:40]}' has the channel '{channel[:20]}'; read are TX TY TZ RX RY RZ, each once",
-                code="bad-header",
-                line=line,
-            )
+            text = f"'{name[:40]}' has the channel '{channel[:20]}'; read are TX TY TZ RX RY RZ, each once"
+            raise CondyleError(text, code="bad-header", line=line)
     return channels
 
 

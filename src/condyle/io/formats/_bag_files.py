@@ -177,10 +177,8 @@ def _record(stream: BinaryIO, size: int) -> bytes:
 
 def _check_record(length: int) -> None:
     if length > MOST_RECORD:
-        raise CondyleError(
-            f"one record has {length / 2**20:.0f} MiB, more than the {MOST_RECORD / 2**20:.0f} MiB that are read",
-            code="file-too-large",
-        )
+        text = f"one record has {length / 2**20:.0f} MiB, more than the {MOST_RECORD / 2**20:.0f} MiB that are read"
+        raise CondyleError(text, code="file-too-large")
 
 
 def _ros1_chunk(

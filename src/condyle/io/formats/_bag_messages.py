@@ -49,10 +49,8 @@ def samples(message: Message) -> Iterator[Sample]:
         frame = cursor.frame() if message.type in (TRANSFORM, ODOMETRY) else None
         yield Sample(parent, message.topic, frame, stamp, cursor.doubles())
     except (struct.error, IndexError):
-        raise CondyleError(
-            f"a message on {message.topic[:80]} is no {message.type}; the bag is damaged or the type was changed",
-            code="damaged-file",
-        ) from None
+        text = f"a message on {message.topic[:80]} is no {message.type}; the bag is damaged or the type was changed"
+        raise CondyleError(text, code="damaged-file") from None
 
 
 class _Cursor:

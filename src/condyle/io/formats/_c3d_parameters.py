@@ -161,10 +161,8 @@ class Parameters:
 def processor_of(section: bytes, start: int) -> Numbers:
     """How numbers are stored, from the fourth byte of the parameter section, which begins at byte `start`."""
     if len(section) < 4:
-        raise CondyleError(
-            f"the file ends before its parameter section, which should begin at byte {start}; copy it again",
-            code="damaged-file",
-        )
+        text = f"the file ends before its parameter section, which should begin at byte {start}; copy it again"
+        raise CondyleError(text, code="damaged-file")
     processor = _PROCESSORS.get(section[3])
     if processor is None:
         text = f"byte {start + 3} names processor {section[3]}, expected 84 (Intel), 85 (DEC) or 86 (MIPS)"

@@ -38,10 +38,8 @@ class Figure:
         """Raise where a small file asks for a huge array; `numbers`: how many the file holds per frame."""
         poses = len(self.names) * frames
         if poses > FREE_POSES and len(self.names) > POSES_PER_NUMBER * max(numbers, 1):
-            raise CondyleError(
-                f"{len(self.names)} joints of which most never move, over {frames} frames; take them out",
-                code="suspicious-size",
-            )
+            text = f"{len(self.names)} joints of which most never move, over {frames} frames; take them out"
+            raise CondyleError(text, code="suspicious-size")
 
 
 def turn(angles: Floats, axes: str) -> Floats:

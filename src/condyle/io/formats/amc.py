@@ -181,11 +181,8 @@ def _careful(body: bytes, line: int, widths: dict[str, int], asf: Path) -> tuple
         if widths.get(name) == len(words) - 1 == 0:
             continue  # some programs list the bones that cannot move as well
         if not widths.get(name):
-            raise CondyleError(
-                f"the bone '{name[:40]}' does not move in {asf.name}; is that the skeleton of this motion?",
-                code="bad-header",
-                line=number,
-            )
+            text = f"the bone '{name[:40]}' does not move in {asf.name}; is that the skeleton of this motion?"
+            raise CondyleError(text, code="bad-header", line=number)
         if name in frames[-1]:
             raise CondyleError(
                 f"a second line for '{name}' in one frame", code="duplicate-name", line=number, body=name
@@ -204,23 +201,14 @@ def _careful(body: bytes, line: int, widths: dict[str, int], asf: Path) -> tuple
 def _check_whole(frames: list[dict[str, list[float]]], starts: list[int], widths: dict[str, int]) -> None:
     if frames and len(frames[-1]) != len(widths):
         missing = next(name for name in widths if name not in frames[-1])
-        raise CondyleError(
-            f"the frame that begins here has no line for '{missing}'",
-            code="missing-column",
-            line=starts[-1],
-            frame=len(frames) - 1,
-            body=missing,
-        )
+        text = f"the frame that begins here has no line for '{missing}'"
+        raise CondyleError(text, code="missing-column", line=starts[-1], frame=len(frames) - 1, body=missing)
 
 
 def _row(words: list[str], width: int, line: int) -> list[float]:
     if len(words) - 1 != width:
-        raise CondyleError(
-            f"'{words[0][:40]}' has {len(words) - 1} numbers, expected {width}",
-            code="ragged-row",
-            line=line,
-            column=min(len(words), width + 1) + 1,
-        )
+        text = f"'{words[0][:40]}' has {len(words) - 1} numbers, expected {width}"
+        raise CondyleError(text, code="ragged-row", line=line, column=min(len(words), width + 1) + 1)
     row = []
     for column, word in enumerate(words[1:], start=2):
         try:

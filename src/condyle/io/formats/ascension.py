@@ -60,12 +60,11 @@ def read(path: Path, options: ReadOptions) -> Recording:
     named = find_sensors(table)
     columns = named or _find_blocks(table)
     if columns is None:
-        raise CondyleError(
+        text = (
             "the columns have no names like x y z azimuth elevation roll, "
-            f"and its rows of {len(table.names)} numbers are not {BLOCK} per sensor; name the columns in a first line",
-            code="bad-header",
-            line=table.line,
+            f"and its rows of {len(table.names)} numbers are not {BLOCK} per sensor; name the columns in a first line"
         )
+        raise CondyleError(text, code="bad-header", line=table.line)
     return _add_unit(assemble_log(path, "ascension", table, columns, () if named else _labels(len(table.names))))
 
 

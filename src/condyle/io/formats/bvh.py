@@ -192,11 +192,8 @@ def _channels(text: str, joint: str, line: int) -> tuple[str, ...]:
         )
     for channel in channels:
         if channel not in CHANNELS:
-            raise CondyleError(
-                f"'{joint[:40]}' has the channel '{channel[:40]}'; read are {', '.join(CHANNELS)}",
-                code="bad-header",
-                line=line,
-            )
+            fault = f"'{joint[:40]}' has the channel '{channel[:40]}'; read are {', '.join(CHANNELS)}"
+            raise CondyleError(fault, code="bad-header", line=line)
     return channels
 
 

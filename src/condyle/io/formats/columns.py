@@ -272,11 +272,8 @@ def _seconds(column: Floats, columns: ColumnMap, table: Table) -> Floats:
     if not np.isfinite(column).all():
         row = int(np.argmin(np.isfinite(column)))
         assert columns.time is not None
-        raise CondyleError(
-            f"no time in row {row + 1} of the table (column {columns.time}); correct or delete it",
-            code="bad-time",
-            frame=row,
-        )
+        text = f"no time in row {row + 1} of the table (column {columns.time}); correct or delete it"
+        raise CondyleError(text, code="bad-time", frame=row)
     return column * TIME_UNITS[columns.time_unit]
 
 

@@ -119,11 +119,10 @@ def read_head(raw: bytes) -> Table:
         text = line_feeds(text)
     facts, start, line = _comments(text)
     if "condyle take" in facts and facts["condyle take"] != str(VERSION):
-        raise CondyleError(
-            f"this is version '{facts['condyle take']}' of the format, and version {VERSION} is read; update condyle",
-            code="newer-format",
-            line=1,
+        fault = (
+            f"this is version '{facts['condyle take']}' of the format, and version {VERSION} is read; update condyle"
         )
+        raise CondyleError(fault, code="newer-format", line=1)
     taken: list[int] = []
     separator = _separator(text[start : start + 65536].partition(b"\n")[0])
     reader = csv.reader(_lines(text, start, taken), delimiter=separator.decode(), skipinitialspace=True)
@@ -188,12 +187,8 @@ def _bodies(columns: list[str], line: int) -> list[str]:
         if part in PARTS:
             bodies.setdefault(body, set()).add(part)
         elif cell not in ("time", "segment"):
-            raise CondyleError(
-                f"column '{cell}' is neither time, segment nor <body>.{'|'.join(PARTS)}",
-                code="unknown-column",
-                line=line,
-                column=k + 1,
-            )
+            text = f"column '{cell}' is neither time, segment nor <body>.{'|'.join(PARTS)}"
+            raise CondyleError(text, code="unknown-column", line=line, column=k + 1)
     for body, parts in bodies.items():
         if missing := [part for part in PARTS if part not in parts]:
             raise CondyleError(f"no column '{body}.{missing[0]}'", code="missing-column", line=line, body=body)
@@ -217,11 +212,8 @@ def _check_quaternion_order(facts: dict[str, str], columns: list[str], line: int
     named = "".join(cell[-1] for cell in parts[:4])
     stated = facts.get("quaternion", named)
     if stated != named:
-        raise CondyleError(
-            f"the header says quaternions are {stated}, the columns are named {named}; correct one of them",
-            code="bad-header",
-            line=line,
-        )
+        text = f"the header says quaternions are {stated}, the columns are named {named}; correct one of them"
+        raise CondyleError(text, code="bad-header", line=line)
 
 
 def _time(table: Table, values: Floats) -> Floats:
@@ -229,13 +221,8 @@ def _time(table: Table, values: Floats) -> Floats:
     time = values[:, column]
     if not np.isfinite(time).all():
         row = int(np.argmin(np.isfinite(time)))
-        raise CondyleError(
-            "no time in this row; correct or delete it, or give --rate to count frames instead",
-            code="bad-time",
-            line=table.line + row,
-            column=column + 1,
-            frame=table.frame + row,
-        )
+        text = "no time in this row; correct or delete it, or give --rate to count frames instead"
+        raise CondyleError(text, code="bad-time", line=table.line + row, column=column + 1, frame=table.frame + row)
     return time
 
 
@@ -258,10 +245,8 @@ def check_frames(facts: dict[str, str], present: int, cut: int) -> list[Finding]
         raise CondyleError(f"the header says frames: '{declared}', which is no count", code="bad-header")
     missing = 0 if declared is None else int(declared) - present
     if missing < 0:
-        raise CondyleError(
-            f"header says {declared} frames, {present} present; correct or delete the line '# frames'",
-            code="bad-header",
-        )
+        text = f"header says {declared} frames, {present} present; correct or delete the line '# frames'"
+        raise CondyleError(text, code="bad-header")
     return truncation(present, None if declared is None else int(declared), cut)
 
 

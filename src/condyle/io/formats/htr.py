@@ -193,11 +193,8 @@ def _hierarchy(sections: list[_Section], flat: bool) -> tuple[list[str], list[in
         if not words:
             continue
         if not flat and len(words) != 2:
-            raise CondyleError(
-                f"'{decode(raw).strip()[:40]}' is not a segment and its parent",
-                code="bad-header",
-                line=section.line + k,
-            )
+            text = f"'{decode(raw).strip()[:40]}' is not a segment and its parent"
+            raise CondyleError(text, code="bad-header", line=section.line + k)
         names.append(words[0])
         parents.append(GLOBAL if flat else words[1])
         lines.append(section.line + k)

@@ -31,11 +31,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     table.check_names()
     markers = found.markers
     if not markers:
-        raise CondyleError(
-            "no column names like LASI_x, LASI_y, LASI_z; write a column map and give it with --columns",
-            code="missing-column",
-            line=table.names_line,
-        )
+        text = "no column names like LASI_x, LASI_y, LASI_z; write a column map and give it with --columns"
+        raise CondyleError(text, code="missing-column", line=table.names_line)
     wanted = [column for marker in markers for column in marker.position]
     values, _, cut = table.read(wanted if found.time is None else [*wanted, found.time])
     unit, rate = find_unit(table), stated_rate(table.comments)

@@ -66,12 +66,11 @@ def read(path: Path, options: ReadOptions) -> Recording:
     facts, titles, table = _header(text)
     assets = _assets(titles, table)
     if facts.get("coordinate space", "global").lower() == "local":
-        raise CondyleError(
+        fault = (
             "these poses are relative to the parent bone (Coordinate Space is Local); "
-            "export again with World or Global coordinates",
-            code="local-poses",
-            line=1,
+            "export again with World or Global coordinates"
         )
+        raise CondyleError(fault, code="local-poses", line=1)
     values, cut = table.numbers()
     convention = _convention(facts)
     solid = [asset for asset in assets if asset.kind in BODY_TYPES and asset.at("position", "XYZ")]

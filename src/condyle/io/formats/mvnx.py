@@ -235,12 +235,8 @@ def _parsed(path: Path) -> _Document:
             except expat.ExpatError as second:
                 error = second
         why = expat.errors.messages[error.code]
-        raise CondyleError(
-            f"the XML is damaged ({why}); export the file again",
-            code="damaged-file",
-            line=error.lineno,
-            column=error.offset + 1,
-        ) from None
+        text = f"the XML is damaged ({why}); export the file again"
+        raise CondyleError(text, code="damaged-file", line=error.lineno, column=error.offset + 1) from None
 
 
 def _run(path: Path, encoding: str | None) -> _Document:

@@ -59,10 +59,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
             names = tuple(strip_empty(read_cells(raw, b",")))
             table = Table(names, text[after:], line + 1, names_line=line)
             return {"samples": _read_samples, "tools": _read_tools, "api": _read_api}[kind](path, table)
-    raise CondyleError(
-        "no line of column names like `Sample:,Hour,...` or `Tools,Port 1,Frame,...` near its beginning",
-        code="bad-header",
-    )
+    fault = "no line of column names like `Sample:,Hour,...` or `Tools,Port 1,Frame,...` near its beginning"
+    raise CondyleError(fault, code="bad-header")
 
 
 def _kind(line: str) -> str | None:

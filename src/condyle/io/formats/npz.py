@@ -146,10 +146,8 @@ def _header(
             raise CondyleError(f"the header of '{name}' is no NumPy header", code="damaged-file") from None
         start = stream.tell()
     if dtype.hasobject:
-        raise CondyleError(
-            f"'{name}' holds Python objects, which are never loaded; save plain {_SHAPES[name][2]}",
-            code="pickled-array",
-        )
+        text = f"'{name}' holds Python objects, which are never loaded; save plain {_SHAPES[name][2]}"
+        raise CondyleError(text, code="pickled-array")
     if any(length < 0 for length in shape) or start + math.prod(shape) * dtype.itemsize != member.file_size:
         raise CondyleError(
             f"'{name}' declares shape {shape} but holds {max(member.file_size - start, 0)} bytes", code="damaged-file"

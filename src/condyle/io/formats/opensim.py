@@ -60,10 +60,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     storage = _storage(read_text(path))
     kind = storage.facts.get("datatype", "double").lower()
     if kind == "quaternion":
-        raise CondyleError(
-            f"holds orientations without positions, and joint centres need both; fit a model first, then {TO_POSES}",
-            code="no-positions",
-        )
+        text = f"holds orientations without positions, and joint centres need both; fit a model first, then {TO_POSES}"
+        raise CondyleError(text, code="no-positions")
     if kind not in ("double", "float", "int", "vec3"):
         listed = "double (BodyKinematics) and Vec3 (points)"
         raise CondyleError(f"DataType {kind[:40]} is not read; {listed} are", code="bad-header")
@@ -169,11 +167,8 @@ def _poses_in(storage: _Storage) -> list[str]:
     if bodies:
         return bodies
     shown = ", ".join(storage.table.names[1:4])
-    raise CondyleError(
-        f"holds coordinates, forces or states of a model ({shown}, ...), not poses of bodies; {TO_POSES}",
-        code="joint-angles",
-        line=storage.table.names_line,
-    )
+    text = f"holds coordinates, forces or states of a model ({shown}, ...), not poses of bodies; {TO_POSES}"
+    raise CondyleError(text, code="joint-angles", line=storage.table.names_line)
 
 
 FORMAT = Format("opensim", "OpenSim STO/MOT", looks_like, read)

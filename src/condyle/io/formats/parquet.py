@@ -96,12 +96,11 @@ def _bodies(columns: list[str]) -> list[str]:
                 raise CondyleError(f"a second column '{cell}'", code="duplicate-column", column=k + 1)
             bodies[body].add(part)
         elif cell not in OTHER:
-            raise CondyleError(
+            text = (
                 f"column '{cell[:80]}' is neither time, segment nor <body>.{'|'.join(PARTS)}; "
-                "save the table as CSV and say what its columns are with --columns",
-                code="unknown-column",
-                column=k + 1,
+                "save the table as CSV and say what its columns are with --columns"
             )
+            raise CondyleError(text, code="unknown-column", column=k + 1)
         elif cell in columns[:k]:
             raise CondyleError(f"a second column '{cell}'", code="duplicate-column", column=k + 1)
     for body, parts in bodies.items():

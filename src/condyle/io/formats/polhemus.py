@@ -67,12 +67,11 @@ def read(path: Path, options: ReadOptions) -> Recording:
     table = find_log(text)
     columns = _named_columns(table) or find_sensors(table) or _station_columns(table)
     if columns is None:
-        raise CondyleError(
+        fault = (
             "neither rows of `station x y z azimuth elevation roll` nor columns with the names of such; "
-            "name the columns in a first line",
-            code="bad-header",
-            line=table.line,
+            "name the columns in a first line"
         )
+        raise CondyleError(fault, code="bad-header", line=table.line)
     recording = assemble_log(path, "polhemus", table, columns)
     return replace(recording, findings=(*recording.findings, *_describe_flags(flags)))
 
@@ -182,12 +181,8 @@ def _read_matrices(path: Path, text: bytes) -> Recording:
     if wrong.any():
         row = 4 * int(np.argmax(wrong)) + 3
         filled = [k for k, line in enumerate(text.split(b"\n")) if line.strip()]
-        raise CondyleError(
-            "every fourth row of a matrix is 0 0 0 1; here a row is missing or too many",
-            code="ragged-row",
-            line=filled[row] + 1,
-            frame=row // 4,
-        )
+        fault = "every fourth row of a matrix is 0 0 0 1; here a row is missing or too many"
+        raise CondyleError(fault, code="ragged-row", line=filled[row] + 1, frame=row // 4)
     return Recording(
         str(path),
         "polhemus",

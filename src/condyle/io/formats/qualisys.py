@@ -146,10 +146,8 @@ def _bodies(
         wanted: tuple[str, ...] = ("QX", "QY", "QZ", "QW")
         kind, stated = "xyzw", {"rotation"}
         if header.fact("REFERENCE").upper() == "LOCAL":
-            raise CondyleError(
-                "these poses are relative to the parent segment (REFERENCE is LOCAL); export global coordinates",
-                code="local-poses",
-            )
+            text = "these poses are relative to the parent segment (REFERENCE is LOCAL); export global coordinates"
+            raise CondyleError(text, code="local-poses")
     elif "Rot[0]" in first:
         wanted, kind, stated = tuple(f"Rot[{k}]" for k in BY_ROWS), "matrix", {"rotation", "transposed"}
     else:

@@ -45,10 +45,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     found = None if table is None or not table.titled else meaning_of(table.names)
     devices = () if found is None else _devices(found)
     if table is None or found is None or not devices:
-        raise CondyleError(
-            "no columns with the position and the quaternion of a device, such as x, y, z, qw, qx, qy, qz",
-            code="missing-column",
-        )
+        text = "no columns with the position and the quaternion of a device, such as x, y, z, qw, qx, qy, qz"
+        raise CondyleError(text, code="missing-column")
     long = found.sensor is not None and len(devices) == 1
     wanted = [column for device in devices for column in (*device.position, *device.rotation)]
     time = _also(wanted, found.time)

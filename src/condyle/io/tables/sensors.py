@@ -239,11 +239,8 @@ def _stations(values: Floats, line: int, column: int) -> Ints:
             f"'{values[row]:g}' is not the number of a sensor", code="bad-number", line=line + row, column=column + 1
         )
     if len(np.unique(values)) > 4 * MOST_STATIONS:
-        raise CondyleError(
-            f"{len(np.unique(values))} different numbers of sensors in column {column + 1}; no tracker has so many",
-            code="bad-number",
-            column=column + 1,
-        )
+        text = f"{len(np.unique(values))} different numbers of sensors in column {column + 1}; no tracker has so many"
+        raise CondyleError(text, code="bad-number", column=column + 1)
     return values.astype(np.int64)
 
 
