@@ -149,6 +149,7 @@ class Markers:
 class Recording:
     """One file, or several joined: bodies, markers or both over n frames.
 
+    source     path of the file, and format, the name of its format: set by whoever asked the format to read
     time       (n,) [s] as written: it may repeat or jump; None where the file has none
     rate       [Hz] where the file states it and has no time
     segment    (n,) or None
@@ -159,8 +160,8 @@ class Recording:
                in the file's unit
     """
 
-    source: str
-    format: str
+    source: str = ""
+    format: str = ""
     bodies: Bodies | None = None
     markers: Markers | None = None
     time: Floats | None = None

@@ -19,7 +19,7 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..io.format import applied
 from ..io.formats import ReadOptions, identify
-from ..io.formats.csv import FORMAT, Table, check_frames, read_head, recording_of
+from ..io.formats.csv import FORMAT, TakeTable, check_frames, read_head, recording_of
 from ..io.tables.rows import parse_rows
 from ..io.tables.text import line_feeds
 from ..maths.arrays import Floats, Ints
@@ -227,7 +227,7 @@ class _Pass:
             raise CondyleError("a header without a single whole row of numbers", code="no-data", line=head.line)
         return self._finished(findings)
 
-    def _take_up(self, table: Table, values: Floats, begin: int, end: int) -> None:
+    def _take_up(self, table: TakeTable, values: Floats, begin: int, end: int) -> None:
         """One block, which lies at the bytes from `begin` to `end`."""
         whole = applied(recording_of(self.file, table, values, self.options), self.options, FORMAT.title)
         rows, segment = self.clock.kept(whole, self.rows)
@@ -348,7 +348,7 @@ def _chunk(stream: BinaryIO, size: int) -> bytes:
     return data
 
 
-def _blocks(stream: BinaryIO, head: Table) -> Iterator[tuple[Table, int, bool]]:
+def _blocks(stream: BinaryIO, head: TakeTable) -> Iterator[tuple[TakeTable, int, bool]]:
     """The rows below a head as whole lines, some at a time; where each block ends in the file; whether it is the last.
 
     A block is handed out when a row is known to follow: only the last row of all may be cut.
@@ -371,7 +371,7 @@ def _blocks(stream: BinaryIO, head: Table) -> Iterator[tuple[Table, int, bool]]:
     yield replace(head, rows=text, line=line), stream.tell(), True
 
 
-def _numbers(block: Table, last: bool) -> tuple[Floats, bool]:
+def _numbers(block: TakeTable, last: bool) -> tuple[Floats, bool]:
     """Numbers (rows, columns) of a block; and whether a cut row at the end of the file was left out."""
     values, cut = parse_rows(block.rows, block.columns, line=block.line, separator=block.separator, line_ends=True)
     if cut and not last:  # a broken row in the middle of the file: before a good one, it raises with its place

@@ -108,7 +108,7 @@ def test_a_broken_one_is_named_in_a_sentence_and_everything_else_is_read(
     [
         ("return Recording(", "raise KeyError('x')\n    return Recording(", "fails to read it: KeyError: 'x'"),
         ("return Recording(", "return str(", "fails to read it: TypeError"),
-        ("return Recording(str(path)", "return path\n    return Recording(str(path)", "instead of a Recording"),
+        ("return Recording(", "return path\n    return Recording(", "instead of a Recording"),
     ],
 )
 def test_one_that_fails_to_read_says_so_in_one_error(

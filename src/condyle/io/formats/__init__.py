@@ -64,8 +64,8 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
         part.position.size for part in (recording.bodies, recording.markers) if part is not None
     ):
         raise CondyleError(f"{found.title} without a single pose", code="no-data", path=file)
-    told = [Finding("broken-plugin", "warning", fault) for fault in faults]
-    return replace(recording, findings=(*recording.findings, *told)) if told else recording
+    findings = (*recording.findings, *(Finding("broken-plugin", "warning", fault) for fault in faults))
+    return replace(recording, source=str(file), format=found.name, findings=findings)
 
 
 def identify(path: str | os.PathLike[str], name: str | None = None) -> Format:

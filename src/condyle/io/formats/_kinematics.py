@@ -22,7 +22,7 @@ POSES_PER_NUMBER = 4  # a joint without channels costs nothing to write and 200 
 
 
 @dataclass(frozen=True)
-class Figure:
+class BoneChain:
     """Bones as the file lists them.
 
     names    m
@@ -40,6 +40,36 @@ class Figure:
         if poses > FREE_POSES and len(self.names) > POSES_PER_NUMBER * max(numbers, 1):
             text = f"{len(self.names)} joints of which most never move, over {frames} frames; take them out"
             raise CondyleError(text, code="suspicious-size")
+
+    def bodies(self, R: Floats, p: Floats, still: Bools) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
+        """Bodies and skeleton of world poses (n, m, 3, 3), (n, m, 3), without bones that are another by a second name.
+
+        still  (m,) True where a bone never turns or moves in its parent's frame
+
+        A still bone at its parent's own joint (a hip joint that is there for the sake of a tree) has its parent's pose
+        in every frame, and two still bones at one place (the clavicles of a model that does not move them) have each
+        other's: they are one body, and what hangs on the second hangs on the first.
+        """
+        stands_for = list(range(len(self.names)))
+        first_at: dict[tuple[int, tuple[float, ...]], int] = {}
+        for k in parents_first(self.parent):
+            if self.parent[k] >= 0 and still[k]:
+                up, place = stands_for[self.parent[k]], tuple(self.offsets[k].tolist())
+                stands_for[k] = up if not any(place) else first_at.setdefault((up, place), k)
+        kept = [k for k, other in enumerate(stands_for) if other == k]
+        at = {k: row for row, k in enumerate(kept)}
+        parent = np.array([at[stands_for[self.parent[k]]] if self.parent[k] >= 0 else -1 for k in kept])
+        names = tuple(self.names[k] for k in kept)
+        own = OwnSkeleton(names, parent, np.where(parent[:, None] >= 0, self.offsets[kept], 0.0))
+        findings = []
+        if gone := [name for k, name in enumerate(self.names) if k not in at]:
+            verb, owner = ("has the pose of another bone in every frame and is no body", "its")
+            if len(gone) > 1:
+                verb, owner = ("have the pose of another bone in every frame and are no bodies", "their")
+            text = f"{list_some(gone)} {verb} of {owner} own"
+            findings.append(Finding("same-body", "info", text, tuple(gone), count=len(gone)))
+            R, p = R[:, kept], p[:, kept]
+        return Bodies(names, p, R.reshape(len(p), len(kept), 9)), own, findings
 
 
 def turn(angles: Floats, axes: str) -> Floats:
@@ -93,38 +123,3 @@ def is_forest(parent: Ints) -> bool:
     for _ in range(len(parent).bit_length()):  # twice as many generations up in each round
         at = np.where(at >= 0, at[at], -1)
     return bool((at < 0).all())
-
-
-def bodies_of(figure: Figure, R: Floats, p: Floats, still: Bools) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
-    """Bodies and skeleton of world poses (n, m, 3, 3), (n, m, 3), without bones that are another one by a second name.
-
-    still  (m,) True where a bone never turns or moves in its parent's frame
-
-    A still bone at its parent's own joint (a hip joint that is there for the sake of a tree) has its parent's pose in
-    every frame, and two still bones at one place (the clavicles of a model that does not move them) have each other's:
-    they are one body, and what hangs on the second hangs on the first.
-    """
-    stands_for = list(range(len(figure.names)))
-    first_at: dict[tuple[int, tuple[float, ...]], int] = {}
-    for k in parents_first(figure.parent):
-        if figure.parent[k] >= 0 and still[k]:
-            up, place = stands_for[figure.parent[k]], tuple(figure.offsets[k].tolist())
-            stands_for[k] = up if not any(place) else first_at.setdefault((up, place), k)
-    same = np.array([other != k for k, other in enumerate(stands_for)])
-    kept = np.flatnonzero(~same).tolist()
-    at = {k: row for row, k in enumerate(kept)}
-    names = tuple(figure.names[k] for k in kept)
-    parent = [at[stands_for[figure.parent[k]]] if figure.parent[k] >= 0 else -1 for k in kept]
-    offsets = np.where(np.array(parent)[:, None] >= 0, figure.offsets[kept], 0.0)
-    findings = []
-    if same.any():
-        gone = [figure.names[k] for k in range(len(figure.names)) if same[k]]
-        verb = "has the pose of another bone in every frame and is no body"
-        if len(gone) > 1:
-            verb = "have the pose of another bone in every frame and are no bodies"
-        text = f"{list_some(gone)} {verb} of {'its' if len(gone) == 1 else 'their'} own"
-        findings.append(Finding("same-body", "info", text, tuple(gone), count=len(gone)))
-    n = len(p)
-    if same.any():
-        R, p = R[:, kept], p[:, kept]
-    return Bodies(names, p, R.reshape(n, len(kept), 9)), OwnSkeleton(names, np.array(parent), offsets), findings

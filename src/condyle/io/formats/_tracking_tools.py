@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 
@@ -24,7 +23,7 @@ def is_old(lines: Sequence[str]) -> bool:
     )
 
 
-def read_old(path: Path, text: bytes) -> Recording:
+def read_old(text: bytes) -> Recording:
     """The rigid bodies of records frame,number,time,bodies,{id,x,y,z,qx,qy,qz,qw,yaw,pitch,roll},markers,..."""
     names: dict[str, str] = {}
     known: set[str] = set()
@@ -63,8 +62,6 @@ def read_old(path: Path, text: bytes) -> Recording:
     if not np.isfinite(stamps).all():
         raise CondyleError("no time in this frame", code="bad-time", frame=int(np.argmin(np.isfinite(stamps))))
     return Recording(
-        str(path),
-        "motive",
         bodies=Bodies(tuple(names.values()), pose[..., :3], pose[..., 3:]),
         time=np.array(stamps),
         convention=Convention("xyzw", unit="m", handed=handed, up="y", stated=frozenset({"handed"})),

@@ -18,7 +18,7 @@ from ..format import Format, ReadOptions
 from ..tables.rows import truncation
 from ..tables.text import decode, head_lines, read_text
 from ._asf import ROOT, Skeleton, find_skeleton, read_skeleton
-from ._kinematics import STATED, STILL, Figure, bodies_of, forward, turn
+from ._kinematics import STATED, STILL, BoneChain, forward, turn
 
 LONGEST_NUMBER = 64  # characters
 
@@ -65,8 +65,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
     bodies, own, told = _poses(skeleton, motion, degrees)
     unit = skeleton.unit
     return Recording(
-        str(path),
-        "amc",
         bodies=bodies,
         rate=_rate(facts.get("samples-per-second")),
         segment=_segment(motion.numbers),
@@ -235,8 +233,8 @@ def _poses(skeleton: Skeleton, motion: _Motion, degrees: bool) -> tuple[Bodies, 
     """A bone's frame stands at its joint with the axes of the rest pose: R = C turn C' from its parent's."""
     n = len(motion.numbers)
     offsets = [skeleton.bones[up].end if up >= 0 else skeleton.position for up in skeleton.parent]
-    figure = Figure(tuple(bone.name for bone in skeleton.bones), skeleton.parent, np.array(offsets))
-    figure.check_size(n, sum(data.shape[1] for data in motion.values.values()))
+    chain = BoneChain(tuple(bone.name for bone in skeleton.bones), skeleton.parent, np.array(offsets))
+    chain.check_size(n, sum(data.shape[1] for data in motion.values.values()))
     R_local, p_local, still = [], [], []
     for bone, offset in zip(skeleton.bones, offsets, strict=True):
         data = motion.values.get(bone.name, np.empty((n, 0)))
@@ -252,8 +250,8 @@ def _poses(skeleton: Skeleton, motion: _Motion, degrees: bool) -> tuple[Bodies, 
         R_local.append(bone.C @ turned @ bone.C.T)
         p_local.append(p)
         still.append(bool((np.abs(data) < STILL).all()))
-    R, p_world = forward(figure.parent, R_local, p_local)
-    return bodies_of(figure, R, p_world, np.array(still, dtype=np.bool_))
+    R, p_world = forward(chain.parent, R_local, p_local)
+    return chain.bodies(R, p_world, np.array(still, dtype=np.bool_))
 
 
 FORMAT = Format("amc", "Acclaim AMC", looks_like, read)

@@ -65,7 +65,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
             f"and its rows of {len(table.names)} numbers are not {BLOCK} per sensor; name the columns in a first line"
         )
         raise CondyleError(text, code="bad-header", line=table.line)
-    return _add_unit(assemble_log(path, "ascension", table, columns, () if named else _labels(len(table.names))))
+    return _add_unit(assemble_log(table, columns, () if named else _labels(len(table.names))))
 
 
 def _add_unit(recording: Recording) -> Recording:

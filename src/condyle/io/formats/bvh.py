@@ -17,7 +17,7 @@ from ..format import Format, ReadOptions
 from ..tables.header import number_repeats
 from ..tables.rows import parse_rows, truncation
 from ..tables.text import decode, head_lines, read_text
-from ._kinematics import FARTHEST, STATED, STILL, Figure, bodies_of, forward, turn
+from ._kinematics import FARTHEST, STATED, STILL, BoneChain, forward, turn
 
 CHANNELS = tuple(f"{axis}{kind}" for kind in ("position", "rotation") for axis in "XYZ")
 MOST_JOINTS = 4096
@@ -81,18 +81,16 @@ def read(path: Path, options: ReadOptions) -> Recording:
     bones = [k for k, joint in enumerate(joints) if not joint.end]
     row_of = {k: row for row, k in enumerate(bones)}
     offsets = np.array([joints[k].offset or (0.0, 0.0, 0.0) for k in bones])
-    figure = Figure(names, tuple(row_of.get(joints[k].parent, -1) for k in bones), offsets)
-    figure.check_size(len(values), len(columns))
+    chain = BoneChain(names, tuple(row_of.get(joints[k].parent, -1) for k in bones), offsets)
+    chain.check_size(len(values), len(columns))
     absolute = _positions_are_absolute(joints, values)
-    poses, own, told = _poses(joints, bones, figure, np.where(np.isfinite(values), values, np.nan), absolute is True)
+    poses, own, told = _poses(joints, bones, chain, np.where(np.isfinite(values), values, np.nan), absolute is True)
     facts = {"length": "not stated", "rotation": "angles in degrees per joint", "up": "y by custom, not stated"}
     if absolute is not None:
         facts["positions of joints"] = "instead of their offsets" if absolute else "added to their offsets"
     if len(values) > motion.frames:
         facts["frames"] = f"header says {motion.frames}, {len(values)} present and read"
     return Recording(
-        str(path),
-        "bvh",
         bodies=poses,
         rate=1 / motion.step if motion.step > 0 else None,
         convention=Convention("matrix", up="y", stated=STATED),
@@ -247,29 +245,29 @@ def _usual(values: Floats) -> Floats:
 
 
 def _poses(
-    joints: list[_Joint], bones: list[int], figure: Figure, values: Floats, absolute: bool
+    joints: list[_Joint], bones: list[int], chain: BoneChain, values: Floats, absolute: bool
 ) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
     """Bodies, skeleton and findings by forward kinematics over all frames."""
     n = len(values)
     starts = np.cumsum([0] + [len(joint.channels) for joint in joints])
-    offsets = figure.offsets.copy()
+    offsets = chain.offsets.copy()
     R_local, p_local, still = [], [], []
     for row, k in enumerate(bones):
         channels = joints[k].channels
         data = values[:, starts[k] : starts[k + 1]]
         turns = [c for c, channel in enumerate(channels) if channel.endswith("rotation")]
         moves = [c for c, channel in enumerate(channels) if channel.endswith("position")]
-        p = np.tile(figure.offsets[row], (n, 1))
+        p = np.tile(chain.offsets[row], (n, 1))
         for c in moves:
             axis = "XYZ".index(channels[c][0])
             p[:, axis] = data[:, c] if absolute else p[:, axis] + data[:, c]
-        if moves and figure.parent[row] >= 0:
+        if moves and chain.parent[row] >= 0:
             offsets[row] = _usual(p)
         R_local.append(turn(np.radians(data[:, turns]), "".join(channels[c][0] for c in turns)))
         p_local.append(p)
         still.append(bool((np.abs(data[:, turns]) < STILL).all() and (p == offsets[row]).all()))
-    R, p_world = forward(figure.parent, R_local, p_local)
-    return bodies_of(Figure(figure.names, figure.parent, offsets), R, p_world, np.array(still, dtype=np.bool_))
+    R, p_world = forward(chain.parent, R_local, p_local)
+    return BoneChain(chain.names, chain.parent, offsets).bodies(R, p_world, np.array(still, dtype=np.bool_))
 
 
 FORMAT = Format("bvh", "BVH", looks_like, read)

@@ -66,7 +66,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         kept = (stream, file.numbers, file.parameters)
         markers, told = read_markers(*kept, layout, marks) if layout.points and marks else (None, [])
         bodies, also = read_bodies(*kept, rotations, poses) if rotations is not None and poses else (None, [])
-    recording = _recording(path, file, layout, rotations, markers, bodies, (marks, poses))
+    recording = _recording(file, layout, rotations, markers, bodies, (marks, poses))
     return replace(recording, findings=(*recording.findings, *told, *also))
 
 
@@ -97,7 +97,6 @@ def _open(stream: IO[bytes], size: int) -> _File:
 
 
 def _recording(
-    path: Path,
     file: _File,
     layout: Layout,
     rotations: Rotations | None,
@@ -132,8 +131,6 @@ def _recording(
     convention = _convention(file.parameters, bodies is not None)
     solver = next((name for name in SOLVERS if program.lower().startswith(name.lower())), None)
     return Recording(
-        str(path),
-        "c3d",
         bodies=bodies,
         markers=markers,
         rate=rate,

@@ -48,7 +48,7 @@ def read_by(path: Path, columns: ColumnMap) -> Recording:
     if table is None:
         raise CondyleError("holds no row of numbers that the column map could apply to", code="no-data")
     places = _Places(columns, table, path)
-    recording = _long(path, places) if columns.sensor is not None else _wide(path, places)
+    recording = _long(places) if columns.sensor is not None else _wide(places)
     return replace(recording, facts=_facts(places, recording))
 
 
@@ -92,7 +92,7 @@ class _Places:
         return names.index(column.strip())
 
 
-def _wide(path: Path, places: _Places) -> Recording:
+def _wide(places: _Places) -> Recording:
     """One row per frame."""
     columns, table = places.map, places.table
     for item in (*columns.bodies, *columns.markers):
@@ -106,8 +106,6 @@ def _wide(path: Path, places: _Places) -> Recording:
     position, orientation = _taken(values, bodies, columns.missing, width_of(convention.rotation))
     marked, _ = _taken(values, markers, columns.missing, 0)
     return Recording(
-        str(path),
-        "columns",
         bodies=Bodies(tuple(item.name for item in columns.bodies), position, orientation) if bodies else None,
         markers=Markers(tuple(item.name for item in columns.markers), marked) if markers else None,
         time=None if time is None else _seconds(values[:, time], columns, table),
@@ -117,7 +115,7 @@ def _wide(path: Path, places: _Places) -> Recording:
     )
 
 
-def _long(path: Path, places: _Places) -> Recording:
+def _long(places: _Places) -> Recording:
     """One row per sensor and frame."""
     columns, table = places.map, places.table
     if columns.bodies and columns.markers:
@@ -153,8 +151,6 @@ def _long(path: Path, places: _Places) -> Recording:
     )
     is_body = bool(shape.orientation)
     return Recording(
-        str(path),
-        "columns",
         bodies=Bodies(names, found.position, found.orientation) if is_body else None,
         markers=None if is_body else Markers(names, found.position),
         time=found.time,

@@ -14,14 +14,15 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import CondyleError, UsageError
+from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats, Ints
 from ...model.recording import Bodies, Convention, Recording
-from ...model.units import metres_per
 from ..format import Format, ReadOptions
+from ..tables.header import check_unit, read_count
 from ..tables.rows import in_columns, parse_rows, truncation
-from ..tables.text import decode, line_feeds, to_utf8
+from ..tables.table import NO_TIME
+from ..tables.text import decode, each_line, line_feeds, to_utf8
 
 PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
 FIRST_LINE = "# condyle take"
@@ -32,13 +33,13 @@ RISKY = "=+-@＝＋－＠'#\t\r\n"
 
 
 @dataclass(frozen=True)
-class Table:
+class TakeTable:
     """The head of a file, and the rows below it as bytes.
 
     facts     what the comment lines say
     columns   column names as written
     names     of the bodies, still escaped
-    line      1-based line of the first row
+    line      1-based line of the first row; 0: the file has no lines
     frame     of the first row: 0, but in a later part of a file
     separator of the cells; spreadsheets in many countries write semicolons, and decimal commas
     """
@@ -46,8 +47,8 @@ class Table:
     facts: dict[str, str]
     columns: list[str]
     names: list[str]
-    rows: bytes
-    line: int
+    rows: bytes = b""
+    line: int = 0
     frame: int = 0
     separator: bytes = b","
 
@@ -71,7 +72,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     return recording_of(path, table, values, options, findings)
 
 
-def _whole(path: Path) -> Table:
+def _whole(path: Path) -> TakeTable:
     """The head of a file and all rows below it. A long file of plain lines is not copied to cut off its head."""
     with open(path, "rb") as stream:
         head = stream.read(HEAD)
@@ -87,14 +88,14 @@ def _whole(path: Path) -> Table:
 
 
 def recording_of(
-    path: Path, table: Table, values: Floats, options: ReadOptions, findings: Sequence[Finding] = ()
+    path: Path, table: TakeTable, values: Floats, options: ReadOptions, findings: Sequence[Finding] = ()
 ) -> Recording:
     """The numbers (rows, columns) below a head as a recording."""
     column = {cell: k for k, cell in enumerate(table.columns)}
     poses = in_columns(values, [[column[f"{name}.{part}"] for part in PARTS] for name in table.names])
     unit = table.facts.get("length", "m")
     if options.unit is None:
-        _check_unit(unit)
+        check_unit(unit)
     stated = {"unit"} if "length" in table.facts else set()
     if "condyle take" in table.facts:
         stated = {"rotation", "transposed", "handed", "unit"}
@@ -111,7 +112,7 @@ def recording_of(
     )
 
 
-def read_head(raw: bytes) -> Table:
+def read_head(raw: bytes) -> TakeTable:
     """The head of a file of which `raw` is the beginning, checked, and what of it lies below."""
     text = to_utf8(raw)
     first = re.search(rb"\r\n?|\n", text)
@@ -123,9 +124,15 @@ def read_head(raw: bytes) -> Table:
             f"this is version '{facts['condyle take']}' of the format, and version {VERSION} is read; update condyle"
         )
         raise CondyleError(fault, code="newer-format", line=1)
-    taken: list[int] = []
     separator = _separator(text[start : start + 65536].partition(b"\n")[0])
-    reader = csv.reader(_lines(text, start, taken), delimiter=separator.decode(), skipinitialspace=True)
+    end = start
+
+    def lines() -> Iterator[str]:
+        nonlocal end
+        for _, raw, end in each_line(text, start):  # noqa: B007
+            yield decode(raw) + "\n"
+
+    reader = csv.reader(lines(), delimiter=separator.decode(), skipinitialspace=True)  # a name may hold a line end
     try:
         columns = next(reader, [])
     except csv.Error as error:
@@ -135,9 +142,9 @@ def read_head(raw: bytes) -> Table:
     if len(columns) < len(PARTS):
         raise CondyleError("no row of column names below the header", code="bad-header", line=line)
     line += reader.line_num
-    names = _bodies(columns, line - 1)
+    names = check_columns(columns, line - 1)
     _check_quaternion_order(facts, columns, line - 1)
-    return Table(facts, columns, names, line_feeds(text[start + sum(taken) :]), line, separator=separator)
+    return TakeTable(facts, columns, names, line_feeds(text[end:]), line, separator=separator)
 
 
 def _separator(names: bytes) -> bytes:
@@ -149,12 +156,10 @@ def _separator(names: bytes) -> bytes:
 def _comments(text: bytes) -> tuple[dict[str, str], int, int]:
     """What the comment lines at the top say, the byte after them, and the 1-based line there."""
     facts: dict[str, str] = {}
-    start, line = 0, 1
-    while start < len(text):
-        end = text.find(b"\n", start)
-        stop = len(text) if end < 0 else end
-        row = text[start:stop].strip(b' \t\r"').rstrip(b",;\t")  # spreadsheets quote comments and pad them
-        if row and not row.startswith(b"#"):
+    start = 0
+    for line, raw, after in each_line(text):  # noqa: B007
+        row = raw.strip(b' \t\r"').rstrip(b",;\t")  # spreadsheets quote comments and pad them
+        if (row and not row.startswith(b"#")) or start >= len(text):
             break
         words = decode(row).lstrip("# ").rstrip('" ')
         if version := re.fullmatch(r"condyle take\s*(.*)", words):
@@ -162,20 +167,11 @@ def _comments(text: bytes) -> tuple[dict[str, str], int, int]:
         elif ":" in words:
             key, _, value = words.partition(":")
             facts.setdefault(key.strip().lower(), value.strip())
-        start, line = stop + 1, line + 1
+        start = after
     return facts, start, line
 
 
-def _lines(text: bytes, start: int, taken: list[int]) -> Iterator[str]:
-    while start < len(text):
-        end = text.find(b"\n", start)
-        stop = len(text) if end < 0 else end + 1
-        taken.append(stop - start)
-        yield decode(text[start:stop])
-        start = stop
-
-
-def _bodies(columns: list[str], line: int) -> list[str]:
+def check_columns(columns: list[str], line: int | None = None) -> list[str]:
     """Names of the bodies, still escaped, by their first column; raises unless each has all its columns."""
     bodies: dict[str, set[str]] = {}
     known: set[str] = set()
@@ -187,7 +183,10 @@ def _bodies(columns: list[str], line: int) -> list[str]:
         if part in PARTS:
             bodies.setdefault(body, set()).add(part)
         elif cell not in ("time", "segment"):
-            text = f"column '{cell}' is neither time, segment nor <body>.{'|'.join(PARTS)}"
+            text = (
+                f"column '{cell[:80]}' is neither time, segment nor <body>.{'|'.join(PARTS)}; "
+                "save another table as CSV and say what its columns are with --columns"
+            )
             raise CondyleError(text, code="unknown-column", line=line, column=k + 1)
     for body, parts in bodies.items():
         if missing := [part for part in PARTS if part not in parts]:
@@ -197,13 +196,6 @@ def _bodies(columns: list[str], line: int) -> list[str]:
 
 def _unescaped(name: str) -> str:
     return name[1:] if name[:1] == "'" and name[1:2] in RISKY and len(name) > 1 else name
-
-
-def _check_unit(unit: str) -> None:
-    try:
-        metres_per(unit)
-    except UsageError as error:
-        raise CondyleError(error.text, code=error.code) from None
 
 
 def _check_quaternion_order(facts: dict[str, str], columns: list[str], line: int) -> None:
@@ -216,38 +208,38 @@ def _check_quaternion_order(facts: dict[str, str], columns: list[str], line: int
         raise CondyleError(text, code="bad-header", line=line)
 
 
-def _time(table: Table, values: Floats) -> Floats:
+def _time(table: TakeTable, values: Floats) -> Floats:
     column = table.columns.index("time")
     time = values[:, column]
     if not np.isfinite(time).all():
-        row = int(np.argmin(np.isfinite(time)))
-        text = "no time in this row; correct or delete it, or give --rate to count frames instead"
-        raise CondyleError(text, code="bad-time", line=table.line + row, column=column + 1, frame=table.frame + row)
+        raise _fault(table, NO_TIME, "bad-time", column, int(np.argmin(np.isfinite(time))))
     return time
 
 
-def _segment(table: Table, values: Floats) -> Ints:
+def _segment(table: TakeTable, values: Floats) -> Ints:
     column = table.columns.index("segment")
     segment = values[:, column]
     whole = np.isfinite(segment) & (np.abs(segment) < 2**53) & (segment == np.trunc(segment))
     if not whole.all():
-        row = int(np.argmin(whole))
-        raise CondyleError(
-            "the segment is not a whole number", code="bad-segment", line=table.line + row, column=column + 1
-        )
+        raise _fault(table, "the segment is not a whole number", "bad-segment", column, int(np.argmin(whole)))
     return segment.astype(np.int64)
+
+
+def _fault(table: TakeTable, text: str, code: str, column: int, row: int) -> CondyleError:
+    line = table.line + row if table.line else None
+    return CondyleError(text, code=code, line=line, column=column + 1, frame=table.frame + row)
 
 
 def check_frames(facts: dict[str, str], present: int, cut: int) -> list[Finding]:
     """What to say of a file that ends early; raises where it holds more frames than its head declares."""
     declared = facts.get("frames")
-    if declared is not None and not re.fullmatch(r"\d{1,12}", declared):
+    count = None if declared is None else read_count(declared)
+    if declared is not None and count is None:
         raise CondyleError(f"the header says frames: '{declared}', which is no count", code="bad-header")
-    missing = 0 if declared is None else int(declared) - present
-    if missing < 0:
+    if count is not None and count < present:
         text = f"header says {declared} frames, {present} present; correct or delete the line '# frames'"
         raise CondyleError(text, code="bad-header")
-    return truncation(present, None if declared is None else int(declared), cut)
+    return truncation(present, count, cut)
 
 
 FORMAT = Format("csv", "condyle CSV", looks_like, read)

@@ -15,7 +15,7 @@ from ...maths.arrays import Bools, Floats
 from ...model.recording import Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import number_repeats
-from ._kinematics import STATED, STILL, Figure, bodies_of, parents_first
+from ._kinematics import STATED, STILL, BoneChain, parents_first
 
 if TYPE_CHECKING:
     from ._gltf_file import Animation, File, Node
@@ -66,23 +66,21 @@ def read(path: Path, options: ReadOptions) -> Recording:
     up = _nearest(joints, parent)
     R_rest, p_rest = _poses(file.nodes, parent, [], np.zeros(1))
     offsets = _offsets(up, _rotations(R_rest[joints, 0]), p_rest[joints, 0])
-    figure = Figure(names, tuple(up), offsets)
+    chain = BoneChain(names, tuple(up), offsets)
     moved = {track.node for clip in clips for track in clip}
     width = sum(WIDTHS[track.path] for track in max(clips, key=len))
-    Figure(("",) * len(file.nodes), (), offsets).check_size(frames, width)
+    BoneChain(("",) * len(file.nodes), (), offsets).check_size(frames, width)
     parts = [_poses(file.nodes, parent, clip, clock) for clip, clock in zip(clips, clocks, strict=True)]
     R = _rotations(np.concatenate([part[0][joints] for part in parts], axis=1))
     p = np.concatenate([part[1][joints] for part in parts], axis=1)
     still = np.array([joint not in moved for joint in joints])
-    poses, own, told = bodies_of(figure, np.moveaxis(R, 0, 1), np.moveaxis(p, 0, 1), _unmoved(still, up, R, p))
+    poses, own, told = chain.bodies(np.moveaxis(R, 0, 1), np.moveaxis(p, 0, 1), _unmoved(still, up, R, p))
     names_of = ", ".join(animation.name for animation in file.animations if animation.name)
     facts = {"length": "m, as glTF has it", "rotation": "quaternions per joint", "up": "y, as glTF has it"}
     facts |= {"animations": f"{len(clips)}{f' ({names_of})' if names_of else ''}"}
     if file.asset.generator:
         facts["program"] = file.asset.generator
     return Recording(
-        str(path),
-        "gltf",
         bodies=poses,
         time=np.concatenate(clocks),
         segment=np.repeat(np.arange(len(clocks)), [len(clock) for clock in clocks]),

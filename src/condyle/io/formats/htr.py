@@ -8,17 +8,16 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import CondyleError, UsageError
+from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
-from ...model.recording import Bodies, Convention, Recording
+from ...model.recording import UPS, Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
-from ...model.units import metres_per
 from ..format import Format, ReadOptions
-from ..tables.header import number_repeats
-from ..tables.rows import parse_rows, truncation
+from ..tables.header import is_length, number_repeats, read_count
+from ..tables.rows import parse_rows, read_number, truncation
 from ..tables.text import decode, head_lines, read_text
-from ._kinematics import FARTHEST, STATED, STILL, Figure, bodies_of, forward, parents_first, turn
+from ._kinematics import FARTHEST, STATED, STILL, BoneChain, forward, parents_first, turn
 
 COLUMNS = ("Fr", "Tx", "Ty", "Tz", "Rx", "Ry", "Rz", "SF")
 BOGUS = 9_000_000  # Motion Analysis writes 9999999 for what it could not solve
@@ -28,7 +27,7 @@ UP = "globalaxisofgravity"
 
 
 @dataclass(frozen=True)
-class _Section:
+class _HtrSection:
     """name without its brackets; text: the lines below, without comments; line: 1-based, of the first of them."""
 
     name: str
@@ -37,7 +36,7 @@ class _Section:
 
 
 @dataclass(frozen=True, eq=False)
-class _Motion:
+class _SegmentRows:
     """rows: per segment (n, 6) translation and angles, NaN where missing, or empty where the segment has none.
 
     numbers  (n,) of the frames; present: of them, how many every segment has; cut: the last row was left out
@@ -47,21 +46,6 @@ class _Motion:
     numbers: Floats
     present: int
     cut: int
-
-
-@dataclass(frozen=True, eq=False)
-class _Header:
-    """Facts in small letters by keyword in small letters, and what follows from them."""
-
-    facts: dict[str, str]
-    frames: int | None
-    segments: int | None
-    rate: float | None
-    order: str
-    degrees: bool
-    scale: float
-    unit: str | None
-    up: str | None
 
 
 def looks_like(head: bytes) -> bool:
@@ -74,8 +58,14 @@ def looks_like(head: bytes) -> bool:
 def read(path: Path, options: ReadOptions) -> Recording:
     """The pose of every segment; rows of 9999999 are missing samples."""
     sections = _sections(read_text(path))
-    header = _header(_named(sections, "header"))
-    written, parent = _hierarchy(sections, flat=header.facts.get("filetype") == "gtr")
+    facts = _facts(_named(sections, "header"))
+    order = facts.get("eulerrotationorder", "zyx").upper()
+    if sorted(order) != ["X", "Y", "Z"]:
+        raise CondyleError(f"EulerRotationOrder '{order[:20]}' is no order of X, Y and Z", code="bad-header")
+    rate, scale = _positive(facts, "dataframerate"), _positive(facts, "scalefactor") or 1.0
+    frames, segments = _count(facts, "numframes"), _count(facts, "numsegments")
+    degrees = not facts.get("rotationunits", "degrees").startswith("rad")
+    written, parent = _hierarchy(sections, flat=facts.get("filetype") == "gtr")
     base = _base(_named(sections, "baseposition"), written)
     names, findings = number_repeats(written, "segment")
     motion = _motion(sections, written)
@@ -83,33 +73,31 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if not kept:
         raise CondyleError("a skeleton without a single whole frame", code="no-data")
     at = {k: row for row, k in enumerate(kept)}
-    figure = Figure(
-        tuple(names[k] for k in kept), tuple(at.get(parent[k], -1) for k in kept), base[kept, :3] * header.scale
-    )
-    bodies, own, same = _poses(figure, base[kept, 3:], [motion.rows[k] for k in kept], header)
-    declared = max(header.segments or 0, len(names))
-    told = _truncated(motion, header.frames, len(kept), declared)
-    time = _time(motion.numbers, header.rate)
-    stated = {field for field, value in (("unit", header.unit), ("up", header.facts.get(UP))) if value}
+    chain = BoneChain(tuple(names[k] for k in kept), tuple(at.get(parent[k], -1) for k in kept), base[kept, :3] * scale)
+    rows = [motion.rows[k] for k in kept]
+    bodies, own, same = _poses(chain, base[kept, 3:], rows, order, np.pi / 180 if degrees else 1.0, scale)
+    unit, up = facts.get("calibrationunits", ""), facts.get(UP, "y").lstrip("+")
+    stated = {field for field, said in (("unit", is_length(unit)), ("up", facts.get(UP))) if said}
+    time = _time(motion.numbers, rate)
     return Recording(
-        str(path),
-        "htr",
         bodies=bodies,
         time=time,
-        rate=header.rate if time is None else None,
-        convention=Convention("matrix", unit=header.unit, up=header.up, stated=STATED | stated),
+        rate=rate if time is None else None,
+        convention=Convention(
+            "matrix", unit=unit if is_length(unit) else None, up=up if up in UPS else None, stated=STATED | stated
+        ),
         facts={
-            "length": header.facts.get("calibrationunits", "not stated"),
-            "rotation": f"Euler {header.order} in {'degrees' if header.degrees else 'radians'} from the base position",
-            "up": header.facts.get(UP, "not stated"),
+            "length": unit or "not stated",
+            "rotation": f"Euler {order} in {'degrees' if degrees else 'radians'} from the base position",
+            "up": facts.get(UP, "not stated"),
         },
-        findings=(*told, *findings, *same),
+        findings=(*_truncated(motion, frames, len(kept), max(segments or 0, len(names))), *findings, *same),
         solved_by="the program that wrote the HTR file",
-        own=own if any(up >= 0 for up in figure.parent) else None,
+        own=own if any(up >= 0 for up in chain.parent) else None,
     )
 
 
-def _sections(text: bytes) -> list[_Section]:
+def _sections(text: bytes) -> list[_HtrSection]:
     if b"#" in text:
         text = re.sub(rb"#[^\n]*", b"", text)
     marks = list(re.finditer(rb"^[ \t]*\[([^\]\n]*)\][^\n]*(?:\n|$)", text, re.MULTILINE))
@@ -117,57 +105,34 @@ def _sections(text: bytes) -> list[_Section]:
     found, line, counted = [], 1, 0
     for mark, end in zip(marks, ends, strict=True):
         line, counted = line + text.count(b"\n", counted, mark.end()), mark.end()
-        found.append(_Section(" ".join(decode(mark[1]).split()), text[mark.end() : end], line))
+        found.append(_HtrSection(" ".join(decode(mark[1]).split()), text[mark.end() : end], line))
     return found
 
 
-def _named(sections: list[_Section], name: str) -> _Section:
+def _named(sections: list[_HtrSection], name: str) -> _HtrSection:
     for section in sections:
         if section.name.lower() == name:
             return section
     raise CondyleError(f"no section [{name}]; is the file cut?", code="bad-header")
 
 
-def _header(section: _Section) -> _Header:
+def _facts(section: _HtrSection) -> dict[str, str]:
+    """{keyword: what stands behind it}, both in small letters."""
     facts: dict[str, str] = {}
     for raw in section.text.split(b"\n"):
-        words = decode(raw).split()
-        if words:
-            facts.setdefault(words[0].lower(), words[1].lower() if len(words) > 1 else "")
+        if words := decode(raw).lower().split():
+            facts.setdefault(words[0], words[1] if len(words) > 1 else "")
     if facts.get("filetype") == "htr2" or facts.get("fileversion", "1") not in ("1", "1.0", ""):
-        raise CondyleError(
-            "this is version 2 of HTR, which is ordered by frames; export version 1 (HTR) instead", code="newer-format"
-        )
-    order = facts.get("eulerrotationorder", "zyx").upper()
-    if sorted(order) != ["X", "Y", "Z"]:
-        raise CondyleError(f"EulerRotationOrder '{order[:20]}' is no order of X, Y and Z", code="bad-header")
-    rate = _positive(facts, "dataframerate")
-    up = facts.get(UP, "y").lstrip("+")
-    unit: str | None = facts.get("calibrationunits")
-    try:
-        metres_per(unit or "")
-    except UsageError:
-        unit = None
-    return _Header(
-        facts,
-        _count(facts, "numframes"),
-        _count(facts, "numsegments"),
-        rate,
-        order,
-        not facts.get("rotationunits", "degrees").startswith("rad"),
-        _positive(facts, "scalefactor") or 1.0,
-        unit,
-        up if up in ("x", "y", "z", "-x", "-y", "-z") else None,
-    )
+        text = "this is version 2 of HTR, which is ordered by frames; export version 1 (HTR) instead"
+        raise CondyleError(text, code="newer-format")
+    return facts
 
 
 def _count(facts: dict[str, str], key: str) -> int | None:
-    text = facts.get(key)
-    if text is None:
-        return None
-    if not re.fullmatch(r"\d{1,12}", text):
-        raise CondyleError(f"{key} '{text[:40]}' is no count", code="bad-header")
-    return int(text)
+    count = read_count(facts.get(key, ""))
+    if count is None and key in facts:
+        raise CondyleError(f"{key} '{facts[key][:40]}' is no count", code="bad-header")
+    return count
 
 
 def _positive(facts: dict[str, str], key: str) -> float | None:
@@ -175,40 +140,33 @@ def _positive(facts: dict[str, str], key: str) -> float | None:
     text = facts.get(key)
     if not text:
         return None
-    try:
-        number = float(text)
-        if not 0 <= number < 1e9 or "_" in text:
-            raise ValueError
-    except ValueError:
-        raise CondyleError(f"{key} '{text[:40]}' is no positive number", code="bad-header") from None
+    number = read_number(text)
+    if number is None or not 0 <= number < 1e9:
+        raise CondyleError(f"{key} '{text[:40]}' is no positive number", code="bad-header")
     return number if number > 1e-9 else None
 
 
-def _hierarchy(sections: list[_Section], flat: bool) -> tuple[list[str], list[int]]:
+def _hierarchy(sections: list[_HtrSection], flat: bool) -> tuple[list[str], list[int]]:
     """Names and the parent's index of each; in a GTR file every segment stands in the room."""
-    names, parents, lines = [], [], []
+    names, parents = list[str](), list[tuple[str, int]]()
     section = _named(sections, "baseposition" if flat else "segmentnames&hierarchy")
-    for k, raw in enumerate(section.text.split(b"\n")):
+    for line, raw in enumerate(section.text.split(b"\n"), section.line):
         words = _cells(decode(raw), flat)
-        if not words:
-            continue
-        if not flat and len(words) != 2:
+        if not flat and len(words) not in (0, 2):
             text = f"'{decode(raw).strip()[:40]}' is not a segment and its parent"
-            raise CondyleError(text, code="bad-header", line=section.line + k)
-        names.append(words[0])
-        parents.append(GLOBAL if flat else words[1])
-        lines.append(section.line + k)
+            raise CondyleError(text, code="bad-header", line=line)
+        if words:
+            names.append(words[0])
+            parents.append((GLOBAL if flat else words[1], line))
     if not names:
         raise CondyleError("the hierarchy names no segment", code="bad-header", line=section.line)
     if len(names) > MOST_SEGMENTS:
         raise CondyleError(f"more than {MOST_SEGMENTS} segments", code="file-too-large")
     index = {name: k for k, name in reversed(list(enumerate(names)))}
-    found = []
-    for name, up, line in zip(names, parents, lines, strict=True):
+    for name, (up, line) in zip(names, parents, strict=True):
         if up.upper() != GLOBAL and up not in index:
             raise CondyleError(f"the parent '{up[:40]}' of '{name[:40]}' is no segment", code="bad-header", line=line)
-        found.append(-1 if up.upper() == GLOBAL else index[up])
-    return names, found
+    return names, [-1 if up.upper() == GLOBAL else index[up] for up, _ in parents]
 
 
 def _cells(line: str, flat: bool) -> list[str]:
@@ -226,21 +184,17 @@ def _named_row(line: str) -> tuple[str, list[str]]:
     return " ".join(words[:-count]), words[-count:]
 
 
-def _base(section: _Section, names: list[str]) -> Floats:
+def _base(section: _HtrSection, names: list[str]) -> Floats:
     """(m, 6) base translation [file's unit] and angles x, y, z [as written] of each segment."""
     found: dict[str, list[list[float]]] = {}
     for k, raw in enumerate(section.text.split(b"\n")):
         name, cells = _named_row(decode(raw))
         if not cells:
             continue
-        try:
-            numbers = [float(cell) for cell in cells[:6]]
-            sane = len(numbers) == 6 and all(abs(number) < FARTHEST for number in numbers)
-            if not name or not sane or any("_" in cell for cell in cells):
-                raise ValueError
-        except ValueError:
+        numbers = [number for cell in cells[:6] if (number := read_number(cell)) is not None]
+        if not name or len(numbers) != 6 or not all(abs(number) < FARTHEST for number in numbers):
             text = f"the base position '{decode(raw).strip()[:40]}' is not a name, six numbers and a bone length"
-            raise CondyleError(text, code="bad-number", line=section.line + k) from None
+            raise CondyleError(text, code="bad-number", line=section.line + k)
         found.setdefault(name, []).append(numbers)
     base = []
     for name in names:
@@ -250,7 +204,7 @@ def _base(section: _Section, names: list[str]) -> Floats:
     return np.array(base)
 
 
-def _motion(sections: list[_Section], names: list[str]) -> _Motion:
+def _motion(sections: list[_HtrSection], names: list[str]) -> _SegmentRows:
     """The blocks below the base position, one per segment, in any order."""
     first = next(k for k, section in enumerate(sections) if section.name.lower() == "baseposition") + 1
     blocks = [section for section in sections[first:] if section.name.lower() != "endoffile"]
@@ -279,10 +233,10 @@ def _motion(sections: list[_Section], names: list[str]) -> _Motion:
             with np.errstate(invalid="ignore"):
                 whole[~(np.abs(whole) < BOGUS).all(axis=1)] = np.nan
             rows[waiting[block.name].pop(0)] = whole
-    return _Motion(rows, numbers, present, cut)
+    return _SegmentRows(rows, numbers, present, cut)
 
 
-def _block(block: _Section, may_be_cut: bool) -> tuple[Floats, int]:
+def _block(block: _HtrSection, may_be_cut: bool) -> tuple[Floats, int]:
     head = block.text.lstrip().partition(b"\n")[0].split()
     columns = COLUMNS if len(head) != 7 else COLUMNS[:7]
     values, cut = parse_rows(block.text, columns, line=block.line, separator=None)
@@ -302,7 +256,7 @@ def _with_data(parent: list[int], rows: list[Floats]) -> list[int]:
     return [k for k in range(len(parent)) if known[k]]
 
 
-def _truncated(motion: _Motion, declared: int | None, segments: int, declared_segments: int) -> list[Finding]:
+def _truncated(motion: _SegmentRows, declared: int | None, segments: int, declared_segments: int) -> list[Finding]:
     missing = declared_segments - segments
     if missing > 0:
         text = f"header says {declared_segments} segments, {segments} have frames; the end of the recording is missing"
@@ -318,20 +272,20 @@ def _time(numbers: Floats, rate: float | None) -> Floats | None:
 
 
 def _poses(
-    figure: Figure, base_angles: Floats, rows: list[Floats], header: _Header
+    chain: BoneChain, base_angles: Floats, rows: list[Floats], order: str, unit: float, scale: float
 ) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
-    """In the parent's frame: R = R_base R_frame, p = p_base + p_frame. The scale of a bone moves no joint."""
-    figure.check_size(len(rows[0]), 6 * len(rows))
-    columns = ["XYZ".index(letter) for letter in header.order]
-    unit = np.pi / 180 if header.degrees else 1.0
+    """In the parent's frame: R = R_base R_frame, p = p_base + p_frame. The scale of a bone moves no joint.
+
+    unit   [rad] of the angles
+    """
+    chain.check_size(len(rows[0]), 6 * len(rows))
+    columns = ["XYZ".index(letter) for letter in order]
     R_local, p_local, still = [], [], []
-    for angles, offset, row in zip(base_angles, figure.offsets, rows, strict=True):
-        R_base = turn(angles[None, columns] * unit, header.order)
-        R_local.append(R_base @ turn(row[:, 3:][:, columns] * unit, header.order))
-        p_local.append(offset + row[:, :3] * header.scale)
+    for angles, offset, row in zip(base_angles, chain.offsets, rows, strict=True):
+        R_local.append(turn(angles[None, columns] * unit, order) @ turn(row[:, 3:][:, columns] * unit, order))
+        p_local.append(offset + row[:, :3] * scale)
         still.append(bool((angles == 0).all() and (np.abs(row) < STILL).all()))
-    R, p = forward(figure.parent, R_local, p_local)
-    return bodies_of(figure, R, p, np.array(still, dtype=np.bool_))
+    return chain.bodies(*forward(chain.parent, R_local, p_local), np.array(still, dtype=np.bool_))
 
 
 FORMAT = Format("htr", "Motion Analysis HTR", looks_like, read)

@@ -42,8 +42,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if rate is not None:
         facts["rate"] = f"{rate:g} Hz"
     return Recording(
-        str(path),
-        "marker-table",
         markers=Markers(
             tuple(marker.name for marker in markers),
             hide_zeros(values[:, : len(wanted)].reshape(len(values), len(markers), 3)),

@@ -62,7 +62,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     """Rigid bodies, bones and markers as they stand in the columns; an empty cell is a pose not seen."""
     text = read_text(path)
     if is_old(decode(text[:65536]).split("\n")):
-        return read_old(path, text)
+        return read_old(text)
     facts, titles, table = _header(text)
     assets = _assets(titles, table)
     if facts.get("coordinate space", "global").lower() == "local":
@@ -84,8 +84,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
     clock = next((k for k, name in enumerate(table.names) if name.lower().startswith("time (s")), None)
     rates = (read_positive(facts.get(key, "")) for key in ("export frame rate", "capture frame rate"))
     return Recording(
-        str(path),
-        "motive",
         bodies=bodies,
         markers=markers,
         time=table.time(values, clock, options.rate),

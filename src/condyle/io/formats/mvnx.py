@@ -68,8 +68,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if document.fingers:
         facts["fingers"] = "not read"
     return Recording(
-        str(path),
-        "mvnx",
         bodies=Bodies(
             names,
             np.frombuffer(document.position).reshape(n, m, 3),

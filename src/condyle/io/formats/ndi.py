@@ -58,7 +58,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         if kind is not None:
             names = tuple(strip_empty(read_cells(raw, b",")))
             table = Table(names, text[after:], line + 1, names_line=line)
-            return {"samples": _read_samples, "tools": _read_tools, "api": _read_api}[kind](path, table)
+            return {"samples": _read_samples, "tools": _read_tools, "api": _read_api}[kind](table)
     fault = "no line of column names like `Sample:,Hour,...` or `Tools,Port 1,Frame,...` near its beginning"
     raise CondyleError(fault, code="bad-header")
 
@@ -78,7 +78,7 @@ def _kind(line: str) -> str | None:
     return None
 
 
-def _read_samples(path: Path, table: Table) -> Recording:
+def _read_samples(table: Table) -> Recording:
     """`Sample:,Hour,Minutes,Seconds,ms,Xa,Ya,Za,qoa,qxa,qya,qza,Xb,...`: the letter behind a name tells the sensor."""
     low = [name.lower() for name in table.names]
     bodies: dict[str, dict[str, int]] = {}
@@ -98,10 +98,10 @@ def _read_samples(path: Path, table: Table) -> Recording:
         time = hour * 3600 + minute * 60 + second + ms / 1000
         time += DAY * np.concatenate([[0], np.cumsum(np.diff(time) < -DAY / 2)])  # it goes on counting past midnight
     poses = np.stack([values[:, [own[part] for part in order]] for own in bodies.values()], axis=1)
-    return _recording(path, [name or "s1" for name in bodies], poses, time, cut)
+    return _recording([name or "s1" for name in bodies], poses, time, cut)
 
 
-def _read_tools(path: Path, table: Table) -> Recording:
+def _read_tools(table: Table) -> Recording:
     """`Tools,Port 1,Frame,Face,State,Q0,...,Error,Port 2,...`, with time and markers in newer versions."""
     low = [cell.lower() for cell in table.names]
     starts = [k for k, cell in enumerate(low) if cell.startswith("port")]
@@ -116,10 +116,10 @@ def _read_tools(path: Path, table: Table) -> Recording:
         tools.append(_Tool(table.names[start], tuple(start + own.index(part) for part in POSE), state, clock))
     last = max(tools[-1].pose)
     names = _short_names([tool.name for tool in tools])
-    return _from_tools(path, names, table, lambda cells: tools if len(cells) > last else None, tools)
+    return _from_tools(names, table, lambda cells: tools if len(cells) > last else None, tools)
 
 
-def _read_api(path: Path, table: Table) -> Recording:
+def _read_api(table: Table) -> Recording:
     """`#Tools,ToolInfo,Frame#,...`: the columns of one tool stand in the header, and a row repeats them for each tool.
 
     A number of markers behind each tool, four cells each, says where the next one begins.
@@ -156,10 +156,10 @@ def _read_api(path: Path, table: Table) -> Recording:
     tools = places(first.split(b","))
     if tools is None:
         raise CondyleError(NO_ROWS, code="no-data", line=table.line)
-    return _from_tools(path, [tool.name for tool in tools], table, places, tools)
+    return _from_tools([tool.name for tool in tools], table, places, tools)
 
 
-def _from_tools(path: Path, names: Sequence[str], table: Table, places: _Places, tools: Sequence[_Tool]) -> Recording:
+def _from_tools(names: Sequence[str], table: Table, places: _Places, tools: Sequence[_Tool]) -> Recording:
     """Most cells are words: the numbers are picked out and then read as one plain table."""
 
     def pick(raw: bytes) -> list[bytes]:
@@ -186,10 +186,10 @@ def _from_tools(path: Path, names: Sequence[str], table: Table, places: _Places,
     if clock.shape[1]:
         time = clock[:, 0] + (1e-9 * clock[:, 1] if clock.shape[1] > 1 else 0.0)
         time = time if np.isfinite(time).all() and (len(time) < 2 or np.ptp(time) > 0) else None
-    return _recording(path, names, poses, time, cut or bool(tail.strip()))
+    return _recording(names, poses, time, cut or bool(tail.strip()))
 
 
-def _recording(path: Path, names: Sequence[str], poses: Floats, time: Floats | None, cut: int) -> Recording:
+def _recording(names: Sequence[str], poses: Floats, time: Floats | None, cut: int) -> Recording:
     """From q0 qx qy qz x y z (n, m, 7)."""
     for name in names:
         if names.count(name) > 1:
@@ -199,8 +199,6 @@ def _recording(path: Path, names: Sequence[str], poses: Floats, time: Floats | N
         gone = (poses[..., :4] == 0).all(axis=2) | (np.abs(poses) > NOWHERE).any(axis=2)
     poses = np.where(gone[..., None], np.nan, poses)
     return Recording(
-        str(path),
-        "ndi",
         bodies=Bodies(tuple(names), poses[..., 4:], poses[..., :4]),
         time=time,
         convention=Convention("wxyz", unit="mm"),

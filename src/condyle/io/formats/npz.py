@@ -58,8 +58,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
     arrays = _arrays(path)
     R = arrays["R_world_body"]
     return Recording(
-        str(path),
-        "npz",
         bodies=Bodies(
             _names(arrays["names"]),
             arrays["p_world_body"],

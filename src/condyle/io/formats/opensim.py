@@ -65,12 +65,12 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if kind not in ("double", "float", "int", "vec3"):
         listed = "double (BodyKinematics) and Vec3 (points)"
         raise CondyleError(f"DataType {kind[:40]} is not read; {listed} are", code="bad-header")
-    recording, cut = (_markers if kind == "vec3" else _bodies)(path, storage, options)
+    recording, cut = (_markers if kind == "vec3" else _bodies)(storage, options)
     found = truncation(recording.frames, storage.count("nrows", "datarows"), cut)
     return replace(recording, facts={**recording.facts, **storage.program}, findings=tuple(found))
 
 
-def _bodies(path: Path, storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
+def _bodies(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
     names, columns = _poses_in(storage), storage.table.names
     values, cut = storage.table.numbers()
     place = {cell: k for k, cell in enumerate(columns)}
@@ -84,8 +84,6 @@ def _bodies(path: Path, storage: _Storage, options: ReadOptions) -> tuple[Record
     if left := [name for name in _stems(columns) if name not in read_too]:
         facts["not read"] = ", ".join(left[:8]) + (", ..." if len(left) > 8 else "")
     return Recording(
-        str(path),
-        "opensim",
         bodies=Bodies(tuple(names), parts[..., :3], parts[..., 3:]),
         time=storage.table.time(values, 0, options.rate),
         convention=Convention("XYZ", degrees, unit="m", up="y", stated=frozenset(stated)),
@@ -94,7 +92,7 @@ def _bodies(path: Path, storage: _Storage, options: ReadOptions) -> tuple[Record
     ), cut
 
 
-def _markers(path: Path, storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
+def _markers(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
     first, *labels = storage.table.names
     columns = (first, *(f"{label}.{axis}" for label in labels for axis in "xyz"))
     table = replace(storage.table, names=columns, rows=storage.table.rows.replace(b",", b" "))
@@ -103,8 +101,6 @@ def _markers(path: Path, storage: _Storage, options: ReadOptions) -> tuple[Recor
     if unit is not None:
         check_unit(unit)
     return Recording(
-        str(path),
-        "opensim",
         markers=Markers(tuple(labels), values[:, 1:].reshape(len(values), len(labels), 3)),
         time=table.time(values, 0, options.rate),
         convention=Convention(unit=unit, up="y", stated=frozenset({"unit"} if unit else ())),

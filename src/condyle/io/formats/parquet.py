@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import CondyleError, UsageError
-from ...maths.arrays import Floats, Ints
-from ...model.recording import Bodies, Convention, Recording
-from ...model.units import metres_per
+from ...errors import CondyleError
+from ...maths.arrays import Floats
+from ...model.recording import Recording
 from ..format import Format, ReadOptions
-from .csv import PARTS
+from .csv import TakeTable, check_columns, recording_of
 
 MAGIC = b"PAR1"
 MOST_NUMBERS = 2.5 * 10**8  # 2 GB
@@ -20,7 +20,6 @@ FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
 MAX_RATIO = 200.0  # of the numbers over the file
 MOST_COLUMNS = 100_000
 MOST_METADATA = 64 * 2**20  # bytes of one string in the file's own description
-OTHER = ("time", "segment")
 
 
 def looks_like(head: bytes) -> bool:
@@ -32,10 +31,15 @@ def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; a null is a number not seen."""
     file = _opened(path)
     try:
-        names = _bodies(file.schema_arrow.names)
+        names = file.schema_arrow.names
+        if len(names) > MOST_COLUMNS:
+            raise CondyleError(f"{len(names)} columns are more than are read", code="file-too-large")
+        bodies = check_columns(names)
+        if not bodies:
+            raise CondyleError("no column '<body>.px'", code="missing-column")
         _check_size(file.metadata, path.stat().st_size)
         facts = {_text(k): _text(v) for k, v in (file.schema_arrow.metadata or {}).items()}
-        table = file.read(columns=file.schema_arrow.names, use_threads=False)
+        table = file.read(columns=names, use_threads=False)
         columns = {name: _numbers(table.column(name), name) for name in table.column_names}
     except CondyleError:
         raise
@@ -45,24 +49,13 @@ def read(path: Path, options: ReadOptions) -> Recording:
         file.close()
     if not table.num_rows:
         raise CondyleError("a table without a single row", code="no-data")
-    poses = np.stack([columns[f"{name}.{part}"] for name in names for part in PARTS], axis=1)
-    poses = poses.reshape(table.num_rows, len(names), len(PARTS))
-    unit = facts.get("length")
-    if unit is not None and options.unit is None:
-        try:
-            metres_per(unit)
-        except UsageError as error:
-            raise CondyleError(error.text, code=error.code) from None
-    return Recording(
-        str(path),
-        "parquet",
-        bodies=Bodies(tuple(names), poses[..., :3], poses[..., 3:]),
-        time=_time(columns["time"]) if "time" in columns else None,
-        segment=_segment(columns["segment"]) if "segment" in columns else None,
-        convention=Convention(
-            "wxyz", unit=options.unit or unit or "m", stated=frozenset({"rotation", *(("unit",) if unit else ())})
-        ),
-        facts={"length": unit or "m", "rotation": "quaternion wxyz", "rows": str(table.num_rows)},
+    values = np.stack([columns[name] for name in names], axis=1)
+    recording = recording_of(path, TakeTable(facts, names, bodies), values, options)
+    stated = frozenset({"rotation", *(("unit",) if "length" in facts else ())})
+    return replace(
+        recording,
+        convention=replace(recording.convention, stated=stated),
+        facts={"length": facts.get("length", "m"), "rotation": "quaternion wxyz", "rows": str(table.num_rows)},
     )
 
 
@@ -82,33 +75,6 @@ def _opened(path: Path) -> Any:
 def _damaged(error: Exception) -> CondyleError:
     why = (str(error).splitlines() or [type(error).__name__])[0][:200]
     return CondyleError(f"the Parquet file is cut short or damaged ({why}); write it again", code="damaged-file")
-
-
-def _bodies(columns: list[str]) -> list[str]:
-    """Names of the bodies by their first column; raises unless all columns are those of condyle's CSV."""
-    if len(columns) > MOST_COLUMNS:
-        raise CondyleError(f"{len(columns)} columns are more than are read", code="file-too-large")
-    bodies: dict[str, set[str]] = {}
-    for k, cell in enumerate(columns):
-        body, _, part = cell.rpartition(".")
-        if part in PARTS:
-            if part in bodies.setdefault(body, set()):
-                raise CondyleError(f"a second column '{cell}'", code="duplicate-column", column=k + 1)
-            bodies[body].add(part)
-        elif cell not in OTHER:
-            text = (
-                f"column '{cell[:80]}' is neither time, segment nor <body>.{'|'.join(PARTS)}; "
-                "save the table as CSV and say what its columns are with --columns"
-            )
-            raise CondyleError(text, code="unknown-column", column=k + 1)
-        elif cell in columns[:k]:
-            raise CondyleError(f"a second column '{cell}'", code="duplicate-column", column=k + 1)
-    for body, parts in bodies.items():
-        if missing := [part for part in PARTS if part not in parts]:
-            raise CondyleError(f"no column '{body}.{missing[0]}'", code="missing-column", body=body)
-    if not bodies:
-        raise CondyleError("no column '<body>.px'", code="missing-column")
-    return list(bodies)
 
 
 def _check_size(metadata: Any, on_disk: int) -> None:
@@ -142,19 +108,6 @@ def _numbers(column: Any, name: str) -> Floats:
     if not (pa.types.is_floating(kind) or pa.types.is_integer(kind) or pa.types.is_null(kind)):
         raise CondyleError(f"column '{name[:80]}' has type {str(kind)[:40]}, expected numbers", code="bad-type")
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
-
-
-def _time(time: Floats) -> Floats:
-    if not np.isfinite(time).all():
-        raise CondyleError("no time in this row", code="bad-time", frame=int(np.argmin(np.isfinite(time))))
-    return time
-
-
-def _segment(segment: Floats) -> Ints:
-    whole = np.isfinite(segment) & (np.abs(segment) < 2**53) & (segment == np.trunc(segment))
-    if not whole.all():
-        raise CondyleError("the segment is not a whole number", code="bad-segment", frame=int(np.argmin(whole)))
-    return segment.astype(np.int64)
 
 
 def _text(raw: bytes) -> str:

@@ -62,7 +62,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers of whichever of the three forms this is."""
     text = read_text(path)
     if _are_matrices(decode(text[:65536]).split("\n")):
-        return _read_matrices(path, text)
+        return _read_matrices(text)
     text, flags = _separate(text)
     table = find_log(text)
     columns = _named_columns(table) or find_sensors(table) or _station_columns(table)
@@ -72,7 +72,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
             "name the columns in a first line"
         )
         raise CondyleError(fault, code="bad-header", line=table.line)
-    recording = assemble_log(path, "polhemus", table, columns)
+    recording = assemble_log(table, columns)
     return replace(recording, findings=(*recording.findings, *_describe_flags(flags)))
 
 
@@ -172,7 +172,7 @@ def _are_matrices(lines: tuple[str, ...] | list[str]) -> bool:
         return bool((T[3] == _LAST_ROW).all() and np.abs(R @ R.T - np.eye(3)).max() < 0.1)
 
 
-def _read_matrices(path: Path, text: bytes) -> Recording:
+def _read_matrices(text: bytes) -> Recording:
     """One 4x4 matrix after another, of one sensor."""
     values, cut = parse_rows(text, ("1", "2", "3", "4"), line=1, separator=None)
     frames = len(values) // 4
@@ -184,8 +184,6 @@ def _read_matrices(path: Path, text: bytes) -> Recording:
         fault = "every fourth row of a matrix is 0 0 0 1; here a row is missing or too many"
         raise CondyleError(fault, code="ragged-row", line=filled[row] + 1, frame=row // 4)
     return Recording(
-        str(path),
-        "polhemus",
         bodies=Bodies(("s1",), T[:, None, :3, 3], T[:, None, :3, :3].reshape(frames, 1, 9)),
         convention=Convention("matrix"),
         facts={"length": "not stated", "rotation": "matrix", "rows": "4x4 matrices of one sensor", "clock": "none"},

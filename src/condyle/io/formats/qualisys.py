@@ -64,8 +64,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
     else:
         markers = _markers(header, table, values, groups)
     return Recording(
-        str(path),
-        "qualisys",
         bodies=bodies,
         markers=markers,
         time=time,

@@ -82,8 +82,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
         findings.append(Finding("truncated-file", "warning", text, value=1.0, unit="frames", frame=len(time), count=1))
     n = len(time)
     return Recording(
-        str(path),
-        "rosbag",
         bodies=Bodies(
             tuple(moving),
             np.stack([np.broadcast_to(poses[name][0], (n, 3)) for name in moving], axis=1),

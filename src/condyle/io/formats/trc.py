@@ -36,8 +36,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
     rate, count = read_positive(facts.get("datarate", "")), read_positive(facts.get("numframes", ""))
     unit = check_unit(facts["units"], line=3) if facts.get("units") else None
     return Recording(
-        str(path),
-        "trc",
         markers=Markers(tuple(names), hide_zeros(values[:, 2:].reshape(len(values), len(names), 3))),
         time=table.time(values, 1, options.rate),
         rate=rate,

@@ -46,8 +46,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
     values, cut = Table(NAMES, rows, 1, None).numbers(empty="not a single whole row of eight numbers")
     named = re.search(rb"(?m)^[ \t]*#.*\bqx\W+qy\W+qz\W+qw\b", text[:65536]) is not None
     return Recording(
-        str(path),
-        "tum",
         bodies=Bodies((path.stem.strip() or "body",), values[:, None, 1:4], values[:, None, 4:]),
         time=values[:, 0],
         convention=Convention("xyzw", unit="m", stated=frozenset({"unit", "rotation"} if named else {"unit"})),

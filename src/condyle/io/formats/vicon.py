@@ -113,8 +113,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
     stated = convention.stated | ({"unit"} if unit else set())
     joined = posed and any(b.title == "segments" and len(b.groups) > 1 for b in posed)
     return Recording(
-        str(path),
-        "vicon",
         bodies=bodies,
         markers=markers,
         time=(frames - frames[0]) / rate if rate else None,

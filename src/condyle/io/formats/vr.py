@@ -76,8 +76,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
         stamps, position, quaternion = frames.time, frames.position, frames.orientation
         findings += frames.findings
     return Recording(
-        str(path),
-        "vr",
         bodies=Bodies(names, position, quaternion),
         time=stamps,
         convention=_convention(found, table.names),

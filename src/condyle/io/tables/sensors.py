@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from pathlib import Path
 
 import numpy as np
 
@@ -169,7 +168,7 @@ def group_frames(station: Ints, number: Floats | None = None, time: Floats | Non
     return np.concatenate([[0], np.cumsum(fresh)])[: len(station)].astype(np.int64)
 
 
-def assemble_log(path: Path, fmt: str, table: Table, layout: SensorColumns, names: Sequence[str] = ()) -> Recording:
+def assemble_log(table: Table, layout: SensorColumns, names: Sequence[str] = ()) -> Recording:
     """The recording in a table. A pose whose numbers are all zero is not seen: no sensor is inside the transmitter."""
     values, cut = table.numbers(names)
     values = drop_absurd(values)
@@ -201,8 +200,6 @@ def assemble_log(path: Path, fmt: str, table: Table, layout: SensorColumns, name
         "clock": clock,
     }
     return Recording(
-        str(path),
-        fmt,
         bodies=Bodies(tuple(f"s{number}" for number in numbers), position, orientation),
         time=time,
         convention=Convention(
