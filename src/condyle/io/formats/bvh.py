@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +14,9 @@ from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
-from ..tables.header import number_repeats
-from ..tables.rows import parse_rows, truncation
+from ..tables.header import number_repeats, read_count
+from ..tables.rows import read_number, truncation
+from ..tables.table import Table
 from ..tables.text import decode, head_lines, read_text
 from ._kinematics import FARTHEST, STATED, STILL, BoneChain, forward, turn
 
@@ -27,34 +28,15 @@ HEAD = re.compile(
 
 
 @dataclass
-class _Joint:
+class _BvhJoint:
     """A joint or an end site while the hierarchy is read; the offset is in the file's unit."""
 
     name: str
     parent: int
     line: int
-    end: bool = False
-    offset: tuple[float, float, float] | None = None
+    end: bool
+    offset: tuple[float, float, float] = (0.0, 0.0, 0.0)
     channels: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Motion:
-    """What stands below MOTION. frames: as declared; step [s]; rows: lines of numbers, the first on line `line`."""
-
-    frames: int
-    step: float
-    rows: bytes
-    line: int
-
-
-@dataclass
-class _Hierarchy:
-    """All joints and end sites, in the order of their channels in a row."""
-
-    joints: list[_Joint] = field(default_factory=list)
-    stack: list[int] = field(default_factory=list)
-    opened: bool = True  # the brace of the newest joint was seen
 
 
 def looks_like(head: bytes) -> bool:
@@ -70,115 +52,94 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if top is None:
         raise CondyleError("ends before the line MOTION; export it again", code="bad-header")
     joints = _hierarchy(text[: top.start()])
-    motion = _motion(text[top.end() :], line=text.count(b"\n", 0, top.end()) + 1)
-    columns = [f"{joint.name} {channel}" for joint in joints for channel in joint.channels]
-    if not columns:
-        raise CondyleError("no joint has a channel: nothing moves", code="no-data", line=joints[0].line)
-    values, cut = parse_rows(_points(motion.rows), columns, line=motion.line, separator=None)
-    if len(values) == 0:
-        raise CondyleError("a skeleton without a single whole frame", code="no-data", line=motion.line)
+    declared, step, table = _motion(text[top.end() :], text.count(b"\n", 0, top.end()) + 1, joints)
+    values, cut = table.numbers(empty="a skeleton without a single whole frame")
     names, findings = number_repeats([joint.name for joint in joints if not joint.end], "joint")
     bones = [k for k, joint in enumerate(joints) if not joint.end]
     row_of = {k: row for row, k in enumerate(bones)}
-    offsets = np.array([joints[k].offset or (0.0, 0.0, 0.0) for k in bones])
+    offsets = np.array([joints[k].offset for k in bones])
     chain = BoneChain(names, tuple(row_of.get(joints[k].parent, -1) for k in bones), offsets)
-    chain.check_size(len(values), len(columns))
+    chain.check_size(*values.shape)
     absolute = _positions_are_absolute(joints, values)
-    poses, own, told = _poses(joints, bones, chain, np.where(np.isfinite(values), values, np.nan), absolute is True)
+    poses, own, same = _poses(joints, bones, chain, np.where(np.isfinite(values), values, np.nan), absolute is True)
     facts = {"length": "not stated", "rotation": "angles in degrees per joint", "up": "y by custom, not stated"}
     if absolute is not None:
         facts["positions of joints"] = "instead of their offsets" if absolute else "added to their offsets"
-    if len(values) > motion.frames:
-        facts["frames"] = f"header says {motion.frames}, {len(values)} present and read"
+    if len(values) > declared:
+        facts["frames"] = f"header says {declared}, {len(values)} present and read"
     return Recording(
         bodies=poses,
-        rate=1 / motion.step if motion.step > 0 else None,
+        rate=1 / step if step > 0 else None,
         convention=Convention("matrix", up="y", stated=STATED),
         facts=facts,
-        findings=(*truncation(len(values), motion.frames, cut), *findings, *told),
+        findings=(*truncation(len(values), declared, cut), *findings, *same),
         solved_by="the program that wrote the BVH file",
         own=own,
     )
 
 
-def _hierarchy(text: bytes) -> list[_Joint]:
-    tree = _Hierarchy()
-    lines = text.split(b"\n")
-    for number, raw in enumerate(lines, start=1):
+def _hierarchy(text: bytes) -> list[_BvhJoint]:
+    """All joints and end sites, in the order of their channels in a row."""
+    joints: list[_BvhJoint] = []
+    stack: list[int] = []
+    opened = True  # the brace of the newest joint was seen
+    for number, raw in enumerate(text.split(b"\n"), start=1):
         line = decode(raw).strip()
         word, rest = [*line.split(None, 1), "", ""][:2]
-        _take_line(tree, word.upper(), rest, line, number)
-    if tree.stack or not tree.opened:
-        raise CondyleError("the hierarchy ends inside a joint; export it again", code="bad-header", line=len(lines))
-    if not any(not joint.end for joint in tree.joints):
-        raise CondyleError("the hierarchy has no joint", code="bad-header", line=1)
-    return tree.joints
-
-
-def _take_line(tree: _Hierarchy, word: str, rest: str, line: str, number: int) -> None:
-    """One line of the hierarchy."""
-    if not line or word == "HIERARCHY":
-        return
-    if word in ("ROOT", "JOINT") or (word == "END" and rest.upper().rstrip("{ \t") == "SITE"):
-        _begin(tree, word, rest, number)
-    elif not line.strip("{} \t"):
-        _braces(tree, line, number)
-    elif word in ("OFFSET", "CHANNELS"):
-        if not tree.stack or not tree.opened:
-            raise CondyleError(f"{word} outside the braces of a joint", code="bad-header", line=number)
-        joint = tree.joints[tree.stack[-1]]
-        closing = rest.rstrip("} \t")
-        if word == "OFFSET":
-            joint.offset = _offset(closing, number)
+        word, marks = word.upper(), ""
+        if not line or word == "HIERARCHY":
+            continue
+        if word in ("ROOT", "JOINT") or (word == "END" and rest.upper().rstrip("{ \t") == "SITE"):
+            name = rest.removesuffix("{").strip()
+            if not opened or (word == "ROOT") == bool(stack):
+                fault = f"'{word} {name[:40]}' stands where none can be; is a brace missing?"
+                raise CondyleError(fault, code="bad-header", line=number)
+            joints.append(_begin(name, word, joints, stack[-1] if stack else -1, number))
+            opened, marks = False, "{" if rest.endswith("{") else ""
+        elif not line.strip("{} \t"):
+            marks = line
+        elif word in ("OFFSET", "CHANNELS"):
+            if not stack or not opened:
+                raise CondyleError(f"{word} outside the braces of a joint", code="bad-header", line=number)
+            joint, marks = joints[stack[-1]], "}" * rest.count("}")
+            if word == "OFFSET":
+                joint.offset = _offset(rest.rstrip("} \t"), number)
+            else:
+                joint.channels = _channels(rest.rstrip("} \t"), joint.name, number)
         else:
-            joint.channels = _channels(closing, joint.name, number)
-        if "}" in rest:
-            _braces(tree, "".join(mark for mark in rest if mark == "}"), number)
-    else:
-        raise CondyleError(
-            f"'{line[:40]}' is none of ROOT, JOINT, End Site, OFFSET, CHANNELS", code="bad-header", line=number
-        )
+            fault = f"'{line[:40]}' is none of ROOT, JOINT, End Site, OFFSET, CHANNELS"
+            raise CondyleError(fault, code="bad-header", line=number)
+        for mark in "".join(marks.split()):
+            if mark == "{" and not opened:
+                stack.append(len(joints) - 1)
+                opened = True
+            elif mark == "}" and stack and opened:
+                stack.pop()
+            else:
+                raise CondyleError(f"a brace '{mark}' too many", code="bad-header", line=number)
+    if stack or not opened:
+        raise CondyleError("the hierarchy ends inside a joint; export it again", code="bad-header", line=number)
+    if not any(not joint.end for joint in joints):
+        raise CondyleError("the hierarchy has no joint", code="bad-header", line=1)
+    return joints
 
 
-def _begin(tree: _Hierarchy, word: str, rest: str, number: int) -> None:
-    opens = rest.endswith("{")
-    name = rest.removesuffix("{").strip()
-    if not tree.opened or (word == "ROOT") == bool(tree.stack):
-        raise CondyleError(
-            f"'{word} {name[:40]}' stands where none can be; is a brace missing?", code="bad-header", line=number
-        )
+def _begin(name: str, word: str, joints: list[_BvhJoint], parent: int, number: int) -> _BvhJoint:
     if not name:
         raise CondyleError("a joint has no name", code="bad-name", line=number)
-    if len(tree.joints) >= MOST_JOINTS:
+    if len(joints) >= MOST_JOINTS:
         raise CondyleError(f"more than {MOST_JOINTS} joints", code="file-too-large", line=number)
-    parent = tree.stack[-1] if tree.stack else -1
-    if parent >= 0 and tree.joints[parent].end:
+    if parent >= 0 and joints[parent].end:
         raise CondyleError(f"'{name[:40]}' hangs on an End Site", code="bad-header", line=number)
-    tree.joints.append(_Joint(name, parent, number, end=word == "END"))
-    tree.opened = False
-    if opens:
-        _braces(tree, "{", number)
-
-
-def _braces(tree: _Hierarchy, line: str, number: int) -> None:
-    for mark in line.replace(" ", "").replace("\t", ""):
-        if mark == "{" and not tree.opened:
-            tree.stack.append(len(tree.joints) - 1)
-            tree.opened = True
-        elif mark == "}" and tree.stack and tree.opened:
-            tree.stack.pop()
-        else:
-            raise CondyleError(f"a brace '{mark}' too many", code="bad-header", line=number)
+    return _BvhJoint(name, parent, number, end=word == "END")
 
 
 def _offset(text: str, line: int) -> tuple[float, float, float]:
-    try:
-        x, y, z = (float(cell) for cell in decode(_points(text.encode())).split())
-        if not all(abs(value) < FARTHEST for value in (x, y, z)) or "_" in text:
-            raise ValueError
-    except ValueError:
-        raise CondyleError(f"OFFSET '{text[:40]}' is not three numbers", code="bad-number", line=line) from None
-    return x, y, z
+    comma = "," in text and "." not in text
+    numbers = [number for cell in text.split() if (number := read_number(cell, comma)) is not None]
+    if len(numbers) != 3 or len(text.split()) != 3 or not all(abs(value) < FARTHEST for value in numbers):
+        raise CondyleError(f"OFFSET '{text[:40]}' is not three numbers", code="bad-number", line=line)
+    return numbers[0], numbers[1], numbers[2]
 
 
 def _channels(text: str, joint: str, line: int) -> tuple[str, ...]:
@@ -195,29 +156,24 @@ def _channels(text: str, joint: str, line: int) -> tuple[str, ...]:
     return channels
 
 
-def _motion(text: bytes, line: int) -> _Motion:
+def _motion(text: bytes, line: int, joints: list[_BvhJoint]) -> tuple[int, float, Table]:
+    """What stands below MOTION: frames as declared, time between them [s], and the rows."""
     head = HEAD.match(text)
     if head is None:
         raise CondyleError("below MOTION, 'Frames:' and 'Frame Time:' are expected", code="bad-header", line=line)
-    if not re.fullmatch(rb"\d{1,12}", head[1]):
+    frames, step = read_count(decode(head[1])), read_number(head[2], decimal_comma=True)
+    if frames is None:
         raise CondyleError(f"'Frames: {decode(head[1])[:40]}' is no count", code="bad-header", line=line + 1)
-    try:
-        step = float(head[2].replace(b",", b"."))
-        if not 0 <= step < 1e6 or b"_" in head[2] or (step > 0 and not np.isfinite(1 / step)):
-            raise ValueError
-    except ValueError:
-        raise CondyleError(
-            f"'Frame Time: {decode(head[2])[:40]}' is no time in seconds", code="bad-time", line=line + 2
-        ) from None
-    return _Motion(int(head[1]), step, text[head.end() :], line + text.count(b"\n", 0, head.end()))
+    if step is None or not 0 <= step < 1e6 or (step > 0 and not np.isfinite(1 / step)):
+        fault = f"'Frame Time: {decode(head[2])[:40]}' is no time in seconds"
+        raise CondyleError(fault, code="bad-time", line=line + 2)
+    columns = tuple(f"{joint.name} {channel}" for joint in joints for channel in joint.channels)
+    if not columns:
+        raise CondyleError("no joint has a channel: nothing moves", code="no-data", line=joints[0].line)
+    return frames, step, Table(columns, text[head.end() :], line + text.count(b"\n", 0, head.end()), None)
 
 
-def _points(rows: bytes) -> bytes:
-    """The rows with decimal points, where a program wrote commas throughout."""
-    return rows.replace(b",", b".") if b"," in rows and b"." not in rows else rows
-
-
-def _positions_are_absolute(joints: list[_Joint], values: Floats) -> bool | None:
+def _positions_are_absolute(joints: list[_BvhJoint], values: Floats) -> bool | None:
     """Whether the positions of joints below a root contain their offsets; None where there are none.
 
     Programs differ: some write the joint's place in its parent, some the departure from its offset. What stays nearer
@@ -229,7 +185,7 @@ def _positions_are_absolute(joints: list[_Joint], values: Floats) -> bool | None
         for channel in joint.channels:
             if channel.endswith("position") and joint.parent >= 0 and not joint.end:
                 any_position = True
-                offset = (joint.offset or (0.0, 0.0, 0.0))["XYZ".index(channel[0])]
+                offset = joint.offset["XYZ".index(channel[0])]
                 usual = float(_usual(values[:, column : column + 1])[0])
                 as_place += abs(usual - offset)
                 as_departure += abs(usual)
@@ -245,7 +201,7 @@ def _usual(values: Floats) -> Floats:
 
 
 def _poses(
-    joints: list[_Joint], bones: list[int], chain: BoneChain, values: Floats, absolute: bool
+    joints: list[_BvhJoint], bones: list[int], chain: BoneChain, values: Floats, absolute: bool
 ) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
     """Bodies, skeleton and findings by forward kinematics over all frames."""
     n = len(values)
