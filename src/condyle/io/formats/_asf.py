@@ -10,6 +10,8 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
+from ..tables.header import check_different
+from ..tables.rows import read_number
 from ..tables.text import decode, read_text
 from ._kinematics import FARTHEST, turn
 
@@ -19,7 +21,7 @@ MOST_BONES = 4096
 
 
 @dataclass(frozen=True, eq=False)
-class Bone:
+class AsfBone:
     """One bone, or the root.
 
     name      as in the file
@@ -35,14 +37,14 @@ class Bone:
 
 
 @dataclass(frozen=True, eq=False)
-class Skeleton:
+class AsfSkeleton:
     """bones: the root first. parent: index of each one's parent. position (3,): added to the root's place.
 
     unit     metres in one unit of length as a number in text, or None where the file says nothing usable
     degrees  angles of the skeleton, and of the motion where that does not say
     """
 
-    bones: tuple[Bone, ...]
+    bones: tuple[AsfBone, ...]
     parent: tuple[int, ...]
     position: Floats
     unit: str | None
@@ -51,7 +53,8 @@ class Skeleton:
 
 def find_skeleton(motion: Path) -> Path:
     """The ASF beside an AMC: the longest that has its name up to an underscore, or else the only one in the folder."""
-    beside = {file.stem.lower(): file for file in _skeletons(motion.parent)}
+    files = sorted(file for file in motion.parent.iterdir() if file.suffix.lower() == ".asf" and file.is_file())
+    beside = {file.stem.lower(): file for file in files}
     stem = motion.stem.lower()
     parts = stem.split("_")
     for count in range(len(parts), 0, -1):
@@ -66,11 +69,7 @@ def find_skeleton(motion: Path) -> Path:
     raise CondyleError(text, code="missing-skeleton")
 
 
-def _skeletons(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.iterdir() if file.suffix.lower() == ".asf" and file.is_file())
-
-
-def read_skeleton(path: Path) -> Skeleton:
+def read_skeleton(path: Path) -> AsfSkeleton:
     """The skeleton in an ASF file; raises CondyleError that names it."""
     try:
         return _parsed(read_text(path))
@@ -78,7 +77,7 @@ def read_skeleton(path: Path) -> Skeleton:
         raise error.at(path) from None
 
 
-def _parsed(text: bytes) -> Skeleton:
+def _parsed(text: bytes) -> AsfSkeleton:
     sections = _sections(text)
     for name in ("root", "bonedata", "hierarchy"):
         if name not in sections:
@@ -88,12 +87,9 @@ def _parsed(text: bytes) -> Skeleton:
     degrees = not angle.startswith("rad")
     root, position = _root(sections["root"], degrees)
     bones = [root, *_bones(sections["bonedata"], degrees)]
-    index: dict[str, int] = {}
-    for k, bone in enumerate(bones):
-        if bone.name in index:
-            raise CondyleError(f"two bones are named '{bone.name[:40]}'", code="duplicate-name", body=bone.name)
-        index[bone.name] = k
-    return Skeleton(tuple(bones), _parents(sections["hierarchy"], index), position, _unit(units), degrees)
+    check_different([bone.name for bone in bones], "bone")
+    index = {bone.name: k for k, bone in enumerate(bones)}
+    return AsfSkeleton(tuple(bones), _parents(sections["hierarchy"], index), position, _unit(units), degrees)
 
 
 def _sections(text: bytes) -> dict[str, list[tuple[list[str], int]]]:
@@ -118,7 +114,7 @@ def _unit(units: dict[str, tuple[list[str], int]]) -> str | None:
     return None if length == 1 or not 1e-6 < metres < 1e3 else f"{metres:.17g}"
 
 
-def _root(lines: list[tuple[list[str], int]], degrees: bool) -> tuple[Bone, Floats]:
+def _root(lines: list[tuple[list[str], int]], degrees: bool) -> tuple[AsfBone, Floats]:
     order: tuple[str, ...] = ("TX", "TY", "TZ", "RX", "RY", "RZ")
     axis, position, orientation = "XYZ", np.zeros(3), np.zeros(3)
     for (word, *rest), line in lines:
@@ -130,11 +126,11 @@ def _root(lines: list[tuple[list[str], int]], degrees: bool) -> tuple[Bone, Floa
             position = _numbers(rest, 3, "position", line)
         elif word.lower() == "orientation":
             orientation = _numbers(rest, 3, "orientation", line)
-    return Bone(ROOT, np.zeros(3), _frame(orientation, axis, degrees), order), position
+    return AsfBone(ROOT, np.zeros(3), _frame(orientation, axis, degrees), order), position
 
 
-def _bones(lines: list[tuple[list[str], int]], degrees: bool) -> list[Bone]:
-    bones: list[Bone] = []
+def _bones(lines: list[tuple[list[str], int]], degrees: bool) -> list[AsfBone]:
+    bones: list[AsfBone] = []
     fields: dict[str, tuple[list[str], int]] | None = None
     for words, line in lines:
         word = words[0].lower()
@@ -152,7 +148,7 @@ def _bones(lines: list[tuple[list[str], int]], degrees: bool) -> list[Bone]:
     return bones
 
 
-def _bone(fields: dict[str, tuple[list[str], int]], line: int, degrees: bool) -> Bone:
+def _bone(fields: dict[str, tuple[list[str], int]], line: int, degrees: bool) -> AsfBone:
     for word in ("name", "direction", "length"):
         if word not in fields:
             raise CondyleError(f"a bone without '{word}'", code="bad-header", line=line)
@@ -172,7 +168,7 @@ def _bone(fields: dict[str, tuple[list[str], int]], line: int, degrees: bool) ->
         if channel[0] != "R":
             text = f"the bone '{name[:40]}' has the channel '{channel}'; only the root may move from its place"
             raise CondyleError(text, code="bad-header", line=at)
-    return Bone(name, direction * length, C, channels)
+    return AsfBone(name, direction * length, C, channels)
 
 
 def _channels(words: list[str], line: int, *, name: str) -> tuple[str, ...]:
@@ -200,14 +196,11 @@ def _frame(angles: Floats, axis: str, degrees: bool) -> Floats:
 
 
 def _numbers(words: list[str], count: int, what: str, line: int) -> Floats:
-    try:
-        values = np.array([float(word) for word in words], dtype=np.float64)
-        if len(values) != count or not (np.abs(values) < FARTHEST).all() or any("_" in word for word in words):
-            raise ValueError
-    except ValueError:
+    values = [number for word in words if (number := read_number(word)) is not None and abs(number) < FARTHEST]
+    if not len(values) == len(words) == count:
         many = "a number" if count == 1 else f"{count} numbers"
-        raise CondyleError(f"{what} '{' '.join(words)[:40]}' is not {many}", code="bad-number", line=line) from None
-    return values
+        raise CondyleError(f"{what} '{' '.join(words)[:40]}' is not {many}", code="bad-number", line=line)
+    return np.array(values)
 
 
 def _parents(lines: list[tuple[list[str], int]], index: dict[str, int]) -> tuple[int, ...]:

@@ -15,16 +15,17 @@ from ...maths.arrays import Floats, Ints
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
-from ..tables.rows import truncation
-from ..tables.text import decode, head_lines, read_text
-from ._asf import ROOT, Skeleton, find_skeleton, read_skeleton
+from ..tables.header import read_positive
+from ..tables.rows import read_number, truncation
+from ..tables.text import decode, each_line, head_lines, read_text
+from ._asf import ROOT, AsfSkeleton, find_skeleton, read_skeleton
 from ._kinematics import STATED, STILL, BoneChain, forward, turn
 
 LONGEST_NUMBER = 64  # characters
 
 
 @dataclass(frozen=True, eq=False)
-class _Motion:
+class _BoneAngles:
     """numbers: of each frame; values: {bone: (n, channels)}; cut: a last frame was left out."""
 
     numbers: Floats
@@ -66,7 +67,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     unit = skeleton.unit
     return Recording(
         bodies=bodies,
-        rate=_rate(facts.get("samples-per-second")),
+        rate=read_positive(facts.get("samples-per-second", "")),
         segment=_segment(motion.numbers),
         convention=Convention(
             "matrix", unit=unit, up="y", stated=STATED | ({"unit"} if unit is not None else frozenset())
@@ -85,11 +86,9 @@ def read(path: Path, options: ReadOptions) -> Recording:
 def _head(text: bytes) -> tuple[dict[str, str], int, int]:
     """What the lines before the first frame say, the byte after them, and the 1-based line there."""
     facts: dict[str, str] = {}
-    start, line = 0, 1
-    while start < len(text):
-        stop = text.find(b"\n", start)
-        stop = len(text) if stop < 0 else stop
-        words = decode(text[start:stop]).partition("#")[0].split()
+    start = 0
+    for line, raw, after in each_line(text):  # noqa: B007
+        words = decode(raw).partition("#")[0].split()
         if words and not words[0].startswith(":"):
             break
         if words:
@@ -97,17 +96,11 @@ def _head(text: bytes) -> tuple[dict[str, str], int, int]:
             if key in ("degrees", "radians"):
                 facts["angle"] = key
             facts.setdefault(key, " ".join(words[1:]))
-        start, line = stop + 1, line + 1
-    return facts, min(start, len(text)), line
+        start = after
+    return facts, start, line
 
 
-def _rate(said: str | None) -> float | None:
-    if not said or re.fullmatch(r"\d{1,6}(\.\d{1,9})?", said) is None or float(said) == 0:
-        return None
-    return float(said)
-
-
-def _motion(text: bytes, line: int, skeleton: Skeleton, asf: Path) -> _Motion:
+def _motion(text: bytes, line: int, skeleton: AsfSkeleton, asf: Path) -> _BoneAngles:
     """The frames, in one sweep where all are built alike; else, and for the place of a fault, line by line."""
     widths = {bone.name: len(bone.channels) for bone in skeleton.bones}
     body, _, tail = text.rpartition(b"\n")
@@ -122,7 +115,7 @@ def _motion(text: bytes, line: int, skeleton: Skeleton, asf: Path) -> _Motion:
         cut = cut or broken
     if len(numbers) == 0:
         raise CondyleError("not a single whole frame", code="no-data")
-    return _Motion(numbers, values, cut)
+    return _BoneAngles(numbers, values, cut)
 
 
 def _quick(body: bytes, widths: dict[str, int]) -> tuple[Floats, dict[str, Floats]]:
@@ -209,14 +202,11 @@ def _row(words: list[str], width: int, line: int) -> list[float]:
         raise CondyleError(text, code="ragged-row", line=line, column=min(len(words), width + 1) + 1)
     row = []
     for column, word in enumerate(words[1:], start=2):
-        try:
-            if "_" in word:
-                raise ValueError
-            row.append(float(word))
-        except ValueError:
-            raise CondyleError(
-                f"'{word[:40]}' of '{words[0][:40]}' is no number", code="bad-number", line=line, column=column
-            ) from None
+        number = read_number(word)
+        if number is None:
+            text = f"'{word[:40]}' of '{words[0][:40]}' is no number"
+            raise CondyleError(text, code="bad-number", line=line, column=column)
+        row.append(number)
     return row
 
 
@@ -229,7 +219,7 @@ def _segment(numbers: Floats) -> Ints | None:
     return np.concatenate([[0], np.cumsum(steps != usual)]).astype(np.int64)
 
 
-def _poses(skeleton: Skeleton, motion: _Motion, degrees: bool) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
+def _poses(skeleton: AsfSkeleton, motion: _BoneAngles, degrees: bool) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
     """A bone's frame stands at its joint with the axes of the rest pose: R = C turn C' from its parent's."""
     n = len(motion.numbers)
     offsets = [skeleton.bones[up].end if up >= 0 else skeleton.position for up in skeleton.parent]

@@ -19,7 +19,9 @@ from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
+from ..tables.rows import read_number
 from ..tables.text import to_utf8
+from ._kinematics import is_forest
 
 CHUNK = 2**18  # bytes handed to the parser at once
 MOST_TAG = 2**22  # bytes between two events: one tag or comment, read again from its start with every chunk
@@ -92,7 +94,7 @@ class _Document:
     subject: dict[str, str] = field(default_factory=dict)
     segments: dict[str, dict[str, Floats]] = field(default_factory=dict)
     joints: list[tuple[str, str]] = field(default_factory=list)
-    stamps: list[tuple[float, float]] = field(default_factory=list)  # time [ms] and index of each frame, NaN if absent
+    stamps: list[tuple[float, ...]] = field(default_factory=list)  # time [ms] and index of each frame, NaN if absent
     orientation: array[float] = field(default_factory=lambda: array("d"))
     position: array[float] = field(default_factory=lambda: array("d"))
     fingers: bool = False
@@ -197,7 +199,7 @@ class _Handler:
         try:
             numbers = [float(word) for word in text.split()]
         except ValueError:
-            word = next(word for word in text.split() if not _is_number(word))
+            word = next((word for word in text.split() if read_number(word) is None), "null")
             raise self.fault(f"'{word[:40]}' in <{tag}> is no number", code="bad-number") from None
         if len(numbers) != wanted or "_" in text:
             raise self.fault(
@@ -219,7 +221,8 @@ class _Handler:
         document = self.document
         document.orientation.extend(self.numbers["orientation"])
         document.position.extend(self.numbers["position"])
-        document.stamps.append((_number(frame.get("time")), _number(frame.get("index"))))
+        stamps = (read_number(frame.get(key, "")) for key in ("time", "index"))
+        document.stamps.append(tuple(np.nan if stamp is None else stamp for stamp in stamps))
 
 
 def _parsed(path: Path) -> _Document:
@@ -276,25 +279,13 @@ def _is_utf8(path: Path) -> bool:
     return True
 
 
-def _is_number(word: str) -> bool:
-    try:
-        float(word)
-    except ValueError:
-        return False
-    return True
-
-
-def _number(text: str | None) -> float:
-    return float(text) if text is not None and _is_number(text) else np.nan
-
-
 def _time(document: _Document) -> tuple[Floats | None, float | None]:
     """Time [s], or the rate [Hz] where frames have none.
 
     Stamps are rounded to whole milliseconds. Where each agrees with its index over the frame rate, that is the time.
     """
-    rate = _number(document.subject.get("frameRate"))
-    rate = rate if 0 < rate < np.inf else np.nan
+    rate = read_number(document.subject.get("frameRate", ""))
+    rate = rate if rate is not None and 0 < rate < np.inf else np.nan
     stamps, index = np.array(document.stamps).T
     time = stamps / 1000
     with np.errstate(invalid="ignore", over="ignore"):
@@ -320,10 +311,7 @@ def _own_skeleton(document: _Document) -> OwnSkeleton | None:
         if point not in document.segments[above] or not np.isfinite(document.segments[above][point]).all():
             return None
         parent[index[below]], offset[index[below]] = index[above], document.segments[above][point]
-    up = parent.copy()
-    for _ in names:  # after as many steps as there are segments every chain has ended, unless it is a loop
-        up = np.where(up >= 0, parent[up], -1)
-    if not document.joints or (up >= 0).any():
+    if not document.joints or not is_forest(parent):
         return None
     return OwnSkeleton(tuple(names), parent, offset)
 
