@@ -13,30 +13,17 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CondyleError
-from .atomic import atomic, read_small
+from .atomic import atomic
+from .toml_file import read_toml
 
-MOST_BYTES = 10**7  # of a bodies.toml: more is another kind of file
 EXAMPLE = '[bodies] and below it lines like pelvis = ["LASI", "RASI", "SACR"]'
 Groups = dict[str, tuple[str, ...]]
 
 
 def read_bodies(path: str | os.PathLike[str]) -> Groups:
     """{body: its markers} of a bodies.toml; raises CondyleError with the line of the fault."""
-    import tomllib
-
-    from .tables.text import decode, line_feeds, to_utf8
-
     file = Path(path)
-    raw = read_small(file, MOST_BYTES)
-    if len(raw) > MOST_BYTES:
-        raise CondyleError(f"is too large for a list of bodies; expected {EXAMPLE}", code="bad-bodies", path=file)
-    text = decode(line_feeds(to_utf8(raw)))
-    try:
-        content = tomllib.loads(text)
-    except ValueError as error:  # TOMLDecodeError, or a whole number of thousands of digits
-        raise _no_toml(file, str(error)) from None
-    except RecursionError:
-        raise CondyleError("is nested too deeply", code="bad-bodies", path=file) from None
+    content, text = read_toml(file, "a list of bodies", "bad-bodies", f"; expected {EXAMPLE}")
     if not isinstance(content.get("bodies"), dict):
         raise CondyleError(f"has no table [bodies]; expected {EXAMPLE}", code="bad-bodies", path=file)
     others = [name for name in content if name != "bodies"]
@@ -104,17 +91,6 @@ def write_bodies(
         lines.append(f"{key} = [{', '.join(_quoted(marker) for marker in markers)}]{note}")
     with atomic(path) as stream:
         stream.write(("\n".join(lines) + "\n").encode("utf-8"))
-
-
-def _no_toml(file: Path, message: str) -> CondyleError:
-    """tomllib's message, its place taken out of the words."""
-    place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", message)
-    reason = message[: place.start()] if place else message
-    if place is not None and place[1] is None:
-        reason += " at the end of the file"
-    line, column = (int(place[1]), int(place[2])) if place is not None and place[1] else (None, None)
-    text = f"is no TOML ({reason}); expected {EXAMPLE}"
-    return CondyleError(text, code="bad-bodies", path=file, line=line, column=column)
 
 
 def _line_of(text: str, key: str) -> int | None:

@@ -12,7 +12,7 @@ from ...errors import CondyleError, UsageError
 from ...maths.arrays import Floats, Ints
 from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
 from ..format import Format, ReadOptions
-from ..tables.column_map import Column, ColumnMap, Item, nearest, read_map
+from ..tables.column_map import Column, ColumnMap, MappedThing, read_map, suggest
 from ..tables.long_rows import frames_from_rows
 from ..tables.rows import truncation
 from ..tables.table import Table, find_table
@@ -47,12 +47,12 @@ def read_by(path: Path, columns: ColumnMap) -> Recording:
     )
     if table is None:
         raise CondyleError("holds no row of numbers that the column map could apply to", code="no-data")
-    places = _Places(columns, table, path)
+    places = _MapColumns(columns, table, path)
     recording = _long(places) if columns.sensor is not None else _wide(places)
     return replace(recording, facts=_facts(places, recording))
 
 
-class _Places:
+class _MapColumns:
     """Finds the columns that a map names in a table, and remembers which numbers are to be read."""
 
     def __init__(self, columns: ColumnMap, table: Table, path: Path) -> None:
@@ -87,12 +87,12 @@ class _Places:
         if count == 0:
             hint = f"its columns have no names; give numbers from 1 to {len(names)}"
             if self.table.titled:
-                hint = nearest(column, names)
+                hint = suggest(column, names)
             raise self.map.fault(key, f"no column '{column}' in {self.path.name}; {hint}", "missing-column")
         return names.index(column.strip())
 
 
-def _wide(places: _Places) -> Recording:
+def _wide(places: _MapColumns) -> Recording:
     """One row per frame."""
     columns, table = places.map, places.table
     for item in (*columns.bodies, *columns.markers):
@@ -115,7 +115,7 @@ def _wide(places: _Places) -> Recording:
     )
 
 
-def _long(places: _Places) -> Recording:
+def _long(places: _MapColumns) -> Recording:
     """One row per sensor and frame."""
     columns, table = places.map, places.table
     if columns.bodies and columns.markers:
@@ -160,7 +160,7 @@ def _long(places: _Places) -> Recording:
     )
 
 
-def _cells(places: _Places, item: Item) -> tuple[list[int], list[int], int | None]:
+def _cells(places: _MapColumns, item: MappedThing) -> tuple[list[int], list[int], int | None]:
     """Places of the position, of the orientation and of the mark of validity among the numbers read."""
     key = f"{item.key} " if item.key else ""
     return (
@@ -192,7 +192,7 @@ def _taken(
     return position, orientation
 
 
-def _convention(columns: ColumnMap, bodies: Sequence[Item]) -> Convention:
+def _convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Convention:
     """What the map gives, and for the rotation what the number and the names of its columns say."""
     with_turn = [item for item in bodies if item.orientation]
     given = dict(columns.convention)
@@ -229,7 +229,7 @@ def _named_order(columns: Sequence[Column]) -> str | None:
 
 
 def _sensors(
-    words: Sequence[str], items: Sequence[Item], columns: ColumnMap, label: str
+    words: Sequence[str], items: Sequence[MappedThing], columns: ColumnMap, label: str
 ) -> tuple[tuple[str, ...], Ints]:
     """Names of the sensors, and for each row which one it is of; -1: none that the map names."""
     cells, place = np.unique(np.array(words, dtype=np.str_), return_inverse=True)
@@ -246,7 +246,7 @@ def _sensors(
         wanted = item.name if item.id is None else item.id
         hits = [j for j, cell in enumerate(ids) if _same_id(cell, wanted)]
         if not hits:
-            text = f"no row has '{wanted}' in column '{label}'; {nearest(wanted, ids)}"
+            text = f"no row has '{wanted}' in column '{label}'; {suggest(wanted, ids)}"
             raise columns.fault(f"{item.key} id", text, "unknown-body")
         for j in hits:
             if number[j] >= 0:
@@ -273,7 +273,7 @@ def _seconds(column: Floats, columns: ColumnMap, table: Table) -> Floats:
     return column * TIME_UNITS[columns.time_unit]
 
 
-def _facts(places: _Places, recording: Recording) -> dict[str, str]:
+def _facts(places: _MapColumns, recording: Recording) -> dict[str, str]:
     columns, table = places.map, places.table
     facts = {
         "column map": columns.path.name,

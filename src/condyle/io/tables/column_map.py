@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,12 +12,11 @@ from typing import Any
 from ...errors import CondyleError, UsageError
 from ...model.recording import HANDS, UPS, Convention, width_of
 from ...model.units import metres_per
+from ..toml_file import read_toml
 from .table import SEPARATORS
-from .text import decode, to_utf8
 from .vocabulary import TIME_UNITS
 
 Column = str | int  # a name, or a number counted from 1
-MOST_BYTES = 2**22
 WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "blank": " ", "bar": "|"}
 KEYS = (
     "unit", "up", "handed", "rotation", "degrees", "transposed", "axes", "rate", "time", "time_unit", "separator",
@@ -29,7 +27,7 @@ ITEM_KEYS = ("position", "orientation", "pose", "valid", "id")
 
 
 @dataclass(frozen=True)
-class Item:
+class MappedThing:
     """One body or marker: where its numbers stand.
 
     position     3 columns; orientation: 3, 4 or 9, empty for a marker
@@ -67,9 +65,9 @@ class ColumnMap:
     missing: float | str | None
     sensor: Column | None
     frame: Column | None
-    bodies: tuple[Item, ...]
-    markers: tuple[Item, ...]
-    any_body: Item | None
+    bodies: tuple[MappedThing, ...]
+    markers: tuple[MappedThing, ...]
+    any_body: MappedThing | None
 
     def fault(self, key: str, text: str, code: str = "bad-columns") -> CondyleError:
         return CondyleError(f"{key}: {text}", code=code, path=self.path)
@@ -78,8 +76,13 @@ class ColumnMap:
 def read_map(path: str | Path) -> ColumnMap:
     """The column map in a TOML file; raises naming the file, the key and the choices."""
     file = Path(path)
-    table = _toml(file)
-    check = _Check(file)
+    try:
+        table, _ = read_toml(file, "a column map", "bad-columns")
+    except CondyleError as error:
+        if error.code == "bad-columns":
+            raise
+        raise CondyleError(f"{error.text}; --columns is the path of a column map", code=error.code, path=file) from None
+    check = _MapCheck(file)
     check.keys(table, KEYS, "")
     convention = check.convention(table)
     separator = check.choice(table, "separator", (*SEPARATORS, *WORDS), "comma, semicolon, tab, bar, blank")
@@ -125,7 +128,7 @@ def read_map(path: str | Path) -> ColumnMap:
     )
 
 
-def nearest(name: str, choices: Sequence[str]) -> str:
+def suggest(name: str, choices: Sequence[str]) -> str:
     """Words that suggest the choices nearest to a name, or list the first of them."""
     named = [choice for choice in choices if choice]
     lower = {choice.lower(): choice for choice in named}
@@ -136,25 +139,6 @@ def nearest(name: str, choices: Sequence[str]) -> str:
     return f"choose from {shown}"
 
 
-def _toml(file: Path) -> dict[str, Any]:
-    try:
-        raw = file.read_bytes() if file.stat().st_size <= MOST_BYTES else None
-    except (OSError, ValueError) as error:
-        code = "no-such-file" if isinstance(error, FileNotFoundError) else "unreadable-file"
-        reason = "no such file" if code == "no-such-file" else f"cannot be read: {getattr(error, 'strerror', error)}"
-        raise CondyleError(f"{reason}; --columns is the path of a column map", code=code, path=file) from None
-    if raw is None:
-        raise CondyleError("is too large for a column map", code="bad-columns", path=file)
-    try:
-        return tomllib.loads(decode(to_utf8(raw)).replace("\r\n", "\n"))
-    except (ValueError, RecursionError) as error:  # ValueError also for a whole number of thousands of digits
-        place = re.search(r"\(at line (\d+), column (\d+)\)", str(error))
-        line, column = (int(place[1]), int(place[2])) if place else (None, None)
-        reason = re.sub(r"\s*\(at .*\)$", "", str(error))
-        text = f"is no TOML: {reason[:1].lower()}{reason[1:]}"
-        raise CondyleError(text, code="bad-columns", path=file, line=line, column=column) from None
-
-
 def _shown(value: object) -> str:
     try:
         return repr(value)[:60]
@@ -163,7 +147,7 @@ def _shown(value: object) -> str:
 
 
 @dataclass(frozen=True)
-class _Check:
+class _MapCheck:
     """The checks of a map's values; every fault names the file and the key."""
 
     path: Path
@@ -174,7 +158,7 @@ class _Check:
     def keys(self, table: dict[str, Any], known: Sequence[str], place: str) -> None:
         for key in table:
             if key not in known:
-                raise self.fault(f"{place}{key}", f"no such key; {nearest(key, known)}")
+                raise self.fault(f"{place}{key}", f"no such key; {suggest(key, known)}")
 
     def choice(self, table: dict[str, Any], key: str, choices: Sequence[str], said: str | None = None) -> str | None:
         value = table.get(key)
@@ -250,13 +234,13 @@ class _Check:
             raise self.fault(key, f"names {len(columns)} columns, expected {wanted}")
         return columns
 
-    def items(self, table: dict[str, Any], kind: str) -> tuple[Item, ...]:
+    def items(self, table: dict[str, Any], kind: str) -> tuple[MappedThing, ...]:
         found = table.get(kind, {})
         if not isinstance(found, dict):
             raise self.fault(kind, f"is a table, such as [{kind}.hand]")
         return tuple(self._entry(kind, name, entry, table) for name, entry in found.items())
 
-    def _entry(self, kind: str, name: str, entry: object, table: dict[str, Any]) -> Item:
+    def _entry(self, kind: str, name: str, entry: object, table: dict[str, Any]) -> MappedThing:
         key = f"[{kind}.{name}]"
         if not name.strip():
             raise self.fault(kind, "a name is empty")
@@ -269,7 +253,7 @@ class _Check:
 
     def item(
         self, name: str, entry: dict[str, Any], table: dict[str, Any], key: str, *, needs_orientation: bool
-    ) -> Item:
+    ) -> MappedThing:
         """A body or marker from its own table, with what the map's top level says for all."""
         own: dict[str, Any] = {k: table[k] for k in ("position", "orientation", "pose", "valid") if k in table}
         own |= entry
@@ -289,7 +273,7 @@ class _Check:
         if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float, str))):
             raise self.fault(f"{key}id", f"is a number or a word, not {_shown(number)}")
         valid = self.column(own, "valid", key)
-        return Item(name, position, orientation, valid, None if number is None else str(number), key.strip())
+        return MappedThing(name, position, orientation, valid, None if number is None else str(number), key.strip())
 
     def _widths(self, table: dict[str, Any]) -> tuple[int, ...]:
         return (3, 4, 9) if table.get("rotation") is None else (width_of(_rotation(str(table["rotation"]))),)

@@ -1,0 +1,39 @@
+"""TOML files that users write: one strict way in, whose faults name the line."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from ..errors import CondyleError
+from .atomic import read_small
+from .tables.text import decode, line_feeds, to_utf8
+
+MOST_BYTES = 10**7  # more is another kind of file
+
+
+def read_toml(path: str | os.PathLike[str], what: str, code: str, hint: str = "") -> tuple[dict[str, Any], str]:
+    """The content of a TOML file and its text; raises with the line of the fault, and the hint behind it.
+
+    what  noun for the file: "a column map"
+    """
+    file = Path(path)
+    raw = read_small(file, MOST_BYTES)
+    if len(raw) > MOST_BYTES:
+        raise CondyleError(f"is too large for {what}{hint}", code=code, path=file)
+    text = decode(line_feeds(to_utf8(raw)))
+    try:
+        return tomllib.loads(text), text
+    except ValueError as error:  # TOMLDecodeError, or a whole number of thousands of digits
+        words = str(error)
+    except RecursionError:
+        words = "it is nested too deeply"
+    place = re.search(r" \(at (?:line (\d+), column (\d+)|end of document)\)$", words)
+    reason = words[: place.start()] if place else words
+    if place is not None and place[1] is None:
+        reason += " at the end of the file"
+    line, column = (int(place[1]), int(place[2])) if place is not None and place[1] else (None, None)
+    raise CondyleError(f"is no TOML ({reason}){hint}", code=code, path=file, line=line, column=column)
