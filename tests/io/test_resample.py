@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
 from condyle.errors import CondyleError, UsageError
-from condyle.io.resample import Stream, interpolated, onto_common_clock
+from condyle.io.resample import Stream, interpolate, onto_common_clock
 
 EXACT = 1e-12  # m or quaternion units
 CUBIC = 2e-5  # m: error of a cubic through samples of a 1 Hz, 0.1 m motion taken at 60 Hz
@@ -77,7 +77,7 @@ def test_orientations_are_those_of_another_slerp_whatever_the_signs(rng: np.rand
     q = Rotation.random(40, random_state=3).as_quat() * rng.choice([-1.0, 1.0], (40, 1))
     at = rng.uniform(time[0], time[-1], 200)
     gaps = np.diff(time)[np.searchsorted(time, at) - 1] > 3 * np.median(np.diff(time))
-    _, ours = interpolated(Stream("a", time, np.zeros((40, 3)), q), at)
+    _, ours = interpolate(Stream("a", time, np.zeros((40, 3)), q), at)
     theirs = Slerp(time, Rotation.from_quat(q))(at).as_quat()
     assert np.isnan(ours[gaps]).all()
     assert gaps.any()
@@ -88,7 +88,7 @@ def test_orientations_are_those_of_another_slerp_whatever_the_signs(rng: np.rand
 def test_a_cubic_gives_back_a_parabola() -> None:
     time = np.cumsum([0, 0.01, 0.012, 0.01, 0.011, 0.009, 0.01])
     at = np.linspace(time[1], time[-2], 30)
-    p, _ = interpolated(
+    p, _ = interpolate(
         Stream("a", time, np.stack([time**2, 1 - 3 * time, 0 * time], 1), np.tile([0, 0, 0, 1.0], (7, 1))), at
     )
     np.testing.assert_allclose(p, np.stack([at**2, 1 - 3 * at, 0 * at], 1), atol=EXACT)
@@ -96,7 +96,7 @@ def test_a_cubic_gives_back_a_parabola() -> None:
 
 def test_a_length_that_is_not_one_is_left_for_the_take_to_tell() -> None:
     time = np.arange(10) / 10
-    _, q = interpolated(Stream("a", time, path(time), 1.02 * turn(time)), time[:-1] + 0.05)
+    _, q = interpolate(Stream("a", time, path(time), 1.02 * turn(time)), time[:-1] + 0.05)
     np.testing.assert_allclose(np.linalg.norm(q, axis=1), 1.02, atol=EXACT)
 
 

@@ -18,6 +18,7 @@ SAME_STAMP = 0.01  # of the shortest period: stamps nearer than this are one mom
 SAME_RATE = 1.25  # streams slower than this many periods of all stamps together do not share one clock
 SILENT = 1.5  # periods of the clock without a stamp, from where on a slower stream gives the time
 MOST_NUMBERS = 3 * 10**8  # of all poses on the common clock, 2.4 GB
+TOO_LARGE = "holds more poses than are read at once; split the recording"
 
 
 class Stream(NamedTuple):
@@ -46,32 +47,35 @@ def onto_common_clock(
     """
     if rate is not None and not 0 < rate < np.inf:
         raise UsageError(f"rate {rate} Hz is not a positive number", code="bad-option")
-    known = [_cleaned(stream) for stream in streams]
+    known = [_clean(stream) for stream in streams]
     if not any(len(stream.time) for stream in known):
         raise CondyleError("no stream has a single pose", code="no-data")
-    if rate is None:
-        shared = _one_clock(known)
-        if shared is not None:
-            time, rows = shared
-            _check_size(len(time), len(known))
-            return (time, *_placed(known, rows, len(time)), [])
-        time = _ticks(known)
-    else:
-        first = min(stream.time[0] for stream in known if len(stream.time))
-        last = max(stream.time[-1] for stream in known if len(stream.time))
-        if not (last - first) * rate < MOST_NUMBERS:
-            raise _too_large()
-        time = first + np.arange(int((last - first) * rate * (1 + 1e-12)) + 1) / rate
-    _check_size(len(time), len(known))
+    time, rows = (_one_clock(known) or (_ticks(known), None)) if rate is None else (_grid(known, rate), None)
+    if len(time) * len(known) * 7 > MOST_NUMBERS:
+        raise CondyleError(TOO_LARGE, code="file-too-large")
     position = np.full((len(time), len(known), 3), np.nan)
     quaternion = np.full((len(time), len(known), 4), np.nan)
     for k, stream in enumerate(known):
-        position[:, k], quaternion[:, k] = interpolated(stream, time)
+        if rows is not None:
+            position[rows[k], k], quaternion[rows[k], k] = stream.position, stream.quaternion
+        else:
+            position[:, k], quaternion[:, k] = interpolate(stream, time)
+    if rows is not None:
+        return time, position, quaternion, []
     seen = np.isfinite(position[:, :, 0]).any(axis=1)
-    return time[seen], position[seen], quaternion[seen], [_told(known, rate)]
+    return time[seen], position[seen], quaternion[seen], [_describe(known, rate)]
 
 
-def interpolated(stream: Stream, time: Floats) -> tuple[Floats, Floats]:
+def _grid(streams: Sequence[Stream], rate: float) -> Floats:
+    """Times at `rate` [Hz] from the first stamp of all to the last."""
+    first = min(stream.time[0] for stream in streams if len(stream.time))
+    last = max(stream.time[-1] for stream in streams if len(stream.time))
+    if not (last - first) * rate < MOST_NUMBERS:
+        raise CondyleError(TOO_LARGE, code="file-too-large")
+    return np.asarray(first + np.arange(int((last - first) * rate * (1 + 1e-12)) + 1) / rate)
+
+
+def interpolate(stream: Stream, time: Floats) -> tuple[Floats, Floats]:
     """Positions (n, 3) and quaternions (n, 4) of a stream at other times; NaN outside and across long gaps.
 
     The stream's stamps increase and every pose in it is known.
@@ -127,7 +131,7 @@ def _along_arc(a: Floats, b: Floats, u: Floats) -> Floats:
     return np.where(u == 0, a, np.where(u == 1, b, wa * a + wb * b))
 
 
-def _cleaned(stream: Stream) -> Stream:
+def _clean(stream: Stream) -> Stream:
     """Known poses only, by increasing time, each stamp once: the first that stands there."""
     time = np.asarray(stream.time, np.float64)
     p, q = np.asarray(stream.position, np.float64), np.asarray(stream.quaternion, np.float64)
@@ -168,14 +172,6 @@ def _one_clock(streams: Sequence[Stream]) -> tuple[Floats, list[Ints]] | None:
     return time, rows
 
 
-def _placed(streams: Sequence[Stream], rows: Sequence[Ints], frames: int) -> tuple[Floats, Floats]:
-    position = np.full((frames, len(streams), 3), np.nan)
-    quaternion = np.full((frames, len(streams), 4), np.nan)
-    for k, (stream, row) in enumerate(zip(streams, rows, strict=True)):
-        position[row, k], quaternion[row, k] = stream.position, stream.quaternion
-    return position, quaternion
-
-
 def _ticks(streams: Sequence[Stream]) -> Floats:
     """Stamps of the fastest stream, and where it is silent those of the next fastest that is not."""
     ordered = [stream.time for stream in sorted(streams, key=_slowness) if len(stream.time)]
@@ -190,7 +186,7 @@ def _ticks(streams: Sequence[Stream]) -> Floats:
     return time
 
 
-def _told(streams: Sequence[Stream], rate: float | None) -> Finding:
+def _describe(streams: Sequence[Stream], rate: float | None) -> Finding:
     rates = [1 / _period(stream.time) for stream in streams if len(stream.time) > 1]
     fastest = min(streams, key=_slowness).name
     said = ", ".join(f"{each:.4g}" for each in rates[:6]) + (", ..." if len(rates) > 6 else "")
@@ -202,12 +198,3 @@ def _told(streams: Sequence[Stream], rate: float | None) -> Finding:
     return Finding(
         "common-clock", "info", text, tuple(s.name for s in streams), value=max(rates, default=0.0), unit="Hz"
     )
-
-
-def _check_size(frames: int, bodies: int) -> None:
-    if frames * bodies * 7 > MOST_NUMBERS:
-        raise _too_large()
-
-
-def _too_large() -> CondyleError:
-    return CondyleError("holds more poses than are read at once; split the recording", code="file-too-large")

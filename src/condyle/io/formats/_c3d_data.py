@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from ...errors import CondyleError
 from ...findings import Finding
-from ...maths.arrays import Bools, Floats
+from ...maths.arrays import Floats
 from ...model.recording import Bodies, Markers
 from ..tables.header import number_repeats
 from ..tables.rows import MOST_CELLS
@@ -62,14 +62,10 @@ def _points(stream: IO[bytes], numbers: Numbers, layout: Layout, frames: int) ->
                 part[...] = values[..., :3]
             else:
                 np.multiply(values[..., :3], layout.scale, out=part, dtype=np.float64)
-            part[_unseen(part, values[..., 3])] = np.nan
+            x, y, z = part[..., 0], part[..., 1], part[..., 2]
+            nowhere = ((x == 0) & (y == 0) & (z == 0)) | ~np.isfinite(x + y + z)
+            part[(values[..., 3] < 0) | nowhere] = np.nan
     return position
-
-
-def _unseen(position: Floats, residual: NDArray[Any]) -> Bools:
-    x, y, z = position[..., 0], position[..., 1], position[..., 2]
-    unseen: Bools = (residual < 0) | ((x == 0) & (y == 0) & (z == 0)) | ~np.isfinite(x + y + z)
-    return unseen
 
 
 def _without_padding(position: Floats, stride: int) -> Floats:

@@ -16,8 +16,8 @@ import numpy as np
 from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Markers, Recording
-from ...model.units import metres_per
 from ..format import Format, ReadOptions
+from ..tables.header import is_length
 from ..tables.rows import truncation
 from ._c3d_data import COMPUTED, read_bodies, read_markers
 from ._c3d_layout import Header, Layout, Rotations, find_layout, find_rotations, rotation_start
@@ -163,7 +163,7 @@ def _padded(values: Floats, frames: int) -> Floats:
 def _convention(parameters: Parameters, has_bodies: bool) -> Convention:
     stated: set[str] = {"rotation", "transposed"} if has_bodies else set()
     spelled = parameters.text("POINT:UNITS").lower()
-    unit = spelled if spelled.isalpha() and _is_length(spelled) else None
+    unit = spelled if spelled.isalpha() and is_length(spelled) else None
     if unit is not None:
         stated.add("unit")
     screen = parameters.text("POINT:Y_SCREEN").lower()
@@ -173,13 +173,6 @@ def _convention(parameters: Parameters, has_bodies: bool) -> Convention:
     elif up is not None:
         stated.add("up")
     return Convention("matrix" if has_bodies else "wxyz", unit=unit, up=up, stated=frozenset(stated))
-
-
-def _is_length(unit: str) -> bool:
-    try:
-        return metres_per(unit) > 0
-    except CondyleError:
-        return False
 
 
 def _program(parameters: Parameters) -> str:

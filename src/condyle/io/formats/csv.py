@@ -93,6 +93,8 @@ def recording_of(
     """The numbers (rows, columns) below a head as a recording."""
     column = {cell: k for k, cell in enumerate(table.columns)}
     poses = in_columns(values, [[column[f"{name}.{part}"] for part in PARTS] for name in table.names])
+    escaped = [len(name) > 1 and name[0] == "'" and name[1] in RISKY for name in table.names]
+    names = tuple(name[1:] if risky else name for name, risky in zip(table.names, escaped, strict=True))
     unit = table.facts.get("length", "m")
     if options.unit is None:
         check_unit(unit)
@@ -103,7 +105,7 @@ def recording_of(
     return Recording(
         str(path),
         "csv",
-        bodies=Bodies(tuple(_unescaped(name) for name in table.names), poses[..., :3], poses[..., 3:]),
+        bodies=Bodies(names, poses[..., :3], poses[..., 3:]),
         time=_time(table, values) if options.rate is None and "time" in table.columns else None,
         segment=_segment(table, values) if "segment" in table.columns else None,
         convention=Convention("wxyz", unit=options.unit or unit, stated=frozenset(stated)),
@@ -192,10 +194,6 @@ def check_columns(columns: list[str], line: int | None = None) -> list[str]:
         if missing := [part for part in PARTS if part not in parts]:
             raise CondyleError(f"no column '{body}.{missing[0]}'", code="missing-column", line=line, body=body)
     return list(bodies)
-
-
-def _unescaped(name: str) -> str:
-    return name[1:] if name[:1] == "'" and name[1:2] in RISKY and len(name) > 1 else name
 
 
 def _check_quaternion_order(facts: dict[str, str], columns: list[str], line: int) -> None:

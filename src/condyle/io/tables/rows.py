@@ -65,7 +65,8 @@ def parse_rows(
         cut = Cut.YES if line_ends or not _is_row(tail, width, separator, decimal_comma) else Cut.PERHAPS
     stop = _stripped(rows, end, b"\n \t" if separator != b"\t" else b"\n ")
     last = rows.rfind(b"\n", 0, stop) + 1
-    if stop and _cells_in(rows[last:stop], separator) < width:
+    cells = len(rows[last:stop].split()) if separator is None else rows.count(separator, last, stop) + 1
+    if stop and cells < width:
         stop, cut = _stripped(rows, last, b"\n"), Cut.YES
     if not stop:
         return np.empty((0, width)), cut
@@ -106,10 +107,6 @@ def _is_row(line: bytes, width: int, separator: bytes | None, decimal_comma: boo
     cells = split_row(line, width, separator)
     whole = len(cells) == width and bool(cells[-1].strip())
     return whole and all(read_number(cell, decimal_comma) is not None for cell in cells)
-
-
-def _cells_in(line: bytes, separator: bytes | None) -> int:
-    return len(line.split()) if separator is None else line.count(separator) + 1
 
 
 def _quick(body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int) -> Floats:
@@ -180,7 +177,7 @@ def _even_floats(text: bytes, width: int) -> Floats | None:
     import msgspec
 
     try:
-        rows: list[list[float]] = _rows_of_numbers().decode(text)
+        rows: list[list[float]] = _decoder(list[list[float]]).decode(text)
     except msgspec.MsgspecError:
         return None
     if set(map(len, rows)) != {width}:
@@ -224,7 +221,7 @@ def _floats(lines: list[bytes]) -> Floats:
         if fill:  # empty cells
             text = (b"," + text + b",").replace(b",,", b",null,").replace(b",,", b",null,")[1:-1]
         try:
-            return np.array(_decoder().decode(b"[" + text + b"]"), dtype=np.float64)
+            return np.array(_decoder(list[float | None]).decode(b"[" + text + b"]"), dtype=np.float64)
         except msgspec.MsgspecError:  # an empty cell, or +1 and .5, which JSON does not know
             pass
     if b"_" in text:
@@ -235,17 +232,10 @@ def _floats(lines: list[bytes]) -> Floats:
 
 
 @cache
-def _rows_of_numbers() -> Any:
+def _decoder(kind: Any) -> Any:
     import msgspec
 
-    return msgspec.json.Decoder(list[list[float]])
-
-
-@cache
-def _decoder() -> Any:
-    import msgspec
-
-    return msgspec.json.Decoder(list[float | None])
+    return msgspec.json.Decoder(kind)
 
 
 def _careful(
