@@ -15,7 +15,7 @@ from ..format import Format, ReadOptions
 from ..tables.guess import find_time_unit
 from ..tables.long_rows import frames_from_rows
 from ..tables.rows import truncation
-from ..tables.table import Table, find_table, find_titled
+from ..tables.table import find_table, find_titled
 from ..tables.text import read_text
 from ..tables.vocabulary import TIME_UNITS, Meaning, Thing, meaning_of
 from .csv import looks_like as is_condyle_csv
@@ -33,10 +33,7 @@ def looks_like(head: bytes) -> bool:
     table = None if is_condyle_csv(head) else find_titled(head)
     if table is None:
         return False
-    if any(_NOT_OURS.search(name) for name in table.names):
-        return False
-    found = meaning_of(table.names)
-    return bool(_devices(found))
+    return not any(_NOT_OURS.search(name) for name in table.names) and bool(_devices(meaning_of(table.names)))
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
@@ -61,7 +58,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     stamps = None if time is None else _seconds(values[:, time], found, words)
     findings = truncation(len(values), None, cut)
     position, quaternion = poses[..., :3], poses[..., 3:]
-    names = _names(devices, path)
+    names = _label([device.name or path.stem.strip() or "device" for device in devices])
+    convention, facts = _describe(found, table.names, long)
     if long:
         names, device = _ids(words[0])
         frames = frames_from_rows(
@@ -78,8 +76,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     return Recording(
         bodies=Bodies(names, position, quaternion),
         time=stamps,
-        convention=_convention(found, table.names),
-        facts=_facts(found, table, long),
+        convention=convention,
+        facts=facts,
         findings=tuple(findings),
     )
 
@@ -90,38 +88,20 @@ def _devices(found: Meaning) -> tuple[Thing, ...]:
     return bodies if len(bodies) == len(found.bodies) else ()
 
 
-def _program(found: Meaning, names: Sequence[str]) -> str | None:
-    """Unity or OpenVR by the words of the header; None: a table of poses from anywhere."""
-    devices = _devices(found)
-    if devices and all(device.word in UNITY and device.place_word for device in devices):
-        return "Unity"
-    if any(_DEVICES.search(name) for name in names):
-        return "OpenVR"
-    return None
-
-
-def _convention(found: Meaning, names: Sequence[str]) -> Convention:
-    """Metres and y up in both programs; Unity's world is left-handed. The names state the quaternion's order."""
-    program = _program(found, names)
-    if program is None:
-        return Convention("wxyz", stated=frozenset({"rotation"}))
-    handed = "left" if program == "Unity" else "right"
-    return Convention("wxyz", unit="m", handed=handed, up="y", stated=frozenset({"rotation"}))
-
-
-def _facts(found: Meaning, table: Table, long: bool) -> dict[str, str]:
-    program = _program(found, table.names)
-    world = {"Unity": "Unity's by the column names: left-handed, y up, m", "OpenVR": "OpenVR's: right-handed, y up, m"}
-    return {
-        "rotation": "quaternion, as the columns are named",
-        "axes": world.get(program or "", "not stated"),
-        "rows": "one per device and frame" if long else "one per frame",
-    }
-
-
-def _names(devices: Sequence[Thing], path: Path) -> tuple[str, ...]:
-    names = [device.name or path.stem.strip() or "device" for device in devices]
-    return tuple(f"device{name}" if name.isdigit() else name for name in names)
+def _describe(found: Meaning, names: Sequence[str], long: bool) -> tuple[Convention, dict[str, str]]:
+    """What the words of the header say of the program: metres and y up in Unity, whose world is left-handed, and in
+    OpenVR; a table of poses from anywhere says nothing. The names state the quaternion's order.
+    """
+    axes, handed, stated = "not stated", "", frozenset({"rotation"})
+    if all(device.word in UNITY and device.place_word for device in _devices(found)):
+        axes, handed = "Unity's by the column names: left-handed, y up, m", "left"
+    elif any(_DEVICES.search(name) for name in names):
+        axes, handed = "OpenVR's: right-handed, y up, m", "right"
+    rows = "one per device and frame" if long else "one per frame"
+    facts = {"rotation": "quaternion, as the columns are named", "axes": axes, "rows": rows}
+    if not handed:
+        return Convention("wxyz", stated=stated), facts
+    return Convention("wxyz", unit="m", handed=handed, up="y", stated=stated), facts
 
 
 def _ids(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
@@ -136,7 +116,12 @@ def _ids(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     names = [str(cells[k]).strip('"').strip() or "device" for k in order]
     if len(set(names)) < len(names):
         raise CondyleError("two devices have the same name", code="duplicate-name")
-    return tuple(f"device{name}" if name.isdigit() else name for name in names), rank[place].astype(np.int64)
+    return _label(names), rank[place].astype(np.int64)
+
+
+def _label(names: Sequence[str]) -> tuple[str, ...]:
+    """The names of devices; a number alone gets a word before it."""
+    return tuple(f"device{name}" if name.isdigit() else name for name in names)
 
 
 def _seconds(time: Floats, found: Meaning, words: Sequence[Sequence[str]]) -> Floats:
