@@ -70,15 +70,19 @@ PLAN_OF: dict[Method, Plan] = {
 
 
 def run(
-    take: Take, options: FitOptions, long: Sequence[LongFile] = (), progress: Progress | None = None
+    take: Take,
+    options: FitOptions,
+    long: Sequence[LongFile] = (),
+    progress: Progress | None = None,
+    plan: Plan | None = None,
 ) -> Calibration:
-    """The figure in a take, by the plan that was asked for.
+    """The figure in a take, by the plan that was asked for by name, or by another one.
 
     `long` are files of which the take has a sample: the joints are fitted to all their frames, and `progress` is told
     how far that is.
     """
     check_options(options)
-    plan = PLAN_OF[options.method]
+    plan = plan or PLAN_OF[options.method]
     read, findings, changes = take, list[Finding](), list[Change]()
     for stage in plan.prepare:
         decision = stage(take, options)
