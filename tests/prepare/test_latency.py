@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.model.options import FitOptions
-from condyle.model.take import Take, join
+from condyle.model.take import BodyMarker, Take, join
 from condyle.prepare.latency import FEWEST_BODIES, SHORTEST, Latency, find_latency, repair_latency, without_latency
 from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
 
@@ -242,3 +242,9 @@ def test_the_stage_tells_the_delay_and_its_repair_takes_it_away_unless_that_is_n
     assert "l_shank +40 ms" in finding.text
     assert not repair_latency(repair.apply(take), FitOptions()).changes
     assert not repair_latency(take, FitOptions(no_fix=("latency",))).changes
+
+
+def test_bodies_that_cameras_saw_at_one_moment_are_never_late() -> None:
+    take = world(replace(NOISE, latency={"l_shank": 0.04}), "walk").take
+    marker = BodyMarker("a", "l_shank", np.zeros(3))
+    assert not repair_latency(replace(take, markers=(marker,)), FitOptions()).changes

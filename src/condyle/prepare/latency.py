@@ -363,8 +363,9 @@ class LatencyRepair:
 
 
 def repair_latency(take: Take, options: FitOptions) -> Decision:
-    """The stage of it."""
-    latency = find_latency(take) if options.prepare and options.fixes("latency") else None
+    """The stage of it. Bodies that were formed from markers were seen by one system of cameras, at one moment."""
+    asked = options.prepare and options.fixes("latency") and not take.markers
+    latency = find_latency(take) if asked else None
     if latency is None or not latency.late.any():
         return Decision()
     return Decision(changes=[LatencyRepair(np.where(latency.late, latency.delay, 0.0), take.names)])
