@@ -19,7 +19,7 @@ from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import forget_stacks, sum_pairs
 from condyle.pairs.windows import sum_windows
 from condyle.simulate import Disturbances, SimulatedFigure, Truth, disturb, human, linkage, prop, simulate, together
-from condyle.simulate.contacts import clasped, hand_in_hand, picked_up, planted
+from condyle.simulate.contacts import clasp_hands, join_hands, pick_up, plant_feet
 from condyle.simulate.seeds import stream
 
 from .bound import noise
@@ -77,9 +77,9 @@ def exact(case: Case, seed: int, span: tuple[float, float] | None) -> tuple[Trut
         truth = together([world, prop(seconds=SECONDS, seed=seed + 1)], ["", ""]).truth
         if span is None:
             return truth, frozenset(), None
-        return picked_up(truth, "r_hand", "prop", *span), frozenset(("r_hand", "prop")), None
+        return pick_up(truth, "r_hand", "prop", *span), frozenset(("r_hand", "prop")), None
     if case.contact == "own hands" and span is not None:
-        truth = clasped(one, *span, stream(seed, "sway"))
+        truth = clasp_hands(one, *span, stream(seed, "sway"))
         points = {}
         for name in ("l_hand", "r_hand"):
             k = truth.names.index(name)
@@ -97,7 +97,7 @@ def exact(case: Case, seed: int, span: tuple[float, float] | None) -> tuple[Trut
         points = stream(seed, "touch").standard_normal((2, 3))
         points *= 0.08 / np.linalg.norm(points, axis=1, keepdims=True)
         names = ("a_r_hand", "b_l_hand")
-        return hand_in_hand(truth, names, points, *span), frozenset(names), dict(zip(names, points, strict=True))
+        return join_hands(truth, names, points, *span), frozenset(names), dict(zip(names, points, strict=True))
     return one, frozenset(), None
 
 
@@ -162,7 +162,7 @@ def measure_feet(case: Case, seeds: Sequence[int]) -> list[str]:
     found, ends, wrong, total = [], [], 0, 0
     for seed in seeds:
         one = simulate(case.figure, case.motion, seconds=SECONDS, seed=seed, range=0.6).truth  # type: ignore[arg-type]
-        loops = fit(case, seed, planted(one, stance=STANCE), world=True).skeleton.loops
+        loops = fit(case, seed, plant_feet(one, stance=STANCE), world=True).skeleton.loops
         spans = [(k * STANCE, (k + 1) * STANCE, ("l_foot", "r_foot")[k % 2]) for k in range(int(SECONDS / STANCE))]
         total += len(loops)
         for start, end, foot in spans:

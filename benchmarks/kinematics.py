@@ -25,8 +25,8 @@ import numpy as np
 import condyle
 from condyle import Skeleton, Take, fit_motion, forward, play
 from condyle.maths import rotation
-from condyle.model.motion import links
-from condyle.motion.ik import noise_of
+from condyle.model.motion import order_joints
+from condyle.motion.ik import choose_sigmas
 
 from .harness import FIRST_SEED, Table, known_tree, progress, publish
 from .speed import recording
@@ -108,9 +108,9 @@ def theirs(python: Path, skeleton: Skeleton, take: Take) -> tuple[dict[str, Any]
     start = forward(skeleton, play(skeleton, take))
     m = take.bodies
     parent, p_child_joint, p_parent_joint = np.full(m, -1), np.zeros((m, 3)), np.zeros((m, 3))
-    for child, above, joint in links(skeleton):
+    for child, above, joint in order_joints(skeleton):
         parent[child], p_child_joint[child], p_parent_joint[child] = above, joint.p_child_joint, joint.p_parent_joint
-    sigma_position, sigma_rotation = noise_of(skeleton)
+    sigma_position, sigma_rotation = choose_sigmas(skeleton)
     with tempfile.TemporaryDirectory() as folder:
         problem, answer = Path(folder) / "problem.npz", Path(folder) / "answer.npz"
         np.savez(
@@ -134,7 +134,7 @@ def theirs(python: Path, skeleton: Skeleton, take: Take) -> tuple[dict[str, Any]
 def compare(skeleton: Skeleton, take: Take, poses: dict[str, np.ndarray]) -> dict[str, list[float]]:
     """{start and steps: mean, largest and smallest excess of mink's cost over ours}."""
     part = take.at(FRAMES)
-    sigma_position, sigma_rotation = noise_of(skeleton)
+    sigma_position, sigma_rotation = choose_sigmas(skeleton)
 
     def cost(R: np.ndarray, p: np.ndarray) -> np.ndarray:
         place = ((p - part.p_world_body) ** 2).sum(axis=-1) / sigma_position**2

@@ -158,7 +158,7 @@ def marked(case: Marked, seed: int) -> tuple[World, Recording, dict[str, list[st
     groups: dict[str, list[str]] = {}
     paths = []
     size = np.full(len(truth.names), case.skin)
-    skin = [flesh.skin(truth, size, stream(seed, f"skin {k}"))[0] for k in range(5)] if case.skin else None
+    skin = [flesh.slide_skin(truth, size, stream(seed, f"skin {k}"))[0] for k in range(5)] if case.skin else None
     for body, name in enumerate(truth.names):
         places = _cluster(rng)
         groups[name] = [f"{name}_{k}" for k in range(len(places))]
@@ -167,12 +167,12 @@ def marked(case: Marked, seed: int) -> tuple[World, Recording, dict[str, list[st
             paths.append(np.einsum("nij,nj->ni", R[:, body], np.broadcast_to(moved, p[:, body].shape)) + p[:, body])
     points = np.stack(paths, axis=1)
     if case.bend:
-        points = device.warped(np.eye(3), points, case.bend, 0.9, stream(seed, "bend"))[1]
+        points = device.warp(np.eye(3), points, case.bend, 0.9, stream(seed, "bend"))[1]
     points = points + case.noise * stream(seed, "noise").standard_normal(points.shape)
     shape = points.shape[:2]
     spiked = stream(seed, "spikes").random(shape) < case.spikes
     points = points + SPIKE * stream(seed, "spike errors").standard_normal(points.shape) * spiked[..., None]
-    lost = device.runs(stream(seed, "missing"), shape, np.full(shape[1], case.missing), round(RUN * RATE))
+    lost = device.draw_runs(stream(seed, "missing"), shape, np.full(shape[1], case.missing), round(RUN * RATE))
     points[lost] = np.nan
     names = tuple(marker for markers in groups.values() for marker in markers)
     recording = Recording(

@@ -15,7 +15,7 @@ import numpy as np
 import condyle
 from condyle import Take
 from condyle.simulate import MALE_LENGTHS, Truth, disturb, human, simulate
-from condyle.simulate.device import coloured
+from condyle.simulate.device import colour_noise
 from condyle.simulate.seeds import stream
 
 from .bound import CM, noise
@@ -194,7 +194,7 @@ def measure_drift(case: Case, seeds: Sequence[int]) -> dict[tuple[float, str], E
 def drifting(take: Take, size: float, seed: int) -> Take:
     """Every sensor's position wanders off, by `size` [m] rms in DRIFT_TIME, and comes back in the long run."""
     white = stream(seed, "drift").standard_normal(take.p_world_body.shape)
-    wander = coloured(white, take.time, DRIFT_TIME) / np.sqrt(3 * 2 * (1 - np.exp(-1)))
+    wander = colour_noise(white, take.time, DRIFT_TIME) / np.sqrt(3 * 2 * (1 - np.exp(-1)))
     return replace(take, p_world_body=take.p_world_body + size * wander)
 
 

@@ -17,7 +17,7 @@ from condyle import read
 from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.report.pack import unpack
-from condyle.report.page import html_of, opened, page_of, read_template
+from condyle.report.page import assemble_page, open_page, read_template, to_html
 from condyle.simulate import Disturbances, World, human, simulate, together
 from condyle.simulate.world import prop
 
@@ -79,9 +79,9 @@ def run(take: Take, repeats: int = 1) -> Run:
         folder = Path(name)
         fit = fitted(take, folder, repeats)
         begin = time.process_time()
-        skeleton, motion = opened(folder)
-        page = page_of(skeleton, motion)
-        html = html_of(page, read_template())
+        skeleton, motion = open_page(folder)
+        page = assemble_page(skeleton, motion)
+        html = to_html(page, read_template())
         spent = time.process_time() - begin
         assert page.motion is not None
         frames = motion.frames(0)

@@ -32,7 +32,7 @@ Spoil = Callable[[Take, int], tuple[Take, np.ndarray]]  # the spoilt take and wh
 def lost(take: Take, seed: int, share: float, seconds: float) -> np.ndarray:
     """(n, m) samples in runs of so many seconds or more."""
     shape = (take.frames, take.bodies)
-    return device.runs(
+    return device.draw_runs(
         stream(seed, "preparing"), shape, np.full(take.bodies, share), max(1, round(seconds * take.rate))
     )
 
@@ -83,7 +83,7 @@ def stale(take: Take, seed: int) -> tuple[Take, np.ndarray]:
     """A tenth of every sensor's samples repeat the last good one, in runs of 0.3 s or more."""
     mask = lost(take, seed, 0.1, 0.3)
     mask[0] = False
-    rows = device.held_from(mask)
+    rows = device.find_held_rows(mask)
     p = np.take_along_axis(take.p_world_body, rows[..., None], axis=0)
     R = np.take_along_axis(take.R_world_body, rows[..., None, None], axis=0)
     return replace(take, p_world_body=p, R_world_body=R), mask

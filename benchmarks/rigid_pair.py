@@ -55,7 +55,7 @@ def with_play(size: float) -> Callable[[Take, int], Take]:
 
 def dropped(take: Take, seed: int) -> Take:
     """Zeros and no rotation stand for lost samples, as many trackers write them."""
-    lost = device.runs(stream(seed, "dropped"), take.seen.shape, np.full(take.bodies, DROPPED), RUN)
+    lost = device.draw_runs(stream(seed, "dropped"), take.seen.shape, np.full(take.bodies, DROPPED), RUN)
     R = np.where(lost[..., None, None], np.eye(3), take.R_world_body)
     return replace(take, R_world_body=R, p_world_body=np.where(lost[..., None], 0.0, take.p_world_body))
 

@@ -12,7 +12,7 @@ import numpy as np
 from condyle.model.take import Take
 from condyle.pairs.rigid_pair import measure_pair
 from condyle.simulate import Disturbances, Mounts, SimulatedFigure, Truth, disturb, motions, mount, rod
-from condyle.simulate.device import warped
+from condyle.simulate.device import warp
 from condyle.simulate.seeds import stream
 
 from ..bound import CM, DEG
@@ -40,7 +40,7 @@ class Room:
             moved, truth = disturb(truth, body, seed)
             truth = replace(truth, R_world_body=moved.R_world_body, p_world_body=moved.p_world_body)
         field = stream(self.seed, "field")
-        R, p = warped(truth.R_world_body, truth.p_world_body, self.warp, LENGTH, field)
+        R, p = warp(truth.R_world_body, truth.p_world_body, self.warp, LENGTH, field)
         truth = replace(truth, R_world_body=R, p_world_body=p)
         device = Disturbances(
             position_noise=WHITE,

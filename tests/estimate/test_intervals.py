@@ -20,7 +20,7 @@ from condyle.pairs.fits import fit_pairs, refine_pairs
 from condyle.pairs.noise import estimate_noise
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, human, linkage, simulate
-from condyle.simulate.device import coloured
+from condyle.simulate.device import colour_noise
 
 PASSES = 0.8  # of the variance
 SIZE = 0.25  # of the size of gaps that are a third of the noise
@@ -88,7 +88,7 @@ def test_effects_gain_likelihood_where_there_are_some_and_none_where_noise_is_me
     blocks, fresh = 200, np.arange(200) == 0
     slow = np.cumsum(rng.standard_normal((blocks, 12)), axis=0) / np.sqrt(blocks)
     Q, X = rng.standard_normal((3 * blocks, 6)), np.repeat(slow, 3, axis=0)
-    noise = coloured(rng.standard_normal((blocks, 3)), np.arange(blocks) / 6, 0.5).ravel()
+    noise = colour_noise(rng.standard_normal((blocks, 3)), np.arange(blocks) / 6, 0.5).ravel()
     groups = np.repeat([0, 1], 6)
     assert _coloured_effects(noise, Q, X, groups, fresh)[2] < EFFECT_MIN_GAIN
     assert _coloured_effects(noise + 2 * X @ rng.standard_normal(12), Q, X, groups, fresh)[2] > 3 * EFFECT_MIN_GAIN

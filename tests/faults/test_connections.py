@@ -12,7 +12,7 @@ from condyle import Finding
 from condyle.faults.connections import MOST_BODIES, Contact, find_connections, judge_connections, lasting
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
-from condyle.simulate.contacts import clasped, hand_in_hand, picked_up, planted
+from condyle.simulate.contacts import clasp_hands, join_hands, pick_up, plant_feet
 
 TIME = 0.2  # s: error of start and end
 PLACE = 0.006  # m: error of the point
@@ -58,7 +58,7 @@ def told(calibration: condyle.Fit, *codes: str) -> list[Finding]:
 @pytest.mark.parametrize("disturbances", [NOISY, SOFT, FIELD], ids=["white", "skin", "field"])
 def test_two_who_hold_hands_are_told_with_time_and_place(disturbances: dict[str, float]) -> None:
     points = np.array([[0.05, 0.04, -0.03], [-0.02, 0.06, 0.05]])
-    [contact] = found(hand_in_hand(two(), ("a_r_hand", "b_l_hand"), points, *SPAN), disturbances)
+    [contact] = found(join_hands(two(), ("a_r_hand", "b_l_hand"), points, *SPAN), disturbances)
     assert contact.bodies == ("a_r_hand", "b_l_hand")
     np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
     np.testing.assert_allclose(contact.points, points, atol=2 * PLACE)
@@ -67,21 +67,21 @@ def test_two_who_hold_hands_are_told_with_time_and_place(disturbances: dict[str,
 
 @pytest.mark.parametrize("motion", ["walk", "exercise"])
 def test_ones_own_clasped_hands_are_told_not_the_forearms(motion: str, rng: np.random.Generator) -> None:
-    [contact] = found(clasped(walker(motion), *SPAN, rng))
+    [contact] = found(clasp_hands(walker(motion), *SPAN, rng))
     assert set(contact.bodies) == {"l_hand", "r_hand"}
     np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
 
 
 def test_a_prop_is_told_while_it_is_carried_and_not_while_it_lies() -> None:
-    [contact] = found(picked_up(with_prop(), "r_hand", "prop", *SPAN))
+    [contact] = found(pick_up(with_prop(), "r_hand", "prop", *SPAN))
     assert set(contact.bodies) == {"r_hand", "prop"}
     np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
 
 
 def test_a_prop_that_is_handed_over_is_two_connections() -> None:
     truth = with_prop()
-    first = picked_up(truth, "r_hand", "prop", 3.0, 8.0)
-    second = picked_up(truth, "l_hand", "prop", 11.0, 17.0)
+    first = pick_up(truth, "r_hand", "prop", 3.0, 8.0)
+    second = pick_up(truth, "l_hand", "prop", 11.0, 17.0)
     k, later = truth.names.index("prop"), truth.time > 9.5
     R, p = first.R_world_body.copy(), first.p_world_body.copy()
     R[later, k], p[later, k] = second.R_world_body[later, k], second.p_world_body[later, k]
@@ -113,8 +113,8 @@ def test_a_stiff_joint_makes_no_connection_of_its_neighbours() -> None:
 
 
 def test_hands_on_one_fixed_rail_are_not_told_as_connected_to_each_other(rng: np.random.Generator) -> None:
-    held = clasped(walker(), 3.0, 17.0, rng)
-    rail = planted(held, ("r_hand",), stance=100.0, point=(0.0, 0.0, -0.08))
+    held = clasp_hands(walker(), 3.0, 17.0, rng)
+    rail = plant_feet(held, ("r_hand",), stance=100.0, point=(0.0, 0.0, -0.08))
     assert {frozenset(contact.bodies) for contact in found(held)} == {frozenset(("l_hand", "r_hand"))}
     assert not found(rail)
 
@@ -125,7 +125,7 @@ def test_a_body_that_is_hardly_seen_is_no_evidence() -> None:
 
 
 def test_a_connection_does_not_depend_on_where_the_room_begins_or_who_comes_first(rng: np.random.Generator) -> None:
-    truth = clasped(walker(), *SPAN, rng)
+    truth = clasp_hands(walker(), *SPAN, rng)
     take = recorded(truth)
     [here] = find_connections(take, edges(truth), USUAL)
     moved = Take(take.names, take.time, take.R_world_body, take.p_world_body + [800.0, -300.0, 50.0])
@@ -140,10 +140,10 @@ def test_a_connection_does_not_depend_on_where_the_room_begins_or_who_comes_firs
 
 
 def test_gaps_and_high_rates_do_not_hide_a_connection(rng: np.random.Generator) -> None:
-    truth = clasped(walker(), *SPAN, rng)
+    truth = clasp_hands(walker(), *SPAN, rng)
     [contact] = found(truth, {**NOISY, "missing": 0.1})
     np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=2 * TIME)
-    fast = clasped(simulate(human(), "walk", seconds=20, rate=120, seed=4).truth, *SPAN, rng)
+    fast = clasp_hands(simulate(human(), "walk", seconds=20, rate=120, seed=4).truth, *SPAN, rng)
     [contact] = find_connections(recorded(fast), edges(fast), USUAL)
     np.testing.assert_allclose((contact.start, contact.end), SPAN, atol=TIME)
 
@@ -168,7 +168,7 @@ def test_takes_without_time_short_ones_and_very_many_bodies_are_not_judged() -> 
 
 
 def test_known_pairs_are_not_told_again(rng: np.random.Generator) -> None:
-    truth = clasped(walker(), *SPAN, rng)
+    truth = clasp_hands(walker(), *SPAN, rng)
     hands = frozenset(truth.names.index(name) for name in ("l_hand", "r_hand"))
     assert all(set(contact.bodies) != {"l_hand", "r_hand"} for contact in found(truth, known={hands}))
 
@@ -185,7 +185,7 @@ def test_only_short_runs_of_outliers_are_left_out() -> None:
 
 def test_fit_locates_a_connection_and_tells_it(rng: np.random.Generator) -> None:
     points = np.array([[0.05, 0.04, -0.03], [-0.02, 0.06, 0.05]])
-    truth = hand_in_hand(two(), ("a_r_hand", "b_l_hand"), points, *SPAN)
+    truth = join_hands(two(), ("a_r_hand", "b_l_hand"), points, *SPAN)
     fitted = condyle.fit(recorded(truth))
     [loop] = fitted.skeleton.loops
     [finding] = told(fitted, "connection")
@@ -201,7 +201,7 @@ def test_fit_locates_a_connection_and_tells_it(rng: np.random.Generator) -> None
 
 
 def test_fit_tells_a_carried_prop_as_rigid_and_leaves_it_loose() -> None:
-    fitted = condyle.fit(recorded(picked_up(with_prop(), "r_hand", "prop", *SPAN)), intervals=False)
+    fitted = condyle.fit(recorded(pick_up(with_prop(), "r_hand", "prop", *SPAN)), intervals=False)
     [loop] = fitted.skeleton.loops
     assert (loop.child, loop.parent, loop.kind, loop.point) == ("prop", "r_hand", "rigid", "arbitrary")
     assert fitted.skeleton.loose == ("prop",)
@@ -210,7 +210,7 @@ def test_fit_tells_a_carried_prop_as_rigid_and_leaves_it_loose() -> None:
 
 
 def test_a_skeleton_with_connections_survives_its_file(tmp_path, rng: np.random.Generator) -> None:
-    fitted = condyle.fit(recorded(clasped(walker(), *SPAN, rng)), intervals=False)
+    fitted = condyle.fit(recorded(clasp_hands(walker(), *SPAN, rng)), intervals=False)
     condyle.write_skeleton(tmp_path / "skeleton.json", fitted.skeleton)
     [loop] = condyle.read_skeleton(tmp_path).loops
     assert loop.time == fitted.skeleton.loops[0].time

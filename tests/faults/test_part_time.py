@@ -14,7 +14,7 @@ from condyle.faults.part_time import PartTime, find_part_time, judge_part_time
 from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, SensorSlip, Truth, disturb, human, linkage, prop, simulate, together
-from condyle.simulate.contacts import picked_up
+from condyle.simulate.contacts import pick_up
 
 TIME = 0.3  # s
 GAP = 0.010  # m: of the joint where it holds
@@ -26,7 +26,7 @@ def carried(start: float, end: float) -> tuple[Truth, list[tuple[str, str]]]:
     """A prop in the right hand, and the tree that joins them."""
     worlds = [simulate(human(), "walk", seconds=30, seed=3), prop(seconds=30, seed=4)]
     tree = [(parent, child) for child, parent in worlds[0].truth.edges]
-    return picked_up(together(worlds, ["", ""]).truth, "r_hand", "prop", start, end), [*tree, ("r_hand", "prop")]
+    return pick_up(together(worlds, ["", ""]).truth, "r_hand", "prop", start, end), [*tree, ("r_hand", "prop")]
 
 
 def fit(truth: Truth, **how: object) -> condyle.Fit:

@@ -10,7 +10,7 @@ from condyle.faults.connections import Contact
 from condyle.faults.planted import find_planted, judge_planted
 from condyle.model.take import Take, with_world
 from condyle.simulate import Disturbances, Truth, disturb, human, simulate
-from condyle.simulate.contacts import planted
+from condyle.simulate.contacts import plant_feet
 
 TIME = 0.25  # s
 STANCE = 1.0  # s
@@ -33,7 +33,7 @@ def edges(truth: Truth) -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def stances() -> list[Contact]:
-    truth = planted(walker(), stance=STANCE)
+    truth = plant_feet(walker(), stance=STANCE)
     return find_planted(recorded(truth), edges(truth), 0.007, 15)
 
 
@@ -49,7 +49,7 @@ def test_every_stance_is_told_with_its_foot_and_its_time(stances: list[Contact])
 
 
 def test_a_stance_has_its_place_on_the_foot_and_on_the_floor(stances: list[Contact]) -> None:
-    truth = planted(walker(), stance=STANCE)
+    truth = plant_feet(walker(), stance=STANCE)
     k = truth.names.index("l_foot")
     toe = truth.mounts.R_bone_body[k].T @ (np.array([0.10, 0.0, -0.06]) - truth.mounts.p_bone_body[k])
     own = [one for one in stances if one.bodies[0] == "l_foot"]
@@ -66,7 +66,7 @@ def test_who_rests_while_nothing_else_moves_stands_on_nothing() -> None:
 
 
 def test_fit_lists_the_stances_as_loops_with_the_room() -> None:
-    take, _ = disturb(planted(walker(), stance=STANCE), Disturbances(**NOISY), 1)  # type: ignore[arg-type]
+    take, _ = disturb(plant_feet(walker(), stance=STANCE), Disturbances(**NOISY), 1)  # type: ignore[arg-type]
     fitted = condyle.fit(take, world=True, intervals=False)
     loops = [loop for loop in fitted.skeleton.loops if loop.parent == "world"]
     assert {loop.child for loop in loops} == {"l_foot", "r_foot"}

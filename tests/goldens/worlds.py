@@ -25,7 +25,7 @@ from condyle.simulate import (
     simulate,
     together,
 )
-from condyle.simulate.contacts import clasped, hand_in_hand, picked_up, planted
+from condyle.simulate.contacts import clasp_hands, join_hands, pick_up, plant_feet
 
 from .fitting import Case
 
@@ -108,24 +108,24 @@ def two_people(seed: int = 1) -> condyle.Take:
 def hands_held() -> condyle.Take:
     truth = together([person("exercise", 4), person("exercise", 5)]).truth
     points = np.array([[0.0, 0.05, 0.06], [0.06, 0.0, -0.05]])
-    held = hand_in_hand(truth, ("a_r_hand", "b_l_hand"), points, 4.0, 10.0)
+    held = join_hands(truth, ("a_r_hand", "b_l_hand"), points, 4.0, 10.0)
     return disturb(held, Disturbances(**WHITE), 4)[0]
 
 
 def own_hands(start: float, end: float) -> condyle.Take:
-    truth = clasped(person("exercise", 6).truth, start, end, np.random.default_rng(6))
+    truth = clasp_hands(person("exercise", 6).truth, start, end, np.random.default_rng(6))
     return disturb(truth, Disturbances(**QUIET), 6)[0]
 
 
 def with_prop(held: bool) -> condyle.Take:
     done = Disturbances(**QUIET)
     world = together([person("walk", 7), prop(seconds=SECONDS, seed=8)], ["", ""])
-    truth = picked_up(world.truth, "r_hand", "prop", 5.0, 11.0) if held else world.truth
+    truth = pick_up(world.truth, "r_hand", "prop", 5.0, 11.0) if held else world.truth
     return disturb(truth, done, 7)[0]
 
 
 def on_the_floor() -> condyle.Take:
-    return disturb(planted(person("walk", 9).truth), Disturbances(**WHITE), 9)[0]
+    return disturb(plant_feet(person("walk", 9).truth), Disturbances(**WHITE), 9)[0]
 
 
 def drifting(seed: int = 1) -> condyle.Take:

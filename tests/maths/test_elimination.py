@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from condyle.maths.elimination import DAMPING_ARM_M, Factors, Rig, inverse_symmetric
-from condyle.model.motion import reference_of
-from condyle.motion.rig import rig_of
+from condyle.model.motion import find_reference
+from condyle.motion.rig import build_rig
 from tests.make import jointed
 
 SAME = 1e-8  # relative, of steps that solve the same equations
@@ -41,7 +41,7 @@ def jacobian(rig: Rig, lever: np.ndarray, axis: np.ndarray) -> list[tuple[np.nda
 def test_steps_solve_the_whole_normal_equations(rng: np.random.Generator, springs: bool) -> None:
     skeleton = jointed.figure(rng, 10, 2, 1, jointed.KINDS)
     m, n = len(skeleton.bodies), 4
-    rig = rig_of(skeleton, reference_of(skeleton, jointed.motion(rng, skeleton).R_parent_body))
+    rig = build_rig(skeleton, find_reference(skeleton, jointed.motion(rng, skeleton).R_parent_body))
     lever, arm, axis = rng.uniform(-1, 1, (3, m, 3, n))
     axis /= np.linalg.norm(axis, axis=1, keepdims=True)
     wp, wr, k = rng.uniform(0.5, 2, (3, m, n))

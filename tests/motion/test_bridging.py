@@ -5,7 +5,7 @@ import pytest
 
 from condyle import Take
 from condyle.maths import rotation
-from condyle.motion.bridging import bridge_line, bridge_turn, describe_gaps, lone_runs, nearest_known
+from condyle.motion.bridging import bridge_line, bridge_turn, describe_gaps, find_lone_runs, find_nearest_known
 
 
 def take(frames: int, segment: np.ndarray | None = None, step: float = 0.05) -> Take:
@@ -35,17 +35,17 @@ def test_a_gap_is_as_long_as_its_neighbours_are_apart(longest: float, closed: bo
 
 def test_runs_are_alone_only_between_others_of_their_segment() -> None:
     bad = np.array([1, 0, 1, 0, 0, 1, 1, 1, 1, 0, 1], bool)[:, None]
-    assert np.flatnonzero(lone_runs(take(11), bad, 0.1)).tolist() == [2]
-    assert np.flatnonzero(lone_runs(take(11), bad, 0.3)).tolist() == [2, 5, 6, 7, 8]
+    assert np.flatnonzero(find_lone_runs(take(11), bad, 0.1)).tolist() == [2]
+    assert np.flatnonzero(find_lone_runs(take(11), bad, 0.3)).tolist() == [2, 5, 6, 7, 8]
     parts = np.array([0] * 3 + [1] * 8)
-    assert np.flatnonzero(lone_runs(take(11, parts), bad, 0.1)).tolist() == []
+    assert np.flatnonzero(find_lone_runs(take(11, parts), bad, 0.1)).tolist() == []
 
 
 def test_the_nearest_known_frame_is_before_then_after_then_anywhere() -> None:
     known = np.array([0, 1, 0, 0, 0, 1, 0], bool)
     segment = np.array([0, 0, 0, 1, 1, 1, 2])
-    assert nearest_known(known, segment).tolist() == [1, 1, 1, 5, 5, 5, 5]
-    assert nearest_known(np.zeros(3, bool), np.zeros(3, np.int64)).tolist() == [-1, -1, -1]
+    assert find_nearest_known(known, segment).tolist() == [1, 1, 1, 5, 5, 5, 5]
+    assert find_nearest_known(np.zeros(3, bool), np.zeros(3, np.int64)).tolist() == [-1, -1, -1]
 
 
 def test_gaps_are_told_by_body_with_frame_count_and_seconds() -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from condyle import Skeleton, Take, UsageError, fit_motion, forward, play
 from condyle.maths import rotation
 from condyle.model.skeleton import SensorNoise
-from condyle.motion.ik import noise_of
+from condyle.motion.ik import choose_sigmas
 from tests.make import jointed
 
 POSITION, TURN = 0.003, 0.01  # m, rad: noise of the sensors
@@ -260,13 +260,13 @@ def test_smoothness_does_not_cross_segments(rng: np.random.Generator) -> None:
 
 def test_noise_is_the_skeletons_unless_it_is_given(rng: np.random.Generator) -> None:
     skeleton = replace(jointed.figure(rng, 2), noise=(SensorNoise("b0", 0.004, 0.02), SensorNoise("b1", 0.0, 0.0)))
-    position, turn = noise_of(skeleton)
+    position, turn = choose_sigmas(skeleton)
     assert position.tolist() == [0.004, 1e-4]
     assert turn.tolist() == [0.02, 1e-3]
-    assert noise_of(skeleton, 0.5, [1.0, 2.0])[1].tolist() == [1.0, 2.0]
+    assert choose_sigmas(skeleton, 0.5, [1.0, 2.0])[1].tolist() == [1.0, 2.0]
     for bad in (0.0, -1.0, [1.0, 2.0, 3.0], np.nan):
         with pytest.raises(UsageError, match="one standard deviation above zero, or 2"):
-            noise_of(skeleton, bad)
+            choose_sigmas(skeleton, bad)
 
 
 def test_smoothness_without_time_or_size_is_refused(rng: np.random.Generator) -> None:

@@ -4,9 +4,9 @@ import numpy as np
 
 from condyle import forward
 from condyle.maths import rotation
-from condyle.model.motion import reference_of
-from condyle.motion.pose_solver import Problem, errors, rotation_vectors, solve
-from condyle.motion.rig import last, rig_of, state_of
+from condyle.model.motion import find_reference
+from condyle.motion.pose_solver import Problem, find_rotation_vectors, measure_errors, solve
+from condyle.motion.rig import build_rig, build_state, to_rows
 from tests.make import jointed
 
 
@@ -16,7 +16,7 @@ def test_rotation_vectors_are_those_of_the_error_in_the_world_up_to_half_a_turn(
     vector = angles[:, None] * axis / np.linalg.norm(axis, axis=1, keepdims=True)
     aim = rotation.random(rng, (len(angles),))
     R = rotation.from_vector(vector) @ aim
-    found = rotation_vectors(np.moveaxis(R, 0, -1)[None], np.moveaxis(aim, 0, -1)[None])[0].T
+    found = find_rotation_vectors(np.moveaxis(R, 0, -1)[None], np.moveaxis(aim, 0, -1)[None])[0].T
     np.testing.assert_allclose(found, vector, atol=1e-7)
     np.testing.assert_allclose(found[:6], vector[:6], atol=1e-10)
 
@@ -25,12 +25,12 @@ def test_a_far_start_comes_to_the_same_pose(rng: np.random.Generator) -> None:
     skeleton = jointed.figure(rng, 6)
     motion = jointed.motion(rng, skeleton, 40)
     poses = forward(skeleton, motion)
-    rig = rig_of(skeleton, reference_of(skeleton, motion.R_parent_body))
+    rig = build_rig(skeleton, find_reference(skeleton, motion.R_parent_body))
     one = np.ones((6, 40))
-    aims = Problem(last(rig, poses.R_world_body), last(rig, poses.p_world_body), 1e4 * one, 1e3 * one)
+    aims = Problem(to_rows(rig, poses.R_world_body), to_rows(rig, poses.p_world_body), 1e4 * one, 1e3 * one)
     away = poses.R_world_body @ rotation.from_vector(rng.uniform(-1, 1, (40, 6, 3)))
-    start = state_of(rig, away, poses.p_world_body + 1.0)
+    start = build_state(rig, away, poses.p_world_body + 1.0)
     state, steps, settled = solve(rig, start, aims)
     assert settled.all()
     assert steps.max() < 30
-    assert errors(rig, state, aims).cost.max() < 1e-6
+    assert measure_errors(rig, state, aims).cost.max() < 1e-6

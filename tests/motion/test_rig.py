@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 
 from condyle import forward
-from condyle.model.motion import reference_of
+from condyle.model.motion import find_reference
 from condyle.motion.pose_solver import settle
-from condyle.motion.rig import held, rig_of, state_from, state_of, store
+from condyle.motion.rig import build_rig, build_state, hold_unknown, restore_state, store
 from tests.make import jointed
 
 
@@ -13,10 +13,10 @@ def test_a_state_holds_a_motion_and_gives_it_back(rng: np.random.Generator) -> N
     skeleton = jointed.figure(rng, 9, 2, 1, jointed.KINDS)
     motion = jointed.motion(rng, skeleton, 7)
     poses = forward(skeleton, motion)
-    rig = rig_of(skeleton, reference_of(skeleton, motion.R_parent_body))
+    rig = build_rig(skeleton, find_reference(skeleton, motion.R_parent_body))
     for state in (
-        state_from(rig, motion.R_parent_body, poses.p_world_body),
-        state_of(rig, poses.R_world_body, poses.p_world_body),
+        restore_state(rig, motion.R_parent_body, poses.p_world_body),
+        build_state(rig, poses.R_world_body, poses.p_world_body),
     ):
         R, p = store(rig, settle(rig, state))
         np.testing.assert_allclose(R, motion.R_parent_body, atol=1e-9)
@@ -25,7 +25,7 @@ def test_a_state_holds_a_motion_and_gives_it_back(rng: np.random.Generator) -> N
 
 def test_parents_come_before_children_and_groups_cover_every_row_once(rng: np.random.Generator) -> None:
     skeleton = jointed.figure(rng, 12, 2, 2, jointed.KINDS)
-    rig = rig_of(skeleton, np.tile(np.eye(3), (14, 1, 1)))
+    rig = build_rig(skeleton, np.tile(np.eye(3), (14, 1, 1)))
     assert sorted(rig.bodies) == list(range(14))
     assert (rig.parent < np.arange(14)).all()
     assert [k for group in rig.groups for k in range(group.own.start, group.own.stop)] == list(range(14))
@@ -39,6 +39,6 @@ def test_unknown_rotations_are_held_from_the_nearest_frame(rng: np.random.Genera
     R[1, 0] *= -1
     R[[0, 2], 0] = np.nan
     R[:, 1] = np.nan
-    filled = held(R, np.zeros(4, np.int64))
+    filled = hold_unknown(R, np.zeros(4, np.int64))
     np.testing.assert_array_equal(filled[[0, 2], 0], R[[1, 1], 0])
     np.testing.assert_array_equal(filled[:, 1], np.tile(np.eye(3), (4, 1, 1)))

@@ -5,9 +5,9 @@ import pytest
 
 from condyle import forward
 from condyle.maths.elimination import Rig
-from condyle.motion.pose_solver import State, stepped
-from condyle.motion.rig import rig_of, state_from
-from condyle.motion.smoothing import Accelerations, accelerations_of
+from condyle.motion.pose_solver import State, move_state
+from condyle.motion.rig import build_rig, restore_state
+from condyle.motion.smoothing import Accelerations, build_accelerations
 from tests.make import jointed
 
 SLOPE = 1e-5  # relative, of a gradient against differences
@@ -17,15 +17,15 @@ SLOPE = 1e-5  # relative, of a gradient against differences
 def shaking(rng: np.random.Generator) -> tuple[Rig, State, Accelerations]:
     skeleton = jointed.figure(rng, 4, 1, 1)
     motion = jointed.motion(rng, skeleton, 7, 0.3)
-    rig = rig_of(skeleton, np.tile(np.eye(3), (5, 1, 1)))
-    state = state_from(rig, motion.R_parent_body, forward(skeleton, motion).p_world_body)
-    return rig, state, accelerations_of(rig, np.cumsum(rng.uniform(0.5, 1.5, 7)), 0.5, 2.0)
+    rig = build_rig(skeleton, np.tile(np.eye(3), (5, 1, 1)))
+    state = restore_state(rig, motion.R_parent_body, forward(skeleton, motion).p_world_body)
+    return rig, state, build_accelerations(rig, np.cumsum(rng.uniform(0.5, 1.5, 7)), 0.5, 2.0)
 
 
 def test_even_motion_has_no_acceleration_at_uneven_times(shaking: tuple[Rig, State, Accelerations]) -> None:
     rig, _, _ = shaking
     time = np.array([0.0, 0.1, 0.15, 0.4])
-    rough = accelerations_of(rig, time, 1.0, 1.0)
+    rough = build_accelerations(rig, time, 1.0, 1.0)
     np.testing.assert_allclose(rough.along(3.0 * time - 1.0), 0.0, atol=1e-12)
     np.testing.assert_allclose(rough.along(time**2), 2.0)
 
@@ -46,6 +46,6 @@ def test_the_gradient_of_the_turns_is_the_slope_of_their_cost(
     t = rng.standard_normal(gradient.shape)
     zero = np.zeros_like(t)
     ahead, behind = (
-        0.5 * float((rough.turns(stepped(rig, state, zero, sign * 1e-6 * t, None)) ** 2).sum()) for sign in (1, -1)
+        0.5 * float((rough.turns(move_state(rig, state, zero, sign * 1e-6 * t, None)) ** 2).sum()) for sign in (1, -1)
     )
     assert (ahead - behind) / 2e-6 == pytest.approx(float((gradient * t).sum()), rel=SLOPE)

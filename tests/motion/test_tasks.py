@@ -9,7 +9,7 @@ from condyle import Motion, Skeleton, Target, UsageError, forward, reach_targets
 from condyle.maths import rotation
 from condyle.maths.elimination import Rig
 from condyle.motion.pose_solver import Problem
-from condyle.motion.rig import rig_of
+from condyle.motion.rig import build_rig
 from condyle.motion.tasks import GUESS, FrameRows, LoopClosure, Posture, SensorPoses, Smoothness, add_up
 from tests.make import jointed
 
@@ -123,7 +123,7 @@ def test_tasks_of_any_kind_add_up_to_one_problem(rng: np.random.Generator) -> No
     skeleton = jointed.figure(rng, 4)
     motion = jointed.motion(rng, skeleton, 5)
     poses = forward(skeleton, motion)
-    rig = rig_of(skeleton, np.tile(np.eye(3), (4, 1, 1)))
+    rig = build_rig(skeleton, np.tile(np.eye(3), (4, 1, 1)))
     sensors = SensorPoses(poses, np.full(4, 0.1), np.full(4, 0.2), poses.R_world_body, np.ones((5, 4)))
     loop = LoopClosure(replace(skeleton.joints[0], time=(0.0, motion.time[1])), motion.time, 0.5)
     problem = add_up([sensors, Heavier(2.0), loop, Smoothness(1.0, 2.0, motion.time)], rig, slice(1, 5), 4)
@@ -138,7 +138,7 @@ def test_tasks_of_any_kind_add_up_to_one_problem(rng: np.random.Generator) -> No
 def test_a_pose_without_weight_leaves_its_place_open_and_its_turn_vague(rng: np.random.Generator) -> None:
     skeleton = jointed.figure(rng, 2)
     poses = forward(skeleton, jointed.motion(rng, skeleton, 3))
-    rig = rig_of(skeleton, np.tile(np.eye(3), (2, 1, 1)))
+    rig = build_rig(skeleton, np.tile(np.eye(3), (2, 1, 1)))
     weight = np.ones((3, 2))
     weight[1, 0] = 0.0
     sensors = SensorPoses(poses, np.ones(2), np.ones(2), np.tile(np.eye(3), (3, 2, 1, 1)), weight)
@@ -151,7 +151,7 @@ def test_a_pose_without_weight_leaves_its_place_open_and_its_turn_vague(rng: np.
 def test_a_posture_holds_joints_by_springs_and_free_bodies_by_their_pose(rng: np.random.Generator) -> None:
     skeleton = jointed.figure(rng, 3)
     motion = jointed.motion(rng, skeleton, 2)
-    rig = rig_of(skeleton, np.tile(np.eye(3), (3, 1, 1)))
+    rig = build_rig(skeleton, np.tile(np.eye(3), (3, 1, 1)))
     problem = add_up([Posture(motion, forward(skeleton, motion), 0.5, 0.25)], rig, slice(None), 2)
     assert problem.w_position.tolist() == [[16.0, 16.0], [0.0, 0.0], [0.0, 0.0]]
     assert problem.spring is not None

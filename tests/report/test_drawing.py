@@ -78,9 +78,9 @@ def test_series_of_nothing_can_be_drawn(value, tmp_path) -> None:
 
 
 def test_names_are_cut_and_hold_nothing_hidden() -> None:
-    assert drawing.shown_name("l_thigh") == "l_thigh"
-    assert drawing.shown_name("a\x1b[31m\u202eb") == "a?[31m?b"
-    assert len(drawing.shown_name("x" * 500)) == drawing.LONGEST
+    assert drawing.shorten_name("l_thigh") == "l_thigh"
+    assert drawing.shorten_name("a\x1b[31m\u202eb") == "a?[31m?b"
+    assert len(drawing.shorten_name("x" * 500)) == drawing.LONGEST
 
 
 def test_a_tree_shows_every_body_once_and_every_margin() -> None:

@@ -74,18 +74,18 @@ def test_a_take_with_nothing_to_look_at_has_a_good_verdict(page: PageData, noisy
 def test_a_warning_and_an_error_change_the_tone(noisy: Path) -> None:
     skeleton = read_skeleton(noisy)
     warned = replace(skeleton, findings=(Finding("slip", "warning", "a slipped"),), loose=("x",))
-    assert facts.verdict_of(warned).tone == "look"
-    assert facts.verdict_of(warned).text.startswith("Tree found, 1 loose. ")
-    assert facts.verdict_of(warned).text.endswith("1 thing to look at.")
+    assert facts.describe_verdict(warned).tone == "look"
+    assert facts.describe_verdict(warned).text.startswith("Tree found, 1 loose. ")
+    assert facts.describe_verdict(warned).text.endswith("1 thing to look at.")
     wrong = replace(skeleton, findings=(Finding("loose-body", "error", "most are loose"),))
-    assert facts.verdict_of(wrong).tone == "bad"
+    assert facts.describe_verdict(wrong).tone == "bad"
 
 
 @pytest.mark.parametrize(("length", "words"), [(1e-13, "below 0.01 mm"), (3.2e-4, "0.32 mm"), (0.0123, "12.3 mm")])
 def test_lengths_are_told_for_people(noisy: Path, length: float, words: str) -> None:
     skeleton = read_skeleton(noisy)
     same = replace(skeleton, joints=tuple(replace(joint, residual=length) for joint in skeleton.joints))
-    assert f", {words}. " in facts.verdict_of(same).text
+    assert f", {words}. " in facts.describe_verdict(same).text
 
 
 def test_without_a_tree_the_page_says_so_and_shows_the_sensors(tmp_path: Path) -> None:
@@ -106,10 +106,10 @@ def test_two_figures_have_two_numbers(noisy: Path) -> None:
     skeleton = read_skeleton(noisy)
     root, joints = skeleton.roots[0], skeleton.joints
     cut = replace(skeleton, roots=(root, joints[-1].child), joints=joints[:-1])
-    figures = {body.name: body.figure for body in facts.bodies_of(cut)}
+    figures = {body.name: body.figure for body in facts.list_bodies(cut)}
     assert figures[joints[-1].child] == 1
     assert set(figures.values()) == {0, 1}
-    assert facts.verdict_of(cut).text.startswith("2 figures found. ")
+    assert facts.describe_verdict(cut).text.startswith("2 figures found. ")
 
 
 def test_findings_come_worst_first_and_shared_ones_in_one_line(noisy: Path) -> None:
@@ -119,7 +119,7 @@ def test_findings_come_worst_first_and_shared_ones_in_one_line(noisy: Path) -> N
     slip = Finding(
         "slip", "warning", "it slipped", (names[1], "elsewhere"), time=(3.0, 3.0), value=float("nan"), unit="m"
     )
-    told = facts.findings_of(replace(skeleton, findings=(slip, *shared)), ONE_CLOCK)
+    told = facts.list_findings(replace(skeleton, findings=(slip, *shared)), ONE_CLOCK)
     assert [finding.code for finding in told] == ["slip", "hinge"]
     assert (told[0].bodies, told[0].time, told[0].value, told[0].unit) == ((1,), (3.0, 3.0), None, "m")
     assert (told[1].bodies, told[1].time, told[1].unit) == ((0, 1, 2), None, None)
@@ -129,7 +129,7 @@ def test_loops_and_joints_with_a_time_are_lines_of_the_timeline(noisy: Path) -> 
     skeleton = read_skeleton(noisy)
     first, *rest = skeleton.joints
     loop = replace(rest[0], time=(2.0, 4.0))
-    told = facts.connections_of(
+    told = facts.list_connections(
         replace(skeleton, joints=(replace(first, time=(1.0, 9.0)), *rest), loops=(loop,)), ONE_CLOCK
     )
     assert [(one.joint, one.start, one.end) for one in told] == [(0, 1.0, 9.0), (None, 2.0, 4.0)]
@@ -146,7 +146,7 @@ def test_how_it_was_made_names_files_options_frames_and_versions(page: PageData,
             Finding("slip", "warning", "no"),
         ),
     )
-    made = {group.group: dict(group.rows) for group in facts.made_of(skeleton, "y", 60.0, 2)}
+    made = {group.group: dict(group.rows) for group in facts.describe_making(skeleton, "y", 60.0, 2)}
     assert made["Files"] == {"file 1": "a/b.csv", "file 2": "c.csv"}
     assert made["Conventions"]["the file was read as"] == "quaternions wxyz"
     assert made["Conventions"]["convention-repaired"] == "the doctor turned them"
@@ -189,7 +189,7 @@ def test_a_file_that_somebody_changed_still_has_a_page(
 
 def test_bodies_from_markers_are_named_with_their_markers(noisy: Path) -> None:
     markers = tuple(BodyMarker("hip", name, np.zeros(3)) for name in ("LASI", "RASI"))
-    made = facts.made_of(replace(read_skeleton(noisy), markers=markers), None, None, 1)
+    made = facts.describe_making(replace(read_skeleton(noisy), markers=markers), None, None, 1)
     assert dict(next(group.rows for group in made if group.group == "Markers")) == {"hip": "LASI, RASI"}
 
 
@@ -198,7 +198,7 @@ def test_bodies_from_markers_are_named_with_their_markers(noisy: Path) -> None:
     [([], "condyle"), (["a/walk.c3d"], "walk.c3d"), (["a", "b"], "a, b"), (["a", "b", "c", "d"], "a, b and 2 more")],
 )
 def test_the_title_is_the_file(noisy: Path, sources: list[str], title: str) -> None:
-    assert facts.title_of(replace(read_skeleton(noisy), take={"sources": sources})) == title
+    assert facts.make_title(replace(read_skeleton(noisy), take={"sources": sources})) == title
 
 
 def test_what_points_up_is_told_by_a_persons_trunk(tmp_path: Path, noisy: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from condyle import CondyleError, read_skeleton
 from condyle.report import page as pages
-from condyle.report.page import PLACE, build_page, html_of, json_of, write_page
+from condyle.report.page import PLACE, build_page, to_html, to_json, write_page
 from condyle.report.page_data import PageData
 from tests.make.fitted import fitted, rewritten, take
 
@@ -39,7 +39,7 @@ class Seen(HTMLParser):
 
 def test_hostile_names_are_data_and_nothing_else(tmp_path: Path) -> None:
     folder = fitted(tmp_path, take(8, names=HOSTILE))
-    html = html_of(build_page(folder), TEMPLATE).decode()
+    html = to_html(build_page(folder), TEMPLATE).decode()
     seen = Seen(html)
     assert seen.tags == ["title", "body", "script", "script"]
     data = next(text for text in seen.texts if text.startswith("{"))
@@ -49,7 +49,7 @@ def test_hostile_names_are_data_and_nothing_else(tmp_path: Path) -> None:
 
 def test_the_data_come_back_as_the_value_that_was_written(noisy: Path) -> None:
     page = build_page(noisy)
-    assert msgspec.json.decode(json_of(page), type=PageData) == page
+    assert msgspec.json.decode(to_json(page), type=PageData) == page
 
 
 def test_half_a_surrogate_never_reaches_the_page(noisy: Path, tmp_path: Path) -> None:
@@ -93,4 +93,4 @@ def test_an_installation_without_a_page_says_so(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("template", [b"<html>", PLACE * 2])
 def test_a_page_without_one_place_for_data_is_refused(noisy: Path, template: bytes) -> None:
     with pytest.raises(CondyleError, match="no place for its data"):
-        html_of(build_page(noisy), template)
+        to_html(build_page(noisy), template)

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from condyle.io.motion_file import Frames
 from condyle.maths import rotation
-from condyle.report.pack import FULL, Packing, joined, pack, unpack
+from condyle.report.pack import FULL, Packing, join_frames, pack, unpack
 
 STEP, TURN, CLOCK, GAP = 2e-4, np.radians(0.02), 1e-4, 1e-5  # m, rad, s, m: what 1 stands for
 ROUNDING = 1e-9  # m and rad, beside half a step
@@ -132,7 +132,7 @@ def test_a_jump_over_the_whole_range_is_packed(rng: np.random.Generator) -> None
 def test_a_still_body_costs_next_to_nothing(rng: np.random.Generator) -> None:
     how = packing(16, [-1] * 16)
     one = motion(rng, 1, how)
-    still = joined([one] * 1024)
+    still = join_frames([one] * 1024)
     still = Frames(np.arange(1024) / 120, *list(vars(still).values())[1:])
     moving = motion(rng, 1024, how)
     assert len(pack(still, how)) < 4000 < len(pack(moving, how)) / 20

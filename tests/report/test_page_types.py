@@ -14,13 +14,13 @@ DATA_TS = PROJECT / "web" / "src" / "data.ts"
 def test_the_types_in_the_page_are_those_that_python_fills() -> None:
     if not DATA_TS.is_file():
         pytest.skip("the sources of the page are not here")
-    assert DATA_TS.read_text(encoding="utf-8") == page_types.typescript(), (
+    assert DATA_TS.read_text(encoding="utf-8") == page_types.write_typescript(), (
         "run: python -m condyle.report.page_types > web/src/data.ts"
     )
 
 
 def test_nothing_is_left_out_and_words_come_along() -> None:
-    text = page_types.typescript()
+    text = page_types.write_typescript()
     assert f"export const VERSION = {VERSION};" in text
     assert "export interface PageJoint {" in text
     assert "  readonly axis_child: readonly [number, number, number] | null;" in text

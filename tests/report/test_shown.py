@@ -11,7 +11,7 @@ import pytest
 
 from condyle import read_skeleton
 from condyle.io.motion_file import Frames, open_motion
-from condyle.report.pack import joined, unpack
+from condyle.report.pack import join_frames, unpack
 from condyle.report.page_data import Piece
 from condyle.report.shown import PIECE, MotionPieces, choose_packing, link_pieces, pack_pieces
 from tests.make.fitted import NOISE, TURN, fitted, rewritten, take
@@ -24,7 +24,7 @@ def shown_of(folder: Path) -> MotionPieces:
 
 
 def unpacked(shown: MotionPieces, pieces: tuple[Piece, ...]) -> Frames:
-    return joined([unpack(base64.b64decode(piece.data), piece.frames, shown.packing) for piece in pieces])
+    return join_frames([unpack(base64.b64decode(piece.data), piece.frames, shown.packing) for piece in pieces])
 
 
 def test_every_frame_comes_back(noisy: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from condyle.simulate import Truth, human, prop, simulate, together
-from condyle.simulate.contacts import TOE, clasped, hand_in_hand, picked_up, planted
+from condyle.simulate.contacts import TOE, clasp_hands, join_hands, pick_up, plant_feet
 
 EXACT = 1e-9  # m
 START, END = 4.0, 7.0  # s
@@ -41,7 +41,7 @@ def inside(truth: Truth) -> np.ndarray:
 def test_hands_of_two_figures_meet_while_they_are_told_to(rng: np.random.Generator) -> None:
     two = together([simulate(human(), "walk", seconds=12, seed=k) for k in (1, 2)]).truth
     points = rng.standard_normal((2, 3)) * 0.05
-    held = hand_in_hand(two, ("a_r_hand", "b_l_hand"), points, START, END)
+    held = join_hands(two, ("a_r_hand", "b_l_hand"), points, START, END)
     apart = np.linalg.norm(places(held, "a_r_hand", points[0]) - places(held, "b_l_hand", points[1]), axis=1)
     assert apart[inside(held)].max() < EXACT
     assert apart[held.time < START - 1].min() > 0.01
@@ -49,7 +49,7 @@ def test_hands_of_two_figures_meet_while_they_are_told_to(rng: np.random.Generat
 
 
 def test_ones_own_hands_meet_and_the_arms_stay_whole(rng: np.random.Generator) -> None:
-    held = clasped(walker(), START, END, rng)
+    held = clasp_hands(walker(), START, END, rng)
     grips = [places(held, name, on_bone(held, name, (0.0, 0.0, -0.08))) for name in ("l_hand", "r_hand")]
     apart = np.linalg.norm(grips[0] - grips[1], axis=1)
     assert apart[inside(held)].max() < EXACT
@@ -60,7 +60,7 @@ def test_ones_own_hands_meet_and_the_arms_stay_whole(rng: np.random.Generator) -
 
 def test_a_prop_lies_still_is_carried_and_lies_still_again() -> None:
     both = together([simulate(human(), "walk", seconds=12, seed=1), prop(seconds=12, seed=2)], ["", ""]).truth
-    held = picked_up(both, "r_hand", "prop", START, END)
+    held = pick_up(both, "r_hand", "prop", START, END)
     k, hand = held.names.index("prop"), held.names.index("r_hand")
     for still in (held.time <= START, held.time >= END):
         assert np.ptp(held.p_world_body[still, k], axis=0).max() < EXACT
@@ -69,7 +69,7 @@ def test_a_prop_lies_still_is_carried_and_lies_still_again() -> None:
 
 
 def test_one_foot_after_the_other_keeps_its_toe_in_place() -> None:
-    walked = planted(walker(), stance=0.5)
+    walked = plant_feet(walker(), stance=0.5)
     for number, foot in enumerate(("l_foot", "r_foot")):
         toe = places(walked, foot, on_bone(walked, foot, TOE))
         turn = np.floor(walked.time / 0.5 + 1e-9).astype(int)

@@ -83,7 +83,7 @@ def free_bodies(skeleton: Skeleton) -> tuple[str, ...]:
     return (*skeleton.roots, *skeleton.loose)
 
 
-def links(skeleton: Skeleton) -> list[tuple[int, int, Joint]]:
+def order_joints(skeleton: Skeleton) -> list[tuple[int, int, Joint]]:
     """(child, parent, joint) by the bodies' numbers, parents before children whatever order the skeleton has.
 
     Raises where the joints and the free bodies make no forest.
@@ -110,7 +110,7 @@ def forward(skeleton: Skeleton, motion: Motion) -> Take:
     check_motion(skeleton, motion)
     n, m = motion.frames, len(motion.bodies)
     R, p = np.empty((n, m, 3, 3)), np.empty((n, m, 3))
-    order, free = links(skeleton), [motion.bodies.index(name) for name in motion.free]
+    order, free = order_joints(skeleton), [motion.bodies.index(name) for name in motion.free]
     for first in range(0, n, CHUNK):
         rows = slice(first, first + CHUNK)
         # Frames last: one product runs over all of them, several times faster than frame by frame.
@@ -146,7 +146,7 @@ def check_motion(skeleton: Skeleton, motion: Motion) -> None:
         )
 
 
-def matched(skeleton: Skeleton, take: Take) -> Take:
+def match_bodies(skeleton: Skeleton, take: Take) -> Take:
     """The take with the skeleton's bodies in the skeleton's order; the room, if the skeleton has it, stands still."""
     if WORLD in skeleton.bodies and WORLD not in take.names and skeleton.options.get("world"):
         take = with_world(take)
@@ -158,10 +158,10 @@ def derive_motion(skeleton: Skeleton, poses: Take) -> Motion:
 
     A rotation relative to a parent that is not known is not known either.
     """
-    poses = matched(skeleton, poses)
+    poses = match_bodies(skeleton, poses)
     columns = [poses.index(name) for name in free_bodies(skeleton)]
     R = poses.R_world_body.copy()
-    for child, parent, _ in links(skeleton):
+    for child, parent, _ in order_joints(skeleton):
         np.matmul(np.swapaxes(poses.R_world_body[:, parent], -1, -2), poses.R_world_body[:, child], out=R[:, child])
     R.flags.writeable = False  # handed on without a copy
     return time_motion(skeleton, poses, R, poses.p_world_body[:, columns])
@@ -190,19 +190,19 @@ def reference_rotations(skeleton: Skeleton, motion: Motion) -> Floats:
     so that R_parent_body = reference @ turn about axis_child. Where nothing is known it is any such rotation.
     """
     check_motion(skeleton, motion)
-    return reference_of(skeleton, motion.R_parent_body)
+    return find_reference(skeleton, motion.R_parent_body)
 
 
-def reference_of(skeleton: Skeleton, R_parent_body: Floats) -> Floats:
+def find_reference(skeleton: Skeleton, R_parent_body: Floats) -> Floats:
     """`reference_rotations` of joint rotations (n, m, 3, 3)."""
     reference = np.tile(np.eye(3), (len(skeleton.bodies), 1, 1))
-    for child, _, joint in links(skeleton):
+    for child, _, joint in order_joints(skeleton):
         R = R_parent_body[:, child]
         known = np.isfinite(np.einsum("nij->n", R))
         total = R.sum(axis=0) if known.all() else R[known].sum(axis=0)
         if joint.kind == "hinge" and joint.axis_child is not None and joint.axis_parent is not None:
-            onto = _shortest_arc(joint.axis_child, joint.axis_parent)
-            angle = turn_about(joint.axis_child, onto.T @ total)
+            onto = _find_shortest_arc(joint.axis_child, joint.axis_parent)
+            angle = find_turn(joint.axis_child, onto.T @ total)
             reference[child] = onto @ rotation.from_vector(angle * joint.axis_child)
         elif known.any():
             reference[child] = rotation.project(total)
@@ -216,16 +216,16 @@ def on_axes(skeleton: Skeleton, motion: Motion) -> Motion:
     """
     reference = reference_rotations(skeleton, motion)
     R = motion.R_parent_body.copy()
-    for child, _, joint in links(skeleton):
+    for child, _, joint in order_joints(skeleton):
         if joint.kind == "hinge" and joint.axis_child is not None:
-            angle = turn_about(joint.axis_child, reference[child].T @ R[:, child])
+            angle = find_turn(joint.axis_child, reference[child].T @ R[:, child])
             R[:, child] = reference[child] @ rotation.from_vector(angle[:, None] * joint.axis_child)
         elif joint.kind == "rigid":
             R[:, child] = np.where(np.isfinite(R[:, child]), reference[child], np.nan)
     return replace(motion, R_parent_body=R)
 
 
-def turn_about(axis: Floats, R: Floats) -> Floats:
+def find_turn(axis: Floats, R: Floats) -> Floats:
     """(...) [rad] angle about a unit axis whose rotation is nearest to each R (..., 3, 3), or to a sum of rotations."""
     sine = axis @ np.stack(
         [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=0
@@ -235,7 +235,7 @@ def turn_about(axis: Floats, R: Floats) -> Floats:
     return np.asarray(np.arctan2(sine.reshape(np.shape(cosine)), cosine))
 
 
-def _shortest_arc(a: Floats, b: Floats) -> Floats:
+def _find_shortest_arc(a: Floats, b: Floats) -> Floats:
     """The rotation by the smallest angle that carries unit vector a onto b."""
     normal, cosine = np.cross(a, b), float(a @ b)
     sine = float(np.linalg.norm(normal))

@@ -21,7 +21,7 @@ _GAPS: dict[str, tuple[str, Severity]] = {
 def bridge_turn(take: Take, R: Floats, longest: float) -> tuple[Floats, Bools, Bools]:
     """R (n, 3, 3) with short gaps closed along the shortest arc, which frames were, and which are still unknown."""
     known: Bools = np.asarray(np.isfinite(R).all(axis=(-2, -1)))
-    short = _short(take, known, longest)
+    short = _find_short(take, known, longest)
     if not short.any():
         return R, short, ~known
     before, after = known_around(known, take.segment)
@@ -71,15 +71,15 @@ def describe_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
     return findings
 
 
-def lone_runs(take: Take, frames: Bools, longest: float) -> Bools:
+def find_lone_runs(take: Take, frames: Bools, longest: float) -> Bools:
     """Those of `frames` (n, m) that lie between two others of their body and segment at most `longest` [s] apart."""
     short = np.zeros(frames.shape, bool)
     for body in np.flatnonzero(frames.any(axis=0)):
-        short[:, body] = _short(take, ~frames[:, body] & take.seen[:, body], longest) & frames[:, body]
+        short[:, body] = _find_short(take, ~frames[:, body] & take.seen[:, body], longest) & frames[:, body]
     return short
 
 
-def _short(take: Take, known: Bools, longest: float) -> Bools:
+def _find_short(take: Take, known: Bools, longest: float) -> Bools:
     """(n,) the unknown frames in gaps that are short enough."""
     before, after = known_around(known, take.segment)
     inside = ~known & (before >= 0) & (after < take.frames)
@@ -88,7 +88,7 @@ def _short(take: Take, known: Bools, longest: float) -> Bools:
     return short
 
 
-def nearest_known(known: Bools, segment: Ints) -> Ints:
+def find_nearest_known(known: Bools, segment: Ints) -> Ints:
     """(n,) the known frame before each in its segment, else the one after, else any; -1 where none is known at all."""
     within = held_frames(known, segment)
     return np.where(within >= 0, within, held_frames(known, np.zeros_like(segment)))

@@ -11,7 +11,7 @@ from ..errors import UsageError
 from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Floats, freeze
-from ..model.motion import Motion, forward, matched
+from ..model.motion import Motion, forward, match_bodies
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 
@@ -43,7 +43,7 @@ class Departure:
 
 def departure(skeleton: Skeleton, motion: Motion, take: Take) -> Departure:
     """Distance and angle between the measured pose of each body and its pose in the motion, frame by frame."""
-    take, played = matched(skeleton, take), forward(skeleton, motion)
+    take, played = match_bodies(skeleton, take), forward(skeleton, motion)
     if take.frames != played.frames:
         raise UsageError(
             f"the motion has {motion.frames} frames, the take {take.frames}; give the take it was made from",

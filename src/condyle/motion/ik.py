@@ -19,13 +19,13 @@ from ..maths.arrays import Bools, Floats, Ints, freeze
 from ..maths.elimination import Rig, dot
 from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
-from ..model.motion import Motion, check_motion, forward, free_bodies, matched, reference_of, time_motion
+from ..model.motion import Motion, check_motion, find_reference, forward, free_bodies, match_bodies, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import UNTIMED_RATE, Take
-from .bridging import describe_gaps, lone_runs
+from .bridging import describe_gaps, find_lone_runs
 from .play import LONGEST_GAP, bridge
-from .pose_solver import Problem, State, errors, solve
-from .rig import centre, held, last, rig_of, state_from, state_of, store
+from .pose_solver import Problem, State, measure_errors, solve
+from .rig import build_rig, build_state, centre, hold_unknown, restore_state, store, to_rows
 from .smoothing import solve_smooth
 from .tasks import FrameRows, Posture, SensorPoses, Smoothness, Target, Task, add_up, close_loops
 
@@ -92,16 +92,16 @@ def fit_motion(
     was not seen does not count. The body's own is then found from the bodies beyond it; where none is seen
     there, it keeps its bridged rotation to its parent over gaps up to `longest_gap` [s], and is NaN over longer ones.
     """
-    take = _mask_unjoined(skeleton, matched(skeleton, take))
+    take = _mask_unjoined(skeleton, match_bodies(skeleton, take))
     if smooth is not None and not (take.timed and min(smooth) > 0):
         raise UsageError("smoothness needs recorded time and two standard deviations above zero", code="bad-call")
     kept = skeleton.loops if loops else () if loops is False else skeleton.named_loops
-    sigmas = noise_of(skeleton, sigma_position, sigma_rotation)
+    sigmas = choose_sigmas(skeleton, sigma_position, sigma_rotation)
     run = _SensorRun(replace(skeleton, loops=kept), take, sigmas, keep_axes=keep_axes)
-    for rows in _chunks(np.arange(take.frames)):
+    for rows in _cut_chunks(np.arange(take.frames)):
         problem = run.problem(rows)
         run.solve(rows, run.start(rows, problem), problem, leave=LEAVE)
-    for rows in _chunks(np.flatnonzero(~run.settled)):  # stragglers, together
+    for rows in _cut_chunks(np.flatnonzero(~run.settled)):  # stragglers, together
         run.solve(rows, run.state(rows), run.problem(rows))
     if robust:
         _reweigh(run, longest_gap)
@@ -150,10 +150,10 @@ def reach_targets(
             weight[np.isfinite(part).reshape(start.frames, -1).all(axis=1), body] = 1.0
     least = min((target.sigma_position for target in targets), default=hold_place)
     ties = close_loops(skeleton, start.time, LOOP * least) if loops else []
-    rig = rig_of(skeleton, reference_of(skeleton, start.R_parent_body), keep_axes=keep_axes)
+    rig = build_rig(skeleton, find_reference(skeleton, start.R_parent_body), keep_axes=keep_axes)
     tasks: list[Task] = [Posture(start, poses, hold, hold_place), *targets, *ties]
     run, every = _Run(rig, tasks, start.R_parent_body.copy()), slice(None)
-    run.solve(every, state_from(rig, start.R_parent_body, poses.p_world_body), run.problem(every))
+    run.solve(every, restore_state(rig, start.R_parent_body, poses.p_world_body), run.problem(every))
     columns = [skeleton.bodies.index(name) for name in free_bodies(skeleton)]
     motion = replace(start, R_parent_body=run.R, p_world_free=run.p[:, columns])
     return MotionFit(motion, weight, run.residual * (weight > 0), run.steps, run.settled)
@@ -201,7 +201,7 @@ class _Run:
 
     def state(self, rows: FrameRows) -> State:
         """Where these frames stand."""
-        return state_from(self.rig, self.R[rows], self.p[rows])
+        return restore_state(self.rig, self.R[rows], self.p[rows])
 
     def solve(self, rows: FrameRows, state: State, problem: Problem, **how: Any) -> None:
         if problem.accelerations is not None:
@@ -214,7 +214,7 @@ class _Run:
 
     def measure(self, rows: FrameRows, state: State, problem: Problem) -> Floats:
         """(c, m) distance from what the bodies are drawn to, in its standard deviations."""
-        found = errors(self.rig, state, replace(problem, loops=(), spring=None))
+        found = measure_errors(self.rig, state, replace(problem, loops=(), spring=None))
         square = problem.w_position * dot(found.d, found.d) + problem.w_rotation * dot(found.e, found.e)
         return self._by_body(np.sqrt(square))
 
@@ -236,9 +236,9 @@ class _SensorRun(_Run):
             R, reference = np.empty((n, m, 3, 3)), np.tile(np.eye(3), (m, 1, 1))
         else:
             R = bridge(skeleton, take, np.inf)[0]
-            reference = reference_of(skeleton, R)
-        rig = rig_of(skeleton, reference, keep_axes=keep_axes)
-        self.sensors = SensorPoses(take, *sigmas, _start(rig, take, R), take.seen.astype(np.float64))
+            reference = find_reference(skeleton, R)
+        rig = build_rig(skeleton, reference, keep_axes=keep_axes)
+        self.sensors = SensorPoses(take, *sigmas, _guess_rotations(rig, take, R), take.seen.astype(np.float64))
         loops = close_loops(skeleton, take.time, LOOP * float(sigmas[0].min(initial=1.0)))
         super().__init__(rig, [self.sensors, *loops], R)
 
@@ -246,15 +246,18 @@ class _SensorRun(_Run):
         """Rotations as measured, each figure where its sensors want it on the whole."""
         R = self.sensors.R_guess[rows]
         as_aimed = problem.R if self.sensors.R_guess is self.take.R_world_body else None
-        return centre(self.rig, state_of(self.rig, R, np.zeros(R.shape[:-1]), as_aimed), problem)
+        return centre(self.rig, build_state(self.rig, R, np.zeros(R.shape[:-1]), as_aimed), problem)
 
     def measure(self, rows: FrameRows, state: State, problem: Problem) -> Floats:
         """(c, m) distance from the measured poses, left out or not, 0 where there are none."""
         seen = self.take.seen[rows]
         if (self.out[rows] & seen).any():
-            R, p = (last(self.rig, np.nan_to_num(a[rows])) for a in (self.take.R_world_body, self.take.p_world_body))
+            R, p = (to_rows(self.rig, np.nan_to_num(a[rows])) for a in (self.take.R_world_body, self.take.p_world_body))
             problem = replace(problem, R=R, p=p)
-        found, (place, turn) = errors(self.rig, state, replace(problem, loops=())), self.sensors.variance(self.rig)
+        found, (place, turn) = (
+            measure_errors(self.rig, state, replace(problem, loops=())),
+            self.sensors.variance(self.rig),
+        )
         return self._by_body(np.sqrt(dot(found.d, found.d) / place + dot(found.e, found.e) / turn)) * seen
 
     def motion(self, longest_gap: float) -> Motion:
@@ -286,19 +289,19 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
     for no longer than can be bridged is left out; what is far for longer keeps its little weight, since nothing else
     may tell where that body is.
     """
-    spread = _spreads(run.residual, USUAL[:1])
+    spread = _measure_spreads(run.residual, USUAL[:1])
     suspect = np.flatnonzero((run.residual > SUSPECT * spread).any(axis=1))
     if not len(suspect):
         return
     _settle_weights(run, suspect, spread)
-    spread = _spreads(run.residual, USUAL)  # now free of what bad sensors did to their neighbours
+    spread = _measure_spreads(run.residual, USUAL)  # now free of what bad sensors did to their neighbours
     far = run.residual > SUSPECT * spread
-    run.out = lone_runs(run.take, far, longest_gap)
+    run.out = find_lone_runs(run.take, far, longest_gap)
     again = np.flatnonzero(run.out.any(axis=1))
     if len(again):
         trusted = run.take.mask(run.out)
-        run.sensors.R_guess = _start(run.rig, trusted, bridge(run.skeleton, trusted, np.inf)[0])
-    for rows in _chunks(again):
+        run.sensors.R_guess = _guess_rotations(run.rig, trusted, bridge(run.skeleton, trusted, np.inf)[0])
+    for rows in _cut_chunks(again):
         run.sensors.weight[rows] *= ~run.out[rows]
         problem = run.problem(rows)
         run.solve(rows, run.start(rows, problem), problem)
@@ -306,14 +309,14 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
 
 
 def _settle_weights(run: _SensorRun, which: Ints, spread: Floats) -> None:
-    for rows in _chunks(which):
+    for rows in _cut_chunks(which):
         for left in reversed(range(ROUNDS)):
             counts = run.take.seen[rows] & ~run.out[rows]
             run.sensors.weight[rows] = counts * huber_weight(run.residual[rows] / spread, HUBER)
             run.solve(rows, run.state(rows), run.problem(rows), **({"most": 1} if left else {}))
 
 
-def _spreads(residual: Floats, usual: Sequence[tuple[float, float]]) -> Floats:
+def _measure_spreads(residual: Floats, usual: Sequence[tuple[float, float]]) -> Floats:
     """(m,) what each sensor's residual is measured by: its quantiles over the take, where it is seen."""
     spread = np.full(residual.shape[1], SMALLEST_SPREAD)
     for body, column in enumerate(residual.T):
@@ -337,7 +340,7 @@ def _describe_outliers(take: Take, out: Bools) -> list[Finding]:
     return findings
 
 
-def noise_of(
+def choose_sigmas(
     skeleton: Skeleton, sigma_position: ArrayLike | None = None, sigma_rotation: ArrayLike | None = None
 ) -> tuple[Floats, Floats]:
     """(m,) standard deviation of each sensor's position [m] and rotation [rad], the skeleton's where none is given."""
@@ -359,17 +362,17 @@ def noise_of(
     return answer[0], answer[1]
 
 
-def _chunks(rows: Ints) -> list[FrameRows]:
+def _cut_chunks(rows: Ints) -> list[FrameRows]:
     """The rows by `CHUNK`, as slices where they follow each other: these need no copy."""
     parts = [rows[first : first + CHUNK] for first in range(0, len(rows), CHUNK)]
     return [slice(part[0], part[-1] + 1) if part[-1] - part[0] + 1 == len(part) else part for part in parts]
 
 
-def _start(rig: Rig, take: Take, relative: Floats) -> Floats:
+def _guess_rotations(rig: Rig, take: Take, relative: Floats) -> Floats:
     """(n, m, 3, 3) rotations in the world to start from: the measured ones, bridged or held where there are none."""
     if take.seen.all():
         return take.R_world_body
-    guess, R = held(relative, take.segment), take.R_world_body.copy()
+    guess, R = hold_unknown(relative, take.segment), take.R_world_body.copy()
     for row, body in enumerate(rig.bodies):
         gone, parent = ~take.seen[:, body], rig.parent[row]
         R[gone, body] = guess[gone, body] if parent < 0 else R[gone, rig.bodies[parent]] @ guess[gone, body]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..maths.arrays import Bools, Floats
-from ..model.motion import Motion, free_bodies, links, matched, time_motion
+from ..model.motion import Motion, free_bodies, match_bodies, order_joints, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from .bridging import bridge_line, bridge_turn, describe_gaps
@@ -26,7 +26,7 @@ def play(skeleton: Skeleton, take: Take, *, longest_gap: float = LONGEST_GAP) ->
     one segment. Longer gaps stay NaN; both are findings. A rotation relative to a parent that is not known is not
     known either, so that in `forward` everything beyond has no pose there.
     """
-    take = matched(skeleton, take)
+    take = match_bodies(skeleton, take)
     R, p, filled, left = bridge(skeleton, take, longest_gap)
     told = (*describe_gaps(take, filled, "gap-bridged"), *describe_gaps(take, left, "gap-left"))
     R.flags.writeable = False  # handed on without a copy
@@ -49,7 +49,7 @@ def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, 
             R[:, body], filled[:, body], left[:, body] = bridge_turn(take, R_world[:, body], longest_gap)
             p[:, k] = bridge_line(take, p[:, k], filled[:, body])
             R_world[:, body] = R[:, body]
-    for child, parent, _ in links(skeleton):
+    for child, parent, _ in order_joints(skeleton):
         np.matmul(np.swapaxes(R_world[:, parent], -1, -2), R_world[:, child], out=R[:, child])
         gone[child] |= gone[parent]
         if gone[child]:

@@ -104,9 +104,9 @@ def settle(rig: Rig, state: State) -> State:
         if group.freedom in ("hinge", "rigid"):
             R[own] = product(above, np.broadcast_to(rig.R_reference[own, :, :, None], above.shape))
         if group.freedom == "hinge" and state.angle is not None:
-            R[own] = product(R[own], _turns(rig.axis[own], state.angle[own]))
-        inboard[own] = origin[group.parent] + times(above, rig.p_parent_joint[own])
-        origin[own] = inboard[own] - times(R[own], rig.p_body_inboard[own])
+            R[own] = product(R[own], _turn_hinges(rig.axis[own], state.angle[own]))
+        inboard[own] = origin[group.parent] + rotate_points(above, rig.p_parent_joint[own])
+        origin[own] = inboard[own] - rotate_points(R[own], rig.p_body_inboard[own])
     return state
 
 
@@ -132,21 +132,23 @@ class Errors:
             gap[..., rows] = values
 
 
-def errors(rig: Rig, state: State, aims: Problem) -> Errors:
+def measure_errors(rig: Rig, state: State, aims: Problem) -> Errors:
     """How far a state is from its aims, and its cost (n,)."""
-    d = _points(state, aims) - aims.p
-    e = np.zeros_like(d) if state.R is aims.R else rotation_vectors(state.R, aims.R)
+    d = _place_points(state, aims) - aims.p
+    e = np.zeros_like(d) if state.R is aims.R else find_rotation_vectors(state.R, aims.R)
     cost = np.einsum("mn,mkn,mkn->n", aims.w_position, d, d) + np.einsum("mn,mkn,mkn->n", aims.w_rotation, e, e)
     j = None
     if aims.spring is not None and aims.R_rest is not None:
         joined = rig.parent >= 0
         rest = state.R.copy()
         rest[joined] = product(state.R[rig.parent[joined]], aims.R_rest[joined])
-        j = rotation_vectors(state.R, rest)
+        j = find_rotation_vectors(state.R, rest)
         cost += np.einsum("mn,mkn,mkn->n", aims.spring, j, j)
     c = []
     for loop in aims.loops:
-        ends = [state.origin[body] + _on(state, body, p)[0] for body, p in ((loop.a, loop.p_a), (loop.b, loop.p_b))]
+        ends = [
+            state.origin[body] + _reach_point(state, body, p)[0] for body, p in ((loop.a, loop.p_a), (loop.b, loop.p_b))
+        ]
         gap = ends[0] - ends[1]
         cost += loop.weight * (gap * gap).sum(axis=0)
         c.append(gap)
@@ -166,11 +168,11 @@ def solve(
     best = state = start
     steps, settled = np.zeros(n, np.int64), np.zeros(n, bool)
     rows, before = np.arange(n), np.full(n, np.inf)
-    scale, damping = _scale(aims), np.full(n, DAMPING)
-    now = errors(rig, state, aims)
+    scale, damping = _measure_scale(aims), np.full(n, DAMPING)
+    now = measure_errors(rig, state, aims)
     for _ in range(most):
         x, t, s, gain = step(rig, state, aims, now, damping * scale, scale)
-        trial = stepped(rig, state, x, t, s)
+        trial = move_state(rig, state, x, t, s)
         steps[rows] += 1
         # Each gain is about the same part of the one before, so this is what all further steps would gain.
         part = np.minimum(gain / before, 0.9)
@@ -188,7 +190,7 @@ def solve(
             keep = np.flatnonzero(~done)
             rows, damping, scale, gain = rows[keep], damping[keep], scale[keep], gain[keep]
             state, trial, aims, now = state.at(keep), trial.at(keep), aims.at(keep), now.at(keep)
-        found = errors(rig, trial, aims)
+        found = measure_errors(rig, trial, aims)
         worse = ~(found.cost <= now.cost * (1 + 1e-12) + FLOOR * scale)
         if worse.any():
             back = np.flatnonzero(worse)
@@ -201,7 +203,7 @@ def solve(
     return best, steps, settled
 
 
-def _scale(aims: Problem) -> Floats:
+def _measure_scale(aims: Problem) -> Floats:
     """(n,) [1/rad^2] size of the weights, which damping is measured by."""
     turn, place = aims.w_rotation.max(axis=0), aims.w_position.max(axis=0) * DAMPING_ARM_M**2
     return np.asarray(np.maximum(np.maximum(turn, place), 1e-12))
@@ -266,7 +268,7 @@ class Equations:
         for k, (px, pt) in enumerate(self.pulls):
             ax, at, _, _ = self.factors.solve(px, pt)
             for i, loop in enumerate(self.loops):
-                self.matrix[:, 3 * i : 3 * i + 3, k] = -loop_move(state, loop, ax, at).T
+                self.matrix[:, 3 * i : 3 * i + 3, k] = -measure_opening(state, loop, ax, at).T
         for i, loop in enumerate(self.loops):
             rows, closed = slice(3 * i, 3 * i + 3), loop.weight > 0
             self.matrix[~closed, rows, :] = self.matrix[~closed, :, rows] = 0.0
@@ -290,14 +292,14 @@ class Equations:
             return x, t, s, gain
         right = np.zeros(self.matrix.shape[:2])
         for i, loop in enumerate(self.loops):
-            opened = loop_move(self.state, loop, x, t) + (0.0 if gaps is None else gaps[i])
+            opened = measure_opening(self.state, loop, x, t) + (0.0 if gaps is None else gaps[i])
             right[:, 3 * i : 3 * i + 3] = np.where(loop.weight > 0, opened, 0.0).T
         force = np.linalg.solve(self.matrix, right[..., None])[..., 0]
         for k, (px, pt) in enumerate(self.pulls):
             gx, gt = gx + force[:, k] * px, gt + force[:, k] * pt
         x, t, s, gain = self.factors.solve(gx, gt, gs)
         for loop in self.loops:
-            opened = loop_move(self.state, loop, x, t)
+            opened = measure_opening(self.state, loop, x, t)
             gain = gain + 0.5 * loop.weight * (opened * opened).sum(axis=0)
         return x, t, s, gain
 
@@ -305,16 +307,20 @@ class Equations:
 def _geometry(rig: Rig, state: State, aims: Problem) -> tuple[Floats, Floats, Floats | None]:
     """Levers, arms and axes as `Factors` wants them."""
     lever = state.inboard - state.inboard[np.maximum(rig.parent, 0)]
-    return lever, _points(state, aims) - state.inboard, None if state.angle is None else times(state.R, rig.axis)
+    return (
+        lever,
+        _place_points(state, aims) - state.inboard,
+        None if state.angle is None else rotate_points(state.R, rig.axis),
+    )
 
 
-def stepped(rig: Rig, state: State, x: Floats, t: Floats, s: Floats | None) -> State:
+def move_state(rig: Rig, state: State, x: Floats, t: Floats, s: Floats | None) -> State:
     """The state moved along a step; the joints meet again exactly."""
     angle = None if state.angle is None or s is None else state.angle + s
-    return settle(rig, State(_rolled(t, state.R), state.origin + x, np.empty_like(x), angle))
+    return settle(rig, State(_roll(t, state.R), state.origin + x, np.empty_like(x), angle))
 
 
-def _rolled(t: Floats, R: Floats) -> Floats:
+def _roll(t: Floats, R: Floats) -> Floats:
     """R (m, 3, 3, n) turned by about t (m, 3, n) [rad]: by the quaternion (1, t / 2), which needs no sine."""
     h = 0.5 * t
     square = dot(h, h)
@@ -329,7 +335,7 @@ def _rolled(t: Floats, R: Floats) -> Floats:
     return product(turn, R)
 
 
-def rotation_vectors(R: Floats, R_aim: Floats) -> Floats:
+def find_rotation_vectors(R: Floats, R_aim: Floats) -> Floats:
     """(m, 3, n) [rad] in the world: the rotation that carries the aimed axes (m, 3, 3, n) onto R."""
     m, _, _, n = R.shape
     e = np.empty((m, 3, n))
@@ -348,27 +354,27 @@ def rotation_vectors(R: Floats, R_aim: Floats) -> Floats:
     return e
 
 
-def _turns(axis: Floats, angle: Floats) -> Floats:
+def _turn_hinges(axis: Floats, angle: Floats) -> Floats:
     """(g, 3, 3, n) rotations about constant axes (g, 3) by angle (g, n)."""
     turn = rotation.from_vector(angle[..., None] * axis[:, None])
     return np.ascontiguousarray(np.moveaxis(turn, 1, -1))
 
 
-def times(R: Floats, v: Floats) -> Floats:
+def rotate_points(R: Floats, v: Floats) -> Floats:
     """(g, 3, n): R (g, 3, 3, n) @ v (g, 3)."""
     return np.asarray(np.einsum("gijn,gj->gin", R, v))
 
 
-def _points(state: State, aims: Problem) -> Floats:
+def _place_points(state: State, aims: Problem) -> Floats:
     """(m, 3, n) the points that are drawn to aims.p."""
     if aims.point is None:
         return state.origin
-    return state.origin + times(state.R, aims.point)
+    return state.origin + rotate_points(state.R, aims.point)
 
 
-def _on(state: State, body: int, p: Floats) -> Floats:
+def _reach_point(state: State, body: int, p: Floats) -> Floats:
     """(1, 3, n) [m] from a body's origin to a point of it."""
-    return times(state.R[body : body + 1], p[None])
+    return rotate_points(state.R[body : body + 1], p[None])
 
 
 def _pull(state: State, loop: Loop, aims: Problem, axis: int) -> tuple[Floats, Floats]:
@@ -379,15 +385,15 @@ def _pull(state: State, loop: Loop, aims: Problem, axis: int) -> tuple[Floats, F
     for body, p, sign in ((loop.a, loop.p_a, 1.0), (loop.b, loop.p_b, -1.0)):
         from_point = p if aims.point is None else p - aims.point[body]
         gx[body] += sign * unit[0]
-        gt[body] += sign * cross(_on(state, body, from_point), unit)[0]
+        gt[body] += sign * cross(_reach_point(state, body, from_point), unit)[0]
     return gx, gt
 
 
-def loop_move(state: State, loop: Loop, x: Floats, t: Floats) -> Floats:
+def measure_opening(state: State, loop: Loop, x: Floats, t: Floats) -> Floats:
     """(3, n) [m] by how much a step opens the loop, to first order."""
     ends = []
     for body, p in ((loop.a, loop.p_a), (loop.b, loop.p_b)):
         one = slice(body, body + 1)
-        reach = state.origin[one] - state.inboard[one] + _on(state, body, p)
+        reach = state.origin[one] - state.inboard[one] + _reach_point(state, body, p)
         ends.append((x[one] + cross(t[one], reach))[0])
     return np.asarray(ends[0] - ends[1])

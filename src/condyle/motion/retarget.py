@@ -12,7 +12,7 @@ from ..findings import Finding, sort_findings
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import find_axis
 from ..maths.arrays import Floats
-from ..model.motion import Motion, check_motion, forward, free_bodies, links
+from ..model.motion import Motion, check_motion, forward, free_bodies, order_joints
 from ..model.skeleton import Joint, Limb, Placement, Skeleton
 from ..model.take import Take
 
@@ -31,18 +31,18 @@ def retarget_motion(skeleton: Skeleton, motion: Motion, factors: Lengths) -> tup
     a finding. Loose bodies stay.
     """
     check_motion(skeleton, motion)
-    table = _table(skeleton, factors)
-    grown = _grown(skeleton, table)
+    table = _list_factors(skeleton, factors)
+    grown = _grow(skeleton, table)
     up, told = _up(skeleton, motion)
     path = motion.p_world_free if up is None else _path(skeleton, grown, motion, find_axis(up))
     grown = replace(grown, findings=sort_findings([*grown.findings, *told]))
     return grown, replace(motion, p_world_free=path, findings=(*motion.findings, *told))
 
 
-def _table(skeleton: Skeleton, factors: Lengths) -> dict[str, float]:
+def _list_factors(skeleton: Skeleton, factors: Lengths) -> dict[str, float]:
     """{body: factor} for every body."""
     if isinstance(factors, Skeleton):
-        return _like(skeleton, factors)
+        return _match_lengths(skeleton, factors)
     if isinstance(factors, Mapping):
         for name in factors:
             if name not in skeleton.bodies:
@@ -58,7 +58,7 @@ def _table(skeleton: Skeleton, factors: Lengths) -> dict[str, float]:
     return table
 
 
-def _like(skeleton: Skeleton, other: Skeleton) -> dict[str, float]:
+def _match_lengths(skeleton: Skeleton, other: Skeleton) -> dict[str, float]:
     """Factors that give each body the limb lengths of another skeleton; a body without any takes its parent's."""
     missing = [body for body in skeleton.bodies if body not in other.bodies]
     if missing:
@@ -80,7 +80,7 @@ def _like(skeleton: Skeleton, other: Skeleton) -> dict[str, float]:
     usual = float(np.median(list(table.values())))
     for body in free_bodies(skeleton):
         table.setdefault(body, usual if body in skeleton.roots else 1.0)
-    for _, _, joint in links(skeleton):
+    for _, _, joint in order_joints(skeleton):
         table.setdefault(joint.child, table[joint.parent])
     return table
 
@@ -89,7 +89,7 @@ def _key(limb: Limb) -> tuple[str, frozenset[str]]:
     return limb.body, frozenset((limb.from_joint, limb.to_joint))
 
 
-def _grown(skeleton: Skeleton, table: Mapping[str, float]) -> Skeleton:
+def _grow(skeleton: Skeleton, table: Mapping[str, float]) -> Skeleton:
     """Every length of a body times its factor. Loops close only where all grow alike; else they are left out."""
 
     def limb(one: Limb) -> Limb:
@@ -106,15 +106,15 @@ def _grown(skeleton: Skeleton, table: Mapping[str, float]) -> Skeleton:
     earlier: Mapping[str, float] = skeleton.options.get("retarget", {})
     return replace(
         skeleton,
-        joints=tuple(_grown_joint(joint, table) for joint in skeleton.joints),
+        joints=tuple(_grow_joint(joint, table) for joint in skeleton.joints),
         limbs=tuple(limb(one) for one in skeleton.limbs),
-        loops=tuple(_grown_joint(joint, table) for joint in skeleton.loops) if alike else (),
+        loops=tuple(_grow_joint(joint, table) for joint in skeleton.loops) if alike else (),
         sensors=tuple(placement(one) for one in skeleton.sensors),
         options={**skeleton.options, "retarget": {body: f * earlier.get(body, 1.0) for body, f in table.items()}},
     )
 
 
-def _grown_joint(joint: Joint, table: Mapping[str, float]) -> Joint:
+def _grow_joint(joint: Joint, table: Mapping[str, float]) -> Joint:
     child, parent = table[joint.child], table[joint.parent]
     both = np.repeat([child, parent], 3)
     return replace(
@@ -141,7 +141,7 @@ def _path(skeleton: Skeleton, grown: Skeleton, motion: Motion, axis: Floats) -> 
     """(n, k, 3) [m] where the free bodies of the grown figure go."""
     path, parent = motion.p_world_free.copy(), skeleton.parent
     top: dict[str, str] = {name: name for name in free_bodies(skeleton)}
-    for _, _, joint in links(skeleton):
+    for _, _, joint in order_joints(skeleton):
         top[joint.child] = top[joint.parent]
     before = forward(skeleton, motion)
     for k, root in enumerate(motion.free):
@@ -162,7 +162,7 @@ def _path(skeleton: Skeleton, grown: Skeleton, motion: Motion, axis: Floats) -> 
 def _floor(skeleton: Skeleton, poses: Take, own: list[str], axis: Floats) -> tuple[float, str]:
     """Height [m] of the floor under a figure, by its lowest point frame by frame, and the body that is lowest most."""
     heights = np.stack([poses.p_world_body[:, poses.index(body)] @ axis for body in own])
-    for _, _, joint in links(skeleton):
+    for _, _, joint in order_joints(skeleton):
         if joint.child in own:  # a joint may be lower than the sensors around it
             k = poses.index(joint.child)
             place = poses.p_world_body[:, k] + poses.R_world_body[:, k] @ joint.p_child_joint

@@ -8,13 +8,13 @@ import numpy as np
 
 from ..maths.arrays import Floats, Ints
 from ..maths.elimination import Group, Rig, product
-from ..model.motion import links, turn_about
+from ..model.motion import find_turn, order_joints
 from ..model.skeleton import Skeleton
-from .bridging import nearest_known
+from .bridging import find_nearest_known
 from .pose_solver import Problem, State, settle
 
 
-def rig_of(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) -> Rig:
+def build_rig(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) -> Rig:
     """The skeleton as tables; without `keep_axes` every joint is a ball, as is one that is not determined.
 
     reference (m, 3, 3): R_parent_body of rigid joints, and of hinges at angle zero
@@ -22,7 +22,7 @@ def rig_of(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) -> 
     m = len(skeleton.bodies)
     depth, parent, freedom = np.zeros(m, np.int64), np.full(m, -1), np.full(m, "free ")
     p_body_inboard, p_parent_joint, axis = np.zeros((3, m, 3))
-    for child, above, joint in links(skeleton):
+    for child, above, joint in order_joints(skeleton):
         depth[child], parent[child] = depth[above] + 1, above
         freedom[child] = joint.kind if keep_axes and joint.kind in ("hinge", "rigid") else "ball"
         p_body_inboard[child], p_parent_joint[child] = joint.p_child_joint, joint.p_parent_joint
@@ -44,7 +44,7 @@ def _differs(depth: Ints, freedom: Any, a: int, b: int) -> bool:
     return bool(depth[a] != depth[b] or freedom[a] != freedom[b])
 
 
-def held(R: Floats, segment: Ints) -> Floats:
+def hold_unknown(R: Floats, segment: Ints) -> Floats:
     """R (n, m, 3, 3) with what is unknown as in the nearest known frame of its segment, else of any; else identity."""
     unknown = ~np.isfinite(np.einsum("nmij->nm", R))
     if not unknown.any():
@@ -55,39 +55,39 @@ def held(R: Floats, segment: Ints) -> Floats:
         if gone.all():
             R[:, body] = np.eye(3)
             continue
-        R[gone, body] = R[nearest_known(~gone, segment)[gone], body]
+        R[gone, body] = R[find_nearest_known(~gone, segment)[gone], body]
     return R
 
 
-def state_of(rig: Rig, R_world: Floats, p_world: Floats, R_last: Floats | None = None) -> State:
+def build_state(rig: Rig, R_world: Floats, p_world: Floats, R_last: Floats | None = None) -> State:
     """A state of the figure with given rotations (c, m, 3, 3), as far as its hinges and rigid joints allow, and with
-    the origins of its free bodies from p_world (c, m, 3) [m]. R_last: the rotations as `last` gives them, if at hand.
+    the origins of its free bodies from p_world (c, m, 3) [m]. R_last: the rotations by `to_rows`, if at hand.
     """
     hinges = [group for group in rig.groups if group.freedom == "hinge"]
     if R_last is None:
-        R = last(rig, R_world)
+        R = to_rows(rig, R_world)
     else:
         R = R_last.copy() if any(group.freedom in ("hinge", "rigid") for group in rig.groups) else R_last
-    p = last(rig, p_world)
+    p = to_rows(rig, p_world)
     angle = np.zeros((len(rig.bodies), R.shape[-1])) if hinges else None
     for group in hinges:
         for row in range(group.own.start, group.own.stop):
             child, parent = R_world[:, rig.bodies[row]], R_world[:, rig.bodies[rig.parent[row]]]
             relative = rig.R_reference[row].T @ np.swapaxes(parent, -1, -2) @ child
-            angle[row] = turn_about(rig.axis[row], relative)  # type: ignore[index]
+            angle[row] = find_turn(rig.axis[row], relative)  # type: ignore[index]
     return settle(rig, State(R, p, np.empty_like(p), angle))
 
 
-def state_from(rig: Rig, R_parent_body: Floats, p_world: Floats) -> State:
+def restore_state(rig: Rig, R_parent_body: Floats, p_world: Floats) -> State:
     """The state that `store` wrote: joint rotations (c, m, 3, 3), origins of the free bodies from (c, m, 3) [m]."""
-    R, p = last(rig, R_parent_body), last(rig, p_world)
+    R, p = to_rows(rig, R_parent_body), to_rows(rig, p_world)
     hinges = any(group.freedom == "hinge" for group in rig.groups)
     angle = np.zeros((len(rig.bodies), R.shape[-1])) if hinges else None
     for group in rig.groups:
         if group.freedom == "hinge" and angle is not None:
             for row in range(group.own.start, group.own.stop):
                 turn = rig.R_reference[row].T @ R_parent_body[:, rig.bodies[row]]
-                angle[row] = turn_about(rig.axis[row], turn)
+                angle[row] = find_turn(rig.axis[row], turn)
         if group.freedom != "free":
             R[group.own] = product(R[group.parent], R[group.own])
     return settle(rig, State(R, p, np.empty_like(p), angle))
@@ -119,7 +119,7 @@ def store(rig: Rig, state: State) -> tuple[Floats, Floats]:
     return np.moveaxis(relative[row], -1, 0), np.moveaxis(state.origin[row], -1, 0)
 
 
-def last(rig: Rig, values: Floats) -> Floats:
+def to_rows(rig: Rig, values: Floats) -> Floats:
     """(c, m, ...) of the skeleton's bodies with the rig's rows first and the frames last."""
     out = np.empty((values.shape[1], *values.shape[2:], values.shape[0]))
     for row, body in enumerate(rig.bodies):

@@ -13,7 +13,16 @@ import numpy as np
 
 from ..maths.arrays import Floats
 from ..maths.elimination import Rig, cross, dot
-from .pose_solver import Equations, Errors, Problem, State, errors, loop_move, rotation_vectors, stepped
+from .pose_solver import (
+    Equations,
+    Errors,
+    Problem,
+    State,
+    find_rotation_vectors,
+    measure_errors,
+    measure_opening,
+    move_state,
+)
 
 STEPS = 20  # Gauss-Newton steps at most
 ROUNDS = 500  # of conjugate gradients in a step at most
@@ -95,10 +104,10 @@ class Accelerations:
 
 def _between(state: State) -> Floats:
     """(m, 3, n - 1) [rad] rotation vectors in the world from each frame to the next."""
-    return rotation_vectors(state.R[..., 1:], state.R[..., :-1])
+    return find_rotation_vectors(state.R[..., 1:], state.R[..., :-1])
 
 
-def accelerations_of(rig: Rig, time: Floats, sigma_turn: float, sigma_place: float) -> Accelerations:
+def build_accelerations(rig: Rig, time: Floats, sigma_turn: float, sigma_place: float) -> Accelerations:
     """For frames at time (n,) [s], with standard deviations [rad/s^2] and [m/s^2] of the accelerations."""
     step = np.diff(time)
     both = 2 / (step[1:] + step[:-1])
@@ -111,12 +120,12 @@ def solve_smooth(rig: Rig, state: State, aims: Problem, rough: Accelerations) ->
     """The state of least cost over all frames near `state`, the steps taken, and whether they came to rest."""
     damping = DAMPING
     scale = aims.w_rotation.max(axis=0) + rough.w_turn * rough.diagonal()
-    now = errors(rig, state, aims)
+    now = measure_errors(rig, state, aims)
     cost = float(now.cost.sum()) + rough.cost(state)
     for count in range(1, STEPS + 1):
         x, t, s, gain = _step(rig, state, aims, rough, now, damping * scale)
-        trial = stepped(rig, state, x, t, s)
-        found = errors(rig, trial, aims)
+        trial = move_state(rig, state, x, t, s)
+        found = measure_errors(rig, trial, aims)
         total = float(found.cost.sum()) + rough.cost(trial)
         if not total <= cost * (1 + 1e-12):
             damping = max(10 * damping, 1e-3)
@@ -148,7 +157,7 @@ def _step(
         hx, ht = aims.w_position[:, None] * (x + cross(t, arm)), (aims.w_rotation + damping)[:, None] * t
         ht += rough.w_turn * rough.back(rough.along(t))
         hx[free] += rough.w_place * rough.back(rough.along(x[free]))
-        equations.pull_together(hx, ht, [loop_move(state, loop, x, t) for loop in aims.loops])
+        equations.pull_together(hx, ht, [measure_opening(state, loop, x, t) for loop in aims.loops])
         return hx, ht
 
     def inner(gx: Floats, gt: Floats, x: Floats, t: Floats) -> float:

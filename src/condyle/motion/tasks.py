@@ -18,8 +18,8 @@ from ..model.motion import Motion
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import Take
 from .pose_solver import Loop, Problem
-from .rig import last
-from .smoothing import accelerations_of
+from .rig import to_rows
+from .smoothing import build_accelerations
 
 FrameRows = Ints | slice
 GUESS = 0.5  # rad, standard deviation of a rotation that is bridged or held
@@ -70,7 +70,7 @@ class SensorPoses:
         if none.any():
             R, p = np.where(none[..., None, None], self.R_guess[rows], R), np.where(none[..., None], 0.0, p)
             w_rotation[none.T[rig.bodies]] = 1 / GUESS**2
-        return replace(problem, R=last(rig, R), p=last(rig, p), w_position=w_position, w_rotation=w_rotation)
+        return replace(problem, R=to_rows(rig, R), p=to_rows(rig, p), w_position=w_position, w_rotation=w_rotation)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,12 +90,12 @@ class Posture:
         shape = problem.w_position.shape
         return replace(
             problem,
-            R=last(rig, self.poses.R_world_body[rows]),
-            p=last(rig, self.poses.p_world_body[rows]),
+            R=to_rows(rig, self.poses.R_world_body[rows]),
+            p=to_rows(rig, self.poses.p_world_body[rows]),
             w_position=np.where(free, 1 / self.hold_place**2, np.zeros(shape)),
             w_rotation=np.where(free, 1 / self.hold**2, np.zeros(shape)),
             spring=np.where(free, 0.0, np.full(shape, 1 / self.hold**2)),
-            R_rest=last(rig, self.motion.R_parent_body[rows]),
+            R_rest=to_rows(rig, self.motion.R_parent_body[rows]),
         )
 
 
@@ -200,5 +200,5 @@ class Smoothness:
     time: Floats
 
     def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
-        found = accelerations_of(rig, self.time[rows], self.sigma_turn, self.sigma_place)
+        found = build_accelerations(rig, self.time[rows], self.sigma_turn, self.sigma_place)
         return replace(problem, accelerations=found)

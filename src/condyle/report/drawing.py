@@ -83,7 +83,7 @@ def lay_out_time(time: Floats | None, segment: Ints) -> TimeAxis:
     return TimeAxis(at - at[0], at[clock.first[1:]] - at[0], "time [s]")
 
 
-def shown_name(name: str) -> str:
+def shorten_name(name: str) -> str:
     """A body's name as it is drawn: names come from files, and a figure holds neither commands nor pages of text."""
     plain = "".join("?" if unicodedata.category(letter) in HIDDEN else letter for letter in name)
     return plain if len(plain) <= LONGEST else plain[: LONGEST - 1] + "…"
@@ -133,7 +133,9 @@ def draw_lengths(limbs: Sequence[Limb], truth: dict[tuple[str, str, str], float]
     """Limb lengths, and beside them their 95 % intervals; `truth` [m] by (body, from, to) is marked where known."""
     told = [limb for limb in limbs if limb.length is not None]
     with styled():
-        names = ["{}: {} to {}".format(*map(shown_name, (limb.body, limb.from_joint, limb.to_joint))) for limb in told]
+        names = [
+            "{}: {} to {}".format(*map(shorten_name, (limb.body, limb.from_joint, limb.to_joint))) for limb in told
+        ]
         wide = LETTER * max(map(len, names), default=0) + 4.2
         figure = _figure(max(WIDTH, wide), 0.7 + 0.2 * max(len(told), 1))
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1, 1])
@@ -160,9 +162,9 @@ def draw_lengths(limbs: Sequence[Limb], truth: dict[tuple[str, str, str], float]
 
 def draw_tree(skeleton: Skeleton, doubtful: Sequence[str] = ()) -> Figure:
     """The tree from root to leaves, each edge with its margin; edges of the joints in `doubtful` stand out."""
-    place = _places(skeleton)
+    place = _lay_out_tree(skeleton)
     deepest = max((depth for depth, _ in place.values()), default=0)
-    longest = [max(len(shown_name(body)) for body, (at, _) in place.items() if at == k) for k in range(deepest + 1)]
+    longest = [max(len(shorten_name(body)) for body, (at, _) in place.items() if at == k) for k in range(deepest + 1)]
     column = np.concatenate([[0.0], np.cumsum(np.array(longest[:-1], dtype=np.float64) + BETWEEN)])  # in letters
     letters = float(column[-1]) + longest[-1]
     rows = max(row for _, row in place.values()) + 1
@@ -171,7 +173,7 @@ def draw_tree(skeleton: Skeleton, doubtful: Sequence[str] = ()) -> Figure:
         axes = figure.subplots()
         for joint in skeleton.joints:
             (_, y0), (depth, y1) = place[joint.parent], place[joint.child]
-            start, x1 = column[depth - 1] + len(shown_name(joint.parent)) + 0.5, column[depth] - 0.5
+            start, x1 = column[depth - 1] + len(shorten_name(joint.parent)) + 0.5, column[depth] - 0.5
             bend = column[depth] - BETWEEN + 1.5
             colour = MARK if joint.child in doubtful else INK
             axes.plot([start, bend, bend, x1], [y0, y0, y1, y1], color=colour, linewidth=1.1, zorder=1)
@@ -180,7 +182,7 @@ def draw_tree(skeleton: Skeleton, doubtful: Sequence[str] = ()) -> Figure:
                 axes.annotate(words, (x1, y1), (0, 1.5), textcoords="offset points", ha="right", color=colour)
         for body, (depth, y) in place.items():
             colour = FAINT if body in skeleton.loose else TEXT
-            axes.annotate(shown_name(body), (column[depth], y), va="center", color=colour, zorder=2)
+            axes.annotate(shorten_name(body), (column[depth], y), va="center", color=colour, zorder=2)
         axes.set(xlim=(-1, max(letters, WIDTH / LETTER - 2) + 1), ylim=(rows - 0.4, -0.8))
         axes.axis("off")
         told = "tree; on each edge, times the gap would grow with the best other edge"
@@ -188,7 +190,7 @@ def draw_tree(skeleton: Skeleton, doubtful: Sequence[str] = ()) -> Figure:
         return figure
 
 
-def _places(skeleton: Skeleton) -> dict[str, tuple[int, float]]:
+def _lay_out_tree(skeleton: Skeleton) -> dict[str, tuple[int, float]]:
     """Depth and row of every body; a body stands amid its children, and every leaf has a row of its own."""
     children: dict[str, list[str]] = {}
     for joint in skeleton.joints:

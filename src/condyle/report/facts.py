@@ -29,7 +29,7 @@ from .page_data import (
     PagePlacement,
     Verdict,
 )
-from .shown import vector
+from .shown import to_triple
 
 T = TypeVar("T", bound=msgspec.Struct)
 
@@ -38,7 +38,7 @@ SMALLEST = 1e-5  # m; a smaller gap is told as being below
 _SWITCH = {True: "yes", False: "no", None: "not given"}
 
 
-def title_of(skeleton: Skeleton) -> str:
+def make_title(skeleton: Skeleton) -> str:
     """The names of the files, or of the first two and how many more there are."""
     names = [PurePath(source).name or source for source in _sources(skeleton)]
     if not names:
@@ -47,7 +47,7 @@ def title_of(skeleton: Skeleton) -> str:
     return ", ".join(names[:2]) + more
 
 
-def verdict_of(skeleton: Skeleton) -> Verdict:
+def describe_verdict(skeleton: Skeleton) -> Verdict:
     """Three short sentences: what was found, how well it holds together, whether there is something to look at."""
     notes = sum(finding.severity != "info" for finding in merge_findings(skeleton.findings))
     look = f"{many(notes, 'thing')} to look at." if notes else "Nothing to look at."
@@ -68,7 +68,7 @@ def _millimetres(length: float) -> str:
     return f"{length * 1000:.{2 if length < 1e-3 else 1}f} mm"
 
 
-def bodies_of(skeleton: Skeleton) -> tuple[PageBody, ...]:
+def list_bodies(skeleton: Skeleton) -> tuple[PageBody, ...]:
     noise = {one.body: one for one in skeleton.noise}
     masked, figure = _masked(skeleton), _figures(skeleton)
     return tuple(
@@ -93,7 +93,7 @@ def _figures(skeleton: Skeleton) -> dict[str, int]:
     return figure
 
 
-def joints_of(skeleton: Skeleton, steps: Floats, gaps: Floats) -> tuple[tuple[PageJoint, ...], tuple[PageJoint, ...]]:
+def list_joints(skeleton: Skeleton, steps: Floats, gaps: Floats) -> tuple[tuple[PageJoint, ...], tuple[PageJoint, ...]]:
     """The joints of the tree and the loops; steps (J,) and gaps (J, 3) [m] are of the joints, then of the loops."""
     every = (*skeleton.joints, *skeleton.loops)
     judged = find_coverage(replace(skeleton, joints=every, limbs=(), take={})).joints
@@ -108,7 +108,7 @@ def _joint(joint: Joint, skeleton: Skeleton, cover: JointCoverage, step: float, 
     sigma = None
     if joint.covariance is not None:
         spread = np.linalg.eigvalsh(joint.covariance[:3, :3])[::-1]
-        sigma = vector(np.sqrt(np.maximum(spread, 0.0)))
+        sigma = to_triple(np.sqrt(np.maximum(spread, 0.0)))
     known = joint.runner_up is not None and set(joint.runner_up) <= set(skeleton.bodies)
     return _by_place(
         PageJoint,
@@ -134,12 +134,12 @@ def _by_place(kind: type[T], value: Any, skeleton: Skeleton, /, **own: Any) -> T
         if name in PLACES and found is not None:
             place = joint if "joint" in name else body
             return place[found] if isinstance(found, str) else tuple(place[one] for one in found)
-        return vector(found) if isinstance(found, np.ndarray) else found
+        return to_triple(found) if isinstance(found, np.ndarray) else found
 
     return kind(**{name: plain(name) for name in kind.__struct_fields__ if name not in own}, **own)
 
 
-def connections_of(skeleton: Skeleton, clock: Clock) -> tuple[PageConnection, ...]:
+def list_connections(skeleton: Skeleton, clock: Clock) -> tuple[PageConnection, ...]:
     """Joints that hold for part of the take, and all loops that say when they hold."""
     parts = [(joint, k) for k, joint in enumerate(skeleton.joints)] + [(joint, None) for joint in skeleton.loops]
     return tuple(
@@ -156,19 +156,19 @@ def connections_of(skeleton: Skeleton, clock: Clock) -> tuple[PageConnection, ..
     )
 
 
-def limbs_of(skeleton: Skeleton) -> tuple[PageLimb, ...]:
+def list_limbs(skeleton: Skeleton) -> tuple[PageLimb, ...]:
     known, bodies = {joint.child for joint in skeleton.joints}, set(skeleton.bodies)
     limbs = [limb for limb in skeleton.limbs if limb.body in bodies and {limb.from_joint, limb.to_joint} <= known]
     return tuple(_by_place(PageLimb, limb, skeleton) for limb in limbs)
 
 
-def placements_of(skeleton: Skeleton) -> tuple[PagePlacement, ...]:
+def list_placements(skeleton: Skeleton) -> tuple[PagePlacement, ...]:
     known = {joint.child for joint in skeleton.joints}
     sensors = [one for one in skeleton.sensors if one.body in skeleton.bodies and one.joint in known]
     return tuple(_by_place(PagePlacement, one, skeleton) for one in sensors)
 
 
-def findings_of(skeleton: Skeleton, clock: Clock) -> tuple[PageFinding, ...]:
+def list_findings(skeleton: Skeleton, clock: Clock) -> tuple[PageFinding, ...]:
     """Errors first; what many bodies share stands in one line, as in the terminal."""
     return tuple(
         _by_place(
@@ -189,13 +189,16 @@ def _span(finding: Finding, clock: Clock) -> tuple[float, float] | None:
     return clock.moment(finding.time[0], finding.frame), clock.moment(finding.time[1], finding.frame)
 
 
-def made_of(skeleton: Skeleton, up: str | None, rate: float | None, recordings: int) -> tuple[Made, ...]:
+def describe_making(skeleton: Skeleton, up: str | None, rate: float | None, recordings: int) -> tuple[Made, ...]:
     """How it was made: files, conventions, options, frames, versions. `up`: the axis that points up on the page."""
     sources = _sources(skeleton)
     groups = {
         "Files": [(f"file {k}" if len(sources) > 1 else "file", source) for k, source in enumerate(sources, 1)],
         "Conventions": _conventions(skeleton, up),
-        "Options": [("method", skeleton.method), *((_words(k), _told(v)) for k, v in skeleton.options.items())],
+        "Options": [
+            ("method", skeleton.method),
+            *((_words(k), _describe_option(v)) for k, v in skeleton.options.items()),
+        ],
         "Markers": [(body, ", ".join(names)) for body, names in _markers(skeleton).items()],
         "Frames": _frames(skeleton, rate, recordings),
         "Versions": [
@@ -221,7 +224,7 @@ def _conventions(skeleton: Skeleton, up: str | None) -> list[tuple[str, str]]:
 
 
 def _frames(skeleton: Skeleton, rate: float | None, recordings: int) -> list[tuple[str, str]]:
-    frames, seconds = skeleton.take.get("frames"), seconds_of(skeleton)
+    frames, seconds = skeleton.take.get("frames"), count_seconds(skeleton)
     rows = [("recorded time", f"{seconds:.2f} s")] if seconds else []
     rows += [("rate", f"{rate:.4g} Hz")] if rate else []
     rows += [("recordings", str(recordings))] if recordings > 1 else []
@@ -235,7 +238,7 @@ def _frames(skeleton: Skeleton, rate: float | None, recordings: int) -> list[tup
 # skeleton.json does not hold the entries of `take` to a type; what somebody changed there must not stop a page.
 
 
-def seconds_of(skeleton: Skeleton) -> float:
+def count_seconds(skeleton: Skeleton) -> float:
     """[s] recorded time; 0 where it is not told."""
     seconds = skeleton.take.get("seconds")
     return float(seconds) if isinstance(seconds, (int, float)) and np.isfinite(seconds) else 0.0
@@ -263,7 +266,7 @@ def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _told(value: Any) -> str:
+def _describe_option(value: Any) -> str:
     """An option as words."""
     if value is None or isinstance(value, bool):
         return _SWITCH[value]

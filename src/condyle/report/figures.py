@@ -21,7 +21,7 @@ from ..io.motion_file import MotionFile, open_motion
 from ..io.skeleton_file import read_skeleton
 from ..model.motion import forward
 from ..pairs.rigid_pair import measure_pair
-from .drawing import TimeAxis, draw_lengths, draw_series, draw_tree, lay_out_time, shown_name, styled
+from .drawing import TimeAxis, draw_lengths, draw_series, draw_tree, lay_out_time, shorten_name, styled
 from .model import choose_frame, draw_model
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def draw_gap(
     return draw_series(
         axis,
         size,
-        title=f"{shown_name(child)} at {shown_name(parent)}: how far the joint comes apart",
+        title=f"{shorten_name(child)} at {shorten_name(parent)}: how far the joint comes apart",
         label="gap [mm]",
         level=level,
         note=("" if level is None else f"rms {1000 * level:.3g} mm") + (f", {lost} left out" if lost else ""),
@@ -126,7 +126,7 @@ def _pairs(take: Take, joints: Sequence[Joint], axis: TimeAxis) -> Iterator[tupl
         figure = draw_series(
             axis,
             pair.distance,
-            title=f"{shown_name(joint.child)} and {shown_name(joint.parent)}, which are fixed to one another",
+            title=f"{shorten_name(joint.child)} and {shorten_name(joint.parent)}, which are fixed to one another",
             label="distance [mm]",
             level=pair.mean,
             note=f"{1000 * pair.mean:.1f} ± {1000 * pair.sd:.2g} mm",

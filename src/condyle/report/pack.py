@@ -180,6 +180,6 @@ def _cost(steps: Small) -> float:
     return float(np.log2(1 + np.abs(steps, dtype=np.float32)).sum())
 
 
-def joined(parts: Sequence[Frames]) -> Frames:
+def join_frames(parts: Sequence[Frames]) -> Frames:
     """Frames one after the other."""
     return Frames(*(np.concatenate([getattr(part, name) for part in parts]) for name in Frames.__dataclass_fields__))

@@ -19,20 +19,20 @@ from ..io.motion_file import open_motion
 from ..io.skeleton_file import read_skeleton
 from ..maths.arrays import evenly
 from ..model.anatomy import Part, find_segments
-from ..model.motion import derive_motion, links
+from ..model.motion import derive_motion, order_joints
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from .facts import (
-    bodies_of,
-    connections_of,
-    findings_of,
-    joints_of,
-    limbs_of,
-    made_of,
-    placements_of,
-    seconds_of,
-    title_of,
-    verdict_of,
+    count_seconds,
+    describe_making,
+    describe_verdict,
+    list_bodies,
+    list_connections,
+    list_findings,
+    list_joints,
+    list_limbs,
+    list_placements,
+    make_title,
 )
 from .page_data import FORMAT, VERSION, Masked, PageData
 from .shown import MOST_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
@@ -55,50 +55,50 @@ def build_page(place: str | Path, *, linked: bool = False, most: int = MOST_BYTE
     linked  the motion is fetched piece by piece from a server, and not part of the page
     most    bytes of packed motion in the page; every k-th frame is shown where all would take more
     """
-    return page_of(*opened(place), linked=linked, most=most)
+    return assemble_page(*open_page(place), linked=linked, most=most)
 
 
-def opened(place: str | Path) -> tuple[Skeleton, MotionPieces]:
+def open_page(place: str | Path) -> tuple[Skeleton, MotionPieces]:
     """The skeleton of a folder, parents before children, and its motion."""
     skeleton = read_skeleton(place)
     try:
-        ordered = tuple(joint for _, _, joint in links(skeleton))
+        ordered = tuple(joint for _, _, joint in order_joints(skeleton))
     except CondyleError as error:
         raise error.at(place) from None
     skeleton = replace(skeleton, joints=ordered)
     return skeleton, choose_packing(open_motion(place, skeleton))
 
 
-def page_of(skeleton: Skeleton, shown: MotionPieces, *, linked: bool = False, most: int = MOST_BYTES) -> PageData:
+def assemble_page(skeleton: Skeleton, shown: MotionPieces, *, linked: bool = False, most: int = MOST_BYTES) -> PageData:
     """See `build_page`."""
     if linked:
         pieces = link_pieces(shown)
     else:
         shown, pieces = pack_pieces(shown, most)
-    clock, up = shown.clock, up_of(skeleton, shown)
-    joints, loops = joints_of(skeleton, shown.packing.gap, shown.gaps)
+    clock, up = shown.clock, find_up(skeleton, shown)
+    joints, loops = list_joints(skeleton, shown.packing.gap, shown.gaps)
     return PageData(
         format=FORMAT,
         version=VERSION,
         condyle=__version__,
-        title=title_of(skeleton),
-        verdict=verdict_of(skeleton),
-        seconds=seconds_of(skeleton),
+        title=make_title(skeleton),
+        verdict=describe_verdict(skeleton),
+        seconds=count_seconds(skeleton),
         frames=shown.source.frames,
-        bodies=bodies_of(skeleton),
+        bodies=list_bodies(skeleton),
         joints=joints,
         loops=loops,
-        connections=connections_of(skeleton, clock),
-        limbs=limbs_of(skeleton),
-        placements=placements_of(skeleton),
-        findings=findings_of(skeleton, clock),
+        connections=list_connections(skeleton, clock),
+        limbs=list_limbs(skeleton),
+        placements=list_placements(skeleton),
+        findings=list_findings(skeleton, clock),
         masked=_masked(shown),
-        made=made_of(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
+        made=describe_making(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
         motion=shown.page(pieces, up),
     )
 
 
-def up_of(skeleton: Skeleton, shown: MotionPieces) -> str | None:
+def find_up(skeleton: Skeleton, shown: MotionPieces) -> str | None:
     """The axis that points up, as the recording says or as a person's trunk tells; None where neither does."""
     given = skeleton.conventions.get("up")
     if given in AXES:
@@ -126,7 +126,7 @@ def _masked(shown: MotionPieces) -> tuple[Masked, ...]:
     return tuple(Masked(*one) for one in zip(body.tolist(), start.tolist(), end.tolist(), strict=True))
 
 
-def html_of(page: PageData, template: bytes | None = None, fit_id: str | None = None) -> bytes:
+def to_html(page: PageData, template: bytes | None = None, fit_id: str | None = None) -> bytes:
     """The page as one HTML file. Texts from files are escaped: they stay texts, whatever they hold.
 
     fit_id  stands in the head of the file as the content of <meta name="condyle-fit">
@@ -137,10 +137,10 @@ def html_of(page: PageData, template: bytes | None = None, fit_id: str | None = 
     if fit_id is not None:
         mark = f'<meta name="condyle-fit" content="{escape(fit_id)}">'.encode()
         template = template.replace(b"<head>", b"<head>" + mark, 1)
-    return template.replace(PLACE, PLACE.replace(b"></", b">" + json_of(page) + b"</"))
+    return template.replace(PLACE, PLACE.replace(b"></", b">" + to_json(page) + b"</"))
 
 
-def json_of(page: PageData) -> bytes:
+def to_json(page: PageData) -> bytes:
     """The page's data as JSON that can stand inside a script element."""
     data = msgspec.json.encode(page)
     for letter, escaped in _ESCAPES:
@@ -159,8 +159,8 @@ def read_template() -> bytes:
 def render_page(place: str | Path) -> bytes:
     """report.html of the folder of a fit, given as the folder or as the skeleton.json in it."""
     template = read_template()  # before the work
-    skeleton, shown = opened(place)
-    return html_of(page_of(skeleton, shown), template, skeleton.fit_id)
+    skeleton, shown = open_page(place)
+    return to_html(assemble_page(skeleton, shown), template, skeleton.fit_id)
 
 
 def write_page(place: str | Path, out: str | Path | None = None) -> Path:

@@ -21,7 +21,7 @@ HEAD = (
 _PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 
 
-def typescript() -> str:
+def write_typescript() -> str:
     """The whole of web/src/data.ts."""
     structs = [
         value
@@ -67,4 +67,4 @@ def _type(hint: Any) -> str:
 
 
 if __name__ == "__main__":
-    print(typescript(), end="")
+    print(write_typescript(), end="")

@@ -22,7 +22,7 @@ from pathlib import Path
 
 from .._version import __version__
 from ..errors import CondyleError
-from .page import html_of, opened, page_of, read_template
+from .page import assemble_page, open_page, read_template, to_html
 
 HOST = "127.0.0.1"
 KEPT = 16  # pieces that stay packed, for a reader that comes back to them
@@ -40,8 +40,8 @@ class PageServer(ThreadingHTTPServer):
         template = read_template().replace(b"connect-src 'none'", b"connect-src 'self'")
         found = _POLICY.search(template)
         self.policy = (found[1].decode("ascii") if found else "default-src 'self'") + "; frame-ancestors 'none'"
-        skeleton, shown = opened(place)
-        self.page = html_of(page_of(skeleton, shown, linked=True), template)
+        skeleton, shown = open_page(place)
+        self.page = to_html(assemble_page(skeleton, shown, linked=True), template)
         self.count = shown.count
         self.word = secrets.token_urlsafe(16)
         lock = threading.Lock()

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from ..io.motion_file import Frames, MotionFile, sound
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..model.clock import Clock
-from ..model.motion import links
+from ..model.motion import order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
-from .pack import FULL, Packing, joined, pack
+from .pack import FULL, Packing, join_frames, pack
 from .page_data import PageMotion, Piece, Triple
 
 Singles = NDArray[np.float32]
@@ -90,10 +90,10 @@ class MotionPieces:
             position_step=self.packing.position,
             orientation_step=self.packing.orientation,
             time_step=self.packing.time,
-            origin=vector(self.packing.origin),
+            origin=to_triple(self.packing.origin),
             up=up,
-            low=vector(self.low),
-            high=vector(self.high),
+            low=to_triple(self.low),
+            high=to_triple(self.high),
             free=self.packing.free,
             breaks=tuple(breaks.tolist()),
             starts=tuple(starts.tolist()),
@@ -120,7 +120,7 @@ def choose_packing(source: MotionFile, *, every: int = 1) -> MotionPieces:
         len(source.bodies),
         tuple(
             (child, parent, joint.p_child_joint, joint.p_parent_joint)
-            for child, parent, joint in links(source.skeleton)
+            for child, parent, joint in order_joints(source.skeleton)
             if not looked.loose[child]
         ),
         tuple(np.flatnonzero(looked.loose).tolist()),
@@ -162,7 +162,7 @@ def link_pieces(shown: MotionPieces) -> tuple[Piece, ...]:
     return tuple(Piece(k * PIECE, min(PIECE, total - k * PIECE), "", f"pieces/{k}.bin") for k in range(shown.count))
 
 
-def vector(values: Floats) -> Triple:
+def to_triple(values: Floats) -> Triple:
     x, y, z = (float(value) for value in values)
     return x, y, z
 
@@ -230,7 +230,7 @@ def _look(source: MotionFile) -> _Looked:
     count = len(skeleton.joints) + len(skeleton.loops)
     gap, weight = (np.empty((n, count), np.float32) for _ in range(2))
     masked, loose = np.empty((n, m), bool), np.ones(m, bool)
-    order = links(skeleton)
+    order = order_joints(skeleton)
     tolerance = FINE * _size(skeleton, np.zeros(3), np.zeros(3))
     loose[[child for child, _, _ in order]] = False
     joints = [(skeleton.bodies.index(joint.child), skeleton.bodies.index(joint.parent)) for joint in skeleton.joints]
@@ -246,7 +246,7 @@ def _look(source: MotionFile) -> _Looked:
             loose[child] |= bool((np.abs(apart[known]) > tolerance).any())
         masked[rows] = _not_counted(sound(held.R, held.p), held.weight, joints)
         few.append(held.at(chosen[(chosen >= rows.start) & (chosen < rows.stop)] - first))
-    return _Looked(gap, weight, loose, masked, joined(few))
+    return _Looked(gap, weight, loose, masked, join_frames(few))
 
 
 def _not_counted(seen: Bools, weight: Floats, joints: list[tuple[int, int]]) -> Bools:

@@ -52,7 +52,7 @@ def mirror_lengths(joints: Sequence[Joint], sure: Uncertainty | None, tolerance:
     gain = V @ H.T @ np.linalg.inv(H @ V @ H.T + tolerance**2 * np.eye(len(H)))
     step = -gain @ apart
     keep = np.eye(len(V)) - gain @ H
-    moved = [_moved(joint, step[6 * k : 6 * k + 6]) for k, joint in enumerate(joints)]
+    moved = [_move_joint(joint, step[6 * k : 6 * k + 6]) for k, joint in enumerate(joints)]
     covariance = keep @ V
     sure = replace(sure, covariance=0.5 * (covariance + covariance.T), passing=keep @ sure.passing @ keep.T)
     change = [abs(_slope(moved, left)[0] - before[0]) for (left, _), (before, _) in zip(pairs, slopes, strict=True)]
@@ -71,7 +71,7 @@ def mirror_lengths(joints: Sequence[Joint], sure: Uncertainty | None, tolerance:
         )
     severity: Severity = "warning" if doubt[least] > UNLIKE else "info"
     finding = Finding("symmetry-assumed", severity, text, value=float(np.abs(apart).max()), unit="m")
-    return Mirrored([_told(joint, sure, k) for k, joint in enumerate(moved)], sure, [finding])
+    return Mirrored([_set_covariance(joint, sure, k) for k, joint in enumerate(moved)], sure, [finding])
 
 
 def _pairs(joints: Sequence[Joint]) -> list[tuple[Ends, Ends]]:
@@ -127,10 +127,10 @@ def _slope(joints: Sequence[Joint], ends: Ends) -> tuple[float, Floats]:
     return shape[0], slope
 
 
-def _moved(joint: Joint, step: Floats) -> Joint:
+def _move_joint(joint: Joint, step: Floats) -> Joint:
     return replace(joint, p_child_joint=joint.p_child_joint + step[:3], p_parent_joint=joint.p_parent_joint + step[3:])
 
 
-def _told(joint: Joint, sure: Uncertainty, k: int) -> Joint:
+def _set_covariance(joint: Joint, sure: Uncertainty, k: int) -> Joint:
     block = sure.covariance[6 * k : 6 * k + 6, 6 * k : 6 * k + 6]
     return joint if joint.covariance is None else replace(joint, covariance=block)

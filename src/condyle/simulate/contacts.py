@@ -20,7 +20,7 @@ RAMP = 0.6  # s in which a contact is come to and left
 TOE = (0.10, 0.0, -0.06)  # m, in a foot's bone
 
 
-def hand_in_hand(truth: Truth, bodies: tuple[str, str], points: Floats, start: float, end: float) -> Truth:
+def join_hands(truth: Truth, bodies: tuple[str, str], points: Floats, start: float, end: float) -> Truth:
     """The second body's figure moved so that the points (2, 3) [m] of the two bodies meet from start to end [s]."""
     a, b = (truth.names.index(name) for name in bodies)
     w = _weight(truth.time, start, end)[:, None]
@@ -30,7 +30,7 @@ def hand_in_hand(truth: Truth, bodies: tuple[str, str], points: Floats, start: f
     return replace(truth, p_world_body=p)
 
 
-def clasped(truth: Truth, start: float, end: float, rng: np.random.Generator) -> Truth:
+def clasp_hands(truth: Truth, start: float, end: float, rng: np.random.Generator) -> Truth:
     """A human's own hands brought together before the chest from start to end [s], and moved about there.
 
     They meet 8 cm beyond the wrists. Elbows and shoulders bend for it; wrists keep what they did.
@@ -60,7 +60,7 @@ def clasped(truth: Truth, start: float, end: float, rng: np.random.Generator) ->
     return _with_bones(truth, R, p)
 
 
-def picked_up(truth: Truth, holder: str, prop: str, start: float, end: float) -> Truth:
+def pick_up(truth: Truth, holder: str, prop: str, start: float, end: float) -> Truth:
     """A prop that lies still, is carried rigidly by the holder from start to end [s], and lies still again."""
     a, b = truth.names.index(holder), truth.names.index(prop)
     R, p = truth.R_world_body.copy(), truth.p_world_body.copy()
@@ -71,7 +71,7 @@ def picked_up(truth: Truth, holder: str, prop: str, start: float, end: float) ->
     return replace(truth, R_world_body=R, p_world_body=p)
 
 
-def planted(
+def plant_feet(
     truth: Truth,
     feet: Sequence[str] = ("l_foot", "r_foot"),
     stance: float = 0.6,

@@ -12,7 +12,7 @@ _WAVES = 256  # random Fourier features of the field
 _STENCIL = 8  # samples under one interpolating polynomial
 
 
-def delayed(time: Floats, R: Floats, p: Floats, latency: Floats) -> tuple[Floats, Floats]:
+def delay(time: Floats, R: Floats, p: Floats, latency: Floats) -> tuple[Floats, Floats]:
     """Poses (n, m, ...) as they were `latency` (m,) [s] ago: a polynomial through the neighbouring exact frames.
 
     The first and last frames are carried on for two frames at most, then held.
@@ -37,7 +37,7 @@ def delayed(time: Floats, R: Floats, p: Floats, latency: Floats) -> tuple[Floats
     return R, p
 
 
-def warped(R: Floats, p: Floats, warp: float, length: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def warp(R: Floats, p: Floats, warp: float, length: float, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Poses in a smooth Gaussian random field: `warp` [m] rms per axis, `length` [m], warp/length rad of turn per axis.
 
     One field for all sensors: a displacement and a rotation that depend on place only.
@@ -49,7 +49,7 @@ def warped(R: Floats, p: Floats, warp: float, length: float, rng: np.random.Gene
     return rotation.from_vector(field[..., 3:] / length) @ R, p + field[..., :3]
 
 
-def near_metal(
+def pull_to_metal(
     R: Floats, p: Floats, spots: int, size: float, radius: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Poses near lumps of metal in the floor: a pull that is `size` [m] at `radius` [m] and falls as 1/r^3."""
@@ -62,7 +62,7 @@ def near_metal(
     return R, p
 
 
-def coloured(white: Floats, time: Floats, correlation_time: float) -> Floats:
+def colour_noise(white: Floats, time: Floats, correlation_time: float) -> Floats:
     """Noise (n, ...) of the same size as `white`, correlated over `correlation_time` [s] (first order Gauss-Markov)."""
     if correlation_time <= 0:
         return white
@@ -73,7 +73,7 @@ def coloured(white: Floats, time: Floats, correlation_time: float) -> Floats:
     return noise
 
 
-def runs(rng: np.random.Generator, shape: tuple[int, int], fraction: Floats, length: int) -> Bools:
+def draw_runs(rng: np.random.Generator, shape: tuple[int, int], fraction: Floats, length: int) -> Bools:
     """Mask (n, m) of runs of `length` frames or more that cover about `fraction` (m,) of each sensor's samples."""
     begin = rng.random(shape) < 1 - (1 - np.minimum(fraction, 0.999)) ** (1 / length)
     started = np.cumsum(begin, axis=0)
@@ -82,13 +82,13 @@ def runs(rng: np.random.Generator, shape: tuple[int, int], fraction: Floats, len
     return np.asarray(started > before)
 
 
-def held_from(stale: Bools) -> Ints:
+def find_held_rows(stale: Bools) -> Ints:
     """Row (n, m) each sample is taken from when stale ones repeat the last that was not; the first is never stale."""
     row = np.arange(len(stale))[:, None]
     return np.asarray(np.maximum.accumulate(np.where(stale, 0, row), axis=0))
 
 
-def run_starts(mask: Bools) -> Ints:
+def find_run_starts(mask: Bools) -> Ints:
     """Row (n, m) at which the run of each sample began."""
     row = np.arange(len(mask))[:, None]
     begins = mask & ~np.concatenate([np.zeros_like(mask[:1]), mask[:-1]])

@@ -89,19 +89,19 @@ def disturb(truth: Truth, disturbances: Disturbances, seed: int = 0) -> tuple[Ta
     """
     d = disturbances
     if d.non_rotary:
-        truth = replace(truth, p_world_body=flesh.shifted_joints(truth, d.non_rotary, stream(seed, "non rotary")))
-    R, p = _carried(truth, d, seed)
+        truth = replace(truth, p_world_body=flesh.shift_joints(truth, d.non_rotary, stream(seed, "non rotary")))
+    R, p = _move_sensors(truth, d, seed)
     latency = per_sensor(d.latency, truth.names, "latency")
-    R, p = device.delayed(truth.time, R, p, latency)
+    R, p = device.delay(truth.time, R, p, latency)
     if d.field_warp:
-        R, p = device.warped(R, p, d.field_warp, d.field_length, stream(seed, "field"))
+        R, p = device.warp(R, p, d.field_warp, d.field_length, stream(seed, "field"))
     if d.metal_spots:
-        R, p = device.near_metal(R, p, d.metal_spots, d.metal_pull, d.metal_radius, stream(seed, "metal"))
-    R, p = _noisy(truth, d, seed, R, p)
+        R, p = device.pull_to_metal(R, p, d.metal_spots, d.metal_pull, d.metal_radius, stream(seed, "metal"))
+    R, p = _add_noise(truth, d, seed, R, p)
     p = p * d.scale
     if d.quantisation:
         p = d.quantisation * np.round(p / d.quantisation)
-    return _samples(replace(truth, slips=tuple(d.slips), latency=latency, scale=d.scale), d, seed, R, p)
+    return _spoil_samples(replace(truth, slips=tuple(d.slips), latency=latency, scale=d.scale), d, seed, R, p)
 
 
 def per_sensor(value: PerSensor, names: Sequence[str], what: str) -> Floats:
@@ -116,22 +116,22 @@ def per_sensor(value: PerSensor, names: Sequence[str], what: str) -> Floats:
     return frozen(value, (len(names),), what)
 
 
-def _carried(truth: Truth, d: Disturbances, seed: int) -> tuple[Floats, Floats]:
+def _move_sensors(truth: Truth, d: Disturbances, seed: int) -> tuple[Floats, Floats]:
     """Sensor poses after all that moves a sensor on its bone."""
     R, p = truth.R_world_body, truth.p_world_body
     soft = per_sensor(d.soft_tissue, truth.names, "soft_tissue")
     moving = len(truth.time) > 1  # a single frame shows no motion to follow
     if soft.any() and moving:
-        R, p = flesh.moved(R, p, *flesh.skin(truth, soft, stream(seed, "soft tissue")))
+        R, p = flesh.move_sensors(R, p, *flesh.slide_skin(truth, soft, stream(seed, "soft tissue")))
     if d.pelvis_wobble and moving:
-        shift = flesh.wobble(truth, d.pelvis_wobble, d.pelvis_wobble_body, stream(seed, "wobble"))
-        R, p = flesh.moved(R, p, shift, np.zeros_like(shift))
-    for shift, turn in flesh.slipped(truth, d.slips):
-        R, p = flesh.moved(R, p, shift, turn)
+        shift = flesh.wobble_sensor(truth, d.pelvis_wobble, d.pelvis_wobble_body, stream(seed, "wobble"))
+        R, p = flesh.move_sensors(R, p, shift, np.zeros_like(shift))
+    for shift, turn in flesh.list_slips(truth, d.slips):
+        R, p = flesh.move_sensors(R, p, shift, turn)
     return R, p
 
 
-def _noisy(truth: Truth, d: Disturbances, seed: int, R: Floats, p: Floats) -> tuple[Floats, Floats]:
+def _add_noise(truth: Truth, d: Disturbances, seed: int, R: Floats, p: Floats) -> tuple[Floats, Floats]:
     """Poses with white or coloured noise, growing with range where asked."""
     growth: Floats = np.ones(p.shape[:2])
     if d.range_power:
@@ -141,7 +141,7 @@ def _noisy(truth: Truth, d: Disturbances, seed: int, R: Floats, p: Floats) -> tu
         size = per_sensor(getattr(d, name), truth.names, name)
         if size.any():
             white = stream(seed, name).standard_normal(p.shape)
-            shake[name] = device.coloured(white, truth.time, d.correlation_time) * (growth * size)[..., None]
+            shake[name] = device.colour_noise(white, truth.time, d.correlation_time) * (growth * size)[..., None]
     if "position_noise" in shake:
         p = p + shake["position_noise"]
     if "orientation_noise" in shake:
@@ -149,14 +149,14 @@ def _noisy(truth: Truth, d: Disturbances, seed: int, R: Floats, p: Floats) -> tu
     return R, p
 
 
-def _samples(truth: Truth, d: Disturbances, seed: int, R: Floats, p: Floats) -> tuple[Take, Truth]:
+def _spoil_samples(truth: Truth, d: Disturbances, seed: int, R: Floats, p: Floats) -> tuple[Take, Truth]:
     """The take with single samples spoilt, held and lost, and the truth with the masks of them."""
     names, shape = truth.names, (p.shape[0], p.shape[1])
     step = float(np.median(np.diff(truth.time))) if len(truth.time) > 1 else 1.0
 
     def run_mask(name: str, length: float) -> Bools:
         fraction = per_sensor(getattr(d, name), names, name)
-        return device.runs(stream(seed, name), shape, fraction, max(1, round(length / step)))
+        return device.draw_runs(stream(seed, name), shape, fraction, max(1, round(length / step)))
 
     spiked = stream(seed, "spikes").random(shape) < per_sensor(d.spikes, names, "spikes")
     burst, stale = run_mask("bursts", d.burst_run), run_mask("stale", d.stale_run)
@@ -169,11 +169,11 @@ def _samples(truth: Truth, d: Disturbances, seed: int, R: Floats, p: Floats) -> 
         if mask.any():
             error = stream(seed, label).standard_normal((*shape, 6))
             if mask is burst:  # one error per run, trembling a little
-                error = np.take_along_axis(error, device.run_starts(mask)[..., None], axis=0) + 0.2 * error
+                error = np.take_along_axis(error, device.find_run_starts(mask)[..., None], axis=0) + 0.2 * error
             error *= mask[..., None]
             R, p = R @ rotation.from_vector(angle * error[..., 3:]), p + size * error[..., :3]
     if stale.any():
-        rows = device.held_from(stale)
+        rows = device.find_held_rows(stale)
         p = np.take_along_axis(p, rows[..., None], axis=0)
         R = np.take_along_axis(R, rows[..., None, None], axis=0)
     p = np.where(missing[..., None], np.nan, p)

@@ -29,12 +29,12 @@ def joint_angles(truth: Truth) -> Floats:
     return np.where((truth.parent < 0)[:, None], 0.0, rotation.to_vector(_joint_rotations(truth)))
 
 
-def moved(R: Floats, p: Floats, shift_body: Floats, turn_body: Floats) -> tuple[Floats, Floats]:
+def move_sensors(R: Floats, p: Floats, shift_body: Floats, turn_body: Floats) -> tuple[Floats, Floats]:
     """Poses after a displacement (n, m, 3) [m] and rotation vector (n, m, 3) [rad] in each sensor's own frame."""
     return R @ rotation.from_vector(turn_body), p + np.einsum("...ij,...j->...i", R, shift_body)
 
 
-def shifted_joints(truth: Truth, size: float, rng: np.random.Generator) -> Floats:
+def shift_joints(truth: Truth, size: float, rng: np.random.Generator) -> Floats:
     """Positions (n, m, 3) [m] of sensors whose knees and shoulders are not quite rotary.
 
     The centre moves with flexion by `size` times the paper's figures for the knee, carrying all that hangs on it.
@@ -54,7 +54,7 @@ def shifted_joints(truth: Truth, size: float, rng: np.random.Generator) -> Float
     return truth.p_world_body + shift
 
 
-def skin(truth: Truth, rms: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
+def slide_skin(truth: Truth, rms: Floats, rng: np.random.Generator) -> tuple[Floats, Floats]:
     """Displacement and rotation vector (n, m, 3) of sensors on soft tissue, of mean zero.
 
     Linear and quadratic in the angles of the joints next to the bone, plus a ringing of 2 to 5 Hz while it moves;
@@ -80,7 +80,7 @@ def skin(truth: Truth, rms: Floats, rng: np.random.Generator) -> tuple[Floats, F
     return parts[0], _SKIN_TURN * parts[1]
 
 
-def wobble(truth: Truth, peak: float, body: str, rng: np.random.Generator) -> Floats:
+def wobble_sensor(truth: Truth, peak: float, body: str, rng: np.random.Generator) -> Floats:
     """Displacement (n, m, 3) [m] of one sensor that is pushed about by the thighs (or by all joints beyond it).
 
     It follows their flexion and never exceeds `peak`.
@@ -99,7 +99,7 @@ def wobble(truth: Truth, peak: float, body: str, rng: np.random.Generator) -> Fl
     return shift
 
 
-def slipped(truth: Truth, slips: Sequence[SensorSlip]) -> list[tuple[Floats, Floats]]:
+def list_slips(truth: Truth, slips: Sequence[SensorSlip]) -> list[tuple[Floats, Floats]]:
     """One displacement and rotation vector (n, m, 3) per slip, in the order of time."""
     steps = []
     for slip in sorted(slips, key=lambda s: s.time):

@@ -161,16 +161,16 @@ def mount(
         names=tuple(names),
         parent=up,
         time=np.asarray(time, dtype=np.float64),
-        p_child_joint=np.where(root, np.nan, _turned(R_body_bone, p_own - p_bone)),
-        p_parent_joint=np.where(root, np.nan, _turned(R_body_bone[up], p_up - p_bone[up])),
+        p_child_joint=np.where(root, np.nan, _rotate(R_body_bone, p_own - p_bone)),
+        p_parent_joint=np.where(root, np.nan, _rotate(R_body_bone[up], p_up - p_bone[up])),
         kind=kinds,
-        axis_child=_turned(R_body_bone, axes),
-        axis_parent=_turned(R_body_bone[up], axes),
+        axis_child=_rotate(R_body_bone, axes),
+        axis_parent=_rotate(R_body_bone[up], axes),
         R_world_body=R @ R_bone,
-        p_world_body=p + _turned(R, p_bone),
+        p_world_body=p + _rotate(R, p_bone),
         mounts=mounts,
     )
 
 
-def _turned(R: Floats, v: Floats) -> Floats:
+def _rotate(R: Floats, v: Floats) -> Floats:
     return np.asarray(np.einsum("...ij,...j->...i", R, v))

@@ -54,7 +54,7 @@ def simulate(
         bones = motions.still(figure, seconds, rate, rng)
     else:
         raise UsageError(f"no motion named '{motion}'; there are exercise, walk, still", code="bad-call")
-    return _world(figure, bones, seconds, rate, seed, disturbances, mounts)
+    return _record(figure, bones, seconds, rate, seed, disturbances, mounts)
 
 
 def rod(
@@ -77,7 +77,7 @@ def rod(
     R, p = np.repeat(carried.R_world_bone, 2, axis=1), np.repeat(carried.p_world_bone, 2, axis=1)
     p = p + R @ [distance, 0.0, 0.0] * np.array([-0.5, 0.5])[:, None]
     mounts = Mounts(np.tile(np.eye(3), (2, 1, 1)), np.zeros((2, 3)))
-    return _world(figure, BoneMotion(R, p), seconds, rate, seed, disturbances, mounts)
+    return _record(figure, BoneMotion(R, p), seconds, rate, seed, disturbances, mounts)
 
 
 def prop(
@@ -92,7 +92,7 @@ def prop(
     figure = SimulatedFigure((name,), np.array([-1]), np.zeros((1, 3)), ("ball",), np.full((1, 3), np.nan))
     bones = motions.drift_about(seconds, rate, stream(seed, "prop"))
     mounts = Mounts(np.eye(3)[None], np.zeros((1, 3)))
-    return _world(figure, bones, seconds, rate, seed, disturbances, mounts)
+    return _record(figure, bones, seconds, rate, seed, disturbances, mounts)
 
 
 def together(worlds: Sequence[World], prefixes: Sequence[str] | None = None) -> World:
@@ -110,7 +110,7 @@ def together(worlds: Sequence[World], prefixes: Sequence[str] | None = None) -> 
     for world in worlds[1:]:
         if not np.allclose(world.take.time[:n], time, rtol=0, atol=1e-9):
             raise UsageError("the worlds were recorded at different rates", code="bad-call")
-    truth = _merged([world.truth for world in worlds], labels, n)
+    truth = _merge_truths([world.truth for world in worlds], labels, n)
     figures, takes = [world.figure for world in worlds], [world.take for world in worlds]
     figure = SimulatedFigure(
         truth.names,
@@ -124,7 +124,7 @@ def together(worlds: Sequence[World], prefixes: Sequence[str] | None = None) -> 
     return World(Take(truth.names, time, R, p, sources=("simulated",)), truth, figure)
 
 
-def _merged(truths: Sequence[Truth], labels: Sequence[str], n: int) -> Truth:
+def _merge_truths(truths: Sequence[Truth], labels: Sequence[str], n: int) -> Truth:
     """One truth of the first n frames; a scale that differs between the worlds is NaN."""
 
     def named(label: str, name: str) -> str:
@@ -151,7 +151,7 @@ def _merged(truths: Sequence[Truth], labels: Sequence[str], n: int) -> Truth:
     )
 
 
-def _world(
+def _record(
     figure: SimulatedFigure,
     bones: BoneMotion,
     seconds: float,

@@ -13,7 +13,7 @@ from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
-from ...model.motion import Motion, forward, links, reference_rotations
+from ...model.motion import Motion, forward, order_joints, reference_rotations
 from ...model.skeleton import Skeleton
 from .bones import BoneKind, Link, RestBone, Room, build_bones, reorder_links
 from .figure import Figure, Names, find_axis, find_world_turn, legalise
@@ -85,7 +85,7 @@ def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment]) 
     place = {name: k for k, name in enumerate(motion.free)}
     eye, zero = np.eye(3), np.zeros(3)
     found = [Link(name, -1, "free", zero, zero, None, eye, eye, segments.get(name)) for name in motion.free]
-    for child, parent, joint in links(skeleton):
+    for child, parent, joint in order_joints(skeleton):
         kind: BoneKind = "ball" if joint.kind == "undetermined" else joint.kind
         if kind == "hinge" and joint.axis_child is None:
             kind = "ball"

@@ -16,7 +16,7 @@ from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints, freeze
 from ...maths.robust import median
 from ...maths.series import even_places, held_frames, mean_step, segment_slices
-from ...model.motion import turn_about
+from ...model.motion import find_turn
 from ...model.take import Take
 from .bones import BoneKind
 
@@ -145,7 +145,7 @@ class Figure:
         found = np.full((self.frames, len(self.names)), np.nan)
         for k, kind in enumerate(self.kind):
             if kind == "hinge":
-                angle = turn_about(self.axis[k], self.turns[:, k])
+                angle = find_turn(self.axis[k], self.turns[:, k])
                 there = np.isfinite(angle)
                 found[there, k] = np.unwrap(angle[there])
         return found
