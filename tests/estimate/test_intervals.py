@@ -13,7 +13,6 @@ from condyle.estimate.intervals import (
     _coloured_effects,
     _random_effects,
     estimate_uncertainty,
-    expected_gap_variance,
 )
 from condyle.estimate.solve import Solution, solve_together
 from condyle.pairs.fits import fit_pairs, refine_pairs
@@ -111,7 +110,7 @@ def test_the_covariance_is_symmetric_and_positive() -> None:
 def test_expected_gap_is_position_noise_and_levers_of_orientation_noise() -> None:
     world = simulate(linkage(), seconds=30, seed=4, disturbances=WHITE)
     solution, _ = solved(world)
-    expected = expected_gap_variance(solution, estimate_noise(world.take))
+    expected = estimate_noise(world.take).gap_variance(*solution.joints)
     assert np.diagonal(solution.residual_cov) / expected == pytest.approx(np.ones(5), abs=0.2)
 
 

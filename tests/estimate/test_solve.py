@@ -12,7 +12,7 @@ from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
 from condyle.pairs.noise import Noise, estimate_noise
-from condyle.pairs.normal import residual_covariance
+from condyle.pairs.normal import Sweep, gap_products
 from condyle.pairs.outliers import find_inliers
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
@@ -27,6 +27,12 @@ CLEARLY = 0.85  # of the error of least squares
 OUTLIERS_M = 0.0016  # joint error with outliers; without any it is 0.0011 m
 STALE_M = 0.0030  # the same with a fifth of the samples in long bad runs
 CHILD_PARENT = np.array([[0, 1]])
+
+
+def covariance_of(gap: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """(J, J) [m^2] per axis covariance of gaps (3, n, J)."""
+    none = np.empty((0, 0))
+    return Sweep(none, none, *gap_products(gap, weight)).covariance()
 
 
 def tree_of(world: World) -> np.ndarray:
@@ -262,5 +268,5 @@ def test_joints_without_frames_stay_at_zero(case) -> None:
 
 def test_rounding_does_not_tell_how_joints_of_exact_data_correlate(rng) -> None:
     gap = 1e-16 * rng.standard_normal((3, 200, 1)) * np.ones(4)  # four joints with the very same rounding
-    C = residual_covariance(gap, np.ones((200, 4)))
+    C = covariance_of(gap, np.ones((200, 4)))
     assert np.linalg.cond(C) < 2

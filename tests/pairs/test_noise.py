@@ -11,7 +11,7 @@ from condyle.pairs.noise import (
     NOISE_MIN_WINDOWS,
     Noise,
     estimate_noise,
-    place_noise,
+    fit_place_noise,
     windows,
 )
 from condyle.simulate import Disturbances, human, linkage, simulate
@@ -152,13 +152,13 @@ def test_even_noise_asks_for_no_weights_by_place() -> None:
     take = simulate(
         human(), "walk", seconds=20, seed=2, disturbances=Disturbances(position_noise=0.003, orientation_noise=0.005)
     ).take
-    assert place_noise(take) is None
+    assert fit_place_noise(take) is None
 
 
 def test_noise_that_grows_with_range_is_told_by_place() -> None:
     far = Disturbances(position_noise=0.001, orientation_noise=0.002, range_power=4, range_scale=1.0)
     take = simulate(human(), "walk", seconds=30, seed=2, disturbances=far).take
-    rule = place_noise(take)
+    rule = fit_place_noise(take)
     assert rule is not None
     variance = rule.variance(take)
     assert variance.shape == take.seen.shape
@@ -172,7 +172,7 @@ def test_noise_that_grows_with_range_is_told_by_place() -> None:
 def test_the_rule_by_place_is_the_same_for_frames_it_was_not_fitted_to() -> None:
     far = Disturbances(position_noise=0.001, orientation_noise=0.002, range_power=4, range_scale=1.0)
     take = simulate(human(), "walk", seconds=30, seed=2, disturbances=far).take
-    rule = place_noise(take)
+    rule = fit_place_noise(take)
     assert rule is not None
     variance = rule.variance(take)
     rows = np.arange(100, 200)

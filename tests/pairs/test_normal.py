@@ -10,13 +10,19 @@ import pytest
 
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
-from condyle.pairs.normal import Rows, Sweep, System, gap_products, residual_covariance
+from condyle.pairs.normal import Rows, Sweep, System, gap_products
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, linkage, simulate
 
 SAME = 1e-9  # relative: the same sums in another order
 SAME_M = 1e-9  # m
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.005)
+
+
+def covariance_of(gap: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """(J, J) [m^2] per axis covariance of gaps (3, n, J)."""
+    none = np.empty((0, 0))
+    return Sweep(none, none, *gap_products(gap, weight)).covariance()
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +61,7 @@ def test_a_sweep_moved_to_other_joints_is_the_sweep_there(world: World, rng: np.
     pairs = edges(world)
     u, to = rng.normal(0, 0.2, (2, 6 * len(pairs)))
     weight = rng.random((world.take.frames, len(pairs)))
-    assert_same(swept(world.take, pairs, u, weight).moved(u, to), swept(world.take, pairs, to, weight))
+    assert_same(swept(world.take, pairs, u, weight).move_to(u, to), swept(world.take, pairs, to, weight))
 
 
 def test_the_residual_is_the_weighted_root_mean_square_of_the_gaps(world: World, rng: np.random.Generator) -> None:
@@ -74,7 +80,7 @@ def test_without_covariance_and_correction_the_answer_is_least_squares(world: Wo
     J = len(pairs)
     system = System(pairs, np.eye(6 * J), np.ones(6 * J))
     weight = np.ones((world.take.frames, J))
-    u = system.solved(swept(world.take, pairs, np.zeros(6 * J), weight), together=False).reshape(-1, 2, 3)
+    u = system.solve(swept(world.take, pairs, np.zeros(6 * J), weight), together=False).reshape(-1, 2, 3)
     np.testing.assert_allclose(u[:, 0], fits.p_child_joint, atol=SAME_M)
     np.testing.assert_allclose(u[:, 1], fits.p_parent_joint, atol=SAME_M)
 
@@ -84,7 +90,7 @@ def test_a_direction_that_is_not_solved_for_stays_at_nought(world: World) -> Non
     J = len(pairs)
     basis = np.delete(np.eye(6 * J), 2, axis=1)
     sweep = swept(world.take, pairs, np.zeros(6 * J), np.ones((world.take.frames, J)))
-    assert System(pairs, basis, np.ones(6 * J)).solved(sweep)[2] == 0
+    assert System(pairs, basis, np.ones(6 * J)).solve(sweep)[2] == 0
 
 
 def test_a_joint_without_frames_leaves_the_others_alone(world: World) -> None:
@@ -93,13 +99,13 @@ def test_a_joint_without_frames_leaves_the_others_alone(world: World) -> None:
     system = System(pairs, np.eye(6 * J), np.ones(6 * J))
     weight = np.ones((world.take.frames, J))
     weight[:, 0] = 0
-    u = system.solved(swept(world.take, pairs, np.zeros(6 * J), weight))
+    u = system.solve(swept(world.take, pairs, np.zeros(6 * J), weight))
     assert np.isfinite(u).all()
     np.testing.assert_array_equal(u[:6], 0)
 
 
 def test_gaps_of_nothing_have_a_covariance_that_can_be_inverted() -> None:
-    C = residual_covariance(np.zeros((3, 50, 4)), np.ones((50, 4)))
+    C = covariance_of(np.zeros((3, 50, 4)), np.ones((50, 4)))
     assert np.isfinite(np.linalg.inv(C)).all()
 
 
@@ -110,5 +116,5 @@ def test_the_covariance_of_gaps_is_the_same_from_sums_and_from_rows(exact: bool)
     fits = refine_pairs(world.take, fit_pairs(sum_pairs(world.take), pairs))
     u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
     rows, weight = Rows.of(world.take, pairs), np.ones((world.take.frames, len(pairs)))
-    C = residual_covariance(rows.gap(u), weight)
+    C = covariance_of(rows.gap(u), weight)
     np.testing.assert_allclose(rows.covariance(u, weight), C, rtol=1e-7, atol=1e-9 * C.max())

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.maths.arrays import centred
+from condyle.maths.arrays import centre_positions
 from condyle.model.take import Take, join
 from condyle.pairs import sums
 from condyle.pairs.sums import PairSums, stack_poses, sum_pairs, sum_products
@@ -160,7 +160,7 @@ def test_centred_positions_keep_the_differences_and_lose_the_place(rng) -> None:
     p = rng.uniform(-1, 1, (50, 5, 3)) + FAR_M
     seen = rng.random((50, 5)) < 0.7
     seen[0] = False
-    free = centred(p, seen)
+    free = centre_positions(p, seen)
     for a in range(5):
         both = seen[:, 0] & seen[:, a]
         np.testing.assert_allclose((free[:, a] - free[:, 0])[both], (p[:, a] - p[:, 0])[both], atol=1e-12)

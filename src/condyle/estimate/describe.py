@@ -12,7 +12,7 @@ from ..model.skeleton import Joint
 from ..model.take import WORLD, Take
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
-from .intervals import Uncertainty, expected_gap_variance
+from .intervals import Uncertainty
 from .kinds import PairMotion
 from .solve import Solution
 from .structure import RARE_PAIR_SHARE, Structure
@@ -52,7 +52,10 @@ def describe_structure(
     given_tree: Sequence[tuple[str, str]],
 ) -> list[Finding]:
     """The tree: whether there is one, what is loose, which edges are doubtful, which pairs close loops."""
-    found = [] if structure.determined else [_undetermined()]
+    what = (
+        "nothing moved enough to tell which bodies are connected; move every joint through its range, or give the tree"
+    )
+    found = [] if structure.determined else [Finding("tree-not-determined", "error", what)]
     if not structure.determined and not len(structure.edges):
         return found + describe_loose_pairs(take, take.names)
     pairs, names, tree = structure.fits.pairs, take.names, structure.tree
@@ -96,13 +99,6 @@ def describe_structure(
         text = f"{ends[0]} - {ends[1]} fit like a joint ({mm(size)} mm) though the tree does not need it: a loop"
         found.append(Finding("loop-joint", "info", text, ends, value=size, unit="m"))
     return found
-
-
-def _undetermined() -> Finding:
-    text = (
-        "nothing moved enough to tell which bodies are connected; move every joint through its range, or give the tree"
-    )
-    return Finding("tree-not-determined", "error", text)
 
 
 def _size(structure: Structure) -> list[Finding]:
@@ -161,7 +157,7 @@ def describe_joints(
 ) -> list[Finding]:
     """Kinds, open directions, large gaps, wide intervals, outliers; `moved` hinges stand beside a neighbour's joint."""
     found = []
-    expected = expected_gap_variance(solution, structure.noise)
+    expected = structure.noise.gap_variance(*solution.joints)
     for a, joint in enumerate(joints):
         ends = (joint.child, joint.parent)
         found += _kind(take, joint, motion, a, joint.child in moved)

@@ -14,7 +14,7 @@ from ..maths.graph import choose_root, orient
 from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
 from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
-from ..pairs.noise import Noise, place_noise
+from ..pairs.noise import Noise, fit_place_noise
 from ..pairs.outliers import find_inliers
 from ..pairs.sums import PairSums, sum_pairs
 from .checks import check_twins
@@ -112,7 +112,7 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
     if (fits.residual <= EXACT_RESIDUAL_SHARE * motion.size).all():
         return Solved(solution_of(take, fits), fits, sums)
     held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
-    place = place_noise(take, structure.good)
+    place = fit_place_noise(take, structure.good)
     relative = None if place is None else place.variance(take)
     base = None if relative is None else gap_precision(structure.noise, pairs, relative)
     base = None if base is None else base / base.mean(axis=0)  # 1 on average

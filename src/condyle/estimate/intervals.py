@@ -77,7 +77,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
     N = (rows.T @ rows) * np.kron(S, np.ones((6, 6)))
     gain = invert_normal(N, solution.basis)
     white = _is_white(solution, noise, blocks)
-    explained = expected_gap_variance(solution, noise)
+    explained = noise.gap_variance(*solution.joints)
     V, faint, gained = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, 6 * J)), np.zeros(J)
     effect = np.zeros((J, 2))
     rest = np.zeros((blocks.count, 3, J))
@@ -353,18 +353,10 @@ def long_run(left: Floats, step: float, run: Ints) -> float:
     return max(total, 1.0)
 
 
-def expected_gap_variance(solution: Solution, noise: Noise) -> Floats:
-    """(J,) [m^2] per axis variance of each gap that the sensors' white noise explains."""
-    i, j = solution.pairs.T
-    lever = (noise.orientation[i] ** 2) * np.sum(solution.p_child_joint**2, axis=1)
-    lever += (noise.orientation[j] ** 2) * np.sum(solution.p_parent_joint**2, axis=1)
-    return np.asarray(noise.position[i] ** 2 + noise.position[j] ** 2 + 2 / 3 * lever)
-
-
 def _is_white(solution: Solution, noise: Noise, blocks: Blocks) -> Bools:
     """(J,) whether a gap is as large as the sensors' noise and uncorrelated from block to block."""
     own = np.diagonal(solution.residual_cov) / 1.02
-    small = own <= NOISE_EXCESS_RATIO * expected_gap_variance(solution, noise)
+    small = own <= NOISE_EXCESS_RATIO * noise.gap_variance(*solution.joints)
     e = blocks.gap * np.sqrt(blocks.weight)[:, None, :]
     zero = np.maximum((e * e).sum(axis=(0, 1)), 1e-300)
     lag = (e[1:] * e[:-1] * ~blocks.fresh[1:, None, None]).sum(axis=(0, 1)) / zero

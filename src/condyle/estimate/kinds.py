@@ -41,20 +41,16 @@ class PairMotion:
     size      (P,)    [m]    rms distance between the two sensors
     spread    (P, 3)  [-]    half mean square rotation that moves each axis, noise removed, ascending
     main      (P,)    [rad]  rms rotation about the axis turned about most
-    off       (P,)    [rad]  rms rotation about the two other axes, per axis
     lever     (P,)    [-]    main rotation times size, over the residual
     error     (P, 3)  [m]    standard error of the centre along each axis of the fit; inf where nothing is known
-    samples   (P,)    [-]    independent samples
     turns     (P,)           whether the pair turns above its noise
     """
 
     size: Floats
     spread: Floats
     main: Floats
-    off: Floats
     lever: Floats
     error: Floats
-    samples: Floats
     turns: Bools
 
     @property
@@ -83,10 +79,10 @@ def measure_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sca
         error = np.where(known & (spread > 0), np.nan_to_num(error, nan=0.0), np.inf)
         lever = np.where(fits.residual > 0, main * size / fits.residual, np.inf)
     turns = known[:, 1] & (spread[:, 1] > TURN_NOISE_SHARE * floor[:, 0])
-    return PairMotion(size, spread, main, np.sqrt(spread[:, 0]), np.where(turns, lever, 0.0), error, samples, turns)
+    return PairMotion(size, spread, main, np.where(turns, lever, 0.0), error, turns)
 
 
-def world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
+def measure_world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
     """Rotation (m,) [rad] of each body in the world with the noise taken off, and the rms distance (m,) [m] by which
     its best fixed point moves: what a body at rest, or turning about a point of the room, has little of.
     """

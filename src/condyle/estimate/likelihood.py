@@ -11,7 +11,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, centred
+from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.least_squares import solve_normal
 from ..model.take import Take
 from ..pairs.noise import Noise
@@ -33,7 +33,7 @@ def fit_likelihood(take: Take, start: Solution, noise: Noise, relative: Floats |
     spread = np.ones((take.frames, take.bodies)) if relative is None else relative
     use = start.weight > LIKELIHOOD_MIN_WEIGHT
     R_raw = np.where(take.seen[..., None, None], take.R_world_body, np.eye(3))
-    p_raw = centred(take.p_world_body, take.seen)
+    p_raw = centre_positions(take.p_world_body, take.seen)
     u, N = start.unknowns, start.information
     turn, shift = np.zeros(p_raw.shape), np.zeros(p_raw.shape)  # the poses' corrections
     blocks = [slice(lo, lo + LIKELIHOOD_CHUNK_FRAMES) for lo in range(0, take.frames, LIKELIHOOD_CHUNK_FRAMES)]

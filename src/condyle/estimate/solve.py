@@ -52,6 +52,11 @@ class Solution:
     factor: Floats | None = None
 
     @property
+    def joints(self) -> tuple[Ints, Floats, Floats]:
+        """Pairs, and the joint of each in child and in parent."""
+        return self.pairs, self.p_child_joint, self.p_parent_joint
+
+    @property
     def unknowns(self) -> Floats:
         """(6J,) joint by joint: child half, parent half."""
         return np.concatenate([self.p_child_joint, self.p_parent_joint], axis=1).ravel()
@@ -64,7 +69,7 @@ class Solution:
 def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
     part, _ = take.thinned(MEDIAN_FRAMES)
-    gap = gaps(part, fits.pairs, fits.p_child_joint, fits.p_parent_joint)
+    gap = gaps(part, *fits.joints)
     return median(np.sqrt(np.square(gap).sum(axis=2))) / CHI3_MEDIAN
 
 
@@ -98,13 +103,15 @@ def solve_together(
     for sweep in range(sweeps + 2):
         gap = rows.gap(u)
         if robust:
-            fresh, fires = _robust_weights(gap, rows.seen, base_weight, fires, window)
+            # Once a joint had outliers it keeps its weights.
+            fresh, now = weigh_outliers(measure_gaps(gap, base_weight), rows.seen, window, fires)
+            fresh, fires = fresh if base_weight is None else fresh * base_weight, fires | now
             if not np.array_equal(fresh, weight):
                 weight = fresh
                 G, H = rows.sums(weight)
         # The first sweeps are pair by pair, so that an outlier in one joint cannot leak into the others.
         together = sweep > 1 or not fires.any()
-        old, u = u, system.solved(Sweep(G, H, *gap_products(gap, weight)), together=together)
+        old, u = u, system.solve(Sweep(G, H, *gap_products(gap, weight)), together=together)
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     last = Sweep(G, H, *gap_products(rows.gap(u), weight))
@@ -124,15 +131,7 @@ def solution_of(take: Take, fits: PairFits) -> Solution:
     N = G * np.kron(np.diag(1 / np.diagonal(C)), np.ones((6, 6)))
     basis = free_basis(fits, ~fits.determined)
     quiet = np.zeros(len(fits.pairs), dtype=bool)
-    return Solution(fits.pairs, fits.p_child_joint, fits.p_parent_joint, weight, N, basis, C, quiet, together=False)
-
-
-def _robust_weights(
-    gap: Floats, seen: Bools, base_weight: Floats | None, fires: Bools, window: int
-) -> tuple[Floats, Bools]:
-    """(n, J) weights of gaps (3, n, J), and which joints have outliers; once a joint had some it keeps its weights."""
-    weight, now = weigh_outliers(measure_gaps(gap, base_weight), seen, window, fires)
-    return weight if base_weight is None else weight * base_weight, fires | now
+    return Solution(*fits.joints, weight, N, basis, C, quiet, together=False)
 
 
 def free_basis(fits: PairFits, held: Bools | None) -> Floats:

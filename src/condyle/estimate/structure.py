@@ -18,7 +18,7 @@ from ..pairs.fits import PairFits, fit_pairs, gaps
 from ..pairs.noise import Noise, estimate_noise
 from ..pairs.outliers import drop_gross, estimate_scales
 from ..pairs.sums import PairSums, sum_pairs
-from .kinds import LEVER_MIN_RATIO, RIGID_RATIO, PairMotion, measure_motion, world_motion
+from .kinds import LEVER_MIN_RATIO, RIGID_RATIO, PairMotion, measure_motion, measure_world_motion
 from .tree import TRIAL_ROUNDS, Tree, spanning_margins, swap_edges, try_rivals
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
@@ -98,13 +98,14 @@ def infer_structure(
     sums = sum_pairs(take)
     fits = _candidates(sums)
     held = [_row(fits.pairs, pair) for pair in fixed]
-    turn, drift = world_motion(take, noise)
+    all_given = 0 < len(held) == take.bodies - 1
+    turn, drift = measure_world_motion(take, noise)
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     if paper:
         motion = measure_motion(take, sums, fits, noise)
         tree = spanning_margins(take.bodies, fits, edges)
         none = np.empty(0, np.int64)
-        determined = _all_given(held, take) or _is_determined(motion, tree, fits, turn)
+        determined = all_given or _is_determined(motion, tree, fits, turn)
         if not determined:
             tree = tree.at(np.isin(tree.edges, held))
         return Structure(sums, fits, motion, tree, none, determined, none, [], good, noise, turn, drift)
@@ -117,7 +118,7 @@ def infer_structure(
         sums = sum_pairs(part)
         fits = _candidates(sums)
         noise = estimate_noise(part)
-        turn, drift = world_motion(part, noise)
+        turn, drift = measure_world_motion(part, noise)
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     motion = measure_motion(take, sums, fits, noise)
     handicap = _resting(fits, motion, turn, drift, edges, still_world)
@@ -131,7 +132,7 @@ def infer_structure(
         if not settled:
             break
         edges = tree.edges
-    determined = _all_given(held, take) or _is_determined(motion, tree, fits, turn)
+    determined = all_given or _is_determined(motion, tree, fits, turn)
     apart = _apart(sums, fits, motion, tree, held) if determined else tree.edges[~np.isin(tree.edges, held)]
     tree = tree.at(~np.isin(tree.edges, apart))
     loops, tied = _loops(take, fits, motion, tree, handicap) if determined else (np.empty(0, np.int64), [])
@@ -146,10 +147,6 @@ def _candidates(sums: PairSums) -> PairFits:
     fits = fit_pairs(sums)
     rare = fits.frames < RARE_PAIR_SHARE * median(fits.frames)
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
-
-
-def _all_given(held: Sequence[int], take: Take) -> bool:
-    return 0 < len(held) == take.bodies - 1
 
 
 def _whole_frames(take: Take, good: Bools) -> tuple[Take, Bools]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, centred
+from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.graph import sides
 from ..maths.robust import median
 from ..model.take import Take
@@ -169,7 +169,7 @@ class _Rows:
         self.gap = np.where(both[..., None], gap, 0.0)
         self.count = np.maximum(both.sum(axis=0), 1)
         self.own = np.einsum("npa,npb->pab", self.gap, self.gap) / self.count[:, None, None]
-        size = float(median(np.linalg.norm(centred(part.p_world_body, part.seen), axis=-1)[part.seen]))
+        size = float(median(np.linalg.norm(centre_positions(part.p_world_body, part.seen), axis=-1)[part.seen]))
         self.floor = (RESIDUAL_FLOOR_SHARE * max(size, 1e-300)) ** 2
 
     def gains(self, tree: list[int]) -> Floats:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..estimate.fitting import Estimate
-from ..estimate.intervals import Blocks, expected_gap_variance
+from ..estimate.intervals import Blocks
 from ..estimate.solve import Solution
 from ..findings import Finding
 from ..io.scale_file import factor_of
@@ -82,7 +82,7 @@ def map_gaps(take: Take, solution: Solution, noise: Noise, cells: int = CELLS) -
     place = (blocks.place - 0.5 * apart + joint)[used]
     if not len(place):
         return GapMap(np.zeros((0, 3)), np.zeros(0), np.zeros(0, np.int64), 1.0)
-    explained = 3 * expected_gap_variance(solution, noise) / np.where(used, blocks.weight, 1.0)
+    explained = 3 * noise.gap_variance(*solution.joints) / np.where(used, blocks.weight, 1.0)
     square = ((blocks.gap**2).sum(axis=1) - explained)[used]
     low = place.min(axis=0)
     edge = max(float((place.max(axis=0) - low).max()) / cells, 1e-9)
@@ -99,7 +99,7 @@ def find_bend(take: Take, solution: Solution, noise: Noise, still: int | None = 
     own: Bools = np.ones(len(solution.pairs), dtype=bool)
     if still is not None:
         own = ~(solution.pairs == still).any(axis=1)
-    explained = float(expected_gap_variance(solution, noise)[own].sum())
+    explained = float(noise.gap_variance(*solution.joints)[own].sum())
     gaps = float(np.diagonal(solution.residual_cov)[own].sum())
     if not take.timed or explained <= 0 or gaps < LOUD**2 * explained:
         return None

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..estimate.fitting import Estimator, uncertainty_of
-from ..estimate.kinds import classify, measure_motion, world_motion
+from ..estimate.kinds import classify, measure_motion, measure_world_motion
 from ..estimate.locate import assemble_joints
 from ..estimate.solve import Solution
 from ..estimate.structure import Structure
@@ -77,7 +77,9 @@ def touching_joints(
     joints = []
     for contact in [*contacts, *planted]:
         part = take.slice(contact.first, contact.stop)
-        local = replace(structure, sums=sum_pairs(part), good=part.seen, turn=world_motion(part, structure.noise)[0])
+        local = replace(
+            structure, sums=sum_pairs(part), good=part.seen, turn=measure_world_motion(part, structure.noise)[0]
+        )
         a, b = (take.index(name) for name in contact.bodies)
         turned = b not in edges and b != still  # what is loose hangs on what is not
         joint = _located(part, local, options, estimator, (b, a) if turned else (a, b))

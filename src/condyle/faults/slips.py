@@ -157,7 +157,7 @@ def judge_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
 
 def steady(take: Take, solution: Solution) -> Floats:
     """(n, J) 1 where both bodies are seen and the gap is not far off its own course of the second around."""
-    gap = gaps(take, solution.pairs, solution.p_child_joint, solution.p_parent_joint)
+    gap = gaps(take, *solution.joints)
     return find_steady(gap, max(count_frames(take, CORRELATION_LAG_S), 5)).astype(np.float64)
 
 

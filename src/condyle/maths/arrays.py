@@ -72,7 +72,7 @@ def evenly(count: int, most: int) -> Ints:
     return np.arange(count) if count <= most else np.arange(most) * count // most
 
 
-def centred(p_world_body: Floats, seen: Bools) -> Floats:
+def centre_positions(p_world_body: Floats, seen: Bools) -> Floats:
     """Positions (..., n, m, 3) from each frame's first seen body, 0 where not seen.
 
     Only differences between bodies matter; without this, products of positions far from the origin lose them.

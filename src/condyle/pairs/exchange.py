@@ -10,7 +10,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..model.take import Take
 from .fits import fit_joints
-from .sums import PairSums, sum_products, whole_stack
+from .sums import PairSums, stack_sums, sum_products, whole_stack
 
 EXCHANGE_RIDGE_RAD2 = 1e-4  # half mean square rotation [rad^2] below which a direction is not fitted
 
@@ -19,8 +19,7 @@ def sum_stretches(take: Take, pair: tuple[int, int], cuts: Ints) -> PairSums:
     """(K, 2, m) sums of the two bodies as children and every body as parent, in stretches from cut to cut."""
     X = whole_stack(take).reshape(3, take.frames, -1)
     stretches = [slice(first, stop) for first, stop in pairwise(cuts)]
-    every = [sum_products(X[:, k].reshape(-1, X.shape[2]), take.seen[k], np.array(pair)) for k in stretches]
-    return every[0].map(lambda *values: np.stack(values), *every[1:])
+    return stack_sums([sum_products(X[:, k].reshape(-1, X.shape[2]), take.seen[k], np.array(pair)) for k in stretches])
 
 
 def fit_residual(sums: PairSums) -> Floats:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, centred
+from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.least_squares import solve_symmetric
 from ..model.take import Take
 from .sums import PairSums, blocks, chunks
@@ -37,6 +37,11 @@ class PairFits:
     spread: Floats
     axis_child: Floats
     axis_parent: Floats
+
+    @property
+    def joints(self) -> tuple[Ints, Floats, Floats]:
+        """Pairs, and the joint of each in child and in parent."""
+        return self.pairs, self.p_child_joint, self.p_parent_joint
 
     @property
     def singular_values(self) -> Floats:
@@ -164,7 +169,7 @@ def refine_pairs(take: Take, fits: PairFits) -> PairFits:
     """The same least-squares joints, corrected on the rows of the take: sums leave the residual a floor of 1e-8 m."""
     U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
     share = 1 / np.maximum(fits.frames, 1)[:, None]
-    b_child, b_parent, square = _gap_sums(take, fits.pairs, fits.p_child_joint, fits.p_parent_joint)
+    b_child, b_parent, square = _gap_sums(take, *fits.joints)
     dc, dl = _least_norm(U, Vt, fits.spread, -b_child * share, b_parent * share)
     # A step to the minimum of a quadratic lowers it by half of slope times step; no second pass is needed.
     square = square + np.sum(b_child * dc - b_parent * dl, axis=1)
@@ -183,7 +188,7 @@ def _gap_sums(take: Take, pairs: Ints, c: Floats, l: Floats) -> tuple[Floats, Fl
         for rows in chunks(take):
             seen = take.seen[rows]
             both = seen[:, i] & seen[:, j]
-            p = centred(take.p_world_body[rows], seen)
+            p = centre_positions(take.p_world_body[rows], seen)
             R_child = np.where(both[..., None, None], take.R_world_body[rows, i], 0.0)
             R_parent = np.where(both[..., None, None], take.R_world_body[rows, j], 0.0)
             gap = np.einsum("npxy,py->npx", R_child, c) - np.einsum("npxy,py->npx", R_parent, l)

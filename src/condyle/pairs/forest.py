@@ -11,13 +11,13 @@ from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..model.take import Take
 from .fits import fit_pairs, gaps
-from .sums import sum_pairs, sum_products, whole_stack
+from .sums import stack_sums, sum_pairs, sum_products, whole_stack
 
 EXACT_GAP_SHARE = 1e-5  # of the scene's size: gaps below it are rounding
 FAR_GAP_MEDIANS = 3.0  # usual gaps beyond which a frame is left out of a second fit
 
 
-class Misfit(NamedTuple):
+class ForestGaps(NamedTuple):
     """How far the joints of a take's own best tree come apart [m]: geometric mean over edges of the usual gap, so that
     one loose thing does not hide what the rest says.
 
@@ -29,17 +29,17 @@ class Misfit(NamedTuple):
     gap: float
 
 
-def tree_misfit(take: Take, *, size: float, hopeless: float = np.inf) -> Misfit:
-    """The misfit of a take in a scene of this size [m]; beyond a plain gap of `hopeless` nothing is looked at twice."""
+def measure_forest(take: Take, *, size: float, hopeless: float = np.inf) -> ForestGaps:
+    """The gaps of a take in a scene of this size [m]; beyond a plain one of `hopeless` nothing is looked at twice."""
     fits = fit_pairs(sum_pairs(take))
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names)
     if not len(edges):
-        return Misfit(np.inf, np.inf)
+        return ForestGaps(np.inf, np.inf)
     length = _lengths(take, fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges])
     plain = _mean(median(length, np.inf), EXACT_GAP_SHARE * size)
     if plain > hopeless:
-        return Misfit(plain, plain)
-    return Misfit(plain, _mean(_robust(take, fits.pairs[edges], length), EXACT_GAP_SHARE * size))
+        return ForestGaps(plain, plain)
+    return ForestGaps(plain, _mean(_robust(take, fits.pairs[edges], length), EXACT_GAP_SHARE * size))
 
 
 def _mean(usual: Floats, floor: float) -> float:
@@ -68,8 +68,8 @@ def _refit(take: Take, pairs: Ints, use: Bools) -> tuple[Floats, Floats]:
     """Least-squares joints (P, 3) in child and parent of each pair, from the frames (n, P) that count for it."""
     X = whole_stack(take).reshape(3, take.frames, take.bodies, 4)
     poses = [X[:, own][:, :, pair].reshape(-1, 8) for own, pair in zip(use.T, pairs, strict=True)]
-    every = [sum_products(one, np.ones((len(one) // 3, 2), dtype=bool))[0, 1] for one in poses]
-    fits = fit_pairs(every[0].map(lambda *values: np.stack(values), *every[1:]), pairs)
+    sums = stack_sums([sum_products(one, np.ones((len(one) // 3, 2), dtype=bool))[0, 1] for one in poses])
+    fits = fit_pairs(sums, pairs)
     return fits.p_child_joint, fits.p_parent_joint
 
 

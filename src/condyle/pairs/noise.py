@@ -38,6 +38,13 @@ class Noise:
     def none(cls, bodies: int) -> Noise:
         return cls(np.zeros(bodies), np.zeros(bodies))
 
+    def gap_variance(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
+        """(J,) [m^2] per axis variance of each joint's gap that the white noise of its sensors explains."""
+        i, j = pairs.T
+        lever = self.orientation[i] ** 2 * np.sum(p_child_joint**2, axis=1)
+        lever += self.orientation[j] ** 2 * np.sum(p_parent_joint**2, axis=1)
+        return np.asarray(self.position[i] ** 2 + self.position[j] ** 2 + 2 / 3 * lever)
+
 
 def windows(take: Take, good: Bools | None = None, length: int = DIFFERENCE_ORDER + 1) -> tuple[Ints, Bools]:
     """First frames of runs of `length` frames in one segment, and (runs, m) whether a body is good throughout."""
@@ -120,7 +127,7 @@ class PlaceNoise:
         )
 
 
-def place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
+def fit_place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
     """How noise depends on place, or None where it does not.
 
     Magnetic noise grows with the distance to the transmitter, wherever that stands: the log of the squared sixth

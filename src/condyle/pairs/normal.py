@@ -41,7 +41,7 @@ class Sweep(Additive):
         """(J, J) [m^2] per axis covariance of the gaps, loaded and lifted to be positive."""
         return _covariance(self.square, self.count)
 
-    def moved(self, u: Floats, to: Floats) -> Sweep:
+    def move_to(self, u: Floats, to: Floats) -> Sweep:
         """The same frames and weights, swept at unknowns `u` (6J,), as they would be at other ones."""
         J = len(self.square)
         own = np.kron(np.eye(J), np.ones((6, 1)))
@@ -75,7 +75,7 @@ class System:
         both = np.where(sensor[:, None] == sensor[None], 1.0, self.factor[:, None] * self.factor[None])
         return np.asarray(sweep.G * both * np.kron(S, np.ones((6, 6))))
 
-    def solved(self, sweep: Sweep, *, together: bool = True) -> Floats:
+    def solve(self, sweep: Sweep, *, together: bool = True) -> Floats:
         """(6J,) the unknowns that a sweep leads to; not together: joints do not know of each other."""
         C = sweep.covariance()
         S = np.asarray(np.linalg.inv(C) if together else np.diag(1 / np.diagonal(C)))
@@ -159,11 +159,6 @@ def gap_products(gap: Floats, weight: Floats) -> tuple[Floats, Floats]:
     root = np.sqrt(weight)
     scaled = (gap * root).reshape(3 * n, J)
     return scaled.T @ scaled, root.T @ root
-
-
-def residual_covariance(gap: Floats, weight: Floats) -> Floats:
-    """(J, J) [m^2] per axis covariance of gaps (3, n, J) over frames weighted for both joints; see `Sweep`."""
-    return _covariance(*gap_products(gap, weight))
 
 
 def _covariance(square: Floats, count: Floats) -> Floats:

@@ -87,7 +87,7 @@ class RigidPair:
     drift: float
     follows: float
     carried: float
-    noise: tuple[SensorNoise, SensorNoise]
+    noise: tuple[SensorNoise, ...]
     places: tuple[Place, ...]
 
     def __post_init__(self) -> None:
@@ -131,19 +131,13 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
     usual, spread = (float(value) for value in robust_sd(distance))
     with np.errstate(invalid="ignore"):
         both &= np.abs(distance - usual) <= np.maximum(DISTANCE_SPIKE_SD * spread, 1e-9 * usual)
+    path = ", ".join(take.sources) or None
     if both.sum() < RIGID_MIN_FRAMES:
-        raise CondyleError(
-            f"'{a}' and '{b}' are seen together in {both.sum()} frames; at least {RIGID_MIN_FRAMES} are needed",
-            code="few-frames",
-            path=", ".join(take.sources) or None,
-        )
+        text = f"'{a}' and '{b}' are seen together in {both.sum()} frames; at least {RIGID_MIN_FRAMES} are needed"
+        raise CondyleError(text, code="few-frames", path=path)
     if usual < SAME_PLACE_M:
-        raise CondyleError(
-            f"'{a}' and '{b}' are at the same place; their distance tells no scale",
-            code="identical-sensors",
-            path=", ".join(take.sources) or None,
-            body=b,
-        )
+        text = f"'{a}' and '{b}' are at the same place; their distance tells no scale"
+        raise CondyleError(text, code="identical-sensors", path=path, body=b)
     values = distance[both]
     noise = estimate_noise(pair, np.stack([both, both], axis=1))
     fifth = max(len(values) // DRIFT_PARTS, 1)
@@ -164,10 +158,7 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
         drift=float(values[-fifth:].mean() - values[:fifth].mean()),
         follows=follows if sure else 0.0,
         carried=float(np.ptp(middle, axis=0).max()),
-        noise=(
-            SensorNoise(a, float(noise.position[0]), float(noise.orientation[0])),
-            SensorNoise(b, float(noise.position[1]), float(noise.orientation[1])),
-        ),
+        noise=tuple(map(SensorNoise, (a, b), noise.position.tolist(), noise.orientation.tolist())),
         places=tuple(place for axis in range(3) for place in _thirds(values, middle[:, axis], "xyz"[axis])),
     )
 
@@ -302,12 +293,12 @@ def _alike(values: Floats) -> float:
 def _thirds(values: Floats, along: Floats, axis: str) -> list[Place]:
     edges = np.linspace(along.min(), along.max(), PLACES_PER_AXIS + 1)
     which = np.clip(np.searchsorted(edges, along, side="right") - 1, 0, PLACES_PER_AXIS - 1)
-    out = []
-    for k in range(PLACES_PER_AXIS):
-        own = values[which == k]
-        if len(own) >= RIGID_MIN_FRAMES:
-            out.append(Place(axis, float(edges[k]), float(edges[k + 1]), float(own.mean()), float(own.std()), len(own)))
-    return out
+    parts = [(edges[k], edges[k + 1], values[which == k]) for k in range(PLACES_PER_AXIS)]
+    return [
+        Place(axis, float(low), float(high), float(own.mean()), float(own.std()), len(own))
+        for low, high, own in parts
+        if len(own) >= RIGID_MIN_FRAMES
+    ]
 
 
 def _where(place: Place) -> str:
@@ -319,11 +310,8 @@ def scale_of(pair: RigidPair, distance: float, sources: tuple[str, ...] = ()) ->
     if not (math.isfinite(distance) and distance > 0):
         raise UsageError(f"the distance {distance:g} m is not above zero", code="bad-call")
     if pair.loose is not None:
-        raise CondyleError(
-            f"{pair.loose}, so they are not rigid and tell no scale; fix both to one stiff rod",
-            code="not-rigid",
-            path=", ".join(sources) or None,
-        )
+        text = f"{pair.loose}, so they are not rigid and tell no scale; fix both to one stiff rod"
+        raise CondyleError(text, code="not-rigid", path=", ".join(sources) or None)
     near, far = pair.interval
     return Scale(
         scale=distance / pair.length,

@@ -5,7 +5,7 @@ Files, chunks, windows, stretches and several takes are sums of sums. One pass s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -62,13 +62,18 @@ class PairSums(Additive):
     dd: Floats
 
 
+def stack_sums(parts: Sequence[PairSums]) -> PairSums:
+    """The sums of several windows or pairs side by side, along a new first axis."""
+    return parts[0].map(lambda *values: np.stack(values), *parts[1:])
+
+
 def sum_pairs(take: Take) -> PairSums:
     """The sums of all pairs of a take, chunk by chunk in memory that does not grow with the take."""
     seen = None if take.seen.all() else take.seen
     if take.frames * take.bodies * POSE_BYTES <= STACK_KEPT_BYTES:
         X = whole_stack(take)
-        return _multiply(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
-    parts = (_multiply(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
+        return _Products.of(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
+    parts = (_Products.of(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
     return reduce(add, parts).pairs()
 
 
@@ -77,18 +82,17 @@ def sum_products(X: Floats, seen: Bools, children: Ints | None = None) -> PairSu
 
     children   (c,) those bodies that are wanted as children, with all m as parents; all by default
     """
-    return _multiply(X, seen.shape[-1], None if seen.all() and children is None else seen, children).pairs()
+    return _Products.of(X, seen.shape[-1], None if seen.all() and children is None else seen, children).pairs()
 
 
 @dataclass(frozen=True, eq=False)
 class _Products(Additive):
-    """Products of poses that were summed over frames, before they are sums of pairs.
+    """Products of poses summed over frames: what is added before it becomes sums of pairs.
 
-    gram    (..., 4 c, 4 m)  of the columns of c children and m parents
-    frames  (..., c, m)      in which both are seen
-    child, parent    (..., c, m, 3)  R'p that either adds alone, over the frames in which both are seen
-    square           (..., c, m)     p.p of both
-    The last three are empty where all bodies are seen: the Gram matrix then has them.
+    gram           (..., 4 c, 4 m)  of the columns of c children and m parents
+    frames         (..., c, m)      in which both are seen
+    child, parent  (..., c, m, 3)   R'p that either adds alone, and square (..., c, m) p.p of both, over those frames;
+                                    empty where all bodies are seen, since the Gram matrix has them then
     """
 
     gram: Floats
@@ -97,10 +101,33 @@ class _Products(Additive):
     parent: Floats
     square: Floats
 
+    @classmethod
+    def of(
+        cls, X: Floats, m: int, seen: Bools | None, children: Ints | None = None, gram: Floats | None = None
+    ) -> _Products:
+        """Those of frames X (..., 3 n, 4 m); seen None: all of it."""
+        *batch, n, _ = X.shape
+        poses = X.reshape(*batch, 3, n // 3, m, 4)
+        who: Ints | slice = slice(None) if children is None else children
+        if gram is None:
+            left = X if children is None else poses[..., who, :].reshape(*batch, n, -1)
+            gram = np.empty((*batch, left.shape[-1], 4 * m))
+            for k in np.ndindex(*batch):  # a matrix by itself takes half the time of a stack of them
+                np.matmul(left[k].T, X[k], out=gram[k])
+        if seen is None:
+            return cls(gram, np.full((*batch, m, m), n / 3), *np.empty((3, *batch, 0)))
+        p, w = poses[..., 3], seen.astype(np.float64)
+        met = np.swapaxes(w, -1, -2)
+        own = np.einsum("...xnmr,...xnm->...nmr", poses[..., :3], p).reshape(*batch, n // 3, 3 * m)
+        own = (met @ own).reshape(*batch, m, m, 3)  # [..., partner, body]
+        square = met @ np.einsum("...xnm,...xnm->...nm", p, p)
+        square = square + np.swapaxes(square, -1, -2)
+        own_child = np.swapaxes(own, -3, -2)[..., who, :, :]
+        return cls(gram, (met @ w)[..., who, :], own_child, own[..., who, :, :], square[..., who, :])
+
     def pairs(self) -> PairSums:
         *batch, _, columns = self.gram.shape
-        m = columns // 4
-        grid = np.swapaxes(self.gram.reshape(*batch, -1, 4, m, 4), -3, -2)  # (..., c, m, 4, 4)
+        grid = np.swapaxes(self.gram.reshape(*batch, -1, 4, columns // 4, 4), -3, -2)  # (..., c, m, 4, 4)
         child, parent, square = self.child, self.parent, self.square
         if not square.size:
             alone = np.diagonal(grid, axis1=-4, axis2=-3)  # (..., 4, 4, m)
@@ -109,31 +136,6 @@ class _Products(Additive):
             square = alone[..., 3, 3, :][..., None] + alone[..., 3, 3, :][..., None, :]
         M, dd = np.ascontiguousarray(grid[..., :3, :3]), np.maximum(square - 2 * grid[..., 3, 3], 0.0)
         return PairSums(self.frames, M, grid[..., :3, 3] - child, grid[..., 3, :3] - parent, dd)
-
-
-def _multiply(
-    X: Floats, m: int, seen: Bools | None, children: Ints | None = None, gram: Floats | None = None
-) -> _Products:
-    """What frames X (..., 3 n, 4 m) add; seen None: all of it."""
-    *batch, n, _ = X.shape
-    poses = X.reshape(*batch, 3, n // 3, m, 4)
-    who: Ints | slice = slice(None) if children is None else children
-    if gram is None:
-        left = X if children is None else poses[..., who, :].reshape(*batch, n, -1)
-        gram = np.empty((*batch, left.shape[-1], 4 * m))
-        for k in np.ndindex(*batch):  # a matrix by itself takes half the time of a stack of them
-            np.matmul(left[k].T, X[k], out=gram[k])
-    if seen is None:
-        none = np.empty((*batch, 0))
-        return _Products(gram, np.full((*batch, m, m), n / 3), none, none, none)
-    p, w = poses[..., 3], seen.astype(np.float64)
-    met = np.swapaxes(w, -1, -2)
-    own = np.einsum("...xnmr,...xnm->...nmr", poses[..., :3], p).reshape(*batch, n // 3, 3 * m)
-    own = (met @ own).reshape(*batch, m, m, 3)  # [..., partner, body]
-    square = met @ np.einsum("...xnm,...xnm->...nm", p, p)
-    square = square + np.swapaxes(square, -1, -2)
-    own_child = np.swapaxes(own, -3, -2)[..., who, :, :]
-    return _Products(gram, (met @ w)[..., who, :], own_child, own[..., who, :, :], square[..., who, :])
 
 
 def stack_poses(R_world_body: Floats, p_world_body: Floats, seen: Bools, room: Floats | None = None) -> Floats:

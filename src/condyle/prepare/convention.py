@@ -20,7 +20,7 @@ from ..maths.robust import median
 from ..model.recording import EULER_ORDERS, EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Convention, Recording, to_take
 from ..model.take import Take, join
 from ..pairs.fits import PairFits, fit_pairs
-from ..pairs.forest import scene_size, tree_misfit
+from ..pairs.forest import measure_forest, scene_size
 from ..pairs.sums import sum_pairs
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
 
@@ -86,7 +86,7 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     if first is None:  # no rotations in any reading: that is for the conversion to say
         return None
     size = scene_size(first)
-    misfit = tree_misfit(first, size=size)
+    misfit = measure_forest(first, size=size)
     hopeless = np.inf if thorough else HOPELESS * misfit.plain
     used = Candidate(base, misfit.gap)
     found = [used]
@@ -95,7 +95,7 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
         for convention in options:
             if _key(convention) not in takes:
                 takes[_key(convention)] = take = _take(thin, convention)
-                gap = np.inf if take is None else tree_misfit(take, size=size, hopeless=hopeless).gap
+                gap = np.inf if take is None else measure_forest(take, size=size, hopeless=hopeless).gap
                 found.append(Candidate(convention, gap))
 
     widen(_rotations(base, thin, all_orders=False))

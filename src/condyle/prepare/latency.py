@@ -138,7 +138,7 @@ def _round(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise
     if len(fits.pairs) < FEWEST_BODIES - 1:
         return None
     i, j = fits.pairs.T
-    white = np.full(len(i), np.inf) if noise is None else _white(fits, noise)
+    white = np.full(len(i), np.inf) if noise is None else noise.gap_variance(*fits.joints)
     delay, error = _differences(part, fits, velocity, white)
     return _Told(fits.pairs, delay + shift[i] - shift[j], error)
 
@@ -208,14 +208,6 @@ def _edges(part: Take) -> PairFits:
     fits = fit_pairs(sums)
     residual = np.where(fits.frames < 0.2 * median(fits.frames), np.nan, fits.residual)
     return fit_pairs(sums, fits.pairs[spanning_tree(part.bodies, fits.pairs, residual, part.names)])
-
-
-def _white(fits: PairFits, noise: Noise) -> Floats:
-    """(J,) [m^2] variance per axis that the sensors' white noise leaves in each joint's gap."""
-    i, j = fits.pairs.T
-    lever = np.square(fits.p_child_joint).sum(axis=1) * noise.orientation[i] ** 2
-    lever += np.square(fits.p_parent_joint).sum(axis=1) * noise.orientation[j] ** 2
-    return np.asarray(noise.position[i] ** 2 + noise.position[j] ** 2 + 2 / 3 * lever)
 
 
 def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) -> tuple[Floats, Floats]:

@@ -280,7 +280,7 @@ def _best_joints(take: Take) -> tuple[Floats, Floats]:
     residual[i, j] = residual[j, i] = fit_residual(sums[i, j])
     k, partner = np.arange(m), residual.argmin(axis=1)
     fits = fit_pairs(sums, np.stack([k, partner], axis=1))
-    gap = np.linalg.norm(gaps(part, fits.pairs, fits.p_child_joint, fits.p_parent_joint), axis=2)
+    gap = np.linalg.norm(gaps(part, *fits.joints), axis=2)
     length = max(FEWEST, round(STRETCH * part.frames / max(part.seconds, 1e-9)))
     worst = median(cut_blocks(gap, length)).max(axis=0)
     apart = np.sqrt(sums.dd[k, partner] / np.maximum(sums.frames[k, partner], 1))

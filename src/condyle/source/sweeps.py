@@ -21,7 +21,7 @@ from ..model.skeleton import Joint
 from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs
-from ..pairs.noise import Noise, PlaceNoise, place_noise
+from ..pairs.noise import Noise, PlaceNoise, fit_place_noise
 from ..pairs.normal import Rows, Sweep, System, gap_products
 from ..pairs.outliers import (
     LIVELY_S,
@@ -67,7 +67,7 @@ class Refined:
     def residual(self, joints: Sequence[Joint]) -> Floats:
         """(J,) [m] root mean square gap over all frames with weight, if the joints were these."""
         u = np.concatenate([[joint.p_child_joint, joint.p_parent_joint] for joint in joints], axis=None)
-        return self.last.moved(self.solution.unknowns, u).residual()
+        return self.last.move_to(self.solution.unknowns, u).residual()
 
     def told(self, findings: Sequence[Finding]) -> list[Finding]:
         """The same findings; those of long recordings say as well what the joints come from."""
@@ -116,7 +116,7 @@ class _Gaps:
     @classmethod
     def of(cls, sample: Take, fitted: Estimate) -> _Gaps:
         noise, pairs = fitted.structure.noise, fitted.pairs
-        place = place_noise(sample, fitted.structure.good) if fitted.solution.together else None
+        place = fit_place_noise(sample, fitted.structure.good) if fitted.solution.together else None
         part = sample.slice(step=max(1, sample.frames // MEDIAN_FRAMES))
         usual = np.ones(len(pairs))
         if place is not None:
@@ -180,7 +180,7 @@ def refine_joints(
             fires = now  # a step with outliers at full weight would lead away
             continue
         for _ in range(INNER):
-            u = system.solved(sums.moved(at, u))
+            u = system.solve(sums.move_to(at, u))
         if not fires.any() or np.abs(u - at).max(initial=0.0) < STEP:
             break
     fits = fit_pairs(_edge_sums(sums, at), pairs)
@@ -190,7 +190,7 @@ def refine_joints(
     if reason := _alone(method, solution, told):
         words = f"the joints come from these alone, since {reason}"
     known = replace(fits, frames=seen.frames.astype(np.float64))
-    return Refined(moved, known, words, sums.moved(at, u), tuple(told))
+    return Refined(moved, known, words, sums.move_to(at, u), tuple(told))
 
 
 def _alone(method: Method, solution: Solution, told: Sequence[Finding]) -> str:

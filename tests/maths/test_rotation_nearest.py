@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.maths.polar import POLAR_BLOCK_MATRICES, blocks, nearest_rotations
+from condyle.maths.rotation import POLAR_BLOCK_MATRICES, blocks, nearest_rotations
 
 ROUNDING = 1e-12  # [-] of an entry, where the answer is well determined
 
