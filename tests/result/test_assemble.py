@@ -1,4 +1,4 @@
-"""Limbs and placements from joints, and how sure they are."""
+"""Skeletons put together from an estimate: limbs, placements, intervals, and what the file says of its origin."""
 
 from __future__ import annotations
 
@@ -7,66 +7,187 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from condyle import Finding, Joint
+from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
 from condyle.estimate.intervals import Uncertainty
 from condyle.maths.robust import Z95
-from condyle.model.skeleton import Joint
-from condyle.result.assemble import assemble_limbs, assemble_placements, show_poses
-from tests.make import moving
+from condyle.model.options import FitOptions
+from condyle.model.take import Take
+from condyle.result import assemble
+from condyle.result.assemble import assemble_figure, assemble_limbs, assemble_placements, show_poses
+from condyle.simulate import Disturbances, linkage, simulate
+from tests.make import jointed
+
+NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.3))
+OPTIONS = FitOptions(method="default", root="chest", scale=1.25)
+ZERO = np.zeros(3)
+X, Y = np.eye(3)[:2]
 
 
-def joint(child: str, parent: str, p_child: list[float], p_parent: list[float], kind: str = "ball") -> Joint:
-    evidence = (None, None, None, 0.0, 10, np.ones(6), 1e-6 * np.eye(6), None, None, np.ones(3))
-    return Joint(child, parent, kind, "determined", p_child, p_parent, *evidence)  # type: ignore[arg-type]
+def joint(child: str, parent: str, p_child: np.ndarray, p_parent: np.ndarray, **change: object) -> Joint:
+    made = jointed.joint(np.random.default_rng(0), child, parent, "ball")
+    return replace(made, p_child_joint=p_child, p_parent_joint=p_parent, covariance=np.eye(6), **change)
 
 
-JOINTS = [joint("thigh", "pelvis", [0, 0, 0.1], [0.1, 0, 0]), joint("shank", "thigh", [0, 0, 0.2], [0, 0, -0.3])]
+def knee_and_ankle(**change: object) -> list[Joint]:
+    """The shank's own joint 3 cm along x and its foot 4 cm along y; 5 cm between them."""
+    return [
+        joint("foot", "shank", ZERO, 0.04 * Y),
+        joint("shank", "thigh", 0.03 * X, 0.4 * X, **change),
+    ]
 
 
-def sure(sigma: float) -> Uncertainty:
-    """Every coordinate known to `sigma` [m], a quarter of its variance passing."""
-    V = sigma**2 * np.eye(12)
-    return Uncertainty(*(V if name == "covariance" else V / 4 if name == "passing" else None for name in FIELDS))  # type: ignore[misc]
+def uncertainty(joints: int, sd: float, **places: float) -> Uncertainty:
+    """Unknowns known to `sd` [m] each, a quarter of the variance passing; `places` ("u7") are known to another."""
+    sds = np.full(6 * joints, sd)
+    for name, value in places.items():
+        sds[int(name[1:])] = value
+    return Uncertainty(np.diag(sds**2), np.diag(sds**2) / 4, np.ones(joints, dtype=bool), np.zeros((joints, 2)))
 
 
-FIELDS = list(Uncertainty.__dataclass_fields__)
+def test_a_limb_is_the_distance_of_two_joints_of_a_body_its_own_first() -> None:
+    [limb] = assemble_limbs(knee_and_ankle(), None)
+    assert (limb.body, limb.from_joint, limb.to_joint, limb.between) == ("shank", "shank", "foot", "joints")
+    assert limb.length == pytest.approx(0.05)
+    assert (limb.low, limb.high, limb.passing) == (None, None, None)
 
 
-def test_a_limb_lies_between_every_two_joints_of_a_body() -> None:
-    (limb,) = assemble_limbs(JOINTS, None)
-    assert (limb.body, limb.from_joint, limb.to_joint) == ("thigh", "thigh", "shank")
-    assert limb.length == pytest.approx(0.4)
-    assert (limb.low, limb.high) == (None, None)
+def test_every_two_joints_of_a_body_have_a_limb() -> None:
+    arms = [joint(f"arm{k}", "chest", ZERO, k * X) for k in range(4)]
+    lengths = {(limb.from_joint, limb.to_joint): limb.length for limb in assemble_limbs(arms, None)}
+    assert lengths == {(f"arm{a}", f"arm{b}"): pytest.approx(b - a) for a in range(4) for b in range(a + 1, 4)}
 
 
-def test_its_interval_is_that_of_the_two_ends_and_part_of_it_passes() -> None:
-    (limb,) = assemble_limbs(JOINTS, sure(0.001))
-    assert limb.high is not None
-    assert limb.low is not None
-    assert limb.high - limb.low == pytest.approx(2 * Z95 * 0.001 * np.sqrt(2))
+def test_the_interval_of_a_limb_is_of_both_joints_along_it() -> None:
+    [limb] = assemble_limbs(knee_and_ankle(), uncertainty(2, 0.001))
+    width = Z95 * 0.001 * np.sqrt(2)
+    assert (limb.low, limb.high) == (pytest.approx(0.05 - width), pytest.approx(0.05 + width))
     assert limb.passing == pytest.approx(0.25)
 
 
-def test_no_length_is_told_to_a_joint_that_is_not_located() -> None:
-    rigid = [JOINTS[0], replace(JOINTS[1], kind="rigid")]
-    (limb,) = assemble_limbs(rigid, sure(0.001))
-    assert limb.length is None
+@pytest.mark.parametrize(
+    ("place", "share"),
+    [
+        *(("u6", 0.6), ("u7", 0.8), ("u3", 0.6), ("u4", 0.8)),  # the knee in the shank, the ankle in the shank
+        *(("u0", 0.0), ("u9", 0.0), ("u8", 0.0)),  # the ankle in the foot, the knee in the thigh, across the limb
+    ],
+)
+def test_only_the_halves_on_the_body_itself_widen_its_interval(place: str, share: float) -> None:
+    [limb] = assemble_limbs(knee_and_ankle(), uncertainty(2, 0.0, **{place: 0.001}))
+    assert limb.high - limb.length == pytest.approx(Z95 * 0.001 * share)  # type: ignore[operator]
+    assert limb.passing == (pytest.approx(0.25) if share else None)
 
 
-def test_every_joint_is_placed_on_both_of_its_bodies() -> None:
-    found = assemble_placements(JOINTS, sure(0.002))
-    assert [(one.body, one.joint) for one in found] == [
-        ("thigh", "thigh"), ("pelvis", "thigh"), ("shank", "shank"), ("thigh", "shank")
-    ]  # fmt: skip
-    for one in found:
-        assert one.high is not None
-        assert one.high - one.distance == pytest.approx(Z95 * 0.002)
-    assert assemble_placements([replace(JOINTS[0], point="arbitrary")], sure(0.002))[0].high is None
+def test_an_interval_never_reaches_below_nothing() -> None:
+    [limb] = assemble_limbs(knee_and_ankle(), uncertainty(2, 0.5))
+    assert limb.low == 0
+    assert limb.high > 1
 
 
-def test_poses_of_another_take_stand_where_asked() -> None:
-    take = moving.links(seconds=1).take
-    other = replace(take, p_world_body=take.p_world_body + 1)
-    where = np.zeros((take.frames, take.bodies), bool)
-    where[3, 1] = True
-    shown = show_poses(take, other, where)
-    np.testing.assert_array_equal(np.argwhere((shown.p_world_body != take.p_world_body).any(axis=-1)), [[3, 1]])
+@pytest.mark.parametrize("kind", ["undetermined", "rigid"])
+def test_a_limb_to_a_joint_that_is_not_located_has_no_length(kind: str) -> None:
+    [limb] = assemble_limbs(knee_and_ankle(kind=kind), uncertainty(2, 0.001))
+    assert (limb.body, limb.length, limb.low, limb.high) == ("shank", None, None, None)
+
+
+def test_a_joint_is_placed_from_both_its_sensors_with_the_interval_of_its_own_half() -> None:
+    places = assemble_placements(knee_and_ankle(), uncertainty(2, 0.0, u6=0.001, u9=0.002, u10=0.5))
+    assert [(one.body, one.joint, one.distance) for one in places] == [
+        ("foot", "foot", 0.0),
+        ("shank", "foot", pytest.approx(0.04)),
+        ("shank", "shank", pytest.approx(0.03)),
+        ("thigh", "shank", pytest.approx(0.4)),
+    ]
+    assert (places[0].low, places[0].high) == (None, None)  # a sensor on its joint has no direction to it
+    widths = [one.high - one.distance for one in places[1:]]  # type: ignore[operator]
+    assert widths == pytest.approx([0.0, Z95 * 0.001, Z95 * 0.002])
+    assert places[2].low == pytest.approx(0.03 - Z95 * 0.001)
+
+
+@pytest.mark.parametrize("change", [{"covariance": None}, {"point": "arbitrary"}])
+def test_a_place_that_is_not_determined_has_no_interval(change: dict) -> None:
+    knee = replace(knee_and_ankle()[1], **change)
+    assert all(one.low is None and one.high is None for one in assemble_placements([knee], uncertainty(1, 0.001)))
+    assert all(one.low is None for one in assemble_placements([knee_and_ankle()[1]], None))
+
+
+def test_poses_of_another_take_are_shown_where_they_are_asked_for(rng: np.random.Generator) -> None:
+    one, other = (simulate(linkage(), seconds=1, rate=10, seed=seed).take for seed in (1, 2))
+    where = rng.random((one.frames, one.bodies)) < 0.5
+    shown = show_poses(one, other, where)
+    for name in ("R_world_body", "p_world_body"):
+        values, own, theirs = (getattr(take, name) for take in (shown, one, other))
+        np.testing.assert_array_equal(values[where], theirs[where])
+        np.testing.assert_array_equal(values[~where], own[~where])
+
+
+@pytest.fixture(scope="module")
+def estimate() -> Estimate:
+    """A linkage, and a sensor beside it that is joined to nothing."""
+    take = simulate(linkage(), seconds=20, rate=30, seed=11, disturbances=NOISE).take
+    lonely = simulate(linkage(), seconds=20, rate=30, seed=12, disturbances=NOISE).take.select(["head"])
+    both = Take(
+        (*take.names, "lonely"),
+        take.time,
+        np.concatenate([take.R_world_body, lonely.R_world_body], axis=1),
+        np.concatenate([take.p_world_body, lonely.p_world_body], axis=1),
+        sources=("a.csv", "b.csv"),
+    )
+    return fit_tree(both, [], OPTIONS, ROBUST)
+
+
+def figure_of(estimate: Estimate, options: FitOptions = OPTIONS, *findings: Finding) -> assemble.Assembled:
+    return assemble_figure(estimate, ROBUST, options, findings, [], estimate.take, connections=False)
+
+
+def test_a_figure_has_the_estimates_joints_roots_and_loose_bodies(estimate: Estimate) -> None:
+    made = figure_of(estimate)
+    skeleton = made.skeleton
+    names = np.array(estimate.take.names)
+    assert [(one.child, one.parent) for one in skeleton.joints] == [tuple(pair) for pair in names[estimate.pairs]]
+    assert (skeleton.roots, skeleton.loose) == (("chest",), ("lonely",))
+    for k, one in enumerate(skeleton.joints):
+        np.testing.assert_array_equal(one.p_child_joint, estimate.solution.p_child_joint[k])
+    np.testing.assert_array_equal(made.gap, estimate.gap)
+    assert made.weight.shape == made.gap.shape[:2]
+    assert len(skeleton.limbs) == 5
+    assert all(limb.low < limb.length < limb.high for limb in skeleton.limbs)
+
+
+def test_a_figure_says_what_it_was_made_from_and_asked_for(estimate: Estimate) -> None:
+    skeleton = figure_of(estimate).skeleton
+    assert skeleton.take["frames"] == 600
+    assert skeleton.take["sources"] == ["a.csv", "b.csv"]
+    masked = (~estimate.structure.good).sum(axis=0).tolist()
+    assert skeleton.take["masked"] == dict(zip(estimate.take.names, masked, strict=True))
+    assert (skeleton.method, skeleton.scale) == ("default", 1.25)
+    assert skeleton.options["root"] == "chest"
+    assert not {"method", "scale"} & set(skeleton.options)
+    noise = estimate.structure.noise
+    assert [(one.position, one.orientation) for one in skeleton.noise] == list(
+        zip(noise.position.tolist(), noise.orientation.tolist(), strict=True)
+    )
+    assert skeleton.conventions["length"] == "m"
+
+
+def test_findings_of_the_way_there_are_told_with_those_of_the_figure_worst_first(estimate: Estimate) -> None:
+    on_the_way = Finding("slip", "info", "x"), Finding("swap", "error", "y")
+    codes = [finding.code for finding in figure_of(estimate, OPTIONS, *on_the_way).skeleton.findings]
+    assert codes == ["swap", "not-rotary", "slip"]
+
+
+def test_intervals_are_left_out_on_request(estimate: Estimate) -> None:
+    skeleton = figure_of(estimate, replace(OPTIONS, intervals=False)).skeleton
+    assert all(limb.length is not None and limb.low is None for limb in skeleton.limbs)
+    assert all(one.covariance is None for one in skeleton.joints)
+
+
+def test_joints_for_a_part_of_the_take_are_looked_for_only_where_the_plan_says_so(
+    estimate: Estimate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loop, told = joint("head", "lonely", X, Y), Finding("connection", "info", "x")
+    monkeypatch.setattr(assemble, "touching_joints", lambda *arguments: ([loop], [told]))
+    without = figure_of(estimate).skeleton
+    made = assemble_figure(estimate, ROBUST, OPTIONS, [], [], estimate.take, connections=True).skeleton
+    assert without.loops == ()
+    assert (made.loops, told in made.findings, told in without.findings) == ((loop,), True, False)
