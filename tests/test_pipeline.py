@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import pytest
 
 import condyle
-from condyle import CondyleError, Take, UsageError
+from condyle import CondyleError, Finding, Take, UsageError, pipeline
+from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
 from condyle.maths import rotation
+from condyle.model.options import FitOptions, Method
+from condyle.model.stage import Change, Decision, Effect, Proof, describe_refusal
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 
 EXACT_LENGTH = 1e-9  # m
@@ -441,3 +447,162 @@ def test_gaps_that_follow_the_joints_angle_are_told_from_noise_and_from_a_bent_f
         told[name] = {finding.bodies[0] for finding in findings if finding.code == "follows-angle"}
     joints = {"l_shank", "r_shank", "l_upper_arm", "r_upper_arm"}  # the ones that the simulator moves
     assert told == {"noise": set(), "field": set(), "knees": joints}
+
+
+# The engine itself: changes of stages that were made up for it.
+OPTIONS = FitOptions()
+
+
+@dataclass(frozen=True, eq=False)
+class Shift:
+    """The head's sensor moved over its body [m] from a frame on; what it is told of its proof is kept."""
+
+    by: float
+    first: int = 300
+    effect: Effect = "moves"
+    hold: tuple[tuple[str, str], ...] = ()
+    repair: str = "slips"
+    bodies: tuple[str, ...] = ("head",)
+    proofs: list[Proof | None] = field(default_factory=list)
+
+    @property
+    def size(self) -> float:
+        return abs(self.by)
+
+    def apply(self, take: Take) -> Take:
+        k, p = take.index("head"), take.p_world_body.copy()
+        p[self.first :, k] += self.by * take.R_world_body[self.first :, k, :, 0]
+        return replace(take, p_world_body=p)
+
+    def describe(self, proof: Proof | None) -> list[Finding]:
+        self.proofs.append(proof)
+        if proof is not None and not proof.kept:
+            return describe_refusal(self, f"{self.by:+.2f} m", proof)
+        return [Finding("slip", "info", f"{self.by:+.2f} m")]
+
+
+@pytest.fixture(scope="module")
+def slipped(noisy_linkage: World) -> Estimate:
+    """The figure of a take whose head sensor sits 4 cm further from the middle on."""
+    return fit_tree(Shift(0.04).apply(noisy_linkage.take), [], OPTIONS, ROBUST)
+
+
+def test_every_method_has_a_plan_and_a_plan_is_tuples_of_stages() -> None:
+    assert set(pipeline.PLAN_OF) == set(get_args(Method))
+    for plan in pipeline.PLAN_OF.values():
+        for stages in (plan.prepare, plan.repair):
+            assert isinstance(stages, tuple)
+            assert all(callable(stage) for stage in stages)
+            assert len(set(stages)) == len(stages) > 0
+
+
+def test_a_refused_change_is_told_and_its_stage_asked_again_without_it(slipped: Estimate) -> None:
+    wrong, right = Shift(0.03), Shift(-0.04)
+    asked: list[list[Change]] = []
+
+    def stage(estimate: Estimate, options: FitOptions, refused: Sequence[Change]) -> Decision:
+        asked.append(list(refused))
+        assert (estimate, options) == (slipped, OPTIONS)
+        return Decision([Finding("bent-field", "info", "seen")], changes=[right] if wrong in refused else [wrong])
+
+    after, kept, found = pipeline.carry_out(stage, slipped, OPTIONS)
+    assert asked == [[], [wrong]]
+    assert kept == [right]
+    assert [(one.code, one.text[:7]) for one in found] == [
+        ("bent-field", "seen"),
+        ("repair-not-kept", "+0.03 m"),
+        ("slip", "-0.04 m"),
+    ]
+    np.testing.assert_array_equal(after.take.p_world_body, right.apply(slipped.take).p_world_body)
+
+
+def test_a_stage_that_never_gives_in_is_not_asked_for_ever(slipped: Estimate) -> None:
+    asked: list[int] = []
+
+    def stage(estimate: Estimate, options: FitOptions, refused: Sequence[Change]) -> Decision:
+        asked.append(len(refused))
+        return Decision(changes=[Shift(0.5 + 0.01 * len(refused))])
+
+    after, kept, found = pipeline.carry_out(stage, slipped, OPTIONS)
+    assert asked == list(range(pipeline.MOST_REFUSALS + 2))
+    assert (after, kept) == (slipped, [])
+    assert [one.code for one in found] == ["repair-not-kept"] * len(asked)
+
+
+def test_of_several_changes_each_proves_itself_on_top_of_those_kept(slipped: Estimate) -> None:
+    half, wrong, rest = Shift(-0.02), Shift(0.1, first=200), Shift(-0.02)
+    after, kept, _ = pipeline.keep_proved(slipped, [half, wrong, rest])
+    assert kept == [half, rest]
+    [first], [second], [third] = half.proofs, wrong.proofs, rest.proofs
+    assert first is not None
+    assert second is not None
+    assert third is not None
+    assert (first.kept, second.kept, third.kept) == (True, False, True)
+    assert third.before == pytest.approx(first.after, rel=1e-6)
+    np.testing.assert_allclose(after.take.p_world_body, Shift(-0.04).apply(slipped.take).p_world_body, atol=1e-12)
+
+
+def test_a_reading_is_kept_without_proof_and_so_is_what_changes_no_pose(
+    slipped: Estimate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pipeline, "prove", lambda *_: pytest.fail("was to be proved"))
+    reading = Shift(0.1, effect="reading")
+    after, kept, _ = pipeline.keep_proved(slipped, [reading])
+    assert (kept, reading.proofs) == ([reading], [Proof(0.0, 0.0)])
+    np.testing.assert_array_equal(after.take.p_world_body, reading.apply(slipped.take).p_world_body)
+
+    class Nothing(Shift):
+        def apply(self, take: Take) -> Take:
+            return take
+
+    nothing = Nothing(0.1)
+    assert pipeline.keep_proved(slipped, [nothing])[:2] == (slipped, [nothing])
+    with pytest.raises(pytest.fail.Exception, match="was to be proved"):
+        pipeline.keep_proved(slipped, [Shift(0.1)])
+
+
+def test_edges_that_a_change_holds_stay_joined_in_later_fits(slipped: Estimate) -> None:
+    odd = frozenset((slipped.take.index("head"), slipped.take.index("l_forearm")))
+    assert odd not in map(frozenset, slipped.pairs.tolist())
+    holding = Shift(1e-6, effect="reading", hold=(("head", "l_forearm"),))
+    first, *_ = pipeline.keep_proved(slipped, [holding])
+    assert odd in map(frozenset, first.pairs.tolist())
+    beside, *_ = pipeline.keep_proved(slipped, [holding, Shift(1e-6, effect="reading")])
+    assert odd in map(frozenset, beside.pairs.tolist())
+    later, *_ = pipeline.keep_proved(first, [Shift(1e-6, effect="reading")])
+    assert odd in map(frozenset, later.pairs.tolist())
+
+
+def test_a_change_that_is_not_kept_holds_nothing(slipped: Estimate) -> None:
+    refused = Shift(0.5, hold=(("head", "l_forearm"),))
+    after, kept, _ = pipeline.keep_proved(slipped, [refused, Shift(1e-6, effect="reading")])
+    assert refused not in kept
+    assert {frozenset(pair) for pair in after.pairs.tolist()} == {frozenset(pair) for pair in slipped.pairs.tolist()}
+
+
+def test_a_run_follows_its_plan_in_order_and_says_what_every_stage_found(
+    noisy_linkage: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    order: list[str] = []
+    move = Shift(0.04, effect="reading")
+
+    def first(take: Take, options: FitOptions) -> Decision:
+        order.append("first")
+        return Decision([Finding("latency", "info", "x")], take.select(take.names[:4]))
+
+    def second(take: Take, options: FitOptions) -> Decision:
+        order.append(f"second of {take.bodies}")
+        return Decision(changes=[move])
+
+    def last(estimate: Estimate, options: FitOptions, refused: Sequence[Change]) -> Decision:
+        order.append(f"last of {estimate.take.bodies}")
+        return Decision([Finding("bent-field", "info", "x")])
+
+    plan = pipeline.Plan((first, second), ROBUST, (last,), connections=False)
+    monkeypatch.setitem(pipeline.PLAN_OF, "drift", plan)
+    made = pipeline.run(noisy_linkage.take, FitOptions(method="drift", intervals=False))
+    assert order == ["first", "second of 4", "last of 4"]
+    assert made.changes == (move,)
+    assert {"latency", "bent-field", "slip"} <= {finding.code for finding in made.findings}
+    taken = noisy_linkage.take.select(noisy_linkage.take.names[:4])
+    np.testing.assert_array_equal(made.take.p_world_body, move.apply(taken).p_world_body)
