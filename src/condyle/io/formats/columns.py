@@ -13,8 +13,8 @@ from ...maths.arrays import Floats, Ints
 from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
 from ..format import Format, ReadOptions
 from ..tables.column_map import Column, ColumnMap, MappedThing, read_map, suggest
-from ..tables.long_rows import frames_from_rows
-from ..tables.rows import truncation
+from ..tables.long_rows import frames_from_rows, number_sensors
+from ..tables.rows import read_number, truncation
 from ..tables.table import Table, find_table
 from ..tables.text import read_text
 from ..tables.vocabulary import TIME_UNITS, part_of
@@ -72,6 +72,13 @@ class _MapColumns:
     def each(self, columns: Sequence[Column], key: str) -> list[int]:
         return [place for column in columns if (place := self.want(column, key)) is not None]
 
+    def seconds(self, values: Floats, place: int | None) -> Floats | None:
+        """The time [s] in the numbers that were read."""
+        if place is None:
+            return None
+        time = self.table.time(values, self.wanted[place], None, place)
+        return None if time is None else time * TIME_UNITS[self.map.time_unit]
+
     def column(self, column: Column, key: str) -> int:
         """0-based column of the table."""
         names = self.table.names
@@ -108,7 +115,7 @@ def _wide(places: _MapColumns) -> Recording:
     return Recording(
         bodies=Bodies(tuple(item.name for item in columns.bodies), position, orientation) if bodies else None,
         markers=Markers(tuple(item.name for item in columns.markers), marked) if markers else None,
-        time=None if time is None else _seconds(values[:, time], columns, table),
+        time=places.seconds(values, time),
         rate=columns.rate,
         convention=convention,
         findings=tuple(truncation(len(values), None, cut)),
@@ -145,7 +152,7 @@ def _long(places: _MapColumns) -> Recording:
         names,
         position[:, 0],
         orientation[:, 0],
-        time=None if time is None else _seconds(values[:, time], columns, table),
+        time=places.seconds(values, time),
         frame=None if frame is None else values[:, frame],
         rotation=convention.rotation if width else "",
     )
@@ -232,19 +239,17 @@ def _sensors(
     words: Sequence[str], items: Sequence[MappedThing], columns: ColumnMap, label: str
 ) -> tuple[tuple[str, ...], Ints]:
     """Names of the sensors, and for each row which one it is of; -1: none that the map names."""
-    cells, place = np.unique(np.array(words, dtype=np.str_), return_inverse=True)
-    ids = [str(cell).strip('"') for cell in cells]
+    ids, place = number_sensors(words)
     if len(ids) > MOST_SENSORS:
         raise columns.fault("sensor", f"column '{label}' holds {len(ids)} different ids; that is no column of sensors")
     if not items:
-        first = {cell: int(np.argmax(place == k)) for k, cell in enumerate(ids)}
-        names = sorted((cell for cell in ids if cell), key=lambda cell: first[cell])
-        number = np.array([names.index(cell) if cell else -1 for cell in ids], dtype=np.int64)
-        return tuple(names), number[place]
+        names = [cell for cell in ids if cell]
+        return tuple(names), np.array([names.index(cell) if cell else -1 for cell in ids], dtype=np.int64)[place]
     number = np.full(len(ids), -1, dtype=np.int64)
     for k, item in enumerate(items):
         wanted = item.name if item.id is None else item.id
-        hits = [j for j, cell in enumerate(ids) if _same_id(cell, wanted)]
+        number_wanted = read_number(wanted) if wanted else None
+        hits = [j for j, cell in enumerate(ids) if cell == wanted or (cell and read_number(cell) == number_wanted)]
         if not hits:
             text = f"no row has '{wanted}' in column '{label}'; {suggest(wanted, ids)}"
             raise columns.fault(f"{item.key} id", text, "unknown-body")
@@ -253,24 +258,6 @@ def _sensors(
                 raise columns.fault(f"{item.key} id", f"'{ids[j]}' is the id of '{items[number[j]].name}' already")
             number[j] = k
     return tuple(item.name for item in items), number[place]
-
-
-def _same_id(cell: str, wanted: str) -> bool:
-    if cell == wanted:
-        return True
-    try:
-        return float(cell) == float(wanted)
-    except ValueError:
-        return False
-
-
-def _seconds(column: Floats, columns: ColumnMap, table: Table) -> Floats:
-    if not np.isfinite(column).all():
-        row = int(np.argmin(np.isfinite(column)))
-        assert columns.time is not None
-        text = f"no time in row {row + 1} of the table (column {columns.time}); correct or delete it"
-        raise CondyleError(text, code="bad-time", frame=row)
-    return column * TIME_UNITS[columns.time_unit]
 
 
 def _facts(places: _MapColumns, recording: Recording) -> dict[str, str]:

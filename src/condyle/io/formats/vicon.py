@@ -177,25 +177,20 @@ def _bodies(
     blocks: Sequence[_ViconBlock], frames: Floats, options: ReadOptions
 ) -> tuple[Bodies | None, Convention, list[Finding]]:
     """Poses of all blocks. Three numbers of a rotation may be a vector or Euler angles."""
-    names: dict[str, None] = {}
     position, turns, widths = [], [], set()
-    for block in blocks:
-        posed = [(name, parts) for name, parts in block.groups if {"RX", "RY", "RZ", "TX", "TY", "TZ"} <= set(parts)]
-        for name, parts in posed:
-            if name in names:
-                raise _second("object", name, block, parts["RX"])
-            names[name] = None
-            axes = ("RX", "RY", "RZ", "RW") if "RW" in parts else ("RX", "RY", "RZ")
-            place = block.at([parts[axis] for axis in ("TX", "TY", "TZ")], frames)
-            turn = block.at([parts[axis] for axis in axes], frames)
-            unseen = (place == 0).all(axis=1, keepdims=True) & (turn[:, :3] == 0).all(axis=1, keepdims=True)
-            if len(axes) == 3 and block.unit([parts[axis] for axis in axes]).startswith("rad"):
-                turn = np.degrees(turn)
-            position.append(np.where(unseen, np.nan, place))
-            turns.append(np.where(unseen, np.nan, turn))
-            widths.add(len(axes))
-    if not names:
+    things = _things(blocks, ("RX", "RY", "RZ", "TX", "TY", "TZ"), "object")
+    if not things:
         return None, Convention(up="z"), []
+    for block, parts in things.values():
+        axes = ("RX", "RY", "RZ", "RW") if "RW" in parts else ("RX", "RY", "RZ")
+        place = block.at([parts[axis] for axis in ("TX", "TY", "TZ")], frames)
+        turn = block.at([parts[axis] for axis in axes], frames)
+        unseen = (place == 0).all(axis=1, keepdims=True) & (turn[:, :3] == 0).all(axis=1, keepdims=True)
+        if len(axes) == 3 and block.unit([parts[axis] for axis in axes]).startswith("rad"):
+            turn = np.degrees(turn)
+        position.append(np.where(unseen, np.nan, place))
+        turns.append(np.where(unseen, np.nan, turn))
+        widths.add(len(axes))
     angles = [turn for turn in turns if turn.shape[1] == 3]
     kind, findings = _reading(angles) if angles and options.euler is None else (VECTOR, [])
     stated, guessed = frozenset({"rotation"}), frozenset[str]()
@@ -206,7 +201,7 @@ def _bodies(
         turns = [turn if turn.shape[1] == 4 else _quaternion(turn, kind) for turn in turns]
     kind = kind if widths == {3} else "xyzw"
     convention = Convention(kind, degrees=True, up="z", stated=stated, guessed=guessed)
-    return Bodies(tuple(names), np.stack(position, axis=1), np.stack(turns, axis=1)), convention, findings
+    return Bodies(tuple(things), np.stack(position, axis=1), np.stack(turns, axis=1)), convention, findings
 
 
 def _reading(angles: Sequence[Floats]) -> tuple[str, list[Finding]]:
@@ -242,23 +237,23 @@ def _quaternion(turn: Floats, kind: str) -> Floats:
     return np.concatenate([r * np.sinc(half / np.pi) / 2, np.cos(half)], axis=1)
 
 
-def _second(kind: str, name: str, block: _ViconBlock, column: int) -> CondyleError:
-    text = f"a second {kind} '{name}'"
-    return CondyleError(text, code="duplicate-name", line=block.line - 1, column=column + 1)
+def _things(
+    blocks: Sequence[_ViconBlock], titles: Sequence[str], word: str
+) -> dict[str, tuple[_ViconBlock, dict[str, int]]]:
+    """{name: its block and columns} of all things that have columns with these titles; raises at a name twice."""
+    found: dict[str, tuple[_ViconBlock, dict[str, int]]] = {}
+    for block in blocks:
+        for name, parts in block.groups:
+            if set(titles) <= set(parts) and found.setdefault(name, (block, parts))[1] is not parts:
+                text, column = f"a second {word} '{name}'", parts[titles[0]] + 1
+                raise CondyleError(text, code="duplicate-name", line=block.line - 1, column=column)
+    return found
 
 
 def _markers(blocks: Sequence[_ViconBlock], frames: Floats) -> Markers | None:
-    names: dict[str, None] = {}
-    position = []
-    for block in blocks:
-        for name, parts in block.groups:
-            if not {"X", "Y", "Z"} <= set(parts):
-                continue
-            if name in names:
-                raise _second("marker", name, block, parts["X"])
-            names[name] = None
-            position.append(hide_zeros(block.at([parts[axis] for axis in "XYZ"], frames)))
-    return Markers(tuple(names), np.stack(position, axis=1)) if names else None
+    things = _things(blocks, "XYZ", "marker")
+    places = [block.at([parts[axis] for axis in "XYZ"], frames) for block, parts in things.values()]
+    return Markers(tuple(things), hide_zeros(np.stack(places, axis=1))) if things else None
 
 
 def _unit(blocks: Sequence[_ViconBlock]) -> str | None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CondyleError
-from ...maths.arrays import Floats, Ints
+from ...maths.arrays import Ints
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.guess import find_time_unit
-from ..tables.long_rows import frames_from_rows
+from ..tables.long_rows import frames_from_rows, number_sensors
 from ..tables.rows import truncation
 from ..tables.table import find_table, find_titled
 from ..tables.text import read_text
@@ -55,13 +55,16 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if valid is not None:
         gone |= ~(np.nan_to_num(values[:, valid]) != 0)[:, None]
     poses = np.where(gone[..., None], np.nan, poses)
-    stamps = None if time is None else _seconds(values[:, time], found, words)
+    stamps = table.time(values, found.time, options.rate, time)
+    if stamps is not None:
+        of_one = np.array(words[0]) == words[0][0] if words else slice(None)  # several devices share few stamps
+        stamps = stamps * TIME_UNITS[found.time_unit or find_time_unit(stamps[of_one]) or "s"]
     findings = truncation(len(values), None, cut)
     position, quaternion = poses[..., :3], poses[..., 3:]
     names = _label([device.name or path.stem.strip() or "device" for device in devices])
     convention, facts = _describe(found, table.names, long)
     if long:
-        names, device = _ids(words[0])
+        names, device = _devices_of(words[0])
         frames = frames_from_rows(
             device,
             names,
@@ -104,33 +107,21 @@ def _describe(found: Meaning, names: Sequence[str], long: bool) -> tuple[Convent
     return Convention("wxyz", unit="m", handed=handed, up="y", stated=stated), facts
 
 
-def _ids(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+def _devices_of(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """Names of the devices by their first rows, and each row's device."""
-    cells, first, place = np.unique(np.array(words, dtype=np.str_), return_index=True, return_inverse=True)
-    if len(cells) > MOST_DEVICES:
-        raise CondyleError(
-            f"{len(cells)} different devices; write a column map and give it with --columns", code="unknown-column"
-        )
-    order = np.argsort(first)
-    rank = np.argsort(order)
-    names = [str(cells[k]).strip('"').strip() or "device" for k in order]
+    ids, place = number_sensors(words)
+    if len(ids) > MOST_DEVICES:
+        text = f"{len(ids)} different devices; write a column map and give it with --columns"
+        raise CondyleError(text, code="unknown-column")
+    names = [name.strip() or "device" for name in ids]
     if len(set(names)) < len(names):
         raise CondyleError("two devices have the same name", code="duplicate-name")
-    return _label(names), rank[place].astype(np.int64)
+    return _label(names), place
 
 
 def _label(names: Sequence[str]) -> tuple[str, ...]:
     """The names of devices; a number alone gets a word before it."""
     return tuple(f"device{name}" if name.isdigit() else name for name in names)
-
-
-def _seconds(time: Floats, found: Meaning, words: Sequence[Sequence[str]]) -> Floats:
-    """Time [s] by the unit in its name, else by the one unit that gives a rate a tracker can have."""
-    if not np.isfinite(time).all():
-        row = int(np.argmin(np.isfinite(time)))
-        raise CondyleError(f"no time in row {row + 1} of the table; correct or delete it", code="bad-time", frame=row)
-    of_one = np.array(words[0]) == words[0][0] if words else slice(None)  # several devices share few stamps
-    return time * TIME_UNITS[found.time_unit or find_time_unit(time[of_one]) or "s"]
 
 
 def _also(wanted: list[int], column: int | None) -> int | None:

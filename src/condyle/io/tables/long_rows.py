@@ -31,6 +31,13 @@ class SensorFrames:
     findings: tuple[Finding, ...] = ()
 
 
+def number_sensors(words: Sequence[str]) -> tuple[list[str], Ints]:
+    """The different words of a column in the order of their first rows, and for each row which of them it holds."""
+    cells, first, place = np.unique(np.array(words, dtype=np.str_), return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return [str(cells[k]).strip('"') for k in order], np.argsort(order)[place].astype(np.int64)
+
+
 def frames_from_rows(
     sensor: Ints,
     names: Sequence[str],

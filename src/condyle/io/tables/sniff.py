@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from .table import find_table
 from .text import head_lines, to_utf8
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -54,9 +55,9 @@ def seems_to_be(head: bytes) -> str:
 
 
 def is_table(head: bytes) -> bool:
-    """Whether these bytes start a text of rows with several numbers each."""
-    lines = [line for line in head_lines(head) if line.strip()][-5:]
-    return bool(lines) and all(_numbers_in(line) >= 3 for line in lines)
+    """Whether these bytes hold rows with several numbers each."""
+    table = find_table("".join(f"{line}\n" for line in head_lines(head)).encode())
+    return table is not None and len(table.names) >= 3
 
 
 def is_bare_header(head: bytes) -> bool:

@@ -114,14 +114,16 @@ class Table:
         rows = lines[:-1] or lines
         return [split_row(raw, len(self.names), self.separator) for raw in rows if raw.strip()]
 
-    def time(self, values: Floats, column: int | None, rate: float | None) -> Floats | None:
+    def time(self, values: Floats, column: int | None, rate: float | None, place: int | None = None) -> Floats | None:
         """The column of time (n,) of the numbers; raises with the line of a row that has none.
 
         None where there is no such column, or where the user gives the rate: then frames are counted.
+
+        place  of the column among the numbers, where these are not all columns
         """
         if column is None or rate is not None:
             return None
-        time = values[:, column]
+        time = values[:, column if place is None else place]
         if not np.isfinite(time).all():
             row = int(np.argmin(np.isfinite(time)))
             raise CondyleError(NO_TIME, code="bad-time", line=self.line + row, column=column + 1, frame=row)
