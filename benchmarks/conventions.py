@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from tests.make.spoilt import FAULTS, RIGHT, recording_of
+from tests.make.spoilt import FAULTS, RIGHT, make_recording
 
 from condyle import CondyleError
 from condyle.model.recording import to_take
@@ -96,7 +96,7 @@ def _odd_sensors(take: Take, found: Found, seed: int) -> None:
         "transposed": replace(take, R_world_body=R),
     }.items():
         try:
-            told = find_odd_sensors(to_take(recording_of(spoilt)))
+            told = find_odd_sensors(to_take(make_recording(spoilt)))
         except CondyleError:
             told = ()
         wanted = [] if name == "none" else [take.names[k]]

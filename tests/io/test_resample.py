@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
 from condyle.errors import CondyleError, UsageError
-from condyle.io.resample import Stream, interpolate, onto_common_clock
+from condyle.io.resample import Stream, interpolate, resample_streams
 
 EXACT = 1e-12  # m or quaternion units
 CUBIC = 2e-5  # m: error of a cubic through samples of a 1 Hz, 0.1 m motion taken at 60 Hz
@@ -32,7 +32,7 @@ def apart(a: np.ndarray, b: np.ndarray) -> float:
 def test_streams_on_one_clock_are_put_side_by_side_untouched_and_nothing_is_told() -> None:
     time = np.arange(50) / 100
     a, b = stream("a", time), stream("b", time + 1e-7)  # rounding, far below a sample
-    clock, p, q, findings = onto_common_clock([a, b])
+    clock, p, q, findings = resample_streams([a, b])
     assert findings == []
     assert clock.tolist() == time.tolist()
     np.testing.assert_array_equal(p[:, 0], a.position)
@@ -42,7 +42,7 @@ def test_streams_on_one_clock_are_put_side_by_side_untouched_and_nothing_is_told
 
 def test_a_stamp_that_one_stream_lacks_is_not_interpolated() -> None:
     time = np.arange(50) / 100
-    clock, p, q, findings = onto_common_clock([stream("a", time), stream("b", np.delete(time, [7, 8]))])
+    clock, p, q, findings = resample_streams([stream("a", time), stream("b", np.delete(time, [7, 8]))])
     assert findings == []
     assert len(clock) == 50
     assert np.flatnonzero(np.isnan(p[:, 1, 0])).tolist() == [7, 8]
@@ -51,7 +51,7 @@ def test_a_stamp_that_one_stream_lacks_is_not_interpolated() -> None:
 
 def test_when_no_stream_has_every_stamp_the_clock_has_all() -> None:
     time = np.arange(50) / 100
-    clock, p, _, _ = onto_common_clock([stream("a", np.delete(time, 3)), stream("b", np.delete(time, 9))])
+    clock, p, _, _ = resample_streams([stream("a", np.delete(time, 3)), stream("b", np.delete(time, 9))])
     assert clock.tolist() == time.tolist()
     assert np.isnan(p[3, 0]).all()
     assert np.isnan(p[9, 1]).all()
@@ -60,7 +60,7 @@ def test_when_no_stream_has_every_stamp_the_clock_has_all() -> None:
 @pytest.mark.parametrize(("rate", "phase"), [(60.0, 0.0), (60.0, 0.003), (97.0, 0.0), (100.0, 0.005)])
 def test_another_rate_or_phase_is_interpolated_onto_the_fastest_and_told(rate: float, phase: float) -> None:
     fast, slow = np.arange(201) / 100, phase + np.arange(int(2 * rate)) / rate
-    clock, p, q, findings = onto_common_clock([stream("slow", slow), stream("fast", fast)])
+    clock, p, q, findings = resample_streams([stream("slow", slow), stream("fast", fast)])
     assert [finding.code for finding in findings] == ["common-clock"]
     assert findings[0].severity == "info"
     assert f"{rate:.4g}, 100" in findings[0].text
@@ -104,7 +104,7 @@ def test_nothing_is_interpolated_across_a_gap_of_more_than_three_samples() -> No
     fast = np.arange(400) / 200
     slow = np.delete(np.arange(100) / 50 + 0.001, np.arange(20, 23))  # 4 periods
     kept = np.delete(np.arange(100) / 50 + 0.001, np.arange(20, 22))  # 3 periods
-    _, p, q, _ = onto_common_clock([stream("fast", fast), stream("slow", slow), stream("kept", kept)])
+    _, p, q, _ = resample_streams([stream("fast", fast), stream("slow", slow), stream("kept", kept)])
     gap = (fast > slow[19]) & (fast < slow[20])
     assert np.isnan(p[gap, 1]).all()
     assert np.isnan(q[gap, 1]).all()
@@ -114,7 +114,7 @@ def test_nothing_is_interpolated_across_a_gap_of_more_than_three_samples() -> No
 def test_where_the_fastest_is_silent_the_next_fastest_ticks() -> None:
     fast = np.concatenate([np.arange(100) / 100, 5 + np.arange(100) / 100])
     slow = 0.003 + np.arange(300) / 50
-    clock, p, _, findings = onto_common_clock([stream("fast", fast), stream("slow", slow)])
+    clock, p, _, findings = resample_streams([stream("fast", fast), stream("slow", slow)])
     assert len(findings) == 1
     assert (np.diff(clock) > 0).all()
     silent = (clock > 1.1) & (clock < 4.9)
@@ -124,7 +124,7 @@ def test_where_the_fastest_is_silent_the_next_fastest_ticks() -> None:
 
 
 def test_a_rate_gives_a_regular_grid() -> None:
-    clock, p, _, findings = onto_common_clock([stream("a", np.arange(101) / 50)], rate=25.0)
+    clock, p, _, findings = resample_streams([stream("a", np.arange(101) / 50)], rate=25.0)
     np.testing.assert_allclose(np.diff(clock), 1 / 25)
     assert clock[-1] == pytest.approx(2.0)
     np.testing.assert_allclose(p[:, 0], path(clock), atol=EXACT)
@@ -135,7 +135,7 @@ def test_stamps_may_come_in_any_order_and_twice_and_poses_may_be_missing() -> No
     time = np.array([0.2, 0.0, 0.1, 0.1, np.nan, 0.3])
     p = path(np.nan_to_num(time))
     p[3], p[5] = 9.0, np.nan
-    clock, position, _, _ = onto_common_clock([Stream("a", time, p, turn(np.nan_to_num(time)))])
+    clock, position, _, _ = resample_streams([Stream("a", time, p, turn(np.nan_to_num(time)))])
     assert clock.tolist() == [0.0, 0.1, 0.2]
     np.testing.assert_array_equal(position[:, 0], path(clock))
 
@@ -144,27 +144,27 @@ def test_a_stream_without_a_pose_is_a_body_never_seen() -> None:
     time = np.arange(5) / 10
     empty = Stream("b", np.empty(0), np.empty((0, 3)), np.empty((0, 4)))
     single = Stream("c", time[2:3], path(time[2:3]), turn(time[2:3]))
-    clock, p, _, _ = onto_common_clock([stream("a", time), empty, single])
+    clock, p, _, _ = resample_streams([stream("a", time), empty, single])
     assert len(clock) == 5
     assert np.isnan(p[:, 1]).all()
     assert np.isfinite(p[:, 2, 0]).tolist() == [False, False, True, False, False]
-    _, q, _, findings = onto_common_clock([stream("a", time), empty, single, stream("d", np.arange(30) / 31)])
+    _, q, _, findings = resample_streams([stream("a", time), empty, single, stream("d", np.arange(30) / 31)])
     assert np.isnan(q[:, 1]).all()
     assert len(findings) == 1
 
 
 def test_streams_without_any_pose_are_an_error() -> None:
     with pytest.raises(CondyleError) as error:
-        onto_common_clock([Stream("b", np.empty(0), np.empty((0, 3)), np.empty((0, 4)))])
+        resample_streams([Stream("b", np.empty(0), np.empty((0, 3)), np.empty((0, 4)))])
     assert error.value.code == "no-data"
     with pytest.raises(CondyleError):
-        onto_common_clock([])
+        resample_streams([])
 
 
 def test_a_grid_that_would_not_fit_into_memory_is_refused() -> None:
     time = np.array([0.0, 1.0, 1e15])
     with pytest.raises(CondyleError) as error:
-        onto_common_clock([stream("a", time)], rate=1000.0)
+        resample_streams([stream("a", time)], rate=1000.0)
     assert error.value.code == "file-too-large"
     with pytest.raises(UsageError):
-        onto_common_clock([stream("a", time)], rate=0.0)
+        resample_streams([stream("a", time)], rate=0.0)

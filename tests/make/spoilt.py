@@ -13,7 +13,7 @@ from condyle.model.recording import Bodies, Convention, Recording
 from condyle.model.take import Take
 
 
-def recording_of(take: Take, kind: str = "wxyz", **convention: Any) -> Recording:
+def make_recording(take: Take, kind: str = "wxyz", **convention: Any) -> Recording:
     """The take as a file of quaternions, matrices or Euler angles (ZYX, degrees) would hold it."""
     q = rotation.to_quaternion(take.R_world_body)
     orientation = {"wxyz": q, "xyzw": q[..., [1, 2, 3, 0]]}.get(kind)
@@ -35,24 +35,24 @@ def euler_zyx(R: np.ndarray) -> np.ndarray:
 
 
 def _read_as(kind: str, wrong: str) -> Callable[[Take], Recording]:
-    return lambda take: recording_of(take, kind).under(Convention(wrong, unit="m"))
+    return lambda take: make_recording(take, kind).under(Convention(wrong, unit="m"))
 
 
 def _moved(change: Callable[[np.ndarray], np.ndarray]) -> Callable[[Take], Recording]:
-    return lambda take: recording_of(replace(take, p_world_body=change(take.p_world_body)))
+    return lambda take: make_recording(replace(take, p_world_body=change(take.p_world_body)))
 
 
 # What the file is, and the convention that puts it right (up to readings that give the same figure).
 FAULTS: dict[str, Callable[[Take], Recording]] = {
     "xyzw read as wxyz": _read_as("xyzw", "wxyz"),
-    "transposed": lambda take: recording_of(replace(take, R_world_body=np.swapaxes(take.R_world_body, -1, -2))),
+    "transposed": lambda take: make_recording(replace(take, R_world_body=np.swapaxes(take.R_world_body, -1, -2))),
     "y of the positions flipped": _moved(lambda p: p * [1, -1, 1]),
     "y and z of the positions swapped": _moved(lambda p: p[..., [0, 2, 1]]),
     "ZYX read as XYZ": _read_as("ZYX", "XYZ"),
     "ZYX read as ZXY": _read_as("ZYX", "ZXY"),
     "ZYX read as extrinsic": _read_as("ZYX", "ZYX-extrinsic"),
     "radians read as degrees": lambda take: replace(
-        recording_of(take, "ZYX"), bodies=Bodies(take.names, take.p_world_body, euler_zyx(take.R_world_body))
+        make_recording(take, "ZYX"), bodies=Bodies(take.names, take.p_world_body, euler_zyx(take.R_world_body))
     ),
 }
-RIGHT = {"quaternions": lambda take: recording_of(take), "Euler angles": lambda take: recording_of(take, "ZYX")}
+RIGHT = {"quaternions": lambda take: make_recording(take), "Euler angles": lambda take: make_recording(take, "ZYX")}

@@ -13,7 +13,7 @@ from condyle.maths import rotation
 from condyle.model.recording import Bodies, Convention, to_take
 from condyle.prepare.convention import apply_diagnosis, changed_fields, diagnose, option_of
 from condyle.simulate import Disturbances, human, linkage, simulate
-from tests.make.spoilt import FAULTS, recording_of
+from tests.make.spoilt import FAULTS, make_recording
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
 HUMAN = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5), soft_tissue=0.01, field_warp=0.007)
@@ -36,7 +36,7 @@ def lengths(take: Take) -> np.ndarray:
 
 @pytest.mark.parametrize("kind", ["wxyz", "xyzw", "matrix", "ZYX"])
 def test_the_right_convention_is_confirmed(take: Take, kind: str) -> None:
-    diagnosis = diagnose([recording_of(take, kind)])
+    diagnosis = diagnose([make_recording(take, kind)])
     assert diagnosis is not None
     assert diagnosis.verdict == "confirmed"
     assert diagnosis.best is diagnosis.used
@@ -65,10 +65,10 @@ def test_soft_tissue_and_a_warped_field_do_not_hide_it() -> None:
 
 def test_nothing_is_told_from_a_take_that_does_not_move() -> None:
     still = simulate(linkage(), "still", seconds=10, seed=1, disturbances=NOISE).take
-    diagnosis = diagnose([recording_of(still)])
+    diagnosis = diagnose([make_recording(still)])
     assert diagnosis is not None
     assert diagnosis.verdict == "untested"
-    recordings, findings = apply_diagnosis([recording_of(still)], diagnosis)
+    recordings, findings = apply_diagnosis([make_recording(still)], diagnosis)
     assert findings == []
     assert recordings[0].convention == Convention("wxyz", unit="m")
 
@@ -89,7 +89,7 @@ def hardly_moving() -> Take:
 
 
 def test_two_conventions_that_fit_alike_stop_where_nobody_says_which(hardly_moving: Take) -> None:
-    one = recording_of(hardly_moving, "ZYX", guessed=frozenset({"rotation"}))
+    one = make_recording(hardly_moving, "ZYX", guessed=frozenset({"rotation"}))
     diagnosis = diagnose([one])
     assert diagnosis is not None
     assert diagnosis.verdict == "ambiguous"
@@ -99,22 +99,22 @@ def test_two_conventions_that_fit_alike_stop_where_nobody_says_which(hardly_movi
 
 
 def test_the_usual_convention_is_kept_with_a_warning_where_another_fits_nearly_as_well(hardly_moving: Take) -> None:
-    one = recording_of(hardly_moving, "ZYX")
+    one = make_recording(hardly_moving, "ZYX")
     recordings, (finding,) = apply_diagnosis([one], diagnose([one]))
     assert (finding.code, finding.severity) == ("convention-unclear", "warning")
     assert recordings[0].convention == one.convention
 
 
 def test_a_file_that_states_its_convention_is_believed_where_two_fit_alike(hardly_moving: Take) -> None:
-    one = recording_of(hardly_moving, "ZYX", stated=frozenset({"rotation"}))
+    one = make_recording(hardly_moving, "ZYX", stated=frozenset({"rotation"}))
     recordings, findings = apply_diagnosis([one], diagnose([one]))
     assert findings == []
     assert recordings[0].convention == one.convention
 
 
 def test_one_body_or_few_frames_are_not_tried(take: Take) -> None:
-    assert diagnose([recording_of(take.select(["chest"]))]) is None
-    assert diagnose([recording_of(take.slice(0, 10))]) is None
+    assert diagnose([make_recording(take.select(["chest"]))]) is None
+    assert diagnose([make_recording(take.slice(0, 10))]) is None
 
 
 def test_several_files_are_judged_together(take: Take) -> None:
@@ -125,7 +125,7 @@ def test_several_files_are_judged_together(take: Take) -> None:
 
 
 def test_a_thorough_look_ranks_every_reading_best_first(take: Take) -> None:
-    diagnosis = diagnose([recording_of(take)], thorough=True)
+    diagnosis = diagnose([make_recording(take)], thorough=True)
     assert diagnosis is not None
     gaps = [one.gap for one in diagnosis.ranking]
     assert gaps == sorted(gaps)
@@ -147,7 +147,7 @@ def test_a_loose_thing_does_not_hide_what_the_rest_says(take: Take, rng: np.rand
 
 
 def test_numbers_that_are_no_rotations_are_left_for_the_conversion_to_refuse(take: Take) -> None:
-    one = recording_of(take)
+    one = make_recording(take)
     assert one.bodies is not None
     broken = replace(one, bodies=Bodies(take.names, take.p_world_body, one.bodies.orientation * 7))
     assert diagnose([broken]) is None

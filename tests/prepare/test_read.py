@@ -17,7 +17,7 @@ from condyle.io.formats import ReadOptions
 from condyle.maths import rotation
 from condyle.prepare.read import load, read
 from condyle.simulate import Disturbances, linkage, simulate
-from tests.make.spoilt import FAULTS, recording_of
+from tests.make.spoilt import FAULTS, make_recording
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
 CLOSE = 1e-9
@@ -151,4 +151,4 @@ def test_the_doctor_command_ranks_readings_and_says_what_to_give(
 
 
 def test_a_recording_survives_its_own_convention(take: Take) -> None:
-    assert recording_of(take).convention.rotation == "wxyz"
+    assert make_recording(take).convention.rotation == "wxyz"

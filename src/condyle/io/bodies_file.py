@@ -29,11 +29,11 @@ def read_bodies(path: str | os.PathLike[str]) -> Groups:
     others = [name for name in content if name != "bodies"]
     if others:
         fault = f"'{others[0]}' is not in the table [bodies]; put that line first, or leave other tables out"
-        raise CondyleError(fault, code="bad-bodies", path=file, line=_line_of(text, others[0]))
+        raise CondyleError(fault, code="bad-bodies", path=file, line=_find_line(text, others[0]))
     try:
         return check_groups(content["bodies"])
     except CondyleError as error:
-        line = None if error.body is None else _line_of(text, error.body)
+        line = None if error.body is None else _find_line(text, error.body)
         raise CondyleError(error.text, code=error.code, path=file, line=line, body=error.body) from None
 
 
@@ -83,31 +83,31 @@ def write_bodies(
     comments  {body: words that stand behind its line}; heading: lines of comment at the top
     """
     notes = comments or {}
-    lines = [f"# {_one_line(line)}".rstrip() for line in heading]
+    lines = [f"# {_join_lines(line)}".rstrip() for line in heading]
     lines.append("[bodies]")
     for body, markers in check_groups(groups).items():
-        key = body if re.fullmatch(r"[A-Za-z0-9_-]+", body) else _quoted(body)
-        note = f"  # {_one_line(notes[body])}" if notes.get(body) else ""
-        lines.append(f"{key} = [{', '.join(_quoted(marker) for marker in markers)}]{note}")
+        key = body if re.fullmatch(r"[A-Za-z0-9_-]+", body) else _quote(body)
+        note = f"  # {_join_lines(notes[body])}" if notes.get(body) else ""
+        lines.append(f"{key} = [{', '.join(_quote(marker) for marker in markers)}]{note}")
     with atomic(path) as stream:
         stream.write(("\n".join(lines) + "\n").encode("utf-8"))
 
 
-def _line_of(text: str, key: str) -> int | None:
+def _find_line(text: str, key: str) -> int | None:
     """1-based line on which a key or a table begins, as far as a glance tells."""
-    name = rf"(?:{re.escape(key)}|{re.escape(_quoted(key))}|'{re.escape(key)}')"
+    name = rf"(?:{re.escape(key)}|{re.escape(_quote(key))}|'{re.escape(key)}')"
     match = re.search(rf"^[ \t]*(?:\[+[ \t]*{name}[ \t]*[\].]|{name}[ \t]*[=.])", text, re.MULTILINE)
     return None if match is None else text.count("\n", 0, match.start()) + 1
 
 
-def _quoted(name: str) -> str:
+def _quote(name: str) -> str:
     """A TOML basic string."""
     plain = name.replace("\\", "\\\\").replace('"', '\\"').encode("utf-8", "replace").decode("utf-8")
     escaped = (char if char.isprintable() else f"\\U{ord(char):08x}" for char in plain)
     return '"' + "".join(escaped) + '"'
 
 
-def _one_line(text: str) -> str:
+def _join_lines(text: str) -> str:
     """Words for a comment: whatever is not printed becomes a blank."""
     plain = text.encode("utf-8", "replace").decode("utf-8")
     return "".join(char if char.isprintable() else " " for char in plain)

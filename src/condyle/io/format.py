@@ -107,7 +107,7 @@ class ReadOptions:
 class Format:
     """One file format.
 
-    looks_like  sees the first bytes only (64 KiB) and never raises; `_text.head_lines` gives them as text
+    looks_like  sees the first bytes only (64 KiB) and never raises; `_text.read_head_lines` gives them as text
     read        the numbers as they stand in the file. It converts nothing that `Convention` can say, applies no option
                 but those that it needs to parse, and raises CondyleError only. What it repaired is a finding
     certain     the content names the format beyond doubt: the first such format that looks like a file wins
@@ -120,7 +120,7 @@ class Format:
     certain: bool = True
 
 
-def applied(recording: Recording, options: ReadOptions, title: str) -> Recording:
+def apply_options(recording: Recording, options: ReadOptions, title: str) -> Recording:
     """The recording under what the user says of its numbers; an option that cannot apply is refused, not ignored."""
     convention = recording.convention
     kind = convention.rotation if recording.bodies is not None else None
@@ -131,24 +131,24 @@ def applied(recording: Recording, options: ReadOptions, title: str) -> Recording
     if options.axes is not None:
         changes["axes"] = tuple(part.strip().lower() for part in options.axes.split(","))
     if options.quaternion is not None:
-        _needs(kind in QUATERNIONS, "quaternion", title, "quaternions", kind)
+        _check_needs(kind in QUATERNIONS, "quaternion", title, "quaternions", kind)
         changes["rotation"] = options.quaternion
     if options.euler is not None or options.degrees is not None:
         is_euler = kind is not None and kind not in (*QUATERNIONS, MATRIX)
-        _needs(is_euler, "euler" if options.euler is not None else "degrees", title, "Euler angles", kind)
+        _check_needs(is_euler, "euler" if options.euler is not None else "degrees", title, "Euler angles", kind)
     if options.euler is not None:
         changes["rotation"] = options.euler_order
     if options.degrees is not None:
         changes["degrees"] = options.degrees
     if options.transposed is not None:
-        _needs(kind is not None, "transposed", title, "orientations", kind)
+        _check_needs(kind is not None, "transposed", title, "orientations", kind)
         changes["transposed"] = options.transposed
     if options.rate is not None:
         recording = replace(recording, time=None, rate=options.rate)
     return recording.under(convention.but(given=True, **changes)) if changes else recording
 
 
-def _needs(fits: bool, option: str, title: str, wanted: str, kind: str | None) -> None:
+def _check_needs(fits: bool, option: str, title: str, wanted: str, kind: str | None) -> None:
     if fits:
         return
     if kind is None:

@@ -35,7 +35,7 @@ class Stream(NamedTuple):
     quaternion: Floats
 
 
-def onto_common_clock(
+def resample_streams(
     streams: Sequence[Stream], *, rate: float | None = None
 ) -> tuple[Floats, Floats, Floats, list[Finding]]:
     """Time (n,) [s], positions (n, m, 3), quaternions (n, m, 4) of m streams, and what was done.
@@ -50,7 +50,9 @@ def onto_common_clock(
     known = [_clean(stream) for stream in streams]
     if not any(len(stream.time) for stream in known):
         raise CondyleError("no stream has a single pose", code="no-data")
-    time, rows = (_one_clock(known) or (_ticks(known), None)) if rate is None else (_grid(known, rate), None)
+    time, rows = (
+        (_find_one_clock(known) or (_find_ticks(known), None)) if rate is None else (_make_grid(known, rate), None)
+    )
     if len(time) * len(known) * 7 > MOST_NUMBERS:
         raise CondyleError(TOO_LARGE, code="file-too-large")
     position = np.full((len(time), len(known), 3), np.nan)
@@ -66,7 +68,7 @@ def onto_common_clock(
     return time[seen], position[seen], quaternion[seen], [_describe(known, rate)]
 
 
-def _grid(streams: Sequence[Stream], rate: float) -> Floats:
+def _make_grid(streams: Sequence[Stream], rate: float) -> Floats:
     """Times at `rate` [Hz] from the first stamp of all to the last."""
     first = min(stream.time[0] for stream in streams if len(stream.time))
     last = max(stream.time[-1] for stream in streams if len(stream.time))
@@ -93,12 +95,12 @@ def interpolate(stream: Stream, time: Floats) -> tuple[Floats, Floats]:
     u = (time - t[left]) / step[left]
     there = (u >= 0) & (u <= 1) & (joined[left] | (u == 0) | (u == 1))
     u = np.where(there, u, 0.0)[:, None]
-    position = _cubic(t, p, joined, left, u)
-    quaternion = _along_arc(q[left], q[left + 1], u)
+    position = _interpolate_cubic(t, p, joined, left, u)
+    quaternion = _interpolate_arc(q[left], q[left + 1], u)
     return np.where(there[:, None], position, np.nan), np.where(there[:, None], quaternion, np.nan)
 
 
-def _cubic(t: Floats, p: Floats, joined: np.ndarray, left: Ints, u: Floats) -> Floats:
+def _interpolate_cubic(t: Floats, p: Floats, joined: np.ndarray, left: Ints, u: Floats) -> Floats:
     """Hermite cubics whose slopes are those of the parabola through three samples; a chord beside a gap."""
     p = np.where(np.abs(p) < FARTHEST, p, np.nan)  # beyond, products of slopes would overflow
     step = np.diff(t)[:, None]
@@ -116,7 +118,7 @@ def _cubic(t: Floats, p: Floats, joined: np.ndarray, left: Ints, u: Floats) -> F
     return np.where(u == 0, a, np.where(u == 1, b, cubic))  # a stamp that is met gives back its sample, bit by bit
 
 
-def _along_arc(a: Floats, b: Floats, u: Floats) -> Floats:
+def _interpolate_arc(a: Floats, b: Floats, u: Floats) -> Floats:
     """Quaternions at the fraction u (n, 1) of the shortest way from a to b (n, 4).
 
     A length that is not one stays what it is, for the take to tell.
@@ -145,38 +147,38 @@ def _clean(stream: Stream) -> Stream:
     return Stream(stream.name, time, p[rows], q[rows])
 
 
-def _period(time: Floats) -> float:
+def _find_period(time: Floats) -> float:
     return float(median(np.diff(time))) if len(time) > 1 else np.inf
 
 
-def _slowness(stream: Stream) -> tuple[float, int]:
+def _rank_slowness(stream: Stream) -> tuple[float, int]:
     """Fast streams first, whatever the rounding of their stamps, and of equally fast ones the longest."""
-    return float(f"{_period(stream.time):.4g}"), -len(stream.time)
+    return float(f"{_find_period(stream.time):.4g}"), -len(stream.time)
 
 
-def _one_clock(streams: Sequence[Stream]) -> tuple[Floats, list[Ints]] | None:
+def _find_one_clock(streams: Sequence[Stream]) -> tuple[Floats, list[Ints]] | None:
     """The stamps of all streams and each stream's rows among them, where they are those of one clock."""
-    shortest = min(_period(stream.time) for stream in streams)
+    shortest = min(_find_period(stream.time) for stream in streams)
     stamps = np.sort(np.concatenate([stream.time for stream in streams]))
     if len(streams) == 1 or len(stamps) < 2 or not np.isfinite(shortest):
         time = np.unique(stamps)
         return time, [np.searchsorted(time, stream.time) for stream in streams]
     new = np.concatenate([[True], np.diff(stamps) > SAME_STAMP * shortest])
     time = stamps[new]
-    period = _period(time)
+    period = _find_period(time)
     rows = [np.searchsorted(time, stream.time, "right") - 1 for stream in streams]
     for stream, row in zip(streams, rows, strict=True):
         twice = len(row) > 1 and (np.diff(row) == 0).any()
-        if twice or (len(row) > 1 and _period(stream.time) > SAME_RATE * period):
+        if twice or (len(row) > 1 and _find_period(stream.time) > SAME_RATE * period):
             return None
     return time, rows
 
 
-def _ticks(streams: Sequence[Stream]) -> Floats:
+def _find_ticks(streams: Sequence[Stream]) -> Floats:
     """Stamps of the fastest stream, and where it is silent those of the next fastest that is not."""
-    ordered = [stream.time for stream in sorted(streams, key=_slowness) if len(stream.time)]
+    ordered = [stream.time for stream in sorted(streams, key=_rank_slowness) if len(stream.time)]
     time = ordered[0]
-    period = _period(time)
+    period = _find_period(time)
     for other in ordered[1:]:
         after = np.searchsorted(time, other)
         ahead = time[np.minimum(after, len(time) - 1)] - other
@@ -187,8 +189,8 @@ def _ticks(streams: Sequence[Stream]) -> Floats:
 
 
 def _describe(streams: Sequence[Stream], rate: float | None) -> Finding:
-    rates = [1 / _period(stream.time) for stream in streams if len(stream.time) > 1]
-    fastest = min(streams, key=_slowness).name
+    rates = [1 / _find_period(stream.time) for stream in streams if len(stream.time) > 1]
+    fastest = min(streams, key=_rank_slowness).name
     said = ", ".join(f"{each:.4g}" for each in rates[:6]) + (", ..." if len(rates) > 6 else "")
     clock = f"the clock of {fastest}" if rate is None else f"a grid of {rate:g} Hz"
     text = (

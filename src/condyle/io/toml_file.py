@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import CondyleError
 from .atomic import read_small
-from .tables.text import decode, line_feeds, to_utf8
+from .tables.text import decode, to_utf8, unify_line_ends
 
 MOST_BYTES = 10**7  # more is another kind of file
 
@@ -24,7 +24,7 @@ def read_toml(path: str | os.PathLike[str], what: str, code: str, hint: str = ""
     raw = read_small(file, MOST_BYTES)
     if len(raw) > MOST_BYTES:
         raise CondyleError(f"is too large for {what}{hint}", code=code, path=file)
-    text = decode(line_feeds(to_utf8(raw)))
+    text = decode(unify_line_ends(to_utf8(raw)))
     try:
         return tomllib.loads(text), text
     except ValueError as error:  # TOMLDecodeError, or a whole number of thousands of digits

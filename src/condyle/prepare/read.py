@@ -165,14 +165,14 @@ def _side_by_side(recordings: Sequence[Recording]) -> list[Recording]:
     shared = min(clock[-1] for clock in clocks) - max(clock[0] for clock in clocks)
     if shared < TOGETHER * min(clock[-1] - clock[0] for clock in clocks):
         return list(recordings)
-    from ..io.resample import Stream, onto_common_clock
+    from ..io.resample import Stream, resample_streams
 
     streams = [
         Stream(name, clock, part.position[:, 0], part.orientation[:, 0])
         for name, clock, part in zip(names, clocks, bodies, strict=True)
         if part is not None
     ]
-    time, position, orientation, findings = onto_common_clock(streams)
+    time, position, orientation, findings = resample_streams(streams)
     first = recordings[0]
     return [
         replace(

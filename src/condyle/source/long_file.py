@@ -17,11 +17,11 @@ import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
-from ..io.format import applied
+from ..io.format import apply_options
 from ..io.formats import ReadOptions, identify
-from ..io.formats.csv import FORMAT, TakeTable, check_frames, read_head, recording_of
+from ..io.formats.csv import FORMAT, TakeTable, check_frames, make_recording, read_head
 from ..io.tables.rows import parse_rows
-from ..io.tables.text import line_feeds
+from ..io.tables.text import unify_line_ends
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
 from ..model.recording import Bodies, Recording, to_take
@@ -229,7 +229,7 @@ class _Pass:
 
     def _take_up(self, table: TakeTable, values: Floats, begin: int, end: int) -> None:
         """One block, which lies at the bytes from `begin` to `end`."""
-        whole = applied(recording_of(self.file, table, values, self.options), self.options, FORMAT.title)
+        whole = apply_options(make_recording(self.file, table, values, self.options), self.options, FORMAT.title)
         rows, segment = self.clock.kept(whole, self.rows)
         if self.spread is None:
             self.spread = _Spread.of(whole, begin, self.size, self.share)
@@ -354,7 +354,7 @@ def _blocks(stream: BinaryIO, head: TakeTable) -> Iterator[tuple[TakeTable, int,
     A block is handed out when a row is known to follow: only the last row of all may be cut.
     """
     text, line, blank = head.rows, head.line, 0
-    while chunk := line_feeds(_chunk(stream, BLOCK)):
+    while chunk := unify_line_ends(_chunk(stream, BLOCK)):
         if not chunk.strip():  # blank lines are counted, and not kept
             lines = chunk.count(b"\n")
             text += b"\n" * min(lines, 1)

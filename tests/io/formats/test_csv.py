@@ -50,7 +50,7 @@ def read_or_fault(path: Path, raw: bytes) -> Take | CondyleError:
         return error
 
 
-def truncation(take: Take) -> str | None:
+def describe_truncation(take: Take) -> str | None:
     told = [finding.text for finding in take.findings if finding.code == "truncated-file"]
     return told[0] if told else None
 
@@ -155,7 +155,7 @@ def test_a_header_without_rows_is_an_error(path: Path, text: str) -> None:
 
 def test_fewer_rows_than_declared_are_told_with_both_numbers(path: Path) -> None:
     take = read_text(path, WHOLE.replace("frames: 3", "frames: 5400"))
-    assert truncation(take) == "header says 5400 frames, 3 present; the end of the recording is missing"
+    assert describe_truncation(take) == "header says 5400 frames, 3 present; the end of the recording is missing"
     assert take.findings[0].severity == "warning"
 
 
@@ -181,12 +181,12 @@ def test_a_declared_number_of_frames_must_be_a_count(path: Path, count: str) -> 
 def test_a_broken_last_row_is_left_out_and_told(path: Path, last: str, why: str) -> None:
     take = read_text(path, HEAD + COLUMNS + ROWS[0] + ROWS[1] + last)
     assert take.frames == 2, why
-    assert truncation(take) == "header says 3 frames, 2 present; the last line is cut and was left out"
+    assert describe_truncation(take) == "header says 3 frames, 2 present; the last line is cut and was left out"
 
 
 def test_a_cut_last_row_is_told_where_no_length_is_declared(path: Path) -> None:
     take = read_text(path, COLUMNS + ROWS[0] + ROWS[1][:25])
-    assert truncation(take) == "1 frame present; the last line is cut and was left out"
+    assert describe_truncation(take) == "1 frame present; the last line is cut and was left out"
 
 
 def test_a_ragged_row_is_an_error_with_line_and_column(path: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_file_cut_at_any_byte_is_an_error_or_told_as_cut(path: Path, encoding:
             assert take.path == str(path)
             continue
         assert length > data_starts
-        assert truncation(take) is not None, length
+        assert describe_truncation(take) is not None, length
         np.testing.assert_array_equal(take.p_world_body, expected.p_world_body[: take.frames])
         np.testing.assert_array_equal(take.R_world_body, expected.R_world_body[: take.frames])
 

@@ -125,7 +125,7 @@ def test_two_formats_that_claim_a_file_are_an_error_with_both_names(
     (real, *_) = readers.formats()
     twins = {k: Format(k, f"{k.title()} NPZ", real.looks_like, real.read, certain=False) for k in ("one", "two")}
     monkeypatch.setattr(readers, "_MODULES", tuple(twins))
-    monkeypatch.setattr(readers, "_format", twins.__getitem__)
+    monkeypatch.setattr(readers, "_import_format", twins.__getitem__)
     error = fault(path)
     assert error.code == "ambiguous-format"
     assert "One NPZ and Two NPZ" in error.text

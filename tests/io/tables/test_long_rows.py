@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.tables.long_rows import SensorFrames, frames_from_rows
+from condyle.io.tables.long_rows import SensorFrames, gather_frames
 
 EXACT = 1e-12
 
@@ -13,7 +13,7 @@ def frames(sensor: list[int], time: list[float] | None = None, frame: list[float
     """Rows whose x is their number."""
     n = len(sensor)
     position = np.arange(n)[:, None] * np.array([1.0, 0, 0])
-    return frames_from_rows(
+    return gather_frames(
         np.array(sensor),
         [f"s{k}" for k in range(max(sensor) + 1)],
         position,
@@ -65,7 +65,7 @@ def test_absurd_numbers_do_not_break_the_common_clock() -> None:
     position = np.where(np.arange(n)[:, None] == 7, 1e308, np.arange(n)[:, None] * np.array([1.0, 0, 0]))
     time = np.linspace(0.0, 0.115, n)
     turn = np.tile([1.0, 0, 0, 0], (n, 1))
-    found = frames_from_rows(np.arange(n) % 2, ["a", "b"], position, turn, time=time, rotation="wxyz")
+    found = gather_frames(np.arange(n) % 2, ["a", "b"], position, turn, time=time, rotation="wxyz")
     assert [finding.code for finding in found.findings] == ["common-clock"]
 
 

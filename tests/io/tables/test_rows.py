@@ -9,7 +9,7 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.io.tables import rows as _table
-from condyle.io.tables.rows import in_columns, parse_rows, truncation
+from condyle.io.tables.rows import describe_truncation, parse_rows, take_columns
 
 NAMES = ("a", "b", "c")
 
@@ -55,8 +55,8 @@ def test_the_quick_way_and_the_careful_way_read_the_same_numbers(
         values[rng.random((frames, 3)) < 0.3] = np.nan
     rows = text_of(values).rstrip(b"\n")
     assert len(rows) > _table.BLOCK or frames == 1
-    quick = _table._quick(rows, 3, b",", False, len(rows))
-    careful, broken = _table._careful(rows, NAMES, 1, b",", False)
+    quick = _table._read_quickly(rows, 3, b",", False, len(rows))
+    careful, broken = _table._read_carefully(rows, NAMES, 1, b",", False)
     assert not broken
     np.testing.assert_array_equal(quick, values)
     np.testing.assert_array_equal(careful, values)
@@ -67,14 +67,14 @@ def test_the_quick_way_and_the_careful_way_read_the_same_numbers(
 )
 def test_columns_side_by_side_and_in_any_order_are_the_same_as_picked_one_by_one(columns: list[list[int]]) -> None:
     values = np.arange(40.0).reshape(5, 8)
-    got = in_columns(values, columns)
+    got = take_columns(values, columns)
     np.testing.assert_array_equal(got, values[:, np.array(columns)])
     assert not got.flags.writeable
 
 
 def test_columns_that_are_a_part_of_the_table_cannot_change_with_it() -> None:
     values = np.arange(40.0).reshape(5, 8).copy()
-    got = in_columns(values, [[1, 2, 3], [5, 6, 7]])
+    got = take_columns(values, [[1, 2, 3], [5, 6, 7]])
     assert np.shares_memory(got, values)
     with pytest.raises(ValueError, match="read-only"):
         values[0, 1] = 9
@@ -151,8 +151,8 @@ def test_no_rows_are_no_numbers() -> None:
 
 
 def test_truncation_is_told_with_both_counts() -> None:
-    assert truncation(10, 10, False) == []
-    assert truncation(10, None, False) == []
-    (finding,) = truncation(3912, 5400, False)
+    assert describe_truncation(10, 10, False) == []
+    assert describe_truncation(10, None, False) == []
+    (finding,) = describe_truncation(3912, 5400, False)
     assert finding.text == "header says 5400 frames, 3912 present; the end of the recording is missing"
     assert finding.count == 1488

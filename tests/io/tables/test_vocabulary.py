@@ -2,7 +2,13 @@ from __future__ import annotations
 
 import pytest
 
-from condyle.io.tables.vocabulary import meaning_of, part_of, stated_rate, stated_unit, tracker_role
+from condyle.io.tables.vocabulary import (
+    find_stated_rate,
+    find_stated_unit,
+    read_column_name,
+    read_column_names,
+    read_tracker_name,
+)
 
 
 def columns(pattern: str, parts: str) -> list[str]:
@@ -41,7 +47,7 @@ def columns(pattern: str, parts: str) -> list[str]:
     ],
 )
 def test_a_name_says_of_whom_and_what_it_is(name: str, owner: str, kind: str, part: str) -> None:
-    found = part_of(name)
+    found = read_column_name(name)
     assert found is not None
     assert (found.owner, found.kind, found.part) == (owner, kind, part)
 
@@ -50,7 +56,7 @@ def test_a_name_says_of_whom_and_what_it_is(name: str, owner: str, kind: str, pa
     "name", ["", "note", "headset_vel_x", "hand_angularVel_y", "acc_x", "gyr_z", "force_x", "q7", "max", "x" * 300]
 )
 def test_other_names_say_nothing(name: str) -> None:
-    assert part_of(name) is None
+    assert read_column_name(name) is None
 
 
 @pytest.mark.parametrize(
@@ -59,19 +65,19 @@ def test_other_names_say_nothing(name: str) -> None:
      ("timestamp [ns]", "ns"), ("TimeSinceStart", None), ("time_stamp", None), ("Seconds", "s")],
 )  # fmt: skip
 def test_a_clock_is_known_by_its_name(name: str, unit: str | None) -> None:
-    found = meaning_of(["other", name])
+    found = read_column_names(["other", name])
     assert (found.time, found.time_unit) == (1, unit)
 
 
 def test_a_quaternion_takes_precedence_over_angles_and_a_place_over_nothing() -> None:
-    found = meaning_of([*columns("rot_{}", "xyzw"), *columns("{}", "xyz")])
+    found = read_column_names([*columns("rot_{}", "xyzw"), *columns("{}", "xyz")])
     assert [(thing.position, thing.rotation, thing.kind) for thing in found.things] == [
         ((4, 5, 6), (3, 0, 1, 2), "wxyz")
     ]
 
 
 def test_things_without_orientation_are_markers_and_the_rest_is_told() -> None:
-    found = meaning_of(["frame", *columns("A_{}", "xyz"), *columns("B quat {}", "wxyz"), "temperature"])
+    found = read_column_names(["frame", *columns("A_{}", "xyz"), *columns("B quat {}", "wxyz"), "temperature"])
     assert [thing.name for thing in found.markers] == ["A"]
     assert found.bodies == ()
     assert found.frame == 0
@@ -79,14 +85,14 @@ def test_things_without_orientation_are_markers_and_the_rest_is_told() -> None:
 
 
 def test_three_angles_are_sorted_by_the_axes_they_turn_about() -> None:
-    found = meaning_of(["x", "y", "z", "roll", "pitch", "yaw"])
+    found = read_column_names(["x", "y", "z", "roll", "pitch", "yaw"])
     assert found.bodies[0].rotation == (5, 4, 3)
 
 
 @pytest.mark.parametrize("start", [0, 1])
 def test_nine_numbered_columns_are_a_matrix(start: int) -> None:
     names = [f"r{i}{j}" for i in range(start, start + 3) for j in range(start, start + 3)]
-    assert meaning_of(["x", "y", "z", *names]).bodies[0].rotation == tuple(range(3, 12))
+    assert read_column_names(["x", "y", "z", *names]).bodies[0].rotation == tuple(range(3, 12))
 
 
 @pytest.mark.parametrize(
@@ -100,7 +106,7 @@ def test_nine_numbered_columns_are_a_matrix(start: int) -> None:
     ],
 )
 def test_a_rate_is_read_from_comments(comment: str, rate: float | None) -> None:
-    assert stated_rate([comment]) == rate
+    assert find_stated_rate([comment]) == rate
 
 
 @pytest.mark.parametrize(
@@ -116,7 +122,7 @@ def test_a_rate_is_read_from_comments(comment: str, rate: float | None) -> None:
     ],
 )
 def test_a_unit_is_stated_beside_the_word_for_it(line: str, unit: str | None) -> None:
-    assert stated_unit([line]) == unit
+    assert find_stated_unit([line]) == unit
 
 
 @pytest.mark.parametrize(
@@ -143,4 +149,4 @@ def test_a_unit_is_stated_beside_the_word_for_it(line: str, unit: str | None) ->
 def test_a_column_of_a_tracker_says_its_role_its_sensor_and_its_unit(
     name: str, role: str | None, station: int | None, unit: str | None
 ) -> None:
-    assert tracker_role(name) == (role, station, unit)
+    assert read_tracker_name(name) == (role, station, unit)

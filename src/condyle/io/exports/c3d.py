@@ -94,7 +94,7 @@ def _matrices(figure: Figure) -> NDArray[np.float32]:
 
 
 def _groups(
-    figure: Figure, rate: float, first: int, point_start: int, rotation_start: int
+    figure: Figure, rate: float, first: int, point_start: int, find_rotation_start: int
 ) -> dict[str, dict[str, ParameterValue]]:
     b, last = len(figure.names), first + figure.frames - 1
     inside = [k for k in range(b) if figure.parent[k] >= 0]
@@ -124,7 +124,7 @@ def _groups(
         },
         "ROTATION": {
             "USED": b,
-            "DATA_START": rotation_start,
+            "DATA_START": find_rotation_start,
             "RATE": rate,
             "RATIO": 1,
             "LABELS": bones,

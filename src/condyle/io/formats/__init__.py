@@ -16,7 +16,7 @@ from pathlib import Path
 from ...errors import CondyleError, UsageError
 from ...findings import Finding
 from ...model.recording import Recording
-from ..format import Format, ReadOptions, applied
+from ..format import Format, ReadOptions, apply_options
 
 __all__ = ["Format", "ReadOptions", "formats", "identify", "read_recording"]
 
@@ -55,11 +55,11 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
     file = Path(path)
     found, faults = _search(file, "columns" if options.columns is not None else options.format)
     try:
-        recording = applied(found.read(file, options), options, found.title)
+        recording = apply_options(found.read(file, options), options, found.title)
     except CondyleError as error:
         raise error.at(file) from None
     except OSError as error:
-        raise _unreadable(file, error) from None
+        raise _describe_unreadable(file, error) from None
     if recording.frames == 0 or not any(
         part.position.size for part in (recording.bodies, recording.markers) if part is not None
     ):
@@ -75,12 +75,12 @@ def identify(path: str | os.PathLike[str], name: str | None = None) -> Format:
 
 def _search(file: Path, name: str | None) -> tuple[Format, list[str]]:
     """The format of a file, and a sentence for each plug-in that could not be asked."""
-    head = _head(file)
+    head = _read_head(file)
     if name is not None:
-        return _named(name, file), []
+        return _find_named(name, file), []
     found = []
     for module in _MODULES:
-        fmt = _format(module)
+        fmt = _import_format(module)
         if fmt.looks_like(head):
             if fmt.certain:
                 return fmt, []
@@ -99,17 +99,17 @@ def _search(file: Path, name: str | None) -> tuple[Format, list[str]]:
         titles = " and ".join(fmt.title for fmt in certain or found)
         names = " or ".join(f"--format {fmt.name}" for fmt in certain or found)
         raise CondyleError(f"looks like {titles}; say which with {names}", code="ambiguous-format", path=file)
-    unknown = _unknown(file, head)
+    unknown = _describe_unknown(file, head)
     raise CondyleError("; ".join([unknown.text, *faults]), code=unknown.code, path=file) if faults else unknown
 
 
-def _named(name: str, file: Path) -> Format:
+def _find_named(name: str, file: Path) -> Format:
     """The format of that name, condyle's own or a plug-in's; raises with all names."""
     from ._plugins import find_plugins, load_plugin
 
     own = {module.replace("_", "-"): module for module in _MODULES}
     if name in own:
-        return _format(own[name])
+        return _import_format(own[name])
     plugins = find_plugins()
     if name not in plugins:
         raise UsageError(f"no format '{name}'; choose from {', '.join([*own, *plugins])}", code="bad-option")
@@ -132,9 +132,9 @@ def _load_plugins(faults: list[str]) -> Iterator[Format]:
             faults.append(error.text)
 
 
-def _unknown(file: Path, head: bytes) -> CondyleError:
+def _describe_unknown(file: Path, head: bytes) -> CondyleError:
     """What the file seems to be, and the way out."""
-    from ..tables.sniff import is_bare_header, is_table, seems_to_be
+    from ..tables.sniff import describe_content, is_bare_header, is_table
 
     if len(head) < HEAD and is_bare_header(head):
         return CondyleError("names of columns or comments, but not a single row of numbers", code="no-data", path=file)
@@ -143,22 +143,22 @@ def _unknown(file: Path, head: bytes) -> CondyleError:
     else:
         way = f"condyle reads {', '.join(name for name in _MODULES if name != 'columns')}"
     return CondyleError(
-        f"this seems to be {seems_to_be(head)}, which is not read; {way}", code="unknown-format", path=file
+        f"this seems to be {describe_content(head)}, which is not read; {way}", code="unknown-format", path=file
     )
 
 
 def formats() -> tuple[Format, ...]:
     """Every format that is read."""
-    return tuple(_format(name) for name in _MODULES)
+    return tuple(_import_format(name) for name in _MODULES)
 
 
 @cache
-def _format(name: str) -> Format:
+def _import_format(name: str) -> Format:
     found: Format = import_module(f".{name}", __name__).FORMAT
     return found
 
 
-def _head(file: Path) -> bytes:
+def _read_head(file: Path) -> bytes:
     try:
         if file.is_dir():
             raise CondyleError("is a folder, not a file", code="not-a-file", path=file)
@@ -167,13 +167,13 @@ def _head(file: Path) -> bytes:
         with open(file, "rb") as stream:
             head = stream.read(HEAD)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise _unreadable(file, error) from None
+        raise _describe_unreadable(file, error) from None
     if not head:
         raise CondyleError("the file is empty", code="empty-file", path=file)
     return head
 
 
-def _unreadable(file: Path, error: OSError | ValueError) -> CondyleError:
+def _describe_unreadable(file: Path, error: OSError | ValueError) -> CondyleError:
     if isinstance(error, FileNotFoundError):
         return CondyleError("no such file", code="no-such-file", path=file)
     reason = getattr(error, "strerror", None) or str(error)

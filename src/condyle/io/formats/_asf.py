@@ -72,27 +72,27 @@ def find_skeleton(motion: Path) -> Path:
 def read_skeleton(path: Path) -> AsfSkeleton:
     """The skeleton in an ASF file; raises CondyleError that names it."""
     try:
-        return _parsed(read_text(path))
+        return _parse(read_text(path))
     except CondyleError as error:
         raise error.at(path) from None
 
 
-def _parsed(text: bytes) -> AsfSkeleton:
-    sections = _sections(text)
+def _parse(text: bytes) -> AsfSkeleton:
+    sections = _split_sections(text)
     for name in ("root", "bonedata", "hierarchy"):
         if name not in sections:
             raise CondyleError(f"a skeleton (ASF) without the section :{name}", code="bad-header")
     units = {words[0].lower(): (words[1:], line) for words, line in sections.get("units", []) if words}
     angle = (units.get("angle", (["deg"], 0))[0] or ["deg"])[0].lower()
     degrees = not angle.startswith("rad")
-    root, position = _root(sections["root"], degrees)
-    bones = [root, *_bones(sections["bonedata"], degrees)]
+    root, position = _read_root(sections["root"], degrees)
+    bones = [root, *_read_bones(sections["bonedata"], degrees)]
     check_different([bone.name for bone in bones], "bone")
     index = {bone.name: k for k, bone in enumerate(bones)}
-    return AsfSkeleton(tuple(bones), _parents(sections["hierarchy"], index), position, _unit(units), degrees)
+    return AsfSkeleton(tuple(bones), _find_parents(sections["hierarchy"], index), position, _read_unit(units), degrees)
 
 
-def _sections(text: bytes) -> dict[str, list[tuple[list[str], int]]]:
+def _split_sections(text: bytes) -> dict[str, list[tuple[list[str], int]]]:
     """{section without its colon: [(words, 1-based line)]}; the words behind a section's name come first."""
     found: dict[str, list[tuple[list[str], int]]] = {}
     current: list[tuple[list[str], int]] = []
@@ -106,30 +106,30 @@ def _sections(text: bytes) -> dict[str, list[tuple[list[str], int]]]:
     return found
 
 
-def _unit(units: dict[str, tuple[list[str], int]]) -> str | None:
+def _read_unit(units: dict[str, tuple[list[str], int]]) -> str | None:
     """The length is a scale on inches (CMU: 0.45); 1 is what programs write that have no scale, and then it is open."""
     words, line = units.get("length", (["1"], 0))
-    length = _numbers(words[:1], 1, "length", line)[0]
+    length = _read_numbers(words[:1], 1, "length", line)[0]
     metres = INCH / length if length > 1e-9 else 0.0
     return None if length == 1 or not 1e-6 < metres < 1e3 else f"{metres:.17g}"
 
 
-def _root(lines: list[tuple[list[str], int]], degrees: bool) -> tuple[AsfBone, Floats]:
+def _read_root(lines: list[tuple[list[str], int]], degrees: bool) -> tuple[AsfBone, Floats]:
     order: tuple[str, ...] = ("TX", "TY", "TZ", "RX", "RY", "RZ")
     axis, position, orientation = "XYZ", np.zeros(3), np.zeros(3)
     for (word, *rest), line in lines:
         if word.lower() == "order":
-            order = _channels(rest, line, name=ROOT)
+            order = _read_channels(rest, line, name=ROOT)
         elif word.lower() == "axis":
-            axis = _axis(rest[0] if rest else "", line)
+            axis = _read_axis(rest[0] if rest else "", line)
         elif word.lower() == "position":
-            position = _numbers(rest, 3, "position", line)
+            position = _read_numbers(rest, 3, "position", line)
         elif word.lower() == "orientation":
-            orientation = _numbers(rest, 3, "orientation", line)
+            orientation = _read_numbers(rest, 3, "orientation", line)
     return AsfBone(ROOT, np.zeros(3), _frame(orientation, axis, degrees), order), position
 
 
-def _bones(lines: list[tuple[list[str], int]], degrees: bool) -> list[AsfBone]:
+def _read_bones(lines: list[tuple[list[str], int]], degrees: bool) -> list[AsfBone]:
     bones: list[AsfBone] = []
     fields: dict[str, tuple[list[str], int]] | None = None
     for words, line in lines:
@@ -139,7 +139,7 @@ def _bones(lines: list[tuple[list[str], int]], degrees: bool) -> list[AsfBone]:
         elif word == "end" and fields is not None:
             if len(bones) >= MOST_BONES:
                 raise CondyleError(f"more than {MOST_BONES} bones", code="file-too-large", line=line)
-            bones.append(_bone(fields, line, degrees))
+            bones.append(_read_bone(fields, line, degrees))
             fields = None
         elif fields is not None:
             fields.setdefault(word, (words[1:], line))
@@ -148,22 +148,22 @@ def _bones(lines: list[tuple[list[str], int]], degrees: bool) -> list[AsfBone]:
     return bones
 
 
-def _bone(fields: dict[str, tuple[list[str], int]], line: int, degrees: bool) -> AsfBone:
+def _read_bone(fields: dict[str, tuple[list[str], int]], line: int, degrees: bool) -> AsfBone:
     for word in ("name", "direction", "length"):
         if word not in fields:
             raise CondyleError(f"a bone without '{word}'", code="bad-header", line=line)
     name = " ".join(fields["name"][0])
     if not name:
         raise CondyleError("a bone has no name", code="bad-name", line=fields["name"][1])
-    direction = _numbers(fields["direction"][0], 3, "direction", fields["direction"][1])
+    direction = _read_numbers(fields["direction"][0], 3, "direction", fields["direction"][1])
     size = float(np.linalg.norm(direction))
     if size > 0 and np.isfinite(size):
         direction = direction / size  # written with few digits
-    length = _numbers(fields["length"][0], 1, "length", fields["length"][1])[0]
+    length = _read_numbers(fields["length"][0], 1, "length", fields["length"][1])[0]
     words, at = fields.get("axis", (["0", "0", "0", "XYZ"], line))
-    C = _frame(_numbers(words[:3], 3, "axis", at), _axis(words[3] if len(words) > 3 else "XYZ", at), degrees)
+    C = _frame(_read_numbers(words[:3], 3, "axis", at), _read_axis(words[3] if len(words) > 3 else "XYZ", at), degrees)
     dof, at = fields.get("dof", ([], line))
-    channels = _channels(dof, at, name=name)
+    channels = _read_channels(dof, at, name=name)
     for channel in channels:
         if channel[0] != "R":
             text = f"the bone '{name[:40]}' has the channel '{channel}'; only the root may move from its place"
@@ -171,7 +171,7 @@ def _bone(fields: dict[str, tuple[list[str], int]], line: int, degrees: bool) ->
     return AsfBone(name, direction * length, C, channels)
 
 
-def _channels(words: list[str], line: int, *, name: str) -> tuple[str, ...]:
+def _read_channels(words: list[str], line: int, *, name: str) -> tuple[str, ...]:
     channels = tuple(word.upper() for word in words)
     for channel in channels:
         if not re.fullmatch("[TR][XYZ]", channel) or channels.count(channel) > 1:
@@ -180,7 +180,7 @@ def _channels(words: list[str], line: int, *, name: str) -> tuple[str, ...]:
     return channels
 
 
-def _axis(word: str, line: int) -> str:
+def _read_axis(word: str, line: int) -> str:
     axis = word.upper()
     if sorted(axis) != ["X", "Y", "Z"]:
         raise CondyleError(f"axis '{word[:20]}' is no order of X, Y and Z", code="bad-header", line=line)
@@ -195,7 +195,7 @@ def _frame(angles: Floats, axis: str, degrees: bool) -> Floats:
     return np.asarray(turn(angles[None, columns], backwards)[0])
 
 
-def _numbers(words: list[str], count: int, what: str, line: int) -> Floats:
+def _read_numbers(words: list[str], count: int, what: str, line: int) -> Floats:
     values = [number for word in words if (number := read_number(word)) is not None and abs(number) < FARTHEST]
     if not len(values) == len(words) == count:
         many = "a number" if count == 1 else f"{count} numbers"
@@ -203,7 +203,7 @@ def _numbers(words: list[str], count: int, what: str, line: int) -> Floats:
     return np.array(values)
 
 
-def _parents(lines: list[tuple[list[str], int]], index: dict[str, int]) -> tuple[int, ...]:
+def _find_parents(lines: list[tuple[list[str], int]], index: dict[str, int]) -> tuple[int, ...]:
     """Index of every bone's parent; a line names a parent and then its children."""
     parent = [-1] * len(index)
     for words, line in lines:

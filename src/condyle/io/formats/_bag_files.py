@@ -51,11 +51,11 @@ class Bag:
         with open(self.path, "rb") as stream:
             magic = stream.read(16)
             if magic.startswith(BAG):
-                yield from _ros1(self, stream)
+                yield from _walk_ros1(self, stream)
             elif magic.startswith(MCAP):
-                yield from _mcap(self, stream)
+                yield from _walk_mcap(self, stream)
             elif magic.startswith(SQLITE):
-                yield from _sqlite(self)
+                yield from _walk_sqlite(self)
             else:
                 raise CondyleError("is no bag of ROS 1, no MCAP and no database of rosbag2", code="damaged-file")
 
@@ -66,7 +66,7 @@ class Bag:
         room = min(MOST_RECORD, int(max(FREE_BYTES, MAX_RATIO * self.path.stat().st_size)) - self.unpacked)
         bound = room if declared is None else declared
         try:
-            raw = _decompressor(compression)(data, bound + 1) if bound <= room else b""
+            raw = _find_decompressor(compression)(data, bound + 1) if bound <= room else b""
         except (OSError, ValueError, EOFError, RuntimeError, ArithmeticError) as error:
             raise CondyleError(f"a chunk cannot be unpacked ({error})", code="damaged-file") from None
         self.unpacked += len(raw)
@@ -80,7 +80,7 @@ class Bag:
         return raw
 
 
-def _decompressor(compression: str) -> Callable[[bytes, int], bytes]:
+def _find_decompressor(compression: str) -> Callable[[bytes, int], bytes]:
     """A function of the packed bytes and the most bytes to unpack."""
     if compression == "bz2":
         return bz2.BZ2Decompressor().decompress
@@ -91,7 +91,7 @@ def _decompressor(compression: str) -> Callable[[bytes, int], bytes]:
             unpack: Callable[[bytes, int], bytes] = lz4.frame.LZ4FrameDecompressor().decompress
             return unpack
         if compression == "zstd":
-            return _zstd()
+            return _find_zstd()
     except ImportError:
         raise CondyleError(
             f"this bag is compressed by {compression}; install condyle[ros] to read it", code="missing-extra"
@@ -99,7 +99,7 @@ def _decompressor(compression: str) -> Callable[[bytes, int], bytes]:
     raise CondyleError(f"compression '{compression[:40]}' is not known", code="damaged-file")
 
 
-def _zstd() -> Callable[[bytes, int], bytes]:
+def _find_zstd() -> Callable[[bytes, int], bytes]:
     try:
         module = import_module("compression.zstd")  # Python 3.14
     except ImportError:
@@ -115,7 +115,7 @@ def _zstd() -> Callable[[bytes, int], bytes]:
     return unpack
 
 
-def _plain_type(name: str) -> str:
+def _shorten_type(name: str) -> str:
     """ "geometry_msgs/msg/Pose" of ROS 2 as ROS 1 has it."""
     return name.replace("/msg/", "/", 1)
 
@@ -130,7 +130,7 @@ def _take(data: bytes, at: int, size: int) -> tuple[bytes, int]:
     return data[at : at + size], at + size
 
 
-def _length(data: bytes, at: int, code: str) -> tuple[int, int]:
+def _read_length(data: bytes, at: int, code: str) -> tuple[int, int]:
     raw, at = _take(data, at, struct.calcsize(code))
     return struct.unpack(code, raw)[0], at
 
@@ -138,7 +138,7 @@ def _length(data: bytes, at: int, code: str) -> tuple[int, int]:
 # ROS 1: records of a header of name=value fields and data, each with its length in front
 
 
-def _ros1(bag: Bag, stream: BinaryIO) -> Iterator[Message]:
+def _walk_ros1(bag: Bag, stream: BinaryIO) -> Iterator[Message]:
     bag.container = "ROS 1 bag"
     stream.seek(0)
     if stream.readline(64).strip() != BAG + b"2.0":
@@ -148,15 +148,15 @@ def _ros1(bag: Bag, stream: BinaryIO) -> Iterator[Message]:
     chunks = index = 0
     try:
         while stream.tell() < size:
-            fields = _fields(_record(stream, size))
+            fields = _read_fields(_read_record(stream, size))
             operation = fields.get(b"op")
             if operation == b"\x03":
                 index = int.from_bytes(fields.get(b"index_pos", b""), "little")
             if operation == b"\x05":
                 chunks += 1
-                yield from _ros1_chunk(bag, fields, stream, size, connections)
+                yield from _walk_ros1_chunk(bag, fields, stream, size, connections)
             elif operation == b"\x02" or (operation == b"\x07" and not chunks):  # behind the chunks they are repeated
-                yield from _ros1_record(bag, fields, _record(stream, size), connections)
+                yield from _walk_ros1_record(bag, fields, _read_record(stream, size), connections)
             else:
                 (length,) = struct.unpack("<I", stream.read(4))
                 stream.seek(length, 1)
@@ -167,7 +167,7 @@ def _ros1(bag: Bag, stream: BinaryIO) -> Iterator[Message]:
     bag.cut = bag.cut or not 0 < index <= size
 
 
-def _record(stream: BinaryIO, size: int) -> bytes:
+def _read_record(stream: BinaryIO, size: int) -> bytes:
     (length,) = struct.unpack("<I", stream.read(4))
     if stream.tell() + length > size:
         raise _Short
@@ -181,7 +181,7 @@ def _check_record(length: int) -> None:
         raise CondyleError(text, code="file-too-large")
 
 
-def _ros1_chunk(
+def _walk_ros1_chunk(
     bag: Bag, fields: dict[bytes, bytes], stream: BinaryIO, size: int, connections: dict[bytes, tuple[str, str]]
 ) -> Iterator[Message]:
     (length,) = struct.unpack("<I", stream.read(4))
@@ -197,24 +197,24 @@ def _ros1_chunk(
         raise _Short from None
     at = 0
     while at < len(raw):
-        head, at = _sized(raw, at)
-        data, at = _sized(raw, at)
-        yield from _ros1_record(bag, _fields(head), data, connections)
+        head, at = _read_sized(raw, at)
+        data, at = _read_sized(raw, at)
+        yield from _walk_ros1_record(bag, _read_fields(head), data, connections)
     if short:
         raise _Short
 
 
-def _sized(raw: bytes, at: int) -> tuple[bytes, int]:
-    length, at = _length(raw, at, "<I")
+def _read_sized(raw: bytes, at: int) -> tuple[bytes, int]:
+    length, at = _read_length(raw, at, "<I")
     return _take(raw, at, length)
 
 
-def _ros1_record(
+def _walk_ros1_record(
     bag: Bag, fields: dict[bytes, bytes], data: bytes, connections: dict[bytes, tuple[str, str]]
 ) -> Iterator[Message]:
     operation, number = fields.get(b"op"), fields.get(b"conn", b"")
     if operation == b"\x07":
-        kind = _fields(data).get(b"type", b"").decode("utf-8", "replace")
+        kind = _read_fields(data).get(b"type", b"").decode("utf-8", "replace")
         topic = fields.get(b"topic", b"").decode("utf-8", "replace")
         connections[number] = topic, kind
         bag.topics[topic] = kind
@@ -225,10 +225,10 @@ def _ros1_record(
             yield Message(topic, kind, seconds * 10**9 + nanoseconds, data, True)
 
 
-def _fields(head: bytes) -> dict[bytes, bytes]:
+def _read_fields(head: bytes) -> dict[bytes, bytes]:
     found, at = {}, 0
     while at < len(head):
-        cell, at = _sized(head, at)
+        cell, at = _read_sized(head, at)
         name, _, value = cell.partition(b"=")
         found[name] = value
     return found
@@ -237,7 +237,7 @@ def _fields(head: bytes) -> dict[bytes, bytes]:
 # MCAP: records of one byte, the length and the content; a chunk holds records
 
 
-def _mcap(bag: Bag, stream: BinaryIO) -> Iterator[Message]:
+def _walk_mcap(bag: Bag, stream: BinaryIO) -> Iterator[Message]:
     bag.container = "MCAP"
     size = bag.path.stat().st_size
     stream.seek(max(size - len(MCAP), 0))
@@ -263,9 +263,9 @@ def _mcap(bag: Bag, stream: BinaryIO) -> Iterator[Message]:
             _check_record(min(length, size))
             content = stream.read(min(length, size))
             if operation == 0x06:
-                yield from _mcap_chunk(bag, content, short, known)
+                yield from _walk_mcap_chunk(bag, content, short, known)
             else:
-                yield from _mcap_record(bag, operation, content, known)
+                yield from _walk_mcap_record(bag, operation, content, known)
             if short:
                 raise _Short
     except (_Short, struct.error):
@@ -278,11 +278,11 @@ class _Channels:
     channels: dict[int, tuple[str, str, str]] = field(default_factory=dict)
 
 
-def _mcap_chunk(bag: Bag, content: bytes, short: bool, known: _Channels) -> Iterator[Message]:
-    declared, at = _length(content, 16, "<Q")
-    checksum, at = _length(content, at, "<I")
-    name, at = _sized(content, at)
-    packed, at = _length(content, at, "<Q")
+def _walk_mcap_chunk(bag: Bag, content: bytes, short: bool, known: _Channels) -> Iterator[Message]:
+    declared, at = _read_length(content, 16, "<Q")
+    checksum, at = _read_length(content, at, "<I")
+    name, at = _read_sized(content, at)
+    packed, at = _read_length(content, at, "<Q")
     compression = name.decode("latin-1")
     try:
         raw = bag.unpack(content[at : at + packed], compression, None if not compression else declared)
@@ -299,34 +299,34 @@ def _mcap_chunk(bag: Bag, content: bytes, short: bool, known: _Channels) -> Iter
         head, at = _take(raw, at, 9)
         operation, length = struct.unpack("<BQ", head)
         record, at = _take(raw, at, length)
-        yield from _mcap_record(bag, operation, record, known)
+        yield from _walk_mcap_record(bag, operation, record, known)
 
 
-def _mcap_record(bag: Bag, operation: int, content: bytes, known: _Channels) -> Iterator[Message]:
+def _walk_mcap_record(bag: Bag, operation: int, content: bytes, known: _Channels) -> Iterator[Message]:
     if operation == 0x03:
-        number, at = _length(content, 0, "<H")
-        name, at = _sized(content, at)
-        known.schemas[number] = _plain_type(name.decode("utf-8", "replace"))
+        number, at = _read_length(content, 0, "<H")
+        name, at = _read_sized(content, at)
+        known.schemas[number] = _shorten_type(name.decode("utf-8", "replace"))
     elif operation == 0x04:
-        number, at = _length(content, 0, "<H")
-        schema, at = _length(content, at, "<H")
-        topic, at = _sized(content, at)
-        encoding, at = _sized(content, at)
+        number, at = _read_length(content, 0, "<H")
+        schema, at = _read_length(content, at, "<H")
+        topic, at = _read_sized(content, at)
+        encoding, at = _read_sized(content, at)
         kind = known.schemas.get(schema, "")
         known.channels[number] = topic.decode("utf-8", "replace"), kind, encoding.decode("latin-1")
         bag.topics[known.channels[number][0]] = kind
     elif operation == 0x05:
-        number, at = _length(content, 0, "<H")
+        number, at = _read_length(content, 0, "<H")
         on, kind, written = known.channels.get(number, ("", "", ""))
         if kind in bag.types and written in ("cdr", "ros1"):
-            log_time, _ = _length(content, 6, "<Q")
+            log_time, _ = _read_length(content, 6, "<Q")
             yield Message(on, kind, log_time, content[22:], written == "ros1")
 
 
 # rosbag2's own storage
 
 
-def _sqlite(bag: Bag) -> Iterator[Message]:
+def _walk_sqlite(bag: Bag) -> Iterator[Message]:
     bag.container = "ROS 2 bag"
     waiting = bag.path.with_name(bag.path.name + "-wal")
     mode = "mode=ro" if waiting.is_file() and waiting.stat().st_size else "mode=ro&immutable=1"
@@ -347,9 +347,9 @@ def _sqlite(bag: Bag) -> Iterator[Message]:
         bag.cut = (65536 if page == 1 else page) * int.from_bytes(head[28:32], "big") > bag.path.stat().st_size
         wanted: dict[int, tuple[str, str]] = {}
         for number, topic, kind in base.execute("SELECT id, name, type FROM topics"):
-            bag.topics[str(topic)] = _plain_type(str(kind))
-            if _plain_type(str(kind)) in bag.types:
-                wanted[number] = str(topic), _plain_type(str(kind))
+            bag.topics[str(topic)] = _shorten_type(str(kind))
+            if _shorten_type(str(kind)) in bag.types:
+                wanted[number] = str(topic), _shorten_type(str(kind))
         for number, stamp, data in base.execute("SELECT topic_id, timestamp, data FROM messages"):
             if number in wanted and isinstance(data, bytes) and isinstance(stamp, int):
                 met = True

@@ -17,7 +17,7 @@ ARRAY = "geometry_msgs/PoseArray"
 TYPES = frozenset((*TF, TRANSFORM, ODOMETRY, *POSE, ARRAY))
 
 
-class Sample(NamedTuple):
+class PoseSample(NamedTuple):
     """One pose: parent frame and name of what moves in it, stamp [ns], px py pz qx qy qz qw [m].
 
     frame  child frame that the message names, or None
@@ -30,7 +30,7 @@ class Sample(NamedTuple):
     values: tuple[float, ...]
 
 
-def samples(message: Message) -> Iterator[Sample]:
+def read_samples(message: Message) -> Iterator[PoseSample]:
     """The poses in a message; a stamp of zero is replaced by the time at which the message was recorded."""
     try:
         cursor = _Cursor(message.data, message.ros1)
@@ -38,16 +38,16 @@ def samples(message: Message) -> Iterator[Sample]:
             for _ in range(cursor.count(64)):
                 stamp, parent = cursor.header()
                 child = cursor.frame()
-                yield Sample(parent, child, child, stamp or message.log_time, cursor.doubles())
+                yield PoseSample(parent, child, child, stamp or message.log_time, cursor.doubles())
             return
         stamp, parent = cursor.header()
         stamp = stamp or message.log_time
         if message.type == ARRAY:
             for k in range(cursor.count(56)):
-                yield Sample(parent, f"{message.topic}[{k}]", None, stamp, cursor.doubles())
+                yield PoseSample(parent, f"{message.topic}[{k}]", None, stamp, cursor.doubles())
             return
         frame = cursor.frame() if message.type in (TRANSFORM, ODOMETRY) else None
-        yield Sample(parent, message.topic, frame, stamp, cursor.doubles())
+        yield PoseSample(parent, message.topic, frame, stamp, cursor.doubles())
     except (struct.error, IndexError):
         text = f"a message on {message.topic[:80]} is no {message.type}; the bag is damaged or the type was changed"
         raise CondyleError(text, code="damaged-file") from None

@@ -13,7 +13,7 @@ from ...maths.arrays import Floats
 from ...model.recording import Bodies, Markers
 from ..tables.header import number_repeats
 from ..tables.rows import MOST_CELLS
-from ._c3d_layout import ROTATION_WORDS, Layout, Rotations
+from ._c3d_layout import ROTATION_WORDS, PointLayout, Rotations
 from ._c3d_parameters import BLOCK, Numbers, Parameters
 
 CHUNK = 2**20  # bytes of frames decoded at once: they stay in the processor's cache
@@ -24,21 +24,21 @@ _BY_ROWS = [0, 4, 8, 1, 5, 9, 2, 6, 10]  # of the 3x3 part of a 4x4 matrix that 
 
 
 def read_markers(
-    stream: IO[bytes], numbers: Numbers, parameters: Parameters, layout: Layout, frames: int
+    stream: IO[bytes], numbers: Numbers, parameters: Parameters, layout: PointLayout, frames: int
 ) -> tuple[Markers, list[Finding]]:
     """The points that are places, in the file's unit, and what to say of their names."""
-    labels, kept = _marker_labels(parameters, layout.points)
+    labels, kept = _read_marker_labels(parameters, layout.points)
     names, told = number_repeats(labels, "marker")
-    position = _points(stream, numbers, layout, frames)
+    position = _read_points(stream, numbers, layout, frames)
     if len(kept) < layout.points:
         position = np.ascontiguousarray(position[:, kept])
     if layout.open:
-        position = _without_padding(position, layout.stride)
+        position = _drop_padding(position, layout.stride)
     position.flags.writeable = False
     return Markers(names, position), told
 
 
-def _points(stream: IO[bytes], numbers: Numbers, layout: Layout, frames: int) -> Floats:
+def _read_points(stream: IO[bytes], numbers: Numbers, layout: PointLayout, frames: int) -> Floats:
     """(frames, points, 3) in the file's unit.
 
     NaN where the residual is below zero, all three are zero, or one is no number.
@@ -53,7 +53,7 @@ def _points(stream: IO[bytes], numbers: Numbers, layout: Layout, frames: int) ->
     stream.seek(layout.start)
     for first in range(0, frames, step):
         count = min(step, frames - first)
-        raw = _exactly(stream, count * stride)
+        raw = _read_exactly(stream, count * stride)
         values: NDArray[Any] = np.ndarray((count, k, 4), kind, raw, strides=(stride, 4 * width, width))
         part = position[first : first + count]
         with np.errstate(all="ignore"):
@@ -68,7 +68,7 @@ def _points(stream: IO[bytes], numbers: Numbers, layout: Layout, frames: int) ->
     return position
 
 
-def _without_padding(position: Floats, stride: int) -> Floats:
+def _drop_padding(position: Floats, stride: int) -> Floats:
     """Frames without the zeros that fill the last block: they look like frames in which nothing is seen."""
     most = min(BLOCK // stride, len(position) - 1)
     tail = position[len(position) - most :]
@@ -77,7 +77,7 @@ def _without_padding(position: Floats, stride: int) -> Floats:
     return position[: len(position) - most + last].copy()
 
 
-def _marker_labels(parameters: Parameters, points: int) -> tuple[list[str], list[int]]:
+def _read_marker_labels(parameters: Parameters, points: int) -> tuple[list[str], list[int]]:
     """Labels of the points that are places, and which points these are. No label: `*` and the number of the point."""
     labels = parameters.continued("POINT:LABELS")[:points]
     labels += [""] * (points - len(labels))
@@ -92,7 +92,7 @@ def read_bodies(
 ) -> tuple[Bodies | None, list[Finding]]:
     """Bodies of the ROTATION group without the world itself (None: nothing else is there), and what to say of names."""
     m = rotations.used
-    names = _body_names(parameters, m)
+    names = _read_body_names(parameters, m)
     kept = [k for k, name in enumerate(names) if name.lower() != WORLD]
     if not kept:
         return None, []
@@ -103,7 +103,7 @@ def read_bodies(
     stream.seek(rotations.start)
     for first in range(0, frames, step):
         count = min(step, frames - first)
-        raw = _exactly(stream, count * rotations.stride)
+        raw = _read_exactly(stream, count * rotations.stride)
         words = np.frombuffer(raw, numbers.float_type).reshape(count, m, ROTATION_WORDS)
         with np.errstate(all="ignore"):
             values = numbers.floats(words)[:, kept].astype(np.float64)
@@ -122,14 +122,14 @@ def read_bodies(
     return Bodies(labels, position, orientation), told
 
 
-def _body_names(parameters: Parameters, used: int) -> list[str]:
+def _read_body_names(parameters: Parameters, used: int) -> list[str]:
     labels = parameters.continued("ROTATION:LABELS")[:used]
     labels += [""] * (used - len(labels))
     names = [label[: -len(SUFFIX)] if label.lower().endswith(SUFFIX) else label for label in labels]
     return [name.strip() or f"rotation {k + 1}" for k, name in enumerate(names)]
 
 
-def _exactly(stream: IO[bytes], count: int) -> bytes:
+def _read_exactly(stream: IO[bytes], count: int) -> bytes:
     raw = stream.read(count)
     if len(raw) < count:
         raise CondyleError("the file became shorter while it was read; try again", code="damaged-file")

@@ -18,7 +18,7 @@ COUNTER_FULL = 65535  # the largest number of frames that 16 bits hold; it stand
 
 
 @dataclass(frozen=True)
-class Header:
+class C3dHeader:
     """The first block. points, analog: numbers per frame; first, last: frames; start: block of the data; rate [Hz]."""
 
     points: int
@@ -31,7 +31,7 @@ class Header:
     rate: float
 
     @classmethod
-    def of(cls, raw: bytes, numbers: Numbers) -> Header:
+    def of(cls, raw: bytes, numbers: Numbers) -> C3dHeader:
         count, number = numbers.count_at, numbers.float_at
         return cls(
             points=count(raw, 2),
@@ -50,7 +50,7 @@ class Header:
 
 
 @dataclass(frozen=True)
-class Layout:
+class PointLayout:
     """Frames of points, each followed by its analog samples.
 
     start   byte of the first frame
@@ -104,7 +104,7 @@ class Rotations:
         return max(min(self.frames, (size - self.start) // self.stride), 0)
 
 
-def find_layout(header: Header, parameters: Parameters, size: int) -> Layout:
+def find_layout(header: C3dHeader, parameters: Parameters, size: int) -> PointLayout:
     """The layout of the points in a file of `size` bytes; raises where header and parameters contradict each other."""
     scales = [s for s in (parameters.number("POINT:SCALE"), header.scale) if s and math.isfinite(s)]
     if not scales:
@@ -117,13 +117,13 @@ def find_layout(header: Header, parameters: Parameters, size: int) -> Layout:
         "scale": tuple(dict.fromkeys(s if s > 0 else -1.0 for s in scales)),
         "data start": tuple(dict.fromkeys(starts)),
         "points": tuple(dict.fromkeys(points)),
-        "analog samples": tuple(dict.fromkeys(_analog(header, parameters))),
+        "analog samples": tuple(dict.fromkeys(_count_analog(header, parameters))),
     }
-    after = rotation_start(parameters)
-    frames, full = _frames(header, parameters)
+    after = find_rotation_start(parameters)
+    frames, full = _find_frames(header, parameters)
     first = None
     for (scale, start, used, analog), count in itertools.product(itertools.product(*told.values()), frames):
-        layout = Layout(int(used), int(analog), count, (int(start) - 1) * BLOCK, scale)
+        layout = PointLayout(int(used), int(analog), count, (int(start) - 1) * BLOCK, scale)
         limit = after if after > layout.start else size
         if 0 <= limit - layout.end <= BLOCK:
             return layout
@@ -138,13 +138,13 @@ def find_layout(header: Header, parameters: Parameters, size: int) -> Layout:
         limit = after if after > first.start else size
         held = (limit - first.start) // first.stride
         if held > first.frames:
-            return Layout(first.points, first.analog, held, first.start, first.scale, open=True)
+            return PointLayout(first.points, first.analog, held, first.start, first.scale, open=True)
     return first
 
 
 def find_rotations(parameters: Parameters, frames: int, rate: float | None) -> Rotations | None:
     """The matrices of the ROTATION group beside `frames` of points at `rate`; None where there are none."""
-    used, start = parameters.count("ROTATION:USED"), rotation_start(parameters)
+    used, start = parameters.count("ROTATION:USED"), find_rotation_start(parameters)
     if not used:
         return None
     if not start:
@@ -167,21 +167,21 @@ def find_rotations(parameters: Parameters, frames: int, rate: float | None) -> R
     return Rotations(used, start, whole, count, own_rate or (rate * whole if rate else None))
 
 
-def rotation_start(parameters: Parameters) -> int:
+def find_rotation_start(parameters: Parameters) -> int:
     """First byte of the matrices, or 0 where there are none."""
     block = parameters.count("ROTATION:DATA_START") or 0
     return (block - 1) * BLOCK if block > 1 and parameters.count("ROTATION:USED") else 0
 
 
-def _analog(header: Header, parameters: Parameters) -> list[int]:
+def _count_analog(header: C3dHeader, parameters: Parameters) -> list[int]:
     used = parameters.count("ANALOG:USED")
     return [header.analog] if used is None else [header.analog, used * header.samples]
 
 
-def _frames(header: Header, parameters: Parameters) -> tuple[list[int], bool]:
+def _find_frames(header: C3dHeader, parameters: Parameters) -> tuple[list[int], bool]:
     """Numbers of frames that the file declares, the one to believe first, and whether its 16-bit counter is full."""
     stated = parameters.count("POINT:FRAMES")
-    long = [parameters.count("POINT:LONG_FRAMES"), _trial(parameters)]
+    long = [parameters.count("POINT:LONG_FRAMES"), _count_trial(parameters)]
     short = [stated, header.frames]
     counted = next((count for count in short if count is not None and count > 0), None)
     # beyond 16 bits the counter is full, zero, or has run over; elsewhere the trial's fields may be those before a cut
@@ -199,7 +199,7 @@ def _frames(header: Header, parameters: Parameters) -> tuple[list[int], bool]:
     return frames, counted == COUNTER_FULL and not longer
 
 
-def _trial(parameters: Parameters) -> int | None:
+def _count_trial(parameters: Parameters) -> int | None:
     """Frames between TRIAL:ACTUAL_START_FIELD and TRIAL:ACTUAL_END_FIELD: two 16-bit halves each, the low one first."""
     ends = []
     for name in ("TRIAL:ACTUAL_START_FIELD", "TRIAL:ACTUAL_END_FIELD"):

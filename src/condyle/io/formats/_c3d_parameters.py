@@ -36,7 +36,7 @@ class Numbers:
 
     def floats(self, raw: NDArray[Any]) -> NDArray[Any]:
         """(..., k) from (..., k) 32-bit words as `float_type` has them."""
-        return from_vax(raw) if self.processor == "DEC" else raw
+        return convert_vax(raw) if self.processor == "DEC" else raw
 
     @property
     def float_type(self) -> np.dtype[Any]:
@@ -55,7 +55,7 @@ class Numbers:
         return int.from_bytes(raw[at : at + 2], "big" if self.processor == "MIPS" else "little")
 
 
-def from_vax(words: NDArray[np.uint32]) -> NDArray[np.float32]:
+def convert_vax(words: NDArray[np.uint32]) -> NDArray[np.float32]:
     """Floats of a VAX: the two halves of each word change places, and the exponent's bias is 2 higher.
 
     Exponent zero is the number zero, or, with the sign set, no number at all (NaN).
@@ -158,7 +158,7 @@ class Parameters:
         return found
 
 
-def processor_of(section: bytes, start: int) -> Numbers:
+def find_processor(section: bytes, start: int) -> Numbers:
     """How numbers are stored, from the fourth byte of the parameter section, which begins at byte `start`."""
     if len(section) < 4:
         text = f"the file ends before its parameter section, which should begin at byte {start}; copy it again"
@@ -187,14 +187,14 @@ def parse_parameters(section: bytes, numbers: Numbers, start: int, *, cut: bool)
     """The parameters in the bytes of a section that begins at byte `start`; `cut`: the file ends with these bytes."""
     groups: dict[int, str] = {}
     found: list[tuple[int, Parameter]] = []
-    for k, record in enumerate(_records(section, numbers, start, cut)):
+    for k, record in enumerate(_walk_records(section, numbers, start, cut)):
         if k >= MOST_RECORDS:
             text = f"more than {MOST_RECORDS} parameters up to byte {start + record.at}"
             raise CondyleError(text, code="damaged-file")
         if record.group < 0:
             groups.setdefault(-record.group, record.name)
         else:
-            found.append((record.group, _parameter(section, record, start)))
+            found.append((record.group, _read_parameter(section, record, start)))
     records: dict[str, Parameter] = {}
     for group, parameter in found:
         name = f"{groups.get(group, f'#{group}')}:{parameter.name}".upper()
@@ -202,12 +202,12 @@ def parse_parameters(section: bytes, numbers: Numbers, start: int, *, cut: bool)
     return Parameters(numbers, records)
 
 
-def _records(section: bytes, numbers: Numbers, start: int, cut: bool) -> Iterator[_Record]:
+def _walk_records(section: bytes, numbers: Numbers, start: int, cut: bool) -> Iterator[_Record]:
     """The chain, up to a name without length, a link to nowhere (0) or the end of the section."""
     at = 4
     what = "file" if cut else "parameter section"
     while at < len(section):
-        length = abs(_signed(section, at))
+        length = abs(_read_signed(section, at))
         if length == 0:
             return
         link = at + 2 + length
@@ -216,7 +216,7 @@ def _records(section: bytes, numbers: Numbers, start: int, cut: bool) -> Iterato
                 f"the {what} ends at byte {start + len(section)}, inside the parameter that begins at byte {start + at}"
             )
             raise CondyleError(text, code="damaged-file")
-        name, group = section[at + 2 : link], _signed(section, at + 1)
+        name, group = section[at + 2 : link], _read_signed(section, at + 1)
         if group == 0 or any(byte < 32 for byte in name):
             text = f"no parameter begins at byte {start + at}, where the one before it points: the chain is broken"
             raise CondyleError(text, code="damaged-file")
@@ -236,8 +236,8 @@ def _records(section: bytes, numbers: Numbers, start: int, cut: bool) -> Iterato
         raise CondyleError(f"the file ends at byte {start + len(section)}, inside its parameters", code="damaged-file")
 
 
-def _parameter(section: bytes, record: _Record, start: int) -> Parameter:
-    kind = _signed(section, record.body)
+def _read_parameter(section: bytes, record: _Record, start: int) -> Parameter:
+    kind = _read_signed(section, record.body)
     dimensions = section[record.body + 1] if record.body + 1 < record.end else 0
     data = record.body + 2 + dimensions
     shape = tuple(section[record.body + 2 : min(data, record.end)])
@@ -248,5 +248,5 @@ def _parameter(section: bytes, record: _Record, start: int) -> Parameter:
     return Parameter(record.name, kind, shape, start + record.at, needed, raw)
 
 
-def _signed(section: bytes, at: int) -> int:
+def _read_signed(section: bytes, at: int) -> int:
     return int.from_bytes(section[at : at + 1], signed=True)

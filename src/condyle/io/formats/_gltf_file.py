@@ -32,14 +32,14 @@ class Skin(msgspec.Struct):
     joints: list[int] = []
 
 
-class Target(msgspec.Struct):
+class ChannelTarget(msgspec.Struct):
     path: str = ""
     node: int | None = None
 
 
 class Channel(msgspec.Struct):
     sampler: int
-    target: Target
+    target: ChannelTarget
 
 
 class Sampler(msgspec.Struct):
@@ -71,12 +71,12 @@ class View(msgspec.Struct):
     byteStride: int | None = None
 
 
-class Asset(msgspec.Struct):
+class GltfAsset(msgspec.Struct):
     generator: str = ""
 
 
-class File(msgspec.Struct):
-    asset: Asset
+class GltfDocument(msgspec.Struct):
+    asset: GltfAsset
     nodes: list[Node] = []
     skins: list[Skin] = []
     animations: list[Animation] = []
@@ -85,7 +85,7 @@ class File(msgspec.Struct):
     extensionsRequired: list[str] = []
 
 
-def read_chunks(raw: bytes) -> tuple[File, bytes]:
+def read_chunks(raw: bytes) -> tuple[GltfDocument, bytes]:
     """The JSON and the binary chunk; raises where the file is cut or is no glTF 2.0."""
     if len(raw) < 20:
         raise CondyleError("the file is cut within its header; copy it again", code="damaged-file")
@@ -97,7 +97,7 @@ def read_chunks(raw: bytes) -> tuple[File, bytes]:
     if raw[16:20] != JSON_CHUNK or 20 + size > total:
         raise CondyleError("its first chunk is not JSON; export it again", code="damaged-file")
     try:
-        file = msgspec.json.decode(raw[20 : 20 + size].rstrip(b" \x00"), type=File)
+        file = msgspec.json.decode(raw[20 : 20 + size].rstrip(b" \x00"), type=GltfDocument)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise CondyleError(f"its JSON is not that of a glTF file: {error}", code="damaged-file") from None
     start = 20 + size
@@ -111,7 +111,7 @@ def read_chunks(raw: bytes) -> tuple[File, bytes]:
     return file, b""
 
 
-def read_values(number: int, kind: str, file: File, data: bytes) -> Floats:
+def read_values(number: int, kind: str, file: GltfDocument, data: bytes) -> Floats:
     """(count, width) of an accessor; integers that stand for fractions become them."""
     if not 0 <= number < len(file.accessors):
         raise CondyleError("an animation names an accessor that is not there", code="damaged-file")

@@ -52,7 +52,7 @@ class BoneChain:
         """
         stands_for = list(range(len(self.names)))
         first_at: dict[tuple[int, tuple[float, ...]], int] = {}
-        for k in parents_first(self.parent):
+        for k in order_parents_first(self.parent):
             if self.parent[k] >= 0 and still[k]:
                 up, place = stands_for[self.parent[k]], tuple(self.offsets[k].tolist())
                 stands_for[k] = up if not any(place) else first_at.setdefault((up, place), k)
@@ -84,7 +84,7 @@ def turn(angles: Floats, axes: str) -> Floats:
     return np.moveaxis(R, 2, 0)
 
 
-def forward(
+def place_bones(
     parent: Sequence[int], R_parent_bone: Sequence[Floats], p_parent_bone: Sequence[Floats]
 ) -> tuple[Floats, Floats]:
     """Poses in the world (n, m, 3, 3), (n, m, 3) from poses in the parent: m arrays (n, 3, 3) and m arrays (n, 3).
@@ -94,7 +94,7 @@ def forward(
     n, m = len(p_parent_bone[0]), len(parent)
     R, p = np.empty((m, n, 3, 3)), np.empty((m, n, 3))
     with np.errstate(invalid="ignore", over="ignore"):
-        for k in parents_first(parent):
+        for k in order_parents_first(parent):
             up = parent[k]
             if up < 0:
                 R[k], p[k] = R_parent_bone[k], p_parent_bone[k]
@@ -104,7 +104,7 @@ def forward(
     return np.moveaxis(R, 0, 1), np.moveaxis(p, 0, 1)
 
 
-def parents_first(parent: Sequence[int]) -> list[int]:
+def order_parents_first(parent: Sequence[int]) -> list[int]:
     """Indices of the bones, every one after its parent; raises where they go in a circle."""
     children: dict[int, list[int]] = {}
     for k, up in enumerate(parent):

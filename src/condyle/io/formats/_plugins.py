@@ -29,17 +29,17 @@ def load_plugin(point: EntryPoint) -> Format:
     try:
         found = point.load()
     except Exception as error:  # whatever the package's own code raises
-        raise _broken(point, f"cannot be loaded: {_reason(error)}") from None
+        raise _make_fault(point, f"cannot be loaded: {_describe_reason(error)}") from None
     if not isinstance(found, Format):
-        raise _broken(point, f"is no condyle.io.format.Format but {type(found).__name__}")
+        raise _make_fault(point, f"is no condyle.io.format.Format but {type(found).__name__}")
     if found.name != point.name:
-        raise _broken(point, f"calls itself '{found.name[:40]}'; give both the same name")
+        raise _make_fault(point, f"calls itself '{found.name[:40]}'; give both the same name")
 
     def looks_like(head: bytes) -> bool:
         try:
             return bool(found.looks_like(head))
         except Exception as error:
-            raise _broken(point, f"fails to look at a file: {_reason(error)}") from None
+            raise _make_fault(point, f"fails to look at a file: {_describe_reason(error)}") from None
 
     def read(path: Path, options: ReadOptions) -> Recording:
         try:
@@ -47,20 +47,20 @@ def load_plugin(point: EntryPoint) -> Format:
         except (CondyleError, OSError):
             raise
         except Exception as error:
-            raise _broken(point, f"fails to read it: {_reason(error)}") from None
+            raise _make_fault(point, f"fails to read it: {_describe_reason(error)}") from None
         if not isinstance(recording, Recording):
-            raise _broken(point, f"gives {type(recording).__name__} instead of a Recording")
+            raise _make_fault(point, f"gives {type(recording).__name__} instead of a Recording")
         return recording
 
     return replace(found, looks_like=looks_like, read=read)
 
 
-def _broken(point: EntryPoint, why: str) -> CondyleError:
+def _make_fault(point: EntryPoint, why: str) -> CondyleError:
     package = point.dist.name if point.dist is not None else point.value
     text = f"the format '{point.name}' of the package {package} {why}; mend or uninstall that package"
     return CondyleError(text, code="broken-plugin")
 
 
-def _reason(error: Exception) -> str:
+def _describe_reason(error: Exception) -> str:
     words = " ".join(str(error).split())[:120]
     return f"{type(error).__name__}: {words}" if words else type(error).__name__

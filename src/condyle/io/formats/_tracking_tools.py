@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...model.recording import Bodies, Convention, Recording
-from ..tables.rows import read_cells, truncation
+from ..tables.rows import describe_truncation, read_cells
 
 CELLS = 11  # of a rigid body in a frame record: id, position, quaternion, three angles
 SPARSEST = 100  # poses not seen for each that is: such a file is not worth its memory
@@ -45,7 +45,7 @@ def read_old(text: bytes) -> Recording:
             names[cells[2]] = cells[1]
             known.add(cells[1])
         elif word == "frame":
-            stamps.append(_numbers(cells[2:3], number, 3)[0] if len(cells) > 3 else np.nan)
+            stamps.append(_read_numbers(cells[2:3], number, 3)[0] if len(cells) > 3 else np.nan)
             poses.append(_frame(cells, number))
     if not names:
         raise CondyleError("no rigid body is declared; export rigid bodies, not point clouds", code="no-data")
@@ -66,7 +66,7 @@ def read_old(text: bytes) -> Recording:
         time=np.array(stamps),
         convention=Convention("xyzw", unit="m", handed=handed, up="y", stated=frozenset({"handed"})),
         facts={"program": "Tracking Tools or Motive 1", "length": "m by custom", "rotation": "quaternion xyzw"},
-        findings=tuple(truncation(len(stamps), declared, cut)),
+        findings=tuple(describe_truncation(len(stamps), declared, cut)),
     )
 
 
@@ -77,11 +77,11 @@ def _frame(cells: Sequence[str], line: int) -> list[tuple[str, list[float]]]:
         raise CondyleError("the frame record is shorter than its count of rigid bodies", code="ragged-row", line=line)
     found = []
     for k in range(4, 4 + CELLS * count, CELLS):
-        found.append((cells[k], _numbers(cells[k + 1 : k + 8], line, k + 2)))
+        found.append((cells[k], _read_numbers(cells[k + 1 : k + 8], line, k + 2)))
     return found
 
 
-def _numbers(cells: Sequence[str], line: int, column: int) -> list[float]:
+def _read_numbers(cells: Sequence[str], line: int, column: int) -> list[float]:
     """Numbers; `1.#QNAN` and its kin are no pose."""
     numbers = []
     for k, cell in enumerate(cells):

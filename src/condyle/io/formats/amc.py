@@ -16,10 +16,10 @@ from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
 from ..tables.header import read_positive
-from ..tables.rows import read_number, truncation
-from ..tables.text import decode, each_line, head_lines, read_text
+from ..tables.rows import describe_truncation, read_number
+from ..tables.text import decode, read_head_lines, read_text, walk_lines
 from ._asf import ROOT, AsfSkeleton, find_skeleton, read_skeleton
-from ._kinematics import STATED, STILL, BoneChain, forward, turn
+from ._kinematics import STATED, STILL, BoneChain, place_bones, turn
 
 LONGEST_NUMBER = 64  # characters
 
@@ -35,7 +35,7 @@ class _BoneAngles:
 
 def looks_like(head: bytes) -> bool:
     """A motion: its keyword, or a frame number and then the root. Also a skeleton, so that it is told what it lacks."""
-    lines = [words for line in head_lines(head) if (words := line.partition("#")[0].split())]
+    lines = [words for line in read_head_lines(head) if (words := line.partition("#")[0].split())]
     return _is_motion(lines) or _is_skeleton(lines)
 
 
@@ -60,15 +60,15 @@ def read(path: Path, options: ReadOptions) -> Recording:
         raise CondyleError("holds no frame", code="no-data")
     asf = find_skeleton(path)
     skeleton = read_skeleton(asf)
-    facts, start, line = _head(text)
-    motion = _motion(text[start:], line, skeleton, asf)
+    facts, start, line = _read_head(text)
+    motion = _read_motion(text[start:], line, skeleton, asf)
     degrees = {"degrees": True, "radians": False}.get(facts.get("angle", ""), skeleton.degrees)
-    bodies, own, told = _poses(skeleton, motion, degrees)
+    bodies, own, told = _compute_poses(skeleton, motion, degrees)
     unit = skeleton.unit
     return Recording(
         bodies=bodies,
         rate=read_positive(facts.get("samples-per-second", "")),
-        segment=_segment(motion.numbers),
+        segment=_find_segment(motion.numbers),
         convention=Convention(
             "matrix", unit=unit, up="y", stated=STATED | ({"unit"} if unit is not None else frozenset())
         ),
@@ -77,17 +77,17 @@ def read(path: Path, options: ReadOptions) -> Recording:
             "rotation": f"angles in {'degrees' if degrees else 'radians'} per bone",
             "skeleton": asf.name,
         },
-        findings=(*truncation(len(motion.numbers), None, motion.cut), *told),
+        findings=(*describe_truncation(len(motion.numbers), None, motion.cut), *told),
         solved_by="the program that wrote the AMC file",
         own=own,
     )
 
 
-def _head(text: bytes) -> tuple[dict[str, str], int, int]:
+def _read_head(text: bytes) -> tuple[dict[str, str], int, int]:
     """What the lines before the first frame say, the byte after them, and the 1-based line there."""
     facts: dict[str, str] = {}
     start = 0
-    for line, raw, after in each_line(text):  # noqa: B007
+    for line, raw, after in walk_lines(text):  # noqa: B007
         words = decode(raw).partition("#")[0].split()
         if words and not words[0].startswith(":"):
             break
@@ -100,7 +100,7 @@ def _head(text: bytes) -> tuple[dict[str, str], int, int]:
     return facts, start, line
 
 
-def _motion(text: bytes, line: int, skeleton: AsfSkeleton, asf: Path) -> _BoneAngles:
+def _read_motion(text: bytes, line: int, skeleton: AsfSkeleton, asf: Path) -> _BoneAngles:
     """The frames, in one sweep where all are built alike; else, and for the place of a fault, line by line."""
     widths = {bone.name: len(bone.channels) for bone in skeleton.bones}
     body, _, tail = text.rpartition(b"\n")
@@ -109,16 +109,16 @@ def _motion(text: bytes, line: int, skeleton: AsfSkeleton, asf: Path) -> _BoneAn
         body = re.sub(rb"#[^\n]*", b"", body)
     moving = {name: width for name, width in widths.items() if width}
     try:
-        numbers, values = _quick(body, moving)
+        numbers, values = _read_quickly(body, moving)
     except ValueError:
-        numbers, values, broken = _careful(body, line, widths, asf)
+        numbers, values, broken = _read_carefully(body, line, widths, asf)
         cut = cut or broken
     if len(numbers) == 0:
         raise CondyleError("not a single whole frame", code="no-data")
     return _BoneAngles(numbers, values, cut)
 
 
-def _quick(body: bytes, widths: dict[str, int]) -> tuple[Floats, dict[str, Floats]]:
+def _read_quickly(body: bytes, widths: dict[str, int]) -> tuple[Floats, dict[str, Floats]]:
     """Frames that all name the same bones in the same order; raises ValueError at anything else."""
     words = body.split()
     per_frame = 1 + sum(width + 1 for width in widths.values())
@@ -134,21 +134,23 @@ def _quick(body: bytes, widths: dict[str, int]) -> tuple[Floats, dict[str, Float
         at += widths[name] + 1
     if not b"".join(words[0::per_frame]).isdigit():
         raise ValueError("no frame number")
-    numbers = _floats(words[0::per_frame])
+    numbers = _read_floats(words[0::per_frame])
     values = {
-        name: np.column_stack([_floats(words[first + k :: per_frame]) for k in range(widths[name])])
+        name: np.column_stack([_read_floats(words[first + k :: per_frame]) for k in range(widths[name])])
         for name, first in order
     }
     return numbers, values
 
 
-def _floats(words: list[bytes]) -> Floats:
+def _read_floats(words: list[bytes]) -> Floats:
     if b"_" in b" ".join(words) or max(map(len, words)) > LONGEST_NUMBER:
         raise ValueError("no plain numbers")
     return np.array(list(map(float, words)))
 
 
-def _careful(body: bytes, line: int, widths: dict[str, int], asf: Path) -> tuple[Floats, dict[str, Floats], bool]:
+def _read_carefully(
+    body: bytes, line: int, widths: dict[str, int], asf: Path
+) -> tuple[Floats, dict[str, Floats], bool]:
     """The same line by line: raises with the place of a fault; a last frame that lacks bones is left out."""
     moving = {name: width for name, width in widths.items() if width}
     numbers: list[float] = []
@@ -178,7 +180,7 @@ def _careful(body: bytes, line: int, widths: dict[str, int], asf: Path) -> tuple
             raise CondyleError(
                 f"a second line for '{name}' in one frame", code="duplicate-name", line=number, body=name
             )
-        frames[-1][name] = _row(words, widths[name], number)
+        frames[-1][name] = _read_row(words, widths[name], number)
     broken = bool(frames) and len(frames[-1]) != len(moving)
     if broken:
         del frames[-1], numbers[-1]
@@ -196,7 +198,7 @@ def _check_whole(frames: list[dict[str, list[float]]], starts: list[int], widths
         raise CondyleError(text, code="missing-column", line=starts[-1], frame=len(frames) - 1, body=missing)
 
 
-def _row(words: list[str], width: int, line: int) -> list[float]:
+def _read_row(words: list[str], width: int, line: int) -> list[float]:
     if len(words) - 1 != width:
         text = f"'{words[0][:40]}' has {len(words) - 1} numbers, expected {width}"
         raise CondyleError(text, code="ragged-row", line=line, column=min(len(words), width + 1) + 1)
@@ -210,7 +212,7 @@ def _row(words: list[str], width: int, line: int) -> list[float]:
     return row
 
 
-def _segment(numbers: Floats) -> Ints | None:
+def _find_segment(numbers: Floats) -> Ints | None:
     """A new segment where the frame numbers jump: the time between is not known."""
     steps = np.diff(numbers)
     if len(steps) == 0 or (steps == steps[0]).all():
@@ -219,7 +221,9 @@ def _segment(numbers: Floats) -> Ints | None:
     return np.concatenate([[0], np.cumsum(steps != usual)]).astype(np.int64)
 
 
-def _poses(skeleton: AsfSkeleton, motion: _BoneAngles, degrees: bool) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
+def _compute_poses(
+    skeleton: AsfSkeleton, motion: _BoneAngles, degrees: bool
+) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
     """A bone's frame stands at its joint with the axes of the rest pose: R = C turn C' from its parent's."""
     n = len(motion.numbers)
     offsets = [skeleton.bones[up].end if up >= 0 else skeleton.position for up in skeleton.parent]
@@ -240,7 +244,7 @@ def _poses(skeleton: AsfSkeleton, motion: _BoneAngles, degrees: bool) -> tuple[B
         R_local.append(bone.C @ turned @ bone.C.T)
         p_local.append(p)
         still.append(bool((np.abs(data) < STILL).all()))
-    R, p_world = forward(chain.parent, R_local, p_local)
+    R, p_world = place_bones(chain.parent, R_local, p_local)
     return chain.bodies(R, p_world, np.array(still, dtype=np.bool_))
 
 

@@ -65,7 +65,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
             f"and its rows of {len(table.names)} numbers are not {BLOCK} per sensor; name the columns in a first line"
         )
         raise CondyleError(text, code="bad-header", line=table.line)
-    return _add_unit(assemble_log(table, columns, () if named else _labels(len(table.names))))
+    return _add_unit(assemble_log(table, columns, () if named else _make_labels(len(table.names))))
 
 
 def _add_unit(recording: Recording) -> Recording:
@@ -132,7 +132,7 @@ def _find_blocks(table: Table) -> SensorColumns | None:
     )
 
 
-def _labels(width: int) -> list[str]:
+def _make_labels(width: int) -> list[str]:
     """Names of the columns for messages."""
     parts = ("x", "y", "z", "azimuth", "elevation", "roll", "quality", "time")
     labels = [f"{part} of s{k + 1}" for k in range(width // BLOCK) for part in parts]

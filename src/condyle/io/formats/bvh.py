@@ -1,4 +1,4 @@
-"""BVH: a hierarchy of joints and, per frame, their angles. Poses come out by forward kinematics."""
+"""BVH: a hierarchy of joints and, per frame, their angles. Poses come out by place_bones kinematics."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
 from ..tables.header import number_repeats, read_count
-from ..tables.rows import read_number, truncation
+from ..tables.rows import describe_truncation, read_number
 from ..tables.table import Table
-from ..tables.text import decode, head_lines, read_text
-from ._kinematics import FARTHEST, STATED, STILL, BoneChain, forward, turn
+from ..tables.text import decode, read_head_lines, read_text
+from ._kinematics import FARTHEST, STATED, STILL, BoneChain, place_bones, turn
 
 CHANNELS = tuple(f"{axis}{kind}" for kind in ("position", "rotation") for axis in "XYZ")
 MOST_JOINTS = 4096
@@ -41,7 +41,7 @@ class _BvhJoint:
 
 def looks_like(head: bytes) -> bool:
     """The first word is HIERARCHY, and a ROOT follows."""
-    words = " ".join(head_lines(head)[:20]).split()
+    words = " ".join(read_head_lines(head)[:20]).split()
     return len(words) > 1 and words[0].upper() == "HIERARCHY" and words[1].upper() == "ROOT"
 
 
@@ -51,8 +51,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     top = re.search(rb"^[ \t]*MOTION[ \t]*$", text, re.MULTILINE | re.IGNORECASE)
     if top is None:
         raise CondyleError("ends before the line MOTION; export it again", code="bad-header")
-    joints = _hierarchy(text[: top.start()])
-    declared, step, table = _motion(text[top.end() :], text.count(b"\n", 0, top.end()) + 1, joints)
+    joints = _read_hierarchy(text[: top.start()])
+    declared, step, table = _read_motion(text[top.end() :], text.count(b"\n", 0, top.end()) + 1, joints)
     values, cut = table.numbers(empty="a skeleton without a single whole frame")
     names, findings = number_repeats([joint.name for joint in joints if not joint.end], "joint")
     bones = [k for k, joint in enumerate(joints) if not joint.end]
@@ -61,7 +61,9 @@ def read(path: Path, options: ReadOptions) -> Recording:
     chain = BoneChain(names, tuple(row_of.get(joints[k].parent, -1) for k in bones), offsets)
     chain.check_size(*values.shape)
     absolute = _positions_are_absolute(joints, values)
-    poses, own, same = _poses(joints, bones, chain, np.where(np.isfinite(values), values, np.nan), absolute is True)
+    poses, own, same = _compute_poses(
+        joints, bones, chain, np.where(np.isfinite(values), values, np.nan), absolute is True
+    )
     facts = {"length": "not stated", "rotation": "angles in degrees per joint", "up": "y by custom, not stated"}
     if absolute is not None:
         facts["positions of joints"] = "instead of their offsets" if absolute else "added to their offsets"
@@ -72,13 +74,13 @@ def read(path: Path, options: ReadOptions) -> Recording:
         rate=1 / step if step > 0 else None,
         convention=Convention("matrix", up="y", stated=STATED),
         facts=facts,
-        findings=(*truncation(len(values), declared, cut), *findings, *same),
+        findings=(*describe_truncation(len(values), declared, cut), *findings, *same),
         solved_by="the program that wrote the BVH file",
         own=own,
     )
 
 
-def _hierarchy(text: bytes) -> list[_BvhJoint]:
+def _read_hierarchy(text: bytes) -> list[_BvhJoint]:
     """All joints and end sites, in the order of their channels in a row."""
     joints: list[_BvhJoint] = []
     stack: list[int] = []
@@ -103,9 +105,9 @@ def _hierarchy(text: bytes) -> list[_BvhJoint]:
                 raise CondyleError(f"{word} outside the braces of a joint", code="bad-header", line=number)
             joint, marks = joints[stack[-1]], "}" * rest.count("}")
             if word == "OFFSET":
-                joint.offset = _offset(rest.rstrip("} \t"), number)
+                joint.offset = _read_offset(rest.rstrip("} \t"), number)
             else:
-                joint.channels = _channels(rest.rstrip("} \t"), joint.name, number)
+                joint.channels = _read_channels(rest.rstrip("} \t"), joint.name, number)
         else:
             fault = f"'{line[:40]}' is none of ROOT, JOINT, End Site, OFFSET, CHANNELS"
             raise CondyleError(fault, code="bad-header", line=number)
@@ -134,7 +136,7 @@ def _begin(name: str, word: str, joints: list[_BvhJoint], parent: int, number: i
     return _BvhJoint(name, parent, number, end=word == "END")
 
 
-def _offset(text: str, line: int) -> tuple[float, float, float]:
+def _read_offset(text: str, line: int) -> tuple[float, float, float]:
     comma = "," in text and "." not in text
     numbers = [number for cell in text.split() if (number := read_number(cell, comma)) is not None]
     if len(numbers) != 3 or len(text.split()) != 3 or not all(abs(value) < FARTHEST for value in numbers):
@@ -142,7 +144,7 @@ def _offset(text: str, line: int) -> tuple[float, float, float]:
     return numbers[0], numbers[1], numbers[2]
 
 
-def _channels(text: str, joint: str, line: int) -> tuple[str, ...]:
+def _read_channels(text: str, joint: str, line: int) -> tuple[str, ...]:
     count, *names = text.split() or [""]
     channels = tuple(name[:1].upper() + name[1:].lower() for name in names)
     if count != str(len(names)):
@@ -156,7 +158,7 @@ def _channels(text: str, joint: str, line: int) -> tuple[str, ...]:
     return channels
 
 
-def _motion(text: bytes, line: int, joints: list[_BvhJoint]) -> tuple[int, float, Table]:
+def _read_motion(text: bytes, line: int, joints: list[_BvhJoint]) -> tuple[int, float, Table]:
     """What stands below MOTION: frames as declared, time between them [s], and the rows."""
     head = HEAD.match(text)
     if head is None:
@@ -186,24 +188,24 @@ def _positions_are_absolute(joints: list[_BvhJoint], values: Floats) -> bool | N
             if channel.endswith("position") and joint.parent >= 0 and not joint.end:
                 any_position = True
                 offset = joint.offset["XYZ".index(channel[0])]
-                usual = float(_usual(values[:, column : column + 1])[0])
+                usual = float(_find_usual(values[:, column : column + 1])[0])
                 as_place += abs(usual - offset)
                 as_departure += abs(usual)
             column += 1
     return as_place < as_departure if any_position else None
 
 
-def _usual(values: Floats) -> Floats:
+def _find_usual(values: Floats) -> Floats:
     """(k,) the middle of each column of (n, k); 0 where a column has no number."""
     finite = np.sort(np.where(np.isfinite(values), values, np.inf), axis=0)  # what is no number goes to the end
     middle = finite[np.isfinite(values).sum(axis=0) // 2, np.arange(values.shape[1])]
     return np.where(np.isfinite(middle), middle, 0.0)
 
 
-def _poses(
+def _compute_poses(
     joints: list[_BvhJoint], bones: list[int], chain: BoneChain, values: Floats, absolute: bool
 ) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
-    """Bodies, skeleton and findings by forward kinematics over all frames."""
+    """Bodies, skeleton and findings by place_bones kinematics over all frames."""
     n = len(values)
     starts = np.cumsum([0] + [len(joint.channels) for joint in joints])
     offsets = chain.offsets.copy()
@@ -218,11 +220,11 @@ def _poses(
             axis = "XYZ".index(channels[c][0])
             p[:, axis] = data[:, c] if absolute else p[:, axis] + data[:, c]
         if moves and chain.parent[row] >= 0:
-            offsets[row] = _usual(p)
+            offsets[row] = _find_usual(p)
         R_local.append(turn(np.radians(data[:, turns]), "".join(channels[c][0] for c in turns)))
         p_local.append(p)
         still.append(bool((np.abs(data[:, turns]) < STILL).all() and (p == offsets[row]).all()))
-    R, p_world = forward(chain.parent, R_local, p_local)
+    R, p_world = place_bones(chain.parent, R_local, p_local)
     return BoneChain(chain.names, chain.parent, offsets).bodies(R, p_world, np.array(still, dtype=np.bool_))
 
 

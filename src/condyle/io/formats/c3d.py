@@ -18,21 +18,21 @@ from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import is_length
-from ..tables.rows import truncation
+from ..tables.rows import describe_truncation
 from ._c3d_data import COMPUTED, read_bodies, read_markers
-from ._c3d_layout import Header, Layout, Rotations, find_layout, find_rotations, rotation_start
-from ._c3d_parameters import BLOCK, Numbers, Parameters, parse_parameters, processor_of
+from ._c3d_layout import C3dHeader, PointLayout, Rotations, find_layout, find_rotation_start, find_rotations
+from ._c3d_parameters import BLOCK, Numbers, Parameters, find_processor, parse_parameters
 
 MOST_PARAMETER_BYTES = 2**22  # of the parameter section; 65,535 labels fit in
 SOLVERS = ("Theia", "condyle")  # programs whose rotations are those of a skeleton of their own
 
 
 @dataclass(frozen=True)
-class _File:
+class _C3dFile:
     """What stands before the frames, and how many bytes there are in all."""
 
     numbers: Numbers
-    header: Header
+    header: C3dHeader
     parameters: Parameters
     size: int
 
@@ -60,17 +60,17 @@ def read(path: Path, options: ReadOptions) -> Recording:
         file = _open(stream, path.stat().st_size)
         layout = find_layout(file.header, file.parameters, file.size)
         rotations = find_rotations(file.parameters, layout.frames, file.rate)
-        after = rotation_start(file.parameters)
+        after = find_rotation_start(file.parameters)
         marks = layout.present(after if after > layout.start else file.size)
         poses = rotations.present(file.size) if rotations is not None else 0
         kept = (stream, file.numbers, file.parameters)
         markers, told = read_markers(*kept, layout, marks) if layout.points and marks else (None, [])
         bodies, also = read_bodies(*kept, rotations, poses) if rotations is not None and poses else (None, [])
-    recording = _recording(file, layout, rotations, markers, bodies, (marks, poses))
+    recording = _make_recording(file, layout, rotations, markers, bodies, (marks, poses))
     return replace(recording, findings=(*recording.findings, *told, *also))
 
 
-def _open(stream: IO[bytes], size: int) -> _File:
+def _open(stream: IO[bytes], size: int) -> _C3dFile:
     first = stream.read(BLOCK)
     if len(first) < BLOCK:
         text = f"the file ends at byte {len(first)}, inside its header of {BLOCK} bytes; copy it again"
@@ -81,8 +81,8 @@ def _open(stream: IO[bytes], size: int) -> _File:
     start = (first[0] - 1) * BLOCK
     stream.seek(start)
     section = stream.read(4)
-    numbers = processor_of(section, start)
-    header = Header.of(first, numbers)
+    numbers = find_processor(section, start)
+    header = C3dHeader.of(first, numbers)
     until = (header.start - 1) * BLOCK  # the parameters end where the data begin
     length = min(until - start, MOST_PARAMETER_BYTES) if until > start else MOST_PARAMETER_BYTES
     section += stream.read(length - 4)
@@ -93,12 +93,12 @@ def _open(stream: IO[bytes], size: int) -> _File:
             "or their unit; export the recording again"
         )
         raise CondyleError(text, code="damaged-file")
-    return _File(numbers, header, parameters, size)
+    return _C3dFile(numbers, header, parameters, size)
 
 
-def _recording(
-    file: _File,
-    layout: Layout,
+def _make_recording(
+    file: _C3dFile,
+    layout: PointLayout,
     rotations: Rotations | None,
     markers: Markers | None,
     bodies: Bodies | None,
@@ -106,9 +106,9 @@ def _recording(
 ) -> Recording:
     rate, findings = file.rate, []
     if layout.points:
-        findings += truncation(present[0], layout.frames, cut=False)
+        findings += describe_truncation(present[0], layout.frames, cut=False)
     if rotations is not None:
-        told = truncation(present[1], rotations.frames, cut=False)
+        told = describe_truncation(present[1], rotations.frames, cut=False)
         findings += [replace(f, text=f.text.replace("frames", "frames of rotations", 1)) for f in told]
     if bodies is not None and rotations is not None:
         if markers is not None and not np.isfinite(markers.position).any():
@@ -123,25 +123,25 @@ def _recording(
             raise CondyleError(text, code="unequal-rates")
         else:
             frames = max(len(markers.position), len(bodies.position))
-            markers = Markers(markers.names, _padded(markers.position, frames))
-            bodies = Bodies(bodies.names, _padded(bodies.position, frames), _padded(bodies.orientation, frames))
+            markers = Markers(markers.names, _pad(markers.position, frames))
+            bodies = Bodies(bodies.names, _pad(bodies.position, frames), _pad(bodies.orientation, frames))
     if bodies is None and (markers is None or not np.isfinite(markers.position).any()):
         _refuse_nothing(file, layout, rotations, present)
-    program = _program(file.parameters)
-    convention = _convention(file.parameters, bodies is not None)
+    program = _find_program(file.parameters)
+    convention = _find_convention(file.parameters, bodies is not None)
     solver = next((name for name in SOLVERS if program.lower().startswith(name.lower())), None)
     return Recording(
         bodies=bodies,
         markers=markers,
         rate=rate,
         convention=convention,
-        facts=_facts(file, layout, convention, program, rotations if bodies is not None else None),
+        facts=_describe_facts(file, layout, convention, program, rotations if bodies is not None else None),
         findings=tuple(findings),
         solved_by=None if bodies is None else solver,
     )
 
 
-def _refuse_nothing(file: _File, layout: Layout, rotations: Rotations | None, present: tuple[int, int]) -> None:
+def _refuse_nothing(file: _C3dFile, layout: PointLayout, rotations: Rotations | None, present: tuple[int, int]) -> None:
     for what, part, there in (("points", layout, present[0]), ("rotations", rotations, present[1])):
         if part is not None and part.stride and not there:
             text = (
@@ -154,13 +154,13 @@ def _refuse_nothing(file: _File, layout: Layout, rotations: Rotations | None, pr
     raise CondyleError("holds neither points nor rotations", code="no-data")
 
 
-def _padded(values: Floats, frames: int) -> Floats:
+def _pad(values: Floats, frames: int) -> Floats:
     if len(values) == frames:
         return values
     return np.concatenate([values, np.full((frames - len(values), *values.shape[1:]), np.nan)])
 
 
-def _convention(parameters: Parameters, has_bodies: bool) -> Convention:
+def _find_convention(parameters: Parameters, has_bodies: bool) -> Convention:
     stated: set[str] = {"rotation", "transposed"} if has_bodies else set()
     spelled = parameters.text("POINT:UNITS").lower()
     unit = spelled if spelled.isalpha() and is_length(spelled) else None
@@ -175,7 +175,7 @@ def _convention(parameters: Parameters, has_bodies: bool) -> Convention:
     return Convention("matrix" if has_bodies else "wxyz", unit=unit, up=up, stated=frozenset(stated))
 
 
-def _program(parameters: Parameters) -> str:
+def _find_program(parameters: Parameters) -> str:
     """Name and version of the program that wrote the file, "" where it does not say."""
     name, version = parameters.text("MANUFACTURER:SOFTWARE"), parameters.text("MANUFACTURER:VERSION_LABEL")
     if not version:
@@ -186,8 +186,8 @@ def _program(parameters: Parameters) -> str:
     return f"{name} {version}".strip() if name else ""
 
 
-def _facts(
-    file: _File, layout: Layout, convention: Convention, program: str, rotations: Rotations | None
+def _describe_facts(
+    file: _C3dFile, layout: PointLayout, convention: Convention, program: str, rotations: Rotations | None
 ) -> dict[str, str]:
     facts = {"length": convention.unit or "not stated"}
     if program:

@@ -13,11 +13,11 @@ from ...maths.arrays import Floats, Ints
 from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
 from ..format import Format, ReadOptions
 from ..tables.column_map import Column, ColumnMap, MappedThing, read_map, suggest
-from ..tables.long_rows import frames_from_rows, number_sensors
-from ..tables.rows import read_number, truncation
+from ..tables.long_rows import gather_frames, number_sensors
+from ..tables.rows import describe_truncation, read_number
 from ..tables.table import Table, find_table
 from ..tables.text import read_text
-from ..tables.vocabulary import TIME_UNITS, part_of
+from ..tables.vocabulary import TIME_UNITS, read_column_name
 
 MOST_SENSORS = 1000
 NO_ROWS = "not a single whole row of numbers"
@@ -48,8 +48,8 @@ def read_by(path: Path, columns: ColumnMap) -> Recording:
     if table is None:
         raise CondyleError("holds no row of numbers that the column map could apply to", code="no-data")
     places = _MapColumns(columns, table, path)
-    recording = _long(places) if columns.sensor is not None else _wide(places)
-    return replace(recording, facts=_facts(places, recording))
+    recording = _read_long(places) if columns.sensor is not None else _read_wide(places)
+    return replace(recording, facts=_describe_facts(places, recording))
 
 
 class _MapColumns:
@@ -99,30 +99,30 @@ class _MapColumns:
         return names.index(column.strip())
 
 
-def _wide(places: _MapColumns) -> Recording:
+def _read_wide(places: _MapColumns) -> Recording:
     """One row per frame."""
     columns, table = places.map, places.table
     for item in (*columns.bodies, *columns.markers):
         if item.id is not None:
             raise columns.fault(f"{item.key} id", "has a meaning only with the key sensor, the column of the ids")
     time = places.want(columns.time, "time")
-    bodies = [_cells(places, item) for item in columns.bodies]
-    markers = [_cells(places, item) for item in columns.markers]
-    convention = _convention(columns, columns.bodies)
+    bodies = [_split_line(places, item) for item in columns.bodies]
+    markers = [_split_line(places, item) for item in columns.markers]
+    convention = _find_convention(columns, columns.bodies)
     values, _, cut = table.read(places.wanted, empty=NO_ROWS)
-    position, orientation = _taken(values, bodies, columns.missing, width_of(convention.rotation))
-    marked, _ = _taken(values, markers, columns.missing, 0)
+    position, orientation = _take(values, bodies, columns.missing, width_of(convention.rotation))
+    marked, _ = _take(values, markers, columns.missing, 0)
     return Recording(
         bodies=Bodies(tuple(item.name for item in columns.bodies), position, orientation) if bodies else None,
         markers=Markers(tuple(item.name for item in columns.markers), marked) if markers else None,
         time=places.seconds(values, time),
         rate=columns.rate,
         convention=convention,
-        findings=tuple(truncation(len(values), None, cut)),
+        findings=tuple(describe_truncation(len(values), None, cut)),
     )
 
 
-def _long(places: _MapColumns) -> Recording:
+def _read_long(places: _MapColumns) -> Recording:
     """One row per sensor and frame."""
     columns, table = places.map, places.table
     if columns.bodies and columns.markers:
@@ -139,15 +139,15 @@ def _long(places: _MapColumns) -> Recording:
                 "give position and orientation once, above the tables"
             )
             raise columns.fault(item.key, text)
-    cells = _cells(places, shape)
-    convention = _convention(columns, [shape])
+    cells = _split_line(places, shape)
+    convention = _find_convention(columns, [shape])
     values, words, cut = table.read(places.wanted, [who], empty=NO_ROWS)
-    names, sensor = _sensors(words[0], items, columns, table.labels[who])
+    names, sensor = _find_sensors(words[0], items, columns, table.labels[who])
     kept = sensor >= 0
     values, sensor = values[kept], sensor[kept]
     width = width_of(convention.rotation) if shape.orientation else 0
-    position, orientation = _taken(values, [cells], columns.missing, width)
-    found = frames_from_rows(
+    position, orientation = _take(values, [cells], columns.missing, width)
+    found = gather_frames(
         sensor,
         names,
         position[:, 0],
@@ -163,11 +163,11 @@ def _long(places: _MapColumns) -> Recording:
         time=found.time,
         rate=columns.rate,
         convention=convention,
-        findings=(*truncation(len(found.position), None, cut), *found.findings),
+        findings=(*describe_truncation(len(found.position), None, cut), *found.findings),
     )
 
 
-def _cells(places: _MapColumns, item: MappedThing) -> tuple[list[int], list[int], int | None]:
+def _split_line(places: _MapColumns, item: MappedThing) -> tuple[list[int], list[int], int | None]:
     """Places of the position, of the orientation and of the mark of validity among the numbers read."""
     key = f"{item.key} " if item.key else ""
     return (
@@ -177,7 +177,7 @@ def _cells(places: _MapColumns, item: MappedThing) -> tuple[list[int], list[int]
     )
 
 
-def _taken(
+def _take(
     values: Floats, cells: Sequence[tuple[list[int], list[int], int | None]], missing: float | str | None, width: int
 ) -> tuple[Floats, Floats]:
     """Positions (n, k, 3) and orientations (n, k, width); NaN where the map says that a thing is not seen."""
@@ -199,7 +199,7 @@ def _taken(
     return position, orientation
 
 
-def _convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Convention:
+def _find_convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Convention:
     """What the map gives, and for the rotation what the number and the names of its columns say."""
     with_turn = [item for item in bodies if item.orientation]
     given = dict(columns.convention)
@@ -210,7 +210,7 @@ def _convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Convention
         first = with_turn[0]
         kind = CUSTOM[len(first.orientation)]
         guessed = {"rotation"}
-        if kind in QUATERNIONS and (named := _named_order(first.orientation)) is not None:
+        if kind in QUATERNIONS and (named := _find_named_order(first.orientation)) is not None:
             kind = named
             stated, guessed = {"rotation"}, set()
     elif kind is not None:
@@ -220,7 +220,7 @@ def _convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Convention
             text = f"names {len(item.orientation)} columns, expected {width_of(kind)} for rotation {kind}"
             raise columns.fault(f"{item.key} orientation", text)
     for item in with_turn:
-        parts = [part for column in item.orientation if isinstance(column, str) and (part := part_of(column))]
+        parts = [part for column in item.orientation if isinstance(column, str) and (part := read_column_name(column))]
         if len(item.orientation) == 3 and any(part.part == "w" for part in parts):
             text = "names 3 columns, and one of them is the w of a quaternion; name all 4, in the order of rotation"
             raise columns.fault(f"{item.key} orientation", text)
@@ -228,14 +228,14 @@ def _convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Convention
     return convention.but(given=True, **given) if given else convention
 
 
-def _named_order(columns: Sequence[Column]) -> str | None:
+def _find_named_order(columns: Sequence[Column]) -> str | None:
     """wxyz or xyzw where the names of the four columns say so."""
-    parts = [part_of(column) if isinstance(column, str) else None for column in columns]
+    parts = [read_column_name(column) if isinstance(column, str) else None for column in columns]
     order = "".join("?" if part is None else part.part for part in parts)
     return order if order in QUATERNIONS else None
 
 
-def _sensors(
+def _find_sensors(
     words: Sequence[str], items: Sequence[MappedThing], columns: ColumnMap, label: str
 ) -> tuple[tuple[str, ...], Ints]:
     """Names of the sensors, and for each row which one it is of; -1: none that the map names."""
@@ -260,7 +260,7 @@ def _sensors(
     return tuple(item.name for item in items), number[place]
 
 
-def _facts(places: _MapColumns, recording: Recording) -> dict[str, str]:
+def _describe_facts(places: _MapColumns, recording: Recording) -> dict[str, str]:
     columns, table = places.map, places.table
     facts = {
         "column map": columns.path.name,

@@ -20,9 +20,9 @@ from ...maths.arrays import Floats, Ints
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_count
-from ..tables.rows import in_columns, parse_rows, truncation
+from ..tables.rows import describe_truncation, parse_rows, take_columns
 from ..tables.table import NO_TIME
-from ..tables.text import decode, each_line, line_feeds, to_utf8
+from ..tables.text import decode, to_utf8, unify_line_ends, walk_lines
 
 PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
 FIRST_LINE = "# condyle take"
@@ -55,7 +55,7 @@ class TakeTable:
 
 def looks_like(head: bytes) -> bool:
     """The first line says so, or the first row below the comments names columns like `hip.px` and `hip.qw`."""
-    text = line_feeds(to_utf8(head)).lstrip()
+    text = unify_line_ends(to_utf8(head)).lstrip()
     if text.lstrip(b'"').startswith(FIRST_LINE.encode()):
         return True
     row = re.match(rb'(?:"?#[^\n]*\n|[ \t]*\n)*([^\n]*)', text)
@@ -64,15 +64,15 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
-    table = _whole(path)
+    table = _read_whole(path)
     values, cut = parse_rows(table.rows, table.columns, line=table.line, separator=table.separator, line_ends=True)
     findings = check_frames(table.facts, len(values), cut)
     if len(values) == 0:
         raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
-    return recording_of(path, table, values, options, findings)
+    return make_recording(path, table, values, options, findings)
 
 
-def _whole(path: Path) -> TakeTable:
+def _read_whole(path: Path) -> TakeTable:
     """The head of a file and all rows below it. A long file of plain lines is not copied to cut off its head."""
     with open(path, "rb") as stream:
         head = stream.read(HEAD)
@@ -83,16 +83,16 @@ def _whole(path: Path) -> TakeTable:
                 table = None
             if table is not None:
                 stream.seek(HEAD - len(table.rows))
-                return replace(table, rows=line_feeds(stream.read()))
+                return replace(table, rows=unify_line_ends(stream.read()))
         return read_head(head + stream.read())
 
 
-def recording_of(
+def make_recording(
     path: Path, table: TakeTable, values: Floats, options: ReadOptions, findings: Sequence[Finding] = ()
 ) -> Recording:
     """The numbers (rows, columns) below a head as a recording."""
     column = {cell: k for k, cell in enumerate(table.columns)}
-    poses = in_columns(values, [[column[f"{name}.{part}"] for part in PARTS] for name in table.names])
+    poses = take_columns(values, [[column[f"{name}.{part}"] for part in PARTS] for name in table.names])
     escaped = [len(name) > 1 and name[0] == "'" and name[1] in RISKY for name in table.names]
     names = tuple(name[1:] if risky else name for name, risky in zip(table.names, escaped, strict=True))
     unit = table.facts.get("length", "m")
@@ -106,8 +106,8 @@ def recording_of(
         str(path),
         "csv",
         bodies=Bodies(names, poses[..., :3], poses[..., 3:]),
-        time=_time(table, values) if options.rate is None and "time" in table.columns else None,
-        segment=_segment(table, values) if "segment" in table.columns else None,
+        time=_read_time(table, values) if options.rate is None and "time" in table.columns else None,
+        segment=_find_segment(table, values) if "segment" in table.columns else None,
         convention=Convention("wxyz", unit=options.unit or unit, stated=frozenset(stated)),
         facts={key: table.facts.get(key, fallback) for key, fallback in wanted.items()},
         findings=tuple(findings),
@@ -119,19 +119,19 @@ def read_head(raw: bytes) -> TakeTable:
     text = to_utf8(raw)
     first = re.search(rb"\r\n?|\n", text)
     if first is not None and first[0] != b"\n":
-        text = line_feeds(text)
-    facts, start, line = _comments(text)
+        text = unify_line_ends(text)
+    facts, start, line = _read_comments(text)
     if "condyle take" in facts and facts["condyle take"] != str(VERSION):
         fault = (
             f"this is version '{facts['condyle take']}' of the format, and version {VERSION} is read; update condyle"
         )
         raise CondyleError(fault, code="newer-format", line=1)
-    separator = _separator(text[start : start + 65536].partition(b"\n")[0])
+    separator = _find_separator(text[start : start + 65536].partition(b"\n")[0])
     end = start
 
     def lines() -> Iterator[str]:
         nonlocal end
-        for _, raw, end in each_line(text, start):  # noqa: B007
+        for _, raw, end in walk_lines(text, start):  # noqa: B007
             yield decode(raw) + "\n"
 
     reader = csv.reader(lines(), delimiter=separator.decode(), skipinitialspace=True)  # a name may hold a line end
@@ -146,20 +146,20 @@ def read_head(raw: bytes) -> TakeTable:
     line += reader.line_num
     names = check_columns(columns, line - 1)
     _check_quaternion_order(facts, columns, line - 1)
-    return TakeTable(facts, columns, names, line_feeds(text[end:]), line, separator=separator)
+    return TakeTable(facts, columns, names, unify_line_ends(text[end:]), line, separator=separator)
 
 
-def _separator(names: bytes) -> bytes:
+def _find_separator(names: bytes) -> bytes:
     """What stands behind most names of columns: commas, or semicolons or tabs. A body's name may hold any of them."""
     ends = {mark: len(re.findall(rb'\.[pq][wxyz]"?[ ]*(?:' + mark + rb"|\r?$)", names)) for mark in (b",", b";", b"\t")}
     return max(ends, key=ends.__getitem__)
 
 
-def _comments(text: bytes) -> tuple[dict[str, str], int, int]:
+def _read_comments(text: bytes) -> tuple[dict[str, str], int, int]:
     """What the comment lines at the top say, the byte after them, and the 1-based line there."""
     facts: dict[str, str] = {}
     start = 0
-    for line, raw, after in each_line(text):  # noqa: B007
+    for line, raw, after in walk_lines(text):  # noqa: B007
         row = raw.strip(b' \t\r"').rstrip(b",;\t")  # spreadsheets quote comments and pad them
         if (row and not row.startswith(b"#")) or start >= len(text):
             break
@@ -206,24 +206,24 @@ def _check_quaternion_order(facts: dict[str, str], columns: list[str], line: int
         raise CondyleError(text, code="bad-header", line=line)
 
 
-def _time(table: TakeTable, values: Floats) -> Floats:
+def _read_time(table: TakeTable, values: Floats) -> Floats:
     column = table.columns.index("time")
     time = values[:, column]
     if not np.isfinite(time).all():
-        raise _fault(table, NO_TIME, "bad-time", column, int(np.argmin(np.isfinite(time))))
+        raise _make_fault(table, NO_TIME, "bad-time", column, int(np.argmin(np.isfinite(time))))
     return time
 
 
-def _segment(table: TakeTable, values: Floats) -> Ints:
+def _find_segment(table: TakeTable, values: Floats) -> Ints:
     column = table.columns.index("segment")
     segment = values[:, column]
     whole = np.isfinite(segment) & (np.abs(segment) < 2**53) & (segment == np.trunc(segment))
     if not whole.all():
-        raise _fault(table, "the segment is not a whole number", "bad-segment", column, int(np.argmin(whole)))
+        raise _make_fault(table, "the segment is not a whole number", "bad-segment", column, int(np.argmin(whole)))
     return segment.astype(np.int64)
 
 
-def _fault(table: TakeTable, text: str, code: str, column: int, row: int) -> CondyleError:
+def _make_fault(table: TakeTable, text: str, code: str, column: int, row: int) -> CondyleError:
     line = table.line + row if table.line else None
     return CondyleError(text, code=code, line=line, column=column + 1, frame=table.frame + row)
 
@@ -237,7 +237,7 @@ def check_frames(facts: dict[str, str], present: int, cut: int) -> list[Finding]
     if count is not None and count < present:
         text = f"header says {declared} frames, {present} present; correct or delete the line '# frames'"
         raise CondyleError(text, code="bad-header")
-    return truncation(present, count, cut)
+    return describe_truncation(present, count, cut)
 
 
 FORMAT = Format("csv", "condyle CSV", looks_like, read)

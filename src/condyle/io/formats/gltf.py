@@ -1,4 +1,4 @@
-"""GLB (binary glTF 2.0): poses of the joints of its skins, by forward kinematics of its animations."""
+"""GLB (binary glTF 2.0): poses of the joints of its skins, by place_bones kinematics of its animations."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from ...maths.arrays import Bools, Floats
 from ...model.recording import Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import number_repeats
-from ._kinematics import STATED, STILL, BoneChain, parents_first
+from ._kinematics import STATED, STILL, BoneChain, order_parents_first
 
 if TYPE_CHECKING:
-    from ._gltf_file import Animation, File, Node
+    from ._gltf_file import Animation, GltfDocument, Node
 
 MAGIC = b"glTF"
 MOST_NODES = 65536
@@ -50,8 +50,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     file, data = read_chunks(path.read_bytes())
     if any(word in COMPRESSED for word in file.extensionsRequired):
         raise CondyleError("its numbers are compressed (meshopt); export it without compression", code="bad-header")
-    parent = _parents(file.nodes)
-    clips = [_tracks(animation, file, data) for animation in file.animations]
+    parent = _find_parents(file.nodes)
+    clips = [_read_tracks(animation, file, data) for animation in file.animations]
     clips = [clip for clip in clips if clip]
     joints = sorted({joint for skin in file.skins for joint in skin.joints}) or sorted(
         {track.node for clip in clips for track in clip}
@@ -60,21 +60,21 @@ def read(path: Path, options: ReadOptions) -> Recording:
         raise CondyleError("holds no skeleton with an animation; export the animation with it", code="no-data")
     if joints[0] < 0 or joints[-1] >= len(file.nodes):
         raise CondyleError("a skin names a joint that is not there; export it again", code="damaged-file")
-    clocks = [_clock(clip) for clip in clips]
+    clocks = [_find_clock(clip) for clip in clips]
     frames = sum(map(len, clocks))
     names, findings = number_repeats([file.nodes[k].name.strip() or f"node{k}" for k in joints], "joint")
-    up = _nearest(joints, parent)
-    R_rest, p_rest = _poses(file.nodes, parent, [], np.zeros(1))
-    offsets = _offsets(up, _rotations(R_rest[joints, 0]), p_rest[joints, 0])
+    up = _find_nearest(joints, parent)
+    R_rest, p_rest = _compute_poses(file.nodes, parent, [], np.zeros(1))
+    offsets = _find_offsets(up, _find_rotations(R_rest[joints, 0]), p_rest[joints, 0])
     chain = BoneChain(names, tuple(up), offsets)
     moved = {track.node for clip in clips for track in clip}
     width = sum(WIDTHS[track.path] for track in max(clips, key=len))
     BoneChain(("",) * len(file.nodes), (), offsets).check_size(frames, width)
-    parts = [_poses(file.nodes, parent, clip, clock) for clip, clock in zip(clips, clocks, strict=True)]
-    R = _rotations(np.concatenate([part[0][joints] for part in parts], axis=1))
+    parts = [_compute_poses(file.nodes, parent, clip, clock) for clip, clock in zip(clips, clocks, strict=True)]
+    R = _find_rotations(np.concatenate([part[0][joints] for part in parts], axis=1))
     p = np.concatenate([part[1][joints] for part in parts], axis=1)
     still = np.array([joint not in moved for joint in joints])
-    poses, own, told = chain.bodies(np.moveaxis(R, 0, 1), np.moveaxis(p, 0, 1), _unmoved(still, up, R, p))
+    poses, own, told = chain.bodies(np.moveaxis(R, 0, 1), np.moveaxis(p, 0, 1), _find_unmoved(still, up, R, p))
     names_of = ", ".join(animation.name for animation in file.animations if animation.name)
     facts = {"length": "m, as glTF has it", "rotation": "quaternions per joint", "up": "y, as glTF has it"}
     facts |= {"animations": f"{len(clips)}{f' ({names_of})' if names_of else ''}"}
@@ -92,7 +92,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _parents(nodes: Sequence[Node]) -> list[int]:
+def _find_parents(nodes: Sequence[Node]) -> list[int]:
     if len(nodes) > MOST_NODES:
         raise CondyleError(f"{len(nodes)} nodes; at most {MOST_NODES} are read", code="suspicious-size")
     parent = [-1] * len(nodes)
@@ -104,7 +104,7 @@ def _parents(nodes: Sequence[Node]) -> list[int]:
     return parent
 
 
-def _tracks(animation: Animation, file: File, data: bytes) -> list[_Track]:
+def _read_tracks(animation: Animation, file: GltfDocument, data: bytes) -> list[_Track]:
     """What an animation does to nodes; weights of shapes and unknown targets are left out."""
     from ._gltf_file import read_values
 
@@ -132,7 +132,7 @@ def _tracks(animation: Animation, file: File, data: bytes) -> list[_Track]:
     return found
 
 
-def _clock(tracks: Sequence[_Track]) -> Floats:
+def _find_clock(tracks: Sequence[_Track]) -> Floats:
     """(n,) [s] every time at which a channel has a key; keys nearer than rounding are one."""
     if all(track.time.shape == tracks[0].time.shape and (track.time == tracks[0].time).all() for track in tracks):
         return tracks[0].time
@@ -140,7 +140,7 @@ def _clock(tracks: Sequence[_Track]) -> Floats:
     return np.asarray(times[np.concatenate([[True], np.diff(times) > SAME_TIME])])
 
 
-def _poses(
+def _compute_poses(
     nodes: Sequence[Node], parent: Sequence[int], tracks: Sequence[_Track], clock: Floats
 ) -> tuple[Floats, Floats]:
     """Linear part (m, n, 3, 3) and place (m, n, 3) of every node in the world."""
@@ -150,8 +150,8 @@ def _poses(
         by_node.setdefault(track.node, []).append(track)
     A, p = np.empty((m, n, 3, 3)), np.empty((m, n, 3))
     with np.errstate(invalid="ignore", over="ignore"):
-        for k in parents_first(parent):
-            A[k], p[k] = _local(nodes[k], by_node.get(k, ()), clock)
+        for k in order_parents_first(parent):
+            A[k], p[k] = _compute_local(nodes[k], by_node.get(k, ()), clock)
             if parent[k] >= 0:
                 up = parent[k]
                 p[k] = p[up] + (A[up] @ p[k][..., None])[..., 0]
@@ -159,7 +159,7 @@ def _poses(
     return A, p
 
 
-def _local(node: Node, tracks: Sequence[_Track], clock: Floats) -> tuple[Floats, Floats]:
+def _compute_local(node: Node, tracks: Sequence[_Track], clock: Floats) -> tuple[Floats, Floats]:
     """A node in its parent: linear part (n, 3, 3) and place (n, 3), or with one row where it does not move."""
     if node.matrix is not None:
         if len(node.matrix) != 16:
@@ -171,12 +171,12 @@ def _local(node: Node, tracks: Sequence[_Track], clock: Floats) -> tuple[Floats,
         "rotation": np.array([node.rotation]),
         "scale": np.array([node.scale]),
     }
-    values |= {track.path: _sampled(track, clock) for track in tracks}
+    values |= {track.path: _sample(track, clock) for track in tracks}
     R = rotation.from_quaternion(values["rotation"][:, [3, 0, 1, 2]])
     return R * values["scale"][:, None, :], values["translation"]
 
 
-def _sampled(track: _Track, clock: Floats) -> Floats:
+def _sample(track: _Track, clock: Floats) -> Floats:
     """(n, width) at the times of the clock; held before the first and after the last key."""
     time, values = track.time, track.values
     if time.shape == clock.shape and (time == clock).all():
@@ -195,7 +195,7 @@ def _sampled(track: _Track, clock: Floats) -> Floats:
     return rotation.to_quaternion(Ra @ turn)[:, [1, 2, 3, 0]]
 
 
-def _rotations(A: Floats) -> Floats:
+def _find_rotations(A: Floats) -> Floats:
     """Rotations of linear parts (..., 3, 3): without scale; what is mirrored or flat has none."""
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         size = np.cbrt(np.linalg.det(np.where(np.isfinite(A), A, np.nan)))[..., None, None]
@@ -206,17 +206,17 @@ def _rotations(A: Floats) -> Floats:
     return R
 
 
-def _nearest(joints: Sequence[int], parent: Sequence[int]) -> list[int]:
+def _find_nearest(joints: Sequence[int], parent: Sequence[int]) -> list[int]:
     """Position among the joints of each one's nearest ancestor that is a joint, -1 without one."""
     row = {joint: k for k, joint in enumerate(joints)}
     found: dict[int, int] = {-1: -1}
-    for k in parents_first(parent):
+    for k in order_parents_first(parent):
         up = parent[k]
         found[k] = row.get(up, found[up])
     return [found[joint] for joint in joints]
 
 
-def _offsets(up: Sequence[int], R: Floats, p: Floats) -> Floats:
+def _find_offsets(up: Sequence[int], R: Floats, p: Floats) -> Floats:
     """(m, 3) [m] of joints in their parents, in the pose that the file has without animation; roots have zeros."""
     inside = np.array(up) >= 0
     offsets = np.zeros((len(up), 3))
@@ -227,7 +227,7 @@ def _offsets(up: Sequence[int], R: Floats, p: Floats) -> Floats:
     return offsets
 
 
-def _unmoved(still: Bools, up: Sequence[int], R: Floats, p: Floats) -> Bools:
+def _find_unmoved(still: Bools, up: Sequence[int], R: Floats, p: Floats) -> Bools:
     """(m,) which joints never turn or move in their parent's frame. R (m, n, 3, 3), p (m, n, 3)."""
     found = still.copy()
     for k in np.flatnonzero(~still).tolist():

@@ -15,9 +15,9 @@ from ...model.recording import UPS, Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
 from ..tables.header import is_length, number_repeats, read_count
-from ..tables.rows import parse_rows, read_number, truncation
-from ..tables.text import decode, head_lines, read_text
-from ._kinematics import FARTHEST, STATED, STILL, BoneChain, forward, parents_first, turn
+from ..tables.rows import describe_truncation, parse_rows, read_number
+from ..tables.text import decode, read_head_lines, read_text
+from ._kinematics import FARTHEST, STATED, STILL, BoneChain, order_parents_first, place_bones, turn
 
 COLUMNS = ("Fr", "Tx", "Ty", "Tz", "Rx", "Ry", "Rz", "SF")
 BOGUS = 9_000_000  # Motion Analysis writes 9999999 for what it could not solve
@@ -50,35 +50,35 @@ class _SegmentRows:
 
 def looks_like(head: bytes) -> bool:
     """A section [Header] in which FileType is htr or gtr."""
-    lines = [line.partition("#")[0].strip().lower() for line in head_lines(head)[:200]]
+    lines = [line.partition("#")[0].strip().lower() for line in read_head_lines(head)[:200]]
     kinds = (line.split()[1] for line in lines if line.startswith("filetype") and len(line.split()) > 1)
     return "[header]" in lines and next(kinds, "") in ("htr", "gtr", "htr2")
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The pose of every segment; rows of 9999999 are missing samples."""
-    sections = _sections(read_text(path))
-    facts = _facts(_named(sections, "header"))
+    sections = _split_sections(read_text(path))
+    facts = _read_facts(_find_named(sections, "header"))
     order = facts.get("eulerrotationorder", "zyx").upper()
     if sorted(order) != ["X", "Y", "Z"]:
         raise CondyleError(f"EulerRotationOrder '{order[:20]}' is no order of X, Y and Z", code="bad-header")
-    rate, scale = _positive(facts, "dataframerate"), _positive(facts, "scalefactor") or 1.0
-    frames, segments = _count(facts, "numframes"), _count(facts, "numsegments")
+    rate, scale = _read_positive(facts, "dataframerate"), _read_positive(facts, "scalefactor") or 1.0
+    frames, segments = _read_count(facts, "numframes"), _read_count(facts, "numsegments")
     degrees = not facts.get("rotationunits", "degrees").startswith("rad")
-    written, parent = _hierarchy(sections, flat=facts.get("filetype") == "gtr")
-    base = _base(_named(sections, "baseposition"), written)
+    written, parent = _read_hierarchy(sections, flat=facts.get("filetype") == "gtr")
+    base = _read_base(_find_named(sections, "baseposition"), written)
     names, findings = number_repeats(written, "segment")
-    motion = _motion(sections, written)
-    kept = _with_data(parent, motion.rows)
+    motion = _read_motion(sections, written)
+    kept = _find_with_data(parent, motion.rows)
     if not kept:
         raise CondyleError("a skeleton without a single whole frame", code="no-data")
     at = {k: row for row, k in enumerate(kept)}
     chain = BoneChain(tuple(names[k] for k in kept), tuple(at.get(parent[k], -1) for k in kept), base[kept, :3] * scale)
     rows = [motion.rows[k] for k in kept]
-    bodies, own, same = _poses(chain, base[kept, 3:], rows, order, np.pi / 180 if degrees else 1.0, scale)
+    bodies, own, same = _compute_poses(chain, base[kept, 3:], rows, order, np.pi / 180 if degrees else 1.0, scale)
     unit, up = facts.get("calibrationunits", ""), facts.get(UP, "y").lstrip("+")
     stated = {field for field, said in (("unit", is_length(unit)), ("up", facts.get(UP))) if said}
-    time = _time(motion.numbers, rate)
+    time = _read_time(motion.numbers, rate)
     return Recording(
         bodies=bodies,
         time=time,
@@ -91,13 +91,13 @@ def read(path: Path, options: ReadOptions) -> Recording:
             "rotation": f"Euler {order} in {'degrees' if degrees else 'radians'} from the base position",
             "up": facts.get(UP, "not stated"),
         },
-        findings=(*_truncated(motion, frames, len(kept), max(segments or 0, len(names))), *findings, *same),
+        findings=(*_describe_truncation(motion, frames, len(kept), max(segments or 0, len(names))), *findings, *same),
         solved_by="the program that wrote the HTR file",
         own=own if any(up >= 0 for up in chain.parent) else None,
     )
 
 
-def _sections(text: bytes) -> list[_HtrSection]:
+def _split_sections(text: bytes) -> list[_HtrSection]:
     if b"#" in text:
         text = re.sub(rb"#[^\n]*", b"", text)
     marks = list(re.finditer(rb"^[ \t]*\[([^\]\n]*)\][^\n]*(?:\n|$)", text, re.MULTILINE))
@@ -109,14 +109,14 @@ def _sections(text: bytes) -> list[_HtrSection]:
     return found
 
 
-def _named(sections: list[_HtrSection], name: str) -> _HtrSection:
+def _find_named(sections: list[_HtrSection], name: str) -> _HtrSection:
     for section in sections:
         if section.name.lower() == name:
             return section
     raise CondyleError(f"no section [{name}]; is the file cut?", code="bad-header")
 
 
-def _facts(section: _HtrSection) -> dict[str, str]:
+def _read_facts(section: _HtrSection) -> dict[str, str]:
     """{keyword: what stands behind it}, both in small letters."""
     facts: dict[str, str] = {}
     for raw in section.text.split(b"\n"):
@@ -128,14 +128,14 @@ def _facts(section: _HtrSection) -> dict[str, str]:
     return facts
 
 
-def _count(facts: dict[str, str], key: str) -> int | None:
+def _read_count(facts: dict[str, str], key: str) -> int | None:
     count = read_count(facts.get(key, ""))
     if count is None and key in facts:
         raise CondyleError(f"{key} '{facts[key][:40]}' is no count", code="bad-header")
     return count
 
 
-def _positive(facts: dict[str, str], key: str) -> float | None:
+def _read_positive(facts: dict[str, str], key: str) -> float | None:
     """A positive number; None where it is not there or zero."""
     text = facts.get(key)
     if not text:
@@ -146,12 +146,12 @@ def _positive(facts: dict[str, str], key: str) -> float | None:
     return number if number > 1e-9 else None
 
 
-def _hierarchy(sections: list[_HtrSection], flat: bool) -> tuple[list[str], list[int]]:
+def _read_hierarchy(sections: list[_HtrSection], flat: bool) -> tuple[list[str], list[int]]:
     """Names and the parent's index of each; in a GTR file every segment stands in the room."""
     names, parents = list[str](), list[tuple[str, int]]()
-    section = _named(sections, "baseposition" if flat else "segmentnames&hierarchy")
+    section = _find_named(sections, "baseposition" if flat else "segmentnames&hierarchy")
     for line, raw in enumerate(section.text.split(b"\n"), section.line):
-        words = _cells(decode(raw), flat)
+        words = _split_line(decode(raw), flat)
         if not flat and len(words) not in (0, 2):
             text = f"'{decode(raw).strip()[:40]}' is not a segment and its parent"
             raise CondyleError(text, code="bad-header", line=line)
@@ -169,26 +169,26 @@ def _hierarchy(sections: list[_HtrSection], flat: bool) -> tuple[list[str], list
     return names, [-1 if up.upper() == GLOBAL else index[up] for up, _ in parents]
 
 
-def _cells(line: str, flat: bool) -> list[str]:
+def _split_line(line: str, flat: bool) -> list[str]:
     """A segment and its parent; where tabs separate them, names may have blanks. Flat: the name before the numbers."""
     if flat:
-        return [name] if (name := _named_row(line)[0]) else []
+        return [name] if (name := _split_named_row(line)[0]) else []
     cells = line.strip().split("\t") if "\t" in line.strip() else line.split()
     return [" ".join(cell.split()) for cell in cells if cell.strip()]
 
 
-def _named_row(line: str) -> tuple[str, list[str]]:
+def _split_named_row(line: str) -> tuple[str, list[str]]:
     """The name, and the six or seven cells behind it."""
     words = line.replace(",", " ").split()
     count = 7 if len(words) > 7 else 6
     return " ".join(words[:-count]), words[-count:]
 
 
-def _base(section: _HtrSection, names: list[str]) -> Floats:
+def _read_base(section: _HtrSection, names: list[str]) -> Floats:
     """(m, 6) base translation [file's unit] and angles x, y, z [as written] of each segment."""
     found: dict[str, list[list[float]]] = {}
     for k, raw in enumerate(section.text.split(b"\n")):
-        name, cells = _named_row(decode(raw))
+        name, cells = _split_named_row(decode(raw))
         if not cells:
             continue
         numbers = [number for cell in cells[:6] if (number := read_number(cell)) is not None]
@@ -204,7 +204,7 @@ def _base(section: _HtrSection, names: list[str]) -> Floats:
     return np.array(base)
 
 
-def _motion(sections: list[_HtrSection], names: list[str]) -> _SegmentRows:
+def _read_motion(sections: list[_HtrSection], names: list[str]) -> _SegmentRows:
     """The blocks below the base position, one per segment, in any order."""
     first = next(k for k, section in enumerate(sections) if section.name.lower() == "baseposition") + 1
     blocks = [section for section in sections[first:] if section.name.lower() != "endoffile"]
@@ -217,7 +217,7 @@ def _motion(sections: list[_HtrSection], names: list[str]) -> _SegmentRows:
         if not waiting.get(block.name):
             text = f"'[{block.name[:40]}]' is no segment, or is there twice"
             raise CondyleError(text, code="bad-header", line=block.line - 1)
-        values, cut = _block(block, may_be_cut=block is sections[-1])
+        values, cut = _read_block(block, may_be_cut=block is sections[-1])
         if block is blocks[0]:
             numbers = values[:, 0]
         if len(values) > len(numbers) or (len(values) < len(numbers) and block is not sections[-1]):
@@ -236,7 +236,7 @@ def _motion(sections: list[_HtrSection], names: list[str]) -> _SegmentRows:
     return _SegmentRows(rows, numbers, present, cut)
 
 
-def _block(block: _HtrSection, may_be_cut: bool) -> tuple[Floats, int]:
+def _read_block(block: _HtrSection, may_be_cut: bool) -> tuple[Floats, int]:
     head = block.text.lstrip().partition(b"\n")[0].split()
     columns = COLUMNS if len(head) != 7 else COLUMNS[:7]
     values, cut = parse_rows(block.text, columns, line=block.line, separator=None)
@@ -248,30 +248,32 @@ def _block(block: _HtrSection, may_be_cut: bool) -> tuple[Floats, int]:
     return values, cut
 
 
-def _with_data(parent: list[int], rows: list[Floats]) -> list[int]:
+def _find_with_data(parent: list[int], rows: list[Floats]) -> list[int]:
     """Segments that have frames, and whose ancestors have."""
     known = [False] * len(parent)
-    for k in parents_first(parent):
+    for k in order_parents_first(parent):
         known[k] = len(rows[k]) > 0 and (parent[k] < 0 or known[parent[k]])
     return [k for k in range(len(parent)) if known[k]]
 
 
-def _truncated(motion: _SegmentRows, declared: int | None, segments: int, declared_segments: int) -> list[Finding]:
+def _describe_truncation(
+    motion: _SegmentRows, declared: int | None, segments: int, declared_segments: int
+) -> list[Finding]:
     missing = declared_segments - segments
     if missing > 0:
         text = f"header says {declared_segments} segments, {segments} have frames; the end of the recording is missing"
         return [Finding("truncated-file", "warning", text, value=float(missing), unit="segments", count=missing)]
-    return truncation(motion.present, max(declared or 0, len(motion.numbers)), motion.cut)
+    return describe_truncation(motion.present, max(declared or 0, len(motion.numbers)), motion.cut)
 
 
-def _time(numbers: Floats, rate: float | None) -> Floats | None:
+def _read_time(numbers: Floats, rate: float | None) -> Floats | None:
     """[s] by the frame numbers, from zero; None where they do not increase or no rate is known."""
     if rate is None or not np.isfinite(numbers).all() or not (np.diff(numbers) > 0).all():
         return None
     return np.asarray((numbers - numbers[0]) / rate)
 
 
-def _poses(
+def _compute_poses(
     chain: BoneChain, base_angles: Floats, rows: list[Floats], order: str, unit: float, scale: float
 ) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
     """In the parent's frame: R = R_base R_frame, p = p_base + p_frame. The scale of a bone moves no joint.
@@ -285,7 +287,7 @@ def _poses(
         R_local.append(turn(angles[None, columns] * unit, order) @ turn(row[:, 3:][:, columns] * unit, order))
         p_local.append(offset + row[:, :3] * scale)
         still.append(bool((angles == 0).all() and (np.abs(row) < STILL).all()))
-    return chain.bodies(*forward(chain.parent, R_local, p_local), np.array(still, dtype=np.bool_))
+    return chain.bodies(*place_bones(chain.parent, R_local, p_local), np.array(still, dtype=np.bool_))
 
 
 FORMAT = Format("htr", "Motion Analysis HTR", looks_like, read)

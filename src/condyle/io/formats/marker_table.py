@@ -8,10 +8,17 @@ from ...errors import CondyleError
 from ...model.recording import Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import is_length
-from ..tables.rows import hide_zeros, truncation
+from ..tables.rows import describe_truncation, hide_zeros
 from ..tables.table import Table, find_table, find_titled
 from ..tables.text import read_text
-from ..tables.vocabulary import TIME_UNITS, Meaning, bracketed_unit, meaning_of, stated_rate, stated_unit
+from ..tables.vocabulary import (
+    TIME_UNITS,
+    Meaning,
+    find_stated_rate,
+    find_stated_unit,
+    read_bracketed_unit,
+    read_column_names,
+)
 
 FEWEST = 3  # markers; fewer make no body
 
@@ -19,7 +26,7 @@ FEWEST = 3  # markers; fewer make no body
 def looks_like(head: bytes) -> bool:
     """Below comments a row of names, all of x, y and z of things, of a time or of orientations; then numbers."""
     table = find_titled(head)
-    return table is not None and _is_markers(meaning_of(table.names))
+    return table is not None and _is_markers(read_column_names(table.names))
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
@@ -27,7 +34,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     table = find_table(read_text(path))
     if table is None or not table.titled:
         raise CondyleError("holds no row of names above rows of numbers", code="no-data")
-    found = meaning_of(table.names)
+    found = read_column_names(table.names)
     table.check_names()
     markers = found.markers
     if not markers:
@@ -35,7 +42,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         raise CondyleError(text, code="missing-column", line=table.names_line)
     wanted = [column for marker in markers for column in marker.position]
     values, _, cut = table.read(wanted if found.time is None else [*wanted, found.time])
-    unit, rate = find_unit(table), stated_rate(table.comments)
+    unit, rate = find_unit(table), find_stated_rate(table.comments)
     facts = {"length": unit or "not stated", "markers": str(len(markers))}
     if skipped := sum(bool(thing.rotation) for thing in found.things):
         facts["orientations"] = f"{skipped} in the file, not used"
@@ -50,14 +57,14 @@ def read(path: Path, options: ReadOptions) -> Recording:
         rate=None if found.time is not None else rate,
         convention=Convention(unit=unit, stated=frozenset({"unit"} if unit else ())),
         facts=facts,
-        findings=tuple(truncation(len(values), None, cut)),
+        findings=tuple(describe_truncation(len(values), None, cut)),
     )
 
 
 def find_unit(table: Table) -> str | None:
     """Unit of length from brackets behind a column's name, or from a comment that speaks of units."""
-    said = (bracketed_unit(name) for name in table.names)
-    return next((unit for unit in said if unit and is_length(unit)), None) or stated_unit(table.comments)
+    said = (read_bracketed_unit(name) for name in table.names)
+    return next((unit for unit in said if unit and is_length(unit)), None) or find_stated_unit(table.comments)
 
 
 def _is_markers(found: Meaning) -> bool:

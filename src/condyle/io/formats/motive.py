@@ -19,9 +19,9 @@ from ...model.take import OwnSkeleton
 from ...model.units import METRES, metres_per
 from ..format import Format, ReadOptions
 from ..tables.header import check_different, check_unit, number_repeats, read_count, read_positive
-from ..tables.rows import find_separator, in_columns, read_cells, truncation
+from ..tables.rows import describe_truncation, find_separator, read_cells, take_columns
 from ..tables.table import Table
-from ..tables.text import decode, each_line, head_lines, read_text
+from ..tables.text import decode, read_head_lines, read_text, walk_lines
 from ._kinematics import is_forest
 from ._tracking_tools import is_old, read_old
 
@@ -33,7 +33,7 @@ LOOSEST = 0.001  # m: a bone whose joint wanders more than this in its parent's 
 
 
 @dataclass
-class _Asset:
+class _MotiveAsset:
     """One rigid body, bone or marker: what the rows above say of it, and the column of each of its numbers."""
 
     kind: str
@@ -50,7 +50,7 @@ class _Asset:
 
 def looks_like(head: bytes) -> bool:
     """The first cell is `Format Version` and columns of frames follow, or the lines are `info` and `frame` records."""
-    lines = head_lines(head)
+    lines = read_head_lines(head)
     if not lines:
         return False
     if re.match(r'"?Format Version"?[,;\t]', lines[0]):
@@ -63,8 +63,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     text = read_text(path)
     if is_old(decode(text[:65536]).split("\n")):
         return read_old(text)
-    facts, titles, table = _header(text)
-    assets = _assets(titles, table)
+    facts, titles, table = _read_header(text)
+    assets = _read_assets(titles, table)
     if facts.get("coordinate space", "global").lower() == "local":
         fault = (
             "these poses are relative to the parent bone (Coordinate Space is Local); "
@@ -72,10 +72,10 @@ def read(path: Path, options: ReadOptions) -> Recording:
         )
         raise CondyleError(fault, code="local-poses", line=1)
     values, cut = table.numbers()
-    convention = _convention(facts)
+    convention = _find_convention(facts)
     solid = [asset for asset in assets if asset.kind in BODY_TYPES and asset.at("position", "XYZ")]
-    bodies, convention = _bodies(values, solid, convention, table.names_line)
-    markers, left_out = _markers(values, assets)
+    bodies, convention = _read_bodies(values, solid, convention, table.names_line)
+    markers, left_out = _read_markers(values, assets)
     if bodies is None and markers is None:
         raise CondyleError("no rigid body, bone or marker among the columns", code="no-data", line=table.names_line)
     bones = [asset for asset in solid if asset.kind == "bone"]
@@ -90,16 +90,16 @@ def read(path: Path, options: ReadOptions) -> Recording:
         rate=next((rate for rate in rates if rate), None),
         convention=convention,
         facts=_describe(facts, convention, bodies),
-        findings=tuple(truncation(len(values), read_count(facts.get("total exported frames", "")), cut)),
+        findings=tuple(describe_truncation(len(values), read_count(facts.get("total exported frames", "")), cut)),
         solved_by="Motive" if bones else None,
-        own=_own_skeleton(bodies, bones, solid, convention) if bodies is not None and bones else None,
+        own=_find_own_skeleton(bodies, bones, solid, convention) if bodies is not None and bones else None,
     )
 
 
-def _header(text: bytes) -> tuple[dict[str, str], dict[str, list[str]], Table]:
+def _read_header(text: bytes) -> tuple[dict[str, str], dict[str, list[str]], Table]:
     """Facts of the first line, title rows by name, and the table below the row of column names."""
     lines: list[bytes] = []
-    for number, raw, start in each_line(text):  # noqa: B007
+    for number, raw, start in walk_lines(text):  # noqa: B007
         if number > HEADER_LINES:
             fault = f"no row 'Frame, Time, ...' of column names in the first {HEADER_LINES} lines"
             raise CondyleError(fault, code="bad-header", line=1)
@@ -111,7 +111,7 @@ def _header(text: bytes) -> tuple[dict[str, str], dict[str, list[str]], Table]:
         raise CondyleError(fault, code="no-data", line=number)
     separator = find_separator(raw)
     columns = read_cells(raw, separator)
-    titles = _titles(lines[1:], separator)
+    titles = _read_titles(lines[1:], separator)
     # Old files leave the name of an error column empty: the rows above tell that it is there.
     used = [
         k for row in (columns, titles.get("type", []), titles.get("part", [])) for k, cell in enumerate(row) if cell
@@ -122,11 +122,11 @@ def _header(text: bytes) -> tuple[dict[str, str], dict[str, list[str]], Table]:
     rows = text[start:]
     for k, column in enumerate(columns[:4]):
         if column.lower() == "timecode":
-            rows = _without_column(rows, k, separator)
+            rows = _drop_column(rows, k, separator)
     return facts, titles, Table(tuple(columns), rows, number + 1, separator, names_line=number)
 
 
-def _titles(lines: Sequence[bytes], separator: bytes) -> dict[str, list[str]]:
+def _read_titles(lines: Sequence[bytes], separator: bytes) -> dict[str, list[str]]:
     """The rows above the column names: type, name, id, parent and part (Rotation, Position). Old files name no row."""
     rows = [row for raw in lines if any(row := read_cells(raw, separator))]
     titles: dict[str, list[str]] = {}
@@ -142,7 +142,7 @@ def _titles(lines: Sequence[bytes], separator: bytes) -> dict[str, list[str]]:
     return titles
 
 
-def _assets(titles: dict[str, list[str]], table: Table) -> list[_Asset]:
+def _read_assets(titles: dict[str, list[str]], table: Table) -> list[_MotiveAsset]:
     """Runs of columns that belong together, in the order of the file."""
     missing = [name for name in ("type", "name", "part") if name not in titles]
     if missing:
@@ -153,7 +153,7 @@ def _assets(titles: dict[str, list[str]], table: Table) -> list[_Asset]:
         cells = titles.get(row, ())
         return cells[k] if k < len(cells) else ""
 
-    assets: list[_Asset] = []
+    assets: list[_MotiveAsset] = []
     for k, axis in enumerate(table.names):
         kind, name, part = said("type", k).lower(), said("name", k), said("part", k).lower()
         if k == 0 or not kind or kind == "type":
@@ -161,13 +161,13 @@ def _assets(titles: dict[str, list[str]], table: Table) -> list[_Asset]:
         key = (part, axis.upper())
         last = assets[-1] if assets else None
         if last is None or (last.kind, last.name, last.identity) != (kind, name, said("id", k)) or key in last.columns:
-            last = _Asset(kind, name, said("id", k), said("parent", k) if "parent" in titles else None)
+            last = _MotiveAsset(kind, name, said("id", k), said("parent", k) if "parent" in titles else None)
             assets.append(last)
         last.columns[key] = k
     return assets
 
 
-def _convention(facts: dict[str, str]) -> Convention:
+def _find_convention(facts: dict[str, str]) -> Convention:
     """What the first line says; a right-handed world with y up is Motive's custom and not said."""
     stated = set()
     unit = facts.get("length units")
@@ -185,8 +185,8 @@ def _convention(facts: dict[str, str]) -> Convention:
     return Convention(rotation, unit=unit or None, up="y", stated=frozenset(stated))
 
 
-def _bodies(
-    values: Floats, solid: Sequence[_Asset], convention: Convention, line: int
+def _read_bodies(
+    values: Floats, solid: Sequence[_MotiveAsset], convention: Convention, line: int
 ) -> tuple[Bodies | None, Convention]:
     """The poses. The columns decide between quaternion and angles where the header is silent or wrong."""
     if not solid:
@@ -203,10 +203,10 @@ def _bodies(
         turns.append(turn)
     names = tuple(asset.name for asset in solid)
     check_different(names, solid[0].kind, line, [place[0] + 1 for place in places])
-    return Bodies(names, in_columns(values, places), in_columns(values, turns)), convention
+    return Bodies(names, take_columns(values, places), take_columns(values, turns)), convention
 
 
-def _markers(values: Floats, assets: Sequence[_Asset]) -> tuple[Markers | None, int]:
+def _read_markers(values: Floats, assets: Sequence[_MotiveAsset]) -> tuple[Markers | None, int]:
     """The measured markers, or those of the model where none were exported; and how many of the model were left out."""
     measured = [asset for asset in assets if asset.kind == "marker" and asset.at("position", "XYZ")]
     model = [asset for asset in assets if asset.kind in MODEL_MARKERS and asset.at("position", "XYZ")]
@@ -215,11 +215,11 @@ def _markers(values: Floats, assets: Sequence[_Asset]) -> tuple[Markers | None, 
         return None, 0
     columns = [asset.at("position", "XYZ") or [] for asset in taken]
     names, _ = number_repeats([asset.name for asset in taken], "marker", "{} ({})")  # Motive splits trajectories
-    return Markers(names, in_columns(values, columns)), len(model) if measured else 0
+    return Markers(names, take_columns(values, columns)), len(model) if measured else 0
 
 
-def _own_skeleton(
-    bodies: Bodies, bones: Sequence[_Asset], solid: Sequence[_Asset], convention: Convention
+def _find_own_skeleton(
+    bodies: Bodies, bones: Sequence[_MotiveAsset], solid: Sequence[_MotiveAsset], convention: Convention
 ) -> OwnSkeleton | None:
     """The skeleton of the Parent row, with each bone's constant place in its parent; None where it is not constant."""
     names = [bone.name for bone in bones]
@@ -247,7 +247,7 @@ def _own_skeleton(
     return OwnSkeleton(tuple(names), parent, place)
 
 
-def _without_column(rows: bytes, column: int, separator: bytes) -> bytes:
+def _drop_column(rows: bytes, column: int, separator: bytes) -> bytes:
     """The rows without what stands in one column: time codes are no numbers."""
     mark = re.escape(separator)
     return re.sub(rb"(?m)^((?:[^" + mark + rb"\n]*" + mark + rb"){%d})[^" % column + mark + rb"\n]*", rb"\1", rows)

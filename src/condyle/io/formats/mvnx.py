@@ -56,12 +56,12 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """Poses of all segments in the frames of type normal; calibration poses are skipped."""
-    document = _parsed(path)
+    document = _parse(path)
     names, n = tuple(document.segments), len(document.stamps)
     if not n:
         raise CondyleError("no frame of type 'normal' with orientation and position", code="no-data")
     m = len(names)
-    time, rate = _time(document)
+    time, rate = _read_time(document)
     facts = {"length": "m", "rotation": "quaternion wxyz", "program": document.program or PROGRAM}
     if document.version:
         facts["MVNX"] = f"version {document.version}"
@@ -79,9 +79,9 @@ def read(path: Path, options: ReadOptions) -> Recording:
         rate=rate,
         convention=Convention("wxyz", unit="m", up="z"),
         facts=facts,
-        findings=tuple(_truncation(document, n)),
+        findings=tuple(_describe_truncation(document, n)),
         solved_by=PROGRAM,
-        own=_own_skeleton(document),
+        own=_find_own_skeleton(document),
     )
 
 
@@ -225,7 +225,7 @@ class _Handler:
         document.stamps.append(tuple(np.nan if stamp is None else stamp for stamp in stamps))
 
 
-def _parsed(path: Path) -> _Document:
+def _parse(path: Path) -> _Document:
     """The document; read as Latin-1 where it claims UTF-8 but is not."""
     try:
         return _run(path, None)
@@ -279,7 +279,7 @@ def _is_utf8(path: Path) -> bool:
     return True
 
 
-def _time(document: _Document) -> tuple[Floats | None, float | None]:
+def _read_time(document: _Document) -> tuple[Floats | None, float | None]:
     """Time [s], or the rate [Hz] where frames have none.
 
     Stamps are rounded to whole milliseconds. Where each agrees with its index over the frame rate, that is the time.
@@ -298,7 +298,7 @@ def _time(document: _Document) -> tuple[Floats | None, float | None]:
     return None, (None if np.isnan(rate) else float(rate))
 
 
-def _own_skeleton(document: _Document) -> OwnSkeleton | None:
+def _find_own_skeleton(document: _Document) -> OwnSkeleton | None:
     """The joints as the file connects them; None where they are not one connection per segment to a known point."""
     names = list(document.segments)
     index = {name: k for k, name in enumerate(names)}
@@ -316,7 +316,7 @@ def _own_skeleton(document: _Document) -> OwnSkeleton | None:
     return OwnSkeleton(tuple(names), parent, offset)
 
 
-def _truncation(document: _Document, present: int) -> list[Finding]:
+def _describe_truncation(document: _Document, present: int) -> list[Finding]:
     if document.cut is None:
         return []
     text = f"{present} whole frames present; the file ends early, in line {document.cut}; copy or export it again"

@@ -17,10 +17,10 @@ from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
-from ..tables.rows import parse_picked, read_cells, split_cells, strip_empty, truncation
+from ..tables.rows import describe_truncation, parse_picked, read_cells, split_cells, strip_empty
 from ..tables.sensors import NOWHERE
 from ..tables.table import Table
-from ..tables.text import decode, each_line, head_lines, read_text
+from ..tables.text import decode, read_head_lines, read_text, walk_lines
 
 HEADER = 60  # lines in which the names of the columns must stand
 POSE = ("q0", "qx", "qy", "qz", "tx", "ty", "tz")
@@ -47,14 +47,14 @@ _Places = Callable[[Sequence[bytes]], "list[_Tool] | None"]  # tools in the cell
 
 def looks_like(head: bytes) -> bool:
     """A line of column names as one of the three programs writes it."""
-    return any(_kind(line) is not None for line in head_lines(head)[:HEADER])
+    return any(_find_kind(line) is not None for line in read_head_lines(head)[:HEADER])
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; poses that were not measured (zeros, empty, out of all bounds, `Missing`) are NaN."""
     text = read_text(path)
-    for line, raw, after in islice(each_line(text), HEADER):
-        kind = _kind(decode(raw))
+    for line, raw, after in islice(walk_lines(text), HEADER):
+        kind = _find_kind(decode(raw))
         if kind is not None:
             names = tuple(strip_empty(read_cells(raw, b",")))
             table = Table(names, text[after:], line + 1, names_line=line)
@@ -63,7 +63,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     raise CondyleError(fault, code="bad-header")
 
 
-def _kind(line: str) -> str | None:
+def _find_kind(line: str) -> str | None:
     """Which program's column names a line holds: "samples", "tools", "api" or None."""
     low = line.lower()
     if "q" not in low or "," not in low:
@@ -98,7 +98,7 @@ def _read_samples(table: Table) -> Recording:
         time = hour * 3600 + minute * 60 + second + ms / 1000
         time += DAY * np.concatenate([[0], np.cumsum(np.diff(time) < -DAY / 2)])  # it goes on counting past midnight
     poses = np.stack([values[:, [own[part] for part in order]] for own in bodies.values()], axis=1)
-    return _recording([name or "s1" for name in bodies], poses, time, cut)
+    return _make_recording([name or "s1" for name in bodies], poses, time, cut)
 
 
 def _read_tools(table: Table) -> Recording:
@@ -115,8 +115,8 @@ def _read_tools(table: Table) -> Recording:
         clock = tuple(start + k for k, cell in enumerate(own) if cell.startswith("time"))[:1]
         tools.append(_Tool(table.names[start], tuple(start + own.index(part) for part in POSE), state, clock))
     last = max(tools[-1].pose)
-    names = _short_names([tool.name for tool in tools])
-    return _from_tools(names, table, lambda cells: tools if len(cells) > last else None, tools)
+    names = _shorten_names([tool.name for tool in tools])
+    return _read_picked(names, table, lambda cells: tools if len(cells) > last else None, tools)
 
 
 def _read_api(table: Table) -> Recording:
@@ -156,10 +156,10 @@ def _read_api(table: Table) -> Recording:
     tools = places(first.split(b","))
     if tools is None:
         raise CondyleError(NO_ROWS, code="no-data", line=table.line)
-    return _from_tools([tool.name for tool in tools], table, places, tools)
+    return _read_picked([tool.name for tool in tools], table, places, tools)
 
 
-def _from_tools(names: Sequence[str], table: Table, places: _Places, tools: Sequence[_Tool]) -> Recording:
+def _read_picked(names: Sequence[str], table: Table, places: _Places, tools: Sequence[_Tool]) -> Recording:
     """Most cells are words: the numbers are picked out and then read as one plain table."""
 
     def pick(raw: bytes) -> list[bytes]:
@@ -186,10 +186,10 @@ def _from_tools(names: Sequence[str], table: Table, places: _Places, tools: Sequ
     if clock.shape[1]:
         time = clock[:, 0] + (1e-9 * clock[:, 1] if clock.shape[1] > 1 else 0.0)
         time = time if np.isfinite(time).all() and (len(time) < 2 or np.ptp(time) > 0) else None
-    return _recording(names, poses, time, cut or bool(tail.strip()))
+    return _make_recording(names, poses, time, cut or bool(tail.strip()))
 
 
-def _recording(names: Sequence[str], poses: Floats, time: Floats | None, cut: int) -> Recording:
+def _make_recording(names: Sequence[str], poses: Floats, time: Floats | None, cut: int) -> Recording:
     """From q0 qx qy qz x y z (n, m, 7)."""
     for name in names:
         if names.count(name) > 1:
@@ -207,11 +207,11 @@ def _recording(names: Sequence[str], poses: Floats, time: Floats | None, cut: in
             "rotation": "quaternion wxyz, by custom",
             "clock": "none" if time is None else "s",
         },
-        findings=tuple(truncation(len(poses), None, cut)),
+        findings=tuple(describe_truncation(len(poses), None, cut)),
     )
 
 
-def _short_names(cells: Sequence[str]) -> list[str]:
+def _shorten_names(cells: Sequence[str]) -> list[str]:
     """Names of tools without port and serial number, where they stay different: `Port 1: Probe  s/n:3E` is Probe."""
     names = []
     for cell in cells:

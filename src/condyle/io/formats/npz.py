@@ -55,11 +55,11 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """Names, time, matrices and positions as they stand in the arrays."""
-    arrays = _arrays(path)
+    arrays = _read_arrays(path)
     R = arrays["R_world_body"]
     return Recording(
         bodies=Bodies(
-            _names(arrays["names"]),
+            _read_names(arrays["names"]),
             arrays["p_world_body"],
             R.reshape(*R.shape[:2], 9),
         ),
@@ -74,13 +74,13 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _arrays(path: Path) -> dict[str, NDArray[Any]]:
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     """The arrays of the contract, every size and type checked before the first of them is unpacked."""
     try:
         with zipfile.ZipFile(path) as archive:
-            members = _members(archive)
+            members = _find_members(archive)
             _check_sizes(members, path.stat().st_size)
-            headers = {name: _header(archive, member, name) for name, member in members.items()}
+            headers = {name: _read_header(archive, member, name) for name, member in members.items()}
             _check_shapes(headers)
             return {name: _unpack(archive, members[name], headers[name], name) for name in headers}
     except (*_DAMAGE, OSError) as error:
@@ -91,7 +91,7 @@ def _arrays(path: Path) -> dict[str, NDArray[Any]]:
         ) from None
 
 
-def _members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
+def _find_members(archive: zipfile.ZipFile) -> dict[str, zipfile.ZipInfo]:
     there = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
     for name in _SHAPES:
         if name not in there and name not in _OPTIONAL:
@@ -128,7 +128,7 @@ def _open(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> IO[bytes]:
     return archive.open(member)
 
 
-def _header(
+def _read_header(
     archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
     """Shape, order, type and where the numbers start, from the array's own header."""
@@ -186,7 +186,7 @@ def _unpack(
     return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
 
 
-def _names(names: NDArray[Any]) -> tuple[str, ...]:
+def _read_names(names: NDArray[Any]) -> tuple[str, ...]:
     """Texts of an array of text or bytes (m,)."""
     if names.dtype.kind == "U":
         letters = np.ascontiguousarray(names).view(f"{names.dtype.byteorder}u4")

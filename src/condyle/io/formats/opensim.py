@@ -14,9 +14,9 @@ from ...errors import CondyleError
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_count
-from ..tables.rows import truncation
+from ..tables.rows import describe_truncation
 from ..tables.table import Table
-from ..tables.text import decode, head_lines, read_text
+from ..tables.text import decode, read_head_lines, read_text
 
 POSE = ("X", "Y", "Z", "Ox", "Oy", "Oz")
 WORLD = "ground"  # older versions record the ground as a body that stands still
@@ -48,7 +48,7 @@ class _Storage:
 
 def looks_like(head: bytes) -> bool:
     """A line `endheader`, and below it column names of which the first is time."""
-    lines = [line.strip().lower() for line in head_lines(head)]
+    lines = [line.strip().lower() for line in read_head_lines(head)]
     if "endheader" not in lines:
         return False
     names = next((line for line in lines[lines.index("endheader") + 1 :] if line), "time")
@@ -57,7 +57,7 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """Bodies where all six columns of a pose are there, markers where cells are points."""
-    storage = _storage(read_text(path))
+    storage = _read_storage(read_text(path))
     kind = storage.facts.get("datatype", "double").lower()
     if kind == "quaternion":
         text = f"holds orientations without positions, and joint centres need both; fit a model first, then {TO_POSES}"
@@ -65,13 +65,13 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if kind not in ("double", "float", "int", "vec3"):
         listed = "double (BodyKinematics) and Vec3 (points)"
         raise CondyleError(f"DataType {kind[:40]} is not read; {listed} are", code="bad-header")
-    recording, cut = (_markers if kind == "vec3" else _bodies)(storage, options)
-    found = truncation(recording.frames, storage.count("nrows", "datarows"), cut)
+    recording, cut = (_read_markers if kind == "vec3" else _read_bodies)(storage, options)
+    found = describe_truncation(recording.frames, storage.count("nrows", "datarows"), cut)
     return replace(recording, facts={**recording.facts, **storage.program}, findings=tuple(found))
 
 
-def _bodies(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
-    names, columns = _poses_in(storage), storage.table.names
+def _read_bodies(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
+    names, columns = _find_poses(storage), storage.table.names
     values, cut = storage.table.numbers()
     place = {cell: k for k, cell in enumerate(columns)}
     parts = values[:, [[place[f"{name}_{part}"] for part in POSE] for name in names]]
@@ -81,7 +81,7 @@ def _bodies(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
     degrees = storage.facts.get("indegrees", "no").lower() in ("yes", "y", "true", "1")
     facts = {"length": "m", "rotation": f"Euler XYZ in {'degrees' if degrees else 'radians'}"}
     read_too = set(names)
-    if left := [name for name in _stems(columns) if name not in read_too]:
+    if left := [name for name in _find_stems(columns) if name not in read_too]:
         facts["not read"] = ", ".join(left[:8]) + (", ..." if len(left) > 8 else "")
     return Recording(
         bodies=Bodies(tuple(names), parts[..., :3], parts[..., 3:]),
@@ -92,7 +92,7 @@ def _bodies(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
     ), cut
 
 
-def _markers(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
+def _read_markers(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
     first, *labels = storage.table.names
     columns = (first, *(f"{label}.{axis}" for label in labels for axis in "xyz"))
     table = replace(storage.table, names=columns, rows=storage.table.rows.replace(b",", b" "))
@@ -108,7 +108,7 @@ def _markers(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
     ), cut
 
 
-def _storage(text: bytes) -> _Storage:
+def _read_storage(text: bytes) -> _Storage:
     """Header lines up to `endheader`, then column names, then rows."""
     found = re.search(rb"(?im)^[ \t]*endheader[ \t]*\n", text)
     if found is None:
@@ -143,7 +143,7 @@ def _storage(text: bytes) -> _Storage:
     return storage
 
 
-def _stems(columns: Sequence[str]) -> dict[str, set[str]]:
+def _find_stems(columns: Sequence[str]) -> dict[str, set[str]]:
     """{body: parts of a pose that it has columns for}, by first column."""
     found: dict[str, set[str]] = {}
     for cell in columns[1:]:
@@ -153,12 +153,12 @@ def _stems(columns: Sequence[str]) -> dict[str, set[str]]:
     return found
 
 
-def _poses_in(storage: _Storage) -> list[str]:
+def _find_poses(storage: _Storage) -> list[str]:
     """Bodies with all six columns, the ground left out; raises with what the file holds instead."""
     rates = {"velocities": "velocities", "accelerations": "accelerations"}
     if said := rates.get(storage.name.lower()):
         raise CondyleError(f"holds {said}, not poses; give the file ..._pos_global.sto beside it", code="no-positions")
-    bodies = [name for name, parts in _stems(storage.table.names).items() if len(parts) == len(POSE)]
+    bodies = [name for name, parts in _find_stems(storage.table.names).items() if len(parts) == len(POSE)]
     bodies = [name for name in bodies if name.rpartition("/")[2] != WORLD]
     if bodies:
         return bodies

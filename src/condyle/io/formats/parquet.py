@@ -12,7 +12,7 @@ from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...model.recording import Recording
 from ..format import Format, ReadOptions
-from .csv import TakeTable, check_columns, recording_of
+from .csv import TakeTable, check_columns, make_recording
 
 MAGIC = b"PAR1"
 MOST_NUMBERS = 2.5 * 10**8  # 2 GB
@@ -29,7 +29,7 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; a null is a number not seen."""
-    file = _opened(path)
+    file = _open(path)
     try:
         names = file.schema_arrow.names
         if len(names) > MOST_COLUMNS:
@@ -38,19 +38,19 @@ def read(path: Path, options: ReadOptions) -> Recording:
         if not bodies:
             raise CondyleError("no column '<body>.px'", code="missing-column")
         _check_size(file.metadata, path.stat().st_size)
-        facts = {_text(k): _text(v) for k, v in (file.schema_arrow.metadata or {}).items()}
+        facts = {_decode(k): _decode(v) for k, v in (file.schema_arrow.metadata or {}).items()}
         table = file.read(columns=names, use_threads=False)
-        columns = {name: _numbers(table.column(name), name) for name in table.column_names}
+        columns = {name: _read_numbers(table.column(name), name) for name in table.column_names}
     except CondyleError:
         raise
     except Exception as error:  # what a damaged file raises is not documented: OSError, ArrowException, ValueError
-        raise _damaged(error) from None
+        raise _describe_damage(error) from None
     finally:
         file.close()
     if not table.num_rows:
         raise CondyleError("a table without a single row", code="no-data")
     values = np.stack([columns[name] for name in names], axis=1)
-    recording = recording_of(path, TakeTable(facts, names, bodies), values, options)
+    recording = make_recording(path, TakeTable(facts, names, bodies), values, options)
     stated = frozenset({"rotation", *(("unit",) if "length" in facts else ())})
     return replace(
         recording,
@@ -59,7 +59,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _opened(path: Path) -> Any:
+def _open(path: Path) -> Any:
     try:
         import pyarrow.parquet as pq  # type: ignore[import-untyped]
     except ImportError:
@@ -69,10 +69,10 @@ def _opened(path: Path) -> Any:
             path, thrift_string_size_limit=MOST_METADATA, thrift_container_size_limit=10 * MOST_COLUMNS
         )
     except Exception as error:  # see above
-        raise _damaged(error) from None
+        raise _describe_damage(error) from None
 
 
-def _damaged(error: Exception) -> CondyleError:
+def _describe_damage(error: Exception) -> CondyleError:
     why = (str(error).splitlines() or [type(error).__name__])[0][:200]
     return CondyleError(f"the Parquet file is cut short or damaged ({why}); write it again", code="damaged-file")
 
@@ -96,7 +96,7 @@ def _check_size(metadata: Any, on_disk: int) -> None:
         )
 
 
-def _numbers(column: Any, name: str) -> Floats:
+def _read_numbers(column: Any, name: str) -> Floats:
     """A column as floats, null as NaN; time stamps and durations become seconds."""
     import pyarrow as pa
 
@@ -110,7 +110,7 @@ def _numbers(column: Any, name: str) -> Floats:
     return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False), np.float64)
 
 
-def _text(raw: bytes) -> str:
+def _decode(raw: bytes) -> str:
     return raw.decode("utf-8", "replace")
 
 

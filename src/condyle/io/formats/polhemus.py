@@ -17,7 +17,7 @@ from ...findings import Finding
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
-from ..tables.rows import parse_rows, truncation
+from ..tables.rows import describe_truncation, parse_rows
 from ..tables.sensors import (
     MOST_STATIONS,
     POLHEMUS,
@@ -32,8 +32,8 @@ from ..tables.sensors import (
     sample_rows,
 )
 from ..tables.table import Table
-from ..tables.text import decode, head_lines, read_text
-from ..tables.vocabulary import TIME_UNITS, meaning_of, part_of
+from ..tables.text import decode, read_head_lines, read_text
+from ..tables.vocabulary import TIME_UNITS, read_column_name, read_column_names
 
 SKIPPED = 2  # columns before the station at most: a count, a time
 SWITCHES = 2  # columns behind the pose that are neither: of a button, of the level of distortion
@@ -44,15 +44,15 @@ _LAST_ROW = (0.0, 0.0, 0.0, 1.0)
 
 def looks_like(head: bytes) -> bool:
     """Matrices one after another, columns `w1 ... loc1_x`, or rows that begin with the numbers of a few stations."""
-    lines = head_lines(head)
+    lines = read_head_lines(head)
     if _are_matrices(lines):
         return True
     try:
         table = find_log(_separate("".join(f"{line}\n" for line in lines).encode())[0])
-        if _named_columns(table) is not None:
+        if _find_named_columns(table) is not None:
             return True
         if find_sensors(table) is None:
-            return _station_columns(table) is not None
+            return _find_station_columns(table) is not None
         return any(POLHEMUS.search(line) for line in table.above)
     except CondyleError:
         return False
@@ -65,7 +65,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         return _read_matrices(text)
     text, flags = _separate(text)
     table = find_log(text)
-    columns = _named_columns(table) or find_sensors(table) or _station_columns(table)
+    columns = _find_named_columns(table) or find_sensors(table) or _find_station_columns(table)
     if columns is None:
         fault = (
             "neither rows of `station x y z azimuth elevation roll` nor columns with the names of such; "
@@ -76,9 +76,9 @@ def read(path: Path, options: ReadOptions) -> Recording:
     return replace(recording, findings=(*recording.findings, *_describe_flags(flags)))
 
 
-def _named_columns(table: Table) -> SensorColumns | None:
+def _find_named_columns(table: Table) -> SensorColumns | None:
     """Columns `Time, w1, x1, y1, z1, ..., loc1_x, loc1_y, loc1_z, ...`: x1 belongs to the quaternion of sensor 1."""
-    named = meaning_of(table.names)
+    named = read_column_names(table.names)
     whole = [
         thing
         for thing in named.things
@@ -87,7 +87,7 @@ def _named_columns(table: Table) -> SensorColumns | None:
     if not whole or not all(thing.name.isdecimal() for thing in whole):
         return None
     table.check_names()
-    parts = [part for name in table.names if (part := part_of(name)) is not None]
+    parts = [part for name in table.names if (part := read_column_name(name)) is not None]
     owners = {part.owner for part in parts if part.kind == "place" or part.word == "loc"}
     if missing := owners - {thing.name for thing in whole}:
         text = f"sensor {min(missing)} has no whole set of columns w x y z loc_x loc_y loc_z"
@@ -97,7 +97,7 @@ def _named_columns(table: Table) -> SensorColumns | None:
     return SensorColumns(sensors, "wxyz", time=named.time, tick=tick)
 
 
-def _station_columns(table: Table) -> SensorColumns | None:
+def _find_station_columns(table: Table) -> SensorColumns | None:
     """Rows of `station x y z` and an orientation, perhaps with a count of frames or a time before or behind."""
     width = len(table.names)
     if width < 7 or width > 13 + SKIPPED + SWITCHES:
@@ -187,7 +187,7 @@ def _read_matrices(text: bytes) -> Recording:
         bodies=Bodies(("s1",), T[:, None, :3, 3], T[:, None, :3, :3].reshape(frames, 1, 9)),
         convention=Convention("matrix"),
         facts={"length": "not stated", "rotation": "matrix", "rows": "4x4 matrices of one sensor", "clock": "none"},
-        findings=tuple(truncation(frames, None, cut or len(values) % 4 > 0)),
+        findings=tuple(describe_truncation(frames, None, cut or len(values) % 4 > 0)),
     )
 
 

@@ -15,8 +15,8 @@ from ...maths.arrays import Floats
 from ..tables.guess import find_time_unit, guess
 from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table
-from ..tables.text import line_feeds, to_utf8
-from ..tables.vocabulary import TIME_UNITS, Meaning, meaning_of, stated_rate
+from ..tables.text import to_utf8, unify_line_ends
+from ..tables.vocabulary import TIME_UNITS, Meaning, find_stated_rate, read_column_names
 from .marker_table import find_unit
 
 BYTES = 2**21  # of a file that are looked at
@@ -83,7 +83,7 @@ class _Draft:
 
     def add_time(self, column: int | None, unit: str | None, values: Floats, long: bool) -> None:
         if column is None:
-            rate = stated_rate(self.table.comments)
+            rate = find_stated_rate(self.table.comments)
             unknown = "# rate = 100  # no column of time was found: give the rate in Hz"
             self.head.append(f"rate = {rate:g}" if rate else unknown)
             return
@@ -105,23 +105,23 @@ def propose(path: str | Path) -> MapProposal | None:
     """What the columns of a table could be; None where the file holds no table of numbers. Raises OSError only."""
     with open(path, "rb") as stream:
         raw = stream.read(BYTES)
-    text = line_feeds(to_utf8(raw))
+    text = unify_line_ends(to_utf8(raw))
     if b"\x00" in text:
         return None
     if len(raw) == BYTES:
         text = text[: text.rfind(b"\n") + 1]
     table = find_table(text)
-    values = None if table is None else _numbers(table)
+    values = None if table is None else _read_numbers(table)
     if table is None or values is None or len(values) == 0:
         return None
     if len(table.names) < 3:
-        return MapProposal(None, (_too_narrow(values),))
-    names = meaning_of(table.names)
-    propose_by = _by_names if names.bodies or names.markers else _by_numbers
+        return MapProposal(None, (_describe_narrow(values),))
+    names = read_column_names(table.names)
+    propose_by = _propose_by_names if names.bodies or names.markers else _propose_by_numbers
     return propose_by(table, names, values, Path(path).stem)
 
 
-def _numbers(table: Table) -> Floats:
+def _read_numbers(table: Table) -> Floats:
     """(n, columns) of the first rows; NaN throughout for a column that is no number.
 
     Nothing where a row before the last has more or fewer cells.
@@ -144,14 +144,14 @@ def _numbers(table: Table) -> Floats:
     return values
 
 
-def _too_narrow(values: Floats) -> str:
+def _describe_narrow(values: Floats) -> str:
     count = "a single column" if values.shape[1] == 1 else "two columns"
     if values.shape[1] == 1 and len(values) > 2 and (np.diff(values[:, 0]) > 0).all():
         return "a single column of numbers that increase: a clock without poses"
     return f"{count} of numbers: joint angles need a kinematic model, and a pose has at least six numbers"
 
 
-def _by_names(table: Table, names: Meaning, values: Floats, stem: str) -> MapProposal:
+def _propose_by_names(table: Table, names: Meaning, values: Floats, stem: str) -> MapProposal:
     draft = _Draft(table)
     things = names.bodies or names.markers
     draft.reasons.append(f"the column names speak of {len(things)} {'bodies' if names.bodies else 'markers'}")
@@ -183,7 +183,7 @@ def _by_names(table: Table, names: Meaning, values: Floats, stem: str) -> MapPro
     return draft.proposal()
 
 
-def _by_numbers(table: Table, names: Meaning, values: Floats, stem: str) -> MapProposal:
+def _propose_by_numbers(table: Table, names: Meaning, values: Floats, stem: str) -> MapProposal:
     found = guess(values, names.time)
     if isinstance(found, str):
         return MapProposal(None, (found,))

@@ -14,9 +14,9 @@ from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import check_different, read_count, read_positive
-from ..tables.rows import hide_zeros, split_cells, strip_empty, truncation
+from ..tables.rows import describe_truncation, hide_zeros, split_cells, strip_empty
 from ..tables.table import Table
-from ..tables.text import decode, each_line, head_lines, read_text
+from ..tables.text import decode, read_head_lines, read_text, walk_lines
 
 KEYWORD = re.compile(r"[A-Z][A-Z0-9_]+")
 FIRST_KEYS = ("NO_OF_FRAMES", "FILE_VERSION")
@@ -39,7 +39,7 @@ class _QtmHeader(dict[str, list[str]]):
 
 def looks_like(head: bytes) -> bool:
     """The first line is NO_OF_FRAMES or FILE_VERSION with a value, and another key of QTM's follows."""
-    lines = head_lines(head)
+    lines = read_head_lines(head)
     if len(lines) < 2 or not lines[0].startswith(FIRST_KEYS):
         return False
     return any(line.startswith(OTHER_KEYS) for line in lines[1:10])
@@ -47,22 +47,22 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; an empty cell, NaN or a position of exactly 0 0 0 is a sample not seen."""
-    header, table = _table(read_text(path))
+    header, table = _read_table(read_text(path))
     included = header.fact("DATA_INCLUDED").upper()
     if included == "2D":
         raise CondyleError("holds 2D data of single cameras; export 3D, 6D or skeleton data", code="no-data", line=1)
     if not table.names:
-        table = replace(table, names=_columns_by_width(header, table))
+        table = replace(table, names=_find_columns_by_width(header, table))
     values, cut = table.numbers()
     clock = next((k for k, name in enumerate(table.names[:3]) if name.lower().startswith("time")), None)
     time = table.time(values, clock, options.rate)
     markers, bodies, convention, skeleton = None, None, Convention(unit="mm", up="z"), False
-    groups = _groups(table.names)
+    groups = _find_groups(table.names)
     posed = any({"QX", "Rot[0]"} & set(parts) for _, parts in groups)
     if posed or (groups and (header.names("BODY_NAMES") or included == "6D")):
-        bodies, convention, skeleton = _bodies(header, table, values, groups)
+        bodies, convention, skeleton = _read_bodies(header, table, values, groups)
     else:
-        markers = _markers(header, table, values, groups)
+        markers = _read_markers(header, table, values, groups)
     return Recording(
         bodies=bodies,
         markers=markers,
@@ -70,15 +70,15 @@ def read(path: Path, options: ReadOptions) -> Recording:
         rate=read_positive(header.fact("FREQUENCY")),  # EXT: an outside clock
         convention=convention,
         facts=_describe(header, convention, bodies, skeleton),
-        findings=tuple(truncation(len(values), read_count(header.fact("NO_OF_FRAMES")), cut)),
+        findings=tuple(describe_truncation(len(values), read_count(header.fact("NO_OF_FRAMES")), cut)),
         solved_by="QTM" if skeleton else None,
     )
 
 
-def _table(text: bytes) -> tuple[_QtmHeader, Table]:
+def _read_table(text: bytes) -> tuple[_QtmHeader, Table]:
     """Lines that begin with a key in capitals are the header; the line after them names the columns or is a row."""
     header, start = _QtmHeader(), 0
-    for line, raw, after in each_line(text):
+    for line, raw, after in walk_lines(text):
         cells = decode(raw).split("\t")
         word = cells[0].strip()
         if start >= len(text) or line >= HEADER_LINES:
@@ -93,7 +93,7 @@ def _table(text: bytes) -> tuple[_QtmHeader, Table]:
     raise CondyleError("a header without a single row of numbers", code="no-data", line=line)
 
 
-def _columns_by_width(header: _QtmHeader, table: Table) -> tuple[str, ...]:
+def _find_columns_by_width(header: _QtmHeader, table: Table) -> tuple[str, ...]:
     """Column names of a file exported without them: from the names in the header and the number of cells."""
     bodies, markers = header.names("BODY_NAMES"), header.names("MARKER_NAMES")
     first = table.rows.lstrip(b"\n").split(b"\n", 1)[0]
@@ -112,7 +112,7 @@ def _columns_by_width(header: _QtmHeader, table: Table) -> tuple[str, ...]:
     raise CondyleError(text, code="bad-header", line=table.line)
 
 
-def _groups(columns: Sequence[str]) -> list[tuple[str, dict[str, int]]]:
+def _find_groups(columns: Sequence[str]) -> list[tuple[str, dict[str, int]]]:
     """[(name, {part: column})]: each begins at a column `<name> X`, or `X` below a column that only holds the name."""
     groups: list[tuple[str, dict[str, int]]] = []
     before = ""
@@ -126,15 +126,17 @@ def _groups(columns: Sequence[str]) -> list[tuple[str, dict[str, int]]]:
     return groups
 
 
-def _markers(header: _QtmHeader, table: Table, values: Floats, groups: Sequence[tuple[str, dict[str, int]]]) -> Markers:
+def _read_markers(
+    header: _QtmHeader, table: Table, values: Floats, groups: Sequence[tuple[str, dict[str, int]]]
+) -> Markers:
     if not groups:
         raise CondyleError("no column of a marker ('<name> X')", code="no-data", line=table.line - 1)
-    places = _columns(table, groups, ("X", "Y", "Z"))
-    names = _names(header.names("MARKER_NAMES"), groups, table, "marker")
+    places = _find_columns(table, groups, ("X", "Y", "Z"))
+    names = _read_names(header.names("MARKER_NAMES"), groups, table, "marker")
     return Markers(names, hide_zeros(values[:, np.array(places)]))
 
 
-def _bodies(
+def _read_bodies(
     header: _QtmHeader, table: Table, values: Floats, groups: Sequence[tuple[str, dict[str, int]]]
 ) -> tuple[Bodies, Convention, bool]:
     """Poses of a 6D or skeleton file: nine matrix elements before three angles; and whether it is a skeleton."""
@@ -152,15 +154,15 @@ def _bodies(
         # The angles can be renamed in QTM: they are the three columns after Z, whatever their names.
         ordered = [part for part, _ in sorted(first.items(), key=lambda item: item[1])]
         wanted, kind, stated = (*ordered[3:6], *["of its angles"] * (6 - len(ordered)))[:3], "XYZ", set()
-    columns = np.array(_columns(table, groups, ("X", "Y", "Z", *wanted)))
-    names = _names(header.names("BODY_NAMES"), groups, table, "body")
+    columns = np.array(_find_columns(table, groups, ("X", "Y", "Z", *wanted)))
+    names = _read_names(header.names("BODY_NAMES"), groups, table, "body")
     position, orientation = values[:, columns[:, :3]], values[:, columns[:, 3:]]
     unseen = (position == 0).all(axis=2, keepdims=True)
     bodies = Bodies(names, np.where(unseen, np.nan, position), np.where(unseen, np.nan, orientation))
     return bodies, Convention(kind, unit="mm", up="z", stated=frozenset(stated)), skeleton
 
 
-def _columns(table: Table, groups: Sequence[tuple[str, dict[str, int]]], wanted: Sequence[str]) -> list[list[int]]:
+def _find_columns(table: Table, groups: Sequence[tuple[str, dict[str, int]]], wanted: Sequence[str]) -> list[list[int]]:
     """The columns of these parts of each thing; raises at the first that one lacks."""
     for name, parts in groups:
         if lacking := [part for part in wanted if part not in parts]:
@@ -168,7 +170,7 @@ def _columns(table: Table, groups: Sequence[tuple[str, dict[str, int]]], wanted:
     return [[parts[part] for part in wanted] for _, parts in groups]
 
 
-def _names(
+def _read_names(
     stated: Sequence[str], groups: Sequence[tuple[str, dict[str, int]]], table: Table, word: str
 ) -> tuple[str, ...]:
     """The names in the header where they are as many as the things, else those above the columns."""

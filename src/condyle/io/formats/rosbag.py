@@ -17,9 +17,9 @@ from ...findings import Finding
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
-from ..resample import Stream, onto_common_clock
+from ..resample import Stream, resample_streams
 from ._bag_files import BAG, MCAP, SQLITE, Bag
-from ._bag_messages import TF, TYPES, samples
+from ._bag_messages import TF, TYPES, read_samples
 
 STATIC = "tf_static"
 FEWEST = 3  # samples of a stream that moves; fewer, all alike, hold the place of a transform that stands still
@@ -54,7 +54,7 @@ def looks_like(head: bytes) -> bool:
 def read(path: Path, options: ReadOptions) -> Recording:
     """Poses of everything that moves, in the frame at the top of the tree of transforms."""
     bag = Bag(path, TYPES)
-    edges = _edges(bag)
+    edges = _collect_edges(bag)
     if not edges:
         listed = ", ".join(f"{topic[:60]} ({kind[:60]})" for topic, kind in sorted(bag.topics.items())[:6])
         raise CondyleError(
@@ -62,20 +62,22 @@ def read(path: Path, options: ReadOptions) -> Recording:
             "PoseStamped, PoseWithCovarianceStamped, PoseArray and Odometry are read",
             code="no-data",
         )
-    tree, findings = _tree(edges)
-    world, moving, told = _one_world(tree)
-    needed = {name for body in moving for name in _chain(tree, body)}
+    tree, findings = _find_tree(edges)
+    world, moving, told = _find_one_world(tree)
+    needed = {name for body in moving for name in _find_chain(tree, body)}
     edges_moving = [edge for name, edge in tree.items() if name in needed and not edge.static]
-    time, position, orientation, clock = onto_common_clock([edge.stream() for edge in edges_moving])
+    time, position, orientation, clock = resample_streams([edge.stream() for edge in edges_moving])
     column = {edge.name: k for k, edge in enumerate(edges_moving)}
     poses: dict[str, tuple[Floats, Floats]] = {}
     for body in moving:
-        for name in reversed(_chain(tree, body)):  # from the world down
+        for name in reversed(_find_chain(tree, body)):  # from the world down
             if name not in poses:
                 edge = tree[name]
-                local = _standing(edge) if edge.static else (position[:, column[name]], orientation[:, column[name]])
+                local = (
+                    _read_standing(edge) if edge.static else (position[:, column[name]], orientation[:, column[name]])
+                )
                 above = poses.get(edge.parent)
-                poses[name] = local if above is None else _composed(above, local)
+                poses[name] = local if above is None else _compose(above, local)
     findings += told + clock
     if bag.cut:
         text = f"the bag ends early; {len(time)} frames come before the cut; copy it again or run its repair tool"
@@ -94,14 +96,14 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _edges(bag: Bag) -> list[_Edge]:
+def _collect_edges(bag: Bag) -> list[_Edge]:
     """One edge per parent and name, in the order of their first samples."""
     edges: dict[tuple[str, str, bool], _Edge] = {}
     count = 0
     for message in bag.messages():
         tf = message.type in TF
         static = tf and message.topic.rpartition("/")[2] == STATIC
-        for sample in samples(message):
+        for sample in read_samples(message):
             key = (sample.parent, sample.name, static)
             edge = edges.get(key)
             if edge is None:
@@ -116,7 +118,7 @@ def _edges(bag: Bag) -> list[_Edge]:
     return list(edges.values())
 
 
-def _tree(edges: list[_Edge]) -> tuple[dict[str, _Edge], list[Finding]]:
+def _find_tree(edges: list[_Edge]) -> tuple[dict[str, _Edge], list[Finding]]:
     """{name: the edge above it}. Of several parents the one with most samples counts; copies and strays are told."""
     tree: dict[str, _Edge] = {}
     twice: list[str] = []
@@ -139,28 +141,28 @@ def _tree(edges: list[_Edge]) -> tuple[dict[str, _Edge], list[Finding]]:
         tree[name].static = True
     order = {edge.name: k for k, edge in reversed(list(enumerate(edges)))}
     findings = [
-        *_left_out(twice, "other parents of a frame, which has one parent at a time here", "warning"),
-        *_left_out(copies, "the same frames as in tf", "info"),
-        *_left_out(few, f"fewer than {FEWEST} poses", "info"),
+        *_describe_left_out(twice, "other parents of a frame, which has one parent at a time here", "warning"),
+        *_describe_left_out(copies, "the same frames as in tf", "info"),
+        *_describe_left_out(few, f"fewer than {FEWEST} poses", "info"),
     ]
     return dict(sorted(tree.items(), key=lambda item: order[item[0]])), findings
 
 
-def _one_world(tree: dict[str, _Edge]) -> tuple[str, list[str], list[Finding]]:
+def _find_one_world(tree: dict[str, _Edge]) -> tuple[str, list[str], list[Finding]]:
     """The frame at the top of most moving things, those things, and what hangs elsewhere."""
     worlds: dict[str, list[str]] = {}
     for name, edge in tree.items():
         if not edge.static:
-            worlds.setdefault(tree[_chain(tree, name)[-1]].parent, []).append(name)
+            worlds.setdefault(tree[_find_chain(tree, name)[-1]].parent, []).append(name)
     if not worlds:
         raise CondyleError("every transform in this bag stands still", code="no-data")
     world = max(worlds, key=lambda top: len(worlds[top]))
     others = [name for top, names in worlds.items() if top != world for name in names]
-    told = _left_out(others, f"no transform joins them to the frame '{world}' of the rest", "warning")
+    told = _describe_left_out(others, f"no transform joins them to the frame '{world}' of the rest", "warning")
     return world, worlds[world], told
 
 
-def _chain(tree: dict[str, _Edge], name: str) -> list[str]:
+def _find_chain(tree: dict[str, _Edge], name: str) -> list[str]:
     """The names from this one up to the last below the world."""
     chain = [name]
     while (above := tree[chain[-1]].parent) in tree:
@@ -170,13 +172,13 @@ def _chain(tree: dict[str, _Edge], name: str) -> list[str]:
     return chain
 
 
-def _standing(edge: _Edge) -> tuple[Floats, Floats]:
+def _read_standing(edge: _Edge) -> tuple[Floats, Floats]:
     """The latest pose of a transform that stands still: (3,), (4,)."""
     values = np.array(edge.values[-7:])
     return values[:3], values[3:]
 
 
-def _composed(above: tuple[Floats, Floats], below: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
+def _compose(above: tuple[Floats, Floats], below: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
     """Poses in the world of what stands in a frame: positions (..., 3), quaternions xyzw (..., 4)."""
     (p, q), (x, r) = above, below
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -189,7 +191,7 @@ def _composed(above: tuple[Floats, Floats], below: tuple[Floats, Floats]) -> tup
     return position, np.concatenate([vector, scalar], axis=-1)
 
 
-def _left_out(names: list[str], why: str, severity: str) -> list[Finding]:
+def _describe_left_out(names: list[str], why: str, severity: str) -> list[Finding]:
     if not names:
         return []
     shown = ", ".join(names[:6]) + (", ..." if len(names) > 6 else "")

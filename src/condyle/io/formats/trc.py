@@ -10,26 +10,26 @@ from ...errors import CondyleError
 from ...model.recording import Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import check_different, check_unit, read_positive
-from ..tables.rows import hide_zeros, read_cells, truncation
+from ..tables.rows import describe_truncation, hide_zeros, read_cells
 from ..tables.table import Table
-from ..tables.text import each_line, head_lines, read_text
+from ..tables.text import read_head_lines, read_text, walk_lines
 
 FIRST_WORD = "PathFileType"
 
 
 def looks_like(head: bytes) -> bool:
     """The first word is PathFileType."""
-    lines = head_lines(head)
+    lines = read_head_lines(head)
     return bool(lines) and lines[0].lstrip().startswith(FIRST_WORD)
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """Markers as they stand in the columns; an empty cell, NaN or exactly 0 0 0 is a marker not seen."""
     text = read_text(path)
-    lines, start = _header(text)
-    facts = _facts(lines[1], lines[2])
+    lines, start = _read_header(text)
+    facts = _read_facts(lines[1], lines[2])
     separator = b"\t" if b"\t" in lines[3] else b"," if b"," in lines[3] else None
-    names = _names(lines[3], lines[4], separator)
+    names = _read_names(lines[3], lines[4], separator)
     columns = ("Frame#", "Time", *(f"{name} {axis}" for name in names for axis in "XYZ"))
     table = Table(columns, text[start:], 6, separator)
     values, cut = table.numbers()
@@ -41,13 +41,13 @@ def read(path: Path, options: ReadOptions) -> Recording:
         rate=rate,
         convention=Convention(unit=unit, up="y", stated=frozenset({"unit"} if unit else ())),
         facts={"length": unit or "not stated", "rate": facts.get("datarate", "not stated")},
-        findings=tuple(truncation(len(values), int(count) if count and count == int(count) else None, cut)),
+        findings=tuple(describe_truncation(len(values), int(count) if count and count == int(count) else None, cut)),
     )
 
 
-def _header(text: bytes) -> tuple[list[bytes], int]:
+def _read_header(text: bytes) -> tuple[list[bytes], int]:
     """The five lines of the header, and the byte where the rows begin."""
-    found = list(islice(each_line(text), 6))
+    found = list(islice(walk_lines(text), 6))
     if len(found) < 6:
         fault = "the file ends in its header; five lines come before the first frame"
         raise CondyleError(fault, code="no-data", line=len(found))
@@ -57,14 +57,14 @@ def _header(text: bytes) -> tuple[list[bytes], int]:
     return lines, found[4][2]
 
 
-def _facts(keys: bytes, values: bytes) -> dict[str, str]:
+def _read_facts(keys: bytes, values: bytes) -> dict[str, str]:
     """{key in lower case: value} of the second and third line; the cells are split alike in both."""
     separator = b"\t" if b"\t" in keys.strip() else b"," if b"," in keys else None
     pairs = zip(read_cells(keys.strip(), separator), read_cells(values.strip(), separator), strict=False)
     return {key.lower(): value for key, value in pairs}
 
 
-def _names(titles: bytes, axes: bytes, separator: bytes | None) -> list[str]:
+def _read_names(titles: bytes, axes: bytes, separator: bytes | None) -> list[str]:
     """Names of the markers: above each X where the cells tell, else in order."""
     cells = read_cells(titles, separator)
     at = [k for k, label in enumerate(read_cells(axes, separator)) if re.fullmatch(r"[Xx]\d*", label)]

@@ -10,9 +10,9 @@ import numpy as np
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.guess import are_unit
-from ..tables.rows import read_number, truncation
+from ..tables.rows import describe_truncation, read_number
 from ..tables.table import Table
-from ..tables.text import head_lines, read_text
+from ..tables.text import read_head_lines, read_text
 
 NAMES = ("timestamp", "tx", "ty", "tz", "qx", "qy", "qz", "qw")
 SAMPLE = 50  # rows that are looked at
@@ -24,7 +24,7 @@ def looks_like(head: bytes) -> bool:
 
     A few rows may be broken: they are for the reader to tell.
     """
-    rows = [line for line in head_lines(head) if line.strip() and not line.lstrip().startswith("#")][:SAMPLE]
+    rows = [line for line in read_head_lines(head) if line.strip() and not line.lstrip().startswith("#")][:SAMPLE]
     if len(rows) < 2:
         return False
     cells = [[read_number(cell) for cell in row.split()] for row in rows]
@@ -50,7 +50,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         time=values[:, 0],
         convention=Convention("xyzw", unit="m", stated=frozenset({"unit", "rotation"} if named else {"unit"})),
         facts={"length": "m", "rotation": "quaternion xyzw", "body": "named after the file"},
-        findings=tuple(truncation(len(values), None, cut)),
+        findings=tuple(describe_truncation(len(values), None, cut)),
     )
 
 

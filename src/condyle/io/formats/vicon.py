@@ -16,8 +16,8 @@ from ...maths.arrays import Floats
 from ...model.recording import VECTOR, Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_positive
-from ..tables.rows import find_separator, hide_zeros, parse_rows, read_cells, strip_empty, truncation
-from ..tables.text import decode, line_feeds, read_text, to_utf8
+from ..tables.rows import describe_truncation, find_separator, hide_zeros, parse_rows, read_cells, strip_empty
+from ..tables.text import decode, read_text, to_utf8, unify_line_ends
 
 POSES = ("objects", "segments", "global angles")
 POINTS = ("trajectories", "markers")
@@ -71,7 +71,7 @@ class _ViconBlock:
 
 def looks_like(head: bytes) -> bool:
     """A title, a rate, a row of names, and `Frame, Sub Frame, ...`."""
-    text = line_feeds(to_utf8(head)).lstrip()
+    text = unify_line_ends(to_utf8(head)).lstrip()
     first = _BLOCK.match(text)
     return first is not None and b"\x00" not in text[:200] and _COLUMNS.search(text) is not None
 
@@ -90,7 +90,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     for k, start in enumerate(starts):
         title = decode(start[1]).strip().lower()
         if title in POSES or title in POINTS:
-            block = _block(text, start, starts[k + 1].start() if k + 1 < len(starts) else len(text), title)
+            block = _read_block(text, start, starts[k + 1].start() if k + 1 < len(starts) else len(text), title)
             if block is not None and len(block.values):
                 whole.append(block)
             else:
@@ -102,13 +102,13 @@ def read(path: Path, options: ReadOptions) -> Recording:
             "no row of objects, segments or trajectories" + (f"; it holds {', '.join(skipped[:5])}" if skipped else ""),
             code="no-data",
         )
-    frames = _frames(whole)
+    frames = _find_frames(whole)
     posed, pointed = [b for b in whole if b.title in POSES], [b for b in whole if b.title in POINTS]
-    bodies, convention, findings = _bodies(posed, frames, options) if posed else (None, Convention(up="z"), [])
-    markers = _markers(pointed, frames) if pointed else None
+    bodies, convention, findings = _read_bodies(posed, frames, options) if posed else (None, Convention(up="z"), [])
+    markers = _read_markers(pointed, frames) if pointed else None
     if bodies is None and markers is None:
         raise CondyleError("no columns RX ... TZ or X, Y, Z", code="missing-column", line=whole[0].line)
-    unit = _unit(whole)
+    unit = _read_unit(whole)
     rate = whole[0].rate
     stated = convention.stated | ({"unit"} if unit else set())
     joined = posed and any(b.title == "segments" and len(b.groups) > 1 for b in posed)
@@ -118,12 +118,12 @@ def read(path: Path, options: ReadOptions) -> Recording:
         time=(frames - frames[0]) / rate if rate else None,
         convention=convention.but(unit=unit or "mm", stated=stated),
         facts=_describe(whole, skipped, unit, bodies),
-        findings=(*_truncation(whole, without, frames), *findings),
+        findings=(*_describe_truncation(whole, without, frames), *findings),
         solved_by="Vicon" if joined else None,
     )
 
 
-def _block(text: bytes, start: re.Match[bytes], end: int, title: str) -> _ViconBlock | None:
+def _read_block(text: bytes, start: re.Match[bytes], end: int, title: str) -> _ViconBlock | None:
     """The block between two places of the file; None where it ends before its rows."""
     at = _COLUMNS.search(text, start.end(), end)
     stop = -1 if at is None else text.find(b"\n", at.start(), end)
@@ -143,11 +143,11 @@ def _block(text: bytes, start: re.Match[bytes], end: int, title: str) -> _ViconB
     if not np.isfinite(number).all():
         frame = int(np.argmin(np.isfinite(number)))
         raise CondyleError("no frame number in this row", code="bad-time", line=row + frame, column=1, frame=frame)
-    groups = _groups(read_cells(above, separator), titles, line)
+    groups = _find_groups(read_cells(above, separator), titles, line)
     return _ViconBlock(title, read_positive(start[2].decode()), groups, units, values, cut, line)
 
 
-def _groups(names: Sequence[str], titles: Sequence[str], line: int) -> list[tuple[str, dict[str, int]]]:
+def _find_groups(names: Sequence[str], titles: Sequence[str], line: int) -> list[tuple[str, dict[str, int]]]:
     """[(name, {title: column})]: a new one begins where a name stands above or a title comes again."""
     groups: list[tuple[str, dict[str, int]]] = []
     for k in range(2, len(titles)):
@@ -161,7 +161,7 @@ def _groups(names: Sequence[str], titles: Sequence[str], line: int) -> list[tupl
     return groups
 
 
-def _frames(blocks: Sequence[_ViconBlock]) -> Floats:
+def _find_frames(blocks: Sequence[_ViconBlock]) -> Floats:
     """Frame numbers of the recording: those of the one block, or all of several."""
     numbers = [block.values[:, 0] for block in blocks]
     if all(np.array_equal(numbers[0], other) for other in numbers[1:]):
@@ -173,12 +173,12 @@ def _frames(blocks: Sequence[_ViconBlock]) -> Floats:
     return frames
 
 
-def _bodies(
+def _read_bodies(
     blocks: Sequence[_ViconBlock], frames: Floats, options: ReadOptions
 ) -> tuple[Bodies | None, Convention, list[Finding]]:
     """Poses of all blocks. Three numbers of a rotation may be a vector or Euler angles."""
     position, turns, widths = [], [], set()
-    things = _things(blocks, ("RX", "RY", "RZ", "TX", "TY", "TZ"), "object")
+    things = _find_things(blocks, ("RX", "RY", "RZ", "TX", "TY", "TZ"), "object")
     if not things:
         return None, Convention(up="z"), []
     for block, parts in things.values():
@@ -192,19 +192,19 @@ def _bodies(
         turns.append(np.where(unseen, np.nan, turn))
         widths.add(len(axes))
     angles = [turn for turn in turns if turn.shape[1] == 3]
-    kind, findings = _reading(angles) if angles and options.euler is None else (VECTOR, [])
+    kind, findings = _guess_reading(angles) if angles and options.euler is None else (VECTOR, [])
     stated, guessed = frozenset({"rotation"}), frozenset[str]()
     if widths == {3}:
         stated, guessed = frozenset({"degrees"}), frozenset({"rotation"})
         turns = [np.where(np.abs(turn) < WILDEST, turn, np.nan) for turn in turns]
     elif angles:  # quaternions for all
-        turns = [turn if turn.shape[1] == 4 else _quaternion(turn, kind) for turn in turns]
+        turns = [turn if turn.shape[1] == 4 else _make_quaternions(turn, kind) for turn in turns]
     kind = kind if widths == {3} else "xyzw"
     convention = Convention(kind, degrees=True, up="z", stated=stated, guessed=guessed)
     return Bodies(tuple(things), np.stack(position, axis=1), np.stack(turns, axis=1)), convention, findings
 
 
-def _reading(angles: Sequence[Floats]) -> tuple[str, list[Finding]]:
+def _guess_reading(angles: Sequence[Floats]) -> tuple[str, list[Finding]]:
     """Whether three numbers [deg] are rotation vectors (helical) or Euler angles XYZ, as far as their size tells."""
     known = np.nan_to_num(np.concatenate(angles), posinf=0.0, neginf=0.0)
     with np.errstate(over="ignore"):
@@ -228,7 +228,7 @@ def _reading(angles: Sequence[Floats]) -> tuple[str, list[Finding]]:
     return VECTOR, [Finding("rotation-assumed", "warning", text)]
 
 
-def _quaternion(turn: Floats, kind: str) -> Floats:
+def _make_quaternions(turn: Floats, kind: str) -> Floats:
     """Quaternions xyzw (n, 4) of rotation vectors, or of Euler angles XYZ, in degrees."""
     r = np.radians(np.where(np.abs(turn) < WILDEST, turn, np.nan))
     if kind != VECTOR:
@@ -237,7 +237,7 @@ def _quaternion(turn: Floats, kind: str) -> Floats:
     return np.concatenate([r * np.sinc(half / np.pi) / 2, np.cos(half)], axis=1)
 
 
-def _things(
+def _find_things(
     blocks: Sequence[_ViconBlock], titles: Sequence[str], word: str
 ) -> dict[str, tuple[_ViconBlock, dict[str, int]]]:
     """{name: its block and columns} of all things that have columns with these titles; raises at a name twice."""
@@ -250,13 +250,13 @@ def _things(
     return found
 
 
-def _markers(blocks: Sequence[_ViconBlock], frames: Floats) -> Markers | None:
-    things = _things(blocks, "XYZ", "marker")
+def _read_markers(blocks: Sequence[_ViconBlock], frames: Floats) -> Markers | None:
+    things = _find_things(blocks, "XYZ", "marker")
     places = [block.at([parts[axis] for axis in "XYZ"], frames) for block, parts in things.values()]
     return Markers(tuple(things), hide_zeros(np.stack(places, axis=1))) if things else None
 
 
-def _unit(blocks: Sequence[_ViconBlock]) -> str | None:
+def _read_unit(blocks: Sequence[_ViconBlock]) -> str | None:
     """Unit of length of all blocks, or None where no row says it."""
     said = set()
     for block in blocks:
@@ -269,7 +269,7 @@ def _unit(blocks: Sequence[_ViconBlock]) -> str | None:
     return check_unit(said.pop(), blocks[0].line + 1) if said else None
 
 
-def _truncation(blocks: Sequence[_ViconBlock], without: Sequence[str], frames: Floats) -> list[Finding]:
+def _describe_truncation(blocks: Sequence[_ViconBlock], without: Sequence[str], frames: Floats) -> list[Finding]:
     """No length is declared: a cut row is facts, and a block that has no row or ends before the others."""
     last = blocks[-1]
     present = int(np.searchsorted(frames, last.values[-1, 0], side="right")) if not without else 0
@@ -278,7 +278,7 @@ def _truncation(blocks: Sequence[_ViconBlock], without: Sequence[str], frames: F
     elif len(blocks) > 1 and present < len(frames):
         text = f"the block {last.title} has {present} of {len(frames)} frames; the end of the file is missing"
     else:
-        return truncation(len(frames), None, any(block.cut for block in blocks))
+        return describe_truncation(len(frames), None, any(block.cut for block in blocks))
     missing = len(frames) - present
     return [Finding("truncated-file", "warning", text, value=missing, unit="frames", frame=present, count=missing)]
 

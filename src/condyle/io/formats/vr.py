@@ -13,11 +13,11 @@ from ...maths.arrays import Ints
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.guess import find_time_unit
-from ..tables.long_rows import frames_from_rows, number_sensors
-from ..tables.rows import truncation
+from ..tables.long_rows import gather_frames, number_sensors
+from ..tables.rows import describe_truncation
 from ..tables.table import find_table, find_titled
 from ..tables.text import read_text
-from ..tables.vocabulary import TIME_UNITS, Meaning, Thing, meaning_of
+from ..tables.vocabulary import TIME_UNITS, Meaning, Thing, read_column_names
 from .csv import looks_like as is_condyle_csv
 
 UNITY = ("rot", "rotation", "rotations")  # a Unity Transform has a position and a rotation, which is a quaternion
@@ -33,22 +33,24 @@ def looks_like(head: bytes) -> bool:
     table = None if is_condyle_csv(head) else find_titled(head)
     if table is None:
         return False
-    return not any(_NOT_OURS.search(name) for name in table.names) and bool(_devices(meaning_of(table.names)))
+    return not any(_NOT_OURS.search(name) for name in table.names) and bool(
+        _find_devices(read_column_names(table.names))
+    )
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The devices of a log. Rows that a column `valid` marks as not, and poses of zeros, are not seen."""
     table = find_table(read_text(path))
-    found = None if table is None or not table.titled else meaning_of(table.names)
-    devices = () if found is None else _devices(found)
+    found = None if table is None or not table.titled else read_column_names(table.names)
+    devices = () if found is None else _find_devices(found)
     if table is None or found is None or not devices:
         text = "no columns with the position and the quaternion of a device, such as x, y, z, qw, qx, qy, qz"
         raise CondyleError(text, code="missing-column")
     long = found.sensor is not None and len(devices) == 1
     wanted = [column for device in devices for column in (*device.position, *device.rotation)]
-    time = _also(wanted, found.time)
-    valid = _also(wanted, found.valid) if len(devices) == 1 else None
-    frame = _also(wanted, found.frame) if long else None
+    time = _add_column(wanted, found.time)
+    valid = _add_column(wanted, found.valid) if len(devices) == 1 else None
+    frame = _add_column(wanted, found.frame) if long else None
     values, words, cut = table.read(wanted, [found.sensor] if long and found.sensor is not None else [])
     poses = values[:, : 7 * len(devices)].reshape(len(values), len(devices), 7)
     gone = (poses == 0).all(axis=2)
@@ -59,13 +61,13 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if stamps is not None:
         of_one = np.array(words[0]) == words[0][0] if words else slice(None)  # several devices share few stamps
         stamps = stamps * TIME_UNITS[found.time_unit or find_time_unit(stamps[of_one]) or "s"]
-    findings = truncation(len(values), None, cut)
+    findings = describe_truncation(len(values), None, cut)
     position, quaternion = poses[..., :3], poses[..., 3:]
-    names = _label([device.name or path.stem.strip() or "device" for device in devices])
+    names = _make_labels([device.name or path.stem.strip() or "device" for device in devices])
     convention, facts = _describe(found, table.names, long)
     if long:
-        names, device = _devices_of(words[0])
-        frames = frames_from_rows(
+        names, device = _name_devices(words[0])
+        frames = gather_frames(
             device,
             names,
             position[:, 0],
@@ -85,7 +87,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _devices(found: Meaning) -> tuple[Thing, ...]:
+def _find_devices(found: Meaning) -> tuple[Thing, ...]:
     """Bodies with a position and a quaternion whose name says that it is one."""
     bodies = tuple(thing for thing in found.bodies if thing.kind == "wxyz" and thing.word)
     return bodies if len(bodies) == len(found.bodies) else ()
@@ -96,7 +98,7 @@ def _describe(found: Meaning, names: Sequence[str], long: bool) -> tuple[Convent
     OpenVR; a table of poses from anywhere says nothing. The names state the quaternion's order.
     """
     axes, handed, stated = "not stated", "", frozenset({"rotation"})
-    if all(device.word in UNITY and device.place_word for device in _devices(found)):
+    if all(device.word in UNITY and device.place_word for device in _find_devices(found)):
         axes, handed = "Unity's by the column names: left-handed, y up, m", "left"
     elif any(_DEVICES.search(name) for name in names):
         axes, handed = "OpenVR's: right-handed, y up, m", "right"
@@ -107,7 +109,7 @@ def _describe(found: Meaning, names: Sequence[str], long: bool) -> tuple[Convent
     return Convention("wxyz", unit="m", handed=handed, up="y", stated=stated), facts
 
 
-def _devices_of(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+def _name_devices(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """Names of the devices by their first rows, and each row's device."""
     ids, place = number_sensors(words)
     if len(ids) > MOST_DEVICES:
@@ -116,15 +118,15 @@ def _devices_of(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     names = [name.strip() or "device" for name in ids]
     if len(set(names)) < len(names):
         raise CondyleError("two devices have the same name", code="duplicate-name")
-    return _label(names), place
+    return _make_labels(names), place
 
 
-def _label(names: Sequence[str]) -> tuple[str, ...]:
+def _make_labels(names: Sequence[str]) -> tuple[str, ...]:
     """The names of devices; a number alone gets a word before it."""
     return tuple(f"device{name}" if name.isdigit() else name for name in names)
 
 
-def _also(wanted: list[int], column: int | None) -> int | None:
+def _add_column(wanted: list[int], column: int | None) -> int | None:
     if column is None:
         return None
     wanted.append(column)

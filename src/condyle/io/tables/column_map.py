@@ -89,10 +89,10 @@ def read_map(path: str | Path) -> ColumnMap:
     decimal = check.choice(table, "decimal", (".", ","))
     header = table.get("header")
     if header is not None and header is not False and (header is True or not isinstance(header, int) or header < 1):
-        raise check.fault("header", f"is the line of the column names, counted from 1, or false, not {_shown(header)}")
+        raise check.fault("header", f"is the line of the column names, counted from 1, or false, not {_show(header)}")
     skip = table.get("skip_rows", 0)
     if isinstance(skip, bool) or not isinstance(skip, int) or skip < 0:
-        raise check.fault("skip_rows", f"is a number of lines, not {_shown(skip)}")
+        raise check.fault("skip_rows", f"is a number of lines, not {_show(skip)}")
     rate = check.positive(table, "rate")
     time = check.column(table, "time")
     if time is not None and rate is not None:
@@ -139,7 +139,7 @@ def suggest(name: str, choices: Sequence[str]) -> str:
     return f"choose from {shown}"
 
 
-def _shown(value: object) -> str:
+def _show(value: object) -> str:
     try:
         return repr(value)[:60]
     except ValueError:  # Python prints no whole number of thousands of digits
@@ -165,7 +165,7 @@ class _MapCheck:
         if value is None:
             return None
         if not isinstance(value, str) or value not in choices:
-            raise self.fault(key, f"is one of {said or ', '.join(choices)}, not {_shown(value)}")
+            raise self.fault(key, f"is one of {said or ', '.join(choices)}, not {_show(value)}")
         return value
 
     def positive(self, table: dict[str, Any], key: str) -> float | None:
@@ -173,7 +173,7 @@ class _MapCheck:
         if value is None:
             return None
         if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value < float("inf"):
-            raise self.fault(key, f"is a positive number, not {_shown(value)}")
+            raise self.fault(key, f"is a positive number, not {_show(value)}")
         return float(value)
 
     def missing(self, table: dict[str, Any]) -> float | str | None:
@@ -181,7 +181,7 @@ class _MapCheck:
         if value is None or value == "zeros":
             return value
         if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise self.fault("missing", f'is "zeros" or the number that stands for a missing one, not {_shown(value)}')
+            raise self.fault("missing", f'is "zeros" or the number that stands for a missing one, not {_show(value)}')
         return float(value)
 
     def convention(self, table: dict[str, Any]) -> dict[str, Any]:
@@ -190,7 +190,7 @@ class _MapCheck:
         for key in ("degrees", "transposed"):
             if key in table:
                 if not isinstance(table[key], bool):
-                    raise self.fault(key, f"is true or false, not {_shown(table[key])}")
+                    raise self.fault(key, f"is true or false, not {_show(table[key])}")
                 said[key] = table[key]
         for key, choices in (("up", UPS), ("handed", HANDS)):
             if (value := self.choice(table, key, choices)) is not None:
@@ -200,7 +200,7 @@ class _MapCheck:
                 metres_per(str(unit))
                 said["unit"] = str(unit)
             if (kind := table.get("rotation")) is not None:
-                said["rotation"] = _rotation(str(kind))
+                said["rotation"] = _spell_rotation(str(kind))
             if (axes := table.get("axes")) is not None:
                 parts = axes.split(",") if isinstance(axes, str) else axes if isinstance(axes, list) else [axes]
                 said["axes"] = tuple(str(part).strip().lower() for part in parts)
@@ -216,7 +216,7 @@ class _MapCheck:
             return None
         out_of_range = isinstance(value, int) and not 0 < value < 10**6
         if isinstance(value, bool) or not isinstance(value, (int, str)) or out_of_range:
-            raise self.fault(place + key, f"is a column's name or its number from 1, not {_shown(value)}")
+            raise self.fault(place + key, f"is a column's name or its number from 1, not {_show(value)}")
         return value
 
     def columns(self, value: object, key: str, counts: Sequence[int]) -> tuple[Column, ...]:
@@ -227,7 +227,7 @@ class _MapCheck:
             value = list(range(first, last + 1)) if last - first < 100 else []
         if not isinstance(value, list):
             forms = f'a list of {wanted} columns like ["x", "y", "z"] or [2, 3, 4], or a span like "2-4"'
-            raise self.fault(key, f"is {forms}, not {_shown(value)}")
+            raise self.fault(key, f"is {forms}, not {_show(value)}")
         found = [self.column({key: entry}, key) for entry in value]
         columns = tuple(entry for entry in found if entry is not None)
         if len(columns) not in counts:
@@ -271,15 +271,15 @@ class _MapCheck:
             raise self.fault(f"{key}orientation", "is not given; a thing without one is a marker: [markers.NAME]")
         number = entry.get("id")
         if number is not None and (isinstance(number, bool) or not isinstance(number, (int, float, str))):
-            raise self.fault(f"{key}id", f"is a number or a word, not {_shown(number)}")
+            raise self.fault(f"{key}id", f"is a number or a word, not {_show(number)}")
         valid = self.column(own, "valid", key)
         return MappedThing(name, position, orientation, valid, None if number is None else str(number), key.strip())
 
     def _widths(self, table: dict[str, Any]) -> tuple[int, ...]:
-        return (3, 4, 9) if table.get("rotation") is None else (width_of(_rotation(str(table["rotation"]))),)
+        return (3, 4, 9) if table.get("rotation") is None else (width_of(_spell_rotation(str(table["rotation"]))),)
 
 
-def _rotation(kind: str) -> str:
+def _spell_rotation(kind: str) -> str:
     """As a convention spells it: `zyx` and `ZYX-intrinsic` are ZYX."""
     order, dash, frame = kind.partition("-")
     if order.lower() in ("wxyz", "xyzw", "matrix"):

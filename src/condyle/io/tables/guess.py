@@ -19,7 +19,7 @@ SMOOTH = 0.1  # a step against the range: positions move on, they do not jump
 
 
 @dataclass(frozen=True)
-class Pose:
+class PoseColumns:
     """Columns (0-based) of one body; rotation empty for a marker."""
 
     position: tuple[int, ...]
@@ -30,7 +30,7 @@ class Pose:
 class Guess:
     """kind "quaternion", "matrix", "angles" or "" for markers; reasons: one sentence each."""
 
-    poses: tuple[Pose, ...]
+    poses: tuple[PoseColumns, ...]
     kind: str
     time: int | None
     reasons: tuple[str, ...]
@@ -45,26 +45,33 @@ def guess(values: Floats, time: int | None = None) -> Guess | str:
         return f"{k} columns: too many to tell from numbers what they are"
     reasons: list[str] = []
     clock = find_clock(values) if time is None else time
-    counter = _counter(values)
+    counter = _find_counter(values)
     free = [j for j in range(k) if j not in (clock, counter) and np.isfinite(values[:, j]).any()]
     if clock is not None and time is None:
         reasons.append(f"column {clock + 1} increases steadily: time")
     for kind, width in (("matrix", 16), ("matrix", 12), ("matrix", 9), ("quaternion", 4)):
-        groups = _groups(values, free, kind, width)
+        groups = _find_runs(values, free, kind, width)
         if not groups:
             continue
         what = {16: "4 x 4 matrices", 12: "3 x 4 matrices", 9: "orthonormal matrices", 4: "unit quaternions"}[width]
-        reasons.append(f"columns {_spans(groups)} hold {what}")
+        reasons.append(f"columns {_describe_spans(groups)} hold {what}")
         if width > 9:
-            poses = [Pose(tuple(g[3:12:4]), tuple(g[4 * i + j] for i in range(3) for j in range(3))) for g in groups]
+            poses = [
+                PoseColumns(tuple(g[3:12:4]), tuple(g[4 * i + j] for i in range(3) for j in range(3))) for g in groups
+            ]
             return Guess(tuple(poses), kind, clock, tuple(reasons))
-        positions = _beside(free, groups)
+        positions = _find_beside(free, groups)
         if positions is None:
-            return f"columns {_spans(groups)} look like {what}, but no three columns beside each could be its position"
-        reasons.append(f"columns {_spans(positions)} stand beside them: positions")
-        poses = [Pose(tuple(p), tuple(g)) for p, g in zip(positions, groups, strict=True)]
+            spans = _describe_spans(groups)
+            return f"columns {spans} look like {what}, but no three columns beside each could be its position"
+        reasons.append(f"columns {_describe_spans(positions)} stand beside them: positions")
+        poses = [PoseColumns(tuple(p), tuple(g)) for p, g in zip(positions, groups, strict=True)]
         return Guess(tuple(poses), kind, clock, tuple(reasons))
-    return _angles(values, clock, counter, reasons) or _markers(values, free, clock, reasons) or _nothing(free)
+    return (
+        _guess_angles(values, clock, counter, reasons)
+        or _guess_markers(values, free, clock, reasons)
+        or _describe_nothing(free)
+    )
 
 
 def find_clock(values: Floats) -> int | None:
@@ -74,7 +81,7 @@ def find_clock(values: Floats) -> int | None:
         if not np.isfinite(series).all():
             continue
         step = np.diff(series)
-        if (step < 0).any() or not (step > 0).mean() > 0.5 or _counts(series):
+        if (step < 0).any() or not (step > 0).mean() > 0.5 or _does_count(series):
             continue
         usual = np.median(step[step > 0])
         if np.mean(np.abs(step - usual) < usual) > MOST:
@@ -103,16 +110,16 @@ def find_time_unit(time: Floats) -> str | None:
     return next((unit for unit, s in TIME_UNITS.items() if RATES[0] <= 1 / (step * s) <= RATES[1]), None)
 
 
-def _counts(series: Floats) -> bool:
+def _does_count(series: Floats) -> bool:
     return bool((series == np.trunc(series)).all() and (np.diff(series) == 1).mean() > MOST)
 
 
-def _counter(values: Floats) -> int | None:
-    whole = [j for j in range(values.shape[1]) if np.isfinite(values[:, j]).all() and _counts(values[:, j])]
+def _find_counter(values: Floats) -> int | None:
+    whole = [j for j in range(values.shape[1]) if np.isfinite(values[:, j]).all() and _does_count(values[:, j])]
     return whole[0] if whole else None
 
 
-def _groups(values: Floats, free: Sequence[int], kind: str, width: int) -> list[list[int]]:
+def _find_runs(values: Floats, free: Sequence[int], kind: str, width: int) -> list[list[int]]:
     """Runs of `width` neighbouring free columns that pass as such rotations, from the left."""
     groups, j = [], 0
     while j + width <= len(free):
@@ -138,7 +145,7 @@ def _passes(values: Floats, kind: str, width: int) -> bool:
     return bool(good.mean() > MOST)
 
 
-def _beside(free: Sequence[int], groups: Sequence[Sequence[int]]) -> list[list[int]] | None:
+def _find_beside(free: Sequence[int], groups: Sequence[Sequence[int]]) -> list[list[int]] | None:
     """Three columns for each group of rotations: before each, after each, or all together before or after them all."""
     used = {j for group in groups for j in group}
     rest = [j for j in free if j not in used]
@@ -156,7 +163,7 @@ def _beside(free: Sequence[int], groups: Sequence[Sequence[int]]) -> list[list[i
     return None if block is None else [block[k : k + 3] for k in range(0, count, 3)]
 
 
-def _angles(values: Floats, clock: int | None, counter: int | None, reasons: Sequence[str]) -> Guess | None:
+def _guess_angles(values: Floats, clock: int | None, counter: int | None, reasons: Sequence[str]) -> Guess | None:
     """Groups of the same width, each three places and three angles: x y z a b c and perhaps more, a clock say."""
     first = 0
     while first in (clock, counter):
@@ -166,22 +173,22 @@ def _angles(values: Floats, clock: int | None, counter: int | None, reasons: Seq
         if count == 0 or left > 2:
             continue
         starts = [first + k * width for k in range(count)]
-        poses = [Pose((s, s + 1, s + 2), (s + 3, s + 4, s + 5)) for s in starts]
+        poses = [PoseColumns((s, s + 1, s + 2), (s + 3, s + 4, s + 5)) for s in starts]
         turns = values[:, [j for pose in poses for j in pose.rotation]]
         places = values[:, [j for pose in poses for j in pose.position]]
-        if _angle_like(turns) and _smooth(places) and not _turns_over(places).any():
+        if _is_angle_like(turns) and _is_smooth(places) and not _do_turn_over(places).any():
             told = f"groups of {width} columns: three smooth ones, then three within +-360 that turn over"
             return Guess(tuple(poses), "angles", clock, (*reasons, told))
     return None
 
 
-def _angle_like(values: Floats) -> bool:
+def _is_angle_like(values: Floats) -> bool:
     """Within +-360, and some column turns over."""
     known = values[np.isfinite(values).all(axis=1)]
-    return len(known) >= FEWEST_ROWS and bool(np.abs(known).max() < 360.5 and _turns_over(known).any())
+    return len(known) >= FEWEST_ROWS and bool(np.abs(known).max() < 360.5 and _do_turn_over(known).any())
 
 
-def _turns_over(values: Floats) -> Bools:
+def _do_turn_over(values: Floats) -> Bools:
     """Per column, whether it jumps by nearly a whole turn from one row to the next: what no length does."""
     with np.errstate(invalid="ignore", over="ignore"):
         largest = np.nanmax(np.abs(values), axis=0, initial=0.0)
@@ -190,7 +197,7 @@ def _turns_over(values: Floats) -> Bools:
     return np.asarray(jumps.any(axis=0) & (largest < 360.5) & (largest > 2.5))
 
 
-def _smooth(values: Floats) -> bool:
+def _is_smooth(values: Floats) -> bool:
     """Every column moves, and by small steps."""
     known = values[np.isfinite(values).all(axis=1)]
     if len(known) < FEWEST_ROWS:
@@ -201,23 +208,23 @@ def _smooth(values: Floats) -> bool:
     return bool((reach > 0).all() and (step < SMOOTH * reach).all())
 
 
-def _markers(values: Floats, free: Sequence[int], clock: int | None, reasons: Sequence[str]) -> Guess | None:
+def _guess_markers(values: Floats, free: Sequence[int], clock: int | None, reasons: Sequence[str]) -> Guess | None:
     """Three or more triples of smooth columns, and nothing else."""
     moving = values[:, list(free)]
-    if len(free) < 9 or len(free) % 3 or not _smooth(moving) or _turns_over(moving).any():
+    if len(free) < 9 or len(free) % 3 or not _is_smooth(moving) or _do_turn_over(moving).any():
         return None
-    poses = tuple(Pose(tuple(free[k : k + 3]), ()) for k in range(0, len(free), 3))
+    poses = tuple(PoseColumns(tuple(free[k : k + 3]), ()) for k in range(0, len(free), 3))
     told = f"{len(free)} columns that move smoothly, in threes: positions without orientations"
     return Guess(poses, "", clock, (*reasons, told))
 
 
-def _nothing(free: Sequence[int]) -> str:
+def _describe_nothing(free: Sequence[int]) -> str:
     return (
         f"{len(free)} columns of numbers among which no quaternion, matrix or triples of positions can be told; "
         "joint angles need a kinematic model"
     )
 
 
-def _spans(groups: Sequence[Sequence[int]]) -> str:
+def _describe_spans(groups: Sequence[Sequence[int]]) -> str:
     shown = ", ".join(f"{group[0] + 1}-{group[-1] + 1}" for group in groups[:6])
     return shown + (" ..." if len(groups) > 6 else "")

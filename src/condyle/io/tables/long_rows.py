@@ -12,7 +12,7 @@ from ...findings import Finding
 from ...maths.arrays import Floats, Ints
 from ...maths.robust import median
 from ...model.recording import QUATERNIONS
-from ..resample import Stream, onto_common_clock
+from ..resample import Stream, resample_streams
 
 SHARED = 0.75  # distinct stamps per row up to which stamps are those of whole frames
 POLLED = 0.25  # of the time between rounds: a round of stamps shorter than that is one frame
@@ -38,7 +38,7 @@ def number_sensors(words: Sequence[str]) -> tuple[list[str], Ints]:
     return [str(cells[k]).strip('"') for k in order], np.argsort(order)[place].astype(np.int64)
 
 
-def frames_from_rows(
+def gather_frames(
     sensor: Ints,
     names: Sequence[str],
     position: Floats,
@@ -54,21 +54,21 @@ def frames_from_rows(
     stamps of their own are interpolated onto one clock (quaternions only), and that is told.
     """
     if frame is not None:
-        return _gathered(_by_key(frame, sensor), sensor, names, position, orientation, time)
+        return _gather(_group_by_key(frame, sensor), sensor, names, position, orientation, time)
     if time is not None and len(np.unique(time)) <= SHARED * len(time):
-        return _gathered(_by_key(time, sensor), sensor, names, position, orientation, time)
+        return _gather(_group_by_key(time, sensor), sensor, names, position, orientation, time)
     rounds = np.concatenate([[0], np.cumsum(np.diff(sensor) <= 0)])[: len(sensor)].astype(np.int64)
-    if time is None or len(names) < 2 or rotation not in QUATERNIONS or _polled(rounds, sensor, time):
-        return _gathered(rounds, sensor, names, position, orientation, time)
+    if time is None or len(names) < 2 or rotation not in QUATERNIONS or _is_polled(rounds, sensor, time):
+        return _gather(rounds, sensor, names, position, orientation, time)
     streams = [
         Stream(name, time[sensor == k], position[sensor == k], orientation[sensor == k]) for k, name in enumerate(names)
     ]
     with np.errstate(over="ignore", invalid="ignore"):  # of absurd numbers, which the take leaves out
-        clock, p, q, findings = onto_common_clock(streams)
+        clock, p, q, findings = resample_streams(streams)
     return SensorFrames(clock, p, q, tuple(findings))
 
 
-def _by_key(key: Floats, sensor: Ints) -> Ints:
+def _group_by_key(key: Floats, sensor: Ints) -> Ints:
     """Frame (r,) of each row: that of its key; where a sensor would be in one twice, that of its run of equal keys."""
     if not np.isfinite(key).all():
         row = int(np.argmin(np.isfinite(key)))
@@ -85,7 +85,7 @@ def _by_key(key: Floats, sensor: Ints) -> Ints:
     return np.concatenate([[0], np.cumsum(new)])[: len(key)].astype(np.int64)
 
 
-def _polled(rounds: Ints, sensor: Ints, time: Floats) -> bool:
+def _is_polled(rounds: Ints, sensor: Ints, time: Floats) -> bool:
     """Whether the sensors were asked one after the other, quickly, once per frame."""
     most = int(np.bincount(sensor).max())
     count = int(rounds[-1]) + 1
@@ -108,7 +108,7 @@ def gather_rows(
     return p, q
 
 
-def _gathered(
+def _gather(
     frame: Ints, sensor: Ints, names: Sequence[str], position: Floats, orientation: Floats, time: Floats | None
 ) -> SensorFrames:
     p, q = gather_rows(frame, sensor, len(names), position, orientation)

@@ -63,28 +63,28 @@ def parse_rows(
     cut = Cut.NO
     if tail.strip():
         cut = Cut.YES if line_ends or not _is_row(tail, width, separator, decimal_comma) else Cut.PERHAPS
-    stop = _stripped(rows, end, b"\n \t" if separator != b"\t" else b"\n ")
+    stop = _find_end(rows, end, b"\n \t" if separator != b"\t" else b"\n ")
     last = rows.rfind(b"\n", 0, stop) + 1
     cells = len(rows[last:stop].split()) if separator is None else rows.count(separator, last, stop) + 1
     if stop and cells < width:
-        stop, cut = _stripped(rows, last, b"\n"), Cut.YES
+        stop, cut = _find_end(rows, last, b"\n"), Cut.YES
     if not stop:
         return np.empty((0, width)), cut
     try:
-        return _quick(rows, width, separator, decimal_comma, stop), cut
+        return _read_quickly(rows, width, separator, decimal_comma, stop), cut
     except ValueError:
-        values, broken_last = _careful(rows[:stop], names, line, separator, decimal_comma)
+        values, broken_last = _read_carefully(rows[:stop], names, line, separator, decimal_comma)
         return values, Cut.YES if broken_last else cut
 
 
-def _stripped(rows: bytes, end: int, blank: bytes) -> int:
+def _find_end(rows: bytes, end: int, blank: bytes) -> int:
     """Where `rows[:end].rstrip(blank)` ends, without a copy of it."""
     while end and rows[end - 1] in blank:
         end = max(end - BLOCK, 0) + len(rows[max(end - BLOCK, 0) : end].rstrip(blank))
     return end
 
 
-def truncation(present: int, declared: int | None, cut: int) -> list[Finding]:
+def describe_truncation(present: int, declared: int | None, cut: int) -> list[Finding]:
     """What to say of a file that ends early; nothing where it does not. `declared`: frames that its header promises."""
     missing = 0 if declared is None else declared - present
     if missing <= 0 and not cut:
@@ -109,27 +109,27 @@ def _is_row(line: bytes, width: int, separator: bytes | None, decimal_comma: boo
     return whole and all(read_number(cell, decimal_comma) is not None for cell in cells)
 
 
-def _quick(body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int) -> Floats:
+def _read_quickly(body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int) -> Floats:
     """The rows of plain numbers up to byte `stop`; raises ValueError at anything else."""
     values = np.empty((0, width))
-    even = _even_rows(width)
+    even = _make_even_reader(width)
     start = filled = 0
     while start < stop:
         end = body.find(b"\n", start + BLOCK, stop)
         block = body[start : stop if end < 0 else end]
         start += len(block) + 1
-        text = _nested(block, separator, decimal_comma)
+        text = _nest(block, separator, decimal_comma)
         rows = None if text is None else even(text)
         if rows is None:
-            rows = _uneven(block, width, separator, decimal_comma)
+            rows = _read_uneven(block, width, separator, decimal_comma)
         if filled + len(rows) > len(values):
-            values = _grown(values, filled, (filled + len(rows)) * stop / min(start, stop))
+            values = _grow(values, filled, (filled + len(rows)) * stop / min(start, stop))
         values[filled : filled + len(rows)] = rows
         filled += len(rows)
     return values[:filled]
 
 
-def _grown(values: Floats, filled: int, expected: float) -> Floats:
+def _grow(values: Floats, filled: int, expected: float) -> Floats:
     """The same rows with room for about so many, and for some more: counting lines first would cost as much as this."""
     room = int(1.02 * expected) + 16
     if room * values.shape[1] > MOST_CELLS:
@@ -139,7 +139,7 @@ def _grown(values: Floats, filled: int, expected: float) -> Floats:
     return more
 
 
-def _nested(block: bytes, separator: bytes | None, decimal_comma: bool) -> bytes | None:
+def _nest(block: bytes, separator: bytes | None, decimal_comma: bool) -> bytes | None:
     """Lines as one JSON array of arrays; None where they are not separated so that this is done at once."""
     if separator is None or decimal_comma or b"[" in block:  # a bracket would pass for the begin of a row
         return None
@@ -150,7 +150,7 @@ def _nested(block: bytes, separator: bytes | None, decimal_comma: bool) -> bytes
     return b"[[%b]]" % block.replace(b"\n", b"],[")
 
 
-def _even_rows(width: int) -> Callable[[bytes], Floats | None]:
+def _make_even_reader(width: int) -> Callable[[bytes], Floats | None]:
     """The numbers of lines that all have `width` cells with a number in each, as most files have; None elsewhere.
 
     simdjson makes no Python float of every number, and is twice as fast; there is no build of it for every Python.
@@ -158,7 +158,7 @@ def _even_rows(width: int) -> Callable[[bytes], Floats | None]:
     try:
         import simdjson
     except ImportError:
-        return partial(_even_floats, width=width)
+        return partial(_read_even_floats, width=width)
     parser = simdjson.Parser()
 
     def even(text: bytes) -> Floats | None:
@@ -173,11 +173,11 @@ def _even_rows(width: int) -> Callable[[bytes], Floats | None]:
     return even
 
 
-def _even_floats(text: bytes, width: int) -> Floats | None:
+def _read_even_floats(text: bytes, width: int) -> Floats | None:
     import msgspec
 
     try:
-        rows: list[list[float]] = _decoder(list[list[float]]).decode(text)
+        rows: list[list[float]] = _make_decoder(list[list[float]]).decode(text)
     except msgspec.MsgspecError:
         return None
     if set(map(len, rows)) != {width}:
@@ -189,9 +189,9 @@ def _even_floats(text: bytes, width: int) -> Floats | None:
     return values
 
 
-def _uneven(block: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> Floats:
+def _read_uneven(block: bytes, width: int, separator: bytes | None, decimal_comma: bool) -> Floats:
     """The same where cells are empty, lines blank or ended by a separator, or numbers written as +1 or .5."""
-    lines = [_plain(line, separator, decimal_comma) for line in block.split(b"\n") if line.strip()]
+    lines = [_make_plain(line, separator, decimal_comma) for line in block.split(b"\n") if line.strip()]
     counts = {line.count(b",") for line in lines}
     if counts == {width}:  # a separator at the end of each line
         if not all(line.endswith(b",") for line in lines):
@@ -199,10 +199,10 @@ def _uneven(block: bytes, width: int, separator: bytes | None, decimal_comma: bo
         lines = [line[:-1] for line in lines]
     elif counts and counts != {width - 1}:
         raise ValueError("ragged")
-    return _floats(lines).reshape(-1, width)
+    return _read_floats(lines).reshape(-1, width)
 
 
-def _plain(line: bytes, separator: bytes | None, decimal_comma: bool) -> bytes:
+def _make_plain(line: bytes, separator: bytes | None, decimal_comma: bool) -> bytes:
     """The line with commas between its cells and no blanks at its ends."""
     if decimal_comma:
         line = line.replace(b",", b".")
@@ -211,7 +211,7 @@ def _plain(line: bytes, separator: bytes | None, decimal_comma: bool) -> bytes:
     return line.strip(b" \r").replace(separator, b",") if separator != b"," else line.strip(b" \t\r")
 
 
-def _floats(lines: list[bytes]) -> Floats:
+def _read_floats(lines: list[bytes]) -> Floats:
     import msgspec
 
     if not lines:
@@ -221,7 +221,7 @@ def _floats(lines: list[bytes]) -> Floats:
         if fill:  # empty cells
             text = (b"," + text + b",").replace(b",,", b",null,").replace(b",,", b",null,")[1:-1]
         try:
-            return np.array(_decoder(list[float | None]).decode(b"[" + text + b"]"), dtype=np.float64)
+            return np.array(_make_decoder(list[float | None]).decode(b"[" + text + b"]"), dtype=np.float64)
         except msgspec.MsgspecError:  # an empty cell, or +1 and .5, which JSON does not know
             pass
     if b"_" in text:
@@ -232,13 +232,13 @@ def _floats(lines: list[bytes]) -> Floats:
 
 
 @cache
-def _decoder(kind: Any) -> Any:
+def _make_decoder(kind: Any) -> Any:
     import msgspec
 
     return msgspec.json.Decoder(kind)
 
 
-def _careful(
+def _read_carefully(
     body: bytes, names: Sequence[str], line: int, separator: bytes | None, decimal_comma: bool
 ) -> tuple[Floats, bool]:
     """The same cell by cell; a broken last row is left out, a broken row elsewhere raises with line and column."""
@@ -246,7 +246,7 @@ def _careful(
 
     def numbers(raw: bytes) -> list[float]:
         row = []
-        for j, cell in enumerate(whole_row(raw, width, separator)):
+        for j, cell in enumerate(split_whole_row(raw, width, separator)):
             number = read_number(cell, decimal_comma)
             if number is None:
                 text = f"'{decode(cell).strip()[:40]}' in column {names[j].strip() or j + 1} is no number"
@@ -254,11 +254,11 @@ def _careful(
             row.append(number)
         return row
 
-    values, broken = each_row(body, numbers, line=line)
+    values, broken = read_each_row(body, numbers, line=line)
     return np.array([row for row in values if row is not None], np.float64).reshape(-1, width), broken
 
 
-def each_row(rows: bytes, read: Callable[[bytes], Row], *, line: int) -> tuple[list[Row | None], bool]:
+def read_each_row(rows: bytes, read: Callable[[bytes], Row], *, line: int) -> tuple[list[Row | None], bool]:
     """What `read` makes of each line, None of a blank one; and whether the last row was broken and left out.
 
     read  raises CondyleError, without a line, at a broken row; one that is not the last raises with its line
@@ -284,10 +284,10 @@ def parse_picked(
 ) -> tuple[Floats, int]:
     """Like `parse_rows`, of the numbers that `pick` takes out of a line: for rows that hold words as well.
 
-    pick     raises at a broken row, as in `each_row`
+    pick     raises at a broken row, as in `read_each_row`
     columns  0-based, from which it takes them: for messages, as the labels
     """
-    picked, broken = each_row(rows, lambda raw: b"0," + b",".join(pick(raw)), line=line)
+    picked, broken = read_each_row(rows, lambda raw: b"0," + b",".join(pick(raw)), line=line)
     try:
         values, cut = parse_rows(b"\n".join(row or b"" for row in picked), ("row", *labels), line=line)
     except CondyleError as error:
@@ -296,7 +296,7 @@ def parse_picked(
     return values[:, 1:], cut or broken
 
 
-def in_columns(values: Floats, columns: Sequence[Sequence[int]]) -> Floats:
+def take_columns(values: Floats, columns: Sequence[Sequence[int]]) -> Floats:
     """(n, m, k) the columns (m, k) of a table (n, all), read-only: a part of it where they are evenly spaced, as in
     most files. The table is not to be written to from then on.
     """
@@ -367,7 +367,7 @@ def split_row(line: bytes, width: int, separator: bytes | None) -> list[bytes]:
     return cells[:-1] if len(cells) == width + 1 and not cells[-1].strip() else cells
 
 
-def whole_row(line: bytes, width: int, separator: bytes | None) -> list[bytes]:
+def split_whole_row(line: bytes, width: int, separator: bytes | None) -> list[bytes]:
     """The `width` cells of a row; raises with the column from where on they are too few or too many."""
     cells = split_row(line, width, separator)
     if len(cells) != width:

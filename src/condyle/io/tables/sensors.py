@@ -17,10 +17,10 @@ from ...model.recording import Bodies, Convention, Recording
 from .guess import are_rotations, are_unit
 from .header import is_length
 from .long_rows import gather_rows
-from .rows import read_number, truncation
+from .rows import describe_truncation, read_number
 from .table import Table, find_table
-from .text import head_lines
-from .vocabulary import SPELLED_TIME_UNITS, TIME_UNITS, stated_unit, tracker_role
+from .text import read_head_lines
+from .vocabulary import SPELLED_TIME_UNITS, TIME_UNITS, find_stated_unit, read_tracker_name
 
 POLHEMUS = re.compile(r"polhemus|liberty|fastrak|patriot|viper|pimgr|\bstation", re.IGNORECASE)  # its words
 MOST_STATIONS = 16  # sensors that one tracker can have
@@ -75,7 +75,7 @@ def find_log(text: bytes) -> Table:
 @lru_cache(maxsize=4)
 def find_log_head(head: bytes) -> Table:
     """The same in the first bytes of a file, of which the last line may be cut."""
-    return find_log("".join(f"{line}\n" for line in head_lines(head)).encode())
+    return find_log("".join(f"{line}\n" for line in read_head_lines(head)).encode())
 
 
 def sample_rows(table: Table) -> Floats:
@@ -92,7 +92,7 @@ def find_sensors(table: Table) -> SensorColumns | None:
     units: dict[str, set[str]] = {"x": set(), "time": set(), "az": set()}
     untagged: dict[str, int] = {}
     for column, cell in enumerate(table.names):
-        role, tag, unit = tracker_role(cell)
+        role, tag, unit = read_tracker_name(cell)
         if role is None:
             continue
         if tag is None:
@@ -103,7 +103,7 @@ def find_sensors(table: Table) -> SensorColumns | None:
         found[role, tag] = column
         if unit and role in units:
             units[role].add(unit)
-    sensors, rotation = _whole_poses(found)
+    sensors, rotation = _find_whole_poses(found)
     if not sensors:
         return None
     lengths = [unit for unit in units["x"] if is_length(unit)]
@@ -121,7 +121,7 @@ def find_sensors(table: Table) -> SensorColumns | None:
     )
 
 
-def _whole_poses(found: dict[tuple[str, int], int]) -> tuple[tuple[Sensor, ...], str]:
+def _find_whole_poses(found: dict[tuple[str, int], int]) -> tuple[tuple[Sensor, ...], str]:
     """The sensors that have a position and an orientation of the first kind that any of them has."""
     for rotation, parts in ORIENTATION.items():
         whole = ("x", "y", "z", *parts)
@@ -172,7 +172,7 @@ def assemble_log(table: Table, layout: SensorColumns, names: Sequence[str] = ())
     """The recording in a table. A pose whose numbers are all zero is not seen: no sensor is inside the transmitter."""
     values, cut = table.numbers(names)
     values = drop_absurd(values)
-    unit = layout.unit or stated_unit(table.above)
+    unit = layout.unit or find_stated_unit(table.above)
     stated = {"unit"} if unit else set()
     if layout.degrees is not None:
         stated.add("degrees")
@@ -180,19 +180,19 @@ def assemble_log(table: Table, layout: SensorColumns, names: Sequence[str] = ())
     orientation = np.stack([values[:, list(sensor[2])] for sensor in layout.sensors], axis=1)
     numbers: Sequence[int] = [sensor[0] for sensor in layout.sensors]
     time = None if layout.time is None else values[:, layout.time]
-    findings = truncation(len(values), None, cut)
+    findings = describe_truncation(len(values), None, cut)
     if layout.station is not None:
-        station = _stations(values[:, layout.station], table.line, layout.station)
+        station = _read_stations(values[:, layout.station], table.line, layout.station)
         frame = group_frames(station, None if layout.frame is None else values[:, layout.frame], time)
         numbers, place = np.unique(station, return_inverse=True)  # type: ignore[assignment]
         position, orientation = gather_rows(frame, place, len(numbers), position[:, 0], orientation[:, 0])
         time = None if time is None else time[np.flatnonzero(np.diff(frame, prepend=-1))]
-        findings = truncation(len(position), None, cut)
+        findings = describe_truncation(len(position), None, cut)
     else:
-        findings += _own_clocks(values, layout)
+        findings += _describe_own_clocks(values, layout)
     gone = (position == 0).all(axis=2) & (orientation == 0).all(axis=2)
     position[gone], orientation[gone] = np.nan, np.nan
-    time, clock = _seconds(time, layout.tick)
+    time, clock = _find_seconds(time, layout.tick)
     facts = {
         "length": unit or "not stated",
         "rotation": {EULER: "azimuth elevation roll", QUATERNION: "quaternion wxyz", MATRIX: "matrix"}[layout.rotation],
@@ -228,7 +228,7 @@ def add_extras(layout: SensorColumns, values: Floats, columns: Sequence[int]) ->
     return layout
 
 
-def _stations(values: Floats, line: int, column: int) -> Ints:
+def _read_stations(values: Floats, line: int, column: int) -> Ints:
     whole = np.isfinite(values) & (values == np.trunc(values)) & (values >= 0) & (values < 1000)
     if not whole.all():
         row = int(np.argmin(whole))
@@ -241,7 +241,7 @@ def _stations(values: Floats, line: int, column: int) -> Ints:
     return values.astype(np.int64)
 
 
-def _seconds(time: Floats | None, tick: float | None) -> tuple[Floats | None, str]:
+def _find_seconds(time: Floats | None, tick: float | None) -> tuple[Floats | None, str]:
     """Time [s], and how it was understood. Trackers that count in whole numbers count milliseconds."""
     if time is None:
         return None, "none"
@@ -255,7 +255,7 @@ def _seconds(time: Floats | None, tick: float | None) -> tuple[Floats | None, st
     return time, "s"
 
 
-def _own_clocks(values: Floats, layout: SensorColumns) -> list[Finding]:
+def _describe_own_clocks(values: Floats, layout: SensorColumns) -> list[Finding]:
     """What to say where sensors of one row have times of their own that are most of a frame apart."""
     clocks = [(number, column) for number, _, _, column in layout.sensors if column is not None]
     if len(clocks) < 2 or len(values) < 3:

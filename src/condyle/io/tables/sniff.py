@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from .table import find_table
-from .text import head_lines, to_utf8
+from .text import read_head_lines, to_utf8
 
 _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"PK\x05\x06", "an empty ZIP archive"),
@@ -34,7 +34,7 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
 )
 
 
-def seems_to_be(head: bytes) -> str:
+def describe_content(head: bytes) -> str:
     """A noun phrase for a file that starts with these bytes."""
     if len(head) > 1 and head[1] == 0x50 and 2 <= head[0] < 64 and b"\x00" in head[:512]:
         return "a C3D file"
@@ -51,31 +51,31 @@ def seems_to_be(head: bytes) -> str:
     control = sum(byte < 9 or 13 < byte < 32 for byte in text[:4096])
     if control > len(text[:4096]) // 100:
         return "a binary file of an unknown kind"
-    return _text_kind(text.decode("utf-8", "replace"))
+    return _describe_text(text.decode("utf-8", "replace"))
 
 
 def is_table(head: bytes) -> bool:
     """Whether these bytes hold rows with several numbers each."""
-    table = find_table("".join(f"{line}\n" for line in head_lines(head)).encode())
+    table = find_table("".join(f"{line}\n" for line in read_head_lines(head)).encode())
     return table is not None and len(table.names) >= 3
 
 
 def is_bare_header(head: bytes) -> bool:
     """Whether these bytes are names of columns, or comments, and nothing below them."""
-    lines = [line for line in head_lines(head) if line.strip()]
-    if not lines or any(_numbers_in(line) >= 3 for line in lines):
+    lines = [line for line in read_head_lines(head) if line.strip()]
+    if not lines or any(_count_numbers(line) >= 3 for line in lines):
         return False
     cells = [cell.strip() for cell in re.split(r"[\t;,]", lines[-1].strip())]
     named = len(cells) >= 4 and not any(re.fullmatch(r"[+-]?[\d.]+", cell) for cell in cells)
     return named or all(line.lstrip().startswith("#") for line in lines)
 
 
-def _numbers_in(line: str) -> int:
+def _count_numbers(line: str) -> int:
     cells = re.split(r"[\s;]+|,\s*", line)
     return sum(re.fullmatch(r"[+-]?(\d+([.,]\d*)?|[.,]\d+)([eE][+-]?\d+)?", cell) is not None for cell in cells)
 
 
-def _text_kind(text: str) -> str:
+def _describe_text(text: str) -> str:
     start = text.lstrip().lower()
     if start.startswith(("<!doctype html", "<html")):
         return "an HTML page (a download that went wrong?)"

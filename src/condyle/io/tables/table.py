@@ -12,8 +12,8 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
-from .rows import parse_picked, parse_rows, read_cells, read_number, split_row, whole_row
-from .text import decode, head_lines
+from .rows import parse_picked, parse_rows, read_cells, read_number, split_row, split_whole_row
+from .text import decode, read_head_lines
 
 SEPARATORS: dict[str, bytes | None] = {"\t": b"\t", ";": b";", ",": b",", "|": b"|", " ": None}
 COMMENT = re.compile(r"\s*(#|%|//)")
@@ -56,7 +56,7 @@ class Table:
     @property
     def comments(self) -> tuple[str, ...]:
         """Lines above the rows that start with #, % or //, without that mark."""
-        return tuple(_uncommented(line) for line in self.above if COMMENT.match(line))
+        return tuple(_strip_comment(line) for line in self.above if COMMENT.match(line))
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -94,7 +94,7 @@ class Table:
         comma = b"." if self.decimal_comma else b"?"  # inside a cell it is a decimal one, or a fault
 
         def pick(raw: bytes) -> list[bytes]:
-            cells = whole_row(raw, len(self.names), self.separator)
+            cells = split_whole_row(raw, len(self.names), self.separator)
             for column, text in zip(words, texts, strict=True):
                 text.append(cells[column])
             picked = [cells[c] for c in numbers]
@@ -158,15 +158,15 @@ def find_table(
                    that has at least so many cells, all of them numbers
     """
     for most in (FIRST_LOOK, BYTES):
-        lines = _first_lines(text[:most])
-        start = _first_row(lines, max(skip, int(header or 0)), separator, decimal_comma, fewest)
+        lines = _read_first_lines(text[:most])
+        start = _find_first_row(lines, max(skip, int(header or 0)), separator, decimal_comma, fewest)
         if start is not None and start[0] + WIDTH_ROWS < len(lines):
             break
     if start is None:
         return None
     at, mark, comma = start
-    width, empty_end = _width(lines[at : at + (1 if fewest else WIDTH_ROWS)], mark)
-    names, names_line = _names(lines, at, mark, width - (empty_end and fewest > 0), skip, header, exact=fewest > 0)
+    width, empty_end = _find_width(lines[at : at + (1 if fewest else WIDTH_ROWS)], mark)
+    names, names_line = _read_names(lines, at, mark, width - (empty_end and fewest > 0), skip, header, exact=fewest > 0)
     if empty_end and (names is None or len(names) < width or not names[-1]):
         width -= 1
     labels = ("",) * width if names is None else tuple((names + [""] * width)[:width])
@@ -179,7 +179,7 @@ def find_table(
 @lru_cache(maxsize=4)
 def find_titled(head: bytes) -> Table | None:
     """The table that the first bytes of a file begin, where its first line below comments names the columns."""
-    lines = head_lines(head)[: 2 * LINES]
+    lines = read_head_lines(head)[: 2 * LINES]
     plain = next((line for line in lines if _is_plain(line)), "")
     if not re.search("[A-Za-z]", plain):
         return None
@@ -189,7 +189,7 @@ def find_titled(head: bytes) -> Table | None:
     return table if list(table.names) == read_cells(plain, table.separator)[: len(table.names)] else None
 
 
-def _first_lines(block: bytes) -> list[str]:
+def _read_first_lines(block: bytes) -> list[str]:
     """The first lines as text; the last one may be cut."""
     most = max(2 * LINES, block.count(b"\n", 0, 2**16))
     lines = block.split(b"\n", most)[:most]
@@ -199,7 +199,7 @@ def _first_lines(block: bytes) -> list[str]:
         return [decode(line) for line in lines]
 
 
-def _uncommented(line: str) -> str:
+def _strip_comment(line: str) -> str:
     return re.sub(r"^\s*(#|%|//)+\s*", "", line).strip().rstrip(",;\t ")
 
 
@@ -207,7 +207,7 @@ def _is_plain(line: str) -> bool:
     return not line.lstrip().startswith(("#", "%", "//")) and bool(line.strip())
 
 
-def _first_row(
+def _find_first_row(
     lines: Sequence[str], first: int, separator: str | None, decimal_comma: bool | None, fewest: int
 ) -> tuple[int, bytes | None, bool] | None:
     """Index of the first line that begins a run of rows of numbers, their separator and their decimal mark."""
@@ -222,7 +222,7 @@ def _first_row(
             for comma in (False, True) if decimal_comma is None else (decimal_comma,):
                 if comma and sign == ",":
                     continue
-                share = _numeric_share(sample, mark, comma, fewest)
+                share = _find_numeric_share(sample, mark, comma, fewest)
                 if share > best:
                     best, found = share, (mark, comma)
         if found is not None:
@@ -230,11 +230,11 @@ def _first_row(
             if decimal_comma is None:
                 more = "".join(lines[k] for k in plain[place : place + WIDTH_ROWS])
                 comma = comma or (mark != b"," and "," in more and "." not in more)
-            return _with_rows_above(lines, plain, place, mark, comma, fewest > 0), mark, comma
+            return _add_rows_above(lines, plain, place, mark, comma, fewest > 0), mark, comma
     return None
 
 
-def _with_rows_above(
+def _add_rows_above(
     lines: Sequence[str], plain: Sequence[int], place: int, mark: bytes | None, comma: bool, exact: bool
 ) -> int:
     """The first row, or one right above it that is broken: nothing is left out in silence. exact: of the same width."""
@@ -242,29 +242,29 @@ def _with_rows_above(
     while place > 0:
         above = read_cells(lines[plain[place - 1]], mark)
         near = len(above) == width if exact else width <= 2 * len(above) <= 4 * width
-        if not near or width <= 2 or _share(above, comma) <= ENOUGH:
+        if not near or width <= 2 or _find_share(above, comma) <= ENOUGH:
             break
         place -= 1
     return plain[place]
 
 
-def _numeric_share(sample: Sequence[str], mark: bytes | None, comma: bool, fewest: int) -> float:
+def _find_numeric_share(sample: Sequence[str], mark: bytes | None, comma: bool, fewest: int) -> float:
     """Mean share of the cells that are numbers; 0 where most rows differ from the first, or names stand below.
 
     A row may be broken: that is told when the rows are read.
     """
     first = read_cells(sample[0], mark)
-    share = _share(first, comma)
+    share = _find_share(first, comma)
     if fewest or share <= ENOUGH:
         return float(share == 1 and len(first) >= fewest > 0)
     rows = [first, *(read_cells(line, mark) for line in sample[1:])]
-    shares = [_share(row, comma) for row in rows if len(row) == len(first)]
+    shares = [_find_share(row, comma) for row in rows if len(row) == len(first)]
     if 2 * len(shares) < len(rows) or shares[1:2] == [0.0]:
         return 0.0
     return sum(shares) / len(shares)
 
 
-def _share(cells: Sequence[str], comma: bool) -> float:
+def _find_share(cells: Sequence[str], comma: bool) -> float:
     filled = [cell for cell in cells if cell]
     if not filled or len(cells) > MOST_COLUMNS:
         return 0.0
@@ -275,7 +275,7 @@ def _is_number(cell: str, comma: bool = False) -> bool:
     return bool(cell) and read_number(cell, comma) is not None
 
 
-def _width(lines: Sequence[str], mark: bytes | None) -> tuple[int, bool]:
+def _find_width(lines: Sequence[str], mark: bytes | None) -> tuple[int, bool]:
     """Cells of most of these rows, and whether the last of each is empty: a separator too many at the end."""
     sample = [read_cells(line, mark) for line in lines if _is_plain(line)]
     counts = Counter(len(row) for row in sample)
@@ -283,7 +283,7 @@ def _width(lines: Sequence[str], mark: bytes | None) -> tuple[int, bool]:
     return width, mark is not None and width > 1 and all(not row[-1] for row in sample if len(row) == width)
 
 
-def _names(
+def _read_names(
     lines: Sequence[str], at: int, mark: bytes | None, width: int, skip: int, header: int | bool | None, exact: bool
 ) -> tuple[list[str] | None, int]:
     """The column names or None, and their 1-based line.
@@ -292,7 +292,7 @@ def _names(
     """
     if header is not None and header is not True:
         known = header and header <= len(lines)
-        return (read_cells(_uncommented(lines[header - 1]), mark), header) if known else (None, 0)
+        return (read_cells(_strip_comment(lines[header - 1]), mark), header) if known else (None, 0)
     found: list[str] | None = None
     number = 0
     for k in range(at - 1, skip - 1, -1):
@@ -300,9 +300,9 @@ def _names(
         if not line.strip():
             continue
         comment = COMMENT.match(line)
-        cells = read_cells(_uncommented(line) if comment else line, mark)
+        cells = read_cells(_strip_comment(line) if comment else line, mark)
         if comment and len(cells) != width:
-            cells = re.split(r"[\s,;]+", _uncommented(line))
+            cells = re.split(r"[\s,;]+", _strip_comment(line))
         if exact and not cells[-1]:
             cells.pop()
         near = abs(len(cells) - width) == 1 and width > 2 and not (comment or exact)

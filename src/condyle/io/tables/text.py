@@ -17,7 +17,7 @@ def to_utf8(raw: bytes) -> bytes:
     """
     if raw.startswith(codecs.BOM_UTF8):
         return raw[3:]
-    encoding = _wide_encoding(raw)
+    encoding = _find_wide_encoding(raw)
     if encoding is None:
         return raw
     return raw.decode(encoding, "ignore").removeprefix("\ufeff").encode("utf-8", "replace")
@@ -31,7 +31,7 @@ def decode(raw: bytes) -> str:
         return raw.decode("latin-1")
 
 
-def line_feeds(raw: bytes) -> bytes:
+def unify_line_ends(raw: bytes) -> bytes:
     """The same lines ended by a line feed each, from CR or CRLF."""
     ends = raw.count(b"\r")
     if not ends:
@@ -42,7 +42,7 @@ def line_feeds(raw: bytes) -> bytes:
     return b"".join([first, *(line if line[:1] == b"\n" else b"\n" + line for line in rest)])
 
 
-def _wide_encoding(raw: bytes) -> str | None:
+def _find_wide_encoding(raw: bytes) -> str | None:
     if raw.startswith((codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE)):
         return "utf-32-le" if raw.startswith(codecs.BOM_UTF32_LE) else "utf-32-be"
     if raw.startswith(codecs.BOM_UTF16_LE):
@@ -57,7 +57,7 @@ def _wide_encoding(raw: bytes) -> str | None:
     return None
 
 
-def each_line(text: bytes, start: int = 0) -> Iterator[tuple[int, bytes, int]]:
+def walk_lines(text: bytes, start: int = 0) -> Iterator[tuple[int, bytes, int]]:
     """Lines from a byte on as `split` has them: number from 1, the line without its end, and where the next begins.
 
     The last one, empty where the text ends with a line feed, has the end of the text instead.
@@ -70,12 +70,12 @@ def each_line(text: bytes, start: int = 0) -> Iterator[tuple[int, bytes, int]]:
 
 
 @lru_cache(maxsize=4)
-def head_lines(head: bytes) -> tuple[str, ...]:
+def read_head_lines(head: bytes) -> tuple[str, ...]:
     """The first lines of a file as text, without line ends; the last one, which may be cut, only if it stands alone.
 
     Empty where the bytes are no text.
     """
-    text = line_feeds(to_utf8(head))
+    text = unify_line_ends(to_utf8(head))
     if b"\x00" in text:
         return ()
     lines = decode(text).split("\n")
@@ -84,7 +84,7 @@ def head_lines(head: bytes) -> tuple[str, ...]:
 
 def read_text(path: Path) -> bytes:
     """The whole file as UTF-8 with line feeds; raises where it is no text."""
-    text = line_feeds(to_utf8(path.read_bytes()))
+    text = unify_line_ends(to_utf8(path.read_bytes()))
     if b"\x00" in text[:65536]:
         raise CondyleError("is no text: it has zero bytes", code="damaged-file")
     return text

@@ -143,30 +143,30 @@ class Meaning:
         return tuple(thing for thing in self.things if thing.position and not thing.rotation)
 
 
-def meaning_of(names: Sequence[str]) -> Meaning:
+def read_column_names(names: Sequence[str]) -> Meaning:
     """What these column names say; nothing is guessed from numbers."""
     names = [name if len(name) <= LONGEST else "" for name in names]
     plain = [_BRACKET.sub("", name).strip() for name in names]
-    time, unit = _time(names, plain)
+    time, unit = _read_time(names, plain)
     frame = next((k for k, name in enumerate(plain) if _FRAME.match(name)), None)
     squashed = [re.sub(r"[\s_.\-]", "", name).lower() for name in plain]
     sensor = next((squashed.index(word) for word in SENSORS if word in squashed), None)
     valid = next((k for k, name in enumerate(squashed) if name in _VALID), None)
     taken = {time, frame, sensor, valid}
-    parts = {k: part for k, name in enumerate(plain) if k not in taken and (part := part_of(name)) is not None}
-    things, used = _things(parts)
+    parts = {k: part for k, name in enumerate(plain) if k not in taken and (part := read_column_name(name)) is not None}
+    things, used = _find_things(parts)
     rest = tuple(k for k in range(len(names)) if k not in used and k not in taken)
     return Meaning(things, time, unit, frame, sensor, valid, rest)
 
 
 @lru_cache(maxsize=4096)
-def part_of(name: str) -> Part | None:
+def read_column_name(name: str) -> Part | None:
     """What one column name says, or None."""
     if len(name) > LONGEST:
         return None
     if matrix := _MATRIX.match(name):
         row, column = matrix["row"], matrix["column"]
-        return Part(_owner(matrix["before"], ""), "matrix", row + (column or ""), "matrix")
+        return Part(_join_owner(matrix["before"], ""), "matrix", row + (column or ""), "matrix")
     for pattern in (_TURN, _WORDED, _SHORT, _BARE):
         found = pattern.match(name)
         if found is None:
@@ -179,7 +179,7 @@ def part_of(name: str) -> Part | None:
         last = re.split(r"[\s._:/|\-]+|(?<=[a-z0-9])(?=[A-Z])", (groups["before"] + middle).strip(" ._:/|-"))[-1]
         if _OTHER.fullmatch(last):
             return None
-        owner = _owner(groups["before"], middle, groups["after"])
+        owner = _join_owner(groups["before"], middle, groups["after"])
         if pattern is _TURN:
             return Part(owner, "angle", _AXIS_OF[part], "turns")
         if pattern is _BARE:
@@ -192,14 +192,14 @@ def part_of(name: str) -> Part | None:
     return None
 
 
-def tracker_role(name: str) -> tuple[str | None, int | None, str | None]:
+def read_tracker_name(name: str) -> tuple[str | None, int | None, str | None]:
     """What a column of a tracker's log holds, the number of the sensor in its name, and the unit in it.
 
     Roles are time, frame, station, x y z, az el roll, q0 to q3 (q0 the scalar), m11 to m33; None: another column.
     """
     if len(name) > LONGEST:
         return None, None, None
-    unit = bracketed_unit(name)
+    unit = read_bracketed_unit(name)
     plain = re.sub(r"[\s.\-:#]+", "_", _BRACKET.sub("", name).strip().lower()).strip("_")
     if unit is None and (behind := _UNIT_BEHIND.fullmatch(plain)):
         plain, unit = behind[1], behind[2]
@@ -208,7 +208,7 @@ def tracker_role(name: str) -> tuple[str | None, int | None, str | None]:
         if found := pattern.fullmatch(plain):
             readings.append((found["name"].rstrip("_"), int(found["station"])))
     for spelled, station in readings:
-        role, part = _ROLES.get(spelled), part_of(spelled)
+        role, part = _ROLES.get(spelled), read_column_name(spelled)
         if role is None and part is not None and not part.owner and part.word in _TRACKER_WORDS:
             role = _PART_ROLES.get((part.kind, part.part))
         if role is not None:
@@ -216,40 +216,40 @@ def tracker_role(name: str) -> tuple[str | None, int | None, str | None]:
     return None, None, None
 
 
-def bracketed_unit(name: str) -> str | None:
+def read_bracketed_unit(name: str) -> str | None:
     """The unit in brackets behind a column name, as written."""
     found = _BRACKET.search(name) if len(name) <= LONGEST else None
     return found[1] or None if found else None
 
 
-def stated_unit(lines: Sequence[str]) -> str | None:
+def find_stated_unit(lines: Sequence[str]) -> str | None:
     """Unit of length that a line states in words such as `Units: cm`."""
     found = (_STATED_UNIT.search(line[:LONGEST]) for line in lines)
     return next((match[1].lower() for match in found if match), None)
 
 
-def stated_rate(lines: Sequence[str]) -> float | None:
+def find_stated_rate(lines: Sequence[str]) -> float | None:
     """[Hz] from a line such as `sampling frequency: 120`."""
     found = (_STATED_RATE.search(line) for line in lines)
     return next((rate for match in found if match and 0 < (rate := float(match[1])) < 1e6), None)
 
 
-def _owner(before: str, middle: str, after: str = "") -> str:
+def _join_owner(before: str, middle: str, after: str = "") -> str:
     pieces = [piece.strip(" ._:/|-\t") for piece in (before, middle, after)]
     return "_".join(piece for piece in pieces if piece)
 
 
-def _time(names: Sequence[str], plain: Sequence[str]) -> tuple[int | None, str | None]:
+def _read_time(names: Sequence[str], plain: Sequence[str]) -> tuple[int | None, str | None]:
     for k, name in enumerate(plain):
         found = _TIME.match(name)
         if found:
-            bracket = bracketed_unit(names[k])
+            bracket = read_bracketed_unit(names[k])
             unit = found["unit"] or (bracket if bracket else name if name.lower() in SPELLED_TIME_UNITS else None)
             return k, SPELLED_TIME_UNITS.get((unit or "").lower())
     return None, None
 
 
-def _things(parts: dict[int, Part]) -> tuple[tuple[Thing, ...], set[int]]:
+def _find_things(parts: dict[int, Part]) -> tuple[tuple[Thing, ...], set[int]]:
     """Bodies and markers in the order of their first columns, and the columns that they use."""
     owners: dict[str, dict[str, dict[str, int]]] = {}
     words: dict[str, str] = {}
@@ -260,42 +260,42 @@ def _things(parts: dict[int, Part]) -> tuple[tuple[Thing, ...], set[int]]:
             words.setdefault(f"{part.owner}\n{part.kind}", part.word)
     things, used = [], set()
     for owner, groups in owners.items():
-        thing = _thing(owner, groups, words)
+        thing = _make_thing(owner, groups, words)
         if thing is not None:
             things.append(thing)
             used |= {*thing.position, *thing.rotation}
     return tuple(things), used
 
 
-def _thing(owner: str, groups: dict[str, dict[str, int]], words: dict[str, str]) -> Thing | None:
+def _make_thing(owner: str, groups: dict[str, dict[str, int]], words: dict[str, str]) -> Thing | None:
     place, position = groups.get("place", {}), groups.get("position", {})
     turning = groups.get("rotation", {})
     kind, columns, word = "", tuple[int, ...](), ""
     if set(turning) == set("0123"):
-        kind, columns, word = "q0123", _pick(turning, "0123"), "q"
+        kind, columns, word = "q0123", _take_columns(turning, "0123"), "q"
     elif set("wxyz") <= set(turning):
-        kind, columns, word = "wxyz", _pick(turning, "wxyz"), words[f"{owner}\nrotation"]
+        kind, columns, word = "wxyz", _take_columns(turning, "wxyz"), words[f"{owner}\nrotation"]
     elif set("wxyz") <= set(place):
-        kind, columns, place = "wxyz", _pick(place, "wxyz"), {}
+        kind, columns, place = "wxyz", _take_columns(place, "wxyz"), {}
     elif set(groups.get("angle", {})) == set("XYZ"):
-        kind, columns, word = "angles", _pick(groups["angle"], "ZYX"), words[f"{owner}\nangle"]
+        kind, columns, word = "angles", _take_columns(groups["angle"], "ZYX"), words[f"{owner}\nangle"]
     elif set("xyz") <= set(turning):
-        kind, columns, word = "angles", _pick(turning, "zyx"), words[f"{owner}\nrotation"]
-    elif (cells := _matrix_cells(groups.get("matrix", {}))) is not None:
+        kind, columns, word = "angles", _take_columns(turning, "zyx"), words[f"{owner}\nrotation"]
+    elif (cells := _find_matrix_cells(groups.get("matrix", {}))) is not None:
         kind, columns = "matrix", cells
-    where = _pick(position, "xyz") if set("xyz") <= set(position) else ()
+    where = _take_columns(position, "xyz") if set("xyz") <= set(position) else ()
     if not where and set("xyz") <= set(place):
-        where = _pick(place, "xyz")
+        where = _take_columns(place, "xyz")
     if not where and not columns:
         return None
     return Thing(owner, where, columns, kind, word, words.get(f"{owner}\nposition", ""))
 
 
-def _pick(group: dict[str, int], parts: str) -> tuple[int, ...]:
+def _take_columns(group: dict[str, int], parts: str) -> tuple[int, ...]:
     return tuple(group[part] for part in parts)
 
 
-def _matrix_cells(cells: dict[str, int]) -> tuple[int, ...] | None:
+def _find_matrix_cells(cells: dict[str, int]) -> tuple[int, ...] | None:
     """Nine columns row by row, from `0`..`8`, `1`..`9`, `00`..`22` or `11`..`33`."""
     rows = [[str(k) for k in range(9)], [str(k) for k in range(1, 10)]]
     rows += [[f"{i}{j}" for i in range(s, s + 3) for j in range(s, s + 3)] for s in (0, 1)]
