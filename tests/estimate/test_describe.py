@@ -1,0 +1,126 @@
+"""What a fit says: findings with their numbers, and nothing where nothing is wrong."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import Finding, Take
+from condyle.estimate.describe import (
+    DOUBTFUL_MARGIN,
+    GIVEN_EDGE_MAX_RATIO,
+    LARGEST_JOINED_M,
+    MISSING_WARNING_SHARE,
+    describe_structure,
+    describe_take,
+)
+from condyle.estimate.structure import Structure, infer_structure
+from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
+
+NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return simulate(linkage(), "exercise", seconds=12, seed=3, disturbances=NOISE)
+
+
+@pytest.fixture(scope="module")
+def structure(world: World) -> Structure:
+    return infer_structure(world.take)
+
+
+def described(take: Take, structure: Structure, given=(), asked: int | None = 0) -> dict[str, list[Finding]]:
+    roots = [group[0] for group in structure.figures]
+    out: dict[str, list[Finding]] = {}
+    for one in describe_structure(take, structure, roots, asked, given):
+        out.setdefault(one.code, []).append(one)
+    return out
+
+
+def codes(take: Take, **options: object) -> dict[str, Finding]:
+    return {one.code: one for one in condyle.fit(take, **options).skeleton.findings}  # type: ignore[arg-type]
+
+
+def test_missing_poses_are_counted_and_many_are_a_warning(world: World) -> None:
+    take = world.take
+    assert describe_take(take) == []
+    hidden = np.zeros((take.frames, take.bodies), bool)
+    few = int(MISSING_WARNING_SHARE * take.frames)
+    hidden[3 : 3 + few, 1] = True
+    hidden[: few + 1, 2] = True
+    first, second = describe_take(take.mask(hidden))
+    assert (first.severity, first.count, first.frame, first.bodies) == ("info", few, 3, (take.names[1],))
+    assert (second.severity, second.count, second.frame) == ("warning", few + 1, 0)
+    assert second.value == pytest.approx((few + 1) / take.frames)
+
+
+def test_a_clear_tree_says_nothing_but_its_root(world: World, structure: Structure) -> None:
+    assert described(world.take, structure) == {}
+    [chosen] = described(world.take, structure, asked=None)["root-chosen"]
+    assert chosen.bodies == (world.take.names[0],)
+
+
+def test_a_thin_margin_is_a_doubt_and_a_tie_another(world: World, structure: Structure) -> None:
+    margin = structure.tree.margin.copy()
+    margin[0], margin[1] = 0.999 * DOUBTFUL_MARGIN, DOUBTFUL_MARGIN
+    thin = replace(structure, tree=replace(structure.tree, margin=margin))
+    [doubt] = described(world.take, thin)["thin-margin"]
+    assert doubt.value == pytest.approx(0.999 * DOUBTFUL_MARGIN)
+    assert set(doubt.bodies) == {world.take.names[k] for k in structure.edges[0]}
+    tied = replace(thin, tied=[(int(structure.tree.edges[0]), 0)])
+    assert set(described(world.take, tied)) == {"tied-edges"}
+
+
+def test_a_given_edge_is_doubted_only_where_another_fits_far_better(world: World, structure: Structure) -> None:
+    given = [tuple(world.take.names[k] for k in structure.edges[0])]
+    for ratio, told in ((1.01 * GIVEN_EDGE_MAX_RATIO, True), (0.99 * GIVEN_EDGE_MAX_RATIO, False)):
+        margin = structure.tree.margin.copy()
+        margin[0] = 1 / ratio
+        poor = replace(structure, tree=replace(structure.tree, margin=margin))
+        assert set(described(world.take, poor, given)) == ({"given-edge-misfit"} if told else set())
+
+
+def test_bodies_far_apart_call_for_a_unit(world: World) -> None:
+    take = world.take
+    large = Take(take.names, take.time, take.R_world_body, take.p_world_body * 20 * LARGEST_JOINED_M)
+    assert "implausible-size" in described(large, infer_structure(large))
+
+
+def test_nothing_that_moves_is_an_error() -> None:
+    take = simulate(human(), "still", seconds=5, seed=1, disturbances=NOISE).take
+    [finding] = described(take, infer_structure(take))["tree-not-determined"]
+    assert finding.severity == "error"
+
+
+def test_kinds_of_joints_are_told_with_what_to_do() -> None:
+    quiet = Disturbances(position_noise=0.002, orientation_noise=0.003)
+    stiff = codes(simulate(chain(("ball", "hinge", "rigid")), "exercise", seconds=15, seed=2, disturbances=quiet).take)
+    assert "condyle scale" in stiff["rigid-pair"].text
+    assert "twist it" in stiff["one-axis-only"].text
+    free = codes(simulate(chain(("ball", "hinge", "ball")), "exercise", seconds=15, seed=4, disturbances=quiet).take)
+    told = free.get("hinge", free.get("one-axis-only"))
+    assert told is not None
+    assert set(told.bodies) == {"link1", "link2"}
+
+
+def test_outliers_are_blamed_on_their_sensor() -> None:
+    spiky = replace(NOISE, spikes={"l_forearm": 0.05})
+    take = simulate(linkage(), "exercise", seconds=12, seed=3, disturbances=spiky).take
+    told = [one for one in condyle.fit(take).skeleton.findings if one.code == "outliers"]
+    assert [one.bodies for one in told] == [("l_forearm",)]
+    assert told[0].severity == "warning"
+    assert told[0].value == pytest.approx(0.05, abs=0.02)
+
+
+def test_a_joint_that_comes_apart_is_a_large_residual() -> None:
+    take = simulate(linkage(), "exercise", seconds=12, seed=3, disturbances=NOISE).take
+    p = take.p_world_body.copy()
+    head = take.index("head")
+    p[:, head] += 0.03 * np.sin(np.arange(take.frames)[:, None] * [0.09, 0.13, 0.21])  # as under a loose cap
+    told = codes(Take(take.names, take.time, take.R_world_body, p), prepare=False)["large-residual"]
+    assert "head" in told.bodies
+    assert told.value == pytest.approx(0.037, abs=0.005)

@@ -1,0 +1,116 @@
+"""The running figure: each estimator solves the tree it finds, hung on the root that was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle.estimate.fitting import (
+    DRIFT,
+    LIKELIHOOD,
+    PLAIN,
+    ROBUST,
+    Estimator,
+    asked_root,
+    fit_tree,
+    gap_precision,
+    uncertainty_of,
+)
+from condyle.model.options import FitOptions
+from condyle.model.take import Take, with_world
+from condyle.pairs.fits import gaps
+from condyle.pairs.noise import Noise
+from condyle.simulate import Disturbances, World, linkage, simulate
+
+NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
+NEAR_M = 0.004  # rms joint error at this noise
+OPTIONS = FitOptions()
+
+
+@pytest.fixture(scope="module")
+def world() -> World:
+    return simulate(linkage(), "exercise", seconds=12, seed=3, disturbances=NOISE)
+
+
+def edges(take: Take, pairs: np.ndarray) -> set[frozenset[str]]:
+    return {frozenset((take.names[i], take.names[j])) for i, j in pairs}
+
+
+ESTIMATORS = {"plain": PLAIN, "robust": ROBUST, "drift": DRIFT, "likelihood": LIKELIHOOD}
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+def test_every_estimator_finds_the_tree_and_the_joints(world: World, estimator: Estimator) -> None:
+    estimate = fit_tree(world.take, [], OPTIONS, estimator)
+    assert edges(world.take, estimate.pairs) == {frozenset(edge) for edge in world.truth.edges}
+    assert (estimate.solution.pairs == estimate.pairs).all()
+    truth = {frozenset((k, int(up))): k for k, up in enumerate(world.truth.parent) if up >= 0}
+    off = []
+    for (i, j), c, l in zip(*estimate.solution.joints, strict=True):
+        child = truth[frozenset((int(i), int(j)))]
+        own = (c, l) if child == i else (l, c)
+        off += [own[0] - world.truth.p_child_joint[child], own[1] - world.truth.p_parent_joint[child]]
+    assert np.sqrt(np.mean(np.sum(np.square(off), axis=1))) < NEAR_M
+
+
+def test_parents_come_before_children_and_roots_have_none(world: World) -> None:
+    estimate = fit_tree(world.take, [], OPTIONS, ROBUST)
+    placed = set(estimate.roots)
+    for child, parent in estimate.pairs.tolist():
+        assert parent in placed
+        assert estimate.parent[child] == parent
+        placed.add(child)
+    assert len(placed) == world.take.bodies
+    assert (estimate.parent[estimate.roots] == -1).all()
+
+
+def test_the_root_is_asked_for_by_name_by_the_room_or_by_a_whole_tree(world: World) -> None:
+    take = world.take
+    assert asked_root(take, OPTIONS) is None
+    assert asked_root(take, FitOptions(root="head")) == take.index("head")
+    assert asked_root(with_world(take), FitOptions(world=True)) == take.bodies
+    whole = tuple((take.names[up], take.names[k]) for k, up in enumerate(world.truth.parent) if up >= 0)
+    head = next(take.names[k] for k, up in enumerate(world.truth.parent) if up < 0)
+    assert asked_root(take, FitOptions(tree=whole)) == take.index(head)
+    assert asked_root(take, FitOptions(tree=whole[1:])) is None
+    estimate = fit_tree(take, [], FitOptions(root="head"), PLAIN)
+    assert estimate.roots == [take.index("head")]
+
+
+def test_a_refit_keeps_what_was_given_and_holds_what_it_is_told(world: World) -> None:
+    take = world.take
+    hand, head = take.index("l_forearm"), take.index("head")
+    estimate = fit_tree(take, [(head, hand)], OPTIONS, PLAIN)
+    again = estimate.refit(take.slice(0, 200))
+    assert frozenset(("head", "l_forearm")) in edges(take, again.pairs)
+    other = take.index("r_forearm")
+    held = estimate.refit(take, [(head, other)])
+    assert frozenset(("head", "r_forearm")) in edges(take, held.pairs)
+    assert frozenset(("head", "l_forearm")) in edges(take, held.pairs)
+
+
+def test_the_gap_is_that_of_its_joints(world: World) -> None:
+    estimate = fit_tree(world.take, [], OPTIONS, ROBUST)
+    np.testing.assert_array_equal(estimate.gap, gaps(world.take, *estimate.solution.joints))
+
+
+def test_precision_falls_with_the_noise_of_either_sensor() -> None:
+    noise = Noise(np.array([1.0, 2.0, 0.0]), np.zeros(3))
+    relative = np.array([[1.0, 1.0, 1.0], [4.0, 1.0, 1.0]])
+    found = gap_precision(noise, np.array([[0, 1], [0, 2]]), relative)
+    np.testing.assert_allclose(found, [[1 / 5, 1.0], [1 / 8, 1 / 4]], rtol=1e-9)
+
+
+def test_uncertainty_needs_time_and_grows_by_what_orientation_noise_may_pull(world: World) -> None:
+    plain = fit_tree(world.take, [], OPTIONS, PLAIN)
+    silent = Noise(plain.structure.noise.position, np.zeros(world.take.bodies))
+    parts = plain.take, plain.solution, plain.fits
+    sure = uncertainty_of(*parts, plain.structure, 0.0)
+    calm = uncertainty_of(*parts, replace(plain.structure, noise=silent), 0.0)
+    assert sure is not None
+    assert calm is not None
+    assert np.trace(sure.covariance) > np.trace(calm.covariance)
+    untimed = replace(world.take, time=np.arange(world.take.frames), timed=False)
+    assert uncertainty_of(untimed, plain.solution, plain.fits, plain.structure, 0.0) is None
