@@ -28,7 +28,7 @@ from .io.exports.figure import Names
 from .io.exports.scene import Scene, Written
 from .io.exports.take_npz import write_motion_npz
 from .io.field_file import read_field, write_field
-from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, folder_of, stage_files
+from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, find_folder, stage_files
 from .io.format import Reading, ReadOptions
 from .io.motion_file import open_motion
 from .io.options_file import describe_options, write_options
@@ -37,7 +37,7 @@ from .io.skeleton_file import read_skeleton, to_json, write_skeleton
 from .maths.arrays import Floats
 from .model.field import FieldModel, Rod
 from .model.motion import Motion, forward
-from .model.options import FitOptions, Method, TreeScore, named_pairs
+from .model.options import FitOptions, Method, TreeScore, check_pairs
 from .model.scale import Scale
 from .model.skeleton import Skeleton
 from .model.take import Take
@@ -304,9 +304,9 @@ def fit(
     options = FitOptions(
         method=plan,
         tree_score=tree_score,
-        tree=named_pairs(edges, "tree"),
+        tree=check_pairs(edges, "tree"),
         root=root,
-        loops=named_pairs(loops, "loops"),
+        loops=check_pairs(loops, "loops"),
         world=world,
         intervals=intervals,
         prepare=prepare,
@@ -347,7 +347,7 @@ def load(place: FilePath) -> Fit:
 
     Raises CondyleError where a file is missing, damaged, or of another fit (`files-disagree`).
     """
-    folder = folder_of(place)
+    folder = find_folder(place)
     for last in (False, True):  # a writer may have moved a new fit in between the two files
         skeleton = read_skeleton(Path(place))
         try:
@@ -404,7 +404,7 @@ def _add_take(digest: hashlib._Hash, take: Take) -> None:
 
 def _pack_options(options: FitOptions, reading: ReadOptions) -> bytes:
     """The options with all that they stand for, as bytes that are the same for the same options."""
-    plain: dict[str, Any] = {**options.plain(), "reading": describe_options(FitOptions(), reading).get("reading")}
+    plain: dict[str, Any] = {**options.to_plain(), "reading": describe_options(FitOptions(), reading).get("reading")}
     if reading.columns is not None:
         plain["reading"]["columns"] = hashlib.sha256(Path(reading.columns).read_bytes()).hexdigest()
     if isinstance(options.field, FieldModel):

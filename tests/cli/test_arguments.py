@@ -4,31 +4,37 @@ import argparse
 
 import pytest
 
-from condyle.cli.arguments import add_reading_arguments, not_negative, percent, positive, reading_options
+from condyle.cli.arguments import (
+    add_reading_arguments,
+    collect_reading,
+    parse_not_negative,
+    parse_percent,
+    parse_positive,
+)
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "nan", "inf", "x", ""])
 def test_positive_takes_finite_numbers_above_zero_only(text: str) -> None:
-    assert positive("0.5") == 0.5
+    assert parse_positive("0.5") == 0.5
     with pytest.raises(argparse.ArgumentTypeError):
-        positive(text)
+        parse_positive(text)
 
 
 @pytest.mark.parametrize("text", ["-1", "nan", "inf", "x"])
 def test_not_negative_takes_zero_too(text: str) -> None:
-    assert not_negative("0") == 0
+    assert parse_not_negative("0") == 0
     with pytest.raises(argparse.ArgumentTypeError):
-        not_negative(text)
+        parse_not_negative(text)
 
 
 def test_a_percentage_ends_at_100() -> None:
-    assert percent("100") == 100
+    assert parse_percent("100") == 100
     with pytest.raises(argparse.ArgumentTypeError):
-        percent("100.1")
+        parse_percent("100.1")
 
 
 def test_only_the_options_that_were_given_are_passed_on() -> None:
     parser = argparse.ArgumentParser()
     add_reading_arguments(parser)
-    assert reading_options(parser.parse_args([])) == {}
-    assert reading_options(parser.parse_args(["--rate", "50"])) == {"rate": 50.0}
+    assert collect_reading(parser.parse_args([])) == {}
+    assert collect_reading(parser.parse_args(["--rate", "50"])) == {"rate": 50.0}

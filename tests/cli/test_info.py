@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from condyle.cli import main
-from condyle.cli.info import facts_of
+from condyle.cli.info import describe_take
 from condyle.io.exports import write_take
 from condyle.maths import rotation
 from condyle.model.take import Take
@@ -29,7 +29,7 @@ def swinging(gap: bool = False) -> Take:
 
 
 def test_movement_extent_and_gaps_are_measured_per_body() -> None:
-    facts = facts_of(swinging(gap=True))
+    facts = describe_take(swinging(gap=True))
     arm, box = facts["bodies"]
     assert arm["rotation_rms"] == pytest.approx(0.2, abs=DEGREES)
     assert arm["position_extent"] == [3, 0, 0]
@@ -40,17 +40,17 @@ def test_movement_extent_and_gaps_are_measured_per_body() -> None:
 
 def test_a_body_that_is_never_seen_has_no_movement() -> None:
     take = swinging().mask(np.tile([False, True], (200, 1)))
-    assert facts_of(take)["bodies"][1] == {
+    assert describe_take(take)["bodies"][1] == {
         "name": "[red]box\x1b[31m",
         "missing": 1.0,
         "rotation_rms": None,
         "position_extent": None,
     }
-    assert facts_of(take.mask(np.ones((200, 2))))["extent"] is None
+    assert describe_take(take.mask(np.ones((200, 2))))["extent"] is None
 
 
 def test_one_frame_is_enough() -> None:
-    assert facts_of(swinging().slice(0, 1))["bodies"][0]["position_extent"] == [0, 0, 0]
+    assert describe_take(swinging().slice(0, 1))["bodies"][0]["position_extent"] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("suffix", [".npz", ".csv"])

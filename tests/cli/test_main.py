@@ -28,7 +28,7 @@ def pretend(monkeypatch: pytest.MonkeyPatch, fault: BaseException | None = None,
         print("done")
         return status
 
-    monkeypatch.setattr(cli, "_verb", lambda name: SimpleNamespace(add_arguments=lambda parser: None, run=run))
+    monkeypatch.setattr(cli, "_import_verb", lambda name: SimpleNamespace(add_arguments=lambda parser: None, run=run))
 
 
 @pytest.mark.parametrize("status", [0, 3])

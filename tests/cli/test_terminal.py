@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from condyle.cli.terminal import print_findings, print_json, print_line, print_table, safe, status_of, to_plain
+from condyle.cli.terminal import (
+    choose_status,
+    escape_text,
+    print_findings,
+    print_json,
+    print_line,
+    print_table,
+    to_plain,
+)
 from condyle.findings import Finding
 
 WARNING = Finding("no-time", "warning", "no time in [bold]a\x1b]0;title\x07.csv[/bold]")
@@ -34,13 +42,13 @@ def as_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_safe_leaves_no_character_that_could_act_on_a_terminal(text: str) -> None:
-    assert safe(text).isprintable()
-    assert "\\" in safe(text)
+    assert escape_text(text).isprintable()
+    assert "\\" in escape_text(text)
 
 
 @pytest.mark.parametrize("text", ["hip", "Fuß", "左手", "[bold]x[/bold]", "", "a b"])
 def test_safe_leaves_ordinary_text_alone(text: str) -> None:
-    assert safe(text) == text
+    assert escape_text(text) == text
 
 
 def test_a_table_in_a_pipe_is_plain_text_and_never_cut(capsys: pytest.CaptureFixture[str]) -> None:
@@ -91,7 +99,7 @@ def test_findings_are_one_line_each_with_the_worst_first(capsys: pytest.CaptureF
 
 @pytest.mark.parametrize(("findings", "status"), [([], 0), ([INFO], 0), ([INFO, WARNING], 3)])
 def test_the_status_is_3_where_a_finding_is_a_warning_or_worse(findings: list[Finding], status: int) -> None:
-    assert status_of(findings) == status
+    assert choose_status(findings) == status
 
 
 def test_json_has_null_for_what_is_not_a_number(capsys: pytest.CaptureFixture[str]) -> None:

@@ -20,7 +20,7 @@ from condyle.io.folder import (
     MANIFEST,
     STAGE,
     check_ids,
-    folder_of,
+    find_folder,
     lock_folder,
     read_checked,
     read_manifest,
@@ -34,7 +34,7 @@ OLD, NEW = (
 )
 
 
-def write(folder: Path, files: dict[str, str], fit_id: str, *, replaces: bool = True) -> module.Stage:
+def write(folder: Path, files: dict[str, str], fit_id: str, *, replaces: bool = True) -> module.Staging:
     with stage_files(folder, fit_id, replaces=replaces) as stage:
         for name, text in files.items():
             (stage.path / name).parent.mkdir(exist_ok=True)
@@ -99,7 +99,7 @@ def test_files_join_the_fit_that_is_there_and_no_other(tmp_path: Path) -> None:
     assert contents(tmp_path) == {**NEW, "figure.bvh": "more"}
 
 
-def _write_half(stage: module.Stage, fault: type[BaseException]) -> None:
+def _write_half(stage: module.Staging, fault: type[BaseException]) -> None:
     (stage.path / "skeleton.json").write_text("half")
     raise fault
 
@@ -234,4 +234,4 @@ def test_two_ids_are_both_named(tmp_path: Path) -> None:
 
 
 def test_a_folder_is_named_by_itself_or_by_a_file_in_it(tmp_path: Path) -> None:
-    assert folder_of(tmp_path) == folder_of(tmp_path / "skeleton.json") == tmp_path
+    assert find_folder(tmp_path) == find_folder(tmp_path / "skeleton.json") == tmp_path

@@ -10,7 +10,7 @@ from condyle.model.repairs import REPAIRS, check_repairs
 def test_repairs_are_named_once_and_others_are_refused_with_the_choices() -> None:
     assert check_repairs("slips") == ("slips",)
     assert check_repairs(["slips", "latency", "slips"]) == ("slips", "latency")
-    with pytest.raises(UsageError, match="no repair named 'slip'; choose from latency, slips, part-time, swaps"):
+    with pytest.raises(UsageError, match="no repair named 'slip'; choose from dropouts, flips, repeats"):
         check_repairs(["slip"])
 
 

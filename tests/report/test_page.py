@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from condyle.report.page import build_page
-from condyle.report.server import serving
+from condyle.report.server import serve_page
 
 from .browser import CHROMIUM, FLAGS, HOSTILE, SLIP, chromium, opened, page_of
 
@@ -274,7 +274,7 @@ def test_it_prints(browser, pages) -> None:
 
 
 def test_served_it_fetches_its_pieces_from_where_it_came_and_nothing_else(browser, pages) -> None:
-    with serving(pages("demo").parent) as server, opened(browser, server.url) as seen:
+    with serve_page(pages("demo").parent) as server, opened(browser, server.url) as seen:
         assert seen.said == []
         assert all(url.startswith(server.url) for url in seen.asked)
         assert any(url.endswith("pieces/0.bin") for url in seen.asked)

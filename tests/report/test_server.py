@@ -21,7 +21,7 @@ from condyle.io.motion_file import open_motion
 from condyle.report import server as servers
 from condyle.report.pack import unpack
 from condyle.report.page import PLACE
-from condyle.report.server import PageServer, serving
+from condyle.report.server import PageServer, serve_page
 from condyle.report.shown import choose_packing
 from tests.make.fitted import fitted, take
 
@@ -43,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def server(folder: Path) -> Iterator[PageServer]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(servers, "read_template", lambda: TEMPLATE)
-        with serving(folder) as one:
+        with serve_page(folder) as one:
             yield one
 
 
@@ -133,7 +133,7 @@ def test_it_listens_on_loopback_and_its_word_is_new_every_time(server: PageServe
     assert server.server_address[0] == "127.0.0.1"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(servers, "read_template", lambda: TEMPLATE)
-        with serving(folder) as another:
+        with serve_page(folder) as another:
             assert another.word != server.word
             assert len(another.word) > 20
 
@@ -141,7 +141,7 @@ def test_it_listens_on_loopback_and_its_word_is_new_every_time(server: PageServe
 def test_a_port_that_is_taken_is_told(server: PageServer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(servers, "read_template", lambda: TEMPLATE)
     for port, words in ((server.server_port, "is in use by another program"), (99_999, "cannot be used")):
-        with pytest.raises(CondyleError, match=words) as caught, serving(folder, port):
+        with pytest.raises(CondyleError, match=words) as caught, serve_page(folder, port):
             pass
         assert caught.value.code == "port-in-use"
 

@@ -65,8 +65,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(words: list[str]) -> int:
     name = next((word for word in words if not word.startswith("-")), None)
-    verb = _verb(name) if name in VERBS else None
-    parser = _parser(name, verb)
+    verb = _import_verb(name) if name in VERBS else None
+    parser = _make_parser(name, verb)
     try:
         args = parser.parse_args(words)
     except SystemExit as error:
@@ -78,42 +78,42 @@ def _run(words: list[str]) -> int:
     try:
         status = verb.run(args)
     except CondyleError as error:
-        _tell(error, as_json=args.json)
+        _print_fault(error, as_json=args.json)
         status = 2 if isinstance(error, UsageError) else 1
     except MemoryError:
-        _tell(CondyleError("not enough memory for this recording", code="out-of-memory"), as_json=args.json)
+        _print_fault(CondyleError("not enough memory for this recording", code="out-of-memory"), as_json=args.json)
         status = 1
     sys.stdout.flush()
     return status
 
 
-def _parser(chosen: str | None, verb: Verb | None) -> argparse.ArgumentParser:
+def _make_parser(chosen: str | None, verb: Verb | None) -> argparse.ArgumentParser:
     """Every verb with its line of help; only the chosen one is imported for its arguments."""
     parser = argparse.ArgumentParser(
         prog="condyle",
         description="The articulated figure inside a recording of positions and orientations.",
         epilog="condyle VERB --help tells the options of a verb.",
-        formatter_class=_formatter,
+        formatter_class=_make_formatter,
     )
     parser.add_argument("--version", action="version", version=f"condyle {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", prog="condyle")
     for name, words in VERBS.items():
-        one = verbs.add_parser(name, help=words, description=_sentence(words), formatter_class=_formatter)
+        one = verbs.add_parser(name, help=words, description=_make_sentence(words), formatter_class=_make_formatter)
         one.add_argument("--json", action="store_true", help="print the facts as JSON")
         if name == chosen and verb is not None:
             verb.add_arguments(one)
     return parser
 
 
-def _verb(name: str | None) -> Verb:
+def _import_verb(name: str | None) -> Verb:
     return cast(Verb, import_module(f".{name}", __name__))
 
 
-def _sentence(words: str) -> str:
+def _make_sentence(words: str) -> str:
     return words[0].upper() + words[1:] + "."
 
 
-def _formatter(prog: str) -> argparse.HelpFormatter:
+def _make_formatter(prog: str) -> argparse.HelpFormatter:
     """Colours in a terminal only: importing them takes longer than the rest of `--help`."""
     kind: Any = argparse.HelpFormatter
     if sys.stdout.isatty():
@@ -121,7 +121,7 @@ def _formatter(prog: str) -> argparse.HelpFormatter:
     return cast(argparse.HelpFormatter, kind(prog, max_help_position=32))
 
 
-def _tell(error: CondyleError, *, as_json: bool) -> None:
+def _print_fault(error: CondyleError, *, as_json: bool) -> None:
     if as_json:
         print_json({"error": error.facts()})
     else:

@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 
-def positive(text: str) -> float:
+def parse_positive(text: str) -> float:
     """A number above zero."""
     value = _number(text)
     if not value > 0:
@@ -14,7 +14,7 @@ def positive(text: str) -> float:
     return value
 
 
-def not_negative(text: str) -> float:
+def parse_not_negative(text: str) -> float:
     """A number of zero or more."""
     value = _number(text)
     if not value >= 0:
@@ -22,7 +22,7 @@ def not_negative(text: str) -> float:
     return value
 
 
-def whole(text: str) -> int:
+def parse_whole(text: str) -> int:
     """A whole number of zero or more."""
     try:
         value = int(text)
@@ -33,9 +33,9 @@ def whole(text: str) -> int:
     return value
 
 
-def percent(text: str) -> float:
+def parse_percent(text: str) -> float:
     """A share from 0 to 100."""
-    value = not_negative(text)
+    value = parse_not_negative(text)
     if value > 100:
         raise argparse.ArgumentTypeError(f"'{text}' is more than 100 percent")
     return value
@@ -44,7 +44,7 @@ def percent(text: str) -> float:
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """What the user may say about the numbers in the files."""
     reading = parser.add_argument_group("where a file does not say, or says it wrongly (what is given here wins)")
-    reading.add_argument("--rate", type=positive, metavar="HZ", help="frames per second")
+    reading.add_argument("--rate", type=parse_positive, metavar="HZ", help="frames per second")
     reading.add_argument("--unit", metavar="UNIT", help="unit of length: m, cm, mm, um, in, ft, or a number of metres")
     reading.add_argument("--up", metavar="AXIS", help="axis that points up: x, y, z, -x, -y, -z")
     reading.add_argument("--handed", choices=("right", "left"), help="handedness of the file's world")
@@ -85,7 +85,7 @@ READING = (
 )  # fmt: skip
 
 
-def reading_options(args: argparse.Namespace) -> dict[str, Any]:
+def collect_reading(args: argparse.Namespace) -> dict[str, Any]:
     """The same as options of `condyle.read`; only what was given."""
     return {name: getattr(args, name) for name in READING if getattr(args, name) is not None}
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from .arguments import add_reading_arguments, reading_options
+from .arguments import add_reading_arguments, collect_reading
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from ..prepare.convention import Diagnosis
 
-SHOWN = 8  # readings listed, best first
+MOST_READINGS = 8  # readings listed, best first
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +25,7 @@ def run(args: argparse.Namespace) -> int:
     from ..prepare.convention import UNSEEN, diagnose
     from ..prepare.read import join_takes, recordings_in, take_of
 
-    options = ReadOptions.of(**reading_options(args))
+    options = ReadOptions.of(**collect_reading(args))
     recordings, _ = recordings_in(args.files, options)
     diagnosis = diagnose(recordings, thorough=True)
     if diagnosis is None:
@@ -36,13 +36,13 @@ def run(args: argparse.Namespace) -> int:
             code="nothing-to-compare",
             path=args.files[0],
         )
-    said, certain = sentence(diagnosis)
+    said, certain = describe_diagnosis(diagnosis)
     if args.json:
-        print_json({"files": args.files, "verdict": diagnosis.verdict, "text": said, **facts_of(diagnosis)})
+        print_json({"files": args.files, "verdict": diagnosis.verdict, "text": said, **list_readings(diagnosis)})
         return DONE if certain else DONE_WITH_WARNINGS
     print_line(said, style="bold")
     best = diagnosis.best.gap
-    shown = list(diagnosis.ranking[:SHOWN])
+    shown = list(diagnosis.ranking[:MOST_READINGS])
     if diagnosis.used not in shown:
         shown.append(diagnosis.used)
     print_table(
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace) -> int:
     return DONE if certain else DONE_WITH_WARNINGS
 
 
-def sentence(diagnosis: Diagnosis) -> tuple[str, bool]:
+def describe_diagnosis(diagnosis: Diagnosis) -> tuple[str, bool]:
     """The verdict in words, and whether everything is as it was said."""
     from ..prepare.convention import changed_fields, option_of
 
@@ -79,7 +79,7 @@ def sentence(diagnosis: Diagnosis) -> tuple[str, bool]:
     return f"{best} and {rival} fit about alike and give different figures; say {one} or {other}", False
 
 
-def facts_of(diagnosis: Diagnosis) -> dict[str, Any]:
+def list_readings(diagnosis: Diagnosis) -> dict[str, Any]:
     """The ranking and the odd sensors as plain facts."""
     best = diagnosis.best.gap
     return {

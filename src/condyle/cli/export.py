@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from .terminal import print_findings, print_json, print_line, status_of
+from .terminal import choose_status, print_findings, print_json, print_line
 
 if TYPE_CHECKING:
     from ..io.exports.figure import Figure
@@ -39,9 +39,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..api import load
     from ..findings import merge_findings
-    from ..io.exports.export import formats_of
+    from ..io.exports.export import parse_formats
 
-    formats_of(args.to)  # before a folder whose reading may take seconds
+    parse_formats(args.to)  # before a folder whose reading may take seconds
     fit = load(args.skeleton)
     written = fit.export(args.to, args.out, name=args.name, motion=args.motion, names=args.names, up=args.up)
     figure = fit.scene(args.motion, args.names, args.up).figure
@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         print_line(str(figure))
         for file in written.files:
             print_line(f"wrote {file}")
-    return status_of(written.findings)
+    return choose_status(written.findings)
 
 
 def _facts(figure: Figure, written: Written) -> dict[str, object]:

@@ -35,7 +35,7 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def field_of(
+def read_field_options(
     args: argparse.Namespace, config: Mapping[str, Any], reading: ReadOptions
 ) -> bool | FieldModel | Rod | None:
     """What was asked for, None where nothing was; raises where options exclude each other or one is missing.

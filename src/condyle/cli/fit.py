@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .arguments import add_reading_arguments, reading_options
-from .field import add_field_arguments, field_of
+from .arguments import add_reading_arguments, collect_reading
+from .field import add_field_arguments, read_field_options
 from .report import has_page
 from .summary import print_fit
-from .terminal import print_json, print_line, status_of
+from .terminal import choose_status, print_json, print_line
 
 if TYPE_CHECKING:
     from ..io.format import ReadOptions
@@ -98,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
         for path in fit.files:
             print_line(f"wrote {path}")
         print_line(f"{spent:.2f} s", style="dim")
-    return status_of(fit.findings)
+    return choose_status(fit.findings)
 
 
 def check_export(args: argparse.Namespace) -> None:
@@ -107,33 +107,33 @@ def check_export(args: argparse.Namespace) -> None:
         return
     if not args.out:
         raise UsageError("--export needs a folder; give it with -o", code="bad-option")
-    from ..io.exports.export import formats_of
+    from ..io.exports.export import parse_formats
 
-    formats_of(args.export)
+    parse_formats(args.export)
 
 
 def read_arguments(args: argparse.Namespace) -> tuple[FitOptions, ReadOptions]:
     """The options that were asked for: those given, then those of --config, then the defaults."""
     from ..io.format import ReadOptions
     from ..io.options_file import read_options
-    from ..model.options import FitOptions, named_pairs
+    from ..model.options import FitOptions, check_pairs
 
     fit, reading = read_options(args.config) if args.config else ({}, {})
-    reading |= reading_options(args)
+    reading |= collect_reading(args)
     given: dict[str, Any] = {
         "method": args.method,
         "tree_score": args.tree_score,
-        "tree": named_pairs(read_edges(args.tree), "tree") if args.tree else None,
+        "tree": check_pairs(read_edges(args.tree), "tree") if args.tree else None,
         "root": args.root,
-        "loops": named_pairs([_pair(text) for text in args.loop], "loops") if args.loop else None,
+        "loops": check_pairs([_parse_pair(text) for text in args.loop], "loops") if args.loop else None,
         "world": args.world,
         "intervals": args.intervals,
         "prepare": None if args.as_recorded is None else not args.as_recorded,
-        "fix": None if args.fix is None else _names(args.fix),
-        "no_fix": None if args.no_fix is None else _names(args.no_fix),
+        "fix": None if args.fix is None else _split_names(args.fix),
+        "no_fix": None if args.no_fix is None else _split_names(args.no_fix),
         "symmetric": None if args.symmetric is None else args.symmetric / 1000,
         "scale": read_factor(args.scale) if args.scale else None,
-        "field": field_of(args, fit, ReadOptions(**reading)),
+        "field": read_field_options(args, fit, ReadOptions(**reading)),
     }
     fit.pop("rod", None)
     options = FitOptions(**{**fit, **{name: value for name, value in given.items() if value is not None}})
@@ -156,7 +156,7 @@ def read_edges(text: str) -> list[tuple[str, str]]:
     if path.suffix == ".json" or os.path.isdir(text):
         from ..io.skeleton_file import read_skeleton
 
-        return _some([(joint.parent, joint.child) for joint in read_skeleton(path).joints], text)
+        return _require_edges([(joint.parent, joint.child) for joint in read_skeleton(path).joints], text)
     if os.path.isfile(text):  # os.path answers no where a list of edges is too long for a name
         edges = []
         try:
@@ -169,21 +169,21 @@ def read_edges(text: str) -> list[tuple[str, str]]:
                 raise UsageError(f"'{line.strip()}' is not 'parent child'", code="bad-tree", path=path, line=number)
             if words:
                 edges.append((words[0], words[1]))
-        return _some(edges, text)
-    return _some([_pair(part) for part in text.split(",") if part.strip()], text)
+        return _require_edges(edges, text)
+    return _require_edges([_parse_pair(part) for part in text.split(",") if part.strip()], text)
 
 
-def _some(edges: list[tuple[str, str]], text: str) -> list[tuple[str, str]]:
+def _require_edges(edges: list[tuple[str, str]], text: str) -> list[tuple[str, str]]:
     if not edges:
         raise UsageError(f"'{text}' names no edge", code="bad-tree")
     return edges
 
 
-def _names(text: str) -> tuple[str, ...]:
+def _split_names(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _parse_pair(text: str) -> tuple[str, str]:
     parent, colon, child = text.strip().partition(":")
     if not (parent and colon and child):
         raise UsageError(f"'{text}' is neither a file nor parent:child", code="bad-tree")

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError
-from .arguments import add_reading_arguments, reading_options
-from .terminal import print_error, print_findings, print_json, print_line, print_table, status_of
+from .arguments import add_reading_arguments, collect_reading
+from .terminal import choose_status, print_error, print_findings, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from ..io.format import ReadOptions
@@ -32,7 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..io.format import ReadOptions
 
-    options = ReadOptions.of(**reading_options(args))
+    options = ReadOptions.of(**collect_reading(args))
     if args.propose and len(args.files) > 1:
         raise UsageError("--propose takes one file at a time", code="bad-call")
     facts, worst = [], 0
@@ -40,7 +40,7 @@ def run(args: argparse.Namespace) -> int:
         if k and not args.json:
             print_line()
         try:
-            one, status = _file(path, options, args)
+            one, status = _inspect_file(path, options, args)
         except UsageError:
             raise
         except CondyleError as error:  # the other files are still looked at
@@ -54,32 +54,32 @@ def run(args: argparse.Namespace) -> int:
     return worst
 
 
-def _file(path: str, options: ReadOptions, args: argparse.Namespace) -> tuple[dict[str, Any], int]:
+def _inspect_file(path: str, options: ReadOptions, args: argparse.Namespace) -> tuple[dict[str, Any], int]:
     from ..io.formats import identify
     from ..prepare.read import recordings_in, take_of
 
     try:
         (recording,), _ = recordings_in([path], options)
     except CondyleError as error:
-        if error.code != "unknown-format" or (told := _column_map(path, args)) is None:
+        if error.code != "unknown-format" or (told := _propose_columns(path, args)) is None:
             raise
         return told, 0
     title = identify(path, "columns" if options.columns else options.format).title
     facts: dict[str, Any] = {"path": path, "conventions": {"format": title, **recording.facts}}
-    facts["understood"] = understood(recording.convention)
+    facts["understood"] = describe_convention(recording.convention)
     if recording.bodies is None:  # points have no rotation
         facts["understood"].pop("rotation")
     take = None
     if recording.bodies is not None:
         take = take_of(recording)
-        facts |= facts_of(take)
+        facts |= describe_take(take)
     else:
         facts |= {"frames": recording.frames, "findings": list(recording.findings)}
     proposals: list[BodyProposal] = []
     if recording.markers is not None:
-        facts["markers"] = _marker_facts(recording.markers)
+        facts["markers"] = _describe_markers(recording.markers)
         if recording.bodies is None or args.propose:
-            proposals = _proposed_bodies(recording)
+            proposals = _propose_bodies(recording)
             facts["proposed_bodies"] = [
                 {"name": one.name, "markers": list(one.markers), "fit_error": one.error} for one in proposals
             ]
@@ -89,10 +89,10 @@ def _file(path: str, options: ReadOptions, args: argparse.Namespace) -> tuple[di
         _write_bodies(args.propose, path, proposals)
         if not args.json:
             print_line(f"wrote {args.propose}")
-    return facts, status_of(facts["findings"])
+    return facts, choose_status(facts["findings"])
 
 
-def facts_of(take: Take) -> dict[str, Any]:
+def describe_take(take: Take) -> dict[str, Any]:
     """Sizes, extent [m], and per body the share of poses missing, the rms rotation [rad] and the extent [m]."""
     import numpy as np
 
@@ -104,7 +104,7 @@ def facts_of(take: Take) -> dict[str, Any]:
     for k, name in enumerate(take.names):
         seen = take.seen[:, k]
         rms = float(np.sqrt(np.mean(turned[seen, k] ** 2))) if seen.any() else None
-        extent = _extent(take.p_world_body[seen, k])
+        extent = _measure_extent(take.p_world_body[seen, k])
         bodies.append({"name": name, "missing": 1 - float(seen.mean()), "rotation_rms": rms, "position_extent": extent})
     facts: dict[str, Any] = {
         "frames": take.frames,
@@ -112,7 +112,7 @@ def facts_of(take: Take) -> dict[str, Any]:
         "rate": take.rate,
         "timed": take.timed,
         "segments": len(set(take.segment.tolist())),  # np.unique would import numpy.ma, 30 ms
-        "extent": _extent(take.p_world_body[take.seen]),
+        "extent": _measure_extent(take.p_world_body[take.seen]),
         "bodies": bodies,
         "findings": list(take.findings),
     }
@@ -124,7 +124,7 @@ def facts_of(take: Take) -> dict[str, Any]:
     return facts
 
 
-def understood(convention: Convention) -> dict[str, str]:
+def describe_convention(convention: Convention) -> dict[str, str]:
     """Every part of a convention with who says so: the user, the file, or custom."""
     words = {
         "rotation": convention.rotation if convention.rotation != "matrix" else "matrices",
@@ -145,9 +145,9 @@ def understood(convention: Convention) -> dict[str, str]:
     return out
 
 
-def _column_map(path: str, args: argparse.Namespace) -> dict[str, Any] | None:
+def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | None:
     """What to tell of a table that no format knows; None where it is no table."""
-    from ..io.atomic import atomic
+    from ..io.atomic import open_atomic
     from ..io.formats.propose import propose
 
     proposal = propose(path)
@@ -162,7 +162,7 @@ def _column_map(path: str, args: argparse.Namespace) -> dict[str, Any] | None:
         return facts
     target = args.propose or "map.toml"
     if args.propose:
-        with atomic(Path(args.propose)) as stream:
+        with open_atomic(Path(args.propose)) as stream:
             stream.write(proposal.toml.encode())
     if not args.json:
         print_line()
@@ -178,14 +178,14 @@ def _column_map(path: str, args: argparse.Namespace) -> dict[str, Any] | None:
     return facts
 
 
-def _marker_facts(markers: Markers) -> list[dict[str, Any]]:
+def _describe_markers(markers: Markers) -> list[dict[str, Any]]:
     import numpy as np
 
     missing = 1 - np.isfinite(markers.position).all(axis=2).mean(axis=0)
     return [{"name": name, "missing": float(share)} for name, share in zip(markers.names, missing, strict=True)]
 
 
-def _proposed_bodies(recording: Recording) -> list[BodyProposal]:
+def _propose_bodies(recording: Recording) -> list[BodyProposal]:
     from ..model.recording import length_of
     from ..prepare.propose_bodies import propose_bodies
 
@@ -207,7 +207,7 @@ def _write_bodies(target: str, source: str, proposals: list[BodyProposal]) -> No
     )
 
 
-def _extent(p: Any) -> list[float] | None:
+def _measure_extent(p: Any) -> list[float] | None:
     """Size [m] of the box along the world's axes that holds the points (k, 3)."""
     return [float(size) for size in p.max(axis=0) - p.min(axis=0)] if len(p) else None
 

@@ -6,7 +6,7 @@ import sys
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from .terminal import safe
+from .terminal import escape_text
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -27,9 +27,9 @@ class ProgressBar:
         if not sys.stderr.isatty():
             return
         if self._progress is None:
-            self._progress = _started()
+            self._progress = _start_bar()
         if what not in self._tasks:
-            self._tasks[what] = self._progress.add_task(safe(what), total=total)
+            self._tasks[what] = self._progress.add_task(escape_text(what), total=total)
         self._progress.update(self._tasks[what], completed=done)
 
     def __exit__(
@@ -39,7 +39,7 @@ class ProgressBar:
             self._progress.stop()
 
 
-def _started() -> Progress:
+def _start_bar() -> Progress:
     from rich import progress
     from rich.console import Console
 

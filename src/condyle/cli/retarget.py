@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import UsageError
-from .arguments import positive
-from .terminal import print_findings, print_json, print_line, print_table, status_of
+from .arguments import parse_positive
+from .terminal import choose_status, print_findings, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from ..model.skeleton import Skeleton
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="body=factor,body=factor,... or a skeleton.json (or its folder) with bodies of the same names, whose limb "
         "lengths are taken",
     )
-    parser.add_argument("--scale", type=positive, metavar="FACTOR", help="all lengths times this")
+    parser.add_argument("--scale", type=parse_positive, metavar="FACTOR", help="all lengths times this")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -55,7 +55,7 @@ def run(args: argparse.Namespace) -> int:
         print_findings(grown.motion.findings)
         for path in grown.files:
             print_line(f"wrote {path}")
-    return status_of(grown.motion.findings)
+    return choose_status(grown.motion.findings)
 
 
 def read_factors(text: str) -> dict[str, float] | Skeleton:

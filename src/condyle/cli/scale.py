@@ -7,20 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError
-from .arguments import add_reading_arguments, positive, reading_options
-from .terminal import print_findings, print_json, print_line, print_table, status_of
+from .arguments import add_reading_arguments, collect_reading, parse_positive
+from .terminal import choose_status, print_findings, print_json, print_line, print_table
 
 if TYPE_CHECKING:
     from ..model.take import Take
     from ..pairs.rigid_pair import RigidPair
 
-SERIES = 2000  # values of the distance over time in the JSON, at most
+MOST_DISTANCES = 2000  # values of the distance over time in the JSON, at most
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of two sensors fixed to one stiff rod")
     parser.add_argument(
-        "--distance", type=positive, metavar="M", help="their true distance in metres; without it only noise is told"
+        "--distance",
+        type=parse_positive,
+        metavar="M",
+        help="their true distance in metres; without it only noise is told",
     )
     parser.add_argument(
         "--pair", nargs=2, metavar=("A", "B"), help="the two sensors; by default the one pair that never moves"
@@ -40,8 +43,8 @@ def run(args: argparse.Namespace) -> int:
         if args.distance is None:
             raise UsageError("-o needs the true distance; give it with --distance", code="bad-option")
         check_ending(Path(args.out))
-    take = prepare(load(args.files, ReadOptions.of(**reading_options(args))).take)
-    pair = measure_pair(take, *(args.pair or _only_pair(take, args.files[0])))
+    take = prepare(load(args.files, ReadOptions.of(**collect_reading(args))).take)
+    pair = measure_pair(take, *(args.pair or _choose_pair(take, args.files[0])))
     findings = [*take.findings, *describe_pair(pair)]
     scale = None
     if args.distance is not None:
@@ -50,8 +53,8 @@ def run(args: argparse.Namespace) -> int:
         if args.out:
             write_scale(args.out, scale)
     if args.json:
-        print_json({**(to_plain(scale) if scale is not None else {}), **facts_of(pair), "findings": findings})
-        return status_of(findings)
+        print_json({**(to_plain(scale) if scale is not None else {}), **tabulate_pair(pair), "findings": findings})
+        return choose_status(findings)
     if scale is not None:
         within = f" ({scale.low:.4f} to {scale.high:.4f})" if scale.low is not None and scale.high is not None else ""
         recorded = f"{scale.measured:.4f} m recorded, {scale.distance:g} m true"
@@ -62,10 +65,10 @@ def run(args: argparse.Namespace) -> int:
     print_findings(findings)
     if args.out:
         print_line(f"wrote {args.out}; apply it with condyle fit FILE --scale {args.out}")
-    return status_of(findings)
+    return choose_status(findings)
 
 
-def facts_of(pair: RigidPair) -> dict[str, Any]:
+def tabulate_pair(pair: RigidPair) -> dict[str, Any]:
     """The distance and its spread, over time and by place; lengths in metres, as recorded."""
     import numpy as np
 
@@ -73,7 +76,7 @@ def facts_of(pair: RigidPair) -> dict[str, Any]:
     from ..pairs.rigid_pair import PERCENTILES
 
     rows = np.flatnonzero(np.isfinite(pair.distance))
-    rows = rows[evenly(len(rows), SERIES)]
+    rows = rows[evenly(len(rows), MOST_DISTANCES)]
     return {
         "pair": list(pair.names),
         "rigid": pair.loose is None,
@@ -94,7 +97,7 @@ def facts_of(pair: RigidPair) -> dict[str, Any]:
     }
 
 
-def _only_pair(take: Take, path: str) -> tuple[str, str]:
+def _choose_pair(take: Take, path: str) -> tuple[str, str]:
     """The two bodies there are, or the one pair that never moves against each other."""
     from ..pairs.rigid_pair import find_rigid_pairs
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .arguments import not_negative, percent, positive, whole
+from .arguments import parse_not_negative, parse_percent, parse_positive, parse_whole
 from .terminal import print_json, print_line, to_plain
 
 if TYPE_CHECKING:
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 # option, unit shown, unit inside, type, help
 _DISTURBANCES: tuple[tuple[str, str, float, Any, str], ...] = (
-    ("position-noise", "MM", 0.001, not_negative, "white noise of positions, per axis"),
-    ("orientation-noise", "DEG", math.pi / 180, not_negative, "white noise of orientations, per axis"),
-    ("correlation-time", "S", 1.0, not_negative, "makes both noises slow instead of white"),
-    ("field-warp", "MM", 0.001, not_negative, "positions bent by place, as by metal in the room"),
-    ("soft-tissue", "MM", 0.001, not_negative, "skin that moves under the sensors"),
-    ("pelvis-wobble", "MM", 0.001, not_negative, "pelvis sensor pushed about by the thighs"),
-    ("non-rotary", "SIZE", 1.0, not_negative, "joint centres that move; 1 is as much as in a real knee"),
-    ("spikes", "%", 0.01, percent, "samples that are far off"),
-    ("stale", "%", 0.01, percent, "samples that repeat the one before"),
-    ("missing", "%", 0.01, percent, "samples that are not seen"),
-    ("scale", "FACTOR", 1.0, positive, "reported length over true length"),
+    ("position-noise", "MM", 0.001, parse_not_negative, "white noise of positions, per axis"),
+    ("orientation-noise", "DEG", math.pi / 180, parse_not_negative, "white noise of orientations, per axis"),
+    ("correlation-time", "S", 1.0, parse_not_negative, "makes both noises slow instead of white"),
+    ("field-warp", "MM", 0.001, parse_not_negative, "positions bent by place, as by metal in the room"),
+    ("soft-tissue", "MM", 0.001, parse_not_negative, "skin that moves under the sensors"),
+    ("pelvis-wobble", "MM", 0.001, parse_not_negative, "pelvis sensor pushed about by the thighs"),
+    ("non-rotary", "SIZE", 1.0, parse_not_negative, "joint centres that move; 1 is as much as in a real knee"),
+    ("spikes", "%", 0.01, parse_percent, "samples that are far off"),
+    ("stale", "%", 0.01, parse_percent, "samples that repeat the one before"),
+    ("missing", "%", 0.01, parse_percent, "samples that are not seen"),
+    ("scale", "FACTOR", 1.0, parse_positive, "reported length over true length"),
 )
 
 
@@ -35,19 +35,27 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("out", metavar="OUT", help="recording to write, .npz or .csv; OUT.truth.json stands beside it")
     parser.add_argument("--figure", choices=("human", "linkage"), default="human", help="default: human")
     parser.add_argument("--motion", choices=("exercise", "walk", "still"), default="exercise", help="default: exercise")
-    parser.add_argument("--seconds", type=positive, default=45.0, metavar="S", help="default: 45")
-    parser.add_argument("--rate", type=positive, default=30.0, metavar="HZ", help="frames per second; default: 30")
-    parser.add_argument("--seed", type=whole, default=0, help="the same seed gives the same recording; default: 0")
+    parser.add_argument("--seconds", type=parse_positive, default=45.0, metavar="S", help="default: 45")
+    parser.add_argument(
+        "--rate", type=parse_positive, default=30.0, metavar="HZ", help="frames per second; default: 30"
+    )
+    parser.add_argument(
+        "--seed", type=parse_whole, default=0, help="the same seed gives the same recording; default: 0"
+    )
     group = parser.add_argument_group("what the tracker and the body do to it (default: nothing)")
     for name, unit, _, kind, words in _DISTURBANCES:
         group.add_argument(f"--{name}", type=kind, metavar=unit.replace("%", "PERCENT"), help=words)
     group.add_argument(
-        "--latency", type=_latency, action="append", metavar="BODY=MS", help="a sensor that reports late; repeatable"
+        "--latency",
+        type=_parse_latency,
+        action="append",
+        metavar="BODY=MS",
+        help="a sensor that reports late; repeatable",
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..io.exports import atomic, check_suffix, write_take
+    from ..io.exports import check_suffix, open_atomic, write_take
     from ..simulate import Disturbances, human, linkage, simulate
 
     out = Path(args.out)
@@ -69,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     )
     truth_file = out.with_suffix(".truth.json")
     facts = {
-        **truth_facts(world.truth),
+        **describe_truth(world.truth),
         "simulation": {
             "figure": args.figure,
             "motion": args.motion,
@@ -80,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         },
     }
     write_take(out, world.take)
-    with atomic(truth_file) as stream:
+    with open_atomic(truth_file) as stream:
         stream.write(json.dumps(to_plain(facts), indent=2, allow_nan=False).encode())
     if args.json:
         print_json({"take": str(out), "truth": str(truth_file), "frames": world.take.frames, **facts})
@@ -89,7 +97,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def truth_facts(truth: Truth) -> dict[str, Any]:
+def describe_truth(truth: Truth) -> dict[str, Any]:
     """Tree, joints in sensor frames [m] and limb lengths [m], named as in skeleton.json."""
     parents = truth.parent.tolist()
     joints = [
@@ -120,7 +128,7 @@ def truth_facts(truth: Truth) -> dict[str, Any]:
     }
 
 
-def _latency(text: str) -> tuple[str, float]:
+def _parse_latency(text: str) -> tuple[str, float]:
     body, equals, number = text.rpartition("=")
     try:
         delay = float(number) / 1000

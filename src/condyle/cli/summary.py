@@ -21,14 +21,14 @@ def print_fit(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], float] | 
         print_line()
         print_table(
             ["joint", "parent", "kind", "residual mm", "turned deg", "margin"],
-            [_joint_row(joint) for joint in skeleton.joints],
+            [_format_joint(joint) for joint in skeleton.joints],
             left=3,
         )
     if skeleton.loops:
         print_line()
         print_table(
             ["loop", "with", "kind", "residual mm", "turned deg", "from s", "to s"],
-            [[*_joint_row(joint)[:-1], *_span(joint)] for joint in skeleton.loops[:MOST_LOOPS]],
+            [[*_format_joint(joint)[:-1], *_format_span(joint)] for joint in skeleton.loops[:MOST_LOOPS]],
             left=3,
         )
         if len(skeleton.loops) > MOST_LOOPS:
@@ -38,7 +38,7 @@ def print_fit(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], float] | 
         print_line()
         columns = ["length on", "from", "to", "mm", "95 % interval"]
         print_table(
-            columns + (["true mm", "error mm"] if truth else []), [_limb_row(limb, truth) for limb in limbs], left=3
+            columns + (["true mm", "error mm"] if truth else []), [_format_limb(limb, truth) for limb in limbs], left=3
         )
     open_limbs = [limb for limb in skeleton.limbs if limb.length is None]
     if open_limbs:
@@ -51,11 +51,11 @@ def print_fit(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], float] | 
         print_findings(merge_findings(skeleton.findings))
 
 
-def _span(joint: Joint) -> list[object]:
+def _format_span(joint: Joint) -> list[object]:
     return [None, None] if joint.time is None else [f"{moment:.2f}" for moment in joint.time]
 
 
-def _joint_row(joint: Joint) -> list[object]:
+def _format_joint(joint: Joint) -> list[object]:
     kind: str = joint.kind
     if joint.kind == "hinge" and joint.point == "arbitrary":
         kind = "hinge, point open"
@@ -64,7 +64,7 @@ def _joint_row(joint: Joint) -> list[object]:
     return [joint.child, joint.parent, kind, f"{joint.residual * 1000:.2f}", turned, margin]
 
 
-def _limb_row(limb: Limb, truth: Mapping[tuple[str, str, str], float] | None) -> list[object]:
+def _format_limb(limb: Limb, truth: Mapping[tuple[str, str, str], float] | None) -> list[object]:
     assert limb.length is not None
     interval = None
     if limb.low is not None and limb.high is not None:
@@ -72,12 +72,12 @@ def _limb_row(limb: Limb, truth: Mapping[tuple[str, str, str], float] | None) ->
     ends = {"joints": limb.to_joint, "joint and axis": f"{limb.to_joint} (axis)", "axes": f"{limb.to_joint} (axes)"}
     row: list[object] = [limb.body, limb.from_joint, ends[limb.between], f"{limb.length * 1000:.1f}", interval]
     if truth is not None:
-        known = true_length(limb, truth)
+        known = find_true_length(limb, truth)
         row += [None, None] if known is None else [f"{known * 1000:.1f}", f"{(limb.length - known) * 1000:+.1f}"]
     return row
 
 
-def true_length(limb: Limb, truth: Mapping[tuple[str, str, str], float]) -> float | None:
+def find_true_length(limb: Limb, truth: Mapping[tuple[str, str, str], float]) -> float | None:
     """The known length [m] of a limb, whichever way round its joints are named."""
     return truth.get(
         (limb.body, limb.from_joint, limb.to_joint), truth.get((limb.body, limb.to_joint, limb.from_joint))

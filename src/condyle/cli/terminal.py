@@ -20,7 +20,7 @@ _COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
 
 
-def safe(text: object) -> str:
+def escape_text(text: object) -> str:
     """The text with every character that could act on a terminal written as an escape: ESC becomes \\x1b."""
     words = str(text)
     if words.isascii() and words.isprintable():
@@ -36,15 +36,15 @@ def print_line(text: str = "", *, style: str = "") -> None:
     if sys.stdout.isatty():
         from rich.text import Text
 
-        _console().print(Text(safe(text), style=style))
+        _console().print(Text(escape_text(text), style=style))
     else:
-        print(safe(text))
+        print(escape_text(text))
 
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1) -> None:
     """A table with the first `left` columns flush left, the rest flush right; None is an empty cell."""
-    cells = [["" if cell is None else safe(cell) for cell in row] for row in rows]
-    head = [safe(column) for column in columns]
+    cells = [["" if cell is None else escape_text(cell) for cell in row] for row in rows]
+    head = [escape_text(column) for column in columns]
     if sys.stdout.isatty():
         from rich import box
         from rich.table import Table
@@ -76,17 +76,17 @@ def print_findings(findings: Iterable[Finding]) -> None:
 
             text = Text.assemble(
                 (finding.severity, _COLOURS[finding.severity]),
-                f": {safe(finding.text)} ",
+                f": {escape_text(finding.text)} ",
                 (f"[{finding.code}]", "dim"),
             )
             _console().print(text)
         else:
-            print(safe(finding))
+            print(escape_text(finding))
 
 
 def print_error(error: Exception) -> None:
     """One line on standard error."""
-    print(f"condyle: error: {safe(error)}", file=sys.stderr)
+    print(f"condyle: error: {escape_text(error)}", file=sys.stderr)
 
 
 def print_json(facts: Any) -> None:
@@ -109,7 +109,7 @@ def to_plain(value: Any) -> Any:
     return value if value is None or isinstance(value, (str, int)) else str(value)
 
 
-def status_of(findings: Iterable[Finding]) -> int:
+def choose_status(findings: Iterable[Finding]) -> int:
     """Exit status of a command that is done: 3 where a finding is a warning or worse, else 0."""
     from ..findings import worst_severity
 

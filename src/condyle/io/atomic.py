@@ -22,7 +22,7 @@ _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # a file system w
 
 
 @contextmanager
-def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+def open_atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary stream that becomes `path` when the block ends well; on any exception `path` stays as it was.
 
     The bytes go to a hidden file in the same folder, which is flushed to disk and renamed at the end. Its name follows

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import CondyleError
-from .atomic import atomic
+from .atomic import open_atomic
 from .toml_file import read_toml
 
 EXAMPLE = '[bodies] and below it lines like pelvis = ["LASI", "RASI", "SACR"]'
@@ -89,7 +89,7 @@ def write_bodies(
         key = body if re.fullmatch(r"[A-Za-z0-9_-]+", body) else _quote(body)
         note = f"  # {_join_lines(notes[body])}" if notes.get(body) else ""
         lines.append(f"{key} = [{', '.join(_quote(marker) for marker in markers)}]{note}")
-    with atomic(path) as stream:
+    with open_atomic(path) as stream:
         stream.write(("\n".join(lines) + "\n").encode("utf-8"))
 
 

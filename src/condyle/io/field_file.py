@@ -8,7 +8,7 @@ from pathlib import Path
 
 from ..errors import CondyleError
 from ..model.field import FieldModel
-from .atomic import atomic, read_small
+from .atomic import open_atomic, read_small
 
 FORMAT = "condyle.field"
 MOST_BYTES = 10**7  # of a field file: more is another kind of file
@@ -17,7 +17,7 @@ MOST_BYTES = 10**7  # of a field file: more is another kind of file
 def write_field(path: str | os.PathLike[str], field: FieldModel) -> None:
     """The field as a JSON file, whole or not at all."""
     text = json.dumps({"format": FORMAT, "version": 1, "units": "m", **field.to_plain()}, indent=1)
-    with atomic(Path(path)) as stream:
+    with open_atomic(Path(path)) as stream:
         stream.write(text.encode() + b"\n")
 
 

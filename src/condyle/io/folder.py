@@ -64,7 +64,7 @@ class _Journal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     move: list[str]
 
 
-class Stage:
+class Staging:
     """Files on their way into a folder: they are written below `path` and stand in `folder` once the block has ended.
 
     given     names of files that are none of the fit: they are moved in with it, and no later fit removes them
@@ -80,7 +80,7 @@ class Stage:
         self.findings: tuple[Finding, ...] = ()
 
 
-def folder_of(place: str | os.PathLike[str]) -> Path:
+def find_folder(place: str | os.PathLike[str]) -> Path:
     """The folder of a fit, given as the folder or as the skeleton.json in it."""
     path = Path(place)
     return path if path.is_dir() else path.parent
@@ -89,7 +89,7 @@ def folder_of(place: str | os.PathLike[str]) -> Path:
 @contextmanager
 def stage_files(
     folder: str | os.PathLike[str], fit_id: str | None = None, *, replaces: bool = False, kept: Iterable[Path] = ()
-) -> Iterator[Stage]:
+) -> Iterator[Staging]:
     """A stage whose files are in `folder` when the block ends well; on any exception the folder stays as it was.
 
     replaces  the files are a new fit, and an older one in the folder goes; else they join the fit that is there, which
@@ -99,8 +99,8 @@ def stage_files(
     The folder is made where it is missing, and is not left behind empty.
     """
     place = Path(folder)
-    stage = Stage(place, fit_id, replaces=replaces, kept=kept)
-    with _made(place), lock_folder(place):
+    stage = Staging(place, fit_id, replaces=replaces, kept=kept)
+    with _make_folder(place), lock_folder(place):
         try:
             _clear(place)
             if not replaces:
@@ -209,7 +209,7 @@ def _check_same_fit(folder: Path, fit_id: str | None) -> None:
         )
 
 
-def _commit(stage: Stage) -> None:
+def _commit(stage: Staging) -> None:
     folder = stage.folder
     names = sorted(path.relative_to(stage.path).as_posix() for path in stage.path.rglob("*") if path.is_file())
     blocked = [name for name in names if (folder / name).is_dir()]
@@ -338,7 +338,7 @@ def _check_names(folder: Path, names: list[str]) -> None:
 
 
 @contextmanager
-def _made(folder: Path) -> Iterator[None]:
+def _make_folder(folder: Path) -> Iterator[None]:
     """Makes a folder where it is missing, and takes back what was made and is empty when the block fails."""
     if folder.exists() and not folder.is_dir():
         raise CondyleError("is a file; give the name of a folder", code="unwritable", path=folder)

@@ -25,7 +25,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..model.motion import Motion, derive_motion
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import FARTHEST, UNTIMED_RATE, Take
-from .folder import MOTION, SKELETON, check_ids, folder_of, settle_folder
+from .folder import MOTION, SKELETON, check_ids, find_folder, settle_folder
 from .skeleton_file import read_skeleton
 
 _AGAIN = "write it anew with condyle fit -o"
@@ -68,18 +68,18 @@ class MotionFile:
         R, R_played = (self._poses(name, rows) for name in _TURNS)
         p, p_played = (self._poses(name, rows) for name in _PLACES)
         for turn, place in ((R, p), (R_played, p_played)):
-            wrong = ~sound(turn, place)
+            wrong = ~find_poses(turn, place)
             turn[wrong], place[wrong] = np.nan, np.nan
         gap = np.array(self.arrays["gap"][rows][:, self.gaps], np.float64)
         weight = np.array(self.arrays["weight"][rows][:, self.gaps], np.float64)
         _forget(self.mapping)
         time = self.time[rows]
-        loops = [_loop_gap(joint, self.skeleton, R, p) for joint in self.skeleton.loops]
+        loops = [_measure_loop(joint, self.skeleton, R, p) for joint in self.skeleton.loops]
         for joint, size in zip(self.skeleton.loops, loops, strict=True):
-            size[~_within(time, joint, AROUND_S)] = np.nan
+            size[~_find_times(time, joint, AROUND_S)] = np.nan
         length = np.column_stack([np.linalg.norm(gap, axis=-1), *loops])
         held = [
-            np.isfinite(size) & _within(time, joint) for joint, size in zip(self.skeleton.loops, loops, strict=True)
+            np.isfinite(size) & _find_times(time, joint) for joint, size in zip(self.skeleton.loops, loops, strict=True)
         ]
         length[~(np.abs(length) < FARTHEST)] = np.nan
         weight = np.where(np.isfinite(weight), weight, 0.0)
@@ -106,7 +106,7 @@ class MotionFile:
     def _take(self, turns: str, places: str) -> Take:
         rows = slice(0, self.frames)
         R, p = self._poses(turns, rows), self._poses(places, rows)
-        wrong = ~sound(R, p)
+        wrong = ~find_poses(R, p)
         R[wrong], p[wrong] = np.nan, np.nan
         _forget(self.mapping)
         R.flags.writeable = p.flags.writeable = False  # handed on without a copy
@@ -117,20 +117,20 @@ class MotionFile:
         return np.array(self.arrays[name][rows][:, self.bodies], np.float64)
 
 
-def sound(R: Floats, p: Floats) -> Bools:
+def find_poses(R: Floats, p: Floats) -> Bools:
     """(n, m) where there is a pose: numbers throughout, and none that no pose has."""
     with np.errstate(invalid="ignore"):
         turned = (np.abs(R) <= _LARGEST_ENTRY).all(axis=(-2, -1))
         return np.asarray(turned & (np.abs(p) < FARTHEST).all(axis=-1))
 
 
-def _within(time: Floats, joint: Joint, around: float = 0.0) -> Bools:
+def _find_times(time: Floats, joint: Joint, around: float = 0.0) -> Bools:
     """(n,) when a joint holds, and `around` [s] before and after."""
     start, end = (-np.inf, np.inf) if joint.time is None else joint.time
     return np.asarray((time >= start - around) & (time <= end + around))
 
 
-def _loop_gap(joint: Joint, skeleton: Skeleton, R: Floats, p: Floats) -> Floats:
+def _measure_loop(joint: Joint, skeleton: Skeleton, R: Floats, p: Floats) -> Floats:
     """(n,) [m] how far the two sides of a loop are apart."""
     child, parent = (skeleton.bodies.index(name) for name in (joint.child, joint.parent))
     apart = p[:, child] - p[:, parent] + R[:, child] @ joint.p_child_joint - R[:, parent] @ joint.p_parent_joint
@@ -149,7 +149,7 @@ def open_motion(place: str | Path, skeleton: Skeleton | None = None) -> MotionFi
     It belongs to the skeleton there, or to the given one. Raises CondyleError where it is missing, damaged or not of
     this fit.
     """
-    folder = folder_of(place)
+    folder = find_folder(place)
     settle_folder(folder)
     skeleton = read_skeleton(place) if skeleton is None else skeleton
     file = folder / MOTION
@@ -158,10 +158,10 @@ def open_motion(place: str | Path, skeleton: Skeleton | None = None) -> MotionFi
             "there is no motion.npz beside skeleton.json; write both with condyle fit -o", code="no-motion", path=folder
         )
     try:
-        arrays, mapping = _arrays(file)
-        fit_id = _text(arrays.pop("fit_id")) if "fit_id" in arrays else None
+        arrays, mapping = _map_arrays(file)
+        fit_id = _read_text(arrays.pop("fit_id")) if "fit_id" in arrays else None
         check_ids((file, fit_id), (folder / SKELETON, skeleton.fit_id))
-        return _source(arrays, mapping, skeleton)
+        return _match_arrays(arrays, mapping, skeleton)
     except CondyleError as error:
         raise error.at(file) from None
 
@@ -171,8 +171,8 @@ def read_motion(place: str | Path, skeleton: Skeleton | None = None) -> Motion:
     return open_motion(place, skeleton).motion()
 
 
-def _source(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton: Skeleton) -> MotionFile:
-    names, joints = (_texts(arrays[name], name) for name in ("names", "joints"))
+def _match_arrays(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton: Skeleton) -> MotionFile:
+    names, joints = (_read_names(arrays[name], name) for name in ("names", "joints"))
     for what, there, wanted in (
         ("bodies", names, skeleton.bodies),
         ("joints", joints, tuple(joint.child for joint in skeleton.joints)),
@@ -213,19 +213,19 @@ def _source(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton: Skele
     )
 
 
-def _texts(names: NDArray[Any], what: str) -> tuple[str, ...]:
+def _read_names(names: NDArray[Any], what: str) -> tuple[str, ...]:
     if names.dtype.kind != "U" or names.ndim != 1:
         raise CondyleError(f"'{what}' is no list of texts; {_AGAIN}", code="bad-shape")
     return tuple(names.tolist())
 
 
-def _text(array: NDArray[Any]) -> str:
+def _read_text(array: NDArray[Any]) -> str:
     if array.dtype.kind != "U" or array.ndim != 0:
         raise CondyleError(f"'fit_id' is no text; {_AGAIN}", code="bad-shape")
     return str(array[()])
 
 
-def _arrays(file: Path) -> tuple[dict[str, NDArray[Any]], mmap.mmap]:
+def _map_arrays(file: Path) -> tuple[dict[str, NDArray[Any]], mmap.mmap]:
     """The arrays of the file, mapped and not read; nothing in it is ever unpickled."""
     needed = ("names", "joints", *_TURNS, *_PLACES, "gap", "weight")
     try:
@@ -236,12 +236,12 @@ def _arrays(file: Path) -> tuple[dict[str, NDArray[Any]], mmap.mmap]:
                 raise CondyleError(f"no array '{missing[0]}'; {_AGAIN}", code="missing-array")
             wanted = [name for name in (*needed, "time", "segment", "fit_id") if name in there]
             mapping = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
-            return {name: _mapped(mapping, stream, there[name]) for name in wanted}, mapping
+            return {name: _map_member(mapping, stream, there[name]) for name in wanted}, mapping
     except _DAMAGE as error:
         raise CondyleError(f"is cut short or damaged ({error}); {_AGAIN}", code="damaged-file") from None
 
 
-def _mapped(mapping: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
+def _map_member(mapping: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) -> NDArray[Any]:
     if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & 1:
         raise zipfile.BadZipFile(f"{member.filename} is packed or locked, which condyle fit does not do")
     stream.seek(member.header_offset)

@@ -21,7 +21,7 @@ from .._version import __version__
 from ..errors import CondyleError, UsageError
 from ..model.field import Rod
 from ..model.options import FitOptions
-from .atomic import atomic, read_small
+from .atomic import open_atomic, read_small
 from .bodies_file import bodies_of
 from .folder import FIELD
 from .format import ReadOptions
@@ -32,7 +32,7 @@ _ROD = {"pair": tuple[str, str], "distance": float, "file": str}
 
 def describe_options(options: FitOptions, reading: ReadOptions, folder: str | os.PathLike[str] = ".") -> dict[str, Any]:
     """The options as TOML holds them, for a file in `folder`."""
-    plain = {name: value for name, value in options.plain().items() if value is not None}
+    plain = {name: value for name, value in options.to_plain().items() if value is not None}
     given = plain.pop("field")
     if given == "given":
         plain["field_file"] = FIELD
@@ -58,7 +58,7 @@ def write_options(path: str | os.PathLike[str], plain: Mapping[str, Any], fit_id
         "# condyle fit FILE... --config options.toml asks for the same.",
         *_lines(plain, ()),
     ]
-    with atomic(path) as stream:
+    with open_atomic(path) as stream:
         stream.write(("\n".join(lines) + "\n").encode(errors="replace"))
 
 

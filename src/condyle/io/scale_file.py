@@ -11,7 +11,7 @@ from typing import Any
 from ..errors import CondyleError, UsageError
 from ..model.scale import LEAST, MOST, Scale
 from ..model.skeleton import SensorNoise
-from .atomic import atomic, read_small
+from .atomic import open_atomic, read_small
 
 FORMAT, VERSION = "condyle.scale", 1
 MOST_BYTES = 10**6
@@ -22,7 +22,7 @@ def write_scale(path: str | os.PathLike[str], scale: Scale) -> None:
     file = Path(path)
     check_ending(file)
     text = json.dumps(to_plain(scale), indent=1) + "\n" if file.suffix.lower() == ".json" else _toml(scale)
-    with atomic(file) as stream:
+    with open_atomic(file) as stream:
         stream.write(text.encode("utf-8"))
 
 

@@ -11,7 +11,7 @@ import msgspec
 from ..errors import CondyleError
 from ..model.skeleton import Skeleton
 from . import values
-from .atomic import atomic
+from .atomic import open_atomic
 from .folder import MANIFEST, SKELETON, check_ids, read_checked, read_manifest
 
 VERSION = 2  # of what is written; version 1 is read as well
@@ -68,5 +68,5 @@ def read_skeleton(path: str | Path) -> Skeleton:
 
 def write_skeleton(path: str | Path, skeleton: Skeleton) -> None:
     """Writes skeleton.json whole or not at all."""
-    with atomic(Path(path)) as stream:
+    with open_atomic(Path(path)) as stream:
         stream.write(to_json(skeleton))

@@ -66,7 +66,7 @@ class FitOptions:
     def puts_flips_right(self) -> bool:
         return self.prepare and self.fixes("flips")
 
-    def plain(self) -> dict[str, Any]:
+    def to_plain(self) -> dict[str, Any]:
         """The options as plain values, for files; of a field, only where it came from."""
         field = {FieldModel: "given", Rod: "rod"}.get(type(self.field), self.field)
         pairs = {name: [list(pair) for pair in getattr(self, name)] for name in ("tree", "loops")}
@@ -74,7 +74,7 @@ class FitOptions:
         return {**asdict(replace(self, field=False)), **pairs, **names, "field": field}
 
 
-def named_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:
+def check_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:
     """Pairs of names, checked: two each, and of two different bodies."""
     out = []
     for pair in pairs:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from ..errors import CondyleError, UsageError
-from ..io.atomic import atomic
-from ..io.folder import folder_of, stage_files
+from ..io.atomic import open_atomic
+from ..io.folder import find_folder, stage_files
 from ..io.motion_file import MotionFile, open_motion
 from ..io.skeleton_file import read_skeleton
 from ..model.motion import forward
@@ -53,7 +53,7 @@ def write_figures(folder: str | Path, out: str | Path | None = None, form: Pictu
         pass  # without matplotlib nothing is read
     skeleton = read_skeleton(folder)
     motion = open_motion(folder, skeleton)
-    home, below = (folder_of(folder), "figures") if out is None else (Path(out), "")
+    home, below = (find_folder(folder), "figures") if out is None else (Path(out), "")
     names = []
     with stage_files(home, skeleton.fit_id) as stage:
         (stage.path / below).mkdir(exist_ok=True)
@@ -103,7 +103,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for such a letter
         figure.savefig(buffer, format=form, dpi=DOTS, metadata={"Date": None} if form == "svg" else {"Software": None})
-    with atomic(path) as stream:
+    with open_atomic(path) as stream:
         stream.write(buffer.getvalue())
 
 

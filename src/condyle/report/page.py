@@ -12,9 +12,9 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import CondyleError
-from ..io.atomic import atomic
+from ..io.atomic import open_atomic
 from ..io.exports.build_figure import build_figure
-from ..io.folder import REPORT, folder_of, stage_files
+from ..io.folder import REPORT, find_folder, stage_files
 from ..io.motion_file import open_motion
 from ..io.skeleton_file import read_skeleton
 from ..maths.arrays import evenly
@@ -167,10 +167,10 @@ def write_page(place: str | Path, out: str | Path | None = None) -> Path:
     """Writes report.html for the folder of a fit, in that folder or as `out`; the whole file or nothing."""
     if out is not None:
         html = render_page(place)
-        with atomic(out) as stream:
+        with open_atomic(out) as stream:
             stream.write(html)
         return Path(out)
     fit_id = read_skeleton(place).fit_id
-    with stage_files(folder_of(place), fit_id) as stage:
+    with stage_files(find_folder(place), fit_id) as stage:
         (stage.path / REPORT).write_bytes(render_page(place))
     return stage.folder / REPORT

@@ -138,7 +138,7 @@ class _PageHandler(BaseHTTPRequestHandler):
 
 
 @contextmanager
-def serving(place: str | Path, port: int = 0) -> Iterator[PageServer]:
+def serve_page(place: str | Path, port: int = 0) -> Iterator[PageServer]:
     """A server that answers from a thread of its own while the block runs."""
     with PageServer(place, port) as server:
         thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..io.motion_file import Frames, MotionFile, sound
+from ..io.motion_file import Frames, MotionFile, find_poses
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..model.clock import Clock
 from ..model.motion import order_joints
@@ -244,7 +244,7 @@ def _look(source: MotionFile) -> _Looked:
             apart += held.R_played[:, parent] @ joint.p_parent_joint - held.R_played[:, child] @ joint.p_child_joint
             known = np.isfinite(apart[:, 0])
             loose[child] |= bool((np.abs(apart[known]) > tolerance).any())
-        masked[rows] = _not_counted(sound(held.R, held.p), held.weight, joints)
+        masked[rows] = _not_counted(find_poses(held.R, held.p), held.weight, joints)
         few.append(held.at(chosen[(chosen >= rows.start) & (chosen < rows.stop)] - first))
     return _Looked(gap, weight, loose, masked, join_frames(few))
 

@@ -201,7 +201,7 @@ def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:
 
 def _provenance(take: Take, options: FitOptions, structure: Structure) -> dict[str, Any]:
     masked = (~structure.good).sum(axis=0)
-    asked = {key: value for key, value in options.plain().items() if key not in ("method", "scale")}
+    asked = {key: value for key, value in options.to_plain().items() if key not in ("method", "scale")}
     return {
         "noise": tuple(
             SensorNoise(name, float(p), float(r))

@@ -9,7 +9,7 @@ import pytest
 
 from condyle.errors import CondyleError, UsageError
 from condyle.findings import Finding
-from condyle.io.exports.export import figure_format, formats_of, write_figure
+from condyle.io.exports.export import find_format, parse_formats, write_figure
 from condyle.io.exports.registry import FORMATS
 from condyle.io.exports.scene import FigureFormat, Scene, Written
 from condyle.maths import rotation
@@ -39,18 +39,18 @@ def _fails(scene: Scene, path: Path) -> Written:
 
 def test_every_format_is_there_by_its_name() -> None:
     for name in FORMATS:
-        found = figure_format(name)
+        found = find_format(name)
         assert found.name == name
         assert found.suffix.startswith(".")
         assert found.title
 
 
 def test_a_list_of_formats_is_read_and_others_are_refused_with_the_choices() -> None:
-    assert [form.name for form in formats_of(" BVH, .glb,bvh")] == ["bvh", "glb"]
+    assert [form.name for form in parse_formats(" BVH, .glb,bvh")] == ["bvh", "glb"]
     with pytest.raises(UsageError, match="no export format 'fbx'; choose from bvh, glb"):
-        formats_of("bvh,fbx")
+        parse_formats("bvh,fbx")
     with pytest.raises(UsageError, match="no export format is named"):
-        formats_of(" , ")
+        parse_formats(" , ")
 
 
 def test_files_appear_in_a_folder_that_is_made_and_nothing_else_does(scene: Scene, tmp_path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_name_that_is_no_file_is_refused(stem: str, scene: Scene, tmp_path: Pa
 def test_a_motion_without_frames_is_refused(tmp_path: Path) -> None:
     one = moving.links()
     with pytest.raises(CondyleError, match="has no frame"):
-        write_figure(Scene(one.skeleton, one.motion.at(slice(0, 0))), formats_of("bvh"), tmp_path)
+        write_figure(Scene(one.skeleton, one.motion.at(slice(0, 0))), parse_formats("bvh"), tmp_path)
 
 
 def test_a_scene_keeps_hinges_to_their_axes_where_a_format_asks_for_it() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.io.exports import mjcf, osim, urdf
-from condyle.io.exports.export import formats_of, write_figure
+from condyle.io.exports.export import parse_formats, write_figure
 from condyle.io.exports.mechanism import (
     NARROW,
     add,
@@ -46,7 +46,7 @@ def test_a_motion_without_frames_is_refused_in_one_sentence_and_nothing_is_writt
 
 def test_all_three_are_written_beside_each_other(tmp_path: Path) -> None:
     scene = _scene(moving.links(seconds=1))
-    written = write_figure(scene, formats_of("mjcf,urdf,osim"), tmp_path, "clip")
+    written = write_figure(scene, parse_formats("mjcf,urdf,osim"), tmp_path, "clip")
     names = [file.name for file in written.files]
     assert names == ["clip.xml", "clip-qpos.csv", "clip.urdf", "clip-joints.csv", "clip.osim", "clip.sto"]
     assert sorted(names) == sorted(file.name for file in tmp_path.iterdir())

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from ...errors import UsageError
 from ...model.take import Take
-from ..atomic import atomic
+from ..atomic import open_atomic
 from .take_csv import write_take_csv
 from .take_npz import write_motion_npz, write_take_npz
 
-__all__ = ["atomic", "check_suffix", "write_motion_npz", "write_take", "write_take_csv", "write_take_npz"]
+__all__ = ["check_suffix", "open_atomic", "write_motion_npz", "write_take", "write_take_csv", "write_take_npz"]
 
 _SUFFIXES = (".npz", ".csv")
 

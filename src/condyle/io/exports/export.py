@@ -18,7 +18,7 @@ FIT_FILES = (SKELETON, MOTION, MANIFEST, OPTIONS, FIELD)  # what condyle fit wro
 
 
 @cache
-def figure_format(name: str) -> FigureFormat:
+def find_format(name: str) -> FigureFormat:
     """A format by its name; raises with the choices."""
     if name not in FORMATS:
         raise UsageError(f"no export format '{name}'; choose from {', '.join(FORMATS)}", code="bad-option")
@@ -26,12 +26,12 @@ def figure_format(name: str) -> FigureFormat:
     return found
 
 
-def formats_of(words: str) -> tuple[FigureFormat, ...]:
+def parse_formats(words: str) -> tuple[FigureFormat, ...]:
     """The formats in a list such as "bvh,glb"; raises with the choices."""
     names = [word.strip().lower().removeprefix(".") for word in words.split(",") if word.strip()]
     if not names:
         raise UsageError(f"no export format is named; choose from {', '.join(FORMATS)}", code="bad-option")
-    return tuple(figure_format(name) for name in dict.fromkeys(names))
+    return tuple(find_format(name) for name in dict.fromkeys(names))
 
 
 def write_figure(
@@ -58,7 +58,7 @@ def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) 
         raise UsageError(f"'{stem}' cannot be the name of a file", code="bad-option")
     if not scene.motion.frames:
         raise CondyleError("the motion has no frame; fit a recording first", code="no-data")
-    chosen = formats_of(formats) if isinstance(formats, str) else tuple(formats)
+    chosen = parse_formats(formats) if isinstance(formats, str) else tuple(formats)
     for form in chosen:
         if form.check is not None:
             form.check(scene)

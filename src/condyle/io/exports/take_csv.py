@@ -9,7 +9,7 @@ import numpy as np
 
 from ...maths import rotation
 from ...model.take import Take
-from ..atomic import atomic
+from ..atomic import open_atomic
 from ..formats.csv import PARTS, RISKY, VERSION
 
 CONVENTIONS = (
@@ -33,7 +33,7 @@ def write_take_csv(path: str | os.PathLike[str], take: Take, fit_id: str | None 
         + ",".join(_quoted(column) for column in columns)
         + "\n"
     )
-    with atomic(path) as stream:
+    with open_atomic(path) as stream:
         stream.write(head.encode("utf-8", "backslashreplace"))
         for start in range(0, take.frames, _ROWS):
             stream.write(_rows(take, slice(start, start + _ROWS)))

@@ -11,7 +11,7 @@ import numpy as np
 from ...maths.arrays import Floats
 from ...model.skeleton import Skeleton
 from ...model.take import Take
-from ..atomic import atomic
+from ..atomic import open_atomic
 
 
 def write_take_npz(path: str | os.PathLike[str] | IO[bytes], take: Take, fit_id: str | None = None) -> None:
@@ -19,7 +19,7 @@ def write_take_npz(path: str | os.PathLike[str] | IO[bytes], take: Take, fit_id:
 
     Time that was made up from a count of frames is not written, nor is a single segment.
     """
-    with atomic(path) if isinstance(path, str | os.PathLike) else nullcontext(path) as stream:
+    with open_atomic(path) if isinstance(path, str | os.PathLike) else nullcontext(path) as stream:
         np.savez(stream, **_take_arrays(take, fit_id))
 
 
@@ -45,7 +45,7 @@ def write_motion_npz(
     arrays["R_world_played"], arrays["p_world_played"] = played.R_world_body, played.p_world_body
     arrays["joints"] = np.array([joint.child for joint in skeleton.joints], dtype=np.str_)
     arrays["gap"], arrays["weight"], arrays["seen"] = gap, weight, take.seen
-    with atomic(path) as stream:
+    with open_atomic(path) as stream:
         np.savez(stream, **arrays)
 
 
