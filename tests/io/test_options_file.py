@@ -9,7 +9,7 @@ from typing import get_type_hints
 import numpy as np
 import pytest
 
-from condyle.errors import CondyleError, UsageError
+from condyle.errors import CondyleError
 from condyle.io.field_file import write_field
 from condyle.io.format import Reading, ReadOptions
 from condyle.io.options_file import describe_options, read_options, write_options
@@ -80,7 +80,7 @@ def test_fields_and_rods_are_taken_again(tmp_path: Path) -> None:
 )
 def test_what_is_wrong_is_one_sentence_with_the_file(text: str, told: str, tmp_path: Path) -> None:
     (tmp_path / "o.toml").write_text(text)
-    with pytest.raises(UsageError) as error:
+    with pytest.raises(CondyleError) as error:
         read_options(tmp_path / "o.toml")
     assert told in str(error.value)
     assert str(error.value).startswith(str(tmp_path / "o.toml"))

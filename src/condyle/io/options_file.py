@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -21,12 +20,12 @@ from .._version import __version__
 from ..errors import CondyleError, UsageError
 from ..model.field import Rod
 from ..model.options import FitOptions
-from .atomic import open_atomic, read_small
+from .atomic import open_atomic
 from .bodies_file import bodies_of
 from .folder import FIELD
 from .format import ReadOptions
+from .toml_file import read_toml
 
-MOST_BYTES = 10**7  # of an options.toml: more is another kind of file
 _ROD = {"pair": tuple[str, str], "distance": float, "file": str}
 
 
@@ -69,13 +68,7 @@ def read_options(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     names the option and the choices.
     """
     file = Path(path)
-    raw = read_small(file, MOST_BYTES)
-    try:
-        content = tomllib.loads(raw.decode("utf-8-sig")) if len(raw) <= MOST_BYTES else None
-    except (ValueError, RecursionError) as error:
-        raise UsageError(f"is no TOML: {error}", code="bad-option", path=file) from None
-    if content is None:
-        raise UsageError("is too large for a list of options", code="bad-option", path=file)
+    content, _ = read_toml(file, "a list of options", "bad-option")
     try:
         types = {**_types(ReadOptions), "bodies": dict[str, list[str]], "columns": str}
         types.pop("fix")  # stands with the repairs of the fit
