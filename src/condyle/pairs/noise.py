@@ -8,13 +8,12 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
-from ..maths.robust import median
+from ..maths.robust import CHI3_MEDIAN, median
 from ..model.take import Take
 
 DIFFERENCE_ORDER = 6
 _SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth difference
 _SIXTH_VARIANCE = 924.0  # C(12, 6): variance of a sixth difference of white noise, in units of its variance
-_CHI = 1.538172254455  # median length of a vector of three standard normal numbers
 NOISE_MIN_WINDOWS = 20  # windows below which a sensor's noise is not told
 NOISE_MAX_WINDOWS = 500  # windows looked at, spread over the take; more would hardly change the median
 PLACE_MIN_LOG_SPREAD = (
@@ -101,7 +100,7 @@ def _spread(differences: Floats, whole: Bools) -> Floats:
     out = np.zeros(whole.shape[1])
     told = whole.sum(axis=0) >= NOISE_MIN_WINDOWS
     if told.any():
-        out[told] = median(lengths[:, told]) / (_CHI * np.sqrt(_SIXTH_VARIANCE))
+        out[told] = median(lengths[:, told]) / (CHI3_MEDIAN * np.sqrt(_SIXTH_VARIANCE))
     return out
 
 
