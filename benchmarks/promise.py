@@ -14,7 +14,7 @@ import numpy as np
 import condyle
 from condyle import Limb, Skeleton, Take
 from condyle.maths import rotation
-from condyle.result.coverage import TURNED, find_coverage
+from condyle.result.coverage import TURNED_MIN_RAD, find_coverage
 from condyle.simulate import BoneMotion, SimulatedFigure, Truth, chain, disturb, exercise, mount, walk
 from condyle.simulate.motions import clock, drift_about, forward
 from condyle.simulate.seeds import stream
@@ -239,7 +239,7 @@ def measure_verdicts(case: Turning, seeds: Sequence[int]) -> Verdicts:
             found.held.append(
                 all(abs(worst(joint.covariance[h, h]) @ e) <= told.half for h, e in zip(HALVES, error, strict=True))
             )
-        found.axes.append(told.axes == int((turned >= TURNED).sum()))
+        found.axes.append(told.axes == int((turned >= TURNED_MIN_RAD).sum()))
         if told.poor is not None:
             true = truth.mounts.R_bone_body[k].T @ axes[:, 0]
             found.off.append(float(np.arccos(min(abs(told.poor @ true), 1.0))))

@@ -19,7 +19,7 @@ from condyle.simulate import Disturbances, linkage, simulate
 SAME = 1e-12  # m, entries of matrices
 NOISE = Disturbances(position_noise=0.002, orientation_noise=0.005, missing=0.05)
 RETARGET = "retarget --scale 2 -o x"
-TEMPLATE = b"<!doctype html><head></head>" + pages.PLACE
+TEMPLATE = b"<!doctype html><head></head>" + pages.DATA_PLACE
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ from condyle.io.exports import write_take
 from condyle.report import page as pages
 from tests.make.fitted import fitted, take
 
-TEMPLATE = b"<!doctype html>" + pages.PLACE
+TEMPLATE = b"<!doctype html>" + pages.DATA_PLACE
 
 
 @pytest.fixture(autouse=True)

@@ -219,5 +219,6 @@ def sensors_of(form: FigureFormat, scene: Scene) -> list[str]:
 
     module = {"mjcf": mjcf, "urdf": urdf, "osim": osim}[form.name]
     reserved = {"mjcf": ("world",), "urdf": ("world", "base"), "osim": ("ground",)}[form.name]
-    figure = build_mechanism(scene, "z", module.ALLOWED, module.FIRST, reserved, form.name)  # type: ignore[attr-defined]
+    letters = [getattr(module, f"{form.name.upper()}_{part}") for part in ("LETTERS", "FIRST_LETTER")]
+    figure = build_mechanism(scene, "z", *letters, reserved, form.name)
     return [f"{name}_sensor" for name in figure.names]

@@ -10,7 +10,7 @@ from condyle.maths import rotation
 from condyle.maths.elimination import Rig
 from condyle.motion.pose_solver import Problem
 from condyle.motion.rig import build_rig
-from condyle.motion.tasks import GUESS, FrameRows, LoopClosure, Posture, SensorPoses, Smoothness, add_up
+from condyle.motion.tasks import GUESS_SIGMA_RAD, FrameRows, LoopClosure, Posture, SensorPoses, Smoothness, add_up
 from tests.make import jointed
 
 REACHED = 1e-4  # m and rad, against sigmas of 1e-3 m and 1e-2 rad
@@ -144,7 +144,7 @@ def test_a_pose_without_weight_leaves_its_place_open_and_its_turn_vague(rng: np.
     sensors = SensorPoses(poses, np.ones(2), np.ones(2), np.tile(np.eye(3), (3, 2, 1, 1)), weight)
     problem = add_up([sensors], rig, slice(None), 3)
     row = rig.names.index(skeleton.bodies[0])
-    assert (problem.w_position[row, 1], problem.w_rotation[row, 1]) == (0.0, 1 / GUESS**2)
+    assert (problem.w_position[row, 1], problem.w_rotation[row, 1]) == (0.0, 1 / GUESS_SIGMA_RAD**2)
     np.testing.assert_array_equal(problem.R[row, :, :, 1], np.eye(3))
 
 

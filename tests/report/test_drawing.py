@@ -80,14 +80,14 @@ def test_series_of_nothing_can_be_drawn(value, tmp_path) -> None:
 def test_names_are_cut_and_hold_nothing_hidden() -> None:
     assert drawing.shorten_name("l_thigh") == "l_thigh"
     assert drawing.shorten_name("a\x1b[31m\u202eb") == "a?[31m?b"
-    assert len(drawing.shorten_name("x" * 500)) == drawing.LONGEST
+    assert len(drawing.shorten_name("x" * 500)) == drawing.NAME_MAX_LETTERS
 
 
 def test_a_tree_shows_every_body_once_and_every_margin() -> None:
     figure = drawing.draw_tree(skeleton(("a", "root"), ("b", "root"), ("c", "a"), loose=("prop",)), ["b"])
     words = [text.get_text() for text in figure.axes[0].texts]
     assert sorted(words) == sorted(["root", "a", "b", "c", "prop", "2", "2", "2"])
-    marked = [text for text in figure.axes[0].texts if text.get_color() == drawing.MARK]
+    marked = [text for text in figure.axes[0].texts if text.get_color() == drawing.MARK_COLOUR]
     assert len(marked) == 1
 
 
@@ -100,7 +100,7 @@ def test_no_two_names_of_a_tree_stand_in_one_place() -> None:
 def test_a_chain_of_very_many_bodies_is_drawn() -> None:
     names = [f"b{k}" for k in range(MANY)]
     figure = drawing.draw_tree(skeleton(*zip(names[1:], names[:-1], strict=True)))
-    assert max(figure.get_size_inches()) <= drawing.LARGEST
+    assert max(figure.get_size_inches()) <= drawing.FIGURE_MAX_IN
 
 
 def test_lengths_show_intervals_and_the_truth_where_it_is_known() -> None:

@@ -12,11 +12,11 @@ import pytest
 
 from condyle import CondyleError, read_skeleton
 from condyle.report import page as pages
-from condyle.report.page import PLACE, build_page, to_html, to_json, write_page
+from condyle.report.page import DATA_PLACE, build_page, to_html, to_json, write_page
 from condyle.report.page_data import PageData
 from tests.make.fitted import fitted, rewritten, take
 
-TEMPLATE = b"<!doctype html><title>t</title><body>" + PLACE + b"<script>go()</script>"
+TEMPLATE = b"<!doctype html><title>t</title><body>" + DATA_PLACE + b"<script>go()</script>"
 HOSTILE = ("</script><img src=x onerror=alert(1)>", "a\u2028b\u2029c", "<!--<script>", "&lt;\\\"'\u202e\x07\U0001f9b4")
 
 
@@ -90,7 +90,7 @@ def test_an_installation_without_a_page_says_so(tmp_path: Path, monkeypatch: pyt
     assert caught.value.code == "no-page"
 
 
-@pytest.mark.parametrize("template", [b"<html>", PLACE * 2])
+@pytest.mark.parametrize("template", [b"<html>", DATA_PLACE * 2])
 def test_a_page_without_one_place_for_data_is_refused(noisy: Path, template: bytes) -> None:
     with pytest.raises(CondyleError, match="no place for its data"):
         to_html(build_page(noisy), template)

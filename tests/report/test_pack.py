@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from condyle.io.motion_file import Frames
 from condyle.maths import rotation
-from condyle.report.pack import FULL, Packing, join_frames, pack, unpack
+from condyle.report.pack import LARGEST_NUMBER, Packing, join_frames, pack, unpack
 
 STEP, TURN, CLOCK, GAP = 2e-4, np.radians(0.02), 1e-4, 1e-5  # m, rad, s, m: what 1 stands for
 ROUNDING = 1e-9  # m and rad, beside half a step
@@ -114,7 +114,7 @@ def test_numbers_beyond_all_bounds_stay_at_the_bound_and_harm_no_other(rng: np.r
     p = frames.p.copy()
     p[3, 1, 0] = 1e11
     found = unpack(pack(Frames(frames.time, frames.R, p, *list(vars(frames).values())[3:]), how), 8, how)
-    assert found.p[3, 1, 0] == pytest.approx(FULL * STEP + frames.p_played[3, 1, 0], rel=1e-6)
+    assert found.p[3, 1, 0] == pytest.approx(LARGEST_NUMBER * STEP + frames.p_played[3, 1, 0], rel=1e-6)
     p[3, 1, 0] = found.p[3, 1, 0]
     np.testing.assert_allclose(found.p, p, atol=STEP / 2 + ROUNDING)
 
@@ -123,8 +123,8 @@ def test_a_jump_over_the_whole_range_is_packed(rng: np.random.Generator) -> None
     how = packing(1, [-1])
     frames = motion(rng, 6, how)
     p = frames.p_played.copy()
-    p[::2] = FULL * STEP
-    p[1::2] = -FULL * STEP
+    p[::2] = LARGEST_NUMBER * STEP
+    p[1::2] = -LARGEST_NUMBER * STEP
     jumping = Frames(frames.time, frames.R, p, frames.R_played, p, frames.gap, frames.weight)
     np.testing.assert_allclose(unpack(pack(jumping, how), 6, how).p_played, p, rtol=1e-9)
 

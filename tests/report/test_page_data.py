@@ -10,7 +10,7 @@ import pytest
 
 from condyle.findings import Finding
 from condyle.model.skeleton import Joint, Limb, Placement
-from condyle.report.page_data import PLACES, PageFinding, PageJoint, PageLimb, PagePlacement
+from condyle.report.page_data import PLACE_TYPES, PageFinding, PageJoint, PageLimb, PagePlacement
 
 PAIRS = [(PageJoint, Joint), (PageLimb, Limb), (PagePlacement, Placement), (PageFinding, Finding)]
 
@@ -21,8 +21,8 @@ def test_names_are_places_and_other_fields_keep_their_type(page: Any, value: Any
     shared = {one.name for one in fields(value)} & set(page.__struct_fields__)
     assert shared
     for name in shared - {"unit"}:
-        if name in PLACES:
-            assert own[name] == PLACES[name]
+        if name in PLACE_TYPES:
+            assert own[name] == PLACE_TYPES[name]
         elif theirs[name] in (str, int, float):
             assert own[name] is theirs[name]
 

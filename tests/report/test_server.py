@@ -20,12 +20,14 @@ from condyle import CondyleError, read_skeleton
 from condyle.io.motion_file import open_motion
 from condyle.report import server as servers
 from condyle.report.pack import unpack
-from condyle.report.page import PLACE
+from condyle.report.page import DATA_PLACE
 from condyle.report.server import PageServer, serve_page
 from condyle.report.shown import choose_packing
 from tests.make.fitted import fitted, take
 
-TEMPLATE = b"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; connect-src 'none'\">" + PLACE
+TEMPLATE = (
+    b"<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; connect-src 'none'\">" + DATA_PLACE
+)
 SAFE = {
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",

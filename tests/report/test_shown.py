@@ -13,7 +13,7 @@ from condyle import read_skeleton
 from condyle.io.motion_file import Frames, open_motion
 from condyle.report.pack import join_frames, unpack
 from condyle.report.page_data import Piece
-from condyle.report.shown import PIECE, MotionPieces, choose_packing, link_pieces, pack_pieces
+from condyle.report.shown import PIECE_FRAMES, MotionPieces, choose_packing, link_pieces, pack_pieces
 from tests.make.fitted import NOISE, TURN, fitted, rewritten, take
 
 SMALL = 1e-9  # m, s
@@ -30,8 +30,8 @@ def unpacked(shown: MotionPieces, pieces: tuple[Piece, ...]) -> Frames:
 def test_every_frame_comes_back(noisy: Path) -> None:
     shown, pieces = pack_pieces(shown_of(noisy))
     found, wanted = unpacked(shown, pieces), shown.source.rows(slice(0, None))
-    assert [piece.first for piece in pieces] == [0, PIECE]
-    assert [piece.frames for piece in pieces] == [PIECE, shown.source.frames - PIECE]
+    assert [piece.first for piece in pieces] == [0, PIECE_FRAMES]
+    assert [piece.frames for piece in pieces] == [PIECE_FRAMES, shown.source.frames - PIECE_FRAMES]
     np.testing.assert_allclose(found.p, wanted.p, atol=shown.packing.position / 2 + SMALL, equal_nan=True)
     np.testing.assert_allclose(found.time, wanted.time, atol=shown.packing.time / 2 + SMALL)
     assert np.isnan(found.p).any()
@@ -129,4 +129,7 @@ def test_one_frame_is_shown(tmp_path: Path, noisy: Path) -> None:
 
 def test_pieces_to_be_fetched_have_an_address_and_no_data(noisy: Path) -> None:
     pieces = link_pieces(shown_of(noisy))
-    assert pieces == (Piece(0, PIECE, "", "pieces/0.bin"), Piece(PIECE, 1200 - PIECE, "", "pieces/1.bin"))
+    assert pieces == (
+        Piece(0, PIECE_FRAMES, "", "pieces/0.bin"),
+        Piece(PIECE_FRAMES, 1200 - PIECE_FRAMES, "", "pieces/1.bin"),
+    )

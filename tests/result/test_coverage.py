@@ -13,7 +13,7 @@ import condyle
 from condyle import Skeleton, UsageError
 from condyle.cli import main
 from condyle.model.skeleton import limb_geometry
-from condyle.result.coverage import BRIEF, find_coverage
+from condyle.result.coverage import RECORDING_MIN_S, find_coverage
 from condyle.simulate import Disturbances, chain, linkage, simulate
 
 NAMED = np.radians(2.0)
@@ -116,7 +116,7 @@ def test_a_turn_about_a_second_axis_counts_by_how_much_farther_it_goes_but_takes
     assert left == pytest.approx(0.3**2, rel=5e-3)
     assert f"or {limb.wider:.0f} s that turn {limb.of} about a second axis" in limb.text
     [soon] = find_coverage(skeleton, 0.9 * width).limbs
-    assert soon.wider == BRIEF
+    assert soon.wider == RECORDING_MIN_S
 
 
 def test_a_take_at_rest_has_nothing_to_judge() -> None:

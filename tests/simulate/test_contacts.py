@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from condyle.simulate import Truth, human, prop, simulate, together
-from condyle.simulate.contacts import TOE, clasp_hands, join_hands, pick_up, plant_feet
+from condyle.simulate.contacts import TOE_M, clasp_hands, join_hands, pick_up, plant_feet
 
 EXACT = 1e-9  # m
 START, END = 4.0, 7.0  # s
@@ -71,7 +71,7 @@ def test_a_prop_lies_still_is_carried_and_lies_still_again() -> None:
 def test_one_foot_after_the_other_keeps_its_toe_in_place() -> None:
     walked = plant_feet(walker(), stance=0.5)
     for number, foot in enumerate(("l_foot", "r_foot")):
-        toe = places(walked, foot, on_bone(walked, foot, TOE))
+        toe = places(walked, foot, on_bone(walked, foot, TOE_M))
         turn = np.floor(walked.time / 0.5 + 1e-9).astype(int)
         for stance in range(number, 20, 2):
             assert np.ptp(toe[turn == stance][1:-1], axis=0).max() < EXACT

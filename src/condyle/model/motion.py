@@ -16,7 +16,7 @@ from ..maths.arrays import Bools, Floats, Ints, freeze
 from .skeleton import Joint, Skeleton
 from .take import WORLD, Take, with_world
 
-CHUNK = 1024  # frames put together at once
+FORWARD_CHUNK_FRAMES = 1024  # frames put together at once
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,8 +111,8 @@ def forward(skeleton: Skeleton, motion: Motion) -> Take:
     n, m = motion.frames, len(motion.bodies)
     R, p = np.empty((n, m, 3, 3)), np.empty((n, m, 3))
     order, free = order_joints(skeleton), [motion.bodies.index(name) for name in motion.free]
-    for first in range(0, n, CHUNK):
-        rows = slice(first, first + CHUNK)
+    for first in range(0, n, FORWARD_CHUNK_FRAMES):
+        rows = slice(first, first + FORWARD_CHUNK_FRAMES)
         # Frames last: one product runs over all of them, several times faster than frame by frame.
         turn = np.array(np.moveaxis(motion.R_parent_body[rows], 0, -1), order="C")
         place = np.empty((m, 3, turn.shape[-1]))

@@ -10,8 +10,8 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.series import held_frames, known_around
 from ..model.take import Take
 
-MANY = 0.05  # share of the frames from which on lost poses are worth a warning
-_GAPS: dict[str, tuple[str, Severity]] = {
+GAPS_MIN_SHARE = 0.05  # share of the frames from which on lost poses are worth a warning
+_GAP_WORDS: dict[str, tuple[str, Severity]] = {
     "gap-bridged": ("its rotation there is interpolated", "info"),
     "gap-inferred": ("its pose there is told by the bodies beyond it", "info"),
     "gap-left": ("too long to interpolate, so it and what hangs on it have no pose there", "warning"),
@@ -62,8 +62,8 @@ def describe_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
         seconds = float((take.time[ends[1]] - take.time[ends[0]])[rows].max())
         first = int(np.argmax(rows))
         lost = f"{name} was not seen in {many(count, 'frame')} from frame {first} on, for up to {seconds:.2g} s"
-        way, severity = _GAPS[code]
-        if count < MANY * take.frames:
+        way, severity = _GAP_WORDS[code]
+        if count < GAPS_MIN_SHARE * take.frames:
             severity = "info"
         text = f"{lost}: {way}"
         time = (float(take.time[rows][0]), float(take.time[rows][-1])) if take.timed else None

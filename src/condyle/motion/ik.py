@@ -23,23 +23,23 @@ from ..model.motion import Motion, check_motion, find_reference, forward, free_b
 from ..model.skeleton import Skeleton
 from ..model.take import UNTIMED_RATE, Take
 from .bridging import describe_gaps, find_lone_runs
-from .play import LONGEST_GAP, bridge
+from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve
 from .rig import build_rig, build_state, centre, hold_unknown, restore_state, store, to_rows
 from .smoothing import solve_smooth
 from .tasks import FrameRows, Posture, SensorPoses, Smoothness, Target, Task, add_up, close_loops
 
-CHUNK = 1024  # frames solved together: their numbers stay in the processor's cache
-SMALLEST_POSITION = 1e-4  # m: no sensor is trusted more than this
-SMALLEST_ROTATION = 1e-3  # rad
-LOOP = 1e-3  # standard deviation of a loop's gap as a part of the smallest of the positions'
+SOLVE_CHUNK_FRAMES = 1024  # frames solved together: their numbers stay in the processor's cache
+SIGMA_MIN_M = 1e-4  # m: no sensor is trusted more than this
+SIGMA_MIN_RAD = 1e-3  # rad
+LOOP_SIGMA_SHARE = 1e-3  # standard deviation of a loop's gap as a part of the smallest of the positions'
 # Quantiles of the residual of a sensor in its standard deviations: half of its six numbers go into the pose.
-USUAL = ((0.5, 1.54), (0.9, 2.5))
-SMALLEST_SPREAD = 0.05  # of the residual, in standard deviations of the noise: exact data has none
-SUSPECT, HUBER = 5.0, 2.5  # in spreads of each sensor's residual
-ROUNDS = 3  # of new weights
-MANY = 0.005  # share of a sensor's poses left out that is a warning
-LEAVE = 0.06  # of a chunk's frames are left for later
+RESIDUAL_QUANTILES = ((0.5, 1.54), (0.9, 2.5))
+SPREAD_MIN_SIGMAS = 0.05  # of the residual, in standard deviations of the noise: exact data has none
+SUSPECT_MIN_SPREADS, HUBER_SPREADS = 5.0, 2.5  # in spreads of each sensor's residual
+REWEIGH_ROUNDS = 3  # of new weights
+OUTLIERS_MIN_SHARE = 0.005  # share of a sensor's poses left out that is a warning
+STRAGGLER_SHARE = 0.06  # of a chunk's frames are left for later
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,7 +77,7 @@ def fit_motion(
     keep_axes: bool = True,
     loops: bool | None = None,
     smooth: tuple[float, float] | None = None,
-    longest_gap: float = LONGEST_GAP,
+    longest_gap: float = BRIDGED_GAP_MAX_S,
 ) -> MotionFit:
     """The motion whose poses are nearest to all sensors.
 
@@ -100,7 +100,7 @@ def fit_motion(
     run = _SensorRun(replace(skeleton, loops=kept), take, sigmas, keep_axes=keep_axes)
     for rows in _cut_chunks(np.arange(take.frames)):
         problem = run.problem(rows)
-        run.solve(rows, run.start(rows, problem), problem, leave=LEAVE)
+        run.solve(rows, run.start(rows, problem), problem, leave=STRAGGLER_SHARE)
     for rows in _cut_chunks(np.flatnonzero(~run.settled)):  # stragglers, together
         run.solve(rows, run.state(rows), run.problem(rows))
     if robust:
@@ -149,7 +149,7 @@ def reach_targets(
         for part in target.poses(slice(None), start.frames):
             weight[np.isfinite(part).reshape(start.frames, -1).all(axis=1), body] = 1.0
     least = min((target.sigma_position for target in targets), default=hold_place)
-    ties = close_loops(skeleton, start.time, LOOP * least) if loops else []
+    ties = close_loops(skeleton, start.time, LOOP_SIGMA_SHARE * least) if loops else []
     rig = build_rig(skeleton, find_reference(skeleton, start.R_parent_body), keep_axes=keep_axes)
     tasks: list[Task] = [Posture(start, poses, hold, hold_place), *targets, *ties]
     run, every = _Run(rig, tasks, start.R_parent_body.copy()), slice(None)
@@ -239,7 +239,7 @@ class _SensorRun(_Run):
             reference = find_reference(skeleton, R)
         rig = build_rig(skeleton, reference, keep_axes=keep_axes)
         self.sensors = SensorPoses(take, *sigmas, _guess_rotations(rig, take, R), take.seen.astype(np.float64))
-        loops = close_loops(skeleton, take.time, LOOP * float(sigmas[0].min(initial=1.0)))
+        loops = close_loops(skeleton, take.time, LOOP_SIGMA_SHARE * float(sigmas[0].min(initial=1.0)))
         super().__init__(rig, [self.sensors, *loops], R)
 
     def start(self, rows: FrameRows, problem: Problem) -> State:
@@ -289,13 +289,13 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
     for no longer than can be bridged is left out; what is far for longer keeps its little weight, since nothing else
     may tell where that body is.
     """
-    spread = _measure_spreads(run.residual, USUAL[:1])
-    suspect = np.flatnonzero((run.residual > SUSPECT * spread).any(axis=1))
+    spread = _measure_spreads(run.residual, RESIDUAL_QUANTILES[:1])
+    suspect = np.flatnonzero((run.residual > SUSPECT_MIN_SPREADS * spread).any(axis=1))
     if not len(suspect):
         return
     _settle_weights(run, suspect, spread)
-    spread = _measure_spreads(run.residual, USUAL)  # now free of what bad sensors did to their neighbours
-    far = run.residual > SUSPECT * spread
+    spread = _measure_spreads(run.residual, RESIDUAL_QUANTILES)  # now free of what bad sensors did to their neighbours
+    far = run.residual > SUSPECT_MIN_SPREADS * spread
     run.out = find_lone_runs(run.take, far, longest_gap)
     again = np.flatnonzero(run.out.any(axis=1))
     if len(again):
@@ -310,15 +310,15 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
 
 def _settle_weights(run: _SensorRun, which: Ints, spread: Floats) -> None:
     for rows in _cut_chunks(which):
-        for left in reversed(range(ROUNDS)):
+        for left in reversed(range(REWEIGH_ROUNDS)):
             counts = run.take.seen[rows] & ~run.out[rows]
-            run.sensors.weight[rows] = counts * huber_weight(run.residual[rows] / spread, HUBER)
+            run.sensors.weight[rows] = counts * huber_weight(run.residual[rows] / spread, HUBER_SPREADS)
             run.solve(rows, run.state(rows), run.problem(rows), **({"most": 1} if left else {}))
 
 
 def _measure_spreads(residual: Floats, usual: Sequence[tuple[float, float]]) -> Floats:
     """(m,) what each sensor's residual is measured by: its quantiles over the take, where it is seen."""
-    spread = np.full(residual.shape[1], SMALLEST_SPREAD)
+    spread = np.full(residual.shape[1], SPREAD_MIN_SIGMAS)
     for body, column in enumerate(residual.T):
         there = np.sort(column[column > 0])
         for share, size in usual if len(there) else ():
@@ -335,7 +335,7 @@ def _describe_outliers(take: Take, out: Bools) -> list[Finding]:
             text = (
                 f"{many(len(rows), 'pose')} of {name} from frame {rows[0]} on disagree with the figure and are left out"
             )
-            severity: Severity = "warning" if share > MANY else "info"
+            severity: Severity = "warning" if share > OUTLIERS_MIN_SHARE else "info"
             findings.append(Finding("outliers", severity, text, (name,), None, share, "", int(rows[0]), len(rows)))
     return findings
 
@@ -348,8 +348,8 @@ def choose_sigmas(
     m = len(skeleton.bodies)
     answer = []
     for given, name, least in (
-        (sigma_position, "position", SMALLEST_POSITION),
-        (sigma_rotation, "orientation", SMALLEST_ROTATION),
+        (sigma_position, "position", SIGMA_MIN_M),
+        (sigma_rotation, "orientation", SIGMA_MIN_RAD),
     ):
         if given is None:
             values = np.array([getattr(table[body], name) if body in table else 0.0 for body in skeleton.bodies])
@@ -363,8 +363,8 @@ def choose_sigmas(
 
 
 def _cut_chunks(rows: Ints) -> list[FrameRows]:
-    """The rows by `CHUNK`, as slices where they follow each other: these need no copy."""
-    parts = [rows[first : first + CHUNK] for first in range(0, len(rows), CHUNK)]
+    """The rows by `SOLVE_CHUNK_FRAMES`, as slices where they follow each other: these need no copy."""
+    parts = [rows[first : first + SOLVE_CHUNK_FRAMES] for first in range(0, len(rows), SOLVE_CHUNK_FRAMES)]
     return [slice(part[0], part[-1] + 1) if part[-1] - part[0] + 1 == len(part) else part for part in parts]
 
 

@@ -14,10 +14,10 @@ from ..model.skeleton import Skeleton
 from ..model.take import Take
 from .bridging import bridge_line, bridge_turn, describe_gaps
 
-LONGEST_GAP = 0.2  # s between the two known samples around a gap that is bridged
+BRIDGED_GAP_MAX_S = 0.2  # s between the two known samples around a gap that is bridged
 
 
-def play(skeleton: Skeleton, take: Take, *, longest_gap: float = LONGEST_GAP) -> Motion:
+def play(skeleton: Skeleton, take: Take, *, longest_gap: float = BRIDGED_GAP_MAX_S) -> Motion:
     """The motion that the recording shows, without any gap at the joints.
 
     Free bodies have the pose of their sensor; every other body has its measured rotation relative to its parent's.

@@ -19,14 +19,14 @@ from ..maths.elimination import DAMPING_ARM_M, Factors, Rig, cross, dot, outer, 
 if TYPE_CHECKING:
     from .smoothing import Accelerations
 
-MOST_ROUNDS = 60
-CONVERGED = 1e-8  # of the cost: a frame whose further steps would gain less is done
-FLOOR = 1e-18  # of the weights: a cost below is rounding
-DAMPING = 1e-9  # of the weights, at first: keeps what nothing holds where it is
-ROUGH = 1e-7  # of the weights: damping that single precision can tell from none
-FIRST_HELP = 1e-3  # of the weights, where a step did not lower the cost
-HOPELESS = 1e8  # of the weights: no step lowers the cost by more than rounding
-NEAR_HALF_TURN = 3.0  # rad: beyond, the sine no longer tells the axis
+SOLVE_MAX_STEPS = 60
+STEP_MIN_GAIN = 1e-8  # of the cost: a frame whose further steps would gain less is done
+COST_ROUNDING = 1e-18  # of the weights: a cost below is rounding
+DAMPING_START = 1e-9  # of the weights, at first: keeps what nothing holds where it is
+SINGLE_PRECISION_DAMPING = 1e-7  # of the weights: damping that single precision can tell from none
+DAMPING_FIRST_HELP = 1e-3  # of the weights, where a step did not lower the cost
+DAMPING_MAX = 1e8  # of the weights: no step lowers the cost by more than rounding
+HALF_TURN_MIN_RAD = 3.0  # rad: beyond, the sine no longer tells the axis
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +156,7 @@ def measure_errors(rig: Rig, state: State, aims: Problem) -> Errors:
 
 
 def solve(
-    rig: Rig, start: State, aims: Problem, *, leave: float = 0.0, most: int = MOST_ROUNDS
+    rig: Rig, start: State, aims: Problem, *, leave: float = 0.0, most: int = SOLVE_MAX_STEPS
 ) -> tuple[State, Ints, Bools]:
     """The state of least cost near `start`, which must be settled, the steps each frame took, and which frames settled.
 
@@ -168,7 +168,7 @@ def solve(
     best = state = start
     steps, settled = np.zeros(n, np.int64), np.zeros(n, bool)
     rows, before = np.arange(n), np.full(n, np.inf)
-    scale, damping = _measure_scale(aims), np.full(n, DAMPING)
+    scale, damping = _measure_scale(aims), np.full(n, DAMPING_START)
     now = measure_errors(rig, state, aims)
     for _ in range(most):
         x, t, s, gain = step(rig, state, aims, now, damping * scale, scale)
@@ -177,8 +177,8 @@ def solve(
         # Each gain is about the same part of the one before, so this is what all further steps would gain.
         part = np.minimum(gain / before, 0.9)
         further = np.where(before < np.inf, gain * part / (1 - part), gain)
-        small = further <= CONVERGED * now.cost + FLOOR * scale
-        hopeless = ~small & (damping > HOPELESS)
+        small = further <= STEP_MIN_GAIN * now.cost + COST_ROUNDING * scale
+        hopeless = ~small & (damping > DAMPING_MAX)
         done = small | hopeless
         settled[rows] = small
         if hopeless.any():
@@ -191,12 +191,14 @@ def solve(
             rows, damping, scale, gain = rows[keep], damping[keep], scale[keep], gain[keep]
             state, trial, aims, now = state.at(keep), trial.at(keep), aims.at(keep), now.at(keep)
         found = measure_errors(rig, trial, aims)
-        worse = ~(found.cost <= now.cost * (1 + 1e-12) + FLOOR * scale)
+        worse = ~(found.cost <= now.cost * (1 + 1e-12) + COST_ROUNDING * scale)
         if worse.any():
             back = np.flatnonzero(worse)
             trial.put(back, state.at(back))
             found.put(back, now.at(back))
-        damping = np.where(worse, np.maximum(damping * 10, FIRST_HELP), np.maximum(damping * 0.1, DAMPING))
+        damping = np.where(
+            worse, np.maximum(damping * 10, DAMPING_FIRST_HELP), np.maximum(damping * 0.1, DAMPING_START)
+        )
         state, now, before = trial, found, np.where(worse, np.inf, gain)
     else:
         best = _put(best, rows, state)
@@ -223,7 +225,11 @@ def step(
     """The Gauss-Newton step and what it gains, see `Factors.solve`."""
     gx, gt = aims.w_position[:, None] * now.d, aims.w_rotation[:, None] * now.e
     gs = None if now.j is None or aims.spring is None else aims.spring[:, None] * now.j
-    if not aims.loops and gs is None and bool((aims.w_rotation > 0).all() and (damping < ROUGH * scale).all()):
+    if (
+        not aims.loops
+        and gs is None
+        and bool((aims.w_rotation > 0).all() and (damping < SINGLE_PRECISION_DAMPING * scale).all())
+    ):
         return _single_step(rig, state, aims, gx, gt, scale)
     return Equations(rig, state, aims, damping).solve(gx, gt, gs, now.c)
 
@@ -244,7 +250,7 @@ def _single_step(
         None if axis is None else single(axis),
         single(aims.w_position / scale),
         single(aims.w_rotation / scale),
-        single(np.full_like(scale, ROUGH)),
+        single(np.full_like(scale, SINGLE_PRECISION_DAMPING)),
     )
     x, t, s, gain = factors.solve(single(gx / scale), single(gt / scale))
     return x.astype(float), t.astype(float), None if s is None else s.astype(float), gain * scale
@@ -346,7 +352,7 @@ def find_rotation_vectors(R: Floats, R_aim: Floats) -> Floats:
     angle = np.arctan2(sine, 0.5 * (trace - 1))
     with np.errstate(invalid="ignore", divide="ignore"):
         e *= np.where(sine > 1e-9, 0.5 * angle / sine, 0.5)[:, None]
-    far = angle > NEAR_HALF_TURN
+    far = angle > HALF_TURN_MIN_RAD
     if far.any():
         body, frame = np.nonzero(far)
         relative = R[body, :, :, frame] @ np.swapaxes(R_aim[body, :, :, frame], -1, -2)

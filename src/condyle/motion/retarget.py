@@ -16,7 +16,7 @@ from ..model.motion import Motion, check_motion, forward, free_bodies, order_joi
 from ..model.skeleton import Joint, Limb, Placement, Skeleton
 from ..model.take import Take
 
-FLOOR = 0.01  # share of the frames whose lowest point may be below the floor: a stray sample is no floor
+BELOW_FLOOR_SHARE = 0.01  # share of the frames whose lowest point may be below the floor: a stray sample is no floor
 
 Lengths = float | Mapping[str, float] | Skeleton  # one factor, {body: factor}, or whose limb lengths are taken
 
@@ -172,7 +172,7 @@ def _floor(skeleton: Skeleton, poses: Take, own: list[str], axis: Floats) -> tup
     filled = np.where(np.isfinite(heights[:, seen]), heights[:, seen], np.inf)
     lowest = np.sort(filled.min(axis=0))
     body = int(np.bincount(filled.argmin(axis=0), minlength=len(own)).argmax())
-    return float(lowest[int(FLOOR * len(lowest))]), own[body]
+    return float(lowest[int(BELOW_FLOOR_SHARE * len(lowest))]), own[body]
 
 
 def _reach(skeleton: Skeleton, parent: Mapping[str, str | None], root: str, body: str) -> float:

@@ -24,11 +24,11 @@ from .pose_solver import (
     move_state,
 )
 
-STEPS = 20  # Gauss-Newton steps at most
-ROUNDS = 500  # of conjugate gradients in a step at most
-ENOUGH = 1e-3  # of the gradient's size: the next step corrects the rest
-CONVERGED = 1e-7  # of the cost
-DAMPING = 1e-9  # of the weights
+SMOOTH_MAX_STEPS = 20  # Gauss-Newton steps at most
+CONJUGATE_MAX_ROUNDS = 500  # of conjugate gradients in a step at most
+GRADIENT_MAX_SHARE = 1e-3  # of the gradient's size: the next step corrects the rest
+SMOOTH_MIN_GAIN = 1e-7  # of the cost
+SMOOTH_DAMPING = 1e-9  # of the weights
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,11 +118,11 @@ def build_accelerations(rig: Rig, time: Floats, sigma_turn: float, sigma_place: 
 
 def solve_smooth(rig: Rig, state: State, aims: Problem, rough: Accelerations) -> tuple[State, int, bool]:
     """The state of least cost over all frames near `state`, the steps taken, and whether they came to rest."""
-    damping = DAMPING
+    damping = SMOOTH_DAMPING
     scale = aims.w_rotation.max(axis=0) + rough.w_turn * rough.diagonal()
     now = measure_errors(rig, state, aims)
     cost = float(now.cost.sum()) + rough.cost(state)
-    for count in range(1, STEPS + 1):
+    for count in range(1, SMOOTH_MAX_STEPS + 1):
         x, t, s, gain = _step(rig, state, aims, rough, now, damping * scale)
         trial = move_state(rig, state, x, t, s)
         found = measure_errors(rig, trial, aims)
@@ -130,11 +130,11 @@ def solve_smooth(rig: Rig, state: State, aims: Problem, rough: Accelerations) ->
         if not total <= cost * (1 + 1e-12):
             damping = max(10 * damping, 1e-3)
             continue
-        rest = gain <= CONVERGED * cost
-        state, now, cost, damping = trial, found, total, max(0.1 * damping, DAMPING)
+        rest = gain <= SMOOTH_MIN_GAIN * cost
+        state, now, cost, damping = trial, found, total, max(0.1 * damping, SMOOTH_DAMPING)
         if rest:
             return state, count, True
-    return state, STEPS, False
+    return state, SMOOTH_MAX_STEPS, False
 
 
 def _step(
@@ -167,7 +167,7 @@ def _step(
     rx, rt = gx, gt
     size = first = -inner(rx, rt, x, t)
     total_x, total_t, total_s = np.zeros_like(x), np.zeros_like(t), None if s is None else np.zeros_like(s)
-    for _ in range(ROUNDS):
+    for _ in range(CONJUGATE_MAX_ROUNDS):
         hx, ht = product(x, t)
         far = size / inner(hx, ht, x, t)
         total_x, total_t = total_x + far * x, total_t + far * t
@@ -176,7 +176,7 @@ def _step(
         rx, rt = rx + far * hx, rt + far * ht
         zx, zt, zs, _ = equations.solve(rx, rt)
         before, size = size, -inner(rx, rt, zx, zt)
-        if size <= ENOUGH**2 * first:
+        if size <= GRADIENT_MAX_SHARE**2 * first:
             break
         x, t = zx + size / before * x, zt + size / before * t
         s = None if s is None or zs is None else zs + size / before * s

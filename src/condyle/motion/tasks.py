@@ -22,7 +22,7 @@ from .rig import to_rows
 from .smoothing import build_accelerations
 
 FrameRows = Ints | slice
-GUESS = 0.5  # rad, standard deviation of a rotation that is bridged or held
+GUESS_SIGMA_RAD = 0.5  # rad, standard deviation of a rotation that is bridged or held
 
 
 class Task(Protocol):
@@ -69,7 +69,7 @@ class SensorPoses:
         w_position, w_rotation = (w / variance for variance in self.variance(rig))
         if none.any():
             R, p = np.where(none[..., None, None], self.R_guess[rows], R), np.where(none[..., None], 0.0, p)
-            w_rotation[none.T[rig.bodies]] = 1 / GUESS**2
+            w_rotation[none.T[rig.bodies]] = 1 / GUESS_SIGMA_RAD**2
         return replace(problem, R=to_rows(rig, R), p=to_rows(rig, p), w_position=w_position, w_rotation=w_rotation)
 
 

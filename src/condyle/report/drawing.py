@@ -22,32 +22,39 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INK, PALE, MARK, TEXT, FAINT, GRID = "#2f5d8a", "#b9cbdd", "#c4572a", "#333333", "#888888", "#dddddd"
-WIDTH = 6.4  # in: a column and a half of a paper, and all of a page's text
-LARGEST = 60.0  # in: side of a figure of very many bodies
-MOST = 1200  # points of a line; a longer one is drawn as the range of each stretch
-BINS = 40
-STRETCHES = 90
-LETTER = 0.075  # in: width of a letter, on the wide side
-BETWEEN = 9.0  # letters between two columns of the tree, for the margins
-LONGEST = 28  # letters of a name
-HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories of characters that are not drawn
+INK_COLOUR, PALE_COLOUR, MARK_COLOUR, TEXT_COLOUR, FAINT_COLOUR, GRID_COLOUR = (
+    "#2f5d8a",
+    "#b9cbdd",
+    "#c4572a",
+    "#333333",
+    "#888888",
+    "#dddddd",
+)
+FIGURE_WIDTH_IN = 6.4  # in: a column and a half of a paper, and all of a page's text
+FIGURE_MAX_IN = 60.0  # in: side of a figure of very many bodies
+LINE_MAX_POINTS = 1200  # points of a line; a longer one is drawn as the range of each stretch
+HISTOGRAM_BINS = 40
+MEAN_STRETCHES = 90
+LETTER_WIDTH_IN = 0.075  # in: width of a letter, on the wide side
+TREE_COLUMN_GAP_LETTERS = 9.0  # letters between two columns of the tree, for the margins
+NAME_MAX_LETTERS = 28  # letters of a name
+UNDRAWN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories of characters that are not drawn
 STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8,
-    "axes.edgecolor": TEXT,
-    "axes.labelcolor": TEXT,
+    "axes.edgecolor": TEXT_COLOUR,
+    "axes.labelcolor": TEXT_COLOUR,
     "axes.linewidth": 0.6,
     "axes.titlesize": 8.5,
     "axes.titlelocation": "left",
-    "axes.titlecolor": TEXT,
+    "axes.titlecolor": TEXT_COLOUR,
     "axes.spines.top": False,
     "axes.spines.right": False,
-    "text.color": TEXT,
+    "text.color": TEXT_COLOUR,
     "text.parse_math": False,  # names from files stand as they are
-    "xtick.color": TEXT,
-    "ytick.color": TEXT,
+    "xtick.color": TEXT_COLOUR,
+    "ytick.color": TEXT_COLOUR,
     "xtick.major.width": 0.6,
     "ytick.major.width": 0.6,
     "legend.frameon": False,
@@ -85,8 +92,8 @@ def lay_out_time(time: Floats | None, segment: Ints) -> TimeAxis:
 
 def shorten_name(name: str) -> str:
     """A body's name as it is drawn: names come from files, and a figure holds neither commands nor pages of text."""
-    plain = "".join("?" if unicodedata.category(letter) in HIDDEN else letter for letter in name)
-    return plain if len(plain) <= LONGEST else plain[: LONGEST - 1] + "…"
+    plain = "".join("?" if unicodedata.category(letter) in UNDRAWN_CATEGORIES else letter for letter in name)
+    return plain if len(plain) <= NAME_MAX_LETTERS else plain[: NAME_MAX_LETTERS - 1] + "…"
 
 
 def draw_series(
@@ -108,22 +115,29 @@ def draw_series(
     unit   what 1 m is on the axis
     """
     with styled():
-        figure = _figure(WIDTH, 2.1)
+        figure = _figure(FIGURE_WIDTH_IN, 2.1)
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[3, 1])
         shown = np.isfinite(value)
         _line(left, axis, value * unit)
         _stretches(left, axis, value * unit, zero)
         for at in axis.breaks:
-            left.axvline(at, color=GRID, linewidth=0.8, zorder=0)
-        right.hist(value[shown] * unit, bins=BINS, orientation="horizontal", color=PALE, edgecolor=INK, linewidth=0.4)
+            left.axvline(at, color=GRID_COLOUR, linewidth=0.8, zorder=0)
+        right.hist(
+            value[shown] * unit,
+            bins=HISTOGRAM_BINS,
+            orientation="horizontal",
+            color=PALE_COLOUR,
+            edgecolor=INK_COLOUR,
+            linewidth=0.4,
+        )
         if level is not None and np.isfinite(level):
             for axes in (left, right):
-                axes.axhline(level * unit, color=MARK, linewidth=0.9, linestyle=(0, (4, 2)))
+                axes.axhline(level * unit, color=MARK_COLOUR, linewidth=0.9, linestyle=(0, (4, 2)))
         if zero and shown.any():
             left.set_ylim(0, 1.06 * float(np.nanmax(value)) * unit or 1.0)
         left.set(xlabel=axis.label, ylabel=label, title=title)
         right.set(xlabel="frames")
-        right.set_title(note, color=MARK)
+        right.set_title(note, color=MARK_COLOUR)
         if len(axis.at) > 1:
             left.set_xlim(axis.at[0], axis.at[-1])
         return figure
@@ -136,25 +150,27 @@ def draw_lengths(limbs: Sequence[Limb], truth: dict[tuple[str, str, str], float]
         names = [
             "{}: {} to {}".format(*map(shorten_name, (limb.body, limb.from_joint, limb.to_joint))) for limb in told
         ]
-        wide = LETTER * max(map(len, names), default=0) + 4.2
-        figure = _figure(max(WIDTH, wide), 0.7 + 0.2 * max(len(told), 1))
+        wide = LETTER_WIDTH_IN * max(map(len, names), default=0) + 4.2
+        figure = _figure(max(FIGURE_WIDTH_IN, wide), 0.7 + 0.2 * max(len(told), 1))
         left, right = figure.subplots(1, 2, sharey=True, width_ratios=[1, 1])
         for row, limb in enumerate(told):
             length = 1000 * (limb.length or 0.0)
-            left.plot([0, length], [row, row], color=PALE, linewidth=3, solid_capstyle="butt")
+            left.plot([0, length], [row, row], color=PALE_COLOUR, linewidth=3, solid_capstyle="butt")
             words = f"{length:.1f}"
             if limb.low is not None and limb.high is not None:
                 low, high = 1000 * limb.low, 1000 * limb.high
-                right.plot([low - length, high - length], [row, row], color=INK, linewidth=3, solid_capstyle="butt")
+                right.plot(
+                    [low - length, high - length], [row, row], color=INK_COLOUR, linewidth=3, solid_capstyle="butt"
+                )
                 words = f"{length:.1f}  ({low:.1f} to {high:.1f})"
             true = (truth or {}).get((limb.body, limb.from_joint, limb.to_joint))
             if true is not None:
-                right.plot([1000 * true - length], [row], "|", color=MARK, markersize=8, markeredgewidth=1.4)
+                right.plot([1000 * true - length], [row], "|", color=MARK_COLOUR, markersize=8, markeredgewidth=1.4)
             right.annotate(words, (1.02, row), xycoords=("axes fraction", "data"), va="center")
         left.set(xlabel="length [mm]", yticks=range(len(told)), ylim=(len(told) - 0.4, -0.6))
         left.set_yticklabels(names)
         left.set_xlim(left=0)
-        right.axvline(0, color=GRID, linewidth=0.8, zorder=0)
+        right.axvline(0, color=GRID_COLOUR, linewidth=0.8, zorder=0)
         right.set(xlabel="95 % interval about it [mm]", title="true length marked" if truth else "")
         left.set_title("limb lengths" if told else "no limb length was told")
         return figure
@@ -165,25 +181,27 @@ def draw_tree(skeleton: Skeleton, doubtful: Sequence[str] = ()) -> Figure:
     place = _lay_out_tree(skeleton)
     deepest = max((depth for depth, _ in place.values()), default=0)
     longest = [max(len(shorten_name(body)) for body, (at, _) in place.items() if at == k) for k in range(deepest + 1)]
-    column = np.concatenate([[0.0], np.cumsum(np.array(longest[:-1], dtype=np.float64) + BETWEEN)])  # in letters
+    column = np.concatenate(
+        [[0.0], np.cumsum(np.array(longest[:-1], dtype=np.float64) + TREE_COLUMN_GAP_LETTERS)]
+    )  # in letters
     letters = float(column[-1]) + longest[-1]
     rows = max(row for _, row in place.values()) + 1
     with styled():
-        figure = _figure(max(WIDTH, LETTER * (letters + 2)), 0.27 * rows + 0.5)
+        figure = _figure(max(FIGURE_WIDTH_IN, LETTER_WIDTH_IN * (letters + 2)), 0.27 * rows + 0.5)
         axes = figure.subplots()
         for joint in skeleton.joints:
             (_, y0), (depth, y1) = place[joint.parent], place[joint.child]
             start, x1 = column[depth - 1] + len(shorten_name(joint.parent)) + 0.5, column[depth] - 0.5
-            bend = column[depth] - BETWEEN + 1.5
-            colour = MARK if joint.child in doubtful else INK
+            bend = column[depth] - TREE_COLUMN_GAP_LETTERS + 1.5
+            colour = MARK_COLOUR if joint.child in doubtful else INK_COLOUR
             axes.plot([start, bend, bend, x1], [y0, y0, y1, y1], color=colour, linewidth=1.1, zorder=1)
             if joint.margin is not None:
                 words = f"{joint.margin:.3g}" if joint.margin < 1000 else "> 1000"
                 axes.annotate(words, (x1, y1), (0, 1.5), textcoords="offset points", ha="right", color=colour)
         for body, (depth, y) in place.items():
-            colour = FAINT if body in skeleton.loose else TEXT
+            colour = FAINT_COLOUR if body in skeleton.loose else TEXT_COLOUR
             axes.annotate(shorten_name(body), (column[depth], y), va="center", color=colour, zorder=2)
-        axes.set(xlim=(-1, max(letters, WIDTH / LETTER - 2) + 1), ylim=(rows - 0.4, -0.8))
+        axes.set(xlim=(-1, max(letters, FIGURE_WIDTH_IN / LETTER_WIDTH_IN - 2) + 1), ylim=(rows - 0.4, -0.8))
         axes.axis("off")
         told = "tree; on each edge, times the gap would grow with the best other edge"
         axes.set_title(told if skeleton.joints else "no tree was told")
@@ -229,34 +247,34 @@ class styled:
 def _figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(min(width, LARGEST), float(np.clip(height, 1.2, LARGEST))), layout="constrained")
+    return Figure(figsize=(min(width, FIGURE_MAX_IN), float(np.clip(height, 1.2, FIGURE_MAX_IN))), layout="constrained")
 
 
 def _line(axes: Axes, axis: TimeAxis, value: Floats) -> None:
     """A pale line, broken where recordings end and values are missing; a long one as the range of each stretch."""
     n = len(value)
-    if n <= MOST:
+    if n <= LINE_MAX_POINTS:
         cut = np.searchsorted(axis.at, axis.breaks)
-        axes.plot(np.insert(axis.at, cut, axis.breaks), np.insert(value, cut, np.nan), color=PALE, linewidth=0.7)
+        axes.plot(np.insert(axis.at, cut, axis.breaks), np.insert(value, cut, np.nan), color=PALE_COLOUR, linewidth=0.7)
         return
-    edges = np.linspace(0, n, MOST // 2 + 1).astype(int)[:-1]
+    edges = np.linspace(0, n, LINE_MAX_POINTS // 2 + 1).astype(int)[:-1]
     known = np.isfinite(value)
     low = np.minimum.reduceat(np.where(known, value, np.inf), edges)
     high = np.maximum.reduceat(np.where(known, value, -np.inf), edges)
     empty = ~np.isfinite(low)
     low[empty], high[empty] = np.nan, np.nan
-    axes.fill_between(axis.at[edges], low, high, facecolor=PALE, edgecolor=PALE, linewidth=0.5)
+    axes.fill_between(axis.at[edges], low, high, facecolor=PALE_COLOUR, edgecolor=PALE_COLOUR, linewidth=0.5)
 
 
 def _stretches(axes: Axes, axis: TimeAxis, value: Floats, square: bool) -> None:
     """The rms of each of STRETCHES parts as a dark line, or the mean."""
-    if len(value) < 4 * STRETCHES:
+    if len(value) < 4 * MEAN_STRETCHES:
         return
-    edges = np.linspace(0, len(value), STRETCHES + 1).astype(int)[:-1]
+    edges = np.linspace(0, len(value), MEAN_STRETCHES + 1).astype(int)[:-1]
     known = np.isfinite(value)
     count = np.add.reduceat(known.astype(np.float64), edges)
     total = np.add.reduceat(np.where(known, value**2 if square else value, 0.0), edges)
     with np.errstate(invalid="ignore", divide="ignore"):
         usual = total / count
     at = np.add.reduceat(axis.at, edges) / np.diff(np.append(edges, len(value)))
-    axes.plot(at, np.sqrt(usual) if square else usual, color=INK, linewidth=1.1)
+    axes.plot(at, np.sqrt(usual) if square else usual, color=INK_COLOUR, linewidth=1.1)

@@ -19,7 +19,7 @@ from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
 from ..result.coverage import JointCoverage, find_coverage
 from .page_data import (
-    PLACES,
+    PLACE_TYPES,
     Made,
     PageBody,
     PageConnection,
@@ -33,8 +33,8 @@ from .shown import to_triple
 
 T = TypeVar("T", bound=msgspec.Struct)
 
-CONVENTIONS = ("convention-", "sensor-convention", "unit-assumed", "rotation-assumed", "scaled", "common-clock")
-SMALLEST = 1e-5  # m; a smaller gap is told as being below
+CONVENTION_CODES = ("convention-", "sensor-convention", "unit-assumed", "rotation-assumed", "scaled", "common-clock")
+GAP_SHOWN_MIN_M = 1e-5  # m; a smaller gap is told as being below
 _SWITCH = {True: "yes", False: "no", None: "not given"}
 
 
@@ -63,8 +63,8 @@ def describe_verdict(skeleton: Skeleton) -> Verdict:
 
 
 def _millimetres(length: float) -> str:
-    if length < SMALLEST:
-        return f"below {SMALLEST * 1000:g} mm"
+    if length < GAP_SHOWN_MIN_M:
+        return f"below {GAP_SHOWN_MIN_M * 1000:g} mm"
     return f"{length * 1000:.{2 if length < 1e-3 else 1}f} mm"
 
 
@@ -131,7 +131,7 @@ def _by_place(kind: type[T], value: Any, skeleton: Skeleton, /, **own: Any) -> T
 
     def plain(name: str) -> Any:
         found = getattr(value, name)
-        if name in PLACES and found is not None:
+        if name in PLACE_TYPES and found is not None:
             place = joint if "joint" in name else body
             return place[found] if isinstance(found, str) else tuple(place[one] for one in found)
         return to_triple(found) if isinstance(found, np.ndarray) else found
@@ -215,7 +215,7 @@ def _conventions(skeleton: Skeleton, up: str | None) -> list[tuple[str, str]]:
     guessed = "not told" if up is None else f"{up}, as the figure's trunk points; the recording does not say"
     rows += [("axis that points up", str(told["up"]) if told.get("up") else guessed)]
     rows += [("factor on recorded lengths", f"{skeleton.scale:g}")]
-    chosen = [finding for finding in skeleton.findings if finding.code.startswith(CONVENTIONS)]
+    chosen = [finding for finding in skeleton.findings if finding.code.startswith(CONVENTION_CODES)]
     rows += [(finding.code, finding.text) for finding in chosen]
     inside = [str(told[key]) for key in ("length", "angle", "time") if key in told]
     rows += [("units of skeleton.json", ", ".join(inside))] if inside else []

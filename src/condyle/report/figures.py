@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from ..model.take import Take
 
 PictureFormat = Literal["svg", "png"]
-DOTS = 200  # per inch of a PNG
-DOUBTS = ("thin-margin", "tied-edges")
+PNG_DOTS_PER_IN = 200  # per inch of a PNG
+DOUBT_CODES = ("thin-margin", "tied-edges")
 
 
 def write_figures(folder: str | Path, out: str | Path | None = None, form: PictureFormat = "png") -> list[Path]:
@@ -71,7 +71,7 @@ def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
     shown = choose_frame(skeleton, played)
     if shown is not None:
         yield "model", draw_model(shown, skeleton.conventions.get("up"))
-    doubtful = {name for finding in skeleton.findings if finding.code in DOUBTS for name in finding.bodies}
+    doubtful = {name for finding in skeleton.findings if finding.code in DOUBT_CODES for name in finding.bodies}
     yield "tree", draw_tree(skeleton, [joint.child for joint in skeleton.joints if joint.child in doubtful])
     yield "lengths", draw_lengths(skeleton.limbs)
     yield from _gaps(motion, axis)
@@ -102,7 +102,9 @@ def save_figure(figure: Figure, path: Path) -> None:
     form = path.suffix[1:].lower()
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for such a letter
-        figure.savefig(buffer, format=form, dpi=DOTS, metadata={"Date": None} if form == "svg" else {"Software": None})
+        figure.savefig(
+            buffer, format=form, dpi=PNG_DOTS_PER_IN, metadata={"Date": None} if form == "svg" else {"Software": None}
+        )
     with open_atomic(path) as stream:
         stream.write(buffer.getvalue())
 

@@ -14,17 +14,21 @@ import numpy as np
 from ..maths.arrays import Floats, evenly, freeze
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from .drawing import INK, MARK, PALE, TEXT, _figure, styled
+from .drawing import INK_COLOUR, MARK_COLOUR, PALE_COLOUR, TEXT_COLOUR, _figure, styled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TRIED = 200  # frames from which the shown one is chosen
-TURNS = 24  # views round the figure from which the widest is chosen
-LIFT = np.radians(12.0)  # of the view above the horizon
-SPHERE, CUBE, CYLINDER = 0.011, 0.016, 0.007  # radius, half an edge, radius; over the figure's size
-FACES = ((0, 1), (0, -1), (1, 1), (1, -1), (2, 1), (2, -1))
+POSES_TRIED = 200  # frames from which the shown one is chosen
+VIEWS_TRIED = 24  # views round the figure from which the widest is chosen
+VIEW_LIFT_RAD = np.radians(12.0)  # of the view above the horizon
+SPHERE_SHARE, CUBE_HALF_SHARE, CYLINDER_SHARE = (
+    0.011,
+    0.016,
+    0.007,
+)  # radius, half an edge, radius; over the figure's size
+CUBE_FACES = ((0, 1), (0, -1), (1, 1), (1, -1), (2, 1), (2, -1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +59,7 @@ def choose_frame(skeleton: Skeleton, played: Take) -> DrawnFrame | None:
     whole = np.flatnonzero(take.seen.all(axis=1))
     if not skeleton.joints or not len(whole):
         return None
-    rows = whole[evenly(len(whole), TRIED)]
+    rows = whole[evenly(len(whole), POSES_TRIED)]
     at = {name: k for k, name in enumerate(take.names)}
     child = [at[joint.child] for joint in skeleton.joints]
     parent = [at[joint.parent] for joint in skeleton.joints]
@@ -76,7 +80,7 @@ def draw_model(shown: DrawnFrame, up: str | None = None, title: str = "") -> Fig
     """The figure seen from where it is widest. up: world axis that points up, as z or -y."""
     upright = _upright(up or "z")
     joints = shown.p_world_joint @ upright.T
-    view = max((_view(2 * np.pi * k / TURNS) for k in range(TURNS)), key=lambda V: _spread(joints @ V.T))
+    view = max((_view(2 * np.pi * k / VIEWS_TRIED) for k in range(VIEWS_TRIED)), key=lambda V: _spread(joints @ V.T))
     V = view @ upright
     points = np.concatenate([shown.p_world_joint, shown.p_world_body])
     size = float(np.linalg.norm(np.ptp(points, axis=0)))
@@ -89,16 +93,16 @@ def draw_model(shown: DrawnFrame, up: str | None = None, title: str = "") -> Fig
         axes = figure.subplots()
         _stalks(axes, shown.stalks @ V.T)
         for link in shown.links @ V.T:
-            _cylinder(axes, link, CYLINDER * size)
+            _cylinder(axes, link, CYLINDER_SHARE * size)
         for R, p in zip(shown.R_world_body, shown.p_world_body, strict=True):
-            _cube(axes, V @ R, V @ p, CUBE * size)
+            _cube(axes, V @ R, V @ p, CUBE_HALF_SHARE * size)
         for joint in shown.p_world_joint @ V.T:
-            _sphere(axes, joint, SPHERE * size)
+            _sphere(axes, joint, SPHERE_SHARE * size)
         axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]), title=title)
         axes.set_aspect("equal")
         axes.axis("off")
         ruler = 10.0 ** np.floor(np.log10(size / 3)) if size > 0 else 1.0
-        axes.plot([low[0], low[0] + ruler], [low[1], low[1]], color=TEXT, linewidth=1.2, clip_on=False)
+        axes.plot([low[0], low[0] + ruler], [low[1], low[1]], color=TEXT_COLOUR, linewidth=1.2, clip_on=False)
         axes.annotate(f"{100 * ruler:g} cm", (low[0], low[1]), (0, 3), textcoords="offset points")
         return figure
 
@@ -112,7 +116,7 @@ def _upright(up: str) -> Floats:
 
 def _view(turn: float) -> Floats:
     """World to picture (3, 3): right, up, towards the eye."""
-    c, s, cl, sl = np.cos(turn), np.sin(turn), np.cos(LIFT), np.sin(LIFT)
+    c, s, cl, sl = np.cos(turn), np.sin(turn), np.cos(VIEW_LIFT_RAD), np.sin(VIEW_LIFT_RAD)
     return np.array([[-s, c, 0.0], [-sl * c, -sl * s, cl], [cl * c, cl * s, sl]])
 
 
@@ -124,7 +128,7 @@ def _spread(flat: Floats) -> float:
 
 def _stalks(axes: Axes, stalks: Floats) -> None:
     for a, b in stalks:
-        axes.plot([a[0], b[0]], [a[1], b[1]], color=PALE, linewidth=0.8, zorder=min(a[2], b[2]))
+        axes.plot([a[0], b[0]], [a[1], b[1]], color=PALE_COLOUR, linewidth=0.8, zorder=min(a[2], b[2]))
 
 
 def _cylinder(axes: Axes, ends: Floats, radius: float) -> None:
@@ -146,7 +150,9 @@ def _sphere(axes: Axes, at: Floats, radius: float) -> None:
     from matplotlib.patches import Circle
 
     x, y, depth = (float(value) for value in at)
-    axes.add_patch(Circle((x, y), radius, facecolor=INK, edgecolor="white", linewidth=0.4, zorder=depth + radius))
+    axes.add_patch(
+        Circle((x, y), radius, facecolor=INK_COLOUR, edgecolor="white", linewidth=0.4, zorder=depth + radius)
+    )
     shine = (x - 0.3 * radius, y + 0.3 * radius)
     axes.add_patch(Circle(shine, 0.3 * radius, facecolor="white", alpha=0.6, edgecolor="none", zorder=depth + radius))
 
@@ -156,8 +162,8 @@ def _cube(axes: Axes, R_view_body: Floats, at: Floats, half: float) -> None:
     from matplotlib.colors import to_rgb
     from matplotlib.patches import Polygon
 
-    base = np.array(to_rgb(MARK))
-    for axis, sign in FACES:
+    base = np.array(to_rgb(MARK_COLOUR))
+    for axis, sign in CUBE_FACES:
         normal = sign * R_view_body[:, axis]
         if normal[2] <= 0:
             continue

@@ -23,8 +23,10 @@ from ..maths.arrays import Bools, Floats, Ints
 from .page_data import WEIGHT_STEPS
 
 Small = NDArray[np.int32]
-FULL = 2**31 - 2  # the largest number that is written; what lies beyond is shown there
-_REST = np.array([[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]])  # places of the other three, by that of the largest
+LARGEST_NUMBER = 2**31 - 2  # the largest number that is written; what lies beyond is shown there
+_OTHER_PLACES = np.array(
+    [[1, 2, 3], [0, 2, 3], [0, 1, 3], [0, 1, 2]]
+)  # places of the other three, by that of the largest
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +74,7 @@ def pack(frames: Frames, packing: Packing) -> bytes:
     relative = np.where(seen[..., None, None], np.swapaxes(R_shown, -1, -2) @ frames.R, np.eye(3))
     turn = _steps(rotation.to_vector(relative), packing.orientation)
     there = np.isfinite(frames.gap)
-    gap = np.where(there, _steps(np.where(there, frames.gap, 0.0), packing.gap, FULL - 1) + 1, 0)
+    gap = np.where(there, _steps(np.where(there, frames.gap, 0.0), packing.gap, LARGEST_NUMBER - 1) + 1, 0)
     weight = np.rint(np.clip(np.nan_to_num(frames.weight), 0, 1) * WEIGHT_STEPS)
     groups = {
         "time": _steps(frames.time, packing.time), "seen": seen, "known": known, "largest": largest, "rest": rest,
@@ -116,7 +118,7 @@ def _quaternions(R: Floats, known: Bools, packing: Packing) -> tuple[Ints, Ints]
     q = rotation.to_quaternion(np.where(known[..., None, None], R, np.eye(3)))
     largest = np.abs(q).argmax(axis=-1)
     sign = np.copysign(1.0, np.take_along_axis(q, largest[..., None], -1))
-    rest = _steps(np.take_along_axis(q * sign, _REST[largest], -1), packing.orientation / 2)
+    rest = _steps(np.take_along_axis(q * sign, _OTHER_PLACES[largest], -1), packing.orientation / 2)
     return _held(largest[..., None], known)[..., 0], _held(rest, known)
 
 
@@ -125,7 +127,7 @@ def _played(largest: Ints, rest: Ints, place: Ints, known: Bools, packing: Packi
     n, m = largest.shape
     three = rest * (packing.orientation / 2)
     q = np.empty((n, m, 4))
-    np.put_along_axis(q, _REST[largest], three, -1)
+    np.put_along_axis(q, _OTHER_PLACES[largest], three, -1)
     first = np.sqrt(np.maximum(1 - (three * three).sum(axis=-1, keepdims=True), 0.0))
     np.put_along_axis(q, largest[..., None], first, -1)
     R, p = rotation.from_quaternion(q), np.zeros((n, m, 3))
@@ -139,7 +141,7 @@ def _whole(R: Floats, p: Floats) -> Bools:
     return np.asarray(np.isfinite(R).all(axis=(-2, -1)) & np.isfinite(p).all(axis=-1))
 
 
-def _steps(values: Floats, step: float | Floats, most: int = FULL) -> Ints:
+def _steps(values: Floats, step: float | Floats, most: int = LARGEST_NUMBER) -> Ints:
     return np.rint(np.clip(values / step, -most, most)).astype(np.int64)
 
 

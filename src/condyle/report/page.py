@@ -35,21 +35,21 @@ from .facts import (
     make_title,
 )
 from .page_data import FORMAT, VERSION, Masked, PageData
-from .shown import MOST_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
+from .shown import MOTION_MAX_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
 
-PLACE = b'<script type="application/json" id="condyle-data"></script>'
-AXES = ("x", "y", "z", "-x", "-y", "-z")
+DATA_PLACE = b'<script type="application/json" id="condyle-data"></script>'
+WORLD_AXES = ("x", "y", "z", "-x", "-y", "-z")
 FRAMES_FOR_UP = 60
-MIDDLE: tuple[Part, ...] = ("pelvis", "spine", "chest", "neck", "head")  # two of them tell a person's direction
+TRUNK_PARTS: tuple[Part, ...] = ("pelvis", "spine", "chest", "neck", "head")  # two of them tell a person's direction
 # What could end the script, or a line of it. JSON has none of these letters outside its texts.
 _ESCAPES = tuple((letter.encode(), f"\\u{ord(letter):04x}".encode()) for letter in "<>&\u2028\u2029")
-NO_PAGE = (
+NO_PAGE_TEXT = (
     "this installation was built without its page; install condyle again without CONDYLE_NO_PAGE, or with "
     "uv sync --reinstall-package condyle"
 )
 
 
-def build_page(place: str | Path, *, linked: bool = False, most: int = MOST_BYTES) -> PageData:
+def build_page(place: str | Path, *, linked: bool = False, most: int = MOTION_MAX_BYTES) -> PageData:
     """What the page of a folder shows, given as the folder that a fit wrote or as the skeleton.json in it.
 
     linked  the motion is fetched piece by piece from a server, and not part of the page
@@ -69,7 +69,9 @@ def open_page(place: str | Path) -> tuple[Skeleton, MotionPieces]:
     return skeleton, choose_packing(open_motion(place, skeleton))
 
 
-def assemble_page(skeleton: Skeleton, shown: MotionPieces, *, linked: bool = False, most: int = MOST_BYTES) -> PageData:
+def assemble_page(
+    skeleton: Skeleton, shown: MotionPieces, *, linked: bool = False, most: int = MOTION_MAX_BYTES
+) -> PageData:
     """See `build_page`."""
     if linked:
         pieces = link_pieces(shown)
@@ -101,10 +103,10 @@ def assemble_page(skeleton: Skeleton, shown: MotionPieces, *, linked: bool = Fal
 def find_up(skeleton: Skeleton, shown: MotionPieces) -> str | None:
     """The axis that points up, as the recording says or as a person's trunk tells; None where neither does."""
     given = skeleton.conventions.get("up")
-    if given in AXES:
+    if given in WORLD_AXES:
         return str(given)
     parts = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints]).values()
-    if sum(segment.part in MIDDLE for segment in parts) < 2:
+    if sum(segment.part in TRUNK_PARTS for segment in parts) < 2:
         return None
     few = shown.few.at(evenly(len(shown.few.time), FRAMES_FOR_UP))
     clock = np.arange(len(few.time), dtype=np.float64)
@@ -132,12 +134,12 @@ def to_html(page: PageData, template: bytes | None = None, fit_id: str | None = 
     fit_id  stands in the head of the file as the content of <meta name="condyle-fit">
     """
     template = read_template() if template is None else template
-    if template.count(PLACE) != 1:
+    if template.count(DATA_PLACE) != 1:
         raise CondyleError("the page inside condyle has no place for its data; install condyle again", code="no-page")
     if fit_id is not None:
         mark = f'<meta name="condyle-fit" content="{escape(fit_id)}">'.encode()
         template = template.replace(b"<head>", b"<head>" + mark, 1)
-    return template.replace(PLACE, PLACE.replace(b"></", b">" + to_json(page) + b"</"))
+    return template.replace(DATA_PLACE, DATA_PLACE.replace(b"></", b">" + to_json(page) + b"</"))
 
 
 def to_json(page: PageData) -> bytes:
@@ -153,7 +155,7 @@ def read_template() -> bytes:
     try:
         return (files("condyle.report") / "page.html").read_bytes()
     except OSError:
-        raise CondyleError(NO_PAGE, code="no-page") from None
+        raise CondyleError(NO_PAGE_TEXT, code="no-page") from None
 
 
 def render_page(place: str | Path) -> bytes:

@@ -28,7 +28,7 @@ class _Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A constant value."""
 
 
-PLACES = {  # fields that name bodies or joints in `model`, and have their places on the page
+PLACE_TYPES = {  # fields that name bodies or joints in `model`, and have their places on the page
     **dict.fromkeys(("child", "parent", "body", "joint", "from_joint", "to_joint"), int),
     "runner_up": tuple[int, int] | None,
     "bodies": tuple[int, ...],
@@ -39,7 +39,7 @@ def _by_place(kind: type, *left_out: str) -> Any:
     """A struct with the fields of a class of `model` but some, what names bodies and joints telling their places."""
     hints = get_type_hints(kind, include_extras=True)
     names = [one.name for one in fields(kind) if one.name not in left_out]
-    types = [(name, PLACES[name] if name in PLACES else plain_type(hints[name])) for name in names]
+    types = [(name, PLACE_TYPES[name] if name in PLACE_TYPES else plain_type(hints[name])) for name in names]
     return msgspec.defstruct(f"_{kind.__name__}", types, bases=(_Value,), frozen=True, forbid_unknown_fields=True)
 
 

@@ -14,11 +14,11 @@ import msgspec
 
 from . import page_data
 
-HEAD = (
+TYPES_HEAD = (
     "// Made from src/condyle/report/page_data.py by `python -m condyle.report.page_types > web/src/data.ts`.\n"
     "// Change that file and write this one anew; a test compares the two."
 )
-_PLAIN = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
+_PLAIN_TYPES = {str: "string", int: "number", float: "number", bool: "boolean", type(None): "null"}
 
 
 def write_typescript() -> str:
@@ -33,7 +33,7 @@ def write_typescript() -> str:
         for name, value in vars(page_data).items()
         if name.isupper() and isinstance(value, (str, int))
     ]
-    return "\n\n".join([HEAD, _comment(page_data), "\n".join(constants), *map(_interface, structs)]) + "\n"
+    return "\n\n".join([TYPES_HEAD, _comment(page_data), "\n".join(constants), *map(_interface, structs)]) + "\n"
 
 
 def _interface(struct: type[msgspec.Struct]) -> str:
@@ -50,8 +50,8 @@ def _comment(thing: Any) -> str:
 
 def _type(hint: Any) -> str:
     origin, inner = get_origin(hint), get_args(hint)
-    if hint in _PLAIN:
-        return _PLAIN[hint]
+    if hint in _PLAIN_TYPES:
+        return _PLAIN_TYPES[hint]
     if origin is Literal:
         return " | ".join(json.dumps(value) for value in inner)
     if origin in (Union, types.UnionType):

@@ -25,8 +25,8 @@ from ..errors import CondyleError
 from .page import assemble_page, open_page, read_template, to_html
 
 HOST = "127.0.0.1"
-KEPT = 16  # pieces that stay packed, for a reader that comes back to them
-PATIENCE = 30.0  # s for which a silent connection is kept
+KEPT_PIECES = 16  # pieces that stay packed, for a reader that comes back to them
+SILENCE_MAX_S = 30.0  # s for which a silent connection is kept
 _POLICY = re.compile(rb'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 
@@ -46,7 +46,7 @@ class PageServer(ThreadingHTTPServer):
         self.word = secrets.token_urlsafe(16)
         lock = threading.Lock()
 
-        @lru_cache(maxsize=KEPT)
+        @lru_cache(maxsize=KEPT_PIECES)
         def piece(number: int) -> bytes:
             with lock:  # one at a time: memory stays flat whatever is asked for
                 return shown.packed(number)
@@ -93,7 +93,7 @@ class _PageHandler(BaseHTTPRequestHandler):
     server: PageServer
     protocol_version = "HTTP/1.1"
     server_version, sys_version = f"condyle/{__version__}", ""
-    timeout = PATIENCE
+    timeout = SILENCE_MAX_S
 
     def do_GET(self) -> None:
         self._answer(whole=True)

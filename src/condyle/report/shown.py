@@ -17,22 +17,25 @@ from ..model.clock import Clock
 from ..model.motion import order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
-from .pack import FULL, Packing, join_frames, pack
+from .pack import LARGEST_NUMBER, Packing, join_frames, pack
 from .page_data import PageMotion, Piece, Triple
 
 Singles = NDArray[np.float32]
-PIECE = 1024  # frames
-FINE, FINE_TURN = 1 / 2000, math.radians(0.02)  # what 1 stands for: of the size of a limb, and of a turn [rad] ...
-OF_NOISE = 1 / 10  # ... or of a sensor's noise, where that is more
-COARSEST, COARSEST_TURN = 1 / 100, math.radians(0.2)  # however noisy
-FINE_GAP, TINIEST = 1 / 20, 1e-20  # of a joint's residual; m, where that is zero
-CLOCK = 1e-4  # s
-MOST_BYTES = 11_000_000  # of packed motion in one file, as text; beyond, fewer frames are shown
-TRIED = 4  # pieces from which the size of all is told
-BOX = (0.5, 99.5)  # percentiles of a body's places; spikes lie outside
-LOOKED_AT = 1000  # frames, for the box and for what points up
-MOST_STRETCHES = 2000
-BLINK = 1 / 1000  # of the take: stretches that are nearer to each other are told as one
+PIECE_FRAMES = 1024  # frames
+POSITION_STEP_SHARE, TURN_STEP_RAD = (
+    1 / 2000,
+    math.radians(0.02),
+)  # what 1 stands for: of the size of a limb, and of a turn [rad] ...
+STEP_NOISE_SHARE = 1 / 10  # ... or of a sensor's noise, where that is more
+POSITION_STEP_MAX_SHARE, TURN_STEP_MAX_RAD = 1 / 100, math.radians(0.2)  # however noisy
+GAP_STEP_SHARE, GAP_STEP_MIN_M = 1 / 20, 1e-20  # of a joint's residual; m, where that is zero
+TIME_STEP_S = 1e-4  # s
+MOTION_MAX_BYTES = 11_000_000  # of packed motion in one file, as text; beyond, fewer frames are shown
+PIECES_TRIED = 4  # pieces from which the size of all is told
+BOX_PERCENTILES = (0.5, 99.5)  # percentiles of a body's places; spikes lie outside
+LOOKED_AT_FRAMES = 1000  # frames, for the box and for what points up
+STRETCHES_MAX = 2000
+STRETCH_GAP_SHARE = 1 / 1000  # of the take: stretches that are nearer to each other are told as one
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +67,11 @@ class MotionPieces:
     @property
     def count(self) -> int:
         """Number of pieces."""
-        return -(-len(self.rows) // PIECE)
+        return -(-len(self.rows) // PIECE_FRAMES)
 
     def frames(self, number: int) -> Frames:
         """What piece `number` holds, before packing."""
-        rows = self.rows[number * PIECE : (number + 1) * PIECE]
+        rows = self.rows[number * PIECE_FRAMES : (number + 1) * PIECE_FRAMES]
         held = self.source.rows(slice(int(rows[0]), int(rows[-1]) + 1, self.every))
         since = held.time - self.source.time[self._first_rows()[self.clock.recording(rows)]]
         return replace(held, time=since)
@@ -125,8 +128,8 @@ def choose_packing(source: MotionFile, *, every: int = 1) -> MotionPieces:
         ),
         tuple(np.flatnonzero(looked.loose).tolist()),
         np.round(0.5 * (low + high), 3),
-        _coarser(FINE * size, [one.position for one in noise], COARSEST * size),
-        _coarser(FINE_TURN, [one.orientation for one in noise], COARSEST_TURN),
+        _coarser(POSITION_STEP_SHARE * size, [one.position for one in noise], POSITION_STEP_MAX_SHARE * size),
+        _coarser(TURN_STEP_RAD, [one.orientation for one in noise], TURN_STEP_MAX_RAD),
         _clock_step(clock),
         np.array([_gap_step(*one) for one in zip(joints, gaps[:, 0].tolist(), most.tolist(), strict=True)]),
     )
@@ -134,11 +137,11 @@ def choose_packing(source: MotionFile, *, every: int = 1) -> MotionPieces:
     return MotionPieces(source, clock, packing, every, looked.few, low, high, gaps, masked)
 
 
-def pack_pieces(shown: MotionPieces, most: int = MOST_BYTES) -> tuple[MotionPieces, tuple[Piece, ...]]:
+def pack_pieces(shown: MotionPieces, most: int = MOTION_MAX_BYTES) -> tuple[MotionPieces, tuple[Piece, ...]]:
     """All pieces as text, of every k-th frame where all frames would take more than `most` bytes."""
     while True:
-        tried = evenly(shown.count, TRIED)
-        sizes = [4 * len(shown.packed(int(k))) / 3 for k in tried] if shown.count > 2 * TRIED else [0.0]
+        tried = evenly(shown.count, PIECES_TRIED)
+        sizes = [4 * len(shown.packed(int(k))) / 3 for k in tried] if shown.count > 2 * PIECES_TRIED else [0.0]
         likely = sum(sizes) / len(sizes) * shown.count
         if likely > most:
             shown = replace(shown, every=shown.every * math.ceil(likely / most))
@@ -152,14 +155,17 @@ def pack_pieces(shown: MotionPieces, most: int = MOST_BYTES) -> tuple[MotionPiec
 
 def _pieces(shown: MotionPieces) -> Iterator[Piece]:
     for number in range(shown.count):
-        frames = min(PIECE, len(shown.rows) - number * PIECE)
-        yield Piece(number * PIECE, frames, base64.b64encode(shown.packed(number)).decode("ascii"), "")
+        frames = min(PIECE_FRAMES, len(shown.rows) - number * PIECE_FRAMES)
+        yield Piece(number * PIECE_FRAMES, frames, base64.b64encode(shown.packed(number)).decode("ascii"), "")
 
 
 def link_pieces(shown: MotionPieces) -> tuple[Piece, ...]:
     """The pieces by the addresses from which they are fetched."""
     total = len(shown.rows)
-    return tuple(Piece(k * PIECE, min(PIECE, total - k * PIECE), "", f"pieces/{k}.bin") for k in range(shown.count))
+    return tuple(
+        Piece(k * PIECE_FRAMES, min(PIECE_FRAMES, total - k * PIECE_FRAMES), "", f"pieces/{k}.bin")
+        for k in range(shown.count)
+    )
 
 
 def to_triple(values: Floats) -> Triple:
@@ -170,7 +176,7 @@ def to_triple(values: Floats) -> Triple:
 def _box(p: Floats) -> tuple[Floats, Floats]:
     """The box of places (n, m, 3) without their spikes."""
     seen = [place[np.isfinite(place).all(axis=1)] for place in np.moveaxis(p, 1, 0)]
-    ranges = [np.percentile(place, BOX, axis=0) for place in seen if len(place)]
+    ranges = [np.percentile(place, BOX_PERCENTILES, axis=0) for place in seen if len(place)]
     if not ranges:
         return np.zeros(3), np.zeros(3)
     return np.min(ranges, axis=(0, 1)), np.max(ranges, axis=(0, 1))
@@ -186,21 +192,21 @@ def _size(skeleton: Skeleton, low: Floats, high: Floats) -> float:
 def _coarser(fine: float, noise: list[float], coarsest: float) -> float:
     """The step with two figures: `fine`, or a part of the usual noise where that is more."""
     usual = float(np.median(noise)) if noise else 0.0
-    step = min(max(fine, OF_NOISE * usual), coarsest) if math.isfinite(usual) else fine
+    step = min(max(fine, STEP_NOISE_SHARE * usual), coarsest) if math.isfinite(usual) else fine
     return float(f"{step:.1e}")
 
 
 def _clock_step(clock: Clock) -> float:
     """[s] fine against the frames, and coarse enough for the longest recording."""
     longest = float((clock.end - clock.begin).max(initial=0.0))
-    fine = CLOCK if clock.step > 10 * CLOCK or clock.step <= 0 else clock.step / 10
-    return max(fine, longest / FULL)
+    fine = TIME_STEP_S if clock.step > 10 * TIME_STEP_S or clock.step <= 0 else clock.step / 10
+    return max(fine, longest / LARGEST_NUMBER)
 
 
 def _gap_step(joint: Joint, usual: float, most: float) -> float:
     """[m] so that both the usual gap and the largest one can be written."""
     residual = joint.residual if math.isfinite(joint.residual) else usual
-    return max(FINE_GAP * residual, most / (FULL - 2), TINIEST)
+    return max(GAP_STEP_SHARE * residual, most / (LARGEST_NUMBER - 2), GAP_STEP_MIN_M)
 
 
 def _levels(gap: Singles) -> Floats:
@@ -231,12 +237,12 @@ def _look(source: MotionFile) -> _Looked:
     gap, weight = (np.empty((n, count), np.float32) for _ in range(2))
     masked, loose = np.empty((n, m), bool), np.ones(m, bool)
     order = order_joints(skeleton)
-    tolerance = FINE * _size(skeleton, np.zeros(3), np.zeros(3))
+    tolerance = POSITION_STEP_SHARE * _size(skeleton, np.zeros(3), np.zeros(3))
     loose[[child for child, _, _ in order]] = False
     joints = [(skeleton.bodies.index(joint.child), skeleton.bodies.index(joint.parent)) for joint in skeleton.joints]
-    few, chosen = [], evenly(n, LOOKED_AT)
-    for first in range(0, n, PIECE):
-        rows = slice(first, min(first + PIECE, n))
+    few, chosen = [], evenly(n, LOOKED_AT_FRAMES)
+    for first in range(0, n, PIECE_FRAMES):
+        rows = slice(first, min(first + PIECE_FRAMES, n))
         held = source.rows(rows)
         gap[rows], weight[rows] = held.gap, held.weight
         for child, parent, joint in order:
@@ -271,7 +277,7 @@ def _not_counted(seen: Bools, weight: Floats, joints: list[tuple[int, int]]) -> 
 def _stretches(masked: Bools, clock: Clock, time: Floats) -> tuple[tuple[int, int, int], ...]:
     """(body, first frame, last frame) of the runs in (n, m), near ones as one; the longest where there are too many."""
     found: list[tuple[int, int, int]] = []
-    blink = BLINK * float((clock.end - clock.begin).sum()) if len(clock.first) else 0.0
+    blink = STRETCH_GAP_SHARE * float((clock.end - clock.begin).sum()) if len(clock.first) else 0.0
     for body in np.flatnonzero(masked.any(axis=0)).tolist():
         edges = np.diff(np.concatenate([[0], masked[:, body].astype(np.int8), [0]]))
         begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
@@ -279,5 +285,5 @@ def _stretches(masked: Bools, clock: Clock, time: Floats) -> tuple[tuple[int, in
         apart = (clock.recording(begins[1:]) != clock.recording(ends[:-1])) | (between > blink)
         begins, ends = begins[np.concatenate([[True], apart])], ends[np.concatenate([apart, [True]])]
         found += [(body, *pair) for pair in zip(begins.tolist(), ends.tolist(), strict=True)]
-    longest = sorted(found, key=lambda one: one[1] - one[2])[:MOST_STRETCHES]
+    longest = sorted(found, key=lambda one: one[1] - one[2])[:STRETCHES_MAX]
     return tuple(sorted(longest))

@@ -32,8 +32,8 @@ from .symmetry import mirror_lengths
 if TYPE_CHECKING:  # long recordings are few
     from ..source.sweeps import Refined
 
-HINGE_PLAY = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
-CONVENTIONS = {
+OPEN_HINGE_MAX_GROWTH = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
+SKELETON_CONVENTIONS = {
     "length": "m",
     "angle": "rad",
     "time": "s",
@@ -192,7 +192,11 @@ def _keep_settled(joint: Joint, before: Joint, residual: float) -> Joint:
     if joint is before:
         return joint
     rounding = 1e-9 * float(np.linalg.norm(joint.p_child_joint) + np.linalg.norm(joint.p_parent_joint))
-    return replace(joint, residual=float(residual)) if residual <= HINGE_PLAY * before.residual + rounding else before
+    return (
+        replace(joint, residual=float(residual))
+        if residual <= OPEN_HINGE_MAX_GROWTH * before.residual + rounding
+        else before
+    )
 
 
 def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:
@@ -216,7 +220,7 @@ def _provenance(take: Take, options: FitOptions, structure: Structure) -> dict[s
         "method": options.method,
         "scale": float(options.scale),
         "options": asked,
-        "conventions": {**CONVENTIONS, "up": take.up, "read_as": take.read_as or None},
+        "conventions": {**SKELETON_CONVENTIONS, "up": take.up, "read_as": take.read_as or None},
         "markers": take.markers,
     }
 

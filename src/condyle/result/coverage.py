@@ -18,12 +18,14 @@ from ..maths.arrays import Floats
 from ..maths.robust import Z95
 from ..model.skeleton import Joint, Limb, Skeleton, limb_geometry
 
-TURNED = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
-WIDTH = 0.01  # m: wanted width of a length's interval, where nobody says another
-LONG = 3600.0  # s: more than that is not recorded for a length
-BRIEF = 5.0  # s: a joint is not turned about an axis of its own in less
-APART = 2.0  # standard deviation along one direction over those across it, from which that direction is the poor one
-ALONG, ACROSS = np.radians(35.0), np.radians(55.0)  # angle to the limb: a twist, a bend
+TURNED_MIN_RAD = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
+WANTED_WIDTH_M = 0.01  # m: wanted width of a length's interval, where nobody says another
+RECORDING_MAX_S = 3600.0  # s: more than that is not recorded for a length
+RECORDING_MIN_S = 5.0  # s: a joint is not turned about an axis of its own in less
+POOR_MIN_RATIO = (
+    2.0  # standard deviation along one direction over those across it, from which that direction is the poor one
+)
+TWIST_MAX_RAD, BEND_MIN_RAD = np.radians(35.0), np.radians(55.0)  # angle to the limb: a twist, a bend
 Sufficiency = Literal["enough", "weak", "not determined"]
 
 
@@ -92,7 +94,7 @@ class Coverage:
         return f"{len(short)} of {len(self.limbs)} lengths need more motion for an interval of {mm(self.wanted)} mm"
 
 
-def find_coverage(skeleton: Skeleton, width: float = WIDTH) -> Coverage:
+def find_coverage(skeleton: Skeleton, width: float = WANTED_WIDTH_M) -> Coverage:
     """Which joints were moved enough, and what would bring every length's interval under `width` [m]."""
     if not (0 < width < np.inf):
         raise UsageError(f"a width of {width:g} m is not above zero", code="bad-call")
@@ -107,7 +109,7 @@ def find_coverage(skeleton: Skeleton, width: float = WIDTH) -> Coverage:
 
 def _joint(joint: Joint, joints: Sequence[Joint], width: float) -> JointCoverage:
     turned = (float(joint.rotation[0]), float(joint.rotation[1]), float(joint.rotation[2]))
-    axes = sum(angle >= TURNED for angle in turned)
+    axes = sum(angle >= TURNED_MIN_RAD for angle in turned)
     angles = f"{joint.child}: turned {', '.join(f'{np.degrees(angle):.0f}' for angle in turned)} deg rms about its axes"
     half, poor = None, _poor(joint)
     verdict: Sufficiency = "not determined"
@@ -141,7 +143,7 @@ def _poor(joint: Joint) -> Floats | None:
     if joint.covariance is None or joint.point == "arbitrary":
         return None
     value, vector = np.linalg.eigh(joint.covariance[:3, :3])
-    return np.asarray(vector[:, 2]) if value[2] > APART**2 * max(value[1], 0.0) else None
+    return np.asarray(vector[:, 2]) if value[2] > POOR_MIN_RATIO**2 * max(value[1], 0.0) else None
 
 
 def _advice(joint: Joint, joints: Sequence[Joint], axes: int) -> str:
@@ -158,9 +160,9 @@ def _other_way(joint: Joint, joints: Sequence[Joint]) -> str:
         return "turn it about a second axis as well"
     limb = np.mean(own, axis=0) - joint.p_child_joint
     angle = np.arccos(min(abs(float(poor @ limb)) / max(float(np.linalg.norm(limb)), 1e-12), 1.0))
-    if angle < ALONG:
+    if angle < TWIST_MAX_RAD:
         return "it was twisted along its limb: bend it as well"
-    if angle > ACROSS:
+    if angle > BEND_MIN_RAD:
         return "it was bent about one axis: twist it along its limb, or bend it the other way as well"
     return "turn it about a second axis as well"
 
@@ -176,7 +178,7 @@ def _limb(limb: Limb, joints: dict[str, Joint], seconds: float, wanted: float) -
     width = limb.high - limb.low
     verdict: Sufficiency = "enough" if width <= wanted else "weak"
     more = _more(width, limb.passing, seconds, wanted)
-    if more is not None and more > LONG:
+    if more is not None and more > RECORDING_MAX_S:
         more = None
     said = f"{name}: {mm(limb.length)} mm in an interval of {mm(width)} mm"
     of, wider = None, None
@@ -194,7 +196,7 @@ def _limb(limb: Limb, joints: dict[str, Joint], seconds: float, wanted: float) -
         if of is not None and share > 0.5:
             most, second, least = np.square(joints[of].rotation)
             gain = float((most + least) / max(second + least, 1e-24))  # turns about the others tell along the first
-            wider = max(_wider(width, limb.passing or 0.0, seconds, wanted, share, gain, more), BRIEF)
+            wider = max(_wider(width, limb.passing or 0.0, seconds, wanted, share, gain, more), RECORDING_MIN_S)
             if wider < 0.7 * more:
                 text += f", or {wider:.0f} s that turn {of} about a second axis as far as about its first"
     return LimbCoverage(limb.body, limb.from_joint, limb.to_joint, width, more, wider, of, verdict, text)

@@ -19,7 +19,7 @@ from ..maths.arrays import Floats
 from ..model.anatomy import Segment, find_segments
 from ..model.skeleton import Joint, limb_geometry
 
-UNLIKE = 3.0  # standard deviations by which two lengths differ that are not alike
+UNLIKE_MIN_SIGMAS = 3.0  # standard deviations by which two lengths differ that are not alike
 
 Ends = tuple[int, int, str]  # two joints by their number, and the body on which they are
 
@@ -64,12 +64,12 @@ def mirror_lengths(joints: Sequence[Joint], sure: Uncertainty | None, tolerance:
     )
     doubt = np.abs(apart) / np.sqrt(np.diagonal(H @ V @ H.T) + tolerance**2)
     least = int(np.argmax(doubt))
-    if doubt[least] > UNLIKE:
+    if doubt[least] > UNLIKE_MIN_SIGMAS:
         text += (
             f"; but {pairs[least][0][2]} and {pairs[least][1][2]} differ by {mm(abs(float(apart[least])))} mm, "
             "more than that and their intervals allow: allow more, or leave the option out"
         )
-    severity: Severity = "warning" if doubt[least] > UNLIKE else "info"
+    severity: Severity = "warning" if doubt[least] > UNLIKE_MIN_SIGMAS else "info"
     finding = Finding("symmetry-assumed", severity, text, value=float(np.abs(apart).max()), unit="m")
     return Mirrored([_set_covariance(joint, sure, k) for k, joint in enumerate(moved)], sure, [finding])
 

@@ -16,8 +16,8 @@ from ..maths.arrays import Floats, Ints
 from ..maths.graph import components
 from .mounting import Truth
 
-RAMP = 0.6  # s in which a contact is come to and left
-TOE = (0.10, 0.0, -0.06)  # m, in a foot's bone
+CONTACT_RAMP_S = 0.6  # s in which a contact is come to and left
+TOE_M = (0.10, 0.0, -0.06)  # m, in a foot's bone
 
 
 def join_hands(truth: Truth, bodies: tuple[str, str], points: Floats, start: float, end: float) -> Truth:
@@ -75,7 +75,7 @@ def plant_feet(
     truth: Truth,
     feet: Sequence[str] = ("l_foot", "r_foot"),
     stance: float = 0.6,
-    point: tuple[float, float, float] = TOE,
+    point: tuple[float, float, float] = TOE_M,
 ) -> Truth:
     """A figure moved along so that a point [m] of one foot's bone after the other stays in place for `stance` [s]."""
     R, p = _bones(truth)
@@ -91,7 +91,7 @@ def plant_feet(
 def _weight(time: Floats, start: float, end: float) -> Floats:
     """1 from start to end, 0 a ramp away, smooth between."""
     away = np.maximum(start - time, time - end)
-    return np.asarray(0.5 + 0.5 * np.cos(np.pi * np.clip(away / RAMP, 0, 1)))
+    return np.asarray(0.5 + 0.5 * np.cos(np.pi * np.clip(away / CONTACT_RAMP_S, 0, 1)))
 
 
 def _places(truth: Truth, body: int, point: Floats) -> Floats:

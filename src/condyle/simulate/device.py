@@ -6,10 +6,10 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
-from .motions import SPACE
+from .motions import SPACE_MIDDLE_M
 
-_WAVES = 256  # random Fourier features of the field
-_STENCIL = 8  # samples under one interpolating polynomial
+_FIELD_WAVES = 256  # random Fourier features of the field
+_STENCIL_SAMPLES = 8  # samples under one interpolating polynomial
 
 
 def delay(time: Floats, R: Floats, p: Floats, latency: Floats) -> tuple[Floats, Floats]:
@@ -18,7 +18,7 @@ def delay(time: Floats, R: Floats, p: Floats, latency: Floats) -> tuple[Floats, 
     The first and last frames are carried on for two frames at most, then held.
     """
     R, p = R.copy(), p.copy()
-    n, width = len(time), min(_STENCIL, len(time))
+    n, width = len(time), min(_STENCIL_SAMPLES, len(time))
     if n < 2:
         return R, p
     step = (time[-1] - time[0]) / (n - 1)
@@ -42,9 +42,9 @@ def warp(R: Floats, p: Floats, warp: float, length: float, rng: np.random.Genera
 
     One field for all sensors: a displacement and a rotation that depend on place only.
     """
-    wave = rng.standard_normal((3, _WAVES)) / length
-    phase = rng.uniform(0, 2 * np.pi, _WAVES)
-    size = rng.standard_normal((_WAVES, 6)) * warp * np.sqrt(2 / _WAVES)
+    wave = rng.standard_normal((3, _FIELD_WAVES)) / length
+    phase = rng.uniform(0, 2 * np.pi, _FIELD_WAVES)
+    size = rng.standard_normal((_FIELD_WAVES, 6)) * warp * np.sqrt(2 / _FIELD_WAVES)
     field = np.cos(p @ wave + phase) @ size
     return rotation.from_vector(field[..., 3:] / length) @ R, p + field[..., :3]
 
@@ -53,7 +53,7 @@ def pull_to_metal(
     R: Floats, p: Floats, spots: int, size: float, radius: float, rng: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Poses near lumps of metal in the floor: a pull that is `size` [m] at `radius` [m] and falls as 1/r^3."""
-    where = rng.uniform([-1.2, -1.2, -0.3], [1.2, 1.2, 0.3], (spots, 3)) + [*SPACE, 0.0]
+    where = rng.uniform([-1.2, -1.2, -0.3], [1.2, 1.2, 0.3], (spots, 3)) + [*SPACE_MIDDLE_M, 0.0]
     pull, turn = rng.standard_normal((2, spots, 3)) * size
     for place, push, twist in zip(where, pull, turn / radius, strict=True):
         r = np.linalg.norm(p - place, axis=-1, keepdims=True)

@@ -16,12 +16,12 @@ from ..maths.arrays import Floats
 from .mounting import SensorSlip, Truth
 
 # Peak movement [m] of a knee's centre forward, sideways and along the limb over 90 deg of flexion.
-_KNEE = np.array([0.0143, 0.0056, 0.0070])
-_FULL = np.radians(90.0)
+_KNEE_SHIFT_M = np.array([0.0143, 0.0056, 0.0070])
+_FULL_FLEXION_RAD = np.radians(90.0)
 _NON_ROTARY = ("shank", "upper_arm")
-_INERTIAL = 0.5  # share of the skin's rms that is the 2 to 5 Hz ringing
-_SKIN_TURN = np.radians(2.0) / 0.01  # rad of skin rotation per metre of skin movement
-_CURVED = 0.6  # quadratic against linear part of skin movement, per rad
+_RINGING_SHARE = 0.5  # share of the skin's rms that is the 2 to 5 Hz ringing
+_SKIN_TURN_RAD_M = np.radians(2.0) / 0.01  # rad of skin rotation per metre of skin movement
+_CURVED_SHARE = 0.6  # quadratic against linear part of skin movement, per rad
 
 
 def joint_angles(truth: Truth) -> Floats:
@@ -48,9 +48,9 @@ def shift_joints(truth: Truth, size: float, rng: np.random.Generator) -> Floats:
             continue
         shift[:, k] = shift[:, up[k]]
         if name.endswith(_NON_ROTARY):
-            flexion = angles[:, k, 1] / _FULL
+            flexion = angles[:, k, 1] / _FULL_FLEXION_RAD
             roll = np.stack([flexion, np.abs(flexion), flexion**2], axis=-1)
-            shift[:, k] += np.einsum("nij,nj->ni", R_world_bone[:, up[k]], size * signs[k] * _KNEE * roll)
+            shift[:, k] += np.einsum("nij,nj->ni", R_world_bone[:, up[k]], size * signs[k] * _KNEE_SHIFT_M * roll)
     return truth.p_world_body + shift
 
 
@@ -64,7 +64,7 @@ def slide_skin(truth: Truth, rms: Floats, rng: np.random.Generator) -> tuple[Flo
     R_mean_parent = np.swapaxes(rotation.mean(R_parent_bone), -1, -2)  # any skeleton's rest pose will do
     angles = rotation.to_vector(R_mean_parent @ R_parent_bone)
     pairs = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
-    bent = np.concatenate([angles, *(_CURVED * angles[..., [i]] * angles[..., [j]] for i, j in pairs)], axis=-1)
+    bent = np.concatenate([angles, *(_CURVED_SHARE * angles[..., [i]] * angles[..., [j]] for i, j in pairs)], axis=-1)
     weights = rng.standard_normal((2, m, 2, bent.shape[-1], 3))  # shift and turn; own joint and the joints beyond
     frequency, phase = rng.uniform(2, 5, (2, m, 3, 4)), rng.uniform(0, 2 * np.pi, (2, m, 3, 4))
     parts = np.zeros((2, *truth.p_world_body.shape))
@@ -75,9 +75,9 @@ def slide_skin(truth: Truth, rms: Floats, rng: np.random.Generator) -> tuple[Flo
             effort = np.linalg.norm(np.gradient(bent[:, [j for j, _ in near], :3], axis=0), axis=(1, 2))
             turn = 2 * np.pi * frequency[part, k] * truth.time[:, None, None] + phase[part, k]
             ring = np.sin(turn).sum(axis=-1) * effort[:, None]
-            parts[part, :, k] = np.sqrt(1 - _INERTIAL**2) * _unit(slide) + _INERTIAL * _unit(ring)
+            parts[part, :, k] = np.sqrt(1 - _RINGING_SHARE**2) * _unit(slide) + _RINGING_SHARE * _unit(ring)
     parts *= rms[:, None]
-    return parts[0], _SKIN_TURN * parts[1]
+    return parts[0], _SKIN_TURN_RAD_M * parts[1]
 
 
 def wobble_sensor(truth: Truth, peak: float, body: str, rng: np.random.Generator) -> Floats:

@@ -15,12 +15,12 @@ from .figures import SimulatedFigure
 
 Degrees = tuple[float, float, float]
 
-IDLE = np.radians(3.0)  # amplitude of joints that are not being exercised
-SPACE = (1.2, 0.0)  # m, middle of the capture space on the floor; the transmitter stands at the world's origin
+IDLE_RAD = np.radians(3.0)  # amplitude of joints that are not being exercised
+SPACE_MIDDLE_M = (1.2, 0.0)  # m, middle of the capture space on the floor; the transmitter stands at the world's origin
 
 # Middle and amplitude of exercise [deg] about x (sideways), y (flexion; forward is negative for what hangs) and z
 # (twist), for the left side; the right side mirrors x and z.
-_RANGES: dict[str, tuple[Degrees, Degrees]] = {
+_RANGES_DEG: dict[str, tuple[Degrees, Degrees]] = {
     "chest": ((0, 15, 0), (28, 34, 42)),
     "head": ((0, 0, 0), (30, 40, 50)),
     "upper_arm": ((30, -30, 0), (50, 65, 50)),
@@ -30,10 +30,10 @@ _RANGES: dict[str, tuple[Degrees, Degrees]] = {
     "shank": ((0, 50, 0), (8, 50, 20)),
     "foot": ((0, 0, 0), (20, 35, 20)),
 }
-_ANY_RANGE: tuple[Degrees, Degrees] = ((0, 0, 0), (40, 50, 40))
+_ANY_RANGE_DEG: tuple[Degrees, Degrees] = ((0, 0, 0), (40, 50, 40))
 
 # Gait: middle, amplitude and phase (in turns) of flexion [deg].
-_GAIT: dict[str, Degrees] = {
+_GAIT_DEG: dict[str, Degrees] = {
     "chest": (8, 10, 0.1),
     "upper_arm": (0, 40, 0.5),
     "forearm": (-45, 30, 0.45),
@@ -42,7 +42,7 @@ _GAIT: dict[str, Degrees] = {
     "shank": (50, 42, 0.30),
     "foot": (0, 22, 0.55),
 }
-_EXTRA = 0.47  # share of the exercise range that walking adds on every axis
+_EXTRA_SHARE = 0.47  # share of the exercise range that walking adds on every axis
 
 
 class BoneMotion(NamedTuple):
@@ -86,7 +86,7 @@ def exercise(figure: SimulatedFigure, seconds: float, rate: float, rng: np.rando
     for number, group in enumerate(groups):
         start, stop = seconds * number / len(groups), seconds * (number + 1) / len(groups)
         window[:, group, 0] = _rise(time - start)[:, None] * _rise(stop - time)[:, None]
-    angles = window * (middle + amplitude * fast) + IDLE * idle
+    angles = window * (middle + amplitude * fast) + IDLE_RAD * idle
     return forward(figure, _joint_rotations(figure, angles), *_shuffle(figure, time, rng))
 
 
@@ -99,11 +99,11 @@ def walk(
     """
     time, m = clock(seconds, rate), len(figure.names)
     _, amplitude = _ranges(figure)
-    extra = _EXTRA * amplitude * _sines(rng, (m, 3), time, 0.1, 0.6)
+    extra = _EXTRA_SHARE * amplitude * _sines(rng, (m, 3), time, 0.1, 0.6)
     gait, start = rng.uniform(0.85, 0.95), rng.uniform()
     flexion = np.zeros((len(time), m))
     for k, name in enumerate(figure.names):
-        mean, swing, lead = _GAIT.get(_part(name), (0.0, 0.0, 0.0))
+        mean, swing, lead = _GAIT_DEG.get(_part(name), (0.0, 0.0, 0.0))
         side = 0.5 if name.startswith("r_") else 0.0
         turn = gait * time + start + side + lead
         flexion[:, k] = np.radians(mean + swing * np.sin(2 * np.pi * turn))
@@ -114,7 +114,7 @@ def walk(
 def drift_about(seconds: float, rate: float, rng: np.random.Generator) -> BoneMotion:
     """One free rigid body (n, 1, ...) carried through the whole space and turned about every axis."""
     time = clock(seconds, rate)
-    p = np.array([*SPACE, 1.1]) + np.array([0.7, 0.7, 0.5]) * _sines(rng, (1, 3), time, 0.05, 0.3)
+    p = np.array([*SPACE_MIDDLE_M, 1.1]) + np.array([0.7, 0.7, 0.5]) * _sines(rng, (1, 3), time, 0.05, 0.3)
     return BoneMotion(rotation.from_vector(1.5 * _sines(rng, (1, 3), time, 0.05, 0.3)), p)
 
 
@@ -147,7 +147,7 @@ def _station(figure: SimulatedFigure) -> Floats:
         if up >= 0:
             z[k] = z[up] + figure.p_parent_joint[k, 2]
     lowest = float(z.min(initial=0.0))
-    return np.array([*SPACE, 0.08 - lowest if lowest < -0.7 else 1.1])
+    return np.array([*SPACE_MIDDLE_M, 0.08 - lowest if lowest < -0.7 else 1.1])
 
 
 def _joint_rotations(figure: SimulatedFigure, angles: Floats) -> Floats:
@@ -160,7 +160,7 @@ def _joint_rotations(figure: SimulatedFigure, angles: Floats) -> Floats:
 
 def _ranges(figure: SimulatedFigure) -> tuple[Floats, Floats]:
     """Middle and amplitude (m, 3) [rad] of every joint's exercise."""
-    rows = np.radians([_RANGES.get(_part(name), _ANY_RANGE) for name in figure.names])
+    rows = np.radians([_RANGES_DEG.get(_part(name), _ANY_RANGE_DEG) for name in figure.names])
     mirror = np.array([(-1, 1, -1) if name.startswith("r_") else (1, 1, 1) for name in figure.names])
     return rows[:, 0] * mirror, rows[:, 1]
 

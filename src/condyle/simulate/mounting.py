@@ -14,8 +14,8 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, freeze
 from .figures import LimbKey, SimulatedKind, lengths_between_joints
 
-_CLEAR = 0.04  # m, least distance of a random sensor to any joint
-_LEAF = 0.08  # m, half the length given to a bone that carries no further joint
+_CLEAR_MIN_M = 0.04  # m, least distance of a random sensor to any joint
+_LEAF_HALF_M = 0.08  # m, half the length given to a bone that carries no further joint
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,11 +107,11 @@ def random_mounts(
         middle = joints.mean(axis=0) if len(joints) else np.zeros(3)
         if len(joints) == 1:
             reach = np.linalg.norm(p_up[k]) if up[k] >= 0 else 0.0
-            middle = joints[0] + (_LEAF * p_up[k] / reach if reach > 0 else 0.0)
+            middle = joints[0] + (_LEAF_HALF_M * p_up[k] / reach if reach > 0 else 0.0)
         tries = rng.standard_normal((32, 3))
         tries *= rng.uniform(0.05, 0.11, (32, 1)) / np.linalg.norm(tries, axis=-1, keepdims=True)
         gap = np.linalg.norm(middle + tries[:, None] - joints, axis=-1).min(axis=1, initial=np.inf)
-        p[k] = middle + tries[int(np.argmax(gap > _CLEAR))]
+        p[k] = middle + tries[int(np.argmax(gap > _CLEAR_MIN_M))]
     return Mounts(rotation.random(rng, (m,)), p)
 
 

@@ -166,9 +166,9 @@ def test_a_file_of_many_joints_is_cut_where_its_rotations_would_begin_too_far_aw
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = moving.links(("ball",) * 40, seconds=1)
-    assert c3d.MOST_START < 2**15, "ezc3d reads the place with a sign"
+    assert c3d.ROTATION_START_MAX_BLOCK < 2**15, "ezc3d reads the place with a sign"
     assert count_most_frames(build_figure(one.skeleton, one.motion)) < 65_535
-    monkeypatch.setattr(c3d, "MOST_START", 1000)
+    monkeypatch.setattr(c3d, "ROTATION_START_MAX_BLOCK", 1000)
     motion = _repeated(one.motion, 700)
     written = write_c3d(Scene(one.skeleton, motion), tmp_path / "wide.c3d")
     assert len(written.files) == 2

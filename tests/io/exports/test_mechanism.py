@@ -11,7 +11,7 @@ from condyle.errors import CondyleError
 from condyle.io.exports import mjcf, osim, urdf
 from condyle.io.exports.export import parse_formats, write_figure
 from condyle.io.exports.mechanism import (
-    NARROW,
+    RANGE_MIN_WIDTH,
     add,
     build_mechanism,
     format_numbers,
@@ -116,7 +116,7 @@ def test_bones_come_depth_first_and_ranges_have_a_width() -> None:
         assert not below or order[order.index(k) + 1] == below[0]
     assert widen_range(-1.0, 2.0) == (-1.0, 2.0)
     low, high = widen_range(0.5, 0.5)
-    assert high - low == pytest.approx(NARROW)
+    assert high - low == pytest.approx(RANGE_MIN_WIDTH)
 
 
 def test_numbers_are_plain_and_exact() -> None:

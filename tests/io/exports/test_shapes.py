@@ -10,8 +10,8 @@ from condyle.io.exports.build_figure import build_figure
 from condyle.io.exports.figure import Figure
 from condyle.io.exports.mechanism import align_axis
 from condyle.io.exports.shapes import (
-    COLOURS,
-    DENSITY,
+    DENSITY_KG_M3,
+    PART_COLOURS,
     Shapes,
     Solid,
     draw_parts,
@@ -75,7 +75,7 @@ def test_rods_lead_to_every_child_or_to_the_tip(person: Figure) -> None:
 
 def test_what_is_drawn_are_the_shapes_of_the_bones(person: Figure) -> None:
     parts = {part.name: part for part in draw_parts(person)}
-    assert list(parts) == list(COLOURS)
+    assert list(parts) == list(PART_COLOURS)
     assert set(parts["joints"].bone) == set(np.flatnonzero(person.parent >= 0))
     assert set(parts["sensors"].bone) == set(range(len(person.names)))
     R, p = person.rest
@@ -100,7 +100,7 @@ def test_mass_centre_and_inertia_are_those_of_the_solids(rng: np.random.Generato
     disc = np.stack([wide * np.cos(turn), wide * np.sin(turn), 0.3 * high], axis=1) @ axes.T
     way = rng.standard_normal((count, 3))
     round_ = ball + 0.05 * np.cbrt(rng.uniform(size=(count, 1))) * way / np.linalg.norm(way, axis=1, keepdims=True)
-    parts = DENSITY * np.array([np.pi * 0.02**2 * 0.3, 4 / 3 * np.pi * 0.05**3])
+    parts = DENSITY_KG_M3 * np.array([np.pi * 0.02**2 * 0.3, 4 / 3 * np.pi * 0.05**3])
     weight = np.repeat(parts / count, count)
     points = np.concatenate([disc, round_])
     assert mass == pytest.approx(parts.sum(), rel=1e-12)

@@ -174,7 +174,7 @@ def test_limbs_have_their_lengths_and_intervals_and_the_names_of_the_joints(nois
             assert float(row[key]) == pytest.approx(MM * value, abs=EXACT)
     open_ended = replace(noisy.skeleton, limbs=(Limb("link1", "link1", "link2", None, None, None),))
     (row,) = tables.build_tables(open_ended, tables.name_joints(noisy))["limbs"]
-    assert tables.to_csv([row], tables.COLUMNS["limbs"]).endswith(b",joints,,,\n")
+    assert tables.to_csv([row], tables.TABLE_COLUMNS["limbs"]).endswith(b",joints,,,\n")
 
 
 def test_joints_are_called_by_anatomy_whichever_side_the_skeleton_sees_them_from() -> None:

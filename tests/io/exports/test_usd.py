@@ -123,7 +123,7 @@ answer(found)
 
 def _figure(scene: Scene) -> Figure:
     """As it is written: y or z up, names of identifiers, nothing unknown."""
-    figure = scene.figure.rename(usd.NAME, usd.FIRST)
+    figure = scene.figure.rename(usd.USD_LETTERS, usd.USD_FIRST_LETTER)
     return (figure if figure.up in ("y", "z") else figure.turn_up("z")).fill_gaps()
 
 

@@ -10,9 +10,11 @@ import numpy as np
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats
 
-LOCK = 1e-14  # cosine of the middle angle below which the first angle is held: rounding alone would tell it
-SAFE = np.sin(np.radians(60))  # of the middle angle: up to here an order of axes is taken before all after it
-NEAR_LOCK = np.sin(np.radians(80))  # of the middle angle: from here on the mean pose is tried as the zero
+GIMBAL_LOCK_MAX_COSINE = (
+    1e-14  # cosine of the middle angle below which the first angle is held: rounding alone would tell it
+)
+SAFE_MAX_SINE = np.sin(np.radians(60))  # of the middle angle: up to here an order of axes is taken before all after it
+NEAR_LOCK_MIN_SINE = np.sin(np.radians(80))  # of the middle angle: from here on the mean pose is tried as the zero
 
 # With y along the bone: bend, side bend, twist; then others that end in the twist, as joints are read.
 BENDS_FIRST = ("XZY", "ZXY", "ZYX", "YXZ", "XYZ", "YZX")
@@ -39,7 +41,7 @@ def split_rotation(rest: Floats, R: Floats, orders: Sequence[str] = BENDS_FIRST)
     """The angles of R_parent_bone (n, 3, 3), in the first of `orders` that is safe, else in the safest of all."""
     zero = rest
     order, worst = _order(rest.T @ R, orders)
-    if worst > NEAR_LOCK:
+    if worst > NEAR_LOCK_MIN_SINE:
         mean = rotation.mean(R)
         other, less = _order(mean.T @ R, orders)
         if less < worst:
@@ -57,7 +59,7 @@ def find_angles(R: Floats, order: str) -> Floats:
     i, j, k = ("XYZ".index(letter) for letter in order)
     sign = 1.0 if (j - i) % 3 == 1 else -1.0
     a = np.arctan2(-sign * R[:, j, k], R[:, k, k])
-    a = _held(a, np.hypot(R[:, j, k], R[:, k, k]) > LOCK)
+    a = _held(a, np.hypot(R[:, j, k], R[:, k, k]) > GIMBAL_LOCK_MAX_COSINE)
     sine, cosine = (sign * np.sin(a))[:, None], np.cos(a)[:, None]
     row_j, row_k = cosine * R[:, j] + sine * R[:, k], cosine * R[:, k] - sine * R[:, j]  # of R_second @ R_third
     b = np.arctan2(sign * R[:, i, k], row_k[:, k])
@@ -77,7 +79,9 @@ def _order(turns: Floats, orders: Sequence[str]) -> tuple[str, float]:
     """
     worst = np.abs(turns).max(axis=0, initial=0.0)
     sines = {order: float(worst["XYZ".index(order[0]), "XYZ".index(order[2])]) for order in orders}
-    order = next((order for order, sine in sines.items() if sine <= SAFE), min(sines, key=lambda one: sines[one]))
+    order = next(
+        (order for order, sine in sines.items() if sine <= SAFE_MAX_SINE), min(sines, key=lambda one: sines[one])
+    )
     return order, sines[order]
 
 

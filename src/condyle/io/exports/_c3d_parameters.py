@@ -10,11 +10,11 @@ import numpy as np
 
 from ...errors import CondyleError
 
-BLOCK = 512  # bytes; C3D counts places in blocks, from 1
-INTEL = 84
-MOST_BLOCKS = 255  # of the section: its length is one byte
-MOST_ITEMS = 255  # of a list: its dimensions are bytes
-MOST_BYTES = 32_000  # of a record's data: its length is 16 bits with a sign
+C3D_BLOCK_BYTES = 512  # bytes; C3D counts places in blocks, from 1
+INTEL_PROCESSOR = 84
+SECTION_MAX_BLOCKS = 255  # of the section: its length is one byte
+LIST_MAX_ITEMS = 255  # of a list: its dimensions are bytes
+RECORD_MAX_BYTES = 32_000  # of a record's data: its length is 16 bits with a sign
 
 ParameterValue = str | int | float | Sequence[str] | Sequence[int] | Sequence[float]
 
@@ -26,26 +26,26 @@ def write_parameters(groups: Mapping[str, Mapping[str, ParameterValue]]) -> byte
         for name, value in values.items():
             for own, part in _parts(name, value):
                 raw += _record(own, number, _data(part, f"{group}:{own}") + b"\x00")
-    raw = fill_block(struct.pack("<BBBB", 1, 0x50, 0, INTEL) + raw + b"\x00\x00")
-    if len(raw) > MOST_BLOCKS * BLOCK:
+    raw = fill_block(struct.pack("<BBBB", 1, 0x50, 0, INTEL_PROCESSOR) + raw + b"\x00\x00")
+    if len(raw) > SECTION_MAX_BLOCKS * C3D_BLOCK_BYTES:
         raise CondyleError(
-            f"the names need {len(raw)} bytes, and a C3D file holds {MOST_BLOCKS * BLOCK} bytes of parameters; "
-            "export fewer bodies or give them shorter names",
+            f"the names need {len(raw)} bytes, and a C3D file holds {SECTION_MAX_BLOCKS * C3D_BLOCK_BYTES} bytes of "
+            "parameters; export fewer bodies or give them shorter names",
             code="file-too-large",
         )
-    return raw[:2] + bytes([len(raw) // BLOCK]) + raw[3:]
+    return raw[:2] + bytes([len(raw) // C3D_BLOCK_BYTES]) + raw[3:]
 
 
 def fill_block(raw: bytes) -> bytes:
     """Zeros behind it up to a whole block."""
-    return raw + bytes(-len(raw) % BLOCK)
+    return raw + bytes(-len(raw) % C3D_BLOCK_BYTES)
 
 
 def _parts(name: str, value: ParameterValue) -> list[tuple[str, ParameterValue]]:
     if isinstance(value, (str, int, float)) or not value or not isinstance(value[0], str):
         return [(name, value)]
     width = max(len(text) for text in value)  # type: ignore[arg-type]
-    most = max(min(MOST_ITEMS, MOST_BYTES // max(width, 1)), 1)
+    most = max(min(LIST_MAX_ITEMS, RECORD_MAX_BYTES // max(width, 1)), 1)
     starts = range(0, len(value), most)
     return [(name if k == 0 else f"{name}{k + 1}", value[at : at + most]) for k, at in enumerate(starts)]
 
@@ -67,10 +67,10 @@ def _data(value: ParameterValue, name: str) -> bytes:
         return _head(2, shape) + np.asarray(items, "<u2").tobytes()
     texts = [str(item).encode("ascii", "replace") for item in items]
     width = max((len(text) for text in texts), default=0)
-    if width > MOST_ITEMS:
+    if width > LIST_MAX_ITEMS:
         longest = max(texts, key=len).decode()
         raise CondyleError(
-            f"'{longest[:40]}...' is longer than the {MOST_ITEMS} letters that C3D holds in {name}; shorten it",
+            f"'{longest[:40]}...' is longer than the {LIST_MAX_ITEMS} letters that C3D holds in {name}; shorten it",
             code="bad-name",
         )
     return _head(-1, [width, *shape]) + b"".join(text.ljust(width) for text in texts)

@@ -16,12 +16,12 @@ from ...maths.robust import median
 from ...maths.series import even_places, mean_step
 from .figure import Figure
 from .gltf import align_signs
-from .shapes import COLOURS, DrawnPart, draw_parts, find_usual_length
+from .shapes import PART_COLOURS, DrawnPart, draw_parts, find_usual_length
 
-ROOT = "figure"  # the default prim
-SKELETON, ANIMATION, MATERIALS = "skeleton", "motion", "materials"  # below a tree, beside its shapes
+ROOT_PRIM = "figure"  # the default prim
+SKELETON_PRIM, ANIMATION_PRIM, MATERIALS_SCOPE = "skeleton", "motion", "materials"  # below a tree, beside its shapes
 ROUGHNESS = 0.6
-ROUNDING = 1e-6  # of a frame: a time code as near to a whole number is one
+WHOLE_CODE_MAX_OFF = 1e-6  # of a frame: a time code as near to a whole number is one
 
 
 def write_stage(figure: Figure, file: Path) -> None:
@@ -36,7 +36,7 @@ def write_stage(figure: Figure, file: Path) -> None:
     stage.SetStartTimeCode(0.0)
     stage.SetEndTimeCode(float(codes[-1]) if len(codes) else 0.0)
     stage.SetMetadata("comment", f"condyle {__version__}" + (f", fit {figure.fit_id}" if figure.fit_id else ""))
-    root = UsdGeom.Xform.Define(stage, f"/{ROOT}").GetPrim()
+    root = UsdGeom.Xform.Define(stage, f"/{ROOT_PRIM}").GetPrim()
     stage.SetDefaultPrim(root)
     Usd.ModelAPI(root).SetKind(Kind.Tokens.component)
     if figure.frames:
@@ -56,7 +56,7 @@ def find_time_codes(time: Floats) -> tuple[float, Floats]:
     rate = 1 / float(median(np.diff(time)))
     codes = (time - time[0]) * rate
     near = np.round(codes)
-    return rate, np.where(np.abs(codes - near) < ROUNDING, near, codes)
+    return rate, np.where(np.abs(codes - near) < WHOLE_CODE_MAX_OFF, near, codes)
 
 
 def _define_tree(stage: Any, tree: Figure, codes: Floats, size: float) -> None:
@@ -64,10 +64,10 @@ def _define_tree(stage: Any, tree: Figure, codes: Floats, size: float) -> None:
 
     size  [m] of a usual link, which the shapes' sizes follow
     """
-    path = f"/{ROOT}/{tree.names[0]}"
+    path = f"/{ROOT_PRIM}/{tree.names[0]}"
     top = UsdSkel.Root.Define(stage, path)
     joints = Vt.TokenArray(name_joint_paths(tree))
-    skeleton = UsdSkel.Skeleton.Define(stage, f"{path}/{SKELETON}")
+    skeleton = UsdSkel.Skeleton.Define(stage, f"{path}/{SKELETON_PRIM}")
     R, p = tree.rest
     skeleton.CreateJointsAttr(joints)
     skeleton.CreateBindTransformsAttr(_matrices(R, p))
@@ -76,7 +76,7 @@ def _define_tree(stage: Any, tree: Figure, codes: Floats, size: float) -> None:
         skeleton.GetPrim().SetCustomDataByKey(f"condyle:{key}", Vt.StringArray(getattr(tree, key)))
     binding = UsdSkel.BindingAPI.Apply(skeleton.GetPrim())
     if tree.frames:
-        motion = UsdSkel.Animation.Define(stage, f"{path}/{ANIMATION}")
+        motion = UsdSkel.Animation.Define(stage, f"{path}/{ANIMATION_PRIM}")
         motion.CreateJointsAttr(joints)
         motion.CreateScalesAttr(Vt.Vec3hArray(len(joints), Gf.Vec3h(1, 1, 1)))
         places, turns = _samples(tree)
@@ -90,7 +90,7 @@ def _define_tree(stage: Any, tree: Figure, codes: Floats, size: float) -> None:
         bound.CreateJointIndicesPrimvar(False, 1).Set(Vt.IntArray(part.bone.tolist()))
         bound.CreateJointWeightsPrimvar(False, 1).Set(Vt.FloatArray(len(part.bone), 1.0))
         bound.CreateGeomBindTransformAttr(Gf.Matrix4d(1.0))
-        _bind_material(stage, mesh, f"{path}/{MATERIALS}", part.name)
+        _bind_material(stage, mesh, f"{path}/{MATERIALS_SCOPE}", part.name)
     top.CreateExtentAttr(_vectors(_extent(tree, size)))
 
 
@@ -139,7 +139,7 @@ def _define_mesh(stage: Any, path: str, part: DrawnPart) -> Any:
     mesh.SetNormalsInterpolation(UsdGeom.Tokens.vertex)
     mesh.CreateSubdivisionSchemeAttr(UsdGeom.Tokens.none)
     mesh.CreateExtentAttr(_vectors(np.stack([part.solid.point.min(axis=0), part.solid.point.max(axis=0)])))
-    colour = np.array([COLOURS[part.name]])
+    colour = np.array([PART_COLOURS[part.name]])
     mesh.CreateDisplayColorAttr(_vectors(colour))
     return mesh
 
@@ -149,7 +149,7 @@ def _bind_material(stage: Any, mesh: Any, folder: str, name: str) -> None:
     material = UsdShade.Material.Define(stage, f"{folder}/{name}")
     shader = UsdShade.Shader.Define(stage, f"{folder}/{name}/surface")
     shader.CreateIdAttr("UsdPreviewSurface")
-    shader.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f).Set(Gf.Vec3f(*COLOURS[name]))
+    shader.CreateInput("diffuseColor", Sdf.ValueTypeNames.Color3f).Set(Gf.Vec3f(*PART_COLOURS[name]))
     shader.CreateInput("roughness", Sdf.ValueTypeNames.Float).Set(ROUGHNESS)
     shader.CreateInput("metallic", Sdf.ValueTypeNames.Float).Set(0.0)
     surface = shader.CreateOutput("surface", Sdf.ValueTypeNames.Token)

@@ -18,9 +18,9 @@ from ...model.anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, rest_dir
 
 BoneKind = Literal["free", "ball", "hinge", "rigid"]
 LIMBS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")
-SHORT = 1e-3  # m: two points nearer than this tell no direction
-DRAWN = 0.05  # m: length of a bone of which nothing tells any
-ACROSS = np.cos(np.radians(30))  # a hinge's axis nearer than 30 deg to the bone tells no roll
+DIRECTION_MIN_M = 1e-3  # m: two points nearer than this tell no direction
+TIPLESS_BONE_M = 0.05  # m: length of a bone of which nothing tells any
+ROLL_MAX_COSINE = np.cos(np.radians(30))  # a hinge's axis nearer than 30 deg to the bone tells no roll
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,7 +169,7 @@ def _upwards(k: int, links: Sequence[Link], children: Sequence[Sequence[int]]) -
 
 def _through_sensor(origin: Floats) -> Floats:
     """(3,) [m] of a bone that ends in no joint: from its origin to the sensor, or along the sensor's z."""
-    return -origin if _far(origin) else np.array([0.0, 0.0, DRAWN])
+    return -origin if _far(origin) else np.array([0.0, 0.0, TIPLESS_BONE_M])
 
 
 def _turn_to_rest(R: Floats, link: Link, below: Sequence[Link], toward: Floats, wanted: Floats, world: Room) -> Floats:
@@ -204,10 +204,10 @@ def _frame_bone(link: Link, R: Floats, origin: Floats, tip: Floats, world: Room)
     """The bone's own axes: y to the tip, x along a hinge's axis as far as that is across, else z forward or up."""
     y = R @ _unit(tip - origin)
     axis = None
-    if link.kind == "hinge" and link.axis is not None and abs(y @ (R @ link.axis)) < ACROSS:
+    if link.kind == "hinge" and link.axis is not None and abs(y @ (R @ link.axis)) < ROLL_MAX_COSINE:
         x = _unit(R @ link.axis - y * (y @ (R @ link.axis)))
         z = np.cross(x, y)
-        side = z @ world.forward if abs(y @ world.forward) < ACROSS else z @ world.up
+        side = z @ world.forward if abs(y @ world.forward) < ROLL_MAX_COSINE else z @ world.up
         x, z = (x, z) if side >= 0 else (-x, -z)
     else:
         front = world.forward if abs(y @ world.forward) < np.cos(np.pi / 4) else world.up
@@ -315,4 +315,4 @@ def _unit(v: Floats) -> Floats:
 
 
 def _far(v: Floats) -> bool:
-    return float(np.linalg.norm(v)) > SHORT
+    return float(np.linalg.norm(v)) > DIRECTION_MIN_M

@@ -18,9 +18,9 @@ from ...model.skeleton import Skeleton
 from .bones import BoneKind, Link, RestBone, Room, build_bones, reorder_links
 from .figure import Figure, Names, find_axis, find_world_turn, legalise
 
-SANE = r"[\w.-]"  # characters of a bone's name; letters of any script
-FEW = 3  # segments that make a tree a person
-SLANT = 0.6  # cosine of a trunk's mean direction to an axis from which on that axis is up
+NAME_LETTERS = r"[\w.-]"  # characters of a bone's name; letters of any script
+PERSON_MIN_SEGMENTS = 3  # segments that make a tree a person
+UP_MIN_COSINE = 0.6  # cosine of a trunk's mean direction to an axis from which on that axis is up
 
 
 def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", up: str | None = None) -> Figure:
@@ -132,7 +132,7 @@ def _roots(raw: Sequence[Link], segments: Mapping[str, Segment]) -> tuple[list[i
     for root in [k for k, link in enumerate(raw) if link.parent < 0]:
         tree = [raw[k].body for k in range(len(raw)) if top[k] == root]
         trunk = trunk_of(tree, segments, near)
-        if trunk is not None and sum(body in segments for body in tree) >= FEW:
+        if trunk is not None and sum(body in segments for body in tree) >= PERSON_MIN_SEGMENTS:
             people.add(trunk)
             roots.append(number[trunk])
         else:
@@ -202,7 +202,7 @@ def _up(chain: Sequence[Link], human: Sequence[bool], R_free: Floats, given: str
             mean = (R @ bone.R_body_bone[:, 1]).mean(axis=0) if len(R) else np.zeros(3)
             axis = "xyz"[int(np.argmax(np.abs(mean)))]
             cosine = float(np.abs(mean).max() / max(float(np.linalg.norm(mean)), 1e-12))
-            if cosine > SLANT and float(np.linalg.norm(mean)) > 0.5:
+            if cosine > UP_MIN_COSINE and float(np.linalg.norm(mean)) > 0.5:
                 axis = axis if mean["xyz".index(axis)] > 0 else f"-{axis}"
                 text = f"the recording does not say which axis points up; the figure's trunk points along {axis}"
                 return axis, [Finding("up-assumed", "info", text)]
@@ -227,11 +227,11 @@ def _names(chain: Sequence[Link], human: Sequence[bool], names: Names) -> tuple[
         side = f"_{segment.side}" if segment.side else ""
         bones.append(before + BONE_NAMES.get(segment.part, segment.part) + side)
         joints.append(before + JOINT_NAMES.get(segment.part, segment.part) + side)
-    labels = legalise(bones, SANE)
+    labels = legalise(bones, NAME_LETTERS)
     joints = [
         f"{label}_free" if link.parent < 0 else joint for label, joint, link in zip(labels, joints, chain, strict=True)
     ]
-    return labels, legalise(joints, SANE)
+    return labels, legalise(joints, NAME_LETTERS)
 
 
 def _rest(chain: Sequence[Link], bones: Sequence[RestBone]) -> Floats:

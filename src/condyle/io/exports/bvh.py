@@ -12,15 +12,15 @@ from ._angles import find_angles
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written
 
-UNIT = 0.01  # m in the file's unit of length, centimetres
-ORDER = "ZXY"  # of the angles of every joint: its gimbal lock is a quarter turn of flexion, never a heading
-DIGITS = 6  # behind the point, of centimetres and degrees
-NAME = r"[A-Za-z0-9_.-]"
+BVH_UNIT_M = 0.01  # m in the file's unit of length, centimetres
+BVH_ORDER = "ZXY"  # of the angles of every joint: its gimbal lock is a quarter turn of flexion, never a heading
+BVH_DECIMALS = 6  # behind the point, of centimetres and degrees
+BVH_LETTERS = r"[A-Za-z0-9_.-]"
 
 
 def write_bvh(scene: Scene, path: Path) -> Written:
     """One file per tree and segment: `path` for the first, its stem with the tree's root and a number for others."""
-    figure = scene.figure.turn_up("y").rename(NAME, form="BVH").resample().fill_gaps()
+    figure = scene.figure.turn_up("y").rename(BVH_LETTERS, form="BVH").resample().fill_gaps()
     files = []
     trees = figure.trees()
     for tree in trees:
@@ -45,7 +45,7 @@ def _joint(figure: Figure, R_rest: Floats, bone: int, depth: int) -> list[str]:
     pad = "  " * depth
     root = figure.parent[bone] < 0
     offset = np.zeros(3) if root else R_rest[figure.parent[bone]] @ figure.p_parent_bone[bone]
-    angles = " ".join(f"{axis}rotation" for axis in ORDER)
+    angles = " ".join(f"{axis}rotation" for axis in BVH_ORDER)
     channels = f"6 Xposition Yposition Zposition {angles}" if root else f"3 {angles}"
     lines = [f"{pad}{'ROOT' if root else 'JOINT'} {figure.names[bone]}", f"{pad}{{"]
     lines += [f"{pad}  OFFSET {_numbers(offset)}", f"{pad}  CHANNELS {channels}"]
@@ -59,23 +59,23 @@ def _joint(figure: Figure, R_rest: Floats, bone: int, depth: int) -> list[str]:
 
 
 def _numbers(v: Floats) -> str:
-    return " ".join(f"{x:.{DIGITS}f}" for x in (np.round(v / UNIT, DIGITS) + 0.0).tolist())  # no -0.0
+    return " ".join(f"{x:.{BVH_DECIMALS}f}" for x in (np.round(v / BVH_UNIT_M, BVH_DECIMALS) + 0.0).tolist())  # no -0.0
 
 
 def _channels(figure: Figure, R_rest: Floats) -> Floats:
     """(n, 3 + 3 b) root's place [cm] and angles [deg] in the order of the hierarchy, which is depth first."""
     R_world, p_world = figure.world
     R_world = R_world @ np.swapaxes(R_rest, -1, -2)  # of frames that lie along the room's axes at rest
-    columns = [p_world[:, 0] / UNIT]
+    columns = [p_world[:, 0] / BVH_UNIT_M]
     for bone in figure.depth_first:
         up = int(figure.parent[bone])
         R = R_world[:, bone] if up < 0 else np.swapaxes(R_world[:, up], -1, -2) @ R_world[:, bone]
-        columns.append(np.degrees(find_angles(R, ORDER)))
+        columns.append(np.degrees(find_angles(R, BVH_ORDER)))
     return np.concatenate(columns, axis=1)
 
 
 def _rows(values: Floats) -> bytes:
-    line = " ".join([f"%.{DIGITS}f"] * values.shape[1]) + "\n"
+    line = " ".join([f"%.{BVH_DECIMALS}f"] * values.shape[1]) + "\n"
     return "".join(line % tuple(row) for row in values.tolist()).encode("ascii")
 
 

@@ -17,20 +17,20 @@ from ...maths.arrays import Bools
 from ...maths.series import mean_step
 from ..formats._c3d_data import SUFFIX
 from ..formats._c3d_layout import COUNTER_FULL, ROTATION_WORDS
-from ._c3d_parameters import BLOCK, ParameterValue, fill_block, write_parameters
+from ._c3d_parameters import C3D_BLOCK_BYTES, ParameterValue, fill_block, write_parameters
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written, number_file
 
-UNIT = 0.001  # m: the trade's millimetres
-NAME = r"[A-Za-z0-9_.-]"
-MOST_START = 32_767  # block in which the matrices begin: 16 bits, which some programs read with a sign
-PARAMETER_BLOCKS = 255  # that stand before the points at most, and the header
-_ACROSS = {"x": "+Y", "y": "+X", "z": "+X"}  # axis to the right on a screen, by the one that points up
+C3D_UNIT_M = 0.001  # m: the trade's millimetres
+C3D_LETTERS = r"[A-Za-z0-9_.-]"
+ROTATION_START_MAX_BLOCK = 32_767  # block in which the matrices begin: 16 bits, which some programs read with a sign
+HEAD_MAX_BLOCKS = 255  # that stand before the points at most, and the header
+_SCREEN_RIGHT = {"x": "+Y", "y": "+X", "z": "+X"}  # axis to the right on a screen, by the one that points up
 
 
 def write_c3d(scene: Scene, path: Path) -> Written:
     """`path` for the first segment, its stem with a number for others and for what does not fit into one file."""
-    figure = scene.figure.rename(NAME, form="C3D").resample()
+    figure = scene.figure.rename(C3D_LETTERS, form="C3D").resample()
     most = count_most_frames(figure)
     clips = figure.clips()
     parts = [(clip, at) for clip in clips for at in range(0, max(clip.frames, 1), most)]
@@ -52,7 +52,7 @@ def write_c3d(scene: Scene, path: Path) -> Written:
 def count_most_frames(figure: Figure) -> int:
     """Frames of this figure that every program finds in one file: as many as are counted, and the matrices in reach."""
     stride = 16 * max(int((figure.parent >= 0).sum()), 1)
-    return min(COUNTER_FULL, (MOST_START - PARAMETER_BLOCKS - 3) * BLOCK // stride)
+    return min(COUNTER_FULL, (ROTATION_START_MAX_BLOCK - HEAD_MAX_BLOCKS - 3) * C3D_BLOCK_BYTES // stride)
 
 
 def to_c3d(figure: Figure, first: int = 1) -> bytes:
@@ -64,14 +64,14 @@ def to_c3d(figure: Figure, first: int = 1) -> bytes:
     rate = 1 / mean_step(figure.time)
     frames = fill_block(points.tobytes())
     groups = _groups(figure, rate, first, 1, 1)
-    start = 2 + len(write_parameters(groups)) // BLOCK
-    section = write_parameters(_groups(figure, rate, first, start, start + len(frames) // BLOCK))
+    start = 2 + len(write_parameters(groups)) // C3D_BLOCK_BYTES
+    section = write_parameters(_groups(figure, rate, first, start, start + len(frames) // C3D_BLOCK_BYTES))
     return _header(figure, rate, start) + section + frames + fill_block(matrices.tobytes())
 
 
 def _points(figure: Figure) -> NDArray[np.float32]:
     """(n, J, 4) joint centres [mm] and the residual: 0 for a point that a model made, -1 for one that is not seen."""
-    p = figure.world[1][:, figure.parent >= 0] / UNIT
+    p = figure.world[1][:, figure.parent >= 0] / C3D_UNIT_M
     points = np.zeros((*p.shape[:2], 4), "<f4")
     seen: Bools = np.asarray(np.isfinite(p).all(axis=-1))
     points[..., :3] = np.where(seen[..., None], p, 0.0)
@@ -85,7 +85,7 @@ def _matrices(figure: Figure) -> NDArray[np.float32]:
     matrices = np.zeros((*p.shape[:2], ROTATION_WORDS), "<f4")
     columns = matrices[..., :16].reshape(*p.shape[:2], 4, 4)
     columns[..., :3, :3] = np.swapaxes(R, -1, -2)
-    columns[..., 3, :3] = p / UNIT
+    columns[..., 3, :3] = p / C3D_UNIT_M
     columns[..., 3, 3] = 1.0
     seen: Bools = np.asarray(np.isfinite(columns).all(axis=(-2, -1)))
     columns[~seen, :, :3] = np.nan  # as Theia marks what it did not see
@@ -110,7 +110,7 @@ def _groups(
             "SCALE": -0.1,
             "RATE": rate,
             "UNITS": "mm",
-            "X_SCREEN": _ACROSS[axis],
+            "X_SCREEN": _SCREEN_RIGHT[axis],
             "Y_SCREEN": f"{sign}{axis.upper()}",
             "LABELS": labels,
             "DESCRIPTIONS": joins,

@@ -21,7 +21,7 @@ from ...model.take import Take
 from .bones import BoneKind
 
 Names = Literal["anatomy", "bodies"]
-UPS = ("x", "y", "z", "-x", "-y", "-z")
+UP_AXES = ("x", "y", "z", "-x", "-y", "-z")
 
 
 @dataclass(frozen=True, eq=False)
@@ -293,8 +293,8 @@ class Figure:
 def find_world_turn(old: str, new: str) -> Floats:
     """(3, 3) that turns the axis `old` to where `new` is; opposite ones by half a turn about x, or y for x itself."""
     for axis in (old, new):
-        if axis not in UPS:
-            raise UsageError(f"up is one of {', '.join(UPS)}, not '{axis}'", code="bad-option")
+        if axis not in UP_AXES:
+            raise UsageError(f"up is one of {', '.join(UP_AXES)}, not '{axis}'", code="bad-option")
     a, b = find_axis(old), find_axis(new)
     if (a == b).all():
         return np.eye(3)

@@ -19,11 +19,11 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written
-from .shapes import COLOURS, DrawnPart, draw_parts
+from .shapes import PART_COLOURS, DrawnPart, draw_parts
 
 MAGIC, JSON_CHUNK, BIN_CHUNK = b"glTF", b"JSON", b"BIN\x00"
-FLOAT, USHORT, UINT = 5126, 5123, 5125  # types of components
-VERTICES, INDICES = 34962, 34963  # what a part of the buffer is for
+GL_FLOAT, GL_USHORT, GL_UINT = 5126, 5123, 5125  # types of components
+VERTEX_BUFFER, INDEX_BUFFER = 34962, 34963  # what a part of the buffer is for
 
 
 def write_glb(scene: Scene, path: Path) -> Written:
@@ -57,7 +57,7 @@ def to_glb(figure: Figure) -> bytes:
         "nodes": nodes,
         "skins": [_skin(figure, buffer)],
         "meshes": [{"name": "figure_shapes", "primitives": _primitives(parts, buffer)}],
-        "materials": [_material(part.name, COLOURS[part.name]) for part in parts],
+        "materials": [_material(part.name, PART_COLOURS[part.name]) for part in parts],
     }
     clips = figure.clips() if figure.frames else ()
     if clips:
@@ -84,7 +84,7 @@ class _Buffer:
             view["target"] = target
         self.data += raw.tobytes()
         self.views.append(view)
-        component = {"float32": FLOAT, "uint16": USHORT, "uint32": UINT}[raw.dtype.name]
+        component = {"float32": GL_FLOAT, "uint16": GL_USHORT, "uint32": GL_UINT}[raw.dtype.name]
         accessor: dict[str, Any] = {
             "bufferView": len(self.views) - 1,
             "componentType": component,
@@ -130,13 +130,13 @@ def _primitives(parts: Sequence[DrawnPart], buffer: _Buffer) -> list[dict[str, A
         weights = np.zeros((len(part.bone), 4), np.float32)
         weights[:, 0] = 1
         attributes = {
-            "POSITION": buffer.add(part.solid.point.astype(np.float32), "VEC3", target=VERTICES, bounds=True),
-            "NORMAL": buffer.add(_units(part.solid.normal), "VEC3", target=VERTICES),
-            "JOINTS_0": buffer.add(follows, "VEC4", target=VERTICES),
-            "WEIGHTS_0": buffer.add(weights, "VEC4", target=VERTICES),
+            "POSITION": buffer.add(part.solid.point.astype(np.float32), "VEC3", target=VERTEX_BUFFER, bounds=True),
+            "NORMAL": buffer.add(_units(part.solid.normal), "VEC3", target=VERTEX_BUFFER),
+            "JOINTS_0": buffer.add(follows, "VEC4", target=VERTEX_BUFFER),
+            "WEIGHTS_0": buffer.add(weights, "VEC4", target=VERTEX_BUFFER),
         }
         corners = part.solid.triangle.ravel().astype(np.uint32)
-        indices = buffer.add(corners, "SCALAR", target=INDICES)
+        indices = buffer.add(corners, "SCALAR", target=INDEX_BUFFER)
         primitives.append({"attributes": attributes, "indices": indices, "material": material})
     return primitives
 

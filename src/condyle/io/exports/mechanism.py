@@ -18,7 +18,7 @@ from .figure import Figure, legalise
 from .scene import Scene, number_file
 
 XmlValue = str | Floats | Sequence[float] | float | None  # in XML
-NARROW = 1e-3  # rad or m: the least width of a range, since programs refuse a range without any
+RANGE_MIN_WIDTH = 1e-3  # rad or m: the least width of a range, since programs refuse a range without any
 
 
 def build_mechanism(scene: Scene, up: str, allowed: str, first: str, reserved: Sequence[str], form: str) -> Figure:
@@ -53,7 +53,7 @@ def _anchor_room(figure: Figure) -> Figure:
 
 def widen_range(low: float, high: float) -> tuple[float, float]:
     """An observed range, at least NARROW wide."""
-    more = max(NARROW - (high - low), 0.0) / 2
+    more = max(RANGE_MIN_WIDTH - (high - low), 0.0) / 2
     return low - more, high + more
 
 

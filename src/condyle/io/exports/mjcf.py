@@ -12,16 +12,16 @@ from ...maths.arrays import Floats
 from ...maths.series import segment_slices
 from .figure import Figure
 from .gltf import align_signs
-from .mechanism import NARROW, add, build_mechanism, make_title, to_xml, widen_range, write_tables
+from .mechanism import RANGE_MIN_WIDTH, add, build_mechanism, make_title, to_xml, widen_range, write_tables
 from .scene import FigureFormat, Scene, Written
-from .shapes import COLOURS, Shapes, shape_bones
+from .shapes import PART_COLOURS, Shapes, shape_bones
 
-ALLOWED, FIRST = r"[\w.-]", r"\w"
+MJCF_LETTERS, MJCF_FIRST_LETTER = r"[\w.-]", r"\w"
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
-LEAST = {"boundmass": "1e-9", "boundinertia": "1e-12"}  # MuJoCo refuses bodies of less mass than 1e-15
+MUJOCO_BOUNDS = {"boundmass": "1e-9", "boundinertia": "1e-12"}  # MuJoCo refuses bodies of less mass than 1e-15
 
 # Colours, a floor and a sky; bones touch the floor and not each other.
-LOOKS = """<mujoco>
+MJCF_LOOKS = """<mujoco>
   <default>
     <joint damping="0.1" armature="0.001" />
     <default class="bone"><geom contype="0" conaffinity="1" material="links" /></default>
@@ -41,7 +41,7 @@ LOOKS = """<mujoco>
 
 def write_mjcf(scene: Scene, path: Path) -> Written:
     """The model at `path`, and beside it <stem>-qpos.csv for every segment."""
-    figure = build_mechanism(scene, "z", ALLOWED, FIRST, ("world",), "MJCF")
+    figure = build_mechanism(scene, "z", MJCF_LETTERS, MJCF_FIRST_LETTER, ("world",), "MJCF")
     columns, qpos = list_qpos(figure)
     path.write_bytes(to_mjcf(figure, qpos, make_title(path)))
     tables = write_tables(path.with_name(f"{path.stem}-qpos.csv"), figure, columns, qpos)
@@ -70,9 +70,9 @@ def list_qpos(figure: Figure) -> tuple[list[str], Floats]:
 def to_mjcf(figure: Figure, qpos: Floats, title: str) -> bytes:
     """The file of a figure that is z up and without unknown poses."""
     root = ET.Element("mujoco", model=title)
-    add(root, "compiler", angle="radian", autolimits="true", **LEAST)
-    root.extend(ET.fromstring(LOOKS))
-    for name, colour in COLOURS.items():
+    add(root, "compiler", angle="radian", autolimits="true", **MUJOCO_BOUNDS)
+    root.extend(ET.fromstring(MJCF_LOOKS))
+    for name, colour in PART_COLOURS.items():
         add(root[-1], "material", name=name, rgba=[*colour, 1])
     world = add(root, "worldbody")
     shapes = shape_bones(figure)
@@ -96,7 +96,7 @@ def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: floa
     if kind == "free":
         add(body, "freejoint", name=figure.joints[k])
     elif kind == "ball":
-        reach = max(float(figure.reach[k]), NARROW)
+        reach = max(float(figure.reach[k]), RANGE_MIN_WIDTH)
         add(body, "joint", name=figure.joints[k], type="ball", range=[0, reach])
     elif kind == "hinge":
         low, high = widen_range(*figure.limits[k].tolist())

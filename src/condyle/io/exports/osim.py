@@ -15,11 +15,11 @@ from ._angles import HEADING_FIRST, find_angles, split_rotation
 from .figure import Figure
 from .mechanism import add, align_axis, build_mechanism, format_weights, make_title, to_xml, widen_range
 from .scene import FigureFormat, Scene, Written, number_file
-from .shapes import COLOURS, Shapes, shape_bones
+from .shapes import PART_COLOURS, Shapes, shape_bones
 
-ALLOWED, FIRST = r"[A-Za-z0-9_]", r"[A-Za-z_]"
-VERSION = "40000"  # of the document: what OpenSim 4.0 and later read
-GRAVITY = 9.80665  # m/s2
+OSIM_LETTERS, OSIM_FIRST_LETTER = r"[A-Za-z0-9_]", r"[A-Za-z_]"
+OSIM_VERSION = "40000"  # of the document: what OpenSim 4.0 and later read
+GRAVITY_M_S2 = 9.80665  # m/s2
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +49,7 @@ class OsimJoint:
 
 def write_osim(scene: Scene, path: Path) -> Written:
     """The model at `path`, and its coordinates over time as <stem>.sto for every segment."""
-    figure = build_mechanism(scene, "y", ALLOWED, FIRST, ("ground",), "OpenSim")
+    figure = build_mechanism(scene, "y", OSIM_LETTERS, OSIM_FIRST_LETTER, ("ground",), "OpenSim")
     joints = [_joint(figure, k) for k in range(len(figure.names))]
     path.write_bytes(to_osim(figure, joints, make_title(path)))
     files = [path]
@@ -102,9 +102,9 @@ def _turns(name: str, order: str, angles: Floats, rest: Floats) -> tuple[Coordin
 
 def to_osim(figure: Figure, joints: list[OsimJoint], title: str) -> bytes:
     """The model of a figure that is y up and without unknown poses."""
-    root = ET.Element("OpenSimDocument", Version=VERSION)
+    root = ET.Element("OpenSimDocument", Version=OSIM_VERSION)
     model = add(root, "Model", name=title)
-    add(model, "gravity", [0, -GRAVITY, 0])
+    add(model, "gravity", [0, -GRAVITY_M_S2, 0])
     add(model, "length_units", "meters")
     add(model, "force_units", "N")
     bodies = add(add(model, "BodySet", name="bodyset"), "objects")
@@ -155,7 +155,7 @@ def _frame(parent: ET.Element, name: str, socket: str, R: Floats, p: Floats) -> 
 def _shape(place: ET.Element, kind: str, name: str, colour: str) -> ET.Element:
     shape = add(place, kind, name=name)
     add(shape, "socket_frame", "..")
-    add(add(shape, "Appearance"), "color", COLOURS[colour])
+    add(add(shape, "Appearance"), "color", PART_COLOURS[colour])
     return shape
 
 

@@ -10,11 +10,15 @@ from ...maths.arrays import Floats, Ints
 from ...maths.robust import median
 from .figure import Figure
 
-AROUND = 16  # corners of a circle
-LINK, JOINT, SENSOR = 0.07, 0.11, 0.08  # of the usual length of a link: radius, radius, half an edge
-HEAD = 0.45  # of the length of a head: the radius of the ball that shows it
-DENSITY = 1000.0  # kg/m3 of the shapes, which give bones their mass
-COLOURS = {"links": (0.72, 0.71, 0.68), "joints": (0.62, 0.21, 0.13), "sensors": (0.13, 0.28, 0.45)}
+CIRCLE_CORNERS = 16  # corners of a circle
+LINK_RADIUS_SHARE, JOINT_RADIUS_SHARE, SENSOR_HALF_SHARE = (
+    0.07,
+    0.11,
+    0.08,
+)  # of the usual length of a link: radius, radius, half an edge
+HEAD_RADIUS_SHARE = 0.45  # of the length of a head: the radius of the ball that shows it
+DENSITY_KG_M3 = 1000.0  # kg/m3 of the shapes, which give bones their mass
+PART_COLOURS = {"links": (0.72, 0.71, 0.68), "joints": (0.62, 0.21, 0.13), "sensors": (0.13, 0.28, 0.45)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,13 +41,13 @@ class Shapes:
         mass, centre, own = [], [], []
         for end in self.rods:
             length = float(np.linalg.norm(end))
-            m, u = DENSITY * np.pi * self.thick**2 * length, end / length
+            m, u = DENSITY_KG_M3 * np.pi * self.thick**2 * length, end / length
             along, across = m * self.thick**2 / 2, m * (3 * self.thick**2 + length**2) / 12
             mass.append(m)
             centre.append(end / 2)
             own.append(across * np.eye(3) + (along - across) * np.outer(u, u))
         for place, radius, _ in self.balls:
-            m = DENSITY * 4 / 3 * np.pi * radius**3
+            m = DENSITY_KG_M3 * 4 / 3 * np.pi * radius**3
             mass.append(m)
             centre.append(place)
             own.append(0.4 * m * radius**2 * np.eye(3))
@@ -65,10 +69,16 @@ def shape_bones(figure: Figure, size: float | None = None) -> list[Shapes]:
     found = []
     for k in range(len(figure.names)):
         rods = np.array(_find_ends(figure, k)).reshape(-1, 3)
-        balls = [(np.zeros(3), JOINT * size, "joints")] if figure.parent[k] >= 0 or not len(rods) else []
+        balls = [(np.zeros(3), JOINT_RADIUS_SHARE * size, "joints")] if figure.parent[k] >= 0 or not len(rods) else []
         if figure.parts[k] == "head":
-            balls.append(((1 - HEAD) * figure.tip[k], HEAD * float(np.linalg.norm(figure.tip[k])), "links"))
-        found.append(Shapes(rods, tuple(balls), LINK * size, SENSOR * size))
+            balls.append(
+                (
+                    (1 - HEAD_RADIUS_SHARE) * figure.tip[k],
+                    HEAD_RADIUS_SHARE * float(np.linalg.norm(figure.tip[k])),
+                    "links",
+                )
+            )
+        found.append(Shapes(rods, tuple(balls), LINK_RADIUS_SHARE * size, SENSOR_HALF_SHARE * size))
     return found
 
 
@@ -110,9 +120,9 @@ def join_solids(solids: list[Solid]) -> Solid:
 
 def make_sphere(radius: float) -> Solid:
     """About the origin."""
-    rings = AROUND // 2
+    rings = CIRCLE_CORNERS // 2
     polar = np.pi * np.arange(rings + 1) / rings
-    turn = 2 * np.pi * np.arange(AROUND + 1) / AROUND
+    turn = 2 * np.pi * np.arange(CIRCLE_CORNERS + 1) / CIRCLE_CORNERS
     normal = np.stack(
         [
             np.outer(np.sin(polar), np.cos(turn)),
@@ -122,10 +132,10 @@ def make_sphere(radius: float) -> Solid:
         axis=-1,
     ).reshape(-1, 3)
     normal /= np.linalg.norm(normal, axis=1, keepdims=True)
-    row = AROUND + 1
-    a = (np.arange(rings)[:, None] * row + np.arange(AROUND)).ravel()
+    row = CIRCLE_CORNERS + 1
+    a = (np.arange(rings)[:, None] * row + np.arange(CIRCLE_CORNERS)).ravel()
     upper, lower = np.stack([a, a + row, a + row + 1], axis=1), np.stack([a, a + row + 1, a + 1], axis=1)
-    triangle = np.concatenate([upper[: (rings - 1) * AROUND + AROUND], lower[AROUND:]])
+    triangle = np.concatenate([upper[: (rings - 1) * CIRCLE_CORNERS + CIRCLE_CORNERS], lower[CIRCLE_CORNERS:]])
     a, b, c = (radius * normal[triangle[:, k]] for k in range(3))
     flat = np.round(np.linalg.norm(np.cross(b - a, c - a), axis=1), 15) <= 0  # at the poles
     return Solid(radius * normal, normal, triangle[~flat])
@@ -134,17 +144,19 @@ def make_sphere(radius: float) -> Solid:
 def make_cylinder(end: Floats, radius: float) -> Solid:
     """From the origin to a point (3,), with flat ends."""
     length = float(np.linalg.norm(end))
-    turn = 2 * np.pi * np.arange(AROUND) / AROUND
-    circle = np.stack([np.cos(turn), np.zeros(AROUND), -np.sin(turn)], axis=1)
+    turn = 2 * np.pi * np.arange(CIRCLE_CORNERS) / CIRCLE_CORNERS
+    circle = np.stack([np.cos(turn), np.zeros(CIRCLE_CORNERS), -np.sin(turn)], axis=1)
     top = np.array([0.0, length, 0.0])
     point = np.concatenate([radius * circle, radius * circle + top, radius * circle, radius * circle + top])
-    flat = np.tile([0.0, 1.0, 0.0], (AROUND, 1))
+    flat = np.tile([0.0, 1.0, 0.0], (CIRCLE_CORNERS, 1))
     normal = np.concatenate([circle, circle, -flat, flat])
-    a, b = np.arange(AROUND), (np.arange(AROUND) + 1) % AROUND
-    side = np.concatenate([np.stack([a, b, b + AROUND], axis=1), np.stack([a, b + AROUND, a + AROUND], axis=1)])
-    fan = np.arange(1, AROUND - 1)
-    low = np.stack([np.zeros_like(fan), fan + 1, fan], axis=1) + 2 * AROUND
-    high = np.stack([np.zeros_like(fan), fan, fan + 1], axis=1) + 3 * AROUND
+    a, b = np.arange(CIRCLE_CORNERS), (np.arange(CIRCLE_CORNERS) + 1) % CIRCLE_CORNERS
+    side = np.concatenate(
+        [np.stack([a, b, b + CIRCLE_CORNERS], axis=1), np.stack([a, b + CIRCLE_CORNERS, a + CIRCLE_CORNERS], axis=1)]
+    )
+    fan = np.arange(1, CIRCLE_CORNERS - 1)
+    low = np.stack([np.zeros_like(fan), fan + 1, fan], axis=1) + 2 * CIRCLE_CORNERS
+    high = np.stack([np.zeros_like(fan), fan, fan + 1], axis=1) + 3 * CIRCLE_CORNERS
     y = end / length
     x = np.cross(y, np.eye(3)[np.argmin(np.abs(y))])
     x /= np.linalg.norm(x)
@@ -179,7 +191,7 @@ class DrawnPart:
 def draw_parts(figure: Figure, size: float | None = None) -> list[DrawnPart]:
     """The shapes of all bones in the rest pose as triangles; what a figure has none of is left out."""
     R, p = figure.rest
-    parts: dict[str, list[tuple[int, Solid]]] = {name: [] for name in COLOURS}
+    parts: dict[str, list[tuple[int, Solid]]] = {name: [] for name in PART_COLOURS}
     for k, shapes in enumerate(shape_bones(figure, size)):
         for centre, radius, colour in shapes.balls:
             if colour == "links" or figure.parent[k] >= 0:

@@ -17,9 +17,11 @@ from ...model.skeleton import Joint, Skeleton
 from .scene import FigureFormat, Scene, Written
 from .take_csv import escape_name, write_take_csv
 
-MM = 1000.0  # in a metre
-DIGITS = 6  # behind the point
-ON_A_LINE = 0.02  # of the markers' distances: a third marker nearer than this to the line of two tells no plane
+MM_PER_M = 1000.0  # in a metre
+TABLE_DECIMALS = 6  # behind the point
+COLLINEAR_MAX_SHARE = (
+    0.02  # of the markers' distances: a third marker nearer than this to the line of two tells no plane
+)
 
 Cell = str | int | float | None
 Row = dict[str, Cell]
@@ -32,7 +34,7 @@ def write_tables(scene: Scene, path: Path) -> Written:
     files = [path]
     for name, rows in build_tables(scene.skeleton, name_joints(scene)).items():
         file = path.with_name(f"{path.stem}-{name}{path.suffix}")
-        file.write_bytes(to_csv(rows, COLUMNS[name]))
+        file.write_bytes(to_csv(rows, TABLE_COLUMNS[name]))
         files.append(file)
     return Written(tuple(files), poses.findings)
 
@@ -129,7 +131,7 @@ def find_axes(first: Floats, second: Floats, third: Floats) -> Floats | None:
     a, b = second - first, third - first
     normal = np.cross(a, b)
     far, size = float(np.linalg.norm(a)), float(np.linalg.norm(normal))
-    if not size > ON_A_LINE * far * max(far, float(np.linalg.norm(b))):
+    if not size > COLLINEAR_MAX_SHARE * far * max(far, float(np.linalg.norm(b))):
         return None
     x, z = a / far, normal / size
     return np.stack([x, np.cross(z, x), z], axis=1)
@@ -145,13 +147,13 @@ def _joint_row(side: _JointSide, names: Mapping[tuple[str, str], str]) -> Row:
         "side": "child" if side.body == j.child else "parent",
         "kind": j.kind,
         "point": j.point,
-        **_vector("{}_mm", MM * side.p),
+        **_vector("{}_mm", MM_PER_M * side.p),
         **_vector("se_{}_mm", _errors(side.determined)),
         **_vector("half_95_{}_mm", Z95 * _errors(side.determined)),
         "half_95_across_axis_mm": Z95 * _across(side),
         **_vector("axis_{}", side.axis),
         "play_deg": None if j.play is None else float(np.degrees(j.play)),
-        "residual_mm": MM * j.residual,
+        "residual_mm": MM_PER_M * j.residual,
         "frames": j.frames,
     }
 
@@ -160,7 +162,7 @@ def _limb_rows(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> list
     by_child = {j.child: names[j.child, j.parent] for j in skeleton.joints}
 
     def mm(length: float | None) -> float | None:
-        return None if length is None else MM * length
+        return None if length is None else MM_PER_M * length
 
     return [
         {
@@ -181,9 +183,9 @@ def _marker_rows(skeleton: Skeleton, frames: Mapping[str, MarkerFrame]) -> list[
     for marker in skeleton.markers:
         frame, inside = frames.get(marker.body), None
         if frame is not None:
-            inside = MM * ((marker.p_body_marker - frame.p_body_frame) @ frame.R_body_frame)
+            inside = MM_PER_M * ((marker.p_body_marker - frame.p_body_frame) @ frame.R_body_frame)
         row: Row = {"body": marker.body, "marker": marker.name}
-        rows.append(row | _vector("{}_mm", MM * marker.p_body_marker) | _vector("frame_{}_mm", inside))
+        rows.append(row | _vector("{}_mm", MM_PER_M * marker.p_body_marker) | _vector("frame_{}_mm", inside))
     return rows
 
 
@@ -199,7 +201,7 @@ def _marker_frame_row(side: _JointSide, frame: MarkerFrame, names: Mapping[tuple
         "origin_marker": frame.markers[0],
         "x_marker": frame.markers[1],
         "plane_marker": frame.markers[2],
-        **_vector("{}_mm", MM * ((side.p - frame.p_body_frame) @ R)),
+        **_vector("{}_mm", MM_PER_M * ((side.p - frame.p_body_frame) @ R)),
         **_vector("half_95_{}_mm", Z95 * _errors(C)),
         **_vector("axis_{}", None if side.axis is None else side.axis @ R),
     }
@@ -213,20 +215,20 @@ def _distance_rows(side: _JointSide, skeleton: Skeleton, names: Mapping[tuple[st
         length = float(np.linalg.norm(apart))
         C, half = side.determined, None
         if C is not None and length > 0:
-            half = MM * Z95 * float(np.sqrt(max(float(apart @ C @ apart), 0.0))) / length
+            half = MM_PER_M * Z95 * float(np.sqrt(max(float(apart @ C @ apart), 0.0))) / length
         yield {
             "joint": names[side.joint.child, side.joint.parent],
             "body": side.body,
             "marker": marker.name,
             "point": side.joint.point,
-            "distance_mm": MM * length,
+            "distance_mm": MM_PER_M * length,
             "half_95_mm": half,
         }
 
 
 def _errors(C: Floats | None) -> Floats:
     """(3,) [mm] standard error per axis; NaN where it is not told."""
-    return np.full(3, np.nan) if C is None else MM * np.sqrt(np.maximum(np.diagonal(C), 0.0))
+    return np.full(3, np.nan) if C is None else MM_PER_M * np.sqrt(np.maximum(np.diagonal(C), 0.0))
 
 
 def _across(side: _JointSide) -> float:
@@ -234,7 +236,7 @@ def _across(side: _JointSide) -> float:
     if side.axis is None or side.covariance is None:
         return float("nan")
     P = np.eye(3) - np.outer(side.axis, side.axis)
-    return MM * float(np.sqrt(max(float(np.linalg.eigvalsh(P @ side.covariance @ P)[-1]), 0.0)))
+    return MM_PER_M * float(np.sqrt(max(float(np.linalg.eigvalsh(P @ side.covariance @ P)[-1]), 0.0)))
 
 
 def _vector(pattern: str, values: Floats | None) -> dict[str, Cell]:
@@ -246,7 +248,7 @@ def _named(pattern: str) -> list[str]:
     return [pattern.format(axis) for axis in "xyz"]
 
 
-COLUMNS: dict[str, list[str]] = {
+TABLE_COLUMNS: dict[str, list[str]] = {
     "joints": [
         "joint", "structure", "body", "other_body", "side", "kind", "point",
         *_named("{}_mm"), *_named("se_{}_mm"), *_named("half_95_{}_mm"), "half_95_across_axis_mm",
@@ -276,7 +278,9 @@ def _cell(value: Cell) -> str:
         return escape_name(value)
     if value is None or not np.isfinite(value):
         return ""
-    return str(value) if isinstance(value, int) else f"{round(value, DIGITS) + 0.0:.{DIGITS}f}"  # no -0.0
+    return (
+        str(value) if isinstance(value, int) else f"{round(value, TABLE_DECIMALS) + 0.0:.{TABLE_DECIMALS}f}"
+    )  # no -0.0
 
 
 FORMAT = FigureFormat("csv", "CSV, played poses, and tables of joints and limbs in mm", ".csv", write_tables)

@@ -12,11 +12,11 @@ from ...model.take import Take
 from ..atomic import open_atomic
 from ..formats.csv import PARTS, RISKY, VERSION
 
-CONVENTIONS = (
+CSV_CONVENTIONS = (
     "time [s]; p is the body's origin in the world and q turns the body's axes into the world's "
     "(active, right-handed, column vectors); an empty cell is a pose not seen"
 )
-_ROWS = 1024  # written at once
+_ROWS_AT_ONCE = 1024  # written at once
 
 
 def write_take_csv(path: str | os.PathLike[str], take: Take, fit_id: str | None = None) -> None:
@@ -28,15 +28,15 @@ def write_take_csv(path: str | os.PathLike[str], take: Take, fit_id: str | None 
     columns += [f"{escape_name(name)}.{part}" for name in take.names for part in PARTS]
     head = (
         f"# condyle take {VERSION}\n# frames: {take.frames}\n# length: m\n# quaternion: wxyz\n"
-        f"# conventions: {CONVENTIONS}\n"
+        f"# conventions: {CSV_CONVENTIONS}\n"
         + f"# fit: {fit_id}\n" * (fit_id is not None)
         + ",".join(_quoted(column) for column in columns)
         + "\n"
     )
     with open_atomic(path) as stream:
         stream.write(head.encode("utf-8", "backslashreplace"))
-        for start in range(0, take.frames, _ROWS):
-            stream.write(_rows(take, slice(start, start + _ROWS)))
+        for start in range(0, take.frames, _ROWS_AT_ONCE):
+            stream.write(_rows(take, slice(start, start + _ROWS_AT_ONCE)))
 
 
 def escape_name(name: str) -> str:

@@ -14,18 +14,21 @@ from .figure import Figure, legalise
 from .gltf import align_signs
 from .mechanism import add, align_axis, build_mechanism, format_weights, make_title, to_xml, widen_range, write_tables
 from .scene import FigureFormat, Scene, Written
-from .shapes import COLOURS, Shapes, shape_bones
+from .shapes import PART_COLOURS, Shapes, shape_bones
 
-ALLOWED, FIRST = r"[A-Za-z0-9_]", r"[A-Za-z]"  # what ROS allows
-WORLD, BASE = "world", "base"
+URDF_LETTERS, URDF_FIRST_LETTER = r"[A-Za-z0-9_]", r"[A-Za-z]"  # what ROS allows
+WORLD_LINK, BASE_LINK = "world", "base"
 POSE = ("x", "y", "z", "qw", "qx", "qy", "qz")
-BETWEEN = 1e-3  # of a bone's mass and inertia: of the links between the three hinges of a ball joint
-EFFORT, SPEED = "1000", "100"  # N m and rad/s: a limit must name both, and a recording tells neither
+BETWEEN_LINK_SHARE = 1e-3  # of a bone's mass and inertia: of the links between the three hinges of a ball joint
+EFFORT_LIMIT_NM, SPEED_LIMIT_RAD_S = (
+    "1000",
+    "100",
+)  # N m and rad/s: a limit must name both, and a recording tells neither
 
 
 def write_urdf(scene: Scene, path: Path) -> Written:
     """One file per tree: `path`, or with the root's name where there are several. Beside it <stem>-joints.csv."""
-    figure = build_mechanism(scene, "z", ALLOWED, FIRST, (WORLD, BASE), "URDF")
+    figure = build_mechanism(scene, "z", URDF_LETTERS, URDF_FIRST_LETTER, (WORLD_LINK, BASE_LINK), "URDF")
     trees = figure.trees()
     files: list[Path] = []
     for tree in trees:
@@ -49,7 +52,7 @@ class Robot:
         }
         single = [figure.joints[k] for k in range(len(figure.names)) if k not in self.turning]
         triple = [f"{figure.joints[k]}_r{axis.lower()}" for k, t in self.turning.items() for axis in t.order]
-        joints = iter(legalise((*single, *triple, f"{BASE}_{figure.names[0]}"), "."))
+        joints = iter(legalise((*single, *triple, f"{BASE_LINK}_{figure.names[0]}"), "."))
         self.joint: dict[int, tuple[str, ...]] = {
             k: (next(joints),) for k in range(len(figure.names)) if k not in self.turning
         }
@@ -57,7 +60,7 @@ class Robot:
         self.stands = next(joints)
         between = [f"{figure.names[k]}_{order}" for k in self.turning for order in ("first", "second")]
         sensors = [f"{name}_sensor" for name in figure.names]
-        links = iter(legalise((WORLD, BASE, *figure.names, *sensors, *between), ".")[2 + len(figure.names) :])
+        links = iter(legalise((WORLD_LINK, BASE_LINK, *figure.names, *sensors, *between), ".")[2 + len(figure.names) :])
         self.sensor = [next(links) for _ in figure.names]
         self.between = {k: (next(links), next(links)) for k in self.turning}
 
@@ -87,9 +90,9 @@ def to_urdf(robot: Robot, title: str) -> bytes:
     # For MuJoCo: keep every link and shape, and lift the links without mass over what it refuses.
     compiler = {"fusestatic": "false", "discardvisual": "false", "boundmass": "1e-9", "boundinertia": "1e-12"}
     add(add(root, "mujoco"), "compiler", **compiler)
-    for name, colour in COLOURS.items():
+    for name, colour in PART_COLOURS.items():
         add(add(root, "material", name=name), "color", rgba=[*colour, 1])
-    add(root, "link", name=WORLD)
+    add(root, "link", name=WORLD_LINK)
     shapes = shape_bones(figure)
     for k, name in enumerate(figure.names):
         _link(root, name, shapes[k])
@@ -105,11 +108,11 @@ def _joints(root: ET.Element, robot: Robot, k: int, shapes: Shapes) -> None:
     figure, name, joints = robot.figure, robot.figure.names[k], robot.joint[k]
     rest, place = figure.R_parent_bone_rest[k], figure.p_parent_bone[k]
     kind = figure.kind[k]
-    up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD
+    up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD_LINK
     if kind == "free":
-        _weightless(add(root, "link", name=BASE), shapes)
-        _joint(root, joints[0], "floating", WORLD, BASE, np.eye(3), np.zeros(3))
-        _joint(root, robot.stands, "fixed", BASE, name, rest, np.zeros(3))
+        _weightless(add(root, "link", name=BASE_LINK), shapes)
+        _joint(root, joints[0], "floating", WORLD_LINK, BASE_LINK, np.eye(3), np.zeros(3))
+        _joint(root, robot.stands, "fixed", BASE_LINK, name, rest, np.zeros(3))
     elif kind == "rigid":
         _joint(root, joints[0], "fixed", up, name, rest, place)
     elif kind == "hinge":
@@ -136,7 +139,7 @@ def _joint(root: ET.Element, name: str, kind: str, parent: str, child: str, R: F
 def _turns(joint: ET.Element, axis: Floats, angles: Floats) -> None:
     low, high = widen_range(float(angles.min()), float(angles.max()))
     add(joint, "axis", xyz=axis)
-    add(joint, "limit", lower=low, upper=high, effort=EFFORT, velocity=SPEED)
+    add(joint, "limit", lower=low, upper=high, effort=EFFORT_LIMIT_NM, velocity=SPEED_LIMIT_RAD_S)
 
 
 def _link(root: ET.Element, name: str, shapes: Shapes) -> None:
@@ -161,7 +164,7 @@ def _visual(
 
 def _weightless(link: ET.Element, shapes: Shapes) -> None:
     mass, _, inertia = shapes.inertial()
-    _inertial(link, BETWEEN * mass, np.zeros(3), BETWEEN * np.trace(inertia) / 3 * np.eye(3))
+    _inertial(link, BETWEEN_LINK_SHARE * mass, np.zeros(3), BETWEEN_LINK_SHARE * np.trace(inertia) / 3 * np.eye(3))
 
 
 def _inertial(link: ET.Element, mass: float, centre: Floats, inertia: Floats) -> None:

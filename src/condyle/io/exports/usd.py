@@ -11,8 +11,8 @@ from pathlib import Path
 from ...errors import CondyleError
 from .scene import FigureFormat, Scene, Written, number_file
 
-FIRST, NAME = r"[A-Za-z_]", r"[A-Za-z0-9_]"  # of an identifier, which the names of USD are
-UPS = ("y", "z")  # that a stage may have
+USD_FIRST_LETTER, USD_LETTERS = r"[A-Za-z_]", r"[A-Za-z0-9_]"  # of an identifier, which the names of USD are
+USD_UPS = ("y", "z")  # that a stage may have
 
 
 def check_usd(scene: Scene) -> None:
@@ -26,8 +26,8 @@ def write_usd(scene: Scene, path: Path) -> Written:
     check_usd(scene)
     from ._usd_stage import write_stage
 
-    figure = scene.figure.rename(NAME, FIRST, form="USD")
-    figure = (figure if figure.up in UPS else figure.turn_up("z")).fill_gaps()
+    figure = scene.figure.rename(USD_LETTERS, USD_FIRST_LETTER, form="USD")
+    figure = (figure if figure.up in USD_UPS else figure.turn_up("z")).fill_gaps()
     files = []
     for number, clip in enumerate(figure.clips(), start=1):
         file = number_file(path, number)
