@@ -1,4 +1,4 @@
-"""condyle fit and condyle demo, as a person runs them."""
+"""condyle fit, as a person runs it."""
 
 from __future__ import annotations
 
@@ -145,28 +145,6 @@ def test_hostile_names_do_not_reach_the_terminal(
     write_take(tmp_path / "h.npz", Take(names, take.time, take.R_world_body, take.p_world_body))
     main(["fit", str(tmp_path / "h.npz")])
     assert "\x1b" not in capsys.readouterr().out
-
-
-def test_demo_recovers_what_it_simulated(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    out = tmp_path / "demo"
-    assert main(["demo", "-o", str(out), "--no-report"]) == 0
-    text = capsys.readouterr().out
-    assert "true mm" in text
-    assert "intervals hold the true length" in text
-    assert {path.name for path in out.iterdir()} == {
-        "take.npz", "truth.json", "skeleton.json", "motion.npz", "manifest.json", "options.toml",
-    }  # fmt: skip
-    truth = json.loads((out / "truth.json").read_text())
-    skeleton = read_skeleton(out)
-    assert {frozenset((j["child"], j["parent"])) for j in truth["joints"]} == {
-        frozenset((j.child, j.parent)) for j in skeleton.joints
-    }
-
-
-def test_demo_speaks_json(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["demo", "-o", str(tmp_path), "--json"]) == 0
-    facts = json.loads(capsys.readouterr().out)
-    assert set(facts) == {"skeleton", "truth"}
 
 
 def test_a_long_list_of_edges_is_no_file_name(recording: Path) -> None:

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from condyle.errors import UsageError
+from condyle.model.field import FieldModel, Rod
+from condyle.model.options import FitOptions, check_options, check_pairs
+
+
+def test_pairs_are_two_different_names_each_once() -> None:
+    assert check_pairs([("a", "b"), ("a", "b"), ("b", "c")], "tree") == (("a", "b"), ("b", "c"))
+    for bad in (["ab"], [("a",)], [("a", 1)]):
+        with pytest.raises(UsageError, match="where a pair of body names is expected"):
+            check_pairs(bad, "tree")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="tree joins 'a' to itself"):
+        check_pairs([("a", "a")], "tree")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "told"), [({"method": "best"}, "no method named"), ({"tree_score": "x"}, "no tree score")]
+)
+def test_what_is_no_choice_is_refused_with_the_choices(wrong: dict[str, Any], told: str) -> None:
+    with pytest.raises(UsageError, match=f"{told} .*; choose from "):
+        check_options(FitOptions(**wrong))
+    check_options(FitOptions())
+
+
+@pytest.mark.parametrize(
+    ("field", "word"),
+    [(False, False), (True, True), (Rod(("a", "b"), 0.5), "rod"), (FieldModel.none(), "given")],
+)
+def test_plain_values_are_those_of_json(field: bool | Rod | FieldModel, word: bool | str) -> None:
+    plain = FitOptions(tree=(("a", "b"),), fix=("swaps",), field=field).to_plain()
+    assert plain["field"] == word
+    assert json.loads(json.dumps(plain)) == plain
+    assert list(plain) == list(FitOptions.__dataclass_fields__)
+    assert np.isscalar(plain["scale"])

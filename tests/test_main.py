@@ -1,0 +1,33 @@
+"""python -m condyle is the program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import condyle
+
+
+def test_the_package_runs_as_the_program() -> None:
+    done = subprocess.run([sys.executable, "-m", "condyle", "--version"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout, done.stderr) == (0, f"condyle {condyle.__version__}\n", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_that_is_ignored_stays_so() -> None:
+    code = "import signal, sys; signal.signal(signal.SIGINT, signal.SIG_IGN); from condyle.__main__ import main; "
+    code += "sys.argv[1:] = ['--version']; main(); print(signal.getsignal(signal.SIGINT) is signal.SIG_IGN)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "True"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
+def test_an_interrupt_when_all_is_done_ends_without_a_traceback() -> None:
+    code = "import sys, signal; from condyle.__main__ import main; sys.argv[1:] = ['--version']; main(); "
+    code += "signal.raise_signal(signal.SIGINT)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "")
