@@ -111,7 +111,7 @@ def measure(case: Case, seeds: Sequence[int]) -> Result:
         measured_length = np.nanmedian(np.linalg.norm(np.diff(carried.p_world_body, axis=1), axis=2))
         factor = DISTANCE / float(measured_length) if case.disturbances.scale != 1 else 1.0
         asked = {
-            "least squares": {"method": "least-squares", "scale": factor},
+            "least squares": {"plan": "least-squares", "scale": factor},
             "default": {"scale": factor},
             "field": {"field": True, "scale": factor},
             "field and rod": {"field": Rod(("rod_a", "rod_b"), DISTANCE, carried)},
