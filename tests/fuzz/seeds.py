@@ -22,7 +22,7 @@ def target(name: str) -> Target:
     seeds = getattr(tests, "SMALL", None)
     if not isinstance(seeds, dict) or not seeds or not all(isinstance(raw, bytes) for raw in seeds.values()):
         pytest.fail(
-            f"no seeds for the format '{format}': tests/readers/test_{format}.py needs a module-level "
+            f"no seeds for the format '{format}': tests/io/formats/test_{format}.py needs a module-level "
             "SMALL: dict[str, bytes] with a few small sound files"
         )
     seeds = dict(seeds)
@@ -55,5 +55,5 @@ def module_of(format: str) -> ModuleType:
         return import_module(f"tests.io.formats.test_{format}")
     except ModuleNotFoundError as error:
         if error.name == f"tests.io.formats.test_{format}":
-            pytest.fail(f"no seeds for the format '{format}': there is no tests/readers/test_{format}.py")
+            pytest.fail(f"no seeds for the format '{format}': there is no tests/io/formats/test_{format}.py")
         pytest.skip(f"the seeds of '{format}' need {error.name}, which is not installed")

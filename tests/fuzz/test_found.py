@@ -15,8 +15,7 @@ import pytest
 import condyle
 from condyle import CondyleError
 from condyle.cli import main
-from condyle.io import format as _format
-from condyle.io.formats import ReadOptions, read_recording
+from condyle.io.formats import ReadOptions, _format, read_recording
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, plausible_unit, to_take
 

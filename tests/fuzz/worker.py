@@ -162,7 +162,7 @@ def work(target: Target, executions: int, seed: str, folder: Path) -> Outcome:
 def _read(format: str, path: Path, options: Any, words: dict[str, Any], codes: dict[str, int] | None = None) -> bool:
     """Whether the file was read, by its format directly and as the user reads it; only CondyleError is caught."""
     import condyle
-    from condyle.io import format as _format
+    from condyle.io.formats import _format
 
     calls: tuple[Callable[[], object], ...] = (
         lambda: _format(format).read(path, options),
