@@ -13,6 +13,23 @@ import numpy as np  # noqa: E402
 import pytest  # noqa: E402
 
 from tests.make import PROJECT  # noqa: E402
+from tests.make.size import CASE_STEP, SAMPLED  # noqa: E402
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """In the light size, of the cases of a test in the folders of many alike, only one in so many."""
+    seen: dict[str, int] = {}
+    kept, left = list[pytest.Item](), list[pytest.Item]()
+    for item in items:
+        name, _, case = item.nodeid.partition("[")
+        sampled = bool(case) and name.startswith(tuple(f"tests/{folder}/" for folder in SAMPLED))
+        if sampled:
+            item.add_marker("sized")
+            seen[name] = seen.get(name, -1) + 1
+        (left if sampled and seen[name] % CASE_STEP else kept).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
 
 
 @pytest.fixture

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from benchmarks import bound, coverage, hinges, trees
 from condyle.simulate import linkage, simulate
+from tests.make.size import pick
 
 SEED = 30_000
+SEEDS = range(SEED, SEED + 6)
 DEFAULT_OVER_BOUND = 1.2  # joint error over the Cramer-Rao bound, 3 mm and 0.5 deg
 ACCURATE_OVER_BOUND = 1.1 + 0.12  # ... in accurate mode, with two standard errors of six linkages
 PLAIN_OVER_BOUND = 1.3  # what least squares does not reach
@@ -21,20 +24,22 @@ def case(cases, name):
     return next(case for case in cases if case.name == name)
 
 
+@pytest.mark.sized
 def test_default_comes_near_the_bound_where_least_squares_does_not():
-    found = bound.measure(case(bound.WHITE, "A3 0.3 cm, 0.5 deg"), range(SEED, SEED + 6), ("least-squares", "default"))
+    found = bound.measure(case(bound.WHITE, "A3 0.3 cm, 0.5 deg"), SEEDS[: pick(3, 6, 6)], ("least-squares", "default"))
     assert found.ratio("default") <= DEFAULT_OVER_BOUND
     assert found.ratio("least-squares") >= PLAIN_OVER_BOUND
 
 
 def test_accurate_mode_reaches_the_bound():
-    found = bound.measure(case(bound.WHITE, "A3 linkage"), range(SEED, SEED + 6), ("accurate",))
+    found = bound.measure(case(bound.WHITE, "A3 linkage"), SEEDS, ("accurate",))
     assert found.ratio("accurate") <= ACCURATE_OVER_BOUND
 
 
+@pytest.mark.sized
 def test_default_shrugs_off_spikes_and_bursts():
     spikes = case(bound.OUTLIERS, "2 % spikes + 5 % bursts")
-    found = bound.measure(spikes, range(SEED, SEED + 3), ("least-squares", "default"), bound=False)
+    found = bound.measure(spikes, SEEDS[: pick(1, 3, 3)], ("least-squares", "default"), bound=False)
     assert np.sqrt(np.mean(found.joint["default"])) <= OUTLIER_ERROR
     assert np.sqrt(np.mean(found.joint["least-squares"])) >= 5 * OUTLIER_ERROR
 
@@ -50,24 +55,27 @@ def test_information_of_noise_that_changes_adds_over_frames():
     )
 
 
+@pytest.mark.sized
 def test_intervals_hold_under_noise_warped_fields_and_soft_tissue():
     for name in ("white, walk", "warped field, walk", "soft tissue, exercise"):
-        found = coverage.measure(case(coverage.CASES, name), range(SEED, SEED + 3))
+        found = coverage.measure(case(coverage.CASES, name), SEEDS[: pick(1, 3, 3)])
         assert found.coverage >= COVERAGE, name
         assert found.width <= WIDTH, name
         assert found.wrong_trees == 0, name
 
 
+@pytest.mark.sized
 def test_trees_are_right_where_a_wobbling_pelvis_pack_breaks_the_spanning_tree():
     for name in ("pelvis pack wobbles 8 cm", "half-range gait, pelvis pack 4 cm"):
-        tally = trees.measure(case(trees.CASES, name), range(SEED, SEED + 3))
+        tally = trees.measure(case(trees.CASES, name), SEEDS[: pick(1, 3, 3)])
         assert tally.right == tally.trials, name
         assert tally.paper_right < tally.trials, name
 
 
+@pytest.mark.sized
 def test_two_people_are_two_figures_a_prop_is_loose_and_planted_feet_belong_to_their_shanks():
     for name in ("two people", "person and loose prop", "both feet planted throughout"):
-        tally = trees.measure(case(trees.CASES, name), range(SEED, SEED + 2), paper=False)
+        tally = trees.measure(case(trees.CASES, name), SEEDS[: pick(1, 2, 2)], paper=False)
         assert tally.right == tally.trials, name
 
 
@@ -85,8 +93,9 @@ def test_planted_feet_stay_on_the_floor_and_joints_stay_together():
     np.testing.assert_allclose(places[0], places[1], atol=1e-12)
 
 
+@pytest.mark.sized
 def test_hinges_are_told_and_their_axes_are_true():
-    found = hinges.measure(case(hinges.CASES, "0.3 cm, 0.5 deg"), range(SEED, SEED + 3))
+    found = hinges.measure(case(hinges.CASES, "0.3 cm, 0.5 deg"), SEEDS[: pick(1, 3, 3)])
     assert found.share("hinge", "hinge") == 1
     assert found.share("ball", "hinge") == 0
     assert max(found.axis) <= AXIS

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pytest
+
 from benchmarks import field
+from tests.make.size import pick
 
 SEED = 30_000
-SETS = 3
+SETS = pick(1, 3, 3)
 BY_MOTION = 0.0063  # m: largest length error
 BY_ROD = 0.0014  # m
 ADDED, ADDED_BY_ROD = 0.0005, 0.0002  # m that clean data may lose
@@ -15,6 +18,7 @@ def case(name: str) -> field.Case:
     return next(case for case in field.CASES if case.name == name)
 
 
+@pytest.mark.sized
 def test_a_smooth_field_is_told_and_taken_away() -> None:
     found = field.measure(case("linkage, exercise, field of 90 cm"), range(SEED, SEED + SETS))
     assert found.told == found.sets
@@ -23,6 +27,7 @@ def test_a_smooth_field_is_told_and_taken_away() -> None:
     assert found.ways["field"].largest < found.ways["default"].largest
 
 
+@pytest.mark.sized
 def test_no_field_is_none() -> None:
     found = field.measure(case("linkage, exercise, no field"), range(SEED, SEED + SETS))
     assert not found.told

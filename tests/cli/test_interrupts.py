@@ -56,12 +56,12 @@ def test_in_a_thread_nothing_is_changed() -> None:
 def test_a_run_that_is_ended_from_outside_says_so_and_leaves_nothing(
     number: signal.Signals, status: int, tmp_path: Path
 ) -> None:
-    program = [sys.executable, "-m", "condyle", "simulate", str(tmp_path / "a.csv"), "--seconds", "600"]
+    program = [sys.executable, "-m", "condyle", "simulate", str(tmp_path / "a.csv"), "--seconds", "200"]
     with subprocess.Popen([*program, "--rate", "120"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        for _ in range(400):  # until it has begun to write
+        for _ in range(3000):  # until it has begun to write
             if os.listdir(tmp_path) or process.poll() is not None:
                 break
-            time.sleep(0.05)
+            time.sleep(0.01)
         process.send_signal(number)
         _, err = process.communicate()
     assert (process.returncode, err) == (status, SAID)

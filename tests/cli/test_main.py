@@ -126,13 +126,13 @@ def test_a_closed_pipe_ends_the_program_quietly(tmp_path: Path) -> None:
 
 @pytest.mark.skipif(os.name != "posix", reason="pipes and signals of POSIX")
 def test_an_interrupt_from_outside_leaves_nothing_half_written(tmp_path: Path) -> None:
-    program = [sys.executable, "-m", "condyle", "simulate", str(tmp_path / "a.csv"), "--seconds", "600"]
+    program = [sys.executable, "-m", "condyle", "simulate", str(tmp_path / "a.csv"), "--seconds", "200"]
     program += ["--rate", "120"]
     with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        for _ in range(400):  # until it has begun to write
+        for _ in range(3000):  # until it has begun to write
             if os.listdir(tmp_path) or process.poll() is not None:
                 break
-            time.sleep(0.05)
+            time.sleep(0.01)
         process.send_signal(signal.SIGINT)
         _, err = process.communicate()
     assert process.returncode == 130

@@ -9,12 +9,11 @@ import pytest
 
 from condyle.io.formats import formats
 from tests.make import PROJECT
+from tests.make.size import DAMAGED_FILES
 
 from .mutate import Mutator
 from .seeds import BESIDE, NAMES, target
 from .worker import MEMORY, SLOW, Failure, run
-
-EXECUTIONS = 2000 if os.environ.get("CONDYLE_FUZZ") else 150
 
 
 def report(failures: list[Failure]) -> str:
@@ -22,11 +21,12 @@ def report(failures: list[Failure]) -> str:
     return "\n\n".join(f"{one.why}\n{one.trace}\nfile ({len(one.raw)} bytes): {one.raw[:2000]!r}" for one in failures)
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("name", [*NAMES, *BESIDE.values()])
 def test_damaged_files_are_read_or_refused_in_time_and_memory(name: str, request: pytest.FixtureRequest) -> None:
-    outcome = run(target(name), EXECUTIONS, seed=request.node.nodeid)
+    outcome = run(target(name), DAMAGED_FILES, seed=request.node.nodeid)
     assert not outcome.failures, report(outcome.failures)
-    assert outcome.executions == EXECUTIONS
+    assert outcome.executions == DAMAGED_FILES
     assert outcome.slowest < SLOW
     assert outcome.memory < MEMORY
     assert outcome.read, "no damaged file was read: the damage is too coarse to reach the reader"
@@ -38,10 +38,10 @@ def test_every_format_is_among_those_that_are_damaged() -> None:
 
 
 def test_a_format_without_seeds_is_named_with_what_it_needs() -> None:
-    with pytest.raises(pytest.fail.Exception, match=r"no tests/readers/test_soufflé\.py"):
+    with pytest.raises(pytest.fail.Exception, match=r"no tests/io/formats/test_soufflé\.py"):
         target("soufflé")
     with pytest.raises(pytest.fail.Exception, match=r"needs a module-level SMALL"):
-        target("sheet")  # tests of a module that is no format
+        target("registry")  # tests of a module that is no format
 
 
 def test_the_same_seed_damages_alike_and_most_files_are_changed() -> None:

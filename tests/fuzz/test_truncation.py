@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from condyle import CondyleError
-from condyle.io import format as format_named
 from condyle.io.formats import ReadOptions
+from condyle.io.formats import _format as format_named
 from condyle.model.recording import Recording
+from tests.make.size import FEWER_CUTS, MOST_CUTS
 
 from .seeds import NAMES, target
 
@@ -30,9 +30,6 @@ DECLARED: dict[str, set[str] | None] = {  # None: all of them
     "qualisys": None,
     "trc": None,
 }
-THOROUGH = bool(os.environ.get("CONDYLE_EVERY_BYTE"))
-MOST_CUTS = 100_000 if THOROUGH else 2000  # of the smallest file of a format: every byte of most
-FEWER_CUTS = 5000 if THOROUGH else 50  # of each other file
 
 
 def declares(name: str, variant: str) -> bool:
@@ -86,6 +83,7 @@ def is_inside_a_row(raw: bytes, cut: int) -> bool:
     return raw[cut - 1 : cut] not in (b"\n", b"\r") and raw[cut - 2 : cut] not in (b"\n\x00", b"\x00\n")
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("name", NAMES)
 def test_a_cut_at_any_byte_is_an_error_or_told(name: str, tmp_path: Path) -> None:
     target_ = target(name)

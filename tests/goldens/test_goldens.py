@@ -1,14 +1,14 @@
-"""Takes are fitted as they were when the table was written. CONDYLE_GOLDENS=1 compares all of them."""
+"""Takes are fitted as they were when the table was written."""
 
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import replace
 
 import pytest
 
 from tests.make import recordings
+from tests.make.size import GOLDEN_STEP
 from tests.real.files import FILES
 
 from . import table
@@ -16,7 +16,6 @@ from .cases import cases
 from .fitting import fit_take
 from .table import Golden, compare, rows_of, settle
 
-EVERY = 1 if os.environ.get("CONDYLE_GOLDENS") else 4  # of the takes, one in so many
 SHOWN = 12  # differences of a take that are printed
 GOLDENS = {file: table.read_table(file) for file in table.FILES}
 ALL = {name: golden for goldens in GOLDENS.values() for name, golden in goldens.items()}
@@ -30,10 +29,11 @@ def takes() -> list[object]:
     return [
         pytest.param(name, marks=[there] if file == "recorded" else [])
         for file, goldens in GOLDENS.items()
-        for name in list(goldens)[::EVERY]
+        for name in list(goldens)[::GOLDEN_STEP]
     ]
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize("name", takes())
 def test_a_take_is_fitted_as_before(name: str) -> None:
     different = compare(name, ALL[name], rows_of(fit_take(cases()[name])))

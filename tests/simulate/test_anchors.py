@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from condyle.simulate import Disturbances, human, linkage, rod, simulate
+from tests.make.size import trials
 
 EXACT_M = 1e-12
 FACTOR = 1.4  # how far a figure from a few trials may be from the wanted one
-TRIALS = 6
+TRIALS = trials(2, 6)
 DEGREE = np.pi / 180
 
 
@@ -28,7 +29,7 @@ def joint_errors(world):
 
 
 def joint_rms(figure, motion, disturbances):
-    worlds = (simulate(figure, motion, seed=seed, disturbances=disturbances) for seed in range(TRIALS))
+    worlds = (simulate(figure, motion, seed=seed, disturbances=disturbances) for seed in TRIALS)
     return np.sqrt(np.mean([joint_errors(world) ** 2 for world in worlds]))
 
 
@@ -38,6 +39,7 @@ def test_exact_data_give_exact_joints(figure, motion) -> None:
     assert joint_errors(simulate(figure, motion, seed=1)).max() < EXACT_M
 
 
+@pytest.mark.sized
 @pytest.mark.parametrize(
     ("figure", "motion", "disturbances", "wanted"),
     [
@@ -55,10 +57,11 @@ def test_joints_are_off_by_about_as_much_as_is_known(figure, motion, disturbance
     assert wanted / FACTOR < joint_rms(figure, motion, disturbances) < wanted * FACTOR
 
 
+@pytest.mark.sized
 def test_the_rod_in_the_warped_field_has_the_spread_of_the_papers_rod() -> None:
     warped = Disturbances(field_warp=0.0125, position_noise=0.0015)
     spread = []
-    for seed in range(30):
+    for seed in trials(10, 30):
         p = rod(seed=seed, rate=10, disturbances=warped).take.p_world_body
         spread.append(np.linalg.norm(p[:, 1] - p[:, 0], axis=-1).std())
     assert np.mean(spread) == pytest.approx(0.0070, abs=0.0008)

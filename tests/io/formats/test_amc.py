@@ -11,6 +11,7 @@ from condyle.io.formats import identify, read_recording
 from condyle.io.formats.amc import looks_like
 from condyle.model.recording import Recording
 from condyle.prepare.read import read
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12  # of the file's unit, and of matrix entries
 JOINT_GAP = 1e-13  # of the file's unit: a joint of an exact skeleton does not come apart
@@ -268,10 +269,11 @@ def test_a_last_frame_that_lacks_bones_is_left_out_and_told(tmp_path: Path) -> N
     assert "truncated-file" in {finding.code for finding in recording.findings}
 
 
+@pytest.mark.sized
 def test_a_motion_cut_anywhere_is_told_or_ends_with_a_whole_frame(tmp_path: Path) -> None:
     whole = AMC.encode()
     ends = {len((HEAD + "".join(FRAMES[:n])).encode()) for n in range(4)}
-    for size in range(1, len(whole)):
+    for size in cut_lengths(whole, 1):
         try:
             recording = _read(tmp_path, whole[:size])
         except CondyleError:
@@ -280,15 +282,16 @@ def test_a_motion_cut_anywhere_is_told_or_ends_with_a_whole_frame(tmp_path: Path
         assert told != (size in ends), size
 
 
+@pytest.mark.sized
 def test_a_skeleton_cut_anywhere_raises_nothing_but_its_error(tmp_path: Path) -> None:
     whole = ASF.encode()
     refused = 0
-    for size in range(len(whole)):
+    for size in cut_lengths(whole):
         try:
             _read(tmp_path, AMC, whole[:size])
         except CondyleError:
             refused += 1
-    assert refused > len(whole) / 2
+    assert refused > len(cut_lengths(whole)) / 2
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from condyle import read
 from condyle.errors import CondyleError
 from condyle.io.formats import HEAD, ascension, identify, read_recording
 from condyle.model.take import Take
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12  # of numbers that are only copied or turned into matrices
 STEP_IN = 36 / 2**15  # inches: the finest step of the tracker
@@ -220,9 +221,10 @@ def test_a_pose_of_zeros_and_an_empty_one_are_not_seen(path: Path) -> None:
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_file_cut_anywhere_is_read_or_refused_and_a_cut_row_is_told(path: Path, variant: str) -> None:
     whole = SMALL[variant]
-    for stop in range(len(whole)):
+    for stop in cut_lengths(whole):
         path.write_bytes(whole[:stop])
         try:
             take = read(path, unit="mm")

@@ -12,6 +12,7 @@ from condyle.io.formats.bvh import looks_like
 from condyle.model.recording import Recording
 from condyle.prepare.read import read
 from tests.make import recordings
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12  # of the file's unit, and of matrix entries
 
@@ -240,9 +241,10 @@ def test_fewer_frames_than_declared_are_told_and_more_are_read(tmp_path: Path) -
     assert more.findings == ()
 
 
+@pytest.mark.sized
 def test_a_file_cut_anywhere_is_told_or_refused(tmp_path: Path) -> None:
     whole = TEXT.encode()
-    for size in range(1, len(whole)):
+    for size in cut_lengths(whole, 1):
         try:
             recording = _read(tmp_path, whole[:size])
         except CondyleError:

@@ -19,6 +19,7 @@ from condyle.io.formats._c3d_parameters import convert_vax
 from condyle.maths import rotation
 from condyle.model.recording import Recording
 from tests.make.c3d_files import BLOCK, PROCESSORS, c3d
+from tests.make.size import cut_lengths
 
 SINGLE = 1e-6  # [-] relative, of a 32-bit float
 
@@ -500,10 +501,11 @@ def test_a_cut_among_the_rotations_is_told_and_the_markers_stay(path: Path) -> N
 
 
 @pytest.mark.parametrize("variant", ["floats, MIPS", "integers, DEC", "analog", "both"])
+@pytest.mark.sized
 def test_a_file_cut_at_any_byte_is_an_error_or_told(path: Path, variant: str) -> None:
     raw = SMALL[variant]
     whole = opened(path, raw)
-    for end in range(1, len(raw)):
+    for end in cut_lengths(raw, 1):
         path.write_bytes(raw[:end])
         try:
             found = read_recording(path)

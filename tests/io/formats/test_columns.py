@@ -11,6 +11,7 @@ from condyle.io.format import ReadOptions
 from condyle.io.formats import columns
 from condyle.maths import rotation
 from condyle.model.recording import Recording, to_take
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12  # of a number that is only parsed
 INTERPOLATED = 1e-6  # m, of a straight line
@@ -350,9 +351,10 @@ def test_a_time_that_is_missing_is_an_error(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_table_cut_at_any_byte_is_read_or_refused(tmp_path: Path, variant: str) -> None:
     whole = SMALL[variant]
-    for size in range(1, len(whole)):
+    for size in cut_lengths(whole, 1):
         try:
             recording = read(tmp_path, whole[:size], SMALL_MAP)
         except CondyleError:

@@ -8,6 +8,7 @@ import pytest
 from condyle.errors import CondyleError
 from condyle.model.take import Take
 from condyle.prepare.read import read
+from tests.make.size import cut_lengths
 
 BODY = "{0}.px,{0}.py,{0}.pz,{0}.qw,{0}.qx,{0}.qy,{0}.qz"
 HEAD = "# condyle take 1\n# frames: 3\n# length: m\n# quaternion: wxyz\n"
@@ -261,11 +262,12 @@ def test_semicolons_tabs_and_decimal_commas_of_a_spreadsheet_are_read(path: Path
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+@pytest.mark.sized
 def test_a_file_cut_at_any_byte_is_an_error_or_told_as_cut(path: Path, encoding: str) -> None:
     whole = WHOLE.encode(encoding)
     expected = read_text(path, whole)
     data_starts = len((HEAD + COLUMNS).encode(encoding))
-    for length in range(len(whole)):
+    for length in cut_lengths(whole):
         take = read_or_fault(path, whole[:length])
         if isinstance(take, CondyleError):
             assert take.path == str(path)

@@ -14,6 +14,7 @@ from condyle.errors import CondyleError
 from condyle.io.formats import identify, read_recording
 from condyle.io.formats.gltf import looks_like
 from condyle.prepare.read import read
+from tests.make.size import cut_lengths
 
 EXACT = 1e-6  # m and matrix entries: the files are in single precision
 
@@ -287,9 +288,10 @@ def test_an_older_version_is_refused(tmp_path: Path) -> None:
         read_recording(_write(tmp_path, raw[:4] + struct.pack("<I", 1) + raw[8:]))
 
 
+@pytest.mark.sized
 def test_a_file_cut_at_any_byte_is_told(tmp_path: Path) -> None:
     raw = SMALL["plain"]
-    for size in range(len(raw)):
+    for size in cut_lengths(raw):
         with pytest.raises(CondyleError):
             read_recording(_write(tmp_path, raw[:size]))
 

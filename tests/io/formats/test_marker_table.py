@@ -10,6 +10,7 @@ from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
 from condyle.io.formats import marker_table
 from condyle.model.recording import Recording
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12
 COUNT = 4  # frames
@@ -161,9 +162,10 @@ def test_encodings_and_line_ends_do_not_matter(tmp_path: Path, variant: str, enc
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_table_cut_at_any_byte_is_read_or_refused(tmp_path: Path, variant: str) -> None:
     whole = SMALL[variant]
-    for size in range(1, len(whole)):
+    for size in cut_lengths(whole, 1):
         marker_table.looks_like(whole[:size])
         try:
             recording = read(tmp_path, whole[:size])

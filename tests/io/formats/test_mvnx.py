@@ -10,6 +10,7 @@ import pytest
 from condyle.errors import CondyleError
 from condyle.io.formats import identify, mvnx, read_recording
 from condyle.model.recording import Recording, to_take
+from tests.make.size import cut_lengths
 
 JOINT_GAP = 0.002  # m: the two ends of MVN's own joints come apart by up to 1.9 mm at the shoulders
 WRITTEN = 1e-6  # m: decimals of the file
@@ -136,8 +137,9 @@ def test_a_document_type_is_refused_and_one_in_a_comment_is_not(path: Path) -> N
     assert fault(path, WHOLE.replace("<mvnx", bomb + "<mvnx")).code == "xml-doctype"
 
 
+@pytest.mark.sized
 def test_whole_frames_before_a_cut_are_kept_and_the_cut_is_told(path: Path) -> None:
-    for cut in range(1, len(WHOLE)):
+    for cut in cut_lengths(WHOLE, 1):
         path.write_bytes(WHOLE.encode()[:cut])
         whole = WHOLE[:cut].count("</frame>") - 2
         try:

@@ -13,6 +13,7 @@ from condyle import read
 from condyle.errors import CondyleError
 from condyle.io.formats import HEAD, identify, ndi, read_recording
 from condyle.model.take import Take
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12  # of numbers that are only copied
 ROUNDED = 1e-6  # of clocks with many digits, s
@@ -178,9 +179,10 @@ def test_a_quoted_name_with_a_comma_is_one_cell(path: Path) -> None:
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_file_cut_anywhere_is_read_or_refused_and_a_cut_row_is_told(path: Path, variant: str) -> None:
     whole = SMALL[variant]
-    for stop in range(len(whole)):
+    for stop in cut_lengths(whole):
         path.write_bytes(whole[:stop])
         try:
             take = read(path)

@@ -14,6 +14,7 @@ from condyle.errors import CondyleError
 from condyle.io.formats import npz
 from condyle.maths import rotation
 from condyle.prepare.read import read
+from tests.make.size import cut_lengths
 
 
 def arrays(rng: np.random.Generator, n: int = 6, m: int = 2) -> dict[str, Any]:
@@ -226,10 +227,11 @@ def test_more_than_the_limit_in_all_is_refused(
     assert fault(path).code == "file-too-large"
 
 
+@pytest.mark.sized
 def test_a_file_cut_anywhere_is_an_error_and_never_a_crash(path: Path, rng: np.random.Generator) -> None:
     np.savez_compressed(path, **arrays(rng, 3, 1))
     whole = path.read_bytes()
-    for length in range(len(whole)):
+    for length in cut_lengths(whole):
         path.write_bytes(whole[:length])
         fault(path)
 

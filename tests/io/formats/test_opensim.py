@@ -9,6 +9,7 @@ from scipy.spatial.transform import Rotation
 from condyle.errors import CondyleError
 from condyle.io.formats import identify, opensim, read_recording
 from condyle.model.recording import Recording, to_take
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12  # of a rotation matrix
 
@@ -127,8 +128,9 @@ def test_velocities_have_the_same_columns_and_are_refused(path: Path, name: str)
     assert name.lower() in error.text
 
 
+@pytest.mark.sized
 def test_every_cut_is_told_or_an_error(path: Path) -> None:
-    for cut in range(1, len(BODIES)):
+    for cut in cut_lengths(BODIES, 1):
         try:
             recording = read_text(path, BODIES[:cut])
         except CondyleError:

@@ -11,6 +11,7 @@ import pytest
 from condyle.errors import CondyleError
 from condyle.io.formats import identify, parquet, read_recording
 from condyle.model.recording import Recording, to_take
+from tests.make.size import cut_lengths
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -122,9 +123,10 @@ def test_other_columns_are_refused_with_the_way_out(path: Path) -> None:
     assert "--columns" in error.text
 
 
+@pytest.mark.sized
 def test_every_cut_is_an_error(path: Path) -> None:
     whole = SMALL["snappy"]
-    for cut in range(4, len(whole), 5):
+    for cut in cut_lengths(whole, 4):
         assert fault(path, whole[:cut]).code == "damaged-file", cut
 
 

@@ -13,6 +13,7 @@ from condyle import read
 from condyle.errors import CondyleError
 from condyle.io.formats import HEAD, ReadOptions, identify, polhemus, read_recording
 from condyle.model.take import Take
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12  # of numbers that are only copied or turned into matrices
 ANGLES = [[10.0, -20.0, 30.0], [170.0, 45.0, -90.0]]
@@ -229,9 +230,10 @@ def test_a_station_that_is_no_whole_number_is_told_with_its_line(path: Path) -> 
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_file_cut_anywhere_is_read_or_refused_and_a_cut_row_is_told(path: Path, variant: str) -> None:
     whole = SMALL[variant]
-    for stop in range(len(whole)):
+    for stop in cut_lengths(whole):
         path.write_bytes(whole[:stop])
         try:
             take = read(path, unit="cm")

@@ -11,6 +11,7 @@ from condyle.errors import CondyleError
 from condyle.io.formats import ReadOptions, identify, qualisys, read_recording
 from condyle.maths import rotation
 from condyle.model.recording import Recording, to_take
+from tests.make.size import cut_lengths
 
 FIFTH_DIGIT = 2e-5  # of matrices written with five digits
 
@@ -187,10 +188,11 @@ def test_fewer_rows_than_declared_are_told(path: Path) -> None:
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_cut_at_any_byte_gives_whole_frames_and_says_so_or_is_an_error(path: Path, variant: str) -> None:
     raw = SMALL[variant]
     whole = opened(path, raw)
-    for end in range(1, len(raw)):
+    for end in cut_lengths(raw, 1):
         path.write_bytes(raw[:end])
         try:
             found = qualisys.read(path, ReadOptions())

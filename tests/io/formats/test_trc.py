@@ -10,6 +10,7 @@ import pytest
 from condyle.errors import CondyleError
 from condyle.io.formats import ReadOptions, read_recording, trc
 from condyle.model.recording import Recording
+from tests.make.size import cut_lengths
 
 FIRST = "PathFileType\t4\t(X/Y/Z)\twalk.trc\n"
 KEYS = "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames\n"
@@ -102,11 +103,12 @@ def test_fewer_rows_than_declared_are_told(path: Path) -> None:
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_cut_at_any_byte_gives_whole_frames_and_says_so_or_is_an_error(path: Path, variant: str) -> None:
     raw = SMALL[variant]
     whole = opened(path, raw).markers
     assert whole is not None
-    for end in range(1, len(raw)):
+    for end in cut_lengths(raw, 1):
         path.write_bytes(raw[:end])
         try:
             found = trc.read(path, ReadOptions())

@@ -10,6 +10,7 @@ from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
 from condyle.io.formats import tum
 from condyle.model.recording import Recording, to_take
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12
 
@@ -98,9 +99,10 @@ def test_a_missing_number_is_a_pose_not_seen(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_file_cut_at_any_byte_is_read_or_refused(tmp_path: Path, variant: str) -> None:
     whole = SMALL[variant]
-    for size in range(len(whole)):
+    for size in cut_lengths(whole):
         try:
             recording = read(tmp_path, whole[:size])
         except CondyleError:

@@ -11,6 +11,7 @@ from condyle.errors import CondyleError, UsageError
 from condyle.io.formats import ReadOptions, read_recording, vicon
 from condyle.maths import rotation
 from condyle.model.recording import Recording, to_take
+from tests.make.size import cut_lengths
 
 ROUNDING = 1e-12  # of rotations that were turned into quaternions
 
@@ -196,11 +197,12 @@ def test_units_that_differ_or_are_unknown_are_an_error(path: Path) -> None:
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_cut_at_any_byte_gives_whole_frames_or_is_an_error(path: Path, variant: str) -> None:
     raw = SMALL[variant]
     whole = opened(path, raw)
     ends = [k + 1 for k, byte in enumerate(raw) if byte == 10]
-    for end in range(1, len(raw)):
+    for end in cut_lengths(raw, 1):
         path.write_bytes(raw[:end])
         try:
             found = vicon.read(path, ReadOptions())

@@ -11,6 +11,7 @@ from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
 from condyle.io.formats import csv, vr
 from condyle.model.recording import Recording, to_take
+from tests.make.size import cut_lengths
 
 EXACT = 1e-12  # of a number that is only parsed
 PARSED = 1e-8  # rad, of a quaternion written with nine digits
@@ -225,9 +226,10 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, variant: str) ->
 
 
 @pytest.mark.parametrize("variant", SMALL)
+@pytest.mark.sized
 def test_a_log_cut_at_any_byte_is_read_or_refused(tmp_path: Path, variant: str) -> None:
     whole = SMALL[variant]
-    for size in range(1, len(whole)):
+    for size in cut_lengths(whole, 1):
         vr.looks_like(whole[:size])
         try:
             recording = read(tmp_path, whole[:size])
