@@ -15,7 +15,7 @@ import pytest
 import condyle
 from condyle import CondyleError
 from condyle.cli import main
-from condyle.io.formats import ReadOptions, _format, read_recording
+from condyle.io.formats import ReadOptions, _import_format, read_recording
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, plausible_unit, to_take
 
@@ -40,7 +40,7 @@ def fault(path: Path, raw: bytes, format: str, **options: Any) -> str:
     with pytest.raises(CondyleError):
         condyle.read(path, **options)
     with pytest.raises(CondyleError) as error:
-        _format(format).read(path, ReadOptions.of(**options))
+        _import_format(format).read(path, ReadOptions.of(**options))
     return error.value.code
 
 
@@ -66,7 +66,7 @@ def path(tmp_path: Path) -> Path:
 def test_an_htr_without_a_section(path: Path) -> None:
     path.write_bytes(b"# Hierarchical Translation and Rotation\n")
     with pytest.raises(CondyleError, match=r"no section \[header\]"):
-        _format("htr").read(path, ReadOptions())
+        _import_format("htr").read(path, ReadOptions())
 
 
 def test_counts_of_thousands_of_digits(path: Path, tmp_path: Path) -> None:
@@ -187,7 +187,7 @@ def test_long_runs_of_a_character_are_gone_through_once(
     start = time.process_time()
     main(["info", str(path)])
     try:
-        _format(name).read(path, ReadOptions())
+        _import_format(name).read(path, ReadOptions())
     except CondyleError as error:
         assert error.code  # noqa: PT017
     assert time.process_time() - start < QUICK

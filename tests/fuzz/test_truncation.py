@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from condyle import CondyleError
-from condyle.io.formats import ReadOptions
-from condyle.io.formats import _format as format_named
+from condyle.io.formats import ReadOptions, _import_format
 from condyle.model.recording import Recording
 from tests.make.size import FEWER_CUTS, MOST_CUTS
 
@@ -96,13 +95,13 @@ def test_a_cut_at_any_byte_is_an_error_or_told(name: str, tmp_path: Path) -> Non
     for variant, raw in target_.seeds.items():
         path.write_bytes(raw)
         try:
-            whole = format_named(name).read(path, options)
+            whole = _import_format(name).read(path, options)
         except CondyleError:  # an Acclaim skeleton, angles of joints: files that are told what they are
             whole = None
         for cut in cuts(raw, variant == smallest):
             path.write_bytes(raw[:cut])
             try:
-                found = format_named(name).read(path, options)
+                found = _import_format(name).read(path, options)
             except CondyleError:
                 continue
             if not found.frames:

@@ -162,10 +162,10 @@ def work(target: Target, executions: int, seed: str, folder: Path) -> Outcome:
 def _read(format: str, path: Path, options: Any, words: dict[str, Any], codes: dict[str, int] | None = None) -> bool:
     """Whether the file was read, by its format directly and as the user reads it; only CondyleError is caught."""
     import condyle
-    from condyle.io.formats import _format
+    from condyle.io.formats import _import_format
 
     calls: tuple[Callable[[], object], ...] = (
-        lambda: _format(format).read(path, options),
+        lambda: _import_format(format).read(path, options),
         lambda: condyle.read(path, doctor=False, **words),
     )
     done = False
