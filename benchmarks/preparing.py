@@ -13,9 +13,12 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 import condyle
+from condyle.model.options import FitOptions
+from condyle.model.stage import apply_changes
 from condyle.model.take import Take
 from condyle.pairs.sums import forget_stacks
 from condyle.prepare.dropouts import prepare
+from condyle.prepare.latency import repair_latency
 from condyle.simulate import Disturbances, World, chain, device, human, prop, rod, simulate, together
 from condyle.simulate.seeds import stream
 
@@ -326,7 +329,10 @@ def measure_late(case: Late, seeds: Sequence[int]) -> Errors:
         done = replace(case.disturbances, latency=delay)
         world = simulate(human(), case.motion, disturbances=done, **make)  # type: ignore[arg-type]
         ready = prepare(world.take)
-        new = [f for f in ready.findings if f.code in CODES]
+        repairs = repair_latency(ready, FitOptions()).changes
+        told = [finding for one in repairs for finding in one.describe(None)]
+        new = [f for f in (*ready.findings, *told) if f.code in CODES]
+        ready = apply_changes(ready, repairs)
         found.told += any(f.code == "latency" for f in new)
         found.asked += 1
         found.other.update(f.code for f in new if f.code != "latency")
@@ -381,6 +387,9 @@ def measure_good(case: Good, seeds: Sequence[int]) -> Counter[str]:
         take = case.world(seed).take
         ready = prepare(take)
         found.update({f.code for f in ready.findings[len(take.findings) :]})
+        repairs = repair_latency(ready, FitOptions()).changes
+        found.update({finding.code for one in repairs for finding in one.describe(None)})
+        ready = apply_changes(ready, repairs)
         kept = np.isin(take.time, ready.time)
         same = (ready.p_world_body == take.p_world_body[kept]).all(axis=2)
         same &= (ready.R_world_body == take.R_world_body[kept]).all(axis=(2, 3))

@@ -30,7 +30,7 @@ PLACES = Places(10, 14, np.array([0, 1, 50, 51]), 100)  # of a file of 100 frame
 def long(monkeypatch: pytest.MonkeyPatch) -> None:
     count_as_long(monkeypatch, frames=400)
     monkeypatch.setattr(blocks, "FEWEST", 300)
-    monkeypatch.setattr(blocks, "KEPT_BYTES", 0)
+    monkeypatch.setattr(blocks, "STACK_KEPT_BYTES", 0)
 
 
 def recording(**how: object) -> Take:

@@ -39,7 +39,7 @@ def long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every file counts as long, its sample has 800 frames, and blocks have 500."""
     count_as_long(monkeypatch, frames=800)
     monkeypatch.setattr(blocks, "FEWEST", 500)
-    monkeypatch.setattr(blocks, "KEPT_BYTES", 0)
+    monkeypatch.setattr(blocks, "STACK_KEPT_BYTES", 0)
 
 
 @pytest.fixture
