@@ -90,12 +90,12 @@ def run(
         take = take if decision.take is None else decision.take
         if decision.changes:
             before = estimate_early(take, options, plan.estimator)
-            after, kept, told = keep_proved(before, decision.changes)
+            after, kept, told = keep_proved(before, decision.changes, bool(long))
             take, changes, findings = after.take, [*changes, *kept], [*findings, *told]
     ready = take
     estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
     for repair in plan.repair:
-        estimate, kept, told = carry_out(repair, estimate, options)
+        estimate, kept, told = carry_out(repair, estimate, options, bool(long))
         changes, findings = [*changes, *kept], [*findings, *told]
     whole = None
     if long and len(estimate.pairs):
@@ -108,7 +108,7 @@ def run(
 
 
 def carry_out(
-    stage: FigureStage, estimate: Estimate, options: FitOptions
+    stage: FigureStage, estimate: Estimate, options: FitOptions, sample: bool = False
 ) -> tuple[Estimate, list[Change], list[Finding]]:
     """The estimate after a stage, the changes it kept, and what is to be said. Where one of its changes is refused the
     stage is asked again without it, since the others may look different then.
@@ -117,7 +117,7 @@ def carry_out(
     reasons: list[Finding] = []
     while True:
         decision = stage(estimate, options, refused)
-        after, kept, told = keep_proved(estimate, decision.changes)
+        after, kept, told = keep_proved(estimate, decision.changes, sample)
         again = [one for one in decision.changes if one not in kept]
         if not again or len(refused) > MOST_REFUSALS:
             return after, kept, [*decision.findings, *reasons, *told]
@@ -125,14 +125,17 @@ def carry_out(
         reasons += [finding for finding in told if finding.code == "repair-not-kept"]
 
 
-def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, list[Change], list[Finding]]:
+def keep_proved(
+    before: Estimate, changes: Sequence[Change], sample: bool = False
+) -> tuple[Estimate, list[Change], list[Finding]]:
     """The estimate with those of the changes that prove themselves, one after the other; they, and what to say."""
     estimate, kept, told = before, list[Change](), list[tuple[int, Finding]]()
     for change in changes:
         take = apply_changes(before.take, [*kept, change])
         hold = tuple((take.index(a), take.index(b)) for one in (*kept, change) for a, b in one.hold)
         after = estimate if take is estimate.take else before.refit(take, hold)
-        proof = Proof(0.0, 0.0) if change.effect == "reading" or after is estimate else prove(estimate, after, change)
+        free = change.effect == "reading" or after is estimate
+        proof = Proof(0.0, 0.0) if free else prove(estimate, after, change, sample=sample)
         told += [(change.first, finding) for finding in change.describe(proof)]
         if proof.kept:
             estimate = after
