@@ -13,11 +13,11 @@ from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
 from ..model.take import FARTHEST
 
-LONGEST_GAP = 3.0  # sample periods of a stream; nothing is interpolated across a longer one
-SAME_STAMP = 0.01  # of the shortest period: stamps nearer than this are one moment, written with few digits
-SAME_RATE = 1.25  # streams slower than this many periods of all stamps together do not share one clock
-SILENT = 1.5  # periods of the clock without a stamp, from where on a slower stream gives the time
-MOST_NUMBERS = 3 * 10**8  # of all poses on the common clock, 2.4 GB
+LONGEST_GAP_PERIODS = 3.0  # sample periods of a stream; nothing is interpolated across a longer one
+SAME_STAMP_PERIODS = 0.01  # of the shortest period: stamps nearer than this are one moment, written with few digits
+SAME_RATE_RATIO = 1.25  # streams slower than this many periods of all stamps together do not share one clock
+SILENT_PERIODS = 1.5  # periods of the clock without a stamp, from where on a slower stream gives the time
+MOST_RESAMPLED_NUMBERS = 3 * 10**8  # of all poses on the common clock, 2.4 GB
 TOO_LARGE = "holds more poses than are read at once; split the recording"
 
 
@@ -53,7 +53,7 @@ def resample_streams(
     time, rows = (
         (_find_one_clock(known) or (_find_ticks(known), None)) if rate is None else (_make_grid(known, rate), None)
     )
-    if len(time) * len(known) * 7 > MOST_NUMBERS:
+    if len(time) * len(known) * 7 > MOST_RESAMPLED_NUMBERS:
         raise CondyleError(TOO_LARGE, code="file-too-large")
     position = np.full((len(time), len(known), 3), np.nan)
     quaternion = np.full((len(time), len(known), 4), np.nan)
@@ -72,7 +72,7 @@ def _make_grid(streams: Sequence[Stream], rate: float) -> Floats:
     """Times at `rate` [Hz] from the first stamp of all to the last."""
     first = min(stream.time[0] for stream in streams if len(stream.time))
     last = max(stream.time[-1] for stream in streams if len(stream.time))
-    if not (last - first) * rate < MOST_NUMBERS:
+    if not (last - first) * rate < MOST_RESAMPLED_NUMBERS:
         raise CondyleError(TOO_LARGE, code="file-too-large")
     return np.asarray(first + np.arange(int((last - first) * rate * (1 + 1e-12)) + 1) / rate)
 
@@ -91,7 +91,7 @@ def interpolate(stream: Stream, time: Floats) -> tuple[Floats, Floats]:
         )
     left = np.clip(np.searchsorted(t, time, "right") - 1, 0, k - 2)
     step = np.diff(t)
-    joined = step <= LONGEST_GAP * median(step) * (1 + 1e-9)
+    joined = step <= LONGEST_GAP_PERIODS * median(step) * (1 + 1e-9)
     u = (time - t[left]) / step[left]
     there = (u >= 0) & (u <= 1) & (joined[left] | (u == 0) | (u == 1))
     u = np.where(there, u, 0.0)[:, None]
@@ -163,13 +163,13 @@ def _find_one_clock(streams: Sequence[Stream]) -> tuple[Floats, list[Ints]] | No
     if len(streams) == 1 or len(stamps) < 2 or not np.isfinite(shortest):
         time = np.unique(stamps)
         return time, [np.searchsorted(time, stream.time) for stream in streams]
-    new = np.concatenate([[True], np.diff(stamps) > SAME_STAMP * shortest])
+    new = np.concatenate([[True], np.diff(stamps) > SAME_STAMP_PERIODS * shortest])
     time = stamps[new]
     period = _find_period(time)
     rows = [np.searchsorted(time, stream.time, "right") - 1 for stream in streams]
     for stream, row in zip(streams, rows, strict=True):
         twice = len(row) > 1 and (np.diff(row) == 0).any()
-        if twice or (len(row) > 1 and _find_period(stream.time) > SAME_RATE * period):
+        if twice or (len(row) > 1 and _find_period(stream.time) > SAME_RATE_RATIO * period):
             return None
     return time, rows
 
@@ -183,7 +183,7 @@ def _find_ticks(streams: Sequence[Stream]) -> Floats:
         after = np.searchsorted(time, other)
         ahead = time[np.minimum(after, len(time) - 1)] - other
         behind = other - time[np.maximum(after - 1, 0)]
-        lonely = np.minimum(np.abs(ahead), np.abs(behind)) > SILENT * period
+        lonely = np.minimum(np.abs(ahead), np.abs(behind)) > SILENT_PERIODS * period
         time = np.union1d(time, other[lonely])
     return time
 
@@ -195,7 +195,7 @@ def _describe(streams: Sequence[Stream], rate: float | None) -> Finding:
     clock = f"the clock of {fastest}" if rate is None else f"a grid of {rate:g} Hz"
     text = (
         f"the {len(streams)} streams have clocks of their own ({said} Hz) and were interpolated onto {clock}; "
-        f"gaps longer than {LONGEST_GAP:.0f} samples stay empty"
+        f"gaps longer than {LONGEST_GAP_PERIODS:.0f} samples stay empty"
     )
     return Finding(
         "common-clock", "info", text, tuple(s.name for s in streams), value=max(rates, default=0.0), unit="Hz"

@@ -12,7 +12,7 @@ from ..errors import CondyleError
 from .atomic import read_small
 from .tables.text import decode, to_utf8, unify_line_ends
 
-MOST_BYTES = 10**7  # more is another kind of file
+MOST_TOML_BYTES = 10**7  # more is another kind of file
 
 
 def read_toml(path: str | os.PathLike[str], what: str, code: str, hint: str = "") -> tuple[dict[str, Any], str]:
@@ -21,8 +21,8 @@ def read_toml(path: str | os.PathLike[str], what: str, code: str, hint: str = ""
     what  noun for the file: "a column map"
     """
     file = Path(path)
-    raw = read_small(file, MOST_BYTES)
-    if len(raw) > MOST_BYTES:
+    raw = read_small(file, MOST_TOML_BYTES)
+    if len(raw) > MOST_TOML_BYTES:
         raise CondyleError(f"is too large for {what}{hint}", code=code, path=file)
     text = decode(unify_line_ends(to_utf8(raw)))
     try:

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from condyle import read
 from condyle.errors import CondyleError
-from condyle.io.formats import HEAD, ascension, identify, read_recording
+from condyle.io.formats import HEAD_BYTES, ascension, identify, read_recording
 from condyle.model.take import Take
 from tests.make.size import cut_lengths
 
@@ -299,7 +299,7 @@ def test_of_all_recorded_files_only_that_of_this_tracker_is_claimed(shared_data:
     for file in shared_data.rglob("*"):
         if file.is_file():
             with open(file, "rb") as stream:
-                if ascension.looks_like(stream.read(HEAD)):
+                if ascension.looks_like(stream.read(HEAD_BYTES)):
                     claimed.append(file.name)
     assert claimed == ["hand_1.csv"]
 

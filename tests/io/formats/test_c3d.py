@@ -107,7 +107,7 @@ def test_vax_floats_are_those_of_the_architecture_handbook() -> None:
 
 
 def test_numbers_between_blocks_of_frames_are_not_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("condyle.io.formats._c3d_data.CHUNK", 100)  # bytes: two frames at a time
+    monkeypatch.setattr("condyle.io.formats._c3d_data.C3D_DECODED_AT_ONCE_BYTES", 100)  # bytes: two frames at a time
     found = opened(path, c3d(places(7), rotations=matrices(7), parameters=BODIES))
     np.testing.assert_array_equal(position(found), places(7))
     assert found.bodies is not None

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import condyle
 from condyle import read
 from condyle.errors import CondyleError
-from condyle.io.formats import HEAD, identify, ndi, read_recording
+from condyle.io.formats import HEAD_BYTES, identify, ndi, read_recording
 from condyle.model.take import Take
 from tests.make.size import cut_lengths
 
@@ -268,7 +268,7 @@ def test_of_all_recorded_files_only_that_of_this_tracker_is_claimed(shared_data:
     for file in shared_data.rglob("*"):
         if file.is_file():
             with open(file, "rb") as stream:
-                if ndi.looks_like(stream.read(HEAD)):
+                if ndi.looks_like(stream.read(HEAD_BYTES)):
                     claimed.append(file.name)
     assert claimed == ["rest.csv"]
 

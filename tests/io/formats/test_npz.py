@@ -223,7 +223,7 @@ def test_more_than_the_limit_in_all_is_refused(
     path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     np.savez(path, **arrays(rng))
-    monkeypatch.setattr(npz, "MAX_BYTES", 1000)
+    monkeypatch.setattr(npz, "MOST_NPZ_BYTES", 1000)
     assert fault(path).code == "file-too-large"
 
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 import condyle
 from condyle import read
 from condyle.errors import CondyleError
-from condyle.io.formats import HEAD, ReadOptions, identify, polhemus, read_recording
+from condyle.io.formats import HEAD_BYTES, ReadOptions, identify, polhemus, read_recording
 from condyle.model.take import Take
 from tests.make.size import cut_lengths
 
@@ -313,7 +313,7 @@ def test_of_all_recorded_files_only_those_of_this_tracker_are_claimed(shared_dat
     for file in shared_data.rglob("*"):
         if file.is_file():
             with open(file, "rb") as stream:
-                if polhemus.looks_like(stream.read(HEAD)):
+                if polhemus.looks_like(stream.read(HEAD_BYTES)):
                     claimed.add(file.parent.name + file.suffix)
     assert claimed == {"polhemus_liberty.csv", "polhemus_fastrak.traj", "hemisphere.csv"}
 

@@ -134,7 +134,7 @@ def test_the_nine_numbers_of_a_body_go_down_the_columns_of_its_matrix(path: Path
 def test_a_row_that_qtm_wrote_has_matrix_and_angles_that_agree() -> None:
     angles = np.radians([-0.65630, 0.09391, 0.05772])
     rot = [1.0, 0.00099, -0.00165, -0.00101, 0.99993, -0.01145, 0.00164, 0.01145, 0.99993]
-    written = np.array(rot)[list(qualisys.BY_ROWS)].reshape(3, 3)
+    written = np.array(rot)[list(qualisys.MATRIX_BY_ROWS)].reshape(3, 3)
     np.testing.assert_allclose(written, rotation.from_euler(angles, "XYZ"), atol=FIFTH_DIGIT)
 
 

@@ -191,6 +191,6 @@ def test_no_format_claims_any_of_the_recorded_files_of_others(shared_data: Path)
     assert files
     for path in files:
         with open(path, "rb") as stream:
-            head = stream.read(readers.HEAD)
+            head = stream.read(readers.HEAD_BYTES)
         claims = [fmt.name for fmt in readers.formats() if fmt.name in ("npz", "csv") and fmt.looks_like(head)]
         assert claims == [], path

@@ -15,7 +15,7 @@ from ..._version import __version__
 from ...findings import Finding, many
 from ...maths.arrays import Bools
 from ...maths.series import mean_step
-from ..formats._c3d_data import SUFFIX
+from ..formats._c3d_data import C3D_MATRIX_SUFFIX
 from ..formats._c3d_layout import COUNTER_FULL, ROTATION_WORDS
 from ._c3d_parameters import C3D_BLOCK_BYTES, ParameterValue, fill_block, write_parameters
 from .figure import Figure
@@ -99,7 +99,7 @@ def _groups(
     b, last = len(figure.names), first + figure.frames - 1
     inside = [k for k in range(b) if figure.parent[k] >= 0]
     labels = [figure.joints[k] for k in inside]
-    bones = [f"{name}{SUFFIX.upper()}" for name in figure.names]
+    bones = [f"{name}{C3D_MATRIX_SUFFIX.upper()}" for name in figure.names]
     joins = [f"joint of {figure.bodies[figure.parent[k]]} and {figure.bodies[k]}"[:127] for k in inside]
     sign, axis = ("-" if figure.up.startswith("-") else "+"), figure.up[-1]
     return {

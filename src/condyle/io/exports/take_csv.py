@@ -10,7 +10,7 @@ import numpy as np
 from ...maths import rotation
 from ...model.take import Take
 from ..atomic import open_atomic
-from ..formats.csv import PARTS, RISKY, VERSION
+from ..formats.csv import CSV_VERSION, PARTS, RISKY
 
 CSV_CONVENTIONS = (
     "time [s]; p is the body's origin in the world and q turns the body's axes into the world's "
@@ -27,7 +27,7 @@ def write_take_csv(path: str | os.PathLike[str], take: Take, fit_id: str | None 
     columns = ["time"] * take.timed + ["segment"] * bool(take.segment.any())
     columns += [f"{escape_name(name)}.{part}" for name in take.names for part in PARTS]
     head = (
-        f"# condyle take {VERSION}\n# frames: {take.frames}\n# length: m\n# quaternion: wxyz\n"
+        f"# condyle take {CSV_VERSION}\n# frames: {take.frames}\n# length: m\n# quaternion: wxyz\n"
         f"# conventions: {CSV_CONVENTIONS}\n"
         + f"# fit: {fit_id}\n" * (fit_id is not None)
         + ",".join(_quoted(column) for column in columns)

@@ -46,7 +46,7 @@ _MODULES = (
     "vr",
     "marker_table",
 )
-HEAD = 65536  # bytes that a format is recognised by
+HEAD_BYTES = 65536  # bytes that a format is recognised by
 
 
 def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Recording:
@@ -136,7 +136,7 @@ def _describe_unknown(file: Path, head: bytes) -> CondyleError:
     """What the file seems to be, and the way out."""
     from ..tables.sniff import describe_content, is_bare_header, is_table
 
-    if len(head) < HEAD and is_bare_header(head):
+    if len(head) < HEAD_BYTES and is_bare_header(head):
         return CondyleError("names of columns or comments, but not a single row of numbers", code="no-data", path=file)
     if is_table(head):
         way = f"`condyle info {file}` proposes a column map for it, to be given with --columns"
@@ -165,7 +165,7 @@ def _read_head(file: Path) -> bytes:
         if file.exists() and not file.is_file():  # it may have no end, and it cannot be read twice
             raise CondyleError("is a pipe or a device; save it to a file first", code="not-a-file", path=file)
         with open(file, "rb") as stream:
-            head = stream.read(HEAD)
+            head = stream.read(HEAD_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         raise _describe_unreadable(file, error) from None
     if not head:

@@ -13,11 +13,11 @@ from ...maths.arrays import Floats
 from ..tables.header import check_different
 from ..tables.rows import read_number
 from ..tables.text import decode, read_text
-from ._kinematics import FARTHEST, turn
+from ._kinematics import FARTHEST_OFFSET, turn
 
-ROOT = "root"
-INCH = 0.0254  # m
-MOST_BONES = 4096
+ASF_ROOT = "root"
+INCH_M = 0.0254  # m
+MOST_ASF_BONES = 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +110,7 @@ def _read_unit(units: dict[str, tuple[list[str], int]]) -> str | None:
     """The length is a scale on inches (CMU: 0.45); 1 is what programs write that have no scale, and then it is open."""
     words, line = units.get("length", (["1"], 0))
     length = _read_numbers(words[:1], 1, "length", line)[0]
-    metres = INCH / length if length > 1e-9 else 0.0
+    metres = INCH_M / length if length > 1e-9 else 0.0
     return None if length == 1 or not 1e-6 < metres < 1e3 else f"{metres:.17g}"
 
 
@@ -119,14 +119,14 @@ def _read_root(lines: list[tuple[list[str], int]], degrees: bool) -> tuple[AsfBo
     axis, position, orientation = "XYZ", np.zeros(3), np.zeros(3)
     for (word, *rest), line in lines:
         if word.lower() == "order":
-            order = _read_channels(rest, line, name=ROOT)
+            order = _read_channels(rest, line, name=ASF_ROOT)
         elif word.lower() == "axis":
             axis = _read_axis(rest[0] if rest else "", line)
         elif word.lower() == "position":
             position = _read_numbers(rest, 3, "position", line)
         elif word.lower() == "orientation":
             orientation = _read_numbers(rest, 3, "orientation", line)
-    return AsfBone(ROOT, np.zeros(3), _frame(orientation, axis, degrees), order), position
+    return AsfBone(ASF_ROOT, np.zeros(3), _frame(orientation, axis, degrees), order), position
 
 
 def _read_bones(lines: list[tuple[list[str], int]], degrees: bool) -> list[AsfBone]:
@@ -137,8 +137,8 @@ def _read_bones(lines: list[tuple[list[str], int]], degrees: bool) -> list[AsfBo
         if word == "begin":
             fields = {}
         elif word == "end" and fields is not None:
-            if len(bones) >= MOST_BONES:
-                raise CondyleError(f"more than {MOST_BONES} bones", code="file-too-large", line=line)
+            if len(bones) >= MOST_ASF_BONES:
+                raise CondyleError(f"more than {MOST_ASF_BONES} bones", code="file-too-large", line=line)
             bones.append(_read_bone(fields, line, degrees))
             fields = None
         elif fields is not None:
@@ -196,7 +196,7 @@ def _frame(angles: Floats, axis: str, degrees: bool) -> Floats:
 
 
 def _read_numbers(words: list[str], count: int, what: str, line: int) -> Floats:
-    values = [number for word in words if (number := read_number(word)) is not None and abs(number) < FARTHEST]
+    values = [number for word in words if (number := read_number(word)) is not None and abs(number) < FARTHEST_OFFSET]
     if not len(values) == len(words) == count:
         many = "a number" if count == 1 else f"{count} numbers"
         raise CondyleError(f"{what} '{' '.join(words)[:40]}' is not {many}", code="bad-number", line=line)

@@ -20,9 +20,9 @@ from ...errors import CondyleError
 
 BAG, MCAP, SQLITE = b"#ROSBAG V", b"\x89MCAP0\r\n", b"SQLite format 3\x00"
 ZSTD = b"\x28\xb5\x2f\xfd"
-MOST_RECORD = 256 * 2**20  # bytes of one record or chunk, unpacked
-FREE_BYTES = 32 * 2**20  # up to this size any compression ratio is harmless
-MAX_RATIO = 50.0  # unpacked over the size of the file; recordings stay under 20
+MOST_BAG_RECORD_BYTES = 256 * 2**20  # bytes of one record or chunk, unpacked
+BAG_FREE_BYTES = 32 * 2**20  # up to this size any compression ratio is harmless
+MOST_BAG_RATIO = 50.0  # unpacked over the size of the file; recordings stay under 20
 
 
 class Message(NamedTuple):
@@ -63,7 +63,9 @@ class Bag:
         """Unpacked bytes; those before the damage where the data are cut, which `cut` then says."""
         if compression in ("", "none"):
             return data
-        room = min(MOST_RECORD, int(max(FREE_BYTES, MAX_RATIO * self.path.stat().st_size)) - self.unpacked)
+        room = min(
+            MOST_BAG_RECORD_BYTES, int(max(BAG_FREE_BYTES, MOST_BAG_RATIO * self.path.stat().st_size)) - self.unpacked
+        )
         bound = room if declared is None else declared
         try:
             raw = _find_decompressor(compression)(data, bound + 1) if bound <= room else b""
@@ -176,8 +178,9 @@ def _read_record(stream: BinaryIO, size: int) -> bytes:
 
 
 def _check_record(length: int) -> None:
-    if length > MOST_RECORD:
-        text = f"one record has {length / 2**20:.0f} MiB, more than the {MOST_RECORD / 2**20:.0f} MiB that are read"
+    if length > MOST_BAG_RECORD_BYTES:
+        most = MOST_BAG_RECORD_BYTES / 2**20
+        text = f"one record has {length / 2**20:.0f} MiB, more than the {most:.0f} MiB that are read"
         raise CondyleError(text, code="file-too-large")
 
 
@@ -337,7 +340,7 @@ def _walk_sqlite(bag: Bag) -> Iterator[Message]:
     met = False
     try:
         base.text_factory = lambda raw: raw.decode("utf-8", "replace")
-        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_RECORD)
+        base.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MOST_BAG_RECORD_BYTES)
         base.execute("PRAGMA trusted_schema = OFF")
         base.execute("PRAGMA cell_size_check = ON")
         _check_tables(base)

@@ -10,11 +10,11 @@ from ...errors import CondyleError
 from ._bag_files import Message
 
 TF = ("tf2_msgs/TFMessage", "tf/tfMessage")
-TRANSFORM = "geometry_msgs/TransformStamped"
-ODOMETRY = "nav_msgs/Odometry"
-POSE = ("geometry_msgs/PoseStamped", "geometry_msgs/PoseWithCovarianceStamped")
-ARRAY = "geometry_msgs/PoseArray"
-TYPES = frozenset((*TF, TRANSFORM, ODOMETRY, *POSE, ARRAY))
+TRANSFORM_TYPE = "geometry_msgs/TransformStamped"
+ODOMETRY_TYPE = "nav_msgs/Odometry"
+POSE_TYPES = ("geometry_msgs/PoseStamped", "geometry_msgs/PoseWithCovarianceStamped")
+POSE_ARRAY_TYPE = "geometry_msgs/PoseArray"
+TYPES = frozenset((*TF, TRANSFORM_TYPE, ODOMETRY_TYPE, *POSE_TYPES, POSE_ARRAY_TYPE))
 
 
 class PoseSample(NamedTuple):
@@ -42,11 +42,11 @@ def read_samples(message: Message) -> Iterator[PoseSample]:
             return
         stamp, parent = cursor.header()
         stamp = stamp or message.log_time
-        if message.type == ARRAY:
+        if message.type == POSE_ARRAY_TYPE:
             for k in range(cursor.count(56)):
                 yield PoseSample(parent, f"{message.topic}[{k}]", None, stamp, cursor.doubles())
             return
-        frame = cursor.frame() if message.type in (TRANSFORM, ODOMETRY) else None
+        frame = cursor.frame() if message.type in (TRANSFORM_TYPE, ODOMETRY_TYPE) else None
         yield PoseSample(parent, message.topic, frame, stamp, cursor.doubles())
     except (struct.error, IndexError):
         text = f"a message on {message.topic[:80]} is no {message.type}; the bag is damaged or the type was changed"

@@ -12,13 +12,13 @@ from ...findings import Finding
 from ...maths.arrays import Floats
 from ...model.recording import Bodies, Markers
 from ..tables.header import number_repeats
-from ..tables.rows import MOST_CELLS
+from ..tables.rows import MOST_TABLE_CELLS
 from ._c3d_layout import ROTATION_WORDS, PointLayout, Rotations
-from ._c3d_parameters import BLOCK, Numbers, Parameters
+from ._c3d_parameters import C3D_BLOCK_BYTES, Numbers, Parameters
 
-CHUNK = 2**20  # bytes of frames decoded at once: they stay in the processor's cache
-WORLD = "worldbody"  # the room itself, which Theia writes beside the segments
-SUFFIX = "_4x4"
+C3D_DECODED_AT_ONCE_BYTES = 2**20  # bytes of frames decoded at once: they stay in the processor's cache
+C3D_WORLD_NAME = "worldbody"  # the room itself, which Theia writes beside the segments
+C3D_MATRIX_SUFFIX = "_4x4"
 COMPUTED = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS")  # lists of points that are no places, in POINT
 _BY_ROWS = [0, 4, 8, 1, 5, 9, 2, 6, 10]  # of the 3x3 part of a 4x4 matrix that is stored by columns
 
@@ -44,12 +44,12 @@ def _read_points(stream: IO[bytes], numbers: Numbers, layout: PointLayout, frame
     NaN where the residual is below zero, all three are zero, or one is no number.
     """
     k, width, stride = layout.points, layout.width, layout.stride
-    if frames * k * 3 > MOST_CELLS:
+    if frames * k * 3 > MOST_TABLE_CELLS:
         raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
     is_float = layout.scale < 0
     kind = numbers.float_type if is_float else numbers.integer_type
     position = np.empty((frames, k, 3))
-    step = max(CHUNK // stride, 1)
+    step = max(C3D_DECODED_AT_ONCE_BYTES // stride, 1)
     stream.seek(layout.start)
     for first in range(0, frames, step):
         count = min(step, frames - first)
@@ -70,7 +70,7 @@ def _read_points(stream: IO[bytes], numbers: Numbers, layout: PointLayout, frame
 
 def _drop_padding(position: Floats, stride: int) -> Floats:
     """Frames without the zeros that fill the last block: they look like frames in which nothing is seen."""
-    most = min(BLOCK // stride, len(position) - 1)
+    most = min(C3D_BLOCK_BYTES // stride, len(position) - 1)
     tail = position[len(position) - most :]
     seen = np.flatnonzero(np.isfinite(tail).any(axis=(1, 2)))
     last = seen[-1] + 1 if len(seen) else 0
@@ -93,13 +93,13 @@ def read_bodies(
     """Bodies of the ROTATION group without the world itself (None: nothing else is there), and what to say of names."""
     m = rotations.used
     names = _read_body_names(parameters, m)
-    kept = [k for k, name in enumerate(names) if name.lower() != WORLD]
+    kept = [k for k, name in enumerate(names) if name.lower() != C3D_WORLD_NAME]
     if not kept:
         return None, []
-    if frames * m * 12 > MOST_CELLS:
+    if frames * m * 12 > MOST_TABLE_CELLS:
         raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
     position, orientation = np.empty((frames, len(kept), 3)), np.empty((frames, len(kept), 9))
-    step, no_matrix, seen = max(CHUNK // rotations.stride, 1), 0, 0
+    step, no_matrix, seen = max(C3D_DECODED_AT_ONCE_BYTES // rotations.stride, 1), 0, 0
     stream.seek(rotations.start)
     for first in range(0, frames, step):
         count = min(step, frames - first)
@@ -125,7 +125,9 @@ def read_bodies(
 def _read_body_names(parameters: Parameters, used: int) -> list[str]:
     labels = parameters.continued("ROTATION:LABELS")[:used]
     labels += [""] * (used - len(labels))
-    names = [label[: -len(SUFFIX)] if label.lower().endswith(SUFFIX) else label for label in labels]
+    names = [
+        label[: -len(C3D_MATRIX_SUFFIX)] if label.lower().endswith(C3D_MATRIX_SUFFIX) else label for label in labels
+    ]
     return [name.strip() or f"rotation {k + 1}" for k, name in enumerate(names)]
 
 

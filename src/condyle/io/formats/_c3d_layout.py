@@ -11,7 +11,7 @@ import math
 from dataclasses import dataclass
 
 from ...errors import CondyleError
-from ._c3d_parameters import BLOCK, Numbers, Parameters
+from ._c3d_parameters import C3D_BLOCK_BYTES, Numbers, Parameters
 
 ROTATION_WORDS = 17  # a 4x4 matrix by columns, and how reliable it is
 COUNTER_FULL = 65535  # the largest number of frames that 16 bits hold; it stands for any larger one as well
@@ -123,9 +123,9 @@ def find_layout(header: C3dHeader, parameters: Parameters, size: int) -> PointLa
     frames, full = _find_frames(header, parameters)
     first = None
     for (scale, start, used, analog), count in itertools.product(itertools.product(*told.values()), frames):
-        layout = PointLayout(int(used), int(analog), count, (int(start) - 1) * BLOCK, scale)
+        layout = PointLayout(int(used), int(analog), count, (int(start) - 1) * C3D_BLOCK_BYTES, scale)
         limit = after if after > layout.start else size
-        if 0 <= limit - layout.end <= BLOCK:
+        if 0 <= limit - layout.end <= C3D_BLOCK_BYTES:
             return layout
         first = first or layout
     assert first is not None
@@ -170,7 +170,7 @@ def find_rotations(parameters: Parameters, frames: int, rate: float | None) -> R
 def find_rotation_start(parameters: Parameters) -> int:
     """First byte of the matrices, or 0 where there are none."""
     block = parameters.count("ROTATION:DATA_START") or 0
-    return (block - 1) * BLOCK if block > 1 and parameters.count("ROTATION:USED") else 0
+    return (block - 1) * C3D_BLOCK_BYTES if block > 1 and parameters.count("ROTATION:USED") else 0
 
 
 def _count_analog(header: C3dHeader, parameters: Parameters) -> list[int]:

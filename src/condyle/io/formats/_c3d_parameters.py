@@ -18,8 +18,8 @@ from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ..tables.text import decode
 
-BLOCK = 512  # bytes; C3D counts places in blocks, from 1
-MOST_RECORDS = 50_000  # of one section: real ones have some hundreds
+C3D_BLOCK_BYTES = 512  # bytes; C3D counts places in blocks, from 1
+MOST_C3D_PARAMETERS = 50_000  # of one section: real ones have some hundreds
 _PROCESSORS = {84: "Intel", 85: "DEC", 86: "MIPS"}
 _TEXT, _BYTE, _INTEGER, _FLOAT = -1, 1, 2, 4
 
@@ -188,8 +188,8 @@ def parse_parameters(section: bytes, numbers: Numbers, start: int, *, cut: bool)
     groups: dict[int, str] = {}
     found: list[tuple[int, Parameter]] = []
     for k, record in enumerate(_walk_records(section, numbers, start, cut)):
-        if k >= MOST_RECORDS:
-            text = f"more than {MOST_RECORDS} parameters up to byte {start + record.at}"
+        if k >= MOST_C3D_PARAMETERS:
+            text = f"more than {MOST_C3D_PARAMETERS} parameters up to byte {start + record.at}"
             raise CondyleError(text, code="damaged-file")
         if record.group < 0:
             groups.setdefault(-record.group, record.name)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
-from ._kinematics import FARTHEST
+from ._kinematics import FARTHEST_OFFSET
 
-VERSION = 2
+GLTF_VERSION = 2
 JSON_CHUNK, BIN_CHUNK = b"JSON", b"BIN\x00"
 COMPONENTS: dict[int, str] = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
+ACCESSOR_WIDTHS = {"SCALAR": 1, "VEC3": 3, "VEC4": 4}
 
 
 class Node(msgspec.Struct):
@@ -90,7 +90,7 @@ def read_chunks(raw: bytes) -> tuple[GltfDocument, bytes]:
     if len(raw) < 20:
         raise CondyleError("the file is cut within its header; copy it again", code="damaged-file")
     version, total, size = struct.unpack("<III", raw[4:16])
-    if version != VERSION:
+    if version != GLTF_VERSION:
         raise CondyleError(f"glTF version {version}; version 2 is read", code="newer-format")
     if total > len(raw):
         raise CondyleError(f"{len(raw)} of {total} bytes are there; copy it again", code="damaged-file")
@@ -124,7 +124,7 @@ def read_values(number: int, kind: str, file: GltfDocument, data: bytes) -> Floa
     if accessor.componentType not in COMPONENTS:
         raise CondyleError(f"no type of number {accessor.componentType} in glTF", code="damaged-file")
     dtype = np.dtype(COMPONENTS[accessor.componentType])
-    width = WIDTHS[kind]
+    width = ACCESSOR_WIDTHS[kind]
     stride = view.byteStride or width * dtype.itemsize
     start = view.byteOffset + accessor.byteOffset
     inside = min(len(data), view.byteOffset + view.byteLength)
@@ -140,4 +140,4 @@ def read_values(number: int, kind: str, file: GltfDocument, data: bytes) -> Floa
         values = raw.astype(np.float64)
     if accessor.normalized and dtype.kind in "iu":
         values = np.maximum(values / np.iinfo(dtype).max, -1.0)
-    return np.where(np.abs(values) < FARTHEST, values, np.nan)
+    return np.where(np.abs(values) < FARTHEST_OFFSET, values, np.nan)

@@ -14,10 +14,10 @@ from ...model.recording import Bodies
 from ...model.take import OwnSkeleton
 from ..tables.header import list_some
 
-FARTHEST = 1e12  # of any unit: an offset beyond is no offset, and its square would overflow
-STILL = 1e-9  # deg or rad, a turn so small that it is the rounding of none
-FREE_POSES = 500_000  # poses that any file may have; beyond, its joints must be paid for by numbers in the file
-STATED = frozenset({"rotation", "degrees", "transposed", "axes"})  # settled once the angles have become poses
+FARTHEST_OFFSET = 1e12  # of any unit: an offset beyond is no offset, and its square would overflow
+STILL_ANGLE = 1e-9  # deg or rad, a turn so small that it is the rounding of none
+FREE_BONE_POSES = 500_000  # poses that any file may have; beyond, its joints must be paid for by numbers in the file
+STATED_BY_ANGLES = frozenset({"rotation", "degrees", "transposed", "axes"})  # settled once the angles have become poses
 POSES_PER_NUMBER = 4  # a joint without channels costs nothing to write and 200 bytes a frame to compute
 
 
@@ -37,7 +37,7 @@ class BoneChain:
     def check_size(self, frames: int, numbers: int) -> None:
         """Raise where a small file asks for a huge array; `numbers`: how many the file holds per frame."""
         poses = len(self.names) * frames
-        if poses > FREE_POSES and len(self.names) > POSES_PER_NUMBER * max(numbers, 1):
+        if poses > FREE_BONE_POSES and len(self.names) > POSES_PER_NUMBER * max(numbers, 1):
             text = f"{len(self.names)} joints of which most never move, over {frames} frames; take them out"
             raise CondyleError(text, code="suspicious-size")
 

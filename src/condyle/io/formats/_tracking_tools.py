@@ -11,8 +11,8 @@ from ...errors import CondyleError
 from ...model.recording import Bodies, Convention, Recording
 from ..tables.rows import describe_truncation, read_cells
 
-CELLS = 11  # of a rigid body in a frame record: id, position, quaternion, three angles
-SPARSEST = 100  # poses not seen for each that is: such a file is not worth its memory
+CELLS_PER_BODY = 11  # of a rigid body in a frame record: id, position, quaternion, three angles
+MOST_UNSEEN_PER_POSE = 100  # poses not seen for each that is: such a file is not worth its memory
 
 
 def is_old(lines: Sequence[str]) -> bool:
@@ -51,7 +51,7 @@ def read_old(text: bytes) -> Recording:
         raise CondyleError("no rigid body is declared; export rigid bodies, not point clouds", code="no-data")
     if not stamps:
         raise CondyleError("not a single whole frame", code="no-data")
-    if len(stamps) * len(names) > max(SPARSEST * sum(len(found) for found in poses), 10**6):
+    if len(stamps) * len(names) > max(MOST_UNSEEN_PER_POSE * sum(len(found) for found in poses), 10**6):
         raise CondyleError("the rigid bodies are hardly ever seen; export those that are", code="file-too-large")
     pose = np.full((len(stamps), len(names), 7), np.nan)
     place = {identity: k for k, identity in enumerate(names)}
@@ -73,10 +73,10 @@ def read_old(text: bytes) -> Recording:
 def _frame(cells: Sequence[str], line: int) -> list[tuple[str, list[float]]]:
     """[(id, position and quaternion)] of the bodies that a frame record holds."""
     count = int(cells[3]) if len(cells) > 3 and re.fullmatch(r"\d{1,9}", cells[3]) else len(cells)
-    if 4 + CELLS * count > len(cells):
+    if 4 + CELLS_PER_BODY * count > len(cells):
         raise CondyleError("the frame record is shorter than its count of rigid bodies", code="ragged-row", line=line)
     found = []
-    for k in range(4, 4 + CELLS * count, CELLS):
+    for k in range(4, 4 + CELLS_PER_BODY * count, CELLS_PER_BODY):
         found.append((cells[k], _read_numbers(cells[k + 1 : k + 8], line, k + 2)))
     return found
 

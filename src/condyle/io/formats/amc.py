@@ -18,10 +18,10 @@ from ..format import Format, ReadOptions
 from ..tables.header import read_positive
 from ..tables.rows import describe_truncation, read_number
 from ..tables.text import decode, read_head_lines, read_text, walk_lines
-from ._asf import ROOT, AsfSkeleton, find_skeleton, read_skeleton
-from ._kinematics import STATED, STILL, BoneChain, place_bones, turn
+from ._asf import ASF_ROOT, AsfSkeleton, find_skeleton, read_skeleton
+from ._kinematics import STATED_BY_ANGLES, STILL_ANGLE, BoneChain, place_bones, turn
 
-LONGEST_NUMBER = 64  # characters
+LONGEST_AMC_NUMBER = 64  # characters
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ def looks_like(head: bytes) -> bool:
 
 def _is_motion(lines: Sequence[Sequence[str]]) -> bool:
     rows = [words for words in lines[:40] if not words[0].startswith(":")]
-    starts = len(rows) > 1 and len(rows[0]) == 1 and rows[0][0].isdecimal() and rows[1][0].lower() == ROOT
+    starts = len(rows) > 1 and len(rows[0]) == 1 and rows[0][0].isdecimal() and rows[1][0].lower() == ASF_ROOT
     return starts or any(words[0].upper() == ":FULLY-SPECIFIED" for words in lines[:40])
 
 
@@ -70,7 +70,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         rate=read_positive(facts.get("samples-per-second", "")),
         segment=_find_segment(motion.numbers),
         convention=Convention(
-            "matrix", unit=unit, up="y", stated=STATED | ({"unit"} if unit is not None else frozenset())
+            "matrix", unit=unit, up="y", stated=STATED_BY_ANGLES | ({"unit"} if unit is not None else frozenset())
         ),
         facts={
             "length": "not stated" if unit is None else f"{float(unit):.6g} m",
@@ -143,7 +143,7 @@ def _read_quickly(body: bytes, widths: dict[str, int]) -> tuple[Floats, dict[str
 
 
 def _read_floats(words: list[bytes]) -> Floats:
-    if b"_" in b" ".join(words) or max(map(len, words)) > LONGEST_NUMBER:
+    if b"_" in b" ".join(words) or max(map(len, words)) > LONGEST_AMC_NUMBER:
         raise ValueError("no plain numbers")
     return np.array(list(map(float, words)))
 
@@ -243,7 +243,7 @@ def _compute_poses(
                 p[:, "XYZ".index(channel[1])] += data[:, k]
         R_local.append(bone.C @ turned @ bone.C.T)
         p_local.append(p)
-        still.append(bool((np.abs(data) < STILL).all()))
+        still.append(bool((np.abs(data) < STILL_ANGLE).all()))
     R, p_world = place_bones(chain.parent, R_local, p_local)
     return chain.bodies(R, p_world, np.array(still, dtype=np.bool_))
 

@@ -30,12 +30,14 @@ from ..tables.sensors import (
 from ..tables.table import Table
 from ..tables.text import read_text
 
-WORDS = re.compile(r"trakstar|ascension|flock of birds|motionstar|drivebay|medsafe|3d guidance|atc3dg", re.IGNORECASE)
-AZIMUTH = re.compile(r"(?:^|[\d_\s.])(?:az|azi|azimuth|a)(?:$|[\d_\s.\[(])", re.IGNORECASE)
-BLOCK = 8  # numbers per sensor: x y z azimuth elevation roll quality time
-FULL_SCALE = 36.0  # inches: ranges are this or a multiple, as 16-bit numbers; positions come in inches or millimetres
-REACH = 144.0  # inches: the longest range there is
-MM = 25.4  # in an inch
+ASCENSION_WORDS = re.compile(
+    r"trakstar|ascension|flock of birds|motionstar|drivebay|medsafe|3d guidance|atc3dg", re.IGNORECASE
+)
+AZIMUTH_NAME = re.compile(r"(?:^|[\d_\s.])(?:az|azi|azimuth|a)(?:$|[\d_\s.\[(])", re.IGNORECASE)
+NUMBERS_PER_SENSOR = 8  # x y z azimuth elevation roll quality time
+RANGE_IN = 36.0  # inches: ranges are this or a multiple, as 16-bit numbers; positions come in inches or millimetres
+LONGEST_RANGE_IN = 144.0  # inches: the longest range there is
+MM_PER_INCH = 25.4  # in an inch
 
 
 def looks_like(head: bytes) -> bool:
@@ -47,8 +49,8 @@ def looks_like(head: bytes) -> bool:
             return False
         columns = find_sensors(table)
         if columns is not None:
-            spoken = columns.rotation == EULER and any(AZIMUTH.search(name) for name in table.names)
-            return spoken or WORDS.search(above) is not None
+            spoken = columns.rotation == EULER and any(AZIMUTH_NAME.search(name) for name in table.names)
+            return spoken or ASCENSION_WORDS.search(above) is not None
         return _find_blocks(table) is not None
     except CondyleError:
         return False
@@ -62,7 +64,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     if columns is None:
         text = (
             "the columns have no names like x y z azimuth elevation roll, "
-            f"and its rows of {len(table.names)} numbers are not {BLOCK} per sensor; name the columns in a first line"
+            f"and its rows of {len(table.names)} numbers are not {NUMBERS_PER_SENSOR} per sensor; "
+            "name the columns in a first line"
         )
         raise CondyleError(text, code="bad-header", line=table.line)
     return _add_unit(assemble_log(table, columns, () if named else _make_labels(len(table.names))))
@@ -74,16 +77,25 @@ def _add_unit(recording: Recording) -> Recording:
         return recording
     position = recording.bodies.position
     known = position[np.isfinite(position) & (position != 0)]
-    step = FULL_SCALE / 2**15
+    step = RANGE_IN / 2**15
+    step_mm = step * MM_PER_INCH
     severity: Severity
     if not len(known):
         return recording
-    if _are_multiples(known, step * MM):  # asked first: it is the coarser one
-        unit, severity, why = "mm", "info", f"positions are multiples of {step * MM:.5f}, the tracker's step in mm"
+    if _are_multiples(known, step_mm):  # asked first: it is the coarser one
+        unit, severity, why = (
+            "mm",
+            "info",
+            f"positions are multiples of {step * MM_PER_INCH:.5f}, the tracker's step in mm",
+        )
     elif _are_multiples(known, step):
         unit, severity, why = "in", "info", f"positions are multiples of {step:.6f}, the tracker's step in inches"
-    elif np.abs(known).max() > REACH:
-        unit, severity, why = "mm", "warning", f"positions beyond {REACH:g} cannot be the tracker's inches; give --unit"
+    elif np.abs(known).max() > LONGEST_RANGE_IN:
+        unit, severity, why = (
+            "mm",
+            "warning",
+            f"positions beyond {LONGEST_RANGE_IN:g} cannot be the tracker's inches; give --unit",
+        )
     else:
         return recording
     text = f"the file does not say its unit of length; {unit} is taken, because {why}"
@@ -105,11 +117,11 @@ def _are_multiples(values: Floats, step: float) -> bool:
 
 def _find_blocks(table: Table) -> SensorColumns | None:
     """Eight numbers per sensor, and perhaps one more per row: the number or the time of an event."""
-    sensors, rest = divmod(len(table.names), BLOCK)
+    sensors, rest = divmod(len(table.names), NUMBERS_PER_SENSOR)
     values = sample_rows(table)
     if not sensors or rest > 1 or not len(values):
         return None
-    block = values[:, : BLOCK * sensors].reshape(len(values), sensors, BLOCK)
+    block = values[:, : NUMBERS_PER_SENSOR * sensors].reshape(len(values), sensors, NUMBERS_PER_SENSOR)
     known: Bools = np.isfinite(block.sum(axis=2))
     angles, quality, time = block[..., 3:6][known], block[..., 6][known], block[..., 7]
     if not known.any() or not known[:, 0].any():
@@ -126,7 +138,7 @@ def _find_blocks(table: Table) -> SensorColumns | None:
     )
     if not likely:
         return None
-    starts = range(0, BLOCK * sensors, BLOCK)
+    starts = range(0, NUMBERS_PER_SENSOR * sensors, NUMBERS_PER_SENSOR)
     return SensorColumns(
         tuple((k + 1, (c, c + 1, c + 2), (c + 3, c + 4, c + 5), c + 7) for k, c in enumerate(starts)), EULER, time=7
     )
@@ -135,8 +147,8 @@ def _find_blocks(table: Table) -> SensorColumns | None:
 def _make_labels(width: int) -> list[str]:
     """Names of the columns for messages."""
     parts = ("x", "y", "z", "azimuth", "elevation", "roll", "quality", "time")
-    labels = [f"{part} of s{k + 1}" for k in range(width // BLOCK) for part in parts]
-    return labels + ["event"] * (width % BLOCK)
+    labels = [f"{part} of s{k + 1}" for k in range(width // NUMBERS_PER_SENSOR) for part in parts]
+    return labels + ["event"] * (width % NUMBERS_PER_SENSOR)
 
 
 FORMAT = Format("ascension", "Ascension tracker log", looks_like, read)

@@ -18,11 +18,11 @@ from ..tables.header import number_repeats, read_count
 from ..tables.rows import describe_truncation, read_number
 from ..tables.table import Table
 from ..tables.text import decode, read_head_lines, read_text
-from ._kinematics import FARTHEST, STATED, STILL, BoneChain, place_bones, turn
+from ._kinematics import FARTHEST_OFFSET, STATED_BY_ANGLES, STILL_ANGLE, BoneChain, place_bones, turn
 
-CHANNELS = tuple(f"{axis}{kind}" for kind in ("position", "rotation") for axis in "XYZ")
-MOST_JOINTS = 4096
-HEAD = re.compile(
+BVH_CHANNELS = tuple(f"{axis}{kind}" for kind in ("position", "rotation") for axis in "XYZ")
+MOST_BVH_JOINTS = 4096
+MOTION_HEAD = re.compile(
     rb"\s*+Frames[ \t]*+:[ \t]*+(\S*+)[^\n]*+\n\s*+Frame[ \t]*+Time[ \t]*+:[ \t]*+(\S*+)[^\n]*+(?:\n|$)", re.IGNORECASE
 )  # nothing is given back: a long line is gone through once
 
@@ -72,7 +72,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     return Recording(
         bodies=poses,
         rate=1 / step if step > 0 else None,
-        convention=Convention("matrix", up="y", stated=STATED),
+        convention=Convention("matrix", up="y", stated=STATED_BY_ANGLES),
         facts=facts,
         findings=(*describe_truncation(len(values), declared, cut), *findings, *same),
         solved_by="the program that wrote the BVH file",
@@ -129,8 +129,8 @@ def _read_hierarchy(text: bytes) -> list[_BvhJoint]:
 def _begin(name: str, word: str, joints: list[_BvhJoint], parent: int, number: int) -> _BvhJoint:
     if not name:
         raise CondyleError("a joint has no name", code="bad-name", line=number)
-    if len(joints) >= MOST_JOINTS:
-        raise CondyleError(f"more than {MOST_JOINTS} joints", code="file-too-large", line=number)
+    if len(joints) >= MOST_BVH_JOINTS:
+        raise CondyleError(f"more than {MOST_BVH_JOINTS} joints", code="file-too-large", line=number)
     if parent >= 0 and joints[parent].end:
         raise CondyleError(f"'{name[:40]}' hangs on an End Site", code="bad-header", line=number)
     return _BvhJoint(name, parent, number, end=word == "END")
@@ -139,7 +139,7 @@ def _begin(name: str, word: str, joints: list[_BvhJoint], parent: int, number: i
 def _read_offset(text: str, line: int) -> tuple[float, float, float]:
     comma = "," in text and "." not in text
     numbers = [number for cell in text.split() if (number := read_number(cell, comma)) is not None]
-    if len(numbers) != 3 or len(text.split()) != 3 or not all(abs(value) < FARTHEST for value in numbers):
+    if len(numbers) != 3 or len(text.split()) != 3 or not all(abs(value) < FARTHEST_OFFSET for value in numbers):
         raise CondyleError(f"OFFSET '{text[:40]}' is not three numbers", code="bad-number", line=line)
     return numbers[0], numbers[1], numbers[2]
 
@@ -152,15 +152,15 @@ def _read_channels(text: str, joint: str, line: int) -> tuple[str, ...]:
             f"'{joint[:40]}' says CHANNELS {count[:10]} and names {len(names)}", code="bad-header", line=line
         )
     for channel in channels:
-        if channel not in CHANNELS:
-            fault = f"'{joint[:40]}' has the channel '{channel[:40]}'; read are {', '.join(CHANNELS)}"
+        if channel not in BVH_CHANNELS:
+            fault = f"'{joint[:40]}' has the channel '{channel[:40]}'; read are {', '.join(BVH_CHANNELS)}"
             raise CondyleError(fault, code="bad-header", line=line)
     return channels
 
 
 def _read_motion(text: bytes, line: int, joints: list[_BvhJoint]) -> tuple[int, float, Table]:
     """What stands below MOTION: frames as declared, time between them [s], and the rows."""
-    head = HEAD.match(text)
+    head = MOTION_HEAD.match(text)
     if head is None:
         raise CondyleError("below MOTION, 'Frames:' and 'Frame Time:' are expected", code="bad-header", line=line)
     frames, step = read_count(decode(head[1])), read_number(head[2], decimal_comma=True)
@@ -223,7 +223,7 @@ def _compute_poses(
             offsets[row] = _find_usual(p)
         R_local.append(turn(np.radians(data[:, turns]), "".join(channels[c][0] for c in turns)))
         p_local.append(p)
-        still.append(bool((np.abs(data[:, turns]) < STILL).all() and (p == offsets[row]).all()))
+        still.append(bool((np.abs(data[:, turns]) < STILL_ANGLE).all() and (p == offsets[row]).all()))
     R, p_world = place_bones(chain.parent, R_local, p_local)
     return BoneChain(chain.names, chain.parent, offsets).bodies(R, p_world, np.array(still, dtype=np.bool_))
 

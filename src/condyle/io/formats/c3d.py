@@ -21,9 +21,9 @@ from ..tables.header import is_length
 from ..tables.rows import describe_truncation
 from ._c3d_data import COMPUTED, read_bodies, read_markers
 from ._c3d_layout import C3dHeader, PointLayout, Rotations, find_layout, find_rotation_start, find_rotations
-from ._c3d_parameters import BLOCK, Numbers, Parameters, find_processor, parse_parameters
+from ._c3d_parameters import C3D_BLOCK_BYTES, Numbers, Parameters, find_processor, parse_parameters
 
-MOST_PARAMETER_BYTES = 2**22  # of the parameter section; 65,535 labels fit in
+MOST_C3D_PARAMETER_BYTES = 2**22  # of the parameter section; 65,535 labels fit in
 SOLVERS = ("Theia", "condyle")  # programs whose rotations are those of a skeleton of their own
 
 
@@ -48,10 +48,10 @@ def looks_like(head: bytes) -> bool:
     """The key 0x50 in the second byte, and a processor's number where the first byte says that the parameters begin."""
     if len(head) < 2 or head[1] != 0x50 or not head[0]:
         return False
-    if head[0] == 2 and (len(head) < BLOCK or b"\x00" in head[:BLOCK]):
+    if head[0] == 2 and (len(head) < C3D_BLOCK_BYTES or b"\x00" in head[:C3D_BLOCK_BYTES]):
         return True
-    at = (head[0] - 1) * BLOCK + 3
-    return at < len(head) and head[at] in (84, 85, 86) and b"\x00" in head[:BLOCK]
+    at = (head[0] - 1) * C3D_BLOCK_BYTES + 3
+    return at < len(head) and head[at] in (84, 85, 86) and b"\x00" in head[:C3D_BLOCK_BYTES]
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
@@ -71,20 +71,20 @@ def read(path: Path, options: ReadOptions) -> Recording:
 
 
 def _open(stream: IO[bytes], size: int) -> _C3dFile:
-    first = stream.read(BLOCK)
-    if len(first) < BLOCK:
-        text = f"the file ends at byte {len(first)}, inside its header of {BLOCK} bytes; copy it again"
+    first = stream.read(C3D_BLOCK_BYTES)
+    if len(first) < C3D_BLOCK_BYTES:
+        text = f"the file ends at byte {len(first)}, inside its header of {C3D_BLOCK_BYTES} bytes; copy it again"
         raise CondyleError(text, code="damaged-file")
     if first[1] != 0x50 or not first[0]:
         text = f"is no C3D file: it begins with the bytes {first[0]:02x} {first[1]:02x} instead of 02 50"
         raise CondyleError(text, code="damaged-file")
-    start = (first[0] - 1) * BLOCK
+    start = (first[0] - 1) * C3D_BLOCK_BYTES
     stream.seek(start)
     section = stream.read(4)
     numbers = find_processor(section, start)
     header = C3dHeader.of(first, numbers)
-    until = (header.start - 1) * BLOCK  # the parameters end where the data begin
-    length = min(until - start, MOST_PARAMETER_BYTES) if until > start else MOST_PARAMETER_BYTES
+    until = (header.start - 1) * C3D_BLOCK_BYTES  # the parameters end where the data begin
+    length = min(until - start, MOST_C3D_PARAMETER_BYTES) if until > start else MOST_C3D_PARAMETER_BYTES
     section += stream.read(length - 4)
     parameters = parse_parameters(section, numbers, start, cut=len(section) < length)
     if not len(parameters):
@@ -205,7 +205,7 @@ def _describe_facts(
     rest = file.size - max(
         layout.end, 0 if rotations is None else rotations.start + rotations.frames * rotations.stride
     )
-    if rest > BLOCK + layout.stride:
+    if rest > C3D_BLOCK_BYTES + layout.stride:
         facts["at the end"] = f"{rest} bytes that nothing in the file describes"
     return facts
 

@@ -20,8 +20,8 @@ from ..tables.text import read_text
 from ..tables.vocabulary import TIME_UNITS, read_column_name
 
 MOST_SENSORS = 1000
-NO_ROWS = "not a single whole row of numbers"
-CUSTOM = {3: "ZYX", 4: "xyzw", 9: MATRIX}  # where neither the map nor the columns' names say more
+NO_WHOLE_ROW = "not a single whole row of numbers"
+USUAL_ROTATION = {3: "ZYX", 4: "xyzw", 9: MATRIX}  # where neither the map nor the columns' names say more
 
 
 def looks_like(head: bytes) -> bool:
@@ -109,7 +109,7 @@ def _read_wide(places: _MapColumns) -> Recording:
     bodies = [_split_line(places, item) for item in columns.bodies]
     markers = [_split_line(places, item) for item in columns.markers]
     convention = _find_convention(columns, columns.bodies)
-    values, _, cut = table.read(places.wanted, empty=NO_ROWS)
+    values, _, cut = table.read(places.wanted, empty=NO_WHOLE_ROW)
     position, orientation = _take(values, bodies, columns.missing, width_of(convention.rotation))
     marked, _ = _take(values, markers, columns.missing, 0)
     return Recording(
@@ -141,7 +141,7 @@ def _read_long(places: _MapColumns) -> Recording:
             raise columns.fault(item.key, text)
     cells = _split_line(places, shape)
     convention = _find_convention(columns, [shape])
-    values, words, cut = table.read(places.wanted, [who], empty=NO_ROWS)
+    values, words, cut = table.read(places.wanted, [who], empty=NO_WHOLE_ROW)
     names, sensor = _find_sensors(words[0], items, columns, table.labels[who])
     kept = sensor >= 0
     values, sensor = values[kept], sensor[kept]
@@ -208,7 +208,7 @@ def _find_convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Conve
     kind = columns.rotation
     if kind is None and with_turn:
         first = with_turn[0]
-        kind = CUSTOM[len(first.orientation)]
+        kind = USUAL_ROTATION[len(first.orientation)]
         guessed = {"rotation"}
         if kind in QUATERNIONS and (named := _find_named_order(first.orientation)) is not None:
             kind = named

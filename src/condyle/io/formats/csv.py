@@ -26,8 +26,8 @@ from ..tables.text import decode, to_utf8, unify_line_ends, walk_lines
 
 PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
 FIRST_LINE = "# condyle take"
-VERSION = 1
-HEAD = 2**20  # bytes in which the head of a file ends
+CSV_VERSION = 1
+CSV_HEAD_BYTES = 2**20  # bytes in which the head of a file ends
 # a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
 RISKY = "=+-@＝＋－＠'#\t\r\n"
 
@@ -75,14 +75,14 @@ def read(path: Path, options: ReadOptions) -> Recording:
 def _read_whole(path: Path) -> TakeTable:
     """The head of a file and all rows below it. A long file of plain lines is not copied to cut off its head."""
     with open(path, "rb") as stream:
-        head = stream.read(HEAD)
-        if len(head) == HEAD and to_utf8(head) is head and b"\r" not in head:
+        head = stream.read(CSV_HEAD_BYTES)
+        if len(head) == CSV_HEAD_BYTES and to_utf8(head) is head and b"\r" not in head:
             try:
                 table = read_head(head)
             except CondyleError:  # a head of that length is read with the rest
                 table = None
             if table is not None:
-                stream.seek(HEAD - len(table.rows))
+                stream.seek(CSV_HEAD_BYTES - len(table.rows))
                 return replace(table, rows=unify_line_ends(stream.read()))
         return read_head(head + stream.read())
 
@@ -121,10 +121,9 @@ def read_head(raw: bytes) -> TakeTable:
     if first is not None and first[0] != b"\n":
         text = unify_line_ends(text)
     facts, start, line = _read_comments(text)
-    if "condyle take" in facts and facts["condyle take"] != str(VERSION):
-        fault = (
-            f"this is version '{facts['condyle take']}' of the format, and version {VERSION} is read; update condyle"
-        )
+    version = facts.get("condyle take", str(CSV_VERSION))
+    if version != str(CSV_VERSION):
+        fault = f"this is version '{version}' of the format, and version {CSV_VERSION} is read; update condyle"
         raise CondyleError(fault, code="newer-format", line=1)
     separator = _find_separator(text[start : start + 65536].partition(b"\n")[0])
     end = start

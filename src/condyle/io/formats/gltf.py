@@ -15,15 +15,15 @@ from ...maths.arrays import Bools, Floats
 from ...model.recording import Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import number_repeats
-from ._kinematics import STATED, STILL, BoneChain, order_parents_first
+from ._kinematics import STATED_BY_ANGLES, STILL_ANGLE, BoneChain, order_parents_first
 
 if TYPE_CHECKING:
     from ._gltf_file import Animation, GltfDocument, Node
 
-MAGIC = b"glTF"
-MOST_NODES = 65536
-SAME_TIME = 1e-5  # s: keys of two channels nearer than this belong to one frame
-WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
+GLTF_MAGIC = b"glTF"
+MOST_GLTF_NODES = 65536
+SAME_KEY_TIME_S = 1e-5  # s: keys of two channels nearer than this belong to one frame
+TRACK_WIDTHS = {"translation": 3, "rotation": 4, "scale": 3}
 COMPRESSED = ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
 
@@ -40,7 +40,7 @@ class _Track:
 
 def looks_like(head: bytes) -> bool:
     """The magic word of a binary glTF file."""
-    return head[:4] == MAGIC
+    return head[:4] == GLTF_MAGIC
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
@@ -68,7 +68,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     offsets = _find_offsets(up, _find_rotations(R_rest[joints, 0]), p_rest[joints, 0])
     chain = BoneChain(names, tuple(up), offsets)
     moved = {track.node for clip in clips for track in clip}
-    width = sum(WIDTHS[track.path] for track in max(clips, key=len))
+    width = sum(TRACK_WIDTHS[track.path] for track in max(clips, key=len))
     BoneChain(("",) * len(file.nodes), (), offsets).check_size(frames, width)
     parts = [_compute_poses(file.nodes, parent, clip, clock) for clip, clock in zip(clips, clocks, strict=True)]
     R = _find_rotations(np.concatenate([part[0][joints] for part in parts], axis=1))
@@ -84,7 +84,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
         bodies=poses,
         time=np.concatenate(clocks),
         segment=np.repeat(np.arange(len(clocks)), [len(clock) for clock in clocks]),
-        convention=Convention("matrix", unit="m", up="y", stated=STATED | {"unit", "up", "handed"}),
+        convention=Convention("matrix", unit="m", up="y", stated=STATED_BY_ANGLES | {"unit", "up", "handed"}),
         facts=facts,
         findings=(*findings, *told),
         solved_by=file.asset.generator or "the program that wrote the glTF file",
@@ -93,8 +93,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
 
 
 def _find_parents(nodes: Sequence[Node]) -> list[int]:
-    if len(nodes) > MOST_NODES:
-        raise CondyleError(f"{len(nodes)} nodes; at most {MOST_NODES} are read", code="suspicious-size")
+    if len(nodes) > MOST_GLTF_NODES:
+        raise CondyleError(f"{len(nodes)} nodes; at most {MOST_GLTF_NODES} are read", code="suspicious-size")
     parent = [-1] * len(nodes)
     for k, node in enumerate(nodes):
         for child in node.children:
@@ -111,13 +111,13 @@ def _read_tracks(animation: Animation, file: GltfDocument, data: bytes) -> list[
     found = []
     for channel in animation.channels:
         path, node = channel.target.path, channel.target.node
-        if path not in WIDTHS or node is None:
+        if path not in TRACK_WIDTHS or node is None:
             continue
         if not 0 <= node < len(file.nodes) or not 0 <= channel.sampler < len(animation.samplers):
             raise CondyleError("an animation names a node or sampler that is not there", code="damaged-file")
         sampler = animation.samplers[channel.sampler]
         time = read_values(sampler.input, "SCALAR", file, data)[:, 0]
-        values = read_values(sampler.output, f"VEC{WIDTHS[path]}", file, data)
+        values = read_values(sampler.output, f"VEC{TRACK_WIDTHS[path]}", file, data)
         each = 3 if sampler.interpolation == "CUBICSPLINE" else 1
         if (
             not len(time)
@@ -137,7 +137,7 @@ def _find_clock(tracks: Sequence[_Track]) -> Floats:
     if all(track.time.shape == tracks[0].time.shape and (track.time == tracks[0].time).all() for track in tracks):
         return tracks[0].time
     times = np.unique(np.concatenate([track.time for track in tracks]))
-    return np.asarray(times[np.concatenate([[True], np.diff(times) > SAME_TIME])])
+    return np.asarray(times[np.concatenate([[True], np.diff(times) > SAME_KEY_TIME_S])])
 
 
 def _compute_poses(
@@ -181,12 +181,12 @@ def _sample(track: _Track, clock: Floats) -> Floats:
     time, values = track.time, track.values
     if time.shape == clock.shape and (time == clock).all():
         return values
-    before = np.clip(np.searchsorted(time, clock + SAME_TIME / 2, side="right") - 1, 0, max(len(time) - 2, 0))
+    before = np.clip(np.searchsorted(time, clock + SAME_KEY_TIME_S / 2, side="right") - 1, 0, max(len(time) - 2, 0))
     after = np.minimum(before + 1, len(time) - 1)
     apart = time[after] - time[before]
     share = np.clip((clock - time[before]) / np.where(apart > 0, apart, 1.0), 0.0, 1.0)[:, None]
     if track.interpolation == "STEP":
-        share = np.floor(share + SAME_TIME)
+        share = np.floor(share + SAME_KEY_TIME_S)
     a, b = values[before], values[after]
     if track.path != "rotation":
         return np.asarray((1 - share) * a + share * b)
@@ -234,7 +234,9 @@ def _find_unmoved(still: Bools, up: Sequence[int], R: Floats, p: Floats) -> Bool
         if up[k] >= 0:
             local = np.swapaxes(R[up[k]], -1, -2) @ R[k]
             place = (np.swapaxes(R[up[k]], -1, -2) @ (p[k] - p[up[k]])[..., None])[..., 0]
-            found[k] = bool(np.ptp(local, axis=0).max() <= 1e3 * STILL and np.ptp(place, axis=0).max() <= 1e3 * STILL)
+            found[k] = bool(
+                np.ptp(local, axis=0).max() <= 1e3 * STILL_ANGLE and np.ptp(place, axis=0).max() <= 1e3 * STILL_ANGLE
+            )
     return found
 
 

@@ -17,13 +17,21 @@ from ..format import Format, ReadOptions
 from ..tables.header import is_length, number_repeats, read_count
 from ..tables.rows import describe_truncation, parse_rows, read_number
 from ..tables.text import decode, read_head_lines, read_text
-from ._kinematics import FARTHEST, STATED, STILL, BoneChain, order_parents_first, place_bones, turn
+from ._kinematics import (
+    FARTHEST_OFFSET,
+    STATED_BY_ANGLES,
+    STILL_ANGLE,
+    BoneChain,
+    order_parents_first,
+    place_bones,
+    turn,
+)
 
-COLUMNS = ("Fr", "Tx", "Ty", "Tz", "Rx", "Ry", "Rz", "SF")
-BOGUS = 9_000_000  # Motion Analysis writes 9999999 for what it could not solve
-MOST_SEGMENTS = 4096
-GLOBAL = "GLOBAL"  # the parent of a root
-UP = "globalaxisofgravity"
+HTR_COLUMNS = ("Fr", "Tx", "Ty", "Tz", "Rx", "Ry", "Rz", "SF")
+HTR_UNSOLVED = 9_000_000  # Motion Analysis writes 9999999 for what it could not solve
+MOST_HTR_SEGMENTS = 4096
+HTR_ROOM = "GLOBAL"  # the parent of a root
+UP_KEY = "globalaxisofgravity"
 
 
 @dataclass(frozen=True)
@@ -76,20 +84,23 @@ def read(path: Path, options: ReadOptions) -> Recording:
     chain = BoneChain(tuple(names[k] for k in kept), tuple(at.get(parent[k], -1) for k in kept), base[kept, :3] * scale)
     rows = [motion.rows[k] for k in kept]
     bodies, own, same = _compute_poses(chain, base[kept, 3:], rows, order, np.pi / 180 if degrees else 1.0, scale)
-    unit, up = facts.get("calibrationunits", ""), facts.get(UP, "y").lstrip("+")
-    stated = {field for field, said in (("unit", is_length(unit)), ("up", facts.get(UP))) if said}
+    unit, up = facts.get("calibrationunits", ""), facts.get(UP_KEY, "y").lstrip("+")
+    stated = {field for field, said in (("unit", is_length(unit)), ("up", facts.get(UP_KEY))) if said}
     time = _read_time(motion.numbers, rate)
     return Recording(
         bodies=bodies,
         time=time,
         rate=rate if time is None else None,
         convention=Convention(
-            "matrix", unit=unit if is_length(unit) else None, up=up if up in UPS else None, stated=STATED | stated
+            "matrix",
+            unit=unit if is_length(unit) else None,
+            up=up if up in UPS else None,
+            stated=STATED_BY_ANGLES | stated,
         ),
         facts={
             "length": unit or "not stated",
             "rotation": f"Euler {order} in {'degrees' if degrees else 'radians'} from the base position",
-            "up": facts.get(UP, "not stated"),
+            "up": facts.get(UP_KEY, "not stated"),
         },
         findings=(*_describe_truncation(motion, frames, len(kept), max(segments or 0, len(names))), *findings, *same),
         solved_by="the program that wrote the HTR file",
@@ -157,16 +168,16 @@ def _read_hierarchy(sections: list[_HtrSection], flat: bool) -> tuple[list[str],
             raise CondyleError(text, code="bad-header", line=line)
         if words:
             names.append(words[0])
-            parents.append((GLOBAL if flat else words[1], line))
+            parents.append((HTR_ROOM if flat else words[1], line))
     if not names:
         raise CondyleError("the hierarchy names no segment", code="bad-header", line=section.line)
-    if len(names) > MOST_SEGMENTS:
-        raise CondyleError(f"more than {MOST_SEGMENTS} segments", code="file-too-large")
+    if len(names) > MOST_HTR_SEGMENTS:
+        raise CondyleError(f"more than {MOST_HTR_SEGMENTS} segments", code="file-too-large")
     index = {name: k for k, name in reversed(list(enumerate(names)))}
     for name, (up, line) in zip(names, parents, strict=True):
-        if up.upper() != GLOBAL and up not in index:
+        if up.upper() != HTR_ROOM and up not in index:
             raise CondyleError(f"the parent '{up[:40]}' of '{name[:40]}' is no segment", code="bad-header", line=line)
-    return names, [-1 if up.upper() == GLOBAL else index[up] for up, _ in parents]
+    return names, [-1 if up.upper() == HTR_ROOM else index[up] for up, _ in parents]
 
 
 def _split_line(line: str, flat: bool) -> list[str]:
@@ -192,7 +203,7 @@ def _read_base(section: _HtrSection, names: list[str]) -> Floats:
         if not cells:
             continue
         numbers = [number for cell in cells[:6] if (number := read_number(cell)) is not None]
-        if not name or len(numbers) != 6 or not all(abs(number) < FARTHEST for number in numbers):
+        if not name or len(numbers) != 6 or not all(abs(number) < FARTHEST_OFFSET for number in numbers):
             text = f"the base position '{decode(raw).strip()[:40]}' is not a name, six numbers and a bone length"
             raise CondyleError(text, code="bad-number", line=section.line + k)
         found.setdefault(name, []).append(numbers)
@@ -231,14 +242,14 @@ def _read_motion(sections: list[_HtrSection], names: list[str]) -> _SegmentRows:
             whole = np.full((len(numbers), 6), np.nan)
             whole[:present] = values[:, 1:7]
             with np.errstate(invalid="ignore"):
-                whole[~(np.abs(whole) < BOGUS).all(axis=1)] = np.nan
+                whole[~(np.abs(whole) < HTR_UNSOLVED).all(axis=1)] = np.nan
             rows[waiting[block.name].pop(0)] = whole
     return _SegmentRows(rows, numbers, present, cut)
 
 
 def _read_block(block: _HtrSection, may_be_cut: bool) -> tuple[Floats, int]:
     head = block.text.lstrip().partition(b"\n")[0].split()
-    columns = COLUMNS if len(head) != 7 else COLUMNS[:7]
+    columns = HTR_COLUMNS if len(head) != 7 else HTR_COLUMNS[:7]
     values, cut = parse_rows(block.text, columns, line=block.line, separator=None)
     if cut and not may_be_cut:
         line = block.line + block.text.rstrip().count(b"\n")
@@ -286,7 +297,7 @@ def _compute_poses(
     for angles, offset, row in zip(base_angles, chain.offsets, rows, strict=True):
         R_local.append(turn(angles[None, columns] * unit, order) @ turn(row[:, 3:][:, columns] * unit, order))
         p_local.append(offset + row[:, :3] * scale)
-        still.append(bool((angles == 0).all() and (np.abs(row) < STILL).all()))
+        still.append(bool((angles == 0).all() and (np.abs(row) < STILL_ANGLE).all()))
     return chain.bodies(*place_bones(chain.parent, R_local, p_local), np.array(still, dtype=np.bool_))
 
 

@@ -20,7 +20,7 @@ from ..tables.vocabulary import (
     read_column_names,
 )
 
-FEWEST = 3  # markers; fewer make no body
+FEWEST_MARKERS = 3  # markers; fewer make no body
 
 
 def looks_like(head: bytes) -> bool:
@@ -70,7 +70,9 @@ def find_unit(table: Table) -> str | None:
 def _is_markers(found: Meaning) -> bool:
     """Every column is known, and nothing has a position and an orientation: that would be a body."""
     named = all(marker.name for marker in found.markers)
-    return len(found.markers) >= FEWEST and named and not found.bodies and not found.rest and found.sensor is None
+    return (
+        len(found.markers) >= FEWEST_MARKERS and named and not found.bodies and not found.rest and found.sensor is None
+    )
 
 
 FORMAT = Format("marker-table", "table of markers", looks_like, read, certain=False)

@@ -28,8 +28,8 @@ from ._tracking_tools import is_old, read_old
 TITLE_ROWS = ("type", "name", "id", "parent")
 BODY_TYPES = ("rigid body", "bone", "rigid body bone")
 MODEL_MARKERS = ("rigid body marker", "bone marker", "skeleton marker")  # where the model expects them: not measured
-HEADER_LINES = 40  # the row of column names is looked for in so many lines
-LOOSEST = 0.001  # m: a bone whose joint wanders more than this in its parent's frame has no constant offset
+MOTIVE_HEADER_LINES = 40  # the row of column names is looked for in so many lines
+LOOSEST_OFFSET_M = 0.001  # m: a bone whose joint wanders more than this in its parent's frame has no constant offset
 
 
 @dataclass
@@ -100,8 +100,8 @@ def _read_header(text: bytes) -> tuple[dict[str, str], dict[str, list[str]], Tab
     """Facts of the first line, title rows by name, and the table below the row of column names."""
     lines: list[bytes] = []
     for number, raw, start in walk_lines(text):  # noqa: B007
-        if number > HEADER_LINES:
-            fault = f"no row 'Frame, Time, ...' of column names in the first {HEADER_LINES} lines"
+        if number > MOTIVE_HEADER_LINES:
+            fault = f"no row 'Frame, Time, ...' of column names in the first {MOTIVE_HEADER_LINES} lines"
             raise CondyleError(fault, code="bad-header", line=1)
         if re.match(rb'[\s",;]*Frame"?\s*[,;\t]', raw, re.IGNORECASE):
             break
@@ -239,7 +239,7 @@ def _find_own_skeleton(
     if not seen.any():
         return None
     middle = np.median(offset[seen], axis=0)
-    loose = LOOSEST / metres_per(convention.unit or "m")
+    loose = LOOSEST_OFFSET_M / metres_per(convention.unit or "m")
     if np.abs(offset[seen] - middle).max() > loose:
         return None
     place = np.zeros((len(names), 3))

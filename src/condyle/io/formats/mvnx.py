@@ -23,12 +23,12 @@ from ..tables.rows import read_number
 from ..tables.text import to_utf8
 from ._kinematics import is_forest
 
-CHUNK = 2**18  # bytes handed to the parser at once
-MOST_TAG = 2**22  # bytes between two events: one tag or comment, read again from its start with every chunk
-DEEPEST = 64  # elements inside each other; MVNX has 7
-MOST_TEXT = 2**22  # characters of one element that is read; 23 quaternions have about 1,000
-MOST_SEGMENTS = 10_000
-STAMP = 0.002  # s: stamps are whole milliseconds, and MVN rounds some of them the wrong way
+XML_READ_AT_ONCE_BYTES = 2**18  # handed to the parser at once
+LONGEST_XML_TAG_BYTES = 2**22  # between two events: one tag or comment, read again from its start with every chunk
+DEEPEST_XML_ELEMENT = 64  # elements inside each other; MVNX has 7
+LONGEST_XML_TEXT = 2**22  # characters of one element that is read; 23 quaternions have about 1,000
+MOST_MVNX_SEGMENTS = 10_000
+MVNX_STAMP_ROUNDING_S = 0.002  # s: stamps are whole milliseconds, and MVN rounds some of them the wrong way
 PROGRAM = "Xsens MVN"
 
 _TEXTS = ("orientation", "position", "pos_b", "pos_s", "connector1", "connector2")
@@ -132,15 +132,15 @@ class _Handler:
     def characters(self, data: str) -> None:
         if self.text is not None:
             self.length += len(data)
-            if self.length > MOST_TEXT:
+            if self.length > LONGEST_XML_TEXT:
                 raise self.fault(f"<{self.stack[-1]}> holds more text than one frame can have", code="suspicious-size")
             self.text.append(data)
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         tag = tag.rpartition(":")[2]
         self.stack.append(tag)
-        if len(self.stack) > DEEPEST:
-            raise self.fault(f"more than {DEEPEST} elements inside each other", code="damaged-file")
+        if len(self.stack) > DEEPEST_XML_ELEMENT:
+            raise self.fault(f"more than {DEEPEST_XML_ELEMENT} elements inside each other", code="damaged-file")
         if len(self.stack) == 1 and tag != "mvnx":
             raise self.fault(f"the first element is <{tag[:40]}>, not <mvnx>", code="bad-header")
         self.text, self.length = None, 0
@@ -174,8 +174,8 @@ class _Handler:
             raise self.fault("a segment has no label", code="bad-name")
         if name in self.document.segments:
             raise self.fault(f"two segments are named '{name}'; names must differ", code="duplicate-name")
-        if len(self.document.segments) >= MOST_SEGMENTS:
-            raise self.fault(f"more than {MOST_SEGMENTS} segments", code="suspicious-size")
+        if len(self.document.segments) >= MOST_MVNX_SEGMENTS:
+            raise self.fault(f"more than {MOST_MVNX_SEGMENTS} segments", code="suspicious-size")
         self.document.segments[name] = {}
 
     def end(self, tag: str) -> None:
@@ -244,8 +244,8 @@ def _run(path: Path, encoding: str | None) -> _Document:
     parser = expat.ParserCreate(encoding)
     handler = _Handler(parser)
     with open(path, "rb") as stream:
-        while chunk := stream.read(CHUNK):
-            if stream.tell() - max(parser.CurrentByteIndex, 0) > MOST_TAG:
+        while chunk := stream.read(XML_READ_AT_ONCE_BYTES):
+            if stream.tell() - max(parser.CurrentByteIndex, 0) > LONGEST_XML_TAG_BYTES:
                 raise handler.fault("one tag or comment of more than 4 MB", code="suspicious-size")
             try:
                 parser.Parse(chunk, False)
@@ -272,7 +272,7 @@ def _is_utf8(path: Path) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     with open(path, "rb") as stream:
         try:
-            while chunk := stream.read(CHUNK):
+            while chunk := stream.read(XML_READ_AT_ONCE_BYTES):
                 decoder.decode(chunk)
         except UnicodeDecodeError:
             return False
@@ -291,7 +291,7 @@ def _read_time(document: _Document) -> tuple[Floats | None, float | None]:
     with np.errstate(invalid="ignore", over="ignore"):
         counted = index / rate
         off = time - counted
-        if np.isfinite(off).all() and np.ptp(off) < STAMP and (np.diff(counted) > 0).all():
+        if np.isfinite(off).all() and np.ptp(off) < MVNX_STAMP_ROUNDING_S and (np.diff(counted) > 0).all():
             return counted, None
     if np.isfinite(time).all():
         return time, None

@@ -18,15 +18,15 @@ from ...maths.arrays import Floats
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.rows import describe_truncation, parse_picked, read_cells, split_cells, strip_empty
-from ..tables.sensors import NOWHERE
+from ..tables.sensors import ABSURD_NUMBER
 from ..tables.table import Table
 from ..tables.text import decode, read_head_lines, read_text, walk_lines
 
-HEADER = 60  # lines in which the names of the columns must stand
-POSE = ("q0", "qx", "qy", "qz", "tx", "ty", "tz")
-GONE = (b"missing", b"disabled")  # states whose numbers, if there are any, are old
-DAY = 86400.0  # s
-NO_ROWS = "column names without a single whole row of numbers"
+NDI_HEADER_LINES = 60  # lines in which the names of the columns must stand
+NDI_POSE = ("q0", "qx", "qy", "qz", "tx", "ty", "tz")
+GONE_STATES = (b"missing", b"disabled")  # states whose numbers, if there are any, are old
+DAY_S = 86400.0  # s
+NO_NDI_ROWS = "column names without a single whole row of numbers"
 _BODY = re.compile(r"(x|y|z|qo|q0|qx|qy|qz)(\w{0,20})")
 _PORT = re.compile(r"port\s{0,9}\w{1,20}\s{0,9}:", re.IGNORECASE)
 _SERIAL = re.compile(r"s/n\s{0,9}:", re.IGNORECASE)
@@ -47,13 +47,13 @@ _Places = Callable[[Sequence[bytes]], "list[_Tool] | None"]  # tools in the cell
 
 def looks_like(head: bytes) -> bool:
     """A line of column names as one of the three programs writes it."""
-    return any(_find_kind(line) is not None for line in read_head_lines(head)[:HEADER])
+    return any(_find_kind(line) is not None for line in read_head_lines(head)[:NDI_HEADER_LINES])
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; poses that were not measured (zeros, empty, out of all bounds, `Missing`) are NaN."""
     text = read_text(path)
-    for line, raw, after in islice(walk_lines(text), HEADER):
+    for line, raw, after in islice(walk_lines(text), NDI_HEADER_LINES):
         kind = _find_kind(decode(raw))
         if kind is not None:
             names = tuple(strip_empty(read_cells(raw, b",")))
@@ -70,9 +70,9 @@ def _find_kind(line: str) -> str | None:
         return None
     cells = read_cells(low, b",")
     if cells[0].lstrip("#") in ("tools", "toolcount") and "toolinfo" in cells:
-        return "api" if set(POSE) <= set(cells) else None
+        return "api" if set(NDI_POSE) <= set(cells) else None
     if cells[0] == "tools" and len(cells) > 1 and cells[1].startswith("port"):
-        return "tools" if set(POSE) <= set(cells) else None
+        return "tools" if set(NDI_POSE) <= set(cells) else None
     if cells[0].rstrip(":") == "sample" and {"hour", "minutes", "seconds", "ms"} <= set(cells):
         return "samples" if any(cell.startswith(("qo", "q0")) for cell in cells) else None
     return None
@@ -92,11 +92,11 @@ def _read_samples(table: Table) -> Recording:
     for name, own in bodies.items():
         if missing := [part for part in order if part not in own]:
             raise CondyleError(f"no column '{missing[0]}{name}'", code="missing-column", line=table.names_line)
-    values, cut = table.numbers(empty=NO_ROWS)
+    values, cut = table.numbers(empty=NO_NDI_ROWS)
     hour, minute, second, ms = (values[:, low.index(part)] for part in ("hour", "minutes", "seconds", "ms"))
     with np.errstate(over="ignore", invalid="ignore"):
         time = hour * 3600 + minute * 60 + second + ms / 1000
-        time += DAY * np.concatenate([[0], np.cumsum(np.diff(time) < -DAY / 2)])  # it goes on counting past midnight
+        time += DAY_S * np.concatenate([[0], np.cumsum(np.diff(time) < -DAY_S / 2)])  # on past midnight
     poses = np.stack([values[:, [own[part] for part in order]] for own in bodies.values()], axis=1)
     return _make_recording([name or "s1" for name in bodies], poses, time, cut)
 
@@ -108,12 +108,12 @@ def _read_tools(table: Table) -> Recording:
     tools = []
     for start, stop in zip(starts, [*starts[1:], len(low)], strict=True):
         own = low[start:stop]
-        if missing := [part for part in POSE if part not in own]:
+        if missing := [part for part in NDI_POSE if part not in own]:
             text = f"'{table.names[start][:60]}' has no column {missing[0].capitalize()}"
             raise CondyleError(text, code="missing-column", line=table.names_line)
         state = start + own.index("state") if "state" in own[: own.index("q0")] else None
         clock = tuple(start + k for k, cell in enumerate(own) if cell.startswith("time"))[:1]
-        tools.append(_Tool(table.names[start], tuple(start + own.index(part) for part in POSE), state, clock))
+        tools.append(_Tool(table.names[start], tuple(start + own.index(part) for part in NDI_POSE), state, clock))
     last = max(tools[-1].pose)
     names = _shorten_names([tool.name for tool in tools])
     return _read_picked(names, table, lambda cells: tools if len(cells) > last else None, tools)
@@ -126,10 +126,10 @@ def _read_api(table: Table) -> Recording:
     """
     low = [cell.lower() for cell in table.names]
     end = next((k for k, cell in enumerate(low) if cell.lstrip("#") == "markers"), None)
-    if end is None or not set(POSE) <= set(low[1:end]):
+    if end is None or not set(NDI_POSE) <= set(low[1:end]):
         raise CondyleError("no column Markers behind the pose", code="missing-column", line=table.names_line)
     block = low[1:end]
-    pose = tuple(block.index(part) for part in POSE)
+    pose = tuple(block.index(part) for part in NDI_POSE)
     state = next((k for k, cell in enumerate(block) if cell in ("transformstatus", "state", "status")), None)
     clock = tuple(block.index(part) for part in ("timespec_s", "timespec_ns") if part in block)
 
@@ -155,7 +155,7 @@ def _read_api(table: Table) -> Recording:
     first = next((words for words in table.rows.split(b"\n", 50)[:50] if words.strip()), b"")
     tools = places(first.split(b","))
     if tools is None:
-        raise CondyleError(NO_ROWS, code="no-data", line=table.line)
+        raise CondyleError(NO_NDI_ROWS, code="no-data", line=table.line)
     return _read_picked([tool.name for tool in tools], table, places, tools)
 
 
@@ -171,16 +171,16 @@ def _read_picked(names: Sequence[str], table: Table, places: _Places, tools: Seq
             raise CondyleError(text, code="ragged-row", column=len(cells))
         numbers: list[bytes] = []
         for tool in here:
-            gone = tool.state is not None and cells[tool.state].strip().lower() in GONE
+            gone = tool.state is not None and cells[tool.state].strip().lower() in GONE_STATES
             numbers += [b""] * 7 if gone else [cells[column] for column in tool.pose]
         return numbers + [cells[column] for column in here[0].time]
 
-    labels = [f"{part} of {tool.name[:40]}" for tool in tools for part in POSE] + ["time"] * len(tools[0].time)
+    labels = [f"{part} of {tool.name[:40]}" for tool in tools for part in NDI_POSE] + ["time"] * len(tools[0].time)
     columns = [column for tool in tools for column in tool.pose] + list(tools[0].time)
     whole, newline, tail = table.rows.rpartition(b"\n")
     values, cut = parse_picked(whole + newline, pick, labels, columns, line=table.line)
     if not len(values):
-        raise CondyleError(NO_ROWS, code="no-data", line=table.line)
+        raise CondyleError(NO_NDI_ROWS, code="no-data", line=table.line)
     poses, clock = values[:, : 7 * len(tools)].reshape(len(values), len(tools), 7), values[:, 7 * len(tools) :]
     time = None
     if clock.shape[1]:
@@ -196,7 +196,7 @@ def _make_recording(names: Sequence[str], poses: Floats, time: Floats | None, cu
             text = f"two tools are named '{name[:60]}'; names must differ"
             raise CondyleError(text, code="duplicate-name", body=name)
     with np.errstate(invalid="ignore"):  # the device writes -3.697314e28 where it has no number
-        gone = (poses[..., :4] == 0).all(axis=2) | (np.abs(poses) > NOWHERE).any(axis=2)
+        gone = (poses[..., :4] == 0).all(axis=2) | (np.abs(poses) > ABSURD_NUMBER).any(axis=2)
     poses = np.where(gone[..., None], np.nan, poses)
     return Recording(
         bodies=Bodies(tuple(names), poses[..., 4:], poses[..., :4]),

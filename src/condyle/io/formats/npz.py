@@ -20,10 +20,10 @@ from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.text import decode
 
-MAX_BYTES = 8 * 2**30  # of all arrays together, unpacked
-FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
-MAX_LETTER = 0x10FFFF  # of Unicode
-MAX_RATIO = 200.0  # unpacked over packed; recordings of real sensors stay under 20
+MOST_NPZ_BYTES = 8 * 2**30  # of all arrays together, unpacked
+NPZ_FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
+LAST_UNICODE_LETTER = 0x10FFFF  # of Unicode
+MOST_NPZ_RATIO = 200.0  # unpacked over packed; recordings of real sensors stay under 20
 
 _NUMBERS, _TEXT, _WHOLE = "fiu", "US", "iu"
 _SHAPES: dict[str, tuple[str, tuple[str | int, ...], str]] = {
@@ -108,13 +108,13 @@ def _check_sizes(members: dict[str, zipfile.ZipInfo], on_disk: int) -> None:
         info.compress_type == zipfile.ZIP_STORED and info.compress_size != info.file_size for info in members.values()
     ):
         raise zipfile.BadZipFile("its directory declares more bytes than the file has")
-    if unpacked > MAX_BYTES:
+    if unpacked > MOST_NPZ_BYTES:
         raise CondyleError(
-            f"the arrays declare {unpacked / 2**30:.1f} GiB, more than the {MAX_BYTES / 2**30:.0f} GiB that are "
+            f"the arrays declare {unpacked / 2**30:.1f} GiB, more than the {MOST_NPZ_BYTES / 2**30:.0f} GiB that are "
             "read; split the recording",
             code="file-too-large",
         )
-    if unpacked > FREE_BYTES and unpacked > MAX_RATIO * packed:
+    if unpacked > NPZ_FREE_BYTES and unpacked > MOST_NPZ_RATIO * packed:
         raise CondyleError(
             f"{packed / 2**20:.1f} MiB claim to unpack to {unpacked / 2**20:.0f} MiB, as no recording does; "
             "if it is real, save it with np.savez instead of np.savez_compressed",
@@ -190,7 +190,7 @@ def _read_names(names: NDArray[Any]) -> tuple[str, ...]:
     """Texts of an array of text or bytes (m,)."""
     if names.dtype.kind == "U":
         letters = np.ascontiguousarray(names).view(f"{names.dtype.byteorder}u4")
-        if (letters > MAX_LETTER).any():
+        if (letters > LAST_UNICODE_LETTER).any():
             raise CondyleError("'names' holds numbers that are no letters", code="damaged-file")
         # half a surrogate pair is no letter, and no file could take it
         return tuple(name.encode("utf-8", "replace").decode("utf-8") for name in names.tolist())

@@ -18,8 +18,8 @@ from ..tables.rows import describe_truncation
 from ..tables.table import Table
 from ..tables.text import decode, read_head_lines, read_text
 
-POSE = ("X", "Y", "Z", "Ox", "Oy", "Oz")
-WORLD = "ground"  # older versions record the ground as a body that stands still
+OPENSIM_POSE = ("X", "Y", "Z", "Ox", "Oy", "Oz")
+OPENSIM_GROUND = "ground"  # older versions record the ground as a body that stands still
 TO_POSES = "in OpenSim run the analysis BodyKinematics and give its file ..._pos_global.sto"
 _NOT_SEEN = re.compile(rb"(?i)[-+]?(?:nan\(\w*\)|1\.#\w+)")  # how some compilers print a number that is none
 
@@ -74,7 +74,7 @@ def _read_bodies(storage: _Storage, options: ReadOptions) -> tuple[Recording, in
     names, columns = _find_poses(storage), storage.table.names
     values, cut = storage.table.numbers()
     place = {cell: k for k, cell in enumerate(columns)}
-    parts = values[:, [[place[f"{name}_{part}"] for part in POSE] for name in names]]
+    parts = values[:, [[place[f"{name}_{part}"] for part in OPENSIM_POSE] for name in names]]
     stated = {"degrees"} if "indegrees" in storage.facts else set()
     if "body-fixed X-Y-Z" in storage.words:
         stated.add("rotation")
@@ -148,7 +148,7 @@ def _find_stems(columns: Sequence[str]) -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
     for cell in columns[1:]:
         body, _, part = cell.rpartition("_")
-        if body and part in POSE:
+        if body and part in OPENSIM_POSE:
             found.setdefault(body, set()).add(part)
     return found
 
@@ -158,8 +158,8 @@ def _find_poses(storage: _Storage) -> list[str]:
     rates = {"velocities": "velocities", "accelerations": "accelerations"}
     if said := rates.get(storage.name.lower()):
         raise CondyleError(f"holds {said}, not poses; give the file ..._pos_global.sto beside it", code="no-positions")
-    bodies = [name for name, parts in _find_stems(storage.table.names).items() if len(parts) == len(POSE)]
-    bodies = [name for name in bodies if name.rpartition("/")[2] != WORLD]
+    bodies = [name for name, parts in _find_stems(storage.table.names).items() if len(parts) == len(OPENSIM_POSE)]
+    bodies = [name for name in bodies if name.rpartition("/")[2] != OPENSIM_GROUND]
     if bodies:
         return bodies
     shown = ", ".join(storage.table.names[1:4])

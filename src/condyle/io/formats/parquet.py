@@ -14,17 +14,17 @@ from ...model.recording import Recording
 from ..format import Format, ReadOptions
 from .csv import TakeTable, check_columns, make_recording
 
-MAGIC = b"PAR1"
-MOST_NUMBERS = 2.5 * 10**8  # 2 GB
-FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
-MAX_RATIO = 200.0  # of the numbers over the file
-MOST_COLUMNS = 100_000
-MOST_METADATA = 64 * 2**20  # bytes of one string in the file's own description
+PARQUET_MAGIC = b"PAR1"
+MOST_PARQUET_NUMBERS = 2.5 * 10**8  # 2 GB
+PARQUET_FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
+MOST_PARQUET_RATIO = 200.0  # of the numbers over the file
+MOST_PARQUET_COLUMNS = 100_000
+LONGEST_PARQUET_TEXT_BYTES = 64 * 2**20  # bytes of one string in the file's own description
 
 
 def looks_like(head: bytes) -> bool:
     """The mark in front."""
-    return head.startswith(MAGIC)
+    return head.startswith(PARQUET_MAGIC)
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
@@ -32,7 +32,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     file = _open(path)
     try:
         names = file.schema_arrow.names
-        if len(names) > MOST_COLUMNS:
+        if len(names) > MOST_PARQUET_COLUMNS:
             raise CondyleError(f"{len(names)} columns are more than are read", code="file-too-large")
         bodies = check_columns(names)
         if not bodies:
@@ -66,7 +66,9 @@ def _open(path: Path) -> Any:
         raise CondyleError("Parquet needs pyarrow; install condyle[parquet]", code="missing-extra") from None
     try:
         return pq.ParquetFile(
-            path, thrift_string_size_limit=MOST_METADATA, thrift_container_size_limit=10 * MOST_COLUMNS
+            path,
+            thrift_string_size_limit=LONGEST_PARQUET_TEXT_BYTES,
+            thrift_container_size_limit=10 * MOST_PARQUET_COLUMNS,
         )
     except Exception as error:  # see above
         raise _describe_damage(error) from None
@@ -82,13 +84,13 @@ def _check_size(metadata: Any, on_disk: int) -> None:
     numbers = metadata.num_rows * metadata.num_columns
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
     unpacked = max(8 * numbers, sum(group.total_byte_size for group in groups))
-    if numbers < 0 or numbers > MOST_NUMBERS or unpacked > 8 * MOST_NUMBERS:
+    if numbers < 0 or numbers > MOST_PARQUET_NUMBERS or unpacked > 8 * MOST_PARQUET_NUMBERS:
         raise CondyleError(
             f"{metadata.num_rows} rows of {metadata.num_columns} columns are more than are read at once; "
             "split the recording",
             code="file-too-large",
         )
-    if unpacked > FREE_BYTES and unpacked > MAX_RATIO * on_disk:
+    if unpacked > PARQUET_FREE_BYTES and unpacked > MOST_PARQUET_RATIO * on_disk:
         raise CondyleError(
             f"{on_disk / 2**20:.1f} MiB claim to unpack to {unpacked / 2**20:.0f} MiB, as no recording does; "
             "if it is real, save it as NPZ",

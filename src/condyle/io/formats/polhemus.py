@@ -35,8 +35,8 @@ from ..tables.table import Table
 from ..tables.text import decode, read_head_lines, read_text
 from ..tables.vocabulary import TIME_UNITS, read_column_name, read_column_names
 
-SKIPPED = 2  # columns before the station at most: a count, a time
-SWITCHES = 2  # columns behind the pose that are neither: of a button, of the level of distortion
+MOST_COLUMNS_BEFORE = 2  # columns before the station at most: a count, a time
+MOST_SWITCH_COLUMNS = 2  # columns behind the pose that are neither: of a button, of the level of distortion
 _FLAG = re.compile(rb"(?m)^([ \t]*\d{1,2})[ \t]?(?![eE][+-]?\d+(?:\s|[,;]))([A-Za-z*?!#@])(?=[ \t,;+-]|\d)")
 _GLUED = re.compile(rb"(?<=\d)(?=-)")
 _LAST_ROW = (0.0, 0.0, 0.0, 1.0)
@@ -100,10 +100,10 @@ def _find_named_columns(table: Table) -> SensorColumns | None:
 def _find_station_columns(table: Table) -> SensorColumns | None:
     """Rows of `station x y z` and an orientation, perhaps with a count of frames or a time before or behind."""
     width = len(table.names)
-    if width < 7 or width > 13 + SKIPPED + SWITCHES:
+    if width < 7 or width > 13 + MOST_COLUMNS_BEFORE + MOST_SWITCH_COLUMNS:
         return None
     values = sample_rows(table)
-    for lead in range(min(SKIPPED, width - 7) + 1):
+    for lead in range(min(MOST_COLUMNS_BEFORE, width - 7) + 1):
         if not _are_stations(values[:, lead]):
             continue
         kind = find_kind(values[:, lead + 4 :])
@@ -116,7 +116,7 @@ def _find_station_columns(table: Table) -> SensorColumns | None:
         )
         layout = add_extras(layout, values, others)
         unknown = [column for column in others if column not in (layout.time, layout.frame)]
-        if len(unknown) <= SWITCHES and all(column > lead for column in unknown):
+        if len(unknown) <= MOST_SWITCH_COLUMNS and all(column > lead for column in unknown):
             return layout
     return None
 

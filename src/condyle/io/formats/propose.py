@@ -19,8 +19,8 @@ from ..tables.text import to_utf8, unify_line_ends
 from ..tables.vocabulary import TIME_UNITS, Meaning, find_stated_rate, read_column_names
 from .marker_table import find_unit
 
-BYTES = 2**21  # of a file that are looked at
-ROWS = 5000
+PROPOSED_FROM_BYTES = 2**21  # of a file that are looked at
+PROPOSED_FROM_ROWS = 5000
 ANGLES_NOTE = "the order of the angles cannot be told from their numbers; try others"
 ORDER_NOTE = 'the order of a quaternion cannot be told from one column group: compare the fit with "{other}"'
 
@@ -104,11 +104,11 @@ class _Draft:
 def propose(path: str | Path) -> MapProposal | None:
     """What the columns of a table could be; None where the file holds no table of numbers. Raises OSError only."""
     with open(path, "rb") as stream:
-        raw = stream.read(BYTES)
+        raw = stream.read(PROPOSED_FROM_BYTES)
     text = unify_line_ends(to_utf8(raw))
     if b"\x00" in text:
         return None
-    if len(raw) == BYTES:
+    if len(raw) == PROPOSED_FROM_BYTES:
         text = text[: text.rfind(b"\n") + 1]
     table = find_table(text)
     values = None if table is None else _read_numbers(table)
@@ -126,11 +126,11 @@ def _read_numbers(table: Table) -> Floats:
 
     Nothing where a row before the last has more or fewer cells.
     """
-    part = replace(table, rows=b"\n".join(table.rows.split(b"\n", ROWS)[:ROWS]) + b"\n")
+    part = replace(table, rows=b"\n".join(table.rows.split(b"\n", PROPOSED_FROM_ROWS)[:PROPOSED_FROM_ROWS]) + b"\n")
     try:
         return part.numbers()[0]
     except CondyleError as error:
-        rows, width = part.cells(ROWS) if error.code != "no-data" else [], len(table.names)
+        rows, width = part.cells(PROPOSED_FROM_ROWS) if error.code != "no-data" else [], len(table.names)
     if rows and len(rows[-1]) != width:
         del rows[-1]
     if any(len(row) != width for row in rows):

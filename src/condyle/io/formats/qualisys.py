@@ -22,9 +22,9 @@ KEYWORD = re.compile(r"[A-Z][A-Z0-9_]+")
 FIRST_KEYS = ("NO_OF_FRAMES", "FILE_VERSION")
 OTHER_KEYS = ("NO_OF_CAMERAS", "NO_OF_MARKERS", "NO_OF_BODIES", "FREQUENCY", "DATA_INCLUDED")
 # Rot[0], Rot[1], Rot[2] are the first column of the matrix: the body's x axis in the room.
-BY_ROWS = (0, 3, 6, 1, 4, 7, 2, 5, 8)
-BODY = ("X", "Y", "Z", "Roll", "Pitch", "Yaw", "Residual", *(f"Rot[{k}]" for k in range(9)))
-HEADER_LINES = 100_000  # one line per event stands in it
+MATRIX_BY_ROWS = (0, 3, 6, 1, 4, 7, 2, 5, 8)
+BODY_COLUMNS = ("X", "Y", "Z", "Roll", "Pitch", "Yaw", "Residual", *(f"Rot[{k}]" for k in range(9)))
+QTM_HEADER_LINES = 100_000  # one line per event stands in it
 
 
 class _QtmHeader(dict[str, list[str]]):
@@ -81,7 +81,7 @@ def _read_table(text: bytes) -> tuple[_QtmHeader, Table]:
     for line, raw, after in walk_lines(text):
         cells = decode(raw).split("\t")
         word = cells[0].strip()
-        if start >= len(text) or line >= HEADER_LINES:
+        if start >= len(text) or line >= QTM_HEADER_LINES:
             break
         if word and KEYWORD.fullmatch(word):
             header.setdefault(word, cells[1:])
@@ -99,7 +99,7 @@ def _find_columns_by_width(header: _QtmHeader, table: Table) -> tuple[str, ...]:
     first = table.rows.lstrip(b"\n").split(b"\n", 1)[0]
     width = len(split_cells(first, b"\t")) - first.endswith(b"\t")
     if bodies:
-        titles = [f"{name} {part}" if part == "X" else part for name in bodies for part in BODY]
+        titles = [f"{name} {part}" if part == "X" else part for name in bodies for part in BODY_COLUMNS]
     else:
         titles = [f"{name} {axis}" for name in markers for axis in "XYZ"]
     for lead in ([], ["Frame", "Time"], ["Frame"]):
@@ -149,7 +149,7 @@ def _read_bodies(
             text = "these poses are relative to the parent segment (REFERENCE is LOCAL); export global coordinates"
             raise CondyleError(text, code="local-poses")
     elif "Rot[0]" in first:
-        wanted, kind, stated = tuple(f"Rot[{k}]" for k in BY_ROWS), "matrix", {"rotation", "transposed"}
+        wanted, kind, stated = tuple(f"Rot[{k}]" for k in MATRIX_BY_ROWS), "matrix", {"rotation", "transposed"}
     else:
         # The angles can be renamed in QTM: they are the three columns after Z, whatever their names.
         ordered = [part for part, _ in sorted(first.items(), key=lambda item: item[1])]

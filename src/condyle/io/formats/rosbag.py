@@ -21,10 +21,10 @@ from ..resample import Stream, resample_streams
 from ._bag_files import BAG, MCAP, SQLITE, Bag
 from ._bag_messages import TF, TYPES, read_samples
 
-STATIC = "tf_static"
-FEWEST = 3  # samples of a stream that moves; fewer, all alike, hold the place of a transform that stands still
-MOST_STREAMS = 2000
-MOST_SAMPLES = 2 * 10**7
+STATIC_TOPIC = "tf_static"
+FEWEST_STREAM_SAMPLES = 3  # of one that moves; fewer, all alike, hold the place of a transform that stands still
+MOST_BAG_STREAMS = 2000
+MOST_BAG_SAMPLES = 2 * 10**7
 
 
 @dataclass
@@ -102,18 +102,18 @@ def _collect_edges(bag: Bag) -> list[_Edge]:
     count = 0
     for message in bag.messages():
         tf = message.type in TF
-        static = tf and message.topic.rpartition("/")[2] == STATIC
+        static = tf and message.topic.rpartition("/")[2] == STATIC_TOPIC
         for sample in read_samples(message):
             key = (sample.parent, sample.name, static)
             edge = edges.get(key)
             if edge is None:
-                if len(edges) >= MOST_STREAMS:
-                    raise CondyleError(f"more than {MOST_STREAMS} frames and pose topics", code="suspicious-size")
+                if len(edges) >= MOST_BAG_STREAMS:
+                    raise CondyleError(f"more than {MOST_BAG_STREAMS} frames and pose topics", code="suspicious-size")
                 edge = edges[key] = _Edge(sample.parent, sample.name, sample.frame, tf, static)
             edge.stamps.append(min(sample.stamp, 2**63 - 1))
             edge.values.extend(sample.values)
             count += 1
-        if count > MOST_SAMPLES:
+        if count > MOST_BAG_SAMPLES:
             raise CondyleError("holds more poses than are read at once; split the bag", code="file-too-large")
     return list(edges.values())
 
@@ -132,7 +132,7 @@ def _find_tree(edges: list[_Edge]) -> tuple[dict[str, _Edge], list[Finding]]:
     few: list[str] = []
     standing: list[str] = []
     for name, edge in tree.items():
-        if not edge.static and len(edge.stamps) < FEWEST:
+        if not edge.static and len(edge.stamps) < FEWEST_STREAM_SAMPLES:
             alike = len(set(zip(*[iter(edge.values)] * 7, strict=True))) == 1
             (standing if alike and edge.tf else few).append(name)
     for name in {*copies, *few}:
@@ -143,7 +143,7 @@ def _find_tree(edges: list[_Edge]) -> tuple[dict[str, _Edge], list[Finding]]:
     findings = [
         *_describe_left_out(twice, "other parents of a frame, which has one parent at a time here", "warning"),
         *_describe_left_out(copies, "the same frames as in tf", "info"),
-        *_describe_left_out(few, f"fewer than {FEWEST} poses", "info"),
+        *_describe_left_out(few, f"fewer than {FEWEST_STREAM_SAMPLES} poses", "info"),
     ]
     return dict(sorted(tree.items(), key=lambda item: order[item[0]])), findings
 

@@ -19,13 +19,13 @@ from ..tables.header import check_unit, read_positive
 from ..tables.rows import describe_truncation, find_separator, hide_zeros, parse_rows, read_cells, strip_empty
 from ..tables.text import decode, read_text, to_utf8, unify_line_ends
 
-POSES = ("objects", "segments", "global angles")
-POINTS = ("trajectories", "markers")
-HALF_TURN = 180.5  # deg: no rotation vector is longer, but for rounding
-QUARTER_TURN = 90.05  # deg: nor is the middle one of three Euler angles larger
-WILDEST = 1e6  # deg: what is beyond is no angle
-MOST_BLOCKS = 1000
-SPARSEST = 20  # times the numbers in the file: blocks that share so few frames are not put together
+POSE_BLOCKS = ("objects", "segments", "global angles")
+POINT_BLOCKS = ("trajectories", "markers")
+LONGEST_VECTOR_DEG = 180.5  # deg: no rotation vector is longer, but for rounding
+LARGEST_MIDDLE_ANGLE_DEG = 90.05  # deg: nor is the middle one of three Euler angles larger
+WILDEST_ANGLE_DEG = 1e6  # deg: what is beyond is no angle
+MOST_VICON_BLOCKS = 1000
+MOST_EMPTY_PER_NUMBER = 20  # times the numbers in the file: blocks that share so few frames are not put together
 # A block: its title, its rate, and what follows up to the next. Titles are short: a longer line is something else.
 _BLOCK = re.compile(
     rb'^[ "]{0,3}([A-Za-z][^,;\t\n"]{0,60})[,;\t "]*\n[ "]{0,3}(\d[\d.]{0,20})[,;\t "]*\n', re.MULTILINE
@@ -82,14 +82,14 @@ def read(path: Path, options: ReadOptions) -> Recording:
     starts = list(_BLOCK.finditer(text))
     if not starts:
         raise CondyleError("no block of a title and a rate, such as Objects and 100", code="bad-header", line=1)
-    if len(starts) > MOST_BLOCKS:
+    if len(starts) > MOST_VICON_BLOCKS:
         raise CondyleError(f"{len(starts)} blocks are no recording", code="bad-header", line=1)
     whole: list[_ViconBlock] = []
     skipped: list[str] = []
     without: list[str] = []
     for k, start in enumerate(starts):
         title = decode(start[1]).strip().lower()
-        if title in POSES or title in POINTS:
+        if title in POSE_BLOCKS or title in POINT_BLOCKS:
             block = _read_block(text, start, starts[k + 1].start() if k + 1 < len(starts) else len(text), title)
             if block is not None and len(block.values):
                 whole.append(block)
@@ -103,7 +103,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
             code="no-data",
         )
     frames = _find_frames(whole)
-    posed, pointed = [b for b in whole if b.title in POSES], [b for b in whole if b.title in POINTS]
+    posed, pointed = [b for b in whole if b.title in POSE_BLOCKS], [b for b in whole if b.title in POINT_BLOCKS]
     bodies, convention, findings = _read_bodies(posed, frames, options) if posed else (None, Convention(up="z"), [])
     markers = _read_markers(pointed, frames) if pointed else None
     if bodies is None and markers is None:
@@ -168,7 +168,7 @@ def _find_frames(blocks: Sequence[_ViconBlock]) -> Floats:
         return numbers[0]
     frames = np.unique(np.concatenate(numbers))
     held, wanted = sum(block.values.size for block in blocks), sum(block.values.shape[1] for block in blocks)
-    if len(frames) * wanted > max(SPARSEST * held, 10**6):
+    if len(frames) * wanted > max(MOST_EMPTY_PER_NUMBER * held, 10**6):
         raise CondyleError("the blocks share hardly a frame; export them into files of their own", code="bad-header")
     return frames
 
@@ -196,7 +196,7 @@ def _read_bodies(
     stated, guessed = frozenset({"rotation"}), frozenset[str]()
     if widths == {3}:
         stated, guessed = frozenset({"degrees"}), frozenset({"rotation"})
-        turns = [np.where(np.abs(turn) < WILDEST, turn, np.nan) for turn in turns]
+        turns = [np.where(np.abs(turn) < WILDEST_ANGLE_DEG, turn, np.nan) for turn in turns]
     elif angles:  # quaternions for all
         turns = [turn if turn.shape[1] == 4 else _make_quaternions(turn, kind) for turn in turns]
     kind = kind if widths == {3} else "xyzw"
@@ -209,13 +209,13 @@ def _guess_reading(angles: Sequence[Floats]) -> tuple[str, list[Finding]]:
     known = np.nan_to_num(np.concatenate(angles), posinf=0.0, neginf=0.0)
     with np.errstate(over="ignore"):
         longest, middle = float(np.linalg.norm(known, axis=1).max()), float(np.abs(known[:, 1]).max())
-    if middle <= QUARTER_TURN and longest > HALF_TURN:
+    if middle <= LARGEST_MIDDLE_ANGLE_DEG and longest > LONGEST_VECTOR_DEG:
         text = (
             "the file does not say how its angles are meant; as a rotation vector one of them would turn by "
             f"{longest:.0f} degrees, so they are read as Euler angles XYZ"
         )
         return "XYZ", [Finding("rotation-assumed", "info", text, value=longest, unit="deg")]
-    if middle > QUARTER_TURN and longest <= HALF_TURN:
+    if middle > LARGEST_MIDDLE_ANGLE_DEG and longest <= LONGEST_VECTOR_DEG:
         text = (
             f"the file does not say how its angles are meant; RY reaches {middle:.0f} degrees, as the middle one of "
             "three Euler angles never does, so they are read as rotation vectors (helical)"
@@ -230,7 +230,7 @@ def _guess_reading(angles: Sequence[Floats]) -> tuple[str, list[Finding]]:
 
 def _make_quaternions(turn: Floats, kind: str) -> Floats:
     """Quaternions xyzw (n, 4) of rotation vectors, or of Euler angles XYZ, in degrees."""
-    r = np.radians(np.where(np.abs(turn) < WILDEST, turn, np.nan))
+    r = np.radians(np.where(np.abs(turn) < WILDEST_ANGLE_DEG, turn, np.nan))
     if kind != VECTOR:
         return rotation.to_quaternion(rotation.from_euler(r, "XYZ"))[:, [1, 2, 3, 0]]
     half = np.linalg.norm(r, axis=1, keepdims=True) / 2
@@ -260,7 +260,7 @@ def _read_unit(blocks: Sequence[_ViconBlock]) -> str | None:
     """Unit of length of all blocks, or None where no row says it."""
     said = set()
     for block in blocks:
-        wanted = ("TX", "TY", "TZ") if block.title in POSES else ("X", "Y", "Z")
+        wanted = ("TX", "TY", "TZ") if block.title in POSE_BLOCKS else ("X", "Y", "Z")
         lengths = [k for _, parts in block.groups for title, k in parts.items() if title in wanted]
         said.add(block.unit(lengths))
     said -= {""}
@@ -290,7 +290,7 @@ def _describe(
     if skipped:
         facts["blocks not read"] = ", ".join(skipped[:10])
     if bodies is not None:
-        four = any("RW" in parts for block in blocks if block.title in POSES for _, parts in block.groups)
+        four = any("RW" in parts for block in blocks if block.title in POSE_BLOCKS for _, parts in block.groups)
         turned = "" if four or bodies.orientation.shape[2] == 3 else ", turned into quaternions"
         facts["rotation"] = "quaternion xyzw" if four else f"three numbers{turned}"
     return facts

@@ -17,13 +17,13 @@ from .table import SEPARATORS
 from .vocabulary import TIME_UNITS
 
 Column = str | int  # a name, or a number counted from 1
-WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "blank": " ", "bar": "|"}
-KEYS = (
+SEPARATOR_WORDS = {"tab": "\t", "comma": ",", "semicolon": ";", "blank": " ", "bar": "|"}
+MAP_KEYS = (
     "unit", "up", "handed", "rotation", "degrees", "transposed", "axes", "rate", "time", "time_unit", "separator",
     "decimal", "skip_rows", "header", "missing", "sensor", "frame", "position", "orientation", "pose", "valid",
     "bodies", "markers",
 )  # fmt: skip
-ITEM_KEYS = ("position", "orientation", "pose", "valid", "id")
+THING_KEYS = ("position", "orientation", "pose", "valid", "id")
 
 
 @dataclass(frozen=True)
@@ -83,9 +83,9 @@ def read_map(path: str | Path) -> ColumnMap:
             raise
         raise CondyleError(f"{error.text}; --columns is the path of a column map", code=error.code, path=file) from None
     check = _MapCheck(file)
-    check.keys(table, KEYS, "")
+    check.keys(table, MAP_KEYS, "")
     convention = check.convention(table)
-    separator = check.choice(table, "separator", (*SEPARATORS, *WORDS), "comma, semicolon, tab, bar, blank")
+    separator = check.choice(table, "separator", (*SEPARATORS, *SEPARATOR_WORDS), "comma, semicolon, tab, bar, blank")
     decimal = check.choice(table, "decimal", (".", ","))
     header = table.get("header")
     if header is not None and header is not False and (header is True or not isinstance(header, int) or header < 1):
@@ -115,7 +115,7 @@ def read_map(path: str | Path) -> ColumnMap:
         rate,
         time,
         check.choice(table, "time_unit", tuple(TIME_UNITS)) or "s",
-        WORDS.get(separator, separator) if separator else None,
+        SEPARATOR_WORDS.get(separator, separator) if separator else None,
         None if decimal is None else decimal == ",",
         skip,
         header,
@@ -247,8 +247,8 @@ class _MapCheck:
         if kind == "markers" and isinstance(entry, (list, str)):
             entry = {"position": entry}
         if not isinstance(entry, dict):
-            raise self.fault(key, f"is a table with {', '.join(ITEM_KEYS)}")
-        self.keys(entry, ITEM_KEYS, key + " ")
+            raise self.fault(key, f"is a table with {', '.join(THING_KEYS)}")
+        self.keys(entry, THING_KEYS, key + " ")
         return self.item(name, entry, table, key + " ", needs_orientation=kind == "bodies")
 
     def item(

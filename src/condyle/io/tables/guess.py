@@ -10,12 +10,12 @@ import numpy as np
 from ...maths.arrays import Bools, Floats
 from .vocabulary import TIME_UNITS
 
-FEWEST_ROWS = 10
-MOST_COLUMNS = 4000
-UNIT = 0.02  # departure of a quaternion's length, or of a matrix from orthonormal
-MOST = 0.9  # share of the known rows that a rule must hold for
-RATES = (5.0, 2000.0)  # Hz that a log of poses has
-SMOOTH = 0.1  # a step against the range: positions move on, they do not jump
+FEWEST_GUESSED_ROWS = 10
+MOST_GUESSED_COLUMNS = 4000
+UNIT_TOLERANCE = 0.02  # departure of a quaternion's length, or of a matrix from orthonormal
+RULE_MIN_SHARE = 0.9  # share of the known rows that a rule must hold for
+LIKELY_RATES_HZ = (5.0, 2000.0)  # Hz that a log of poses has
+MOST_STEP_SHARE = 0.1  # a step against the range: positions move on, they do not jump
 
 
 @dataclass(frozen=True)
@@ -39,9 +39,9 @@ class Guess:
 def guess(values: Floats, time: int | None = None) -> Guess | str:
     """What the columns of numbers (n, k) could be, or one sentence why nothing is proposed."""
     n, k = values.shape
-    if n < FEWEST_ROWS:
+    if n < FEWEST_GUESSED_ROWS:
         return f"only {n} rows: too few to tell from numbers what the columns are"
-    if k > MOST_COLUMNS:
+    if k > MOST_GUESSED_COLUMNS:
         return f"{k} columns: too many to tell from numbers what they are"
     reasons: list[str] = []
     clock = find_clock(values) if time is None else time
@@ -84,7 +84,7 @@ def find_clock(values: Floats) -> int | None:
         if (step < 0).any() or not (step > 0).mean() > 0.5 or _does_count(series):
             continue
         usual = np.median(step[step > 0])
-        if np.mean(np.abs(step - usual) < usual) > MOST:
+        if np.mean(np.abs(step - usual) < usual) > RULE_MIN_SHARE:
             return j
     return None
 
@@ -92,13 +92,15 @@ def find_clock(values: Floats) -> int | None:
 def are_unit(quaternions: Floats) -> Bools:
     """(n,) whether four numbers (n, 4) have the length of a quaternion, but for few decimals."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(np.abs(np.linalg.norm(quaternions, axis=1) - 1) < UNIT)
+        return np.asarray(np.abs(np.linalg.norm(quaternions, axis=1) - 1) < UNIT_TOLERANCE)
 
 
 def are_rotations(matrices: Floats) -> Bools:
     """(n,) whether matrices (n, 3, 3) are orthonormal, but for few decimals."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray((np.abs(matrices @ np.swapaxes(matrices, 1, 2) - np.eye(3)) < UNIT).all(axis=(1, 2)))
+        return np.asarray(
+            (np.abs(matrices @ np.swapaxes(matrices, 1, 2) - np.eye(3)) < UNIT_TOLERANCE).all(axis=(1, 2))
+        )
 
 
 def find_time_unit(time: Floats) -> str | None:
@@ -107,11 +109,13 @@ def find_time_unit(time: Floats) -> str | None:
     if not len(steps):
         return None
     step = float(np.median(steps))
-    return next((unit for unit, s in TIME_UNITS.items() if RATES[0] <= 1 / (step * s) <= RATES[1]), None)
+    return next(
+        (unit for unit, s in TIME_UNITS.items() if LIKELY_RATES_HZ[0] <= 1 / (step * s) <= LIKELY_RATES_HZ[1]), None
+    )
 
 
 def _does_count(series: Floats) -> bool:
-    return bool((series == np.trunc(series)).all() and (np.diff(series) == 1).mean() > MOST)
+    return bool((series == np.trunc(series)).all() and (np.diff(series) == 1).mean() > RULE_MIN_SHARE)
 
 
 def _find_counter(values: Floats) -> int | None:
@@ -134,15 +138,15 @@ def _find_runs(values: Floats, free: Sequence[int], kind: str, width: int) -> li
 
 def _passes(values: Floats, kind: str, width: int) -> bool:
     known = values[np.isfinite(values).all(axis=1) & (values != 0).any(axis=1)]
-    if len(known) < FEWEST_ROWS:
+    if len(known) < FEWEST_GUESSED_ROWS:
         return False
     if kind == "quaternion":
-        return bool(are_unit(known).mean() > MOST and np.ptp(known, axis=0).max() > 0)
+        return bool(are_unit(known).mean() > RULE_MIN_SHARE and np.ptp(known, axis=0).max() > 0)
     R = known.reshape(-1, width // 3, 3) if width == 9 else known.reshape(-1, width // 4, 4)[:, :3, :3]
     good = are_rotations(R)
     if width == 16:
         good &= (np.abs(known[:, 12:] - (0, 0, 0, 1)) < 1e-6).all(axis=1)
-    return bool(good.mean() > MOST)
+    return bool(good.mean() > RULE_MIN_SHARE)
 
 
 def _find_beside(free: Sequence[int], groups: Sequence[Sequence[int]]) -> list[list[int]] | None:
@@ -185,7 +189,7 @@ def _guess_angles(values: Floats, clock: int | None, counter: int | None, reason
 def _is_angle_like(values: Floats) -> bool:
     """Within +-360, and some column turns over."""
     known = values[np.isfinite(values).all(axis=1)]
-    return len(known) >= FEWEST_ROWS and bool(np.abs(known).max() < 360.5 and _do_turn_over(known).any())
+    return len(known) >= FEWEST_GUESSED_ROWS and bool(np.abs(known).max() < 360.5 and _do_turn_over(known).any())
 
 
 def _do_turn_over(values: Floats) -> Bools:
@@ -200,12 +204,12 @@ def _do_turn_over(values: Floats) -> Bools:
 def _is_smooth(values: Floats) -> bool:
     """Every column moves, and by small steps."""
     known = values[np.isfinite(values).all(axis=1)]
-    if len(known) < FEWEST_ROWS:
+    if len(known) < FEWEST_GUESSED_ROWS:
         return False
     reach = np.ptp(known, axis=0)
     with np.errstate(over="ignore"):
         step = np.median(np.abs(np.diff(known, axis=0)), axis=0)
-    return bool((reach > 0).all() and (step < SMOOTH * reach).all())
+    return bool((reach > 0).all() and (step < MOST_STEP_SHARE * reach).all())
 
 
 def _guess_markers(values: Floats, free: Sequence[int], clock: int | None, reasons: Sequence[str]) -> Guess | None:

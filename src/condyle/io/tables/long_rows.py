@@ -14,8 +14,8 @@ from ...maths.robust import median
 from ...model.recording import QUATERNIONS
 from ..resample import Stream, resample_streams
 
-SHARED = 0.75  # distinct stamps per row up to which stamps are those of whole frames
-POLLED = 0.25  # of the time between rounds: a round of stamps shorter than that is one frame
+MOST_STAMPS_PER_ROW = 0.75  # distinct stamps per row up to which stamps are those of whole frames
+MOST_ROUND_SHARE = 0.25  # of the time between rounds: a round of stamps shorter than that is one frame
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ def gather_frames(
     """
     if frame is not None:
         return _gather(_group_by_key(frame, sensor), sensor, names, position, orientation, time)
-    if time is not None and len(np.unique(time)) <= SHARED * len(time):
+    if time is not None and len(np.unique(time)) <= MOST_STAMPS_PER_ROW * len(time):
         return _gather(_group_by_key(time, sensor), sensor, names, position, orientation, time)
     rounds = np.concatenate([[0], np.cumsum(np.diff(sensor) <= 0)])[: len(sensor)].astype(np.int64)
     if time is None or len(names) < 2 or rotation not in QUATERNIONS or _is_polled(rounds, sensor, time):
@@ -94,7 +94,7 @@ def _is_polled(rounds: Ints, sensor: Ints, time: Floats) -> bool:
     first = np.flatnonzero(np.diff(rounds, prepend=-1))
     last = np.append(first[1:], len(rounds)) - 1
     between = median(np.diff(time[first]))
-    return bool(between > 0 and median(time[last] - time[first]) < POLLED * between)
+    return bool(between > 0 and median(time[last] - time[first]) < MOST_ROUND_SHARE * between)
 
 
 def gather_rows(

@@ -28,8 +28,10 @@ class Cut(IntEnum):
     YES = 2
 
 
-BLOCK = 2**15  # bytes handed to the number parser at once: what it makes of them stays in the processor's cache
-MOST_CELLS = 5 * 10**8  # of one table, 4 GB: a file that claims more is refused before memory is asked for
+PARSED_AT_ONCE_BYTES = (
+    2**15
+)  # bytes handed to the number parser at once: what it makes of them stays in the processor's cache
+MOST_TABLE_CELLS = 5 * 10**8  # of one table, 4 GB: a file that claims more is refused before memory is asked for
 
 
 def parse_rows(
@@ -80,7 +82,7 @@ def parse_rows(
 def _find_end(rows: bytes, end: int, blank: bytes) -> int:
     """Where `rows[:end].rstrip(blank)` ends, without a copy of it."""
     while end and rows[end - 1] in blank:
-        end = max(end - BLOCK, 0) + len(rows[max(end - BLOCK, 0) : end].rstrip(blank))
+        end = max(end - PARSED_AT_ONCE_BYTES, 0) + len(rows[max(end - PARSED_AT_ONCE_BYTES, 0) : end].rstrip(blank))
     return end
 
 
@@ -115,7 +117,7 @@ def _read_quickly(body: bytes, width: int, separator: bytes | None, decimal_comm
     even = _make_even_reader(width)
     start = filled = 0
     while start < stop:
-        end = body.find(b"\n", start + BLOCK, stop)
+        end = body.find(b"\n", start + PARSED_AT_ONCE_BYTES, stop)
         block = body[start : stop if end < 0 else end]
         start += len(block) + 1
         text = _nest(block, separator, decimal_comma)
@@ -132,7 +134,7 @@ def _read_quickly(body: bytes, width: int, separator: bytes | None, decimal_comm
 def _grow(values: Floats, filled: int, expected: float) -> Floats:
     """The same rows with room for about so many, and for some more: counting lines first would cost as much as this."""
     room = int(1.02 * expected) + 16
-    if room * values.shape[1] > MOST_CELLS:
+    if room * values.shape[1] > MOST_TABLE_CELLS:
         raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
     more = np.empty((room, values.shape[1]))
     more[:filled] = values[:filled]

@@ -24,9 +24,9 @@ from .vocabulary import SPELLED_TIME_UNITS, TIME_UNITS, find_stated_unit, read_t
 
 POLHEMUS = re.compile(r"polhemus|liberty|fastrak|patriot|viper|pimgr|\bstation", re.IGNORECASE)  # its words
 MOST_STATIONS = 16  # sensors that one tracker can have
-NOWHERE = 1e20  # beyond is no number that a device measured
-FEWEST = 6  # numbers in a row: a place and three angles
-SAMPLE = 400  # rows that a table is recognised by
+ABSURD_NUMBER = 1e20  # beyond is no number that a device measured
+FEWEST_LOG_CELLS = 6  # numbers in a row: a place and three angles
+SAMPLE_ROWS = 400  # rows that a table is recognised by
 EULER, QUATERNION, MATRIX = "ZYX", "wxyz", "matrix"  # azimuth, elevation, roll: R = Rz(az) Ry(el) Rx(roll)
 ORIENTATION = {
     QUATERNION: ("q0", "q1", "q2", "q3"),
@@ -61,12 +61,12 @@ class SensorColumns:
 
 def drop_absurd(values: Floats) -> Floats:
     """The same with NaN for what no device measures."""
-    return np.where(np.abs(values) < NOWHERE, values, np.nan)
+    return np.where(np.abs(values) < ABSURD_NUMBER, values, np.nan)
 
 
 def find_log(text: bytes) -> Table:
     """The rows of a log, all numbers; raises when it has none."""
-    table = find_table(text, fewest=FEWEST)
+    table = find_table(text, fewest=FEWEST_LOG_CELLS)
     if table is None:
         raise CondyleError("not a single row of numbers", code="no-data", line=min(text.count(b"\n") + 1, 200))
     return table
@@ -81,7 +81,7 @@ def find_log_head(head: bytes) -> Table:
 def sample_rows(table: Table) -> Floats:
     """The first rows (n, width) as far as they are whole rows of numbers: faults are told when all are read."""
     width = len(table.names)
-    rows = [[read_number(cell, bool(table.decimal_comma)) for cell in row] for row in table.cells(SAMPLE)]
+    rows = [[read_number(cell, bool(table.decimal_comma)) for cell in row] for row in table.cells(SAMPLE_ROWS)]
     good = [row for row in rows if len(row) == width and None not in row]
     return drop_absurd(np.array(good, dtype=np.float64).reshape(len(good), width))
 

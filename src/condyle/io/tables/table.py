@@ -17,13 +17,13 @@ from .text import decode, read_head_lines
 
 SEPARATORS: dict[str, bytes | None] = {"\t": b"\t", ";": b";", ",": b",", "|": b"|", " ": None}
 COMMENT = re.compile(r"\s*(#|%|//)")
-LINES = 400  # above the first row of numbers that are looked at
-BYTES = 2**20
-FIRST_LOOK = 2**14  # bytes that are enough for most files
+MOST_LINES_ABOVE = 400  # above the first row of numbers that are looked at
+LONG_LOOK_BYTES = 2**20
+FIRST_LOOK_BYTES = 2**14  # bytes that are enough for most files
 WIDTH_ROWS = 50  # that tell how many columns there are, and the decimal mark
-SAMPLE = 5  # rows of the same width that make a table
-MOST_COLUMNS = 20_000
-ENOUGH = 0.5  # share of numbers above which a line is a row of numbers; half is a list of settings
+ALIKE_ROWS = 5  # rows of the same width that make a table
+MOST_TABLE_COLUMNS = 20_000
+ROW_MIN_NUMERIC_SHARE = 0.5  # share of numbers above which a line is a row of numbers; half is a list of settings
 TRUTHS = {b"true": b"1", b"false": b"0"}
 NO_ROWS = "a header without a single whole row of numbers"
 NO_TIME = "no time in this row; correct or delete it, or give --rate to count frames instead"
@@ -157,7 +157,7 @@ def find_table(
     fewest         0: columns may hold words, and be one more or fewer than their names; else a row begins the table
                    that has at least so many cells, all of them numbers
     """
-    for most in (FIRST_LOOK, BYTES):
+    for most in (FIRST_LOOK_BYTES, LONG_LOOK_BYTES):
         lines = _read_first_lines(text[:most])
         start = _find_first_row(lines, max(skip, int(header or 0)), separator, decimal_comma, fewest)
         if start is not None and start[0] + WIDTH_ROWS < len(lines):
@@ -179,7 +179,7 @@ def find_table(
 @lru_cache(maxsize=4)
 def find_titled(head: bytes) -> Table | None:
     """The table that the first bytes of a file begin, where its first line below comments names the columns."""
-    lines = read_head_lines(head)[: 2 * LINES]
+    lines = read_head_lines(head)[: 2 * MOST_LINES_ABOVE]
     plain = next((line for line in lines if _is_plain(line)), "")
     if not re.search("[A-Za-z]", plain):
         return None
@@ -191,7 +191,7 @@ def find_titled(head: bytes) -> Table | None:
 
 def _read_first_lines(block: bytes) -> list[str]:
     """The first lines as text; the last one may be cut."""
-    most = max(2 * LINES, block.count(b"\n", 0, 2**16))
+    most = max(2 * MOST_LINES_ABOVE, block.count(b"\n", 0, 2**16))
     lines = block.split(b"\n", most)[:most]
     try:
         return b"\n".join(lines).decode("utf-8").split("\n")
@@ -213,9 +213,9 @@ def _find_first_row(
     """Index of the first line that begins a run of rows of numbers, their separator and their decimal mark."""
     marks = SEPARATORS if separator is None else {separator: SEPARATORS[separator]}
     plain = [k for k in range(first, len(lines)) if _is_plain(lines[k])]
-    for place in range(len(plain[:LINES])):
-        sample = [lines[k] for k in plain[place : place + SAMPLE]]
-        best, found = ENOUGH, None
+    for place in range(len(plain[:MOST_LINES_ABOVE])):
+        sample = [lines[k] for k in plain[place : place + ALIKE_ROWS]]
+        best, found = ROW_MIN_NUMERIC_SHARE, None
         for sign, mark in marks.items():
             if sign != " " and sign not in sample[0] and len(marks) > 1:
                 continue
@@ -242,7 +242,7 @@ def _add_rows_above(
     while place > 0:
         above = read_cells(lines[plain[place - 1]], mark)
         near = len(above) == width if exact else width <= 2 * len(above) <= 4 * width
-        if not near or width <= 2 or _find_share(above, comma) <= ENOUGH:
+        if not near or width <= 2 or _find_share(above, comma) <= ROW_MIN_NUMERIC_SHARE:
             break
         place -= 1
     return plain[place]
@@ -255,7 +255,7 @@ def _find_numeric_share(sample: Sequence[str], mark: bytes | None, comma: bool, 
     """
     first = read_cells(sample[0], mark)
     share = _find_share(first, comma)
-    if fewest or share <= ENOUGH:
+    if fewest or share <= ROW_MIN_NUMERIC_SHARE:
         return float(share == 1 and len(first) >= fewest > 0)
     rows = [first, *(read_cells(line, mark) for line in sample[1:])]
     shares = [_find_share(row, comma) for row in rows if len(row) == len(first)]
@@ -266,7 +266,7 @@ def _find_numeric_share(sample: Sequence[str], mark: bytes | None, comma: bool, 
 
 def _find_share(cells: Sequence[str], comma: bool) -> float:
     filled = [cell for cell in cells if cell]
-    if not filled or len(cells) > MOST_COLUMNS:
+    if not filled or len(cells) > MOST_TABLE_COLUMNS:
         return 0.0
     return sum(_is_number(cell, comma) or cell.lower() in ("true", "false") for cell in filled) / len(filled)
 

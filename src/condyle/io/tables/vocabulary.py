@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-LONGEST = 200  # characters of a column's name that is taken apart
-GAP = r"[\s._:/|\-]*"
-CAMEL = r"(?:(?<=[a-z0-9])(?=[A-Z])|(?<![A-Za-z0-9])|(?<=[0-9])(?=[A-Za-z]))"  # where a new word begins
+LONGEST_NAME = 200  # characters of a column's name that is taken apart
+NAME_GAP = r"[\s._:/|\-]*"
+WORD_START = r"(?:(?<=[a-z0-9])(?=[A-Z])|(?<![A-Za-z0-9])|(?<=[0-9])(?=[A-Za-z]))"  # where a new word begins
 _POSITION = r"positions?|pos|location|loc|translations?|trans|coordinates?|coord|xyz"
 _QUATERNION = r"quaternions?|quat"
 _ROTATION = r"rotations?|rot|orientations?|orient|ori|attitude"
@@ -17,22 +17,22 @@ _ANGLES = r"eulerangles|eulers?|angles?|ang"
 _WORDS = rf"{_POSITION}|{_QUATERNION}|{_ROTATION}|{_ANGLES}"
 # `hand_pos_x`, `Position_Right_x`, `HandRotW`, `b.rotation.quaternion.X`, `loc1_x`
 _WORDED = re.compile(
-    rf"(?P<before>.*?){CAMEL}(?i:(?P<word>{_WORDS}))(?=[^a-z]|[wxyz]{GAP}\d*$)(?P<middle>(?:{GAP}(?!(?i:[wxyz])$).*?)?){GAP}(?P<part>[wxyzWXYZ])"
-    rf"(?P<after>(?:{GAP}\d+)?)$"
+    rf"(?P<before>.*?){WORD_START}(?i:(?P<word>{_WORDS}))(?=[^a-z]|[wxyz]{NAME_GAP}\d*$)(?P<middle>(?:{NAME_GAP}(?!(?i:[wxyz])$).*?)?){NAME_GAP}(?P<part>[wxyzWXYZ])"
+    rf"(?P<after>(?:{NAME_GAP}\d+)?)$"
 )
 # `hand_px`, `qw`, `TX`, `rx1`, `q0`
 _SHORT = re.compile(
-    rf"(?P<before>.*?){CAMEL}(?P<word>[pPtTqQrR])_?(?P<part>[wxyzWXYZ]|(?<=[qQ])[0-3])(?P<after>(?:{GAP}\d+)?)$"
+    rf"(?P<before>.*?){WORD_START}(?P<word>[pPtTqQrR])_?(?P<part>[wxyzWXYZ]|(?<=[qQ])[0-3])(?P<after>(?:{NAME_GAP}\d+)?)$"
 )
 # `hand_x`, `x1`, `LASI X`, `HandX`
-_BARE = re.compile(rf"(?P<before>.*?){CAMEL}(?P<part>[wxyzWXYZ])(?P<after>(?:{GAP}\d+)?)$")
+_BARE = re.compile(rf"(?P<before>.*?){WORD_START}(?P<part>[wxyzWXYZ])(?P<after>(?:{NAME_GAP}\d+)?)$")
 # `yaw`, `s1_azimuth`
 _TURN = re.compile(
-    rf"(?P<before>.*?){CAMEL}(?i:(?P<part>roll|pitch|yaw|heading|azimuth|azim|az|elevation|elev|el))(?P<after>(?:{GAP}\d+)?)$"
+    rf"(?P<before>.*?){WORD_START}(?i:(?P<part>roll|pitch|yaw|heading|azimuth|azim|az|elevation|elev|el))(?P<after>(?:{NAME_GAP}\d+)?)$"
 )
 # `Rot[0]`, `r11`, `R_02`, `m[1][2]`, `rot(2,3)`
 _MATRIX = re.compile(
-    rf"(?P<before>.*?){CAMEL}(?i:rotation|rotmat|rot|matrix|mat|r|m){GAP}[\[(]?(?P<row>\d)[\])]?{GAP}[,\[(]?\s*(?P<column>\d)?[\])]?$"
+    rf"(?P<before>.*?){WORD_START}(?i:rotation|rotmat|rot|matrix|mat|r|m){NAME_GAP}[\[(]?(?P<row>\d)[\])]?{NAME_GAP}[,\[(]?\s*(?P<column>\d)?[\])]?$"
 )
 _TIME = re.compile(
     r"(?i)^(?:unix|epoch|host|device|sys(?:tem)?|session|elapsed)?[\s_.\-]*"
@@ -145,7 +145,7 @@ class Meaning:
 
 def read_column_names(names: Sequence[str]) -> Meaning:
     """What these column names say; nothing is guessed from numbers."""
-    names = [name if len(name) <= LONGEST else "" for name in names]
+    names = [name if len(name) <= LONGEST_NAME else "" for name in names]
     plain = [_BRACKET.sub("", name).strip() for name in names]
     time, unit = _read_time(names, plain)
     frame = next((k for k, name in enumerate(plain) if _FRAME.match(name)), None)
@@ -162,7 +162,7 @@ def read_column_names(names: Sequence[str]) -> Meaning:
 @lru_cache(maxsize=4096)
 def read_column_name(name: str) -> Part | None:
     """What one column name says, or None."""
-    if len(name) > LONGEST:
+    if len(name) > LONGEST_NAME:
         return None
     if matrix := _MATRIX.match(name):
         row, column = matrix["row"], matrix["column"]
@@ -174,7 +174,7 @@ def read_column_name(name: str) -> Part | None:
         groups = found.groupdict()
         word, part = (groups.get("word") or "").lower(), groups["part"].lower()
         middle = groups.get("middle") or ""
-        if pattern is _WORDED and (inner := re.fullmatch(rf"(?i){GAP}({_WORDS}){GAP}", middle)):
+        if pattern is _WORDED and (inner := re.fullmatch(rf"(?i){NAME_GAP}({_WORDS}){NAME_GAP}", middle)):
             word, middle = inner[1].lower(), ""
         last = re.split(r"[\s._:/|\-]+|(?<=[a-z0-9])(?=[A-Z])", (groups["before"] + middle).strip(" ._:/|-"))[-1]
         if _OTHER.fullmatch(last):
@@ -197,7 +197,7 @@ def read_tracker_name(name: str) -> tuple[str | None, int | None, str | None]:
 
     Roles are time, frame, station, x y z, az el roll, q0 to q3 (q0 the scalar), m11 to m33; None: another column.
     """
-    if len(name) > LONGEST:
+    if len(name) > LONGEST_NAME:
         return None, None, None
     unit = read_bracketed_unit(name)
     plain = re.sub(r"[\s.\-:#]+", "_", _BRACKET.sub("", name).strip().lower()).strip("_")
@@ -218,13 +218,13 @@ def read_tracker_name(name: str) -> tuple[str | None, int | None, str | None]:
 
 def read_bracketed_unit(name: str) -> str | None:
     """The unit in brackets behind a column name, as written."""
-    found = _BRACKET.search(name) if len(name) <= LONGEST else None
+    found = _BRACKET.search(name) if len(name) <= LONGEST_NAME else None
     return found[1] or None if found else None
 
 
 def find_stated_unit(lines: Sequence[str]) -> str | None:
     """Unit of length that a line states in words such as `Units: cm`."""
-    found = (_STATED_UNIT.search(line[:LONGEST]) for line in lines)
+    found = (_STATED_UNIT.search(line[:LONGEST_NAME]) for line in lines)
     return next((match[1].lower() for match in found if match), None)
 
 
