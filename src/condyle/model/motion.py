@@ -124,15 +124,7 @@ def forward(skeleton: Skeleton, motion: Motion) -> Take:
         R[rows], p[rows] = np.moveaxis(turn, -1, 0), np.moveaxis(place, -1, 0)
     R.flags.writeable = p.flags.writeable = False  # handed on without a copy
     return Take(
-        motion.bodies,
-        motion.time,
-        R,
-        p,
-        motion.segment,
-        motion.timed,
-        motion.sources,
-        motion.findings,
-        motion.up,
+        motion.bodies, motion.time, R, p, motion.segment, motion.timed, motion.sources, motion.findings, motion.up
     )
 
 

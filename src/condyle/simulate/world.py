@@ -81,12 +81,7 @@ def rod(
 
 
 def prop(
-    name: str = "prop",
-    *,
-    seconds: float = 45.0,
-    rate: float = 30.0,
-    seed: int = 0,
-    disturbances: Disturbances = CLEAN,
+    name: str = "prop", *, seconds: float = 45.0, rate: float = 30.0, seed: int = 0, disturbances: Disturbances = CLEAN
 ) -> World:
     """One loose rigid body moving smoothly about the space, joined to nothing."""
     figure = SimulatedFigure((name,), np.array([-1]), np.zeros((1, 3)), ("ball",), np.full((1, 3), np.nan))

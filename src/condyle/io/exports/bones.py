@@ -267,15 +267,7 @@ def _reverse(joint: Link, body: Link, parent: int) -> Link:
     """What was `joint`'s parent as the child of that joint."""
     axis = None if joint.axis is None else joint.R_mean @ joint.axis
     return Link(
-        body.body,
-        parent,
-        joint.kind,
-        joint.p_parent,
-        joint.p_child,
-        axis,
-        joint.R_mean.T,
-        joint.R_near.T,
-        body.segment,
+        body.body, parent, joint.kind, joint.p_parent, joint.p_child, axis, joint.R_mean.T, joint.R_near.T, body.segment
     )
 
 

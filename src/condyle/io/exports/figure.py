@@ -210,12 +210,7 @@ class Figure:
         R[:, self.free], rest[self.free] = W @ R[:, self.free], W @ rest[self.free]
         p[self.free] = p[self.free] @ W.T
         return replace(
-            self,
-            up=up,
-            R_parent_bone=R,
-            R_parent_bone_rest=rest,
-            p_parent_bone=p,
-            p_world_free=self.p_world_free @ W.T,
+            self, up=up, R_parent_bone=R, R_parent_bone_rest=rest, p_parent_bone=p, p_world_free=self.p_world_free @ W.T
         )
 
     def fill_gaps(self) -> Figure:

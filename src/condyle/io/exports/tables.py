@@ -50,10 +50,7 @@ def name_joints(scene: Scene) -> dict[tuple[str, str], str]:
 
 def build_tables(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> dict[str, list[Row]]:
     """Rows of every table that this skeleton has, by the table's name."""
-    found = {
-        "joints": [_joint_row(side, names) for side in _sides(skeleton)],
-        "limbs": _limb_rows(skeleton, names),
-    }
+    found = {"joints": [_joint_row(side, names) for side in _sides(skeleton)], "limbs": _limb_rows(skeleton, names)}
     frames = find_marker_frames(skeleton)
     if frames:
         marked = [side for side in _sides(skeleton) if side.body in frames]

@@ -24,12 +24,7 @@ def write_take_npz(path: str | os.PathLike[str] | IO[bytes], take: Take, fit_id:
 
 
 def write_motion_npz(
-    path: str | os.PathLike[str],
-    take: Take,
-    gap: Floats,
-    weight: Floats,
-    skeleton: Skeleton,
-    played: Take,
+    path: str | os.PathLike[str], take: Take, gap: Floats, weight: Floats, skeleton: Skeleton, played: Take
 ) -> None:
     """Writes a take as `write_take_npz` does, the poses that were played through the skeleton, and what a calibration
     left over.
