@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.maths.arrays import Floats, Ints, Vector, freeze, frozen
+from condyle.maths.arrays import Floats, Ints, Vector, concatenate, freeze, frozen, select
 
 
 def test_a_list_becomes_a_read_only_array_of_doubles() -> None:
@@ -90,3 +90,18 @@ def test_none_stays_where_it_is_allowed_and_is_zeros_elsewhere() -> None:
     track = Track(np.zeros((2, 3)))
     assert track.axis is None
     assert track.number.tolist() == [0, 0]
+
+
+def test_rows_of_a_letter_are_selected_in_every_array_that_has_it() -> None:
+    track = Track(np.arange(12.0).reshape(4, 3), np.arange(4), [0, 0, 1])  # type: ignore[arg-type]
+    some = select(track, "n", np.array([3, 1]))
+    assert some.place.tolist() == [[9, 10, 11], [3, 4, 5]]
+    assert some.number.tolist() == [3, 1]
+    assert some.axis is track.axis
+
+
+def test_arrays_are_put_in_one_along_their_letter() -> None:
+    track = Track(np.zeros((2, 3)), np.array([1, 2]))
+    both = concatenate([track, track], "n")
+    assert set(both) == {"place", "number"}
+    assert both["number"].tolist() == [1, 2, 1, 2]

@@ -156,3 +156,16 @@ def test_what_turns_one_into_another_is_the_vector_of_the_product(rng: np.random
     B[3, 1] = A[3, 1] @ rotation.from_vector([np.pi - 1e-7, 0, 0])  # where the sine says little
     A[5, 0] = np.nan
     np.testing.assert_allclose(rotation.between(A, B), rotation.to_vector(np.swapaxes(A, -1, -2) @ B), atol=1e-9)
+
+
+def test_the_shortest_arc_goes_from_one_direction_to_the_other_by_the_angle_between(rng: np.random.Generator) -> None:
+    ahead, up = np.array([0, -1.0, 0]), np.array([0, 0, 1.0])
+    for _ in range(20):
+        a, b = (v / np.linalg.norm(v) for v in rng.normal(size=(2, 3)))
+        R = rotation.find_shortest_arc(a, b)
+        np.testing.assert_allclose(R @ a, b, atol=1e-12)
+        assert rotation.angle(R) == pytest.approx(np.arccos(a @ b))
+    np.testing.assert_allclose(rotation.find_shortest_arc(up, -up, ahead) @ ahead, ahead, atol=1e-12)
+    for across in (None, ahead):
+        np.testing.assert_allclose(rotation.find_shortest_arc(ahead, -ahead, across) @ ahead, -ahead, atol=1e-12)
+    np.testing.assert_array_equal(rotation.find_shortest_arc(up, up), np.eye(3))

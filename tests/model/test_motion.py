@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from condyle import CondyleError, Motion, Skeleton, Take, UsageError, forward, on_axes, play, reference_rotations
 from condyle.maths import rotation
-from condyle.model.motion import find_turn, order_joints
+from condyle.model.motion import order_joints
 from tests.make import jointed
 
 MEET = 1e-12  # m, the two sides of a joint
@@ -93,11 +93,11 @@ def test_a_motion_that_keeps_to_its_axes_is_left_alone_and_another_is_put_on_the
         if joint.kind == "hinge":
             assert joint.axis_child is not None
             np.testing.assert_allclose(R @ joint.axis_child, np.tile(joint.axis_parent, (30, 1)), atol=SAME)
-            angle = find_turn(joint.axis_child, reference[child].T @ R)
+            angle = rotation.find_turn(joint.axis_child, reference[child].T @ R)
             rebuilt = reference[child] @ rotation.from_vector(angle[:, None] * joint.axis_child)
             np.testing.assert_allclose(R, rebuilt, atol=SAME)
             middle = reference_rotations(skeleton, exact)[child].T @ exact.R_parent_body[:, child]
-            assert abs(np.sin(find_turn(joint.axis_child, middle)).sum()) <= 1e-9
+            assert abs(np.sin(rotation.find_turn(joint.axis_child, middle)).sum()) <= 1e-9
         elif joint.kind == "rigid":
             np.testing.assert_array_equal(R, np.broadcast_to(reference[child], R.shape))
         else:
@@ -107,7 +107,7 @@ def test_a_motion_that_keeps_to_its_axes_is_left_alone_and_another_is_put_on_the
 def test_no_turn_about_a_hinge_comes_nearer_to_a_rotation_than_the_one_found(rng: np.random.Generator) -> None:
     axis = np.array([0.6, 0.0, 0.8])
     R = rotation.random(rng, (50,))
-    best = rotation.angle(np.swapaxes(rotation.from_vector(find_turn(axis, R)[:, None] * axis), -1, -2) @ R)
+    best = rotation.angle(np.swapaxes(rotation.from_vector(rotation.find_turn(axis, R)[:, None] * axis), -1, -2) @ R)
     for angle in np.linspace(-np.pi, np.pi, 100):
         assert (best <= rotation.angle(rotation.from_vector(angle * axis).T @ R) + 1e-9).all()
 

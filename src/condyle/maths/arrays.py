@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cache
-from typing import Annotated, Any, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +15,7 @@ from ..errors import CondyleError
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
+T = TypeVar("T")
 Vector = Annotated[Floats, "3"]
 
 
@@ -53,6 +56,26 @@ def freeze(value: Any, **sizes: int | None) -> None:
             array = np.zeros([length or 0 for length in shape], dtype)
         if array is not None:
             object.__setattr__(value, name, frozen(array, shape, name, dtype))
+
+
+def select(value: T, letter: str, rows: Any) -> T:
+    """A dataclass with these rows of every array in whose shape the letter stands, see `freeze`."""
+    found, kind = {}, type(value)
+    for name, (letters, _, _) in _array_fields(kind).items():  # type: ignore[arg-type]
+        axes, array = letters.split(), getattr(value, name)
+        if letter in axes and array is not None:
+            found[name] = array[(slice(None),) * axes.index(letter) + (rows,)]
+    return replace(value, **found)  # type: ignore[type-var]
+
+
+def concatenate(values: Sequence[Any], letter: str) -> dict[str, NDArray[Any]]:
+    """{field: the arrays of several values of a dataclass in one} of the fields in whose shape the letter stands."""
+    axes = {name: letters.split() for name, (letters, _, _) in _array_fields(values[0].__class__).items()}
+    return {
+        name: np.concatenate([getattr(value, name) for value in values], axis=words.index(letter))
+        for name, words in axes.items()
+        if letter in words
+    }
 
 
 @cache

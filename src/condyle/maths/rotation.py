@@ -133,6 +133,28 @@ def angle(R: ArrayLike) -> Floats:
     return np.asarray(np.linalg.norm(to_vector(R), axis=-1))
 
 
+def find_turn(axis: Floats, R: Floats) -> Floats:
+    """(...) [rad] angle about a unit axis whose rotation is nearest to each R (..., 3, 3), or to a sum of rotations."""
+    sine = axis @ np.stack(
+        [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=0
+    ).reshape(3, -1)
+    along = (R @ axis) @ axis
+    cosine = np.trace(R, axis1=-2, axis2=-1) - along
+    return np.asarray(np.arctan2(sine.reshape(np.shape(cosine)), cosine))
+
+
+def find_shortest_arc(a: Floats, b: Floats, across: Floats | None = None) -> Floats:
+    """(3, 3) the smallest rotation from unit vector a to b; opposite ones turn about what is near `across`."""
+    normal, cosine = np.cross(a, b), float(a @ b)
+    sine = float(np.linalg.norm(normal))
+    if sine < 1e-9 and cosine < 0:  # opposite: half a turn about anything across
+        side = np.zeros(3) if across is None else across - a * (a @ across)
+        normal = side if np.linalg.norm(side) > 1e-3 else np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
+        sine = 0.0
+    length = float(np.linalg.norm(normal))
+    return from_vector(normal * (np.arctan2(sine, cosine) / length if length > 0 else 0.0))
+
+
 def from_euler(angles: ArrayLike, order: str, *, extrinsic: bool = False) -> Floats:
     """Matrices of Euler angles (..., 3) [rad]; `order` such as "ZYX" names the axes in the order of the angles.
 

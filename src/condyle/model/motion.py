@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, freeze
+from ..maths.arrays import Bools, Floats, Ints, freeze, select
 from .skeleton import Joint, Skeleton
 from .take import WORLD, Take, with_world
 
@@ -63,13 +63,7 @@ class Motion:
 
     def at(self, rows: Ints | Bools | builtins.slice) -> Motion:
         """These frames, in increasing order."""
-        return replace(
-            self,
-            time=self.time[rows],
-            segment=self.segment[rows],
-            R_parent_body=self.R_parent_body[rows],
-            p_world_free=self.p_world_free[rows],
-        )
+        return select(self, "n", rows)
 
     def __str__(self) -> str:
         joints = len(self.bodies) - len(self.free)
@@ -193,8 +187,8 @@ def find_reference(skeleton: Skeleton, R_parent_body: Floats) -> Floats:
         known = np.isfinite(np.einsum("nij->n", R))
         total = R.sum(axis=0) if known.all() else R[known].sum(axis=0)
         if joint.kind == "hinge" and joint.axis_child is not None and joint.axis_parent is not None:
-            onto = _find_shortest_arc(joint.axis_child, joint.axis_parent)
-            angle = find_turn(joint.axis_child, onto.T @ total)
+            onto = rotation.find_shortest_arc(joint.axis_child, joint.axis_parent)
+            angle = rotation.find_turn(joint.axis_child, onto.T @ total)
             reference[child] = onto @ rotation.from_vector(angle * joint.axis_child)
         elif known.any():
             reference[child] = rotation.project(total)
@@ -210,28 +204,8 @@ def on_axes(skeleton: Skeleton, motion: Motion) -> Motion:
     R = motion.R_parent_body.copy()
     for child, _, joint in order_joints(skeleton):
         if joint.kind == "hinge" and joint.axis_child is not None:
-            angle = find_turn(joint.axis_child, reference[child].T @ R[:, child])
+            angle = rotation.find_turn(joint.axis_child, reference[child].T @ R[:, child])
             R[:, child] = reference[child] @ rotation.from_vector(angle[:, None] * joint.axis_child)
         elif joint.kind == "rigid":
             R[:, child] = np.where(np.isfinite(R[:, child]), reference[child], np.nan)
     return replace(motion, R_parent_body=R)
-
-
-def find_turn(axis: Floats, R: Floats) -> Floats:
-    """(...) [rad] angle about a unit axis whose rotation is nearest to each R (..., 3, 3), or to a sum of rotations."""
-    sine = axis @ np.stack(
-        [R[..., 2, 1] - R[..., 1, 2], R[..., 0, 2] - R[..., 2, 0], R[..., 1, 0] - R[..., 0, 1]], axis=0
-    ).reshape(3, -1)
-    along = (R @ axis) @ axis
-    cosine = np.trace(R, axis1=-2, axis2=-1) - along
-    return np.asarray(np.arctan2(sine.reshape(np.shape(cosine)), cosine))
-
-
-def _find_shortest_arc(a: Floats, b: Floats) -> Floats:
-    """The rotation by the smallest angle that carries unit vector a onto b."""
-    normal, cosine = np.cross(a, b), float(a @ b)
-    sine = float(np.linalg.norm(normal))
-    if sine < 1e-9 and cosine < 0:  # opposite: half a turn about anything across
-        normal, sine = np.cross(a, np.eye(3)[np.argmin(np.abs(a))]), 0.0
-    length = float(np.linalg.norm(normal))
-    return rotation.from_vector(normal * (np.arctan2(sine, cosine) / length if length > 0 else 0.0))

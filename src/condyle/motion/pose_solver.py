@@ -6,18 +6,14 @@ w_rotation |rotation vector of the error|^2, of springs towards given rotations 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Annotated, Any
 
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, T, select
 from ..maths.elimination import DAMPING_ARM_M, Factors, Rig, cross, dot, outer, product
-
-if TYPE_CHECKING:
-    from .smoothing import Accelerations
 
 SOLVE_MAX_STEPS = 60
 STEP_MIN_GAIN = 1e-8  # of the cost: a frame whose further steps would gain less is done
@@ -37,10 +33,7 @@ class Loop:
     b: int
     p_a: Floats
     p_b: Floats
-    weight: Floats
-
-    def at(self, rows: Ints | slice) -> Loop:
-        return replace(self, weight=self.weight[rows])
+    weight: Annotated[Floats, "n"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,44 +45,39 @@ class Problem:
     spring               (m, n) [1/rad^2] towards R_rest (m, 3, 3, n), rotation to the parent; None: no springs
     point                (m, 3) [m] the point of each body that goes to p, in its own frame; None: the origins
     loops                points that bodies share
-    accelerations        that count among the errors, over n frames of one segment; None: every frame is for itself
+    accelerations        of `smoothing`, which count among the errors of n frames of one segment; None: each for itself
     """
 
-    R: Floats
-    p: Floats
-    w_position: Floats
-    w_rotation: Floats
-    spring: Floats | None = None
-    R_rest: Floats | None = None
+    R: Annotated[Floats, "m 3 3 n"]
+    p: Annotated[Floats, "m 3 n"]
+    w_position: Annotated[Floats, "m n"]
+    w_rotation: Annotated[Floats, "m n"]
+    spring: Annotated[Floats, "m n"] | None = None
+    R_rest: Annotated[Floats, "m 3 3 n"] | None = None
     point: Floats | None = None
     loops: tuple[Loop, ...] = ()
-    accelerations: Accelerations | None = None
+    accelerations: Any = None
 
     def at(self, rows: Ints) -> Problem:
         """Some of the frames."""
-        names = ("R", "p", "w_position", "w_rotation", "spring", "R_rest")
-        parts = {name: part[..., rows] for name in names if (part := getattr(self, name)) is not None}
-        return replace(self, **parts, loops=tuple(loop.at(rows) for loop in self.loops))
+        return replace(select(self, "n", rows), loops=tuple(select(loop, "n", rows) for loop in self.loops))
 
 
 @dataclass(eq=False)
 class State:
     """Where a figure is: R (m, 3, 3, n), origin and inboard joint (m, 3, n) [m], angle (m, n) [rad] of the hinges."""
 
-    R: Floats
-    origin: Floats
-    inboard: Floats
-    angle: Floats | None
+    R: Annotated[Floats, "m 3 3 n"]
+    origin: Annotated[Floats, "m 3 n"]
+    inboard: Annotated[Floats, "m 3 n"]
+    angle: Annotated[Floats, "m n"] | None
 
-    def at(self, rows: Ints) -> State:
-        angle = None if self.angle is None else self.angle[..., rows]
-        return State(self.R[..., rows], self.origin[..., rows], self.inboard[..., rows], angle)
 
-    def put(self, rows: Ints, other: State) -> None:
-        self.R[..., rows], self.origin[..., rows] = other.R, other.origin
-        self.inboard[..., rows] = other.inboard
-        if self.angle is not None and other.angle is not None:
-            self.angle[..., rows] = other.angle
+def _put(value: T, rows: Ints, other: T) -> None:
+    """Puts the frames of another state, or of other errors, in the place of these."""
+    for name in value.__dataclass_fields__:  # type: ignore[attr-defined]
+        if getattr(value, name) is not None:
+            getattr(value, name)[..., rows] = getattr(other, name)
 
 
 def settle(rig: Rig, state: State) -> State:
@@ -114,22 +102,11 @@ def settle(rig: Rig, state: State) -> State:
 class Errors:
     """d, e (m, 3, n): position [m] and rotation [rad] minus aim, in the world; j: the springs'; c: the loops' [m]."""
 
-    d: Floats
-    e: Floats
-    j: Floats | None
-    c: list[Floats]
-    cost: Floats
-
-    def at(self, rows: Ints) -> Errors:
-        j = None if self.j is None else self.j[..., rows]
-        return Errors(self.d[..., rows], self.e[..., rows], j, [gap[..., rows] for gap in self.c], self.cost[rows])
-
-    def put(self, rows: Ints, other: Errors) -> None:
-        self.d[..., rows], self.e[..., rows], self.cost[rows] = other.d, other.e, other.cost
-        if self.j is not None and other.j is not None:
-            self.j[..., rows] = other.j
-        for gap, values in zip(self.c, other.c, strict=True):
-            gap[..., rows] = values
+    d: Annotated[Floats, "m 3 n"]
+    e: Annotated[Floats, "m 3 n"]
+    j: Annotated[Floats, "m 3 n"] | None
+    c: Annotated[Floats, "l 3 n"]
+    cost: Annotated[Floats, "n"]
 
 
 def measure_errors(rig: Rig, state: State, aims: Problem) -> Errors:
@@ -144,14 +121,12 @@ def measure_errors(rig: Rig, state: State, aims: Problem) -> Errors:
         rest[joined] = product(state.R[rig.parent[joined]], aims.R_rest[joined])
         j = find_rotation_vectors(state.R, rest)
         cost += np.einsum("mn,mkn,mkn->n", aims.spring, j, j)
-    c = []
-    for loop in aims.loops:
-        ends = [
-            state.origin[body] + _reach_point(state, body, p)[0] for body, p in ((loop.a, loop.p_a), (loop.b, loop.p_b))
-        ]
-        gap = ends[0] - ends[1]
+    c = np.empty((len(aims.loops), 3, d.shape[-1]))
+    for loop, gap in zip(aims.loops, c, strict=True):
+        ends = ((loop.a, loop.p_a), (loop.b, loop.p_b))
+        one, other = (state.origin[body] + _reach_point(state, body, p)[0] for body, p in ends)
+        np.subtract(one, other, out=gap)
         cost += loop.weight * (gap * gap).sum(axis=0)
-        c.append(gap)
     return Errors(d, e, j, c, 0.5 * cost)
 
 
@@ -182,26 +157,28 @@ def solve(
         done = small | hopeless
         settled[rows] = small
         if hopeless.any():
-            trial.put(np.flatnonzero(hopeless), state.at(np.flatnonzero(hopeless)))
-        best = _put(best, rows, trial)
+            back = np.flatnonzero(hopeless)
+            _put(trial, back, select(state, "n", back))
+        best = _keep_best(best, rows, trial)
         if done.all() or (~done).sum() < leave * n:
             break
         if done.any():  # the others go on alone
             keep = np.flatnonzero(~done)
             rows, damping, scale, gain = rows[keep], damping[keep], scale[keep], gain[keep]
-            state, trial, aims, now = state.at(keep), trial.at(keep), aims.at(keep), now.at(keep)
+            state, trial, now = (select(one, "n", keep) for one in (state, trial, now))  # type: ignore[assignment]
+            aims = aims.at(keep)
         found = measure_errors(rig, trial, aims)
         worse = ~(found.cost <= now.cost * (1 + 1e-12) + COST_ROUNDING * scale)
         if worse.any():
             back = np.flatnonzero(worse)
-            trial.put(back, state.at(back))
-            found.put(back, now.at(back))
+            _put(trial, back, select(state, "n", back))
+            _put(found, back, select(now, "n", back))
         damping = np.where(
             worse, np.maximum(damping * 10, DAMPING_FIRST_HELP), np.maximum(damping * 0.1, DAMPING_START)
         )
         state, now, before = trial, found, np.where(worse, np.inf, gain)
     else:
-        best = _put(best, rows, state)
+        best = _keep_best(best, rows, state)
     return best, steps, settled
 
 
@@ -211,11 +188,11 @@ def _measure_scale(aims: Problem) -> Floats:
     return np.asarray(np.maximum(np.maximum(turn, place), 1e-12))
 
 
-def _put(best: State, rows: Ints, state: State) -> State:
+def _keep_best(best: State, rows: Ints, state: State) -> State:
     """`best` with these rows as in `state`."""
     if len(rows) == best.R.shape[-1]:
         return state
-    best.put(rows, state)
+    _put(best, rows, state)
     return best
 
 
@@ -281,7 +258,7 @@ class Equations:
             soft = np.where(closed, 1 / np.where(closed, loop.weight, 1.0), 1.0)
             self.matrix[:, range(3 * i, 3 * i + 3), range(3 * i, 3 * i + 3)] += soft[:, None]
 
-    def pull_together(self, gx: Floats, gt: Floats, gaps: Sequence[Floats]) -> None:
+    def pull_together(self, gx: Floats, gt: Floats, gaps: Floats) -> None:
         """Adds, in place, the derivative of the loops' cost with these gaps (3, n) [m]."""
         for i, (loop, gap) in enumerate(zip(self.loops, gaps, strict=True)):
             for axis in range(3):
@@ -290,7 +267,7 @@ class Equations:
                 gt += loop.weight * gap[axis] * pt
 
     def solve(
-        self, gx: Floats, gt: Floats, gs: Floats | None = None, gaps: Sequence[Floats] | None = None
+        self, gx: Floats, gt: Floats, gs: Floats | None = None, gaps: Floats | None = None
     ) -> tuple[Floats, Floats, Floats | None, Floats]:
         """See `Factors.solve`; gaps (3, n) [m] of the loops as they stand, None: closed."""
         x, t, s, gain = self.factors.solve(gx, gt, gs)

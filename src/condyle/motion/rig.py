@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.elimination import Group, Rig, product
-from ..model.motion import find_turn, order_joints
+from ..model.motion import order_joints
 from ..model.skeleton import Skeleton
 from .bridging import find_nearest_known
 from .pose_solver import Problem, State, settle
@@ -74,7 +75,7 @@ def build_state(rig: Rig, R_world: Floats, p_world: Floats, R_last: Floats | Non
         for row in range(group.own.start, group.own.stop):
             child, parent = R_world[:, rig.bodies[row]], R_world[:, rig.bodies[rig.parent[row]]]
             relative = rig.R_reference[row].T @ np.swapaxes(parent, -1, -2) @ child
-            angle[row] = find_turn(rig.axis[row], relative)  # type: ignore[index]
+            angle[row] = rotation.find_turn(rig.axis[row], relative)  # type: ignore[index]
     return settle(rig, State(R, p, np.empty_like(p), angle))
 
 
@@ -87,7 +88,7 @@ def restore_state(rig: Rig, R_parent_body: Floats, p_world: Floats) -> State:
         if group.freedom == "hinge" and angle is not None:
             for row in range(group.own.start, group.own.stop):
                 turn = rig.R_reference[row].T @ R_parent_body[:, rig.bodies[row]]
-                angle[row] = find_turn(rig.axis[row], turn)
+                angle[row] = rotation.find_turn(rig.axis[row], turn)
         if group.freedom != "free":
             R[group.own] = product(R[group.parent], R[group.own])
     return settle(rig, State(R, p, np.empty_like(p), angle))

@@ -157,7 +157,7 @@ def _step(
         hx, ht = aims.w_position[:, None] * (x + cross(t, arm)), (aims.w_rotation + damping)[:, None] * t
         ht += rough.w_turn * rough.back(rough.along(t))
         hx[free] += rough.w_place * rough.back(rough.along(x[free]))
-        equations.pull_together(hx, ht, [measure_opening(state, loop, x, t) for loop in aims.loops])
+        equations.pull_together(hx, ht, np.array([measure_opening(state, loop, x, t) for loop in aims.loops]))
         return hx, ht
 
     def inner(gx: Floats, gt: Floats, x: Floats, t: Floats) -> float:

@@ -18,17 +18,7 @@ from ..model.clock import Clock
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
 from ..result.coverage import JointCoverage, find_coverage
-from .page_data import (
-    PLACE_TYPES,
-    Made,
-    PageBody,
-    PageConnection,
-    PageFinding,
-    PageJoint,
-    PageLimb,
-    PagePlacement,
-    Verdict,
-)
+from . import page_data as page
 from .shown import to_triple
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -47,19 +37,19 @@ def make_title(skeleton: Skeleton) -> str:
     return ", ".join(names[:2]) + more
 
 
-def describe_verdict(skeleton: Skeleton) -> Verdict:
+def describe_verdict(skeleton: Skeleton) -> page.Verdict:
     """Three short sentences: what was found, how well it holds together, whether there is something to look at."""
     notes = sum(finding.severity != "info" for finding in merge_findings(skeleton.findings))
     look = f"{many(notes, 'thing')} to look at." if notes else "Nothing to look at."
     worst = worst_severity(skeleton.findings)
     if not skeleton.joints:
-        return Verdict(f"No tree can be told from this motion. {look}", "bad")
+        return page.Verdict(f"No tree can be told from this motion. {look}", "bad")
     found = "Tree found" if len(skeleton.roots) == 1 else f"{len(skeleton.roots)} figures found"
     if things := sum(name != WORLD for name in skeleton.loose):
         found += f", {things} loose"
     joint = max(skeleton.joints, key=lambda joint: joint.residual)
     text = f"{found}. Worst joint {joint.child}, {_millimetres(joint.residual)}. {look}"
-    return Verdict(text, "bad" if worst == "error" else "look" if notes else "good")
+    return page.Verdict(text, "bad" if worst == "error" else "look" if notes else "good")
 
 
 def _millimetres(length: float) -> str:
@@ -68,11 +58,11 @@ def _millimetres(length: float) -> str:
     return f"{length * 1000:.{2 if length < 1e-3 else 1}f} mm"
 
 
-def list_bodies(skeleton: Skeleton) -> tuple[PageBody, ...]:
+def list_bodies(skeleton: Skeleton) -> tuple[page.PageBody, ...]:
     noise = {one.body: one for one in skeleton.noise}
     masked, figure = _masked(skeleton), _figures(skeleton)
     return tuple(
-        PageBody(
+        page.PageBody(
             name=name,
             figure=figure.get(name, -1),
             root=name in skeleton.roots,
@@ -93,7 +83,9 @@ def _figures(skeleton: Skeleton) -> dict[str, int]:
     return figure
 
 
-def list_joints(skeleton: Skeleton, steps: Floats, gaps: Floats) -> tuple[tuple[PageJoint, ...], tuple[PageJoint, ...]]:
+def list_joints(
+    skeleton: Skeleton, steps: Floats, gaps: Floats
+) -> tuple[tuple[page.PageJoint, ...], tuple[page.PageJoint, ...]]:
     """The joints of the tree and the loops; steps (J,) and gaps (J, 3) [m] are of the joints, then of the loops."""
     every = (*skeleton.joints, *skeleton.loops)
     judged = find_coverage(replace(skeleton, joints=every, limbs=(), take={})).joints
@@ -104,14 +96,14 @@ def list_joints(skeleton: Skeleton, steps: Floats, gaps: Floats) -> tuple[tuple[
     return pages[: len(skeleton.joints)], pages[len(skeleton.joints) :]
 
 
-def _joint(joint: Joint, skeleton: Skeleton, cover: JointCoverage, step: float, gap: Floats) -> PageJoint:
+def _joint(joint: Joint, skeleton: Skeleton, cover: JointCoverage, step: float, gap: Floats) -> page.PageJoint:
     sigma = None
     if joint.covariance is not None:
         spread = np.linalg.eigvalsh(joint.covariance[:3, :3])[::-1]
         sigma = to_triple(np.sqrt(np.maximum(spread, 0.0)))
     known = joint.runner_up is not None and set(joint.runner_up) <= set(skeleton.bodies)
     return _by_place(
-        PageJoint,
+        page.PageJoint,
         joint if known else replace(joint, runner_up=None),
         skeleton,
         sigma=sigma,
@@ -131,7 +123,7 @@ def _by_place(kind: type[T], value: Any, skeleton: Skeleton, /, **own: Any) -> T
 
     def plain(name: str) -> Any:
         found = getattr(value, name)
-        if name in PLACE_TYPES and found is not None:
+        if name in page.PLACE_TYPES and found is not None:
             place = joint if "joint" in name else body
             return place[found] if isinstance(found, str) else tuple(place[one] for one in found)
         return to_triple(found) if isinstance(found, np.ndarray) else found
@@ -139,12 +131,12 @@ def _by_place(kind: type[T], value: Any, skeleton: Skeleton, /, **own: Any) -> T
     return kind(**{name: plain(name) for name in kind.__struct_fields__ if name not in own}, **own)
 
 
-def list_connections(skeleton: Skeleton, clock: Clock) -> tuple[PageConnection, ...]:
+def list_connections(skeleton: Skeleton, clock: Clock) -> tuple[page.PageConnection, ...]:
     """Joints that hold for part of the take, and all loops that say when they hold."""
     parts = [(joint, k) for k, joint in enumerate(skeleton.joints)] + [(joint, None) for joint in skeleton.loops]
     return tuple(
         _by_place(
-            PageConnection,
+            page.PageConnection,
             joint,
             skeleton,
             joint=place,
@@ -156,23 +148,23 @@ def list_connections(skeleton: Skeleton, clock: Clock) -> tuple[PageConnection, 
     )
 
 
-def list_limbs(skeleton: Skeleton) -> tuple[PageLimb, ...]:
+def list_limbs(skeleton: Skeleton) -> tuple[page.PageLimb, ...]:
     known, bodies = {joint.child for joint in skeleton.joints}, set(skeleton.bodies)
     limbs = [limb for limb in skeleton.limbs if limb.body in bodies and {limb.from_joint, limb.to_joint} <= known]
-    return tuple(_by_place(PageLimb, limb, skeleton) for limb in limbs)
+    return tuple(_by_place(page.PageLimb, limb, skeleton) for limb in limbs)
 
 
-def list_placements(skeleton: Skeleton) -> tuple[PagePlacement, ...]:
+def list_placements(skeleton: Skeleton) -> tuple[page.PagePlacement, ...]:
     known = {joint.child for joint in skeleton.joints}
     sensors = [one for one in skeleton.sensors if one.body in skeleton.bodies and one.joint in known]
-    return tuple(_by_place(PagePlacement, one, skeleton) for one in sensors)
+    return tuple(_by_place(page.PagePlacement, one, skeleton) for one in sensors)
 
 
-def list_findings(skeleton: Skeleton, clock: Clock) -> tuple[PageFinding, ...]:
+def list_findings(skeleton: Skeleton, clock: Clock) -> tuple[page.PageFinding, ...]:
     """Errors first; what many bodies share stands in one line, as in the terminal."""
     return tuple(
         _by_place(
-            PageFinding,
+            page.PageFinding,
             replace(finding, bodies=tuple(name for name in finding.bodies if name in skeleton.bodies)),
             skeleton,
             time=_span(finding, clock),
@@ -189,7 +181,7 @@ def _span(finding: Finding, clock: Clock) -> tuple[float, float] | None:
     return clock.moment(finding.time[0], finding.frame), clock.moment(finding.time[1], finding.frame)
 
 
-def describe_making(skeleton: Skeleton, up: str | None, rate: float | None, recordings: int) -> tuple[Made, ...]:
+def describe_making(skeleton: Skeleton, up: str | None, rate: float | None, recordings: int) -> tuple[page.Made, ...]:
     """How it was made: files, conventions, options, frames, versions. `up`: the axis that points up on the page."""
     sources = _sources(skeleton)
     groups = {
@@ -206,7 +198,7 @@ def describe_making(skeleton: Skeleton, up: str | None, rate: float | None, reco
             ("page by", f"condyle {__version__}, Python {platform.python_version()}, numpy {np.__version__}"),
         ],
     }
-    return tuple(Made(group, tuple(rows)) for group, rows in groups.items() if rows)
+    return tuple(page.Made(group, tuple(rows)) for group, rows in groups.items() if rows)
 
 
 def _conventions(skeleton: Skeleton, up: str | None) -> list[tuple[str, str]]:

@@ -22,18 +22,7 @@ from ..model.anatomy import Part, find_segments
 from ..model.motion import derive_motion, order_joints
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from .facts import (
-    count_seconds,
-    describe_making,
-    describe_verdict,
-    list_bodies,
-    list_connections,
-    list_findings,
-    list_joints,
-    list_limbs,
-    list_placements,
-    make_title,
-)
+from . import facts
 from .page_data import FORMAT, VERSION, Masked, PageData
 from .shown import MOTION_MAX_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
 
@@ -78,24 +67,24 @@ def assemble_page(
     else:
         shown, pieces = pack_pieces(shown, most)
     clock, up = shown.clock, find_up(skeleton, shown)
-    joints, loops = list_joints(skeleton, shown.packing.gap, shown.gaps)
+    joints, loops = facts.list_joints(skeleton, shown.packing.gap, shown.gaps)
     return PageData(
         format=FORMAT,
         version=VERSION,
         condyle=__version__,
-        title=make_title(skeleton),
-        verdict=describe_verdict(skeleton),
-        seconds=count_seconds(skeleton),
+        title=facts.make_title(skeleton),
+        verdict=facts.describe_verdict(skeleton),
+        seconds=facts.count_seconds(skeleton),
         frames=shown.source.frames,
-        bodies=list_bodies(skeleton),
+        bodies=facts.list_bodies(skeleton),
         joints=joints,
         loops=loops,
-        connections=list_connections(skeleton, clock),
-        limbs=list_limbs(skeleton),
-        placements=list_placements(skeleton),
-        findings=list_findings(skeleton, clock),
+        connections=facts.list_connections(skeleton, clock),
+        limbs=facts.list_limbs(skeleton),
+        placements=facts.list_placements(skeleton),
+        findings=facts.list_findings(skeleton, clock),
         masked=_masked(shown),
-        made=describe_making(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
+        made=facts.describe_making(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
         motion=shown.page(pieces, up),
     )
 

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 
 from ..errors import UsageError
+from ..maths.arrays import concatenate, select
 from ..model.take import Take
 from . import motions
 from .disturb import Disturbances, disturb
@@ -128,21 +129,17 @@ def _merge_truths(truths: Sequence[Truth], labels: Sequence[str], n: int) -> Tru
     pairs = list(zip(labels, truths, strict=True))
     first = np.cumsum([0, *(len(truth.names) for truth in truths[:-1])])
     scales = {truth.scale for truth in truths}
-    rows = ("p_child_joint", "p_parent_joint", "axis_child", "axis_parent", "latency")
-    frames = ("R_world_body", "p_world_body", "spiked", "burst", "stale", "missing")
+    arrays = concatenate([select(truth, "n", slice(n)) for truth in truths], "m")
+    own = zip(truths, first, strict=True)
+    arrays["parent"] = np.concatenate([np.where(truth.parent < 0, -1, truth.parent + k) for truth, k in own])
     return Truth(
         names=tuple(named(label, name) for label, truth in pairs for name in truth.names),
-        parent=np.concatenate([np.where(t.parent < 0, -1, t.parent + at) for t, at in zip(truths, first, strict=True)]),
         time=truths[0].time[:n],
         kind=tuple(kind for truth in truths for kind in truth.kind),
-        mounts=Mounts(
-            np.concatenate([truth.mounts.R_bone_body for truth in truths]),
-            np.concatenate([truth.mounts.p_bone_body for truth in truths]),
-        ),
+        mounts=Mounts(**concatenate([truth.mounts for truth in truths], "m")),
         slips=tuple(replace(slip, body=named(label, slip.body)) for label, truth in pairs for slip in truth.slips),
         scale=scales.pop() if len(scales) == 1 else float("nan"),
-        **{name: np.concatenate([getattr(truth, name) for truth in truths]) for name in rows},
-        **{name: np.concatenate([getattr(truth, name)[:n] for truth in truths], axis=1) for name in frames},
+        **arrays,
     )
 
 

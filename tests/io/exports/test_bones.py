@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.io.exports.bones import Link, Room, build_bones, find_shortest_arc, reorder_links
+from condyle.io.exports.bones import Link, Room, build_bones, reorder_links
 from condyle.maths import rotation
 from condyle.model.anatomy import Segment
 
@@ -23,19 +23,6 @@ def test_the_left_of_the_room_is_up_cross_forward() -> None:
     np.testing.assert_array_equal(ROOM.left, [1, 0, 0])
     np.testing.assert_array_equal(ROOM.direction("right"), [-1, 0, 0])
     np.testing.assert_array_equal(ROOM.direction("down"), [0, 0, -1])
-
-
-def test_the_shortest_arc_goes_from_one_direction_to_the_other_by_the_angle_between(rng: np.random.Generator) -> None:
-    for _ in range(20):
-        a, b = rng.normal(size=(2, 3))
-        R = find_shortest_arc(a, b, ROOM.forward)
-        np.testing.assert_allclose(R @ a / np.linalg.norm(a), b / np.linalg.norm(b), atol=EXACT)
-        angle = np.arccos(a @ b / np.linalg.norm(a) / np.linalg.norm(b))
-        assert rotation.angle(R) == pytest.approx(angle)
-    half = find_shortest_arc(np.array([0, 0, 1.0]), np.array([0, 0, -1.0]), ROOM.forward)
-    np.testing.assert_allclose(half @ ROOM.forward, ROOM.forward, atol=EXACT)
-    assert np.linalg.det(find_shortest_arc(ROOM.forward, -ROOM.forward, ROOM.forward)) == pytest.approx(1)
-    np.testing.assert_array_equal(find_shortest_arc(ROOM.up, 2 * ROOM.up, ROOM.forward), np.eye(3))
 
 
 def test_a_root_with_one_joint_begins_at_its_sensor_with_more_in_their_middle() -> None:

@@ -112,7 +112,9 @@ def _rest_start(link: Link, known: Segment | None) -> Floats:
     if link.kind == "rigid" or known is not None:
         return link.R_mean
     if link.kind == "hinge" and link.axis is not None:  # near, and exactly on the hinge
-        return link.R_mean @ rotation.from_vector(_turn(link.R_mean.T @ link.R_near, link.axis) * link.axis)
+        return link.R_mean @ rotation.from_vector(
+            rotation.find_turn(link.axis, link.R_mean.T @ link.R_near) * link.axis
+        )
     return link.R_near
 
 
@@ -183,7 +185,7 @@ def _turn_to_rest(R: Floats, link: Link, below: Sequence[Link], toward: Floats, 
         left = pair[0].p_parent - pair[1].p_parent
         if _far(np.cross(left, toward)):
             return _axes(wanted, world.left) @ _axes(toward, left).T
-    R = find_shortest_arc(R @ toward, wanted, world.forward) @ R
+    R = rotation.find_shortest_arc(R @ toward, wanted, world.forward) @ R
     return rotation.from_vector(_hinge_roll(R, below, wanted, world) * wanted) @ R
 
 
@@ -271,28 +273,9 @@ def _reverse(joint: Link, body: Link, parent: int) -> Link:
     )
 
 
-def find_shortest_arc(a: Floats, b: Floats, across: Floats) -> Floats:
-    """(3, 3) the smallest rotation from direction a to b; opposite ones turn about what is near `across`."""
-    a, b = _unit(a), _unit(b)
-    normal, cosine = np.cross(a, b), float(a @ b)
-    sine = float(np.linalg.norm(normal))
-    if sine < 1e-9:
-        if cosine > 0:
-            return np.eye(3)
-        side = across - a * (a @ across)
-        normal = side if _far(side) else np.cross(a, np.eye(3)[np.argmin(np.abs(a))])
-    return rotation.from_vector(_unit(normal) * np.arctan2(sine, cosine))
-
-
 def _aim(v: Floats, u: Floats, axis: Floats) -> float:
     """Angle [rad] about a unit axis that brings v as near to u as it can."""
     return float(np.arctan2(u @ np.cross(axis, v), u @ v - (axis @ u) * (axis @ v)))
-
-
-def _turn(R: Floats, axis: Floats) -> float:
-    """Angle [rad] about a unit axis whose rotation is nearest to R."""
-    sine = axis @ [R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]
-    return float(np.arctan2(sine, np.trace(R) - axis @ R @ axis))
 
 
 def _axes(first: Floats, second: Floats) -> Floats:

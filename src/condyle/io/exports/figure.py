@@ -6,17 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from ...errors import UsageError
 from ...findings import Finding, many
 from ...maths import rotation
-from ...maths.arrays import Bools, Floats, Ints, freeze
+from ...maths.arrays import Bools, Floats, Ints, concatenate, freeze, select
 from ...maths.robust import median
 from ...maths.series import even_places, held_frames, mean_step, segment_slices
-from ...model.motion import find_turn
 from ...model.take import Take
 from .bones import BoneKind
 
@@ -145,7 +144,7 @@ class Figure:
         found = np.full((self.frames, len(self.names)), np.nan)
         for k, kind in enumerate(self.kind):
             if kind == "hinge":
-                angle = find_turn(self.axis[k], self.turns[:, k])
+                angle = rotation.find_turn(self.axis[k], self.turns[:, k])
                 there = np.isfinite(angle)
                 found[there, k] = np.unwrap(angle[there])
         return found
@@ -162,13 +161,7 @@ class Figure:
 
     def at(self, rows: Ints | Bools | slice) -> Figure:
         """These frames, in increasing order."""
-        return replace(
-            self,
-            time=self.time[rows],
-            segment=self.segment[rows],
-            R_parent_bone=self.R_parent_bone[rows],
-            p_world_free=self.p_world_free[rows],
-        )
+        return select(self, "n", rows)
 
     def clips(self) -> tuple[Figure, ...]:
         """One figure per segment, in order."""
@@ -185,22 +178,15 @@ class Figure:
         return tuple(self._only(np.flatnonzero(top == root)) for root in self.free.tolist())
 
     def _only(self, rows: Ints) -> Figure:
-        new = {int(old): k for k, old in enumerate(rows)}
-        pick = rows.tolist()
+        texts, arrays = ("names", "bodies", "joints", "kind", "parts"), ("R_body_bone", "p_body_bone", "p_parent_bone")
+        own: dict[str, Any] = {name: tuple(getattr(self, name)[k] for k in rows) for name in texts}
+        own |= {name: getattr(self, name)[rows] for name in (*arrays, "R_parent_bone_rest", "tip", "axis")}
         return replace(
             self,
-            names=tuple(self.names[k] for k in pick),
-            bodies=tuple(self.bodies[k] for k in pick),
-            joints=tuple(self.joints[k] for k in pick),
-            kind=tuple(self.kind[k] for k in pick),
-            parts=tuple(self.parts[k] for k in pick),
-            parent=np.array([new.get(int(self.parent[k]), -1) for k in pick], np.int64),
+            parent=np.array([np.searchsorted(rows, up) if up >= 0 else -1 for up in self.parent[rows]], np.int64),
             R_parent_bone=self.R_parent_bone[:, rows],
             p_world_free=self.p_world_free[:, np.isin(self.free, rows)],
-            **{
-                name: getattr(self, name)[rows]
-                for name in ("R_body_bone", "p_body_bone", "p_parent_bone", "R_parent_bone_rest", "tip", "axis")
-            },
+            **own,
         )
 
     def turn_up(self, up: str) -> Figure:
@@ -250,14 +236,7 @@ class Figure:
         found = 1 / mean_step(parts[0].time)
         text = f"the frames are not evenly spaced in time; poses were interpolated onto {found:.6g} Hz"
         told = () if rate is not None else (Finding("resampled", "info", text, value=found, unit="Hz"),)
-        return replace(
-            self,
-            time=np.concatenate([part.time for part in parts]),
-            segment=np.concatenate([part.segment for part in parts]),
-            R_parent_bone=np.concatenate([part.R_parent_bone for part in parts]),
-            p_world_free=np.concatenate([part.p_world_free for part in parts]),
-            findings=(*self.findings, *told),
-        )
+        return replace(self, **concatenate(parts, "n"), findings=(*self.findings, *told))  # type: ignore[arg-type]
 
     def rename(self, allowed: str, first: str | None = None, form: str = "this format") -> Figure:
         """Names and joints made of characters that match `allowed` (a class such as "[A-Za-z0-9_]"), beginning with

@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 
 from ...findings import Finding
+from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.series import segment_slices
 from ...model.take import WORLD
-from .bones import find_shortest_arc
 from .figure import Figure, legalise
 from .scene import Scene, number_file
 
@@ -59,7 +59,7 @@ def widen_range(low: float, high: float) -> tuple[float, float]:
 
 def align_axis(direction: Floats, axis: int) -> Floats:
     """(3, 3) whose column `axis` points along a direction."""
-    return find_shortest_arc(np.eye(3)[axis], direction, np.eye(3)[(axis + 1) % 3])
+    return rotation.find_shortest_arc(np.eye(3)[axis], direction / np.linalg.norm(direction), np.eye(3)[(axis + 1) % 3])
 
 
 def format_numbers(values: Floats | Sequence[float] | float) -> str:
