@@ -27,7 +27,16 @@ COVARIANCE_MAX_BODIES = (
     128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
 )
 REST_MAX_DRIFT_SHARE = 0.05  # drift in the room over the usual one, below which a body that does not turn rests
-REST_RESIDUAL_RATIO = 0.5  # residual over drift in the room: a pair that fits no better than two bodies at rest
+REST_MAX_TURN_SHARE = 0.25  # ... and turn in the room over the usual one, or RESOLVABLE_TURN_RAD, if that is more
+# The ratios to the room and the powers below were chosen on recordings of people (REAL rules: data/more and others).
+REST_RESIDUAL_RATIO = 0.9  # residual over drift in the room: a pair that fits no better than two bodies at rest
+ROOM_RESIDUAL_RATIO = 1.5  # ... and one that the room explains better, however much it turns
+ROOM_HANDICAP_RESIDUALS = 4.0  # usual residuals by which such a pair, and one of two resting bodies, counts as larger
+REST_HANDICAP_RESIDUALS = 2.0  # ... and a pair that only may repeat the room
+NEARNESS_POWER = 0.5  # of a joint's distance from its two sensors, which its residual is weighted with
+SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who stand still
+SHARP_LEVER_RATIO = 50.0  # lever motion over residual from which less rotation tells as much
+FREE_MAX_LEVER_RATIO = 12.0  # lever motion over residual up to which a body at rest may be no partner at all
 RESOLVABLE_TURN_RAD = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
 SURE_LEVER_RATIO = 5.0  # lever motion over residual from which an edge is told even though another one ties with it
 THIN_MARGIN = 1.1  # margin below which an edge tells nothing
@@ -121,7 +130,9 @@ def infer_structure(
         turn, drift = measure_world_motion(part, noise)
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     motion = measure_motion(take, sums, fits, noise)
-    handicap = _resting(fits, motion, turn, drift, edges, still_world)
+    resting = _resting(fits, motion, turn, drift, edges, still_world)
+    nearness = NEARNESS_POWER * _log_reach(fits)
+    handicap = resting + nearness
     settled = False
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
     tree = spanning_margins(take.bodies, fits, edges)
@@ -132,10 +143,17 @@ def infer_structure(
         if not settled:
             break
         edges = tree.edges
-    determined = all_given or _is_determined(motion, tree, fits, turn)
-    apart = _apart(sums, fits, motion, tree, held) if determined else tree.edges[~np.isin(tree.edges, held)]
+    # That a joint is near its sensors decides between rivals, but is no evidence that anything moved.
+    unaided = np.where(tree.runner_up >= 0, nearness[tree.runner_up] - nearness[tree.edges], 0.0)
+    plain = replace(tree, margin=tree.margin / np.exp(unaided))
+    moved = _is_determined(motion, plain, fits, turn) and _moves_enough(motion, tree, fits, turn)
+    determined = all_given or moved
+    apart = tree.edges[~np.isin(tree.edges, held)]
+    if determined:
+        free = _on_room(sums, fits, motion, tree.edges, noise, turn, drift, still_world)
+        apart = _apart(sums, fits, motion, tree, held, free)
     tree = tree.at(~np.isin(tree.edges, apart))
-    loops, tied = _loops(take, fits, motion, tree, handicap) if determined else (np.empty(0, np.int64), [])
+    loops, tied = _loops(take, fits, motion, tree, resting) if determined else (np.empty(0, np.int64), [])
     return Structure(sums, fits, motion, tree, apart, determined, loops, tied, good, noise, turn, drift)
 
 
@@ -177,22 +195,38 @@ def _resting(
     """(P,) log handicap of pairs whose fit says only that bodies stay where they are in the room.
 
     Feet planted on a floor fit each other perfectly, and whatever turns about one foot fits the other as well: feet and
-    floor are one body. Two bodies that rest are no joint, and of the resting bodies that one moving body fits, only the
-    nearest is taken at its word. The others count as if their residual were twice a usual one larger, so that they are
-    used only where nothing else offers itself.
+    floor are one body. Two bodies that rest are no joint, nor are two that each fit the room better than one another,
+    and of the resting bodies that one moving body fits, only the nearest is taken at its word. The others count as if
+    their residual were some usual ones larger, so that they are used only where nothing else offers itself.
     """
     i, j = fits.pairs.T
     if not len(edges):
         return np.zeros(len(i))
-    usual = 2 * max(float(median(fits.residual[edges])), 1e-6 * float(median(motion.size[edges])))
+    usual = max(float(median(fits.residual[edges])), 1e-6 * float(median(motion.size[edges])))
     drift = np.where(drift > 1e-5 * drift.max(), drift, 0.0)  # less is rounding
-    at_rest = (fits.residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & (motion.lever < LEVER_MIN_RATIO)
-    at_rest |= _farther_rest(fits, (turn < 2 * RESOLVABLE_TURN_RAD) & (drift < REST_MAX_DRIFT_SHARE * median(drift)))
+    room = np.hypot(drift[i], drift[j])
+    calm = np.maximum(2 * RESOLVABLE_TURN_RAD, REST_MAX_TURN_SHARE * median(turn))
+    rests = (turn < calm) & (drift < REST_MAX_DRIFT_SHARE * median(drift))
+    at_rest = (fits.residual >= REST_RESIDUAL_RATIO * room) & (motion.lever < LEVER_MIN_RATIO)
+    at_rest |= _farther_rest(fits, rests)
+    explained = (fits.residual >= ROOM_RESIDUAL_RATIO * room) & (fits.residual > 1e-6 * motion.size)
+    explained |= rests[i] & rests[j] & (fits.residual >= REST_RESIDUAL_RATIO * room)
+    larger = np.where(explained, ROOM_HANDICAP_RESIDUALS, np.where(at_rest, REST_HANDICAP_RESIDUALS, 0.0)) * usual
     if still_world is not None:
-        at_rest &= (i != still_world) & (j != still_world)
+        larger = np.where((i == still_world) | (j == still_world), 0.0, larger)
     with np.errstate(divide="ignore", invalid="ignore"):
-        handicap = 0.5 * np.log1p((usual / np.maximum(fits.residual, 1e-9 * max(usual, 1e-300))) ** 2)
-    return np.where(at_rest, handicap, 0.0)
+        handicap = 0.5 * np.log1p((larger / np.maximum(fits.residual, 1e-9 * max(usual, 1e-300))) ** 2)
+    return np.nan_to_num(handicap)
+
+
+def _log_reach(fits: PairFits) -> Floats:
+    """(P,) log of each joint's distance from its two sensors over the usual one: joints are near what they join."""
+    reach = np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1)
+    known = reach[np.isfinite(reach)]
+    usual = float(median(known)) if len(known) else 0.0
+    if usual <= 0:
+        return np.zeros(len(reach))
+    return np.asarray(np.nan_to_num(np.log(np.maximum(reach, 1e-2 * usual) / usual)))
 
 
 def _farther_rest(fits: PairFits, rests: Bools) -> Bools:
@@ -220,11 +254,7 @@ def _is_determined(motion: PairMotion, tree: Tree, fits: PairFits, turn: Floats)
     )
     # Bodies that share a point tie, and so do all edges of a ring: that is no lack of motion.
     told |= (motion.main[edges] > RESOLVABLE_TURN_RAD) & (motion.lever[edges] > SURE_LEVER_RATIO)
-    # Two sensors on one body turn in the room but not against each other.
-    carried = np.minimum(turn[fits.pairs[edges, 0]], turn[fits.pairs[edges, 1]])
-    one_body = (np.sqrt(motion.spread[edges].sum(axis=1)) <= RIGID_RATIO * carried) & (
-        carried > 10 * RESOLVABLE_TURN_RAD
-    )
+    one_body = _one_body(motion, fits, edges, turn)
     told |= one_body & (tree.margin >= THIN_MARGIN)
     moves = exact.any() or one_body.any() or (motion.main[edges] > RESOLVABLE_TURN_RAD).any()
     if not one_body.any() and motion.open[edges, 1].all():  # not one joint is located even to a line
@@ -232,23 +262,62 @@ def _is_determined(motion: PairMotion, tree: Tree, fits: PairFits, turn: Floats)
     return bool(moves and 2 * told.sum() >= len(edges))
 
 
-def _apart(sums: PairSums, fits: PairFits, motion: PairMotion, tree: Tree, held: Sequence[int]) -> Ints:
-    """Edges of the tree that are no joints: another person, a loose prop, a pair that only slides."""
+def _moves_enough(motion: PairMotion, tree: Tree, fits: PairFits, turn: Floats) -> bool:
+    """Whether a third of the edges turn by more than people who stand still do, or far above what is left over."""
+    edges = tree.edges
+    lively = (motion.main[edges] > SWAY_TURN_RAD) | (motion.lever[edges] > SHARP_LEVER_RATIO)
+    return bool(3 * (lively | _one_body(motion, fits, edges, turn)).sum() >= len(edges))
+
+
+def _one_body(motion: PairMotion, fits: PairFits, edges: Ints, turn: Floats) -> Bools:
+    """(J,) two sensors on one body: they turn in the room but not against each other."""
+    carried = np.minimum(turn[fits.pairs[edges, 0]], turn[fits.pairs[edges, 1]])
+    still = np.sqrt(motion.spread[edges].sum(axis=1)) <= RIGID_RATIO * carried
+    return np.asarray(still & (carried > 10 * RESOLVABLE_TURN_RAD))
+
+
+def _spread(sums: PairSums, fits: PairFits, edges: Ints) -> Floats:
+    """(J,) [m] spread of the other body's origin as seen from each: what a joint has to explain."""
+    n = np.maximum(fits.frames[edges], 1.0)
+    own = sums[fits.pairs[edges, 0], fits.pairs[edges, 1]]
+    centre = np.minimum(*(np.sum((half.T / n) ** 2, axis=0) for half in (own.b_child, own.b_parent)))
+    return np.asarray(np.sqrt(np.maximum(own.dd / n - centre, 0.0)))
+
+
+def _on_room(
+    sums: PairSums,
+    fits: PairFits,
+    motion: PairMotion,
+    edges: Ints,
+    noise: Noise,
+    turn: Floats,
+    drift: Floats,
+    still_world: int | None,
+) -> Bools:
+    """(J,) edges between a moving body and one at rest, or the room, about no point of which the first turns."""
+    i, j = fits.pairs[edges].T
+    residual = fits.residual[edges]
+    still = [(drift[x] < 0.1 * residual) & (turn[x] < SWAY_TURN_RAD) | (x == still_world) for x in (i, j)]
+    reach = np.linalg.norm(fits.p_child_joint[edges], axis=1) + np.linalg.norm(fits.p_parent_joint[edges], axis=1)
+    turned = 2 * (np.maximum(noise.orientation[i], noise.orientation[j]) * reach) ** 2
+    loud = np.sqrt(3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + turned)
+    none = (residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & (residual > 4 * loud)
+    none &= residual > 0.2 * _spread(sums, fits, edges)
+    return np.asarray((still[0] != still[1]) & none & (motion.lever[edges] < FREE_MAX_LEVER_RATIO))
+
+
+def _apart(sums: PairSums, fits: PairFits, motion: PairMotion, tree: Tree, held: Sequence[int], free: Bools) -> Ints:
+    """Edges of the tree that are no joints: another person, a loose prop, a pair that only slides, and `free` ones."""
     edges = tree.edges
     residual = fits.residual[edges]
     share = residual / max(float(median(motion.size[edges])), 1e-300)
-    i, j = fits.pairs[edges].T
-    n = np.maximum(fits.frames[edges], 1.0)
-    # Spread of the other body's origin as seen from each: what a joint has to explain.
-    own = sums[i, j]
-    centre = np.minimum(*(np.sum((half.T / n) ** 2, axis=0) for half in (own.b_child, own.b_parent)))
-    spread = np.sqrt(np.maximum(own.dd / n - centre, 0.0))
+    spread = _spread(sums, fits, edges)
     far = (residual > APART_RESIDUAL_RATIO * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (spread < 2.5 * residual)
     slides = (motion.lever[edges] < 1) & (residual > SLIDING_RESIDUAL_SHARE * motion.size[edges])
     if len(edges) > 2:  # where all are soft, a gap larger than the motion is no sign of sliding
         slides &= residual > 2 * median(residual)
-    return np.asarray(edges[(far | unrelated | slides) & ~np.isin(edges, list(held))])
+    return np.asarray(edges[(far | unrelated | slides | free) & ~np.isin(edges, list(held))])
 
 
 def _loops(

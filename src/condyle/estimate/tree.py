@@ -1,5 +1,9 @@
 """Which bodies are connected: the paper's spanning tree (section 3.3), then edge swaps that raise the likelihood.
 
+The paper's tree is the null hypothesis: a swap is made only where its gain exceeds what chance does to it, as told by
+leaving out one block of time after the other. In short takes the log-determinant is noise, and people differ from
+simulation by what repeats in every block, not by what is white.
+
 For any tree the map from independent relative positions to its residuals has unit Jacobian, so two trees compare by
 the log-determinant of the covariance of their stacked residuals alone. A wobble that two joints share (a sensor pack
 that moves with both thighs) is one small direction of that covariance, where a sum of residuals counts it twice.
@@ -27,6 +31,9 @@ ALL_PAIRS_MAX_BODIES = 32
 RESIDUAL_FLOOR_SHARE = 1e-6  # of the scene's size: residuals below it are taken as zero
 EXCHANGE_MIN_GAIN = 0.01  # fall of the log-determinant that makes a swap worth it: 0.2 % of one residual
 EXCHANGE_MAX_COUNT = 200
+EXCHANGE_PROOF_SD = 2.0  # standard errors by which a swap must beat the tree it leaves; recordings of data/more
+JACKKNIFE_BLOCK_S = 1.0  # s of a block of frames that is left out, and how many there are at least and at most
+JACKKNIFE_FEWEST, JACKKNIFE_MOST = 5, 20
 RIVAL_MAX_MARGIN = 1.6  # margin below which a rival gets its trial
 TRIAL_FRAMES = 700
 TRIAL_ROUNDS = 6
@@ -104,12 +111,17 @@ def swap_edges(
         return gain
 
     gain = gains()
+    refused = np.zeros(gain.shape, dtype=bool)
     for _ in range(EXCHANGE_MAX_COUNT if search else 0):
-        free = np.where(held[:, None], np.inf, gain)
+        free = np.where(held[:, None] | refused, np.inf, gain)
         a, b = np.unravel_index(np.argmin(free), free.shape)
         if not free[a, b] < -EXCHANGE_MIN_GAIN:
             break
+        if -free[a, b] < rows.blocks.least_gain(rows.leave_out(tree, int(a), int(b))):
+            refused[a, b] = True
+            continue
         tree[a] = int(b)
+        refused[:] = False
         gain = gains()
     rivals = np.full((len(tree), len(fits.pairs)), np.inf)
     rivals[:, candidates] = gain / 6
@@ -157,6 +169,43 @@ def _crossing(bodies: int, pairs: Ints, tree: Sequence[int]) -> Bools:
     return np.asarray(across)
 
 
+@dataclass(frozen=True, eq=False)
+class TimeBlocks:
+    """Stretches of time that are left out one after the other: (n,) the number of the block of each frame."""
+
+    number: Ints
+    count: int
+
+    @classmethod
+    def of(cls, frames: int, seconds: float) -> TimeBlocks:
+        count = int(np.clip(round(seconds / JACKKNIFE_BLOCK_S), JACKKNIFE_FEWEST, JACKKNIFE_MOST))
+        return cls(np.arange(frames) * count // max(frames, 1), count)
+
+    def logdets(self, gap: Floats, both: Bools, floor: float) -> tuple[float, Floats]:
+        """Log-determinant of the covariance of gaps (n, J, 3), 0 where not `both` (n, J) are seen: of all frames, and
+        (B,) without each block.
+        """
+        flat = gap.reshape(len(gap), -1)
+        rows = [self.number == k for k in range(self.count)]
+        grams = np.stack([flat[one].T @ flat[one] for one in rows])
+        seen = np.stack([both[one].sum(axis=0) for one in rows]).astype(np.float64)
+        every, left = grams.sum(axis=0), seen.sum(axis=0)
+        gram, count = np.concatenate([every[None], every - grams]), np.concatenate([left[None], left - seen])
+        scale = np.repeat(1 / np.sqrt(np.maximum(count, 1)), 3, axis=1)
+        C = gram * scale[:, None] * scale[..., None] + floor * np.eye(flat.shape[1])
+        value = np.log(np.maximum(np.linalg.eigvalsh(C), floor)).sum(axis=1)
+        return float(value[0]), value[1:]
+
+    def least_gain(self, without: Floats) -> float:
+        """What a difference must exceed to be more than chance, from its values (B,) without each block: neighbours may
+        go along, and few blocks tell their own error badly.
+        """
+        off = without - without.mean()
+        own, near = float(off @ off), 2 * float(off[1:] @ off[:-1])
+        error = np.sqrt(max(own, own + near) * (self.count - 1) / self.count)
+        return EXCHANGE_PROOF_SD * (1 + 2 / self.count) * float(error)
+
+
 class _Rows:
     """Residual rows of the candidate pairs, and what exchanging one edge for another does to the log-determinant."""
 
@@ -171,6 +220,16 @@ class _Rows:
         self.own = np.einsum("npa,npb->pab", self.gap, self.gap) / self.count[:, None, None]
         size = float(median(np.linalg.norm(centre_positions(part.p_world_body, part.seen), axis=-1)[part.seen]))
         self.floor = (RESIDUAL_FLOOR_SHARE * max(size, 1e-300)) ** 2
+        self.both = both
+        self.blocks = TimeBlocks.of(len(gap), take.seconds)
+
+    def leave_out(self, tree: list[int], a: int, b: int) -> Floats:
+        """(B,) change of the log-determinant when edge a gives way to pair b, without each block of time."""
+        new = [*tree[:a], b, *tree[a + 1 :]]
+        return self._without_blocks(new) - self._without_blocks(tree)
+
+    def _without_blocks(self, tree: list[int]) -> Floats:
+        return self.blocks.logdets(self.gap[:, tree], self.both[:, tree], self.floor)[1]
 
     def gains(self, tree: list[int]) -> Floats:
         """(J, P) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree."""
@@ -234,17 +293,20 @@ def try_rivals(
         return tree, False
     part, rows = take.thinned(TRIAL_FRAMES)
     part = part.mask(~good[rows])
-    base = _solved_logdet(part, sums, fits, tree.edges) + 6 * handicap[tree.edges].sum()
+    blocks = TimeBlocks.of(part.frames, take.seconds)
+    base, base_without = _solved_logdet(part, sums, fits, tree.edges, blocks)
+    base += 6 * handicap[tree.edges].sum()
     edges, margin, runner = tree.edges.copy(), tree.margin.copy(), tree.runner_up.copy()
     best, winner = 0.0, None
     tried = np.full(len(edges), np.inf)
     for _, a, b in close:
         other = edges.copy()
         other[a] = b
-        gap = (_solved_logdet(part, sums, fits, other) + 6 * handicap[other].sum() - base) / 6
+        value, without = _solved_logdet(part, sums, fits, other, blocks)
+        gap = (value + 6 * handicap[other].sum() - base) / 6
         if gap < tried[a]:
             tried[a], margin[a], runner[a] = gap, np.exp(gap), b
-        if gap < best - 1e-3:
+        if gap < best - 1e-3 and -6 * gap > blocks.least_gain(without - base_without):
             best, winner = gap, (a, b)
     if winner is not None:
         edges[winner[0]] = winner[1]
@@ -252,8 +314,8 @@ def try_rivals(
     return Tree(edges, margin, runner), False
 
 
-def _solved_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints) -> float:
-    """Log-determinant of the stacked gaps' covariance with the joints solved together."""
+def _solved_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints, blocks: TimeBlocks) -> tuple[float, Floats]:
+    """Log-determinant of the stacked gaps' covariance with the joints solved together, and without each block."""
     pairs = fits.pairs[edges]
     start = fit_pairs(sums, pairs)
     solved = solve_together(
@@ -267,9 +329,5 @@ def _solved_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints) -> f
     )
     gap = gaps(take, pairs, solved.p_child_joint, solved.p_parent_joint)
     both = np.asarray(np.isfinite(gap).all(axis=2))
-    flat = np.where(both[..., None], gap, 0.0).reshape(len(gap), -1)
-    count = np.repeat(np.maximum(both.sum(axis=0), 1), 3)
-    C = (flat.T @ flat) / np.sqrt(count[:, None] * count)
     size = np.sqrt(median(sums.dd[pairs[:, 0], pairs[:, 1]] / np.maximum(start.frames, 1)))
-    value = np.linalg.eigvalsh(C + (RESIDUAL_FLOOR_SHARE * size) ** 2 * np.eye(len(C)))
-    return float(np.log(np.maximum(value, (RESIDUAL_FLOOR_SHARE * size) ** 2)).sum())
+    return blocks.logdets(np.where(both[..., None], gap, 0.0), both, float(RESIDUAL_FLOOR_SHARE * size) ** 2)
