@@ -15,7 +15,6 @@ from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
 from condyle.io.formats import c3d as module
 from condyle.io.formats import identify, read_recording
-from condyle.io.formats._c3d_parameters import convert_vax
 from condyle.maths import rotation
 from condyle.model.recording import Recording
 from tests.make.c3d_files import BLOCK, PROCESSORS, c3d
@@ -97,13 +96,6 @@ def test_points_are_read_whatever_the_processor_the_type_and_the_analog_data(
 def test_integers_are_signed(path: Path) -> None:
     points = -places()
     np.testing.assert_array_equal(position(opened(path, c3d(points, scale=0.5))), points)
-
-
-def test_vax_floats_are_those_of_the_architecture_handbook() -> None:
-    words = np.array([0x00004080, 0x0000C080, 0x00000000, 0x00008000, 0x0FDB4149], np.uint32)
-    values = convert_vax(words)
-    np.testing.assert_allclose(values[[0, 1, 2, 4]], [1.0, -1.0, 0.0, np.pi], rtol=SINGLE)
-    assert np.isnan(values[3]), "the reserved operand is no number"
 
 
 def test_numbers_between_blocks_of_frames_are_not_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
