@@ -24,7 +24,7 @@ COLLINEAR_MAX_SHARE = (
 )
 
 Cell = str | int | float | None
-Row = dict[str, Cell]
+TableRow = dict[str, Cell]
 
 
 def write_tables(scene: Scene, path: Path) -> Written:
@@ -48,7 +48,7 @@ def name_joints(scene: Scene) -> dict[tuple[str, str], str]:
     return names | {(j.child, j.parent): f"{j.child}-{j.parent}" for j in skeleton.loops}
 
 
-def build_tables(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> dict[str, list[Row]]:
+def build_tables(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> dict[str, list[TableRow]]:
     """Rows of every table that this skeleton has, by the table's name."""
     found = {"joints": [_joint_row(side, names) for side in _sides(skeleton)], "limbs": _limb_rows(skeleton, names)}
     frames = find_marker_frames(skeleton)
@@ -134,7 +134,7 @@ def find_axes(first: Floats, second: Floats, third: Floats) -> Floats | None:
     return np.stack([x, np.cross(z, x), z], axis=1)
 
 
-def _joint_row(side: _JointSide, names: Mapping[tuple[str, str], str]) -> Row:
+def _joint_row(side: _JointSide, names: Mapping[tuple[str, str], str]) -> TableRow:
     j = side.joint
     return {
         "joint": names[j.child, j.parent],
@@ -155,7 +155,7 @@ def _joint_row(side: _JointSide, names: Mapping[tuple[str, str], str]) -> Row:
     }
 
 
-def _limb_rows(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> list[Row]:
+def _limb_rows(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> list[TableRow]:
     by_child = {j.child: names[j.child, j.parent] for j in skeleton.joints}
 
     def mm(length: float | None) -> float | None:
@@ -175,18 +175,18 @@ def _limb_rows(skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> list
     ]
 
 
-def _marker_rows(skeleton: Skeleton, frames: Mapping[str, MarkerFrame]) -> list[Row]:
+def _marker_rows(skeleton: Skeleton, frames: Mapping[str, MarkerFrame]) -> list[TableRow]:
     rows = []
     for marker in skeleton.markers:
         frame, inside = frames.get(marker.body), None
         if frame is not None:
             inside = MM_PER_M * ((marker.p_body_marker - frame.p_body_frame) @ frame.R_body_frame)
-        row: Row = {"body": marker.body, "marker": marker.name}
+        row: TableRow = {"body": marker.body, "marker": marker.name}
         rows.append(row | _vector("{}_mm", MM_PER_M * marker.p_body_marker) | _vector("frame_{}_mm", inside))
     return rows
 
 
-def _marker_frame_row(side: _JointSide, frame: MarkerFrame, names: Mapping[tuple[str, str], str]) -> Row:
+def _marker_frame_row(side: _JointSide, frame: MarkerFrame, names: Mapping[tuple[str, str], str]) -> TableRow:
     """The joint in the frame of the body's markers. The markers' places are taken as exact."""
     R = frame.R_body_frame
     C = None if side.determined is None else R.T @ side.determined @ R
@@ -204,7 +204,7 @@ def _marker_frame_row(side: _JointSide, frame: MarkerFrame, names: Mapping[tuple
     }
 
 
-def _distance_rows(side: _JointSide, skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> Iterator[Row]:
+def _distance_rows(side: _JointSide, skeleton: Skeleton, names: Mapping[tuple[str, str], str]) -> Iterator[TableRow]:
     for marker in skeleton.markers:
         if marker.body != side.body:
             continue
@@ -261,7 +261,7 @@ TABLE_COLUMNS: dict[str, list[str]] = {
 }  # fmt: skip
 
 
-def to_csv(rows: Sequence[Row], columns: Sequence[str]) -> bytes:
+def to_csv(rows: Sequence[TableRow], columns: Sequence[str]) -> bytes:
     """The table's bytes, commas between; a cell without a value is empty, and no text stands as a formula."""
     text = io.StringIO()
     out = csv.writer(text, lineterminator="\n")
