@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..findings import many
 from ..maths.arrays import centre_positions, evenly
-from ..model.options import FitOptions
-from ..model.take import Take
-from .structure import Structure
+
+if TYPE_CHECKING:
+    from ..model.options import FitOptions
+    from ..model.take import Take
+    from .structure import Structure
 
 JOINT_MIN_FRAMES = 3  # two frames always fit
 

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..findings import Finding, Severity, mm
 from ..maths.robust import Z95, median
-from ..model.skeleton import Joint
 from ..model.take import WORLD, Take
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
-from .intervals import Uncertainty
-from .kinds import PairMotion
-from .solve import Solution
 from .structure import RARE_PAIR_SHARE, Structure
+
+if TYPE_CHECKING:
+    from ..model.skeleton import Joint
+    from .intervals import Uncertainty
+    from .kinds import PairMotion
+    from .solve import Solution
 
 MISSING_WARNING_SHARE = 0.2  # share of missing poses from which a body's gaps are a warning
 OUTLIER_WARNING_SHARE = 0.005  # share of outliers from which they are a warning

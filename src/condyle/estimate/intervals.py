@@ -10,16 +10,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints
 from ..maths.least_squares import clear_of, factor_columns, invert_normal
 from ..maths.robust import median
-from ..model.take import Take
-from ..pairs.noise import Noise
-from .solve import Solution
+
+if TYPE_CHECKING:
+    from ..maths.arrays import Bools, Floats, Ints
+    from ..model.take import Take
+    from ..pairs.noise import Noise
+    from .solve import Solution
 
 BLOCK_RATE_HZ = 6.0  # Hz: motion is slower, white noise is averaged away
 BLOCK_MIN_COUNT = 60  # a short take is cut into shorter blocks

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.arrays import Floats
 from ..model.skeleton import Joint, Kind, Point
-from ..model.take import Take
-from ..pairs.fits import PairFits
-from .intervals import Uncertainty
 from .kinds import OPEN_ERROR_SHARE, PairMotion, hinge_axes, play
-from .solve import Solution
-from .structure import Structure
+
+if TYPE_CHECKING:
+    from ..maths.arrays import Floats
+    from ..model.take import Take
+    from ..pairs.fits import PairFits
+    from .intervals import Uncertainty
+    from .solve import Solution
+    from .structure import Structure
 
 
 def assemble_joints(

@@ -8,23 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..estimate.fitting import Estimate
 from ..estimate.intervals import Blocks
-from ..estimate.solve import Solution
 from ..findings import Finding
 from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..model.field import FieldModel, Rod
-from ..model.options import FitOptions
 from ..model.scale import scaled
 from ..model.stage import Change, Decision, Effect, Proof
 from ..model.take import WORLD, Take
-from ..pairs.noise import Noise
 from ..prepare.dropouts import prepare
 from .field_fit import Bend, FieldFit, fit_field, measure_bend
+
+if TYPE_CHECKING:
+    from ..estimate.fitting import Estimate
+    from ..estimate.solve import Solution
+    from ..model.options import FitOptions
+    from ..pairs.noise import Noise
 
 LOUD = 1.3  # gaps over what the sensors' noise explains, from which a bend is looked for
 GAIN = 100.0  # log likelihood, over that of a straight field, from which a bend is told

@@ -12,15 +12,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..estimate.solve import Solution
-from ..maths.arrays import Floats, Ints
 from ..maths.least_squares import clear_of, solve_normal, span_columns
 from ..model.field import FieldModel, Rod
-from ..model.take import Take
 from .field_rows import Basis, Rows, extent, joint_rows, scaling, visited
+
+if TYPE_CHECKING:
+    from ..estimate.solve import Solution
+    from ..maths.arrays import Floats, Ints
+    from ..model.take import Take
 
 ROUNDS = 3  # of Gauss and Newton
 LENGTHS = (0.6, 0.85, 1.2, 1.7, 2.4)  # of the field, over the extent of the places visited; tried from the middle

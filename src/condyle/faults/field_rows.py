@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,8 +22,10 @@ from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.least_squares import clear_of, span_columns
 from ..maths.robust import median
 from ..model.field import Rod, bells, spread_centres
-from ..model.take import Take
 from ..pairs.outliers import weigh_outliers
+
+if TYPE_CHECKING:
+    from ..model.take import Take
 
 MOST_BLOCKS = 600  # of joints, and of the rod: more would sharpen nothing
 PLACES = 1500  # among which centres are chosen

@@ -3,23 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..estimate.fitting import Estimator, uncertainty_of
 from ..estimate.kinds import classify, measure_motion, measure_world_motion
 from ..estimate.locate import assemble_joints
-from ..estimate.solve import Solution
-from ..estimate.structure import Structure
-from ..findings import Finding
 from ..maths.robust import median
-from ..model.options import FitOptions
-from ..model.skeleton import Joint
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
 from ..pairs.sums import sum_pairs
 from .connections import find_connections, judge_connections, lasting
 from .planted import find_planted, judge_planted
+
+if TYPE_CHECKING:
+    from ..estimate.solve import Solution
+    from ..estimate.structure import Structure
+    from ..findings import Finding
+    from ..model.options import FitOptions
+    from ..model.skeleton import Joint
 
 SOFT = 3.0  # gap of a connection over the usual one of joints, from which its place is not held to
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..estimate.fitting import Estimate
-from ..estimate.solve import Solution
 from ..findings import Finding
-from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
-from ..model.options import FitOptions
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
-from ..model.take import Take
 from ..pairs.fits import fit_pairs
 from ..pairs.sums import sum_pairs
 from .connections import find_connections, lasting
+
+if TYPE_CHECKING:
+    from ..estimate.fitting import Estimate
+    from ..estimate.solve import Solution
+    from ..maths.arrays import Bools, Floats, Ints
+    from ..model.options import FitOptions
+    from ..model.take import Take
 
 BLOCK = 0.5  # s over which the usual gap is taken
 LONG = 1.0  # s for which a joint comes apart at least; less is an outlier

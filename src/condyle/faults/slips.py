@@ -10,23 +10,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..estimate.fitting import Estimate
 from ..estimate.intervals import CORRELATION_LAG_S, Blocks, long_run
-from ..estimate.solve import Solution
 from ..findings import Finding
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.least_squares import clear_of, span_columns
 from ..maths.robust import median
-from ..model.options import FitOptions
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
 from ..pairs.outliers import count_frames, find_steady
 from ..prepare.flips import describe_left_flips
+
+if TYPE_CHECKING:
+    from ..estimate.fitting import Estimate
+    from ..estimate.solve import Solution
+    from ..model.options import FitOptions
 
 THRESHOLD = 150.0  # likelihood ratio from which a step is a slip
 WORTH = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm

@@ -4,9 +4,12 @@ a sixth of the program's start.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from .arrays import Floats
+if TYPE_CHECKING:
+    from .arrays import Floats
 
 Z95 = 1.959963984540054  # standard deviations in half of a 95 % interval
 CHI3_MEDIAN = 1.5381722544550522  # median length of a unit Gaussian vector in space

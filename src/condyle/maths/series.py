@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from .arrays import Bools, Floats, Ints
 from .robust import median
+
+if TYPE_CHECKING:
+    from .arrays import Bools, Floats, Ints
 
 EVEN_CLOCK_MAX_OFF = 0.1  # of a frame: a time stamp further off an even clock calls for resampling
 SAME_FRAME_MAX_OFF = 1e-9  # of a frame: a time as near to a frame's is that frame's

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.least_squares import solve_symmetric
-from ..model.take import Take
 from .sums import PairSums, blocks, chunks
+
+if TYPE_CHECKING:
+    from ..model.take import Take
 
 DENSE_MAX_BODIES = 64  # bodies up to which gaps come from one product of all poses with all joints
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import CHI3_MEDIAN, median
-from ..model.take import Take
+
+if TYPE_CHECKING:
+    from ..model.take import Take
 
 DIFFERENCE_ORDER = 6
 _SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth difference

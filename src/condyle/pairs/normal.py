@@ -8,15 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
 from ..maths.least_squares import solve_normal
-from ..model.take import Take
 from .fits import gap_columns
 from .outliers import FAINT_GAP_SHARE, ROUNDING_M
 from .sums import Additive, whole_gram, whole_stack
+
+if TYPE_CHECKING:
+    from ..maths.arrays import Bools, Floats, Ints
+    from ..model.take import Take
 
 COVARIANCE_LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
 CANCELLATION_RATIO = 1e-5  # gap over lever above which nothing of note is lost in sums

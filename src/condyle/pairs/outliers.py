@@ -5,12 +5,16 @@ Every rule is a number of robust standard deviations: of the take, of a lively s
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
-from ..model.take import Take
+
+if TYPE_CHECKING:
+    from ..maths.arrays import Bools, Floats, Ints
+    from ..model.take import Take
 
 ROUNDING_M = 1e-12  # gaps of exact data, which are no outliers of each other
 FAINT_GAP_SHARE = 1e-4  # of the largest gap: smaller ones count as this

@@ -9,13 +9,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, first_seen
-from ..model.take import Take
+
+if TYPE_CHECKING:
+    from ..model.take import Take
 
 STACK_CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
 STACK_KEPT_BYTES = 9_000_000  # of the matrix that is kept with a small take

@@ -19,7 +19,7 @@ from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
 from ..result.coverage import JointCoverage, find_coverage
 from . import page_data as page
-from .shown import to_triple
+from .page_data import to_triple
 
 T = TypeVar("T", bound=msgspec.Struct)
 

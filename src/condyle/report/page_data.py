@@ -14,6 +14,7 @@ import msgspec
 
 from ..findings import Finding
 from ..io.values import plain_type
+from ..maths.arrays import Floats
 from ..model.skeleton import Joint, Limb, Placement
 from ..result.coverage import Sufficiency
 
@@ -201,3 +202,8 @@ class PageData(_Value, frozen=True):
     masked: tuple[Masked, ...]
     made: tuple[Made, ...]
     motion: PageMotion | None
+
+
+def to_triple(values: Floats) -> Triple:
+    x, y, z = (float(value) for value in values)
+    return x, y, z

@@ -18,7 +18,7 @@ from ..model.motion import order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
 from .pack import LARGEST_NUMBER, Packing, join_frames, pack
-from .page_data import PageMotion, Piece, Triple
+from .page_data import PageMotion, Piece, to_triple
 
 Singles = NDArray[np.float32]
 PIECE_FRAMES = 1024  # frames
@@ -166,11 +166,6 @@ def link_pieces(shown: MotionPieces) -> tuple[Piece, ...]:
         Piece(k * PIECE_FRAMES, min(PIECE_FRAMES, total - k * PIECE_FRAMES), "", f"pieces/{k}.bin")
         for k in range(shown.count)
     )
-
-
-def to_triple(values: Floats) -> Triple:
-    x, y, z = (float(value) for value in values)
-    return x, y, z
 
 
 def _box(p: Floats) -> tuple[Floats, Floats]:
