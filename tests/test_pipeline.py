@@ -545,7 +545,7 @@ def test_of_several_changes_each_proves_itself_on_top_of_those_kept(slipped: Est
 def test_a_reading_is_kept_without_proof_and_so_is_what_changes_no_pose(
     slipped: Estimate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "prove", lambda *_: pytest.fail("was to be proved"))
+    monkeypatch.setattr(pipeline, "prove", lambda *_, **__: pytest.fail("was to be proved"))
     reading = Shift(0.1, effect="reading")
     after, kept, _ = pipeline.keep_proved(slipped, [reading])
     assert (kept, reading.proofs) == ([reading], [Proof(0.0, 0.0)])

@@ -131,8 +131,8 @@ def test_b19_two_rows_exchanged_are_told_in_every_format(tmp_path: Path, seed: S
     [
         ("npz", "frame 300: time is not a number; correct or delete that row, or give --rate to count frames instead"),
         ("csv", "line 306, column 1, frame 300: no time in this row; correct or delete it, or give --rate to count frames instead"),
-        ("vr", "frame 300: no time in row 301 of the table; correct or delete it"),
-        ("columns", "frame 300: no time in row 301 of the table (column 1); correct or delete it"),
+        ("vr", "line 302, column 1, frame 300: no time in this row; correct or delete it, or give --rate to count frames instead"),
+        ("columns", "line 301, column 1, frame 300: no time in this row; correct or delete it, or give --rate to count frames instead"),
         ("ascension", "frame 300: time is not a number; correct or delete that row, or give --rate to count frames instead"),
     ],
 )  # fmt: skip
