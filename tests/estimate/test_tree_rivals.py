@@ -46,7 +46,7 @@ def wrong() -> Case:
 
 @pytest.fixture(scope="module")
 def right() -> Case:
-    case = Case(seed=1)
+    case = Case(seed=8)
     assert case.edges(case.tree) == case.true
     return case
 

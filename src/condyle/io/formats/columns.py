@@ -33,11 +33,11 @@ def read(path: Path, options: ReadOptions) -> Recording:
     """The columns that the map names; what the map says of them counts as given by the user."""
     if options.columns is None:
         raise UsageError("a table is read by a column map; give its path with --columns map.toml", code="bad-option")
-    return read_by(path, read_map(options.columns))
+    return read_by(path, read_map(options.columns), options.rate)
 
 
-def read_by(path: Path, columns: ColumnMap) -> Recording:
-    """The recording in a table under a column map."""
+def read_by(path: Path, columns: ColumnMap, rate: float | None = None) -> Recording:
+    """The recording in a table under a column map; with a `rate` [Hz] rows that are frames are counted."""
     table = find_table(
         read_text(path),
         separator=columns.separator,
@@ -48,7 +48,7 @@ def read_by(path: Path, columns: ColumnMap) -> Recording:
     if table is None:
         raise CondyleError("holds no row of numbers that the column map could apply to", code="no-data")
     places = _MapColumns(columns, table, path)
-    recording = _read_long(places) if columns.sensor is not None else _read_wide(places)
+    recording = _read_long(places) if columns.sensor is not None else _read_wide(places, rate)
     return replace(recording, facts=_describe_facts(places, recording))
 
 
@@ -72,11 +72,11 @@ class _MapColumns:
     def each(self, columns: Sequence[Column], key: str) -> list[int]:
         return [place for column in columns if (place := self.want(column, key)) is not None]
 
-    def seconds(self, values: Floats, place: int | None) -> Floats | None:
+    def seconds(self, values: Floats, place: int | None, rate: float | None = None) -> Floats | None:
         """The time [s] in the numbers that were read."""
         if place is None:
             return None
-        time = self.table.time(values, self.wanted[place], None, place)
+        time = self.table.time(values, self.wanted[place], rate, place)
         return None if time is None else time * TIME_UNITS[self.map.time_unit]
 
     def column(self, column: Column, key: str) -> int:
@@ -99,7 +99,7 @@ class _MapColumns:
         return names.index(column.strip())
 
 
-def _read_wide(places: _MapColumns) -> Recording:
+def _read_wide(places: _MapColumns, rate: float | None) -> Recording:
     """One row per frame."""
     columns, table = places.map, places.table
     for item in (*columns.bodies, *columns.markers):
@@ -115,7 +115,7 @@ def _read_wide(places: _MapColumns) -> Recording:
     return Recording(
         bodies=Bodies(tuple(item.name for item in columns.bodies), position, orientation) if bodies else None,
         markers=Markers(tuple(item.name for item in columns.markers), marked) if markers else None,
-        time=places.seconds(values, time),
+        time=places.seconds(values, time, rate),
         rate=columns.rate,
         convention=convention,
         findings=tuple(describe_truncation(len(values), None, cut)),
