@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 import zlib
 from pathlib import Path
 
+if sys.dont_write_bytecode:  # hundreds of tests start a Python: what they import is compiled once, in pytest's cache
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
+    sys.pycache_prefix = os.environ["PYTHONPYCACHEPREFIX"] = str(Path(__file__).parents[1] / ".pytest_cache/bytecode")
 for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"):
     os.environ.setdefault(_name, "1")  # small matrices: threads only wait for each other
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from condyle.cli.interrupts import Interrupted, raise_signals
+from tests.make.size import trials
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 SAID = b"condyle: interrupted; nothing was left half written\n"
@@ -68,10 +69,11 @@ def test_a_run_that_is_ended_from_outside_says_so_and_leaves_nothing(
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.sized
 def test_ctrl_c_while_the_program_starts_gives_no_traceback(tmp_path: Path) -> None:
     hook = "import sys, condyle.__main__ as m; sys.stdout.write('x'); sys.stdout.flush(); sys.exit(m.main())"
     rng = random.Random(1)
-    for _ in range(8):
+    for _ in trials(3, 8):
         program = [sys.executable, "-c", hook, "fit", str(tmp_path / "none.npz")]
         with subprocess.Popen(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
             assert process.stdout is not None

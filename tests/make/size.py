@@ -26,8 +26,8 @@ MOST_CUTS = pick(300, 2000, 100_000)  # of the smallest file of a format, where 
 FEWER_CUTS = pick(20, 50, 5000)  # of each other file
 DAMAGED_FILES = pick(60, 2000, 20_000)  # of a format
 GOLDEN_STEP = pick(5, 1, 1)  # takes from one that is compared with its golden to the next
-CASE_STEP = pick(3, 1, 1)  # cases from one that is run to the next, of a parametrised test in
-SAMPLED = ("benchmarks", "oracle", "promises", "properties", "real")  # these folders, which try many alike
+SAMPLED = ("benchmarks", "faults", "fuzz", "oracle", "prepare", "promises", "properties", "real")  # folders
+CASE_STEP = pick(3, 1, 1)  # cases from one that is run to the next, of a parametrised test in these folders
 
 
 def cut_lengths(whole: Sequence[object], first: int = 0) -> list[int]:
