@@ -15,9 +15,9 @@ SOFT = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), s
 
 
 def fit(
-    figure: SimulatedFigure, symmetric: float | None, seed: int = 300, **options: object
+    figure: SimulatedFigure, symmetric: float | None, seed: int = 300, seconds: float = 30, **options: object
 ) -> tuple[condyle.Fit, dict]:
-    world = simulate(figure, "exercise", seconds=30, rate=30, seed=seed, disturbances=SOFT)
+    world = simulate(figure, "exercise", seconds=seconds, rate=30, seed=seed, disturbances=SOFT)
     found = condyle.fit(world.take, symmetric=symmetric, **options)  # type: ignore[arg-type]
     return found, {(body, frozenset(ends)): length for (body, *ends), length in world.truth.limbs.items()}
 
@@ -74,9 +74,9 @@ def test_a_loose_tolerance_changes_nothing_and_a_figure_without_sides_says_so() 
 @pytest.mark.parametrize("tolerance", [0.0, -0.001, np.inf, np.nan])
 def test_a_tolerance_that_is_none_is_refused(tolerance: float) -> None:
     with pytest.raises(UsageError, match="not above zero"):
-        fit(human(EQUAL), tolerance)
+        fit(human(EQUAL), tolerance, seconds=5)
 
 
 def test_without_intervals_there_is_nothing_to_weigh_by() -> None:
     with pytest.raises(UsageError, match="intervals"):
-        fit(human(EQUAL), 0.005, intervals=False)
+        fit(human(EQUAL), 0.005, seconds=5, intervals=False)
