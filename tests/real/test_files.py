@@ -112,8 +112,9 @@ def test_a_take_has_the_tree_that_is_known(fit) -> None:
     assert answer.facts["loose"] == []
     wrong = [joint for edge, joint in answer.joints.items() if not {files.merged(edge, fit)} <= true | files.TIED]
     for joint in wrong:  # one tree of all bodies, where two are known: what joins them has to be disclaimed
-        assert joint["kind"] == "undetermined"
-        assert {joint["child"], joint["parent"]} in answer.told("large-residual")
+        ends = {joint["child"], joint["parent"]}
+        open_and_loose = joint["kind"] == "undetermined" and ends in answer.told("large-residual")
+        assert open_and_loose or any(ends <= set(bodies) for bodies in answer.told("thin-margin"))
     assert len(wrong) == len(answer.facts["bodies"]) - 1 - len(fit.truth["joints"])
 
 
