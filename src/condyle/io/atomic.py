@@ -16,6 +16,11 @@ from typing import IO
 
 from ..errors import CondyleError
 
+if sys.platform == "win32":  # not where it is used: a signal in the middle of an import would leave the file behind
+    import msvcrt
+else:
+    import fcntl
+
 PREFIX = ".condyle-"  # of the name of every file and folder that is there while something is written
 _READ_AT_ONCE = 2**20  # bytes
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP)  # a file system without locks: there is no other writer
@@ -69,9 +74,14 @@ def open_locked(path: Path) -> int | None:
         if not _lock(handle):
             os.close(handle)
             return None
-        with suppress(OSError):
+        try:
             if os.path.samestat(os.fstat(handle), os.stat(path)):
                 return handle
+        except OSError:
+            pass
+        except BaseException:  # a signal
+            remove_locked(path, handle)
+            raise
         os.close(handle)  # its holder renamed or removed it after it was opened here
 
 
@@ -88,12 +98,8 @@ def remove_locked(path: Path, handle: int) -> None:
 def _lock(handle: int) -> bool:
     try:
         if sys.platform == "win32":
-            import msvcrt
-
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         else:
-            import fcntl
-
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         return error.errno in _UNSUPPORTED
