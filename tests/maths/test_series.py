@@ -3,7 +3,17 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.maths.series import cut_blocks, even_places, held_frames, known_around, mean_step, segment_slices
+from condyle.maths.series import (
+    block_medians,
+    block_starts,
+    correlated_square_sum,
+    cut_blocks,
+    even_places,
+    held_frames,
+    known_around,
+    mean_step,
+    segment_slices,
+)
 
 EXACT = 1e-12  # s, and shares of a frame
 
@@ -58,3 +68,15 @@ def test_blocks_hold_all_values_in_their_order_and_end_with_nan() -> None:
     np.testing.assert_array_equal(table[:, 0, 0], [0, 2, 4])
     np.testing.assert_array_equal(table[:, 1, 1], [7, 9, np.nan])
     assert cut_blocks(np.zeros((6, 1)), 3).shape == (3, 2, 1)
+
+
+def test_neighbours_that_go_along_make_the_sum_of_squares_larger_and_those_that_alternate_do_not() -> None:
+    assert correlated_square_sum(np.array([1.0, 1.0, -1.0, -1.0])) == 4.0 + 2 * 1.0
+    assert correlated_square_sum(np.array([1.0, -1.0, 1.0, -1.0])) == 4.0
+
+
+def test_blocks_do_not_cross_segments_and_have_medians_of_what_is_known() -> None:
+    first = block_starts(np.array([0, 0, 0, 1, 1]), 2)
+    np.testing.assert_array_equal(first, [0, 2, 3])
+    values = np.array([[1.0], [3.0], [np.nan], [5.0], [np.nan]])
+    np.testing.assert_array_equal(block_medians(values, first), [[2.0], [np.nan], [5.0]])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -89,8 +89,12 @@ def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, 
     pairs = _ordered(parent, roots)
     solve = estimator.solve if len(pairs) else solve_plain  # of nothing
 
-    def refit(take: Take, hold: Sequence[tuple[int, int]] = ()) -> Estimate:
+    @lru_cache(maxsize=1)  # a stage may have fitted the very take that the engine is about to prove
+    def fit_again(take: Take, hold: tuple[tuple[int, int], ...]) -> Estimate:
         return fit_tree(take, [*fixed, *hold], options, estimator)
+
+    def refit(take: Take, hold: Sequence[tuple[int, int]] = ()) -> Estimate:
+        return fit_again(take, tuple(hold))
 
     return Estimate(take, structure, roots, parent, pairs, *solve(take, structure, pairs), refit)
 

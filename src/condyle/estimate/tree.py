@@ -19,6 +19,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.graph import sides
 from ..maths.robust import median
+from ..maths.series import correlated_square_sum
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs, gaps
 from ..pairs.noise import Noise
@@ -200,9 +201,7 @@ class TimeBlocks:
         """What a difference must exceed to be more than chance, from its values (B,) without each block: neighbours may
         go along, and few blocks tell their own error badly.
         """
-        off = without - without.mean()
-        own, near = float(off @ off), 2 * float(off[1:] @ off[:-1])
-        error = np.sqrt(max(own, own + near) * (self.count - 1) / self.count)
+        error = np.sqrt(correlated_square_sum(without) * (self.count - 1) / self.count)
         return EXCHANGE_PROOF_SD * (1 + 2 / self.count) * float(error)
 
 

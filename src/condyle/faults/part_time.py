@@ -13,7 +13,7 @@ from ..findings import Finding
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
-from ..pairs.fits import fit_pairs
+from ..pairs.fits import fit_pairs, measure_distances
 from ..pairs.sums import sum_pairs
 from .connections import find_connections, lasting
 
@@ -145,8 +145,7 @@ def _part_time(
 
 def _usual_distances(take: Take, pairs: Ints) -> Floats:
     """(J,) [m] between the sensors of each joint, the usual one of all joints at least."""
-    part, _ = take.thinned(500)
-    apart = median(np.linalg.norm(part.p_world_body[:, pairs[:, 0]] - part.p_world_body[:, pairs[:, 1]], axis=-1))
+    apart = measure_distances(take, pairs)
     return np.asarray(np.maximum(apart, median(apart)))
 
 

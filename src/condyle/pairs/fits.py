@@ -9,11 +9,13 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.least_squares import solve_symmetric
+from ..maths.robust import median
 from .sums import PairSums, blocks, chunks
 
 if TYPE_CHECKING:
     from ..model.take import Take
 
+DISTANCE_FRAMES = 500  # spread over a take, whose median distance is the usual one
 DENSE_MAX_BODIES = 64  # bodies up to which gaps come from one product of all poses with all joints
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 
@@ -143,6 +145,13 @@ def orientation_bias(fits: PairFits, orientation_noise: Floats) -> Floats:
     parent = -(s_parent * l + s_child * np.einsum("pyx,py->px", A, c))
     U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
     return np.concatenate(_least_norm(U, Vt, fits.spread, child, parent), axis=1)
+
+
+def measure_distances(take: Take, pairs: Ints) -> Floats:
+    """(J,) [m] usual distance between the sensors of each pair."""
+    part, _ = take.thinned(DISTANCE_FRAMES)
+    apart = part.p_world_body[:, pairs[:, 0]] - part.p_world_body[:, pairs[:, 1]]
+    return median(np.linalg.norm(apart, axis=-1))
 
 
 def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
