@@ -47,7 +47,6 @@ class File(NamedTuple):
 
 
 HEAD_OF_LINES = "a head of lines (rate, names, units, axes) before the rows is not understood"
-VIRTUAL = "the header names markers that have no column"
 FILES = (
     File("ascension_trakstar/hand_1.csv", "Ascension tracker log", 7442, bodies=6),
     File("broken_c3d/mocap36.c3d", "C3D", 1380, markers=36),
@@ -111,9 +110,9 @@ FILES = (
     File("hard/still/pose.c3d", "C3D", 875, markers=73),
     File("hard/swap/right_hip.c3d", "C3D", 1690, markers=73),
     File("hard/wheelchair/sprint.c3d", "C3D", 3678, markers=26),
-    File("more/bmc/walk.trc", "TRC markers", 184, markers=28, unread=VIRTUAL),
+    File("more/bmc/walk.trc", "TRC markers", 184, markers=28),
     File("more/bmc/walk1.trc", "TRC markers", 364, markers=28),
-    File("more/bmc/walk2.trc", "TRC markers", 251, markers=28, unread=VIRTUAL),
+    File("more/bmc/walk2.trc", "TRC markers", 251, markers=28),
     *(
         File(f"more/{folder}/{name}.trc", "TRC markers", frames, markers=markers)
         for folder, takes in {

@@ -169,3 +169,22 @@ def test_of_all_recorded_files_those_that_are_named_trc_are_claimed(shared_data:
         if file.is_file():
             with open(file, "rb") as stream:
                 assert trc.looks_like(stream.read(65536)) == (file.suffix == ".trc"), file
+
+
+@pytest.mark.parametrize("axes", ["X1\tY1\tZ1\tX2\tY2\tZ2\t", "X1\tY1\tZ1\tX2\tY2\tZ2\tX3\tY3\tZ3\tX4\tY4\tZ4"])
+@pytest.mark.parametrize("end", ["", "\t\t\t\t\t\t\t"])
+def test_virtual_markers_that_were_not_exported_are_left_out(path: Path, axes: str, end: str) -> None:
+    head = FIRST + KEYS + VALUES + f"Frame#\tTime\tL.ASIS\t\t\tRASI\t\t\tV_Mid\t\t\tV_Mid\t\t\t\n\t\t{axes}\n"
+    found = opened(path, head + "".join(row.replace("\n", f"{end}\n") for row in ROWS))
+    assert found.markers is not None
+    assert found.markers.names == ("L.ASIS", "RASI")
+    assert found.markers.position[2].tolist() == [[1.5, 2, 3], [4, 5, 6.5]]
+    assert found.facts["virtual markers"] == "2 named, none in the rows"
+    assert found.findings == ()
+
+
+def test_virtual_markers_that_were_exported_are_markers(path: Path) -> None:
+    head = FIRST + KEYS + VALUES + NAMES.replace("RASI\t\t", "RASI\t\t\tV_Mid\t\t").replace("Z2", "Z2\tX3\tY3\tZ3")
+    found = opened(path, head + "".join(row.replace("\n", "\t7\t8\t9\n") for row in ROWS))
+    assert found.markers is not None
+    assert found.markers.names == ("L.ASIS", "RASI", "V_Mid")

@@ -6,10 +6,12 @@ import re
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from ...errors import CondyleError
 from ...model.recording import Convention, Markers, Recording
 from ..format import Format, ReadOptions
-from ..tables.header import check_different, check_unit, read_positive
+from ..tables.header import check_different, check_unit, read_count, read_positive
 from ..tables.rows import describe_truncation, hide_zeros, read_cells
 from ..tables.table import Table
 from ..tables.text import read_head_lines, read_text, walk_lines
@@ -24,23 +26,41 @@ def looks_like(head: bytes) -> bool:
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
-    """Markers as they stand in the columns; an empty cell, NaN or exactly 0 0 0 is a marker not seen."""
+    """Markers as they stand in the columns; an empty cell, NaN or exactly 0 0 0 is a marker not seen.
+
+    Names beyond NumMarkers whose columns are empty are of virtual markers that were not exported: they are left out.
+    """
     text = read_text(path)
     lines, start = _read_header(text)
     facts = _read_facts(lines[1], lines[2])
     separator = b"\t" if b"\t" in lines[3] else b"," if b"," in lines[3] else None
-    names = _read_names(lines[3], lines[4], separator)
-    columns = ("Frame#", "Time", *(f"{name} {axis}" for name in names for axis in "XYZ"))
+    counted = read_count(facts.get("nummarkers", "")) or 0
+    names = _read_names(lines[3], lines[4], separator, counted)
+    room = (len(read_cells(text[start:].lstrip().partition(b"\n")[0], separator)) - 2) // 3
+    filled = names[: max(counted, room)] if counted else names
+    columns = ("Frame#", "Time", *(f"{name} {axis}" for name in filled for axis in "XYZ"))
     table = Table(columns, text[start:], 6, separator)
     values, cut = table.numbers()
+    points = values[:, 2:].reshape(len(values), len(filled), 3)
+    while counted and len(filled) > counted and np.isnan(points[:, len(filled) - 1]).all():
+        filled.pop()
+    check_different(filled, "marker", 4, range(3, 3 + 3 * len(filled), 3))
     rate, count = read_positive(facts.get("datarate", "")), read_positive(facts.get("numframes", ""))
     unit = check_unit(facts["units"], line=3) if facts.get("units") else None
     return Recording(
-        markers=Markers(tuple(names), hide_zeros(values[:, 2:].reshape(len(values), len(names), 3))),
+        markers=Markers(tuple(filled), hide_zeros(points[:, : len(filled)])),
         time=table.time(values, 1, options.rate),
         rate=rate,
         convention=Convention(unit=unit, up="y", stated=frozenset({"unit"} if unit else ())),
-        facts={"length": unit or "not stated", "rate": facts.get("datarate", "not stated")},
+        facts={
+            "length": unit or "not stated",
+            "rate": facts.get("datarate", "not stated"),
+            **(
+                {"virtual markers": f"{len(names) - len(filled)} named, none in the rows"}
+                if len(names) > len(filled)
+                else {}
+            ),
+        },
         findings=tuple(describe_truncation(len(values), int(count) if count and count == int(count) else None, cut)),
     )
 
@@ -64,13 +84,18 @@ def _read_facts(keys: bytes, values: bytes) -> dict[str, str]:
     return {key.lower(): value for key, value in pairs}
 
 
-def _read_names(titles: bytes, axes: bytes, separator: bytes | None) -> list[str]:
-    """Names of the markers: above each X where the cells tell, else in order."""
+def _read_names(titles: bytes, axes: bytes, separator: bytes | None, counted: int) -> list[str]:
+    """Names of the markers: above each X where the cells tell, else in order; those without an X are virtual, where
+    as many as the header counts have one.
+    """
     cells = read_cells(titles, separator)
     at = [k for k, label in enumerate(read_cells(axes, separator)) if re.fullmatch(r"[Xx]\d*", label)]
     if separator is None or not at or at[0] != 2 or not all(k < len(cells) and cells[k] for k in at):
         names = [cell for cell in cells[2:] if cell]
     else:
+        if len(at) == counted:
+            at += range(at[-1] + 3, len(cells), 3)
+        at = [k for k in at if cells[k]]
         names, set_of_x = [cells[k] for k in at], set(at)
         if extra := [cell for k, cell in enumerate(cells[2:], 2) if cell and k not in set_of_x]:
             raise CondyleError(f"the marker '{extra[0][:40]}' stands above no X column", code="bad-header", line=4)
@@ -78,7 +103,6 @@ def _read_names(titles: bytes, axes: bytes, separator: bytes | None) -> list[str
         raise CondyleError("the line of marker names is empty", code="bad-header", line=4)
     if at and len(at) != len(names):
         raise CondyleError(f"{len(names)} marker names for {len(at)} markers", code="bad-header", line=4)
-    check_different(names, "marker", 4, range(3, 3 + 3 * len(names), 3))
     return names
 
 
