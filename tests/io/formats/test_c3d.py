@@ -130,6 +130,14 @@ def test_no_number_means_not_seen(path: Path, number: float) -> None:
     assert np.isnan(position(opened(path, c3d(points)))[1, 1]).all()
 
 
+def test_residuals_that_nobody_computed_hide_no_point(path: Path) -> None:
+    points = places()
+    points[2, 0] = 0
+    found = position(opened(path, c3d(points, residual=np.full((4, 3), -1.0))))
+    assert np.argwhere(np.isnan(found).any(axis=2)).tolist() == [[2, 0]]
+    np.testing.assert_array_equal(found[3], points[3])
+
+
 def test_a_file_in_which_nothing_is_ever_seen_is_refused(path: Path) -> None:
     error = fault(path, c3d(np.zeros((4, 3, 3))))
     assert error.code == "no-data"

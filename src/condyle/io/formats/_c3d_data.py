@@ -30,6 +30,8 @@ def read_markers(
     labels, kept = _read_marker_labels(parameters, layout.points)
     names, told = number_repeats(labels, "marker")
     position = _read_points(stream, numbers, layout, frames)
+    if not np.isfinite(position).any():  # residuals that nobody computed are -1 throughout: no point is absent by that
+        position = _read_points(stream, numbers, layout, frames, by_residual=False)
     if len(kept) < layout.points:
         position = np.ascontiguousarray(position[:, kept])
     if layout.open:
@@ -38,10 +40,12 @@ def read_markers(
     return Markers(names, position), told
 
 
-def _read_points(stream: IO[bytes], numbers: Numbers, layout: PointLayout, frames: int) -> Floats:
+def _read_points(
+    stream: IO[bytes], numbers: Numbers, layout: PointLayout, frames: int, *, by_residual: bool = True
+) -> Floats:
     """(frames, points, 3) in the file's unit.
 
-    NaN where the residual is below zero, all three are zero, or one is no number.
+    NaN where the residual is below zero, unless residuals do not count, all three are zero, or one is no number.
     """
     k, width, stride = layout.points, layout.width, layout.stride
     if frames * k * 3 > MOST_TABLE_CELLS:
@@ -64,7 +68,7 @@ def _read_points(stream: IO[bytes], numbers: Numbers, layout: PointLayout, frame
                 np.multiply(values[..., :3], layout.scale, out=part, dtype=np.float64)
             x, y, z = part[..., 0], part[..., 1], part[..., 2]
             nowhere = ((x == 0) & (y == 0) & (z == 0)) | ~np.isfinite(x + y + z)
-            part[(values[..., 3] < 0) | nowhere] = np.nan
+            part[((values[..., 3] < 0) & by_residual) | nowhere] = np.nan
     return position
 
 
