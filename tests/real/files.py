@@ -26,10 +26,7 @@ NOT_RECORDINGS = {".json", ".md"}  # beside licences and readme files, which are
 
 
 class File(NamedTuple):
-    """What `condyle info` has to find. Without a format it cannot be read: `says` is an error's code or a reason.
-
-    A row is true of the file even where the program does not find it: `unread` says why it does not.
-    """
+    """What `condyle info` has to find. Without a format it cannot be read: `says` is an error's code or a reason."""
 
     path: str
     format: str | None
@@ -37,7 +34,6 @@ class File(NamedTuple):
     bodies: int = 0
     markers: int = 0
     says: str = ""
-    unread: str = ""
 
     @property
     def folder(self) -> str:
@@ -46,7 +42,6 @@ class File(NamedTuple):
         return f"{first}/{second}" if first in ("hard", "more") else first
 
 
-HEAD_OF_LINES = "a head of lines (rate, names, units, axes) before the rows is not understood"
 FILES = (
     File("ascension_trakstar/hand_1.csv", "Ascension tracker log", 7442, bodies=6),
     File("broken_c3d/mocap36.c3d", "C3D", 1380, markers=36),
@@ -90,7 +85,7 @@ FILES = (
     File("hard/convention/segments.csv", None, says="columns 28-31, 32-35, 36-39, 40-43, 44-47, 48-51 ... hold unit"),
     File("hard/hemisphere/hinge_flipped.csv", "Polhemus log", 3060, bodies=2),
     *(
-        File(f"hard/hip/{name}.csv", "table of markers", frames, markers=14, unread=HEAD_OF_LINES)
+        File(f"hard/hip/{name}.csv", "table of markers", frames, markers=14)
         for name, frames in {
             "LeftBigCircle": 3102, "LeftCross": 3617, "LeftSmallCircle": 2594,
             "RightBigCircle": 3582, "RightCross": 3812, "RightSmallCircle": 2724,

@@ -70,13 +70,7 @@ def test_the_table_has_the_frames_that_the_truth_has() -> None:
     assert {file.path: file.frames for file in FILES if file.path in true} == true
 
 
-def marked(file: File) -> object:
-    """A row of the table, expected to fail as long as the program cannot read the file."""
-    marks = [pytest.mark.xfail(reason=file.unread)] if file.unread else []
-    return pytest.param(file, id=file.path, marks=marks)
-
-
-@pytest.mark.parametrize("file", [marked(file) for file in FILES])
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.path)
 def test_info_tells_what_is_in_a_file(file) -> None:
     answer = info(file.path)
     facts = answer.facts
@@ -236,9 +230,7 @@ def one_of_each_folder(files: Iterable[File]) -> list[File]:
 
 @pytest.mark.parametrize(
     "file",
-    one_of_each_folder(
-        file for file in FILES if file.markers and not (file.bodies or file.unread or "/exp" in file.path)
-    ),
+    one_of_each_folder(file for file in FILES if file.markers and not (file.bodies or "/exp" in file.path)),
     ids=lambda f: f.path,
 )
 def test_markers_alone_are_an_error_that_names_the_way_out(file) -> None:

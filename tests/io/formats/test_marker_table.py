@@ -136,7 +136,7 @@ def test_only_marker_tables_are_claimed_among_real_files(shared_data: Path) -> N
             with path.open("rb") as stream:
                 if marker_table.looks_like(stream.read(65536)):
                     claimed.add("/".join(path.relative_to(shared_data).parts[:2]))
-    assert claimed == {"diodem/arm", "diodem/gait", "hard/linkage"}
+    assert claimed == {"diodem/arm", "diodem/gait", "hard/hip", "hard/linkage"}
 
 
 def test_a_linkage_is_read_with_its_rate(shared_data: Path) -> None:

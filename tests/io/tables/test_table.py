@@ -127,6 +127,25 @@ def test_a_text_without_rows_of_numbers_is_no_table(text: str) -> None:
     assert find_table(text.encode()) is None
 
 
+AXES = ",X,Y,Z,X,Y,Z\n"
+UNITS = "s,mm,mm,mm,mm,mm,mm\n"
+
+
+@pytest.mark.parametrize("below", [AXES + UNITS, UNITS + AXES, AXES])
+def test_names_axes_and_units_below_each_other_are_one_name(below: str) -> None:
+    found = find_titled(("Point frequency,200\n\nTime,A,,,left B,,\n" + below + "0,1,2,3,4,5,6\n" * 6).encode())
+    assert found is not None
+    unit, second = (" [mm]", "Time [s]") if UNITS in below else ("", "Time")
+    assert found.names == (second, *(f"{name} {axis}{unit}" for name in ("A", "left B") for axis in "XYZ"))
+    assert (found.names_line, found.comments) == (3, ("Point frequency,200", ""))
+
+
+def test_letters_of_axes_without_names_above_are_names() -> None:
+    found = sheet("about\n" + AXES + "0,1,2,3,4,5,6\n" * 6)
+    assert not found.stacked
+    assert found.names == ("", "X", "Y", "Z", "X", "Y", "Z")
+
+
 def test_only_a_table_that_begins_with_its_names_is_titled() -> None:
     assert find_titled(b"# c\na,b,c\n1,2,3\n4,5,6\n") is not None
     assert find_titled(b"about\n\na,b,c\n1,2,3\n4,5,6\n") is None

@@ -103,6 +103,9 @@ def test_nine_numbered_columns_are_a_matrix(start: int) -> None:
         ("fps 30", 30),
         ("rate", None),
         ("made at 12:30", None),
+        ("fs=100  nSamples=955", 100),
+        ("Point frequency,200", 200),
+        ("Analog frequency,1000", None),
     ],
 )
 def test_a_rate_is_read_from_comments(comment: str, rate: float | None) -> None:
@@ -119,6 +122,8 @@ def test_a_rate_is_read_from_comments(comment: str, rate: float | None) -> None:
         ("community", None),
         ("all positions in mm", "mm"),
         ("positions are given in metres", "metres"),
+        ("posUnit=m", "m"),
+        ("timeUnit=ms length_unit: cm", "cm"),
     ],
 )
 def test_a_unit_is_stated_beside_the_word_for_it(line: str, unit: str | None) -> None:

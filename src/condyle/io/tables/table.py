@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from .text import decode, read_head_lines
 
 SEPARATORS: dict[str, bytes | None] = {"\t": b"\t", ";": b";", ",": b",", "|": b"|", " ": None}
 COMMENT = re.compile(r"\s*(#|%|//)")
+UNIT_CELL = re.compile(r"(?i)m|mm|cm|in|s|ms|deg|rad|Hz")  # of a row of units; others are left to their names
 MOST_LINES_ABOVE = 400  # above the first row of numbers that are looked at
 LONG_LOOK_BYTES = 2**20
 FIRST_LOOK_BYTES = 2**14  # bytes that are enough for most files
@@ -38,6 +40,7 @@ class Table:
     separator      None: any run of blanks
     decimal_comma  None: as the first row shows
     above          the lines above the rows; names_line: 1-based, of the one that names the columns
+    stacked        whether names, axes and units of the columns stand below each other; they are `RASI X [mm]` in names
     """
 
     names: tuple[str, ...]
@@ -47,6 +50,7 @@ class Table:
     decimal_comma: bool | None = None
     above: tuple[str, ...] = ()
     names_line: int = 0
+    stacked: bool = False
 
     @property
     def titled(self) -> bool:
@@ -55,8 +59,12 @@ class Table:
 
     @property
     def comments(self) -> tuple[str, ...]:
-        """Lines above the rows that start with #, % or //, without that mark."""
-        return tuple(_strip_comment(line) for line in self.above if COMMENT.match(line))
+        """Lines above the names of the columns, and those that start with #, % or //, without that mark."""
+        return tuple(
+            _strip_comment(line)
+            for number, line in enumerate(self.above, 1)
+            if number < self.names_line or COMMENT.match(line)
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -167,18 +175,23 @@ def find_table(
     at, mark, comma = start
     width, empty_end = _find_width(lines[at : at + (1 if fewest else WIDTH_ROWS)], mark)
     names, names_line = _read_names(lines, at, mark, width - (empty_end and fewest > 0), skip, header, exact=fewest > 0)
+    stacked = _stack_names(lines[skip:at], mark) if header is None and mark is not None and not fewest else None
+    if stacked is not None:
+        names, names_line = stacked[0], skip + stacked[1]
     if empty_end and (names is None or len(names) < width or not names[-1]):
         width -= 1
     labels = ("",) * width if names is None else tuple((names + [""] * width)[:width])
     rows = text.split(b"\n", at)[at]
     if b"#" in rows:
         rows = re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", rows)
-    return Table(labels, rows, at + 1, mark, comma, tuple(lines[:at]), names_line)
+    return Table(labels, rows, at + 1, mark, comma, tuple(lines[:at]), names_line, stacked is not None)
 
 
 @lru_cache(maxsize=4)
 def find_titled(head: bytes) -> Table | None:
-    """The table that the first bytes of a file begin, where its first line below comments names the columns."""
+    """The table that the first bytes of a file begin, where its first line below comments names the columns, or where
+    names, axes and units stand below each other.
+    """
     lines = read_head_lines(head)[: 2 * MOST_LINES_ABOVE]
     plain = next((line for line in lines if _is_plain(line)), "")
     if not re.search("[A-Za-z]", plain):
@@ -186,7 +199,8 @@ def find_titled(head: bytes) -> Table | None:
     table = find_table("".join(f"{line}\n" for line in lines).encode())
     if table is None or not table.titled:
         return None
-    return table if list(table.names) == read_cells(plain, table.separator)[: len(table.names)] else None
+    first = list(table.names) == read_cells(plain, table.separator)[: len(table.names)]
+    return table if first or table.stacked else None
 
 
 def _read_first_lines(block: bytes) -> list[str]:
@@ -316,3 +330,38 @@ def _read_names(
         if not repeats:
             break
     return found, number
+
+
+def _stack_names(above: Sequence[str], mark: bytes) -> tuple[list[str], int] | None:
+    """Names of columns from rows below each other, and the 1-based line of the first: whose columns they are, once for
+    each three, then X, Y and Z, and the units of all columns below either. None where it is not so.
+    """
+    axes: list[str] = []
+    units: list[str] = []
+    for k in range(len(above) - 1, max(len(above) - 4, -1), -1):
+        cells = read_cells(above[k], mark)
+        filled = [cell for cell in cells if cell]
+        if not filled:
+            return None
+        if not axes and len(filled) > 2 and set("".join(filled[:3]).upper()) == set("XYZ"):
+            axes = [cell.upper() for cell in cells]
+            if not set(axes) <= {"", "X", "Y", "Z"}:
+                return None
+        elif not units and len(filled) > 2 and all(UNIT_CELL.fullmatch(cell) for cell in filled):
+            units = cells
+        elif not axes or any(axis == "X" and not cell for axis, cell in zip_longest(axes, cells)):
+            return None
+        else:
+            return _join_stacked(cells, axes, units), k + 1
+    return None
+
+
+def _join_stacked(owners: Sequence[str], axes: Sequence[str], units: Sequence[str]) -> list[str]:
+    """`RASI X [mm]` and `Time [s]` from a cell of each row; a name stands above its first column only."""
+    names, owner = list[str](), ""
+    for k, axis in enumerate(axes):
+        own = owners[k] if k < len(owners) else ""
+        owner = own if own or axis in ("", "X") else owner
+        unit = units[k] if k < len(units) else ""
+        names.append(f"{owner} {axis}".strip() + (f" [{unit}]" if unit else ""))
+    return names

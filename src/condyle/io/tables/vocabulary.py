@@ -59,10 +59,11 @@ SPELLED_TIME_UNITS = {
 }  # fmt: skip
 _LENGTH = r"inch(?:es)?|in|(?:centi|milli)?met(?:er|re)s?|mm|cm|m"
 _STATED_UNIT = re.compile(
-    rf"(?i)\b(?:units?|lengths?|positions?)\b\W*(?:\w+\W+){{0,3}}?(?!in\W+(?:{_LENGTH})\b)({_LENGTH})\b(?!\s*/\s*s)"
+    rf"(?i)\b(?:\w*units?|lengths?|positions?)\b\W*(?:\w+\W+){{0,3}}?(?!in\W+(?:{_LENGTH})\b)({_LENGTH})\b(?!\s*/\s*s)"
 )
 _STATED_RATE = re.compile(
-    r"(?i)\b(?:(?:sampling|sample|capture|frame|camera|recording|data)[\s_]*)?(?:rate|frequency|freq|fps)\b"
+    r"(?i)(?<!analog )(?<!analogue )\b"
+    r"(?:(?:(?:sampling|sample|capture|frame|camera|recording|data)[\s_]*)?(?:rate|frequency|freq|fps)\b|fs\s*[=:])"
     r"[^\d\n]{0,20}?(\d+(?:\.\d+)?)"
 )
 # Logs of trackers: a number in a name says of which sensor the column is, a letter alone which angle it holds.
