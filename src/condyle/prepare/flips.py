@@ -9,11 +9,13 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..model.take import Take
 
-JUMP = 8.0  # usual steps from which a sample does not continue the path
-MIRROR = 0.25  # how near -p must come to the path, over how far p jumps
-AROUND = 4  # samples on each side whose median is the path
-TURN = 0.2  # rad that an orientation may jump where only the position changed sides
-HALF = 0.4  # share of the smaller side above which nearness to the other sensors decides which one is right
+FLIP_MIN_STEPS = 8.0  # usual steps from which a sample does not continue the path
+MIRROR_MAX_SHARE = 0.25  # how near -p must come to the path, over how far p jumps
+MEDIAN_SAMPLES = 4  # samples on each side whose median is the path
+MOST_BETWEEN_SAMPLES = 8  # samples on the way from one side to the other: 5 in a Polhemus log, whose filter was on
+BETWEEN_MAX_SHARE = 0.8  # of the distance from the transmitter, up to which a sample is on that way
+FLIP_MAX_TURN_RAD = 0.2  # rad that an orientation may jump where only the position changed sides
+BOTH_SIDES_MIN_SHARE = 0.4  # of the rarer side, above which nearness to the other sensors decides which one is right
 
 
 def find_flips(take: Take) -> tuple[Bools, Bools] | None:
@@ -21,7 +23,8 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
 
     The transmitter is the origin of the world. A stretch is on the wrong side where -p continues the path and p does
     not; of the two sides the rarer is wrong, or the one farther from the other sensors where both are frequent. Where
-    the orientation jumps as well it is not known what the device did: those samples are to be masked. None: nothing.
+    the orientation jumps as well it is not known what the device did: those samples are to be masked, and so are those
+    that a device's filter puts between the two sides. None: nothing.
     """
     with np.errstate(invalid="ignore"):  # opposite places have a negative product
         product = np.einsum("nmi,nmi->nm", take.p_world_body[1:], take.p_world_body[:-1])
@@ -31,7 +34,10 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     turned, unclear = np.zeros((2, take.frames, take.bodies), dtype=bool)
     for body in np.flatnonzero(suspect | gappy):
         rows = np.flatnonzero(take.seen[:, body])
-        side, clear = _sides(take, int(body), rows)
+        p = take.p_world_body[rows, body]
+        fresh = np.append(True, (np.diff(p, axis=0) != 0).any(axis=1))[: len(rows)]  # a sample may stand in many rows
+        sample = np.cumsum(fresh) - 1
+        side, clear = (one[sample] for one in _sides(take, int(body), rows[fresh]))
         wrong = side < 0
         turned[rows[wrong & clear], body] = True
         unclear[rows[wrong & ~clear], body] = True
@@ -42,46 +48,67 @@ def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
     """(N,) +1 or -1 of a body's seen samples, -1 on the wrong side, and whether only the position changed."""
     p, R = take.p_world_body[rows, body], take.R_world_body[rows, body]
     side, clear = np.ones(len(rows)), np.ones(len(rows), dtype=bool)
-    if len(rows) < 4 * AROUND:
+    if len(rows) < 4 * MEDIAN_SAMPLES:
         return side, clear
     step = np.linalg.norm(np.diff(p, axis=0), axis=1)
     usual = float(median(step[step > 0])) if (step > 0).any() else 0.0
     candidates = _mirrors(p[:-1], p[1:], usual)
-    if not candidates.any():
+    if not candidates.any() and not (step > FLIP_MIN_STEPS * usual).any():
         return side, clear
     path = p.copy()
     for k in np.flatnonzero(candidates).tolist():  # stretches of a few samples, against the median around
-        for at in range(k + 1, min(k + 2 + 2 * AROUND, len(p))):
-            around = np.r_[max(0, at - 2 * AROUND) : at, at + 1 : min(at + 1 + 2 * AROUND, len(p))]
+        for at in range(k + 1, min(k + 2 + 2 * MEDIAN_SAMPLES, len(p))):
+            around = np.r_[max(0, at - 2 * MEDIAN_SAMPLES) : at, at + 1 : min(at + 1 + 2 * MEDIAN_SAMPLES, len(p))]
             centre = np.median(path[around], axis=0)
             if not _mirrors(centre, path[at], usual):
                 break
             path[at], side[at] = -path[at], -1.0
     change = np.zeros(len(p), dtype=bool)
     for k in np.flatnonzero(_mirrors(path[:-1], path[1:], usual)).tolist():  # and long ones, median against median
-        before, after = path[max(0, k + 1 - AROUND) : k + 1], path[k + 1 : k + 1 + AROUND]
+        before, after = path[max(0, k + 1 - MEDIAN_SAMPLES) : k + 1], path[k + 1 : k + 1 + MEDIAN_SAMPLES]
         change[k + 1] = _mirrors(np.median(before, axis=0), np.median(after, axis=0), usual)
+    between = _ways_across(path, usual, change)
     long = np.where(np.cumsum(change) % 2 == 1, -1.0, 1.0)
     side = side * _right_side(take, body, rows, long, path * long[:, None])
     edges = np.flatnonzero(np.diff(side) != 0) + 1
     apart = np.linalg.norm(R[edges] - R[edges - 1], axis=(1, 2)) / np.sqrt(2)
     turn = np.linalg.norm(np.diff(R, axis=0), axis=(1, 2)) / np.sqrt(2)
-    jumps = edges[apart > TURN + JUMP * float(median(turn))]
+    jumps = edges[apart > FLIP_MAX_TURN_RAD + FLIP_MIN_STEPS * float(median(turn))]
     stretch = np.concatenate([[0], np.cumsum(np.diff(side) != 0)])
-    clear = ~(np.isin(stretch, stretch[jumps]) | np.isin(stretch, stretch[jumps - 1]))
-    return side, clear
+    clear = ~(np.isin(stretch, stretch[jumps]) | np.isin(stretch, stretch[jumps - 1]) | between)
+    return np.where(between, -1.0, side), clear
+
+
+def _ways_across(path: Floats, usual: float, change: Bools) -> Bools:
+    """(N,) samples on the way straight through the transmitter to the other side; `change` is set behind each way."""
+    between = np.zeros(len(path), dtype=bool)
+    jumps = np.flatnonzero(np.linalg.norm(np.diff(path, axis=0), axis=1) > FLIP_MIN_STEPS * usual)
+    for k in jumps.tolist():
+        if between[k]:
+            continue
+        here = np.median(path[max(0, k + 1 - MEDIAN_SAMPLES) : k + 1], axis=0)
+        on = path[k + 1 : k + 1 + MOST_BETWEEN_SAMPLES]
+        along = on @ here / max(float(here @ here), 1e-300)
+        aside = np.linalg.norm(on - along[:, None] * here, axis=1)
+        is_between = (np.abs(along) < BETWEEN_MAX_SHARE) & (aside < MIRROR_MAX_SHARE * np.linalg.norm(here))
+        count = int(np.argmin(np.append(is_between, False)))
+        after = path[k + 1 + count : k + 1 + count + MEDIAN_SAMPLES]
+        if count and len(after) and _mirrors(here, np.median(after, axis=0), usual):
+            between[k + 1 : k + 1 + count] = True
+            change[k + 1 + count] = True
+    return between
 
 
 def _mirrors(a: Floats, b: Floats, usual: float) -> Bools:
     """Whether places b (..., 3) stand opposite to a, and farther away than steps of the `usual` length lead."""
     step = np.linalg.norm(b - a, axis=-1)
-    return np.asarray((np.linalg.norm(b + a, axis=-1) < MIRROR * step) & (step > JUMP * usual))
+    return np.asarray((np.linalg.norm(b + a, axis=-1) < MIRROR_MAX_SHARE * step) & (step > FLIP_MIN_STEPS * usual))
 
 
 def _right_side(take: Take, body: int, rows: Ints, side: Floats, path: Floats) -> Floats:
     """The sides with +1 for the right one; `path` (N, 3) is on the side that counts as +1 so far."""
     share = float(np.mean(side < 0))
-    if min(share, 1 - share) < HALF or take.bodies == 1:
+    if min(share, 1 - share) < BOTH_SIDES_MIN_SHARE or take.bodies == 1:
         return side if share <= 0.5 else -side
     others = np.delete(take.p_world_body[rows], body, axis=1)
     seen = np.isfinite(others[..., 0])
