@@ -158,3 +158,46 @@ def test_options_are_spelled_as_the_command_line_takes_them() -> None:
     fields = changed_fields(Convention("XYZ"), convention)
     assert fields == {"rotation", "degrees", "transposed", "axes"}
     assert option_of(convention, fields) == "--euler ZYX-extrinsic --radians --transposed --axes=x,-z,y"
+
+
+def hinge(rng: np.random.Generator) -> Take:
+    """Two sensors on a hinge about z, the first at rest, both on one side of a transmitter at the origin."""
+    time = np.arange(600) / 60
+    turn = np.zeros((600, 3))
+    turn[:, 2] = 0.8 * np.sin(time)
+    R = np.stack([np.broadcast_to(np.eye(3), (600, 3, 3)), rotation.from_vector(turn)], axis=1)
+    p = np.array([0.3, 0.1, 0.2]) + np.stack([np.zeros((600, 3)), R[:, 1] @ [0.05, 0.02, 0.03]], axis=1)
+    return Take(("a", "b"), time, R, p + 0.0005 * rng.standard_normal(p.shape))
+
+
+def test_one_hinge_tells_no_axes_against_an_order_that_is_said(rng: np.random.Generator) -> None:
+    take = hinge(rng)
+    open_order, said = (make_recording(take, stated=frozenset(stated)) for stated in ((), ("rotation",)))
+    for one, axes in ((open_order, True), (said, False)):
+        diagnosis = diagnose([one], thorough=True)
+        assert diagnosis is not None
+        assert any(reading.convention.axes != ("x", "y", "z") for reading in diagnosis.ranking) is axes
+    assert diagnosis.verdict == "confirmed"
+
+
+def test_flips_with_samples_in_between_are_put_right_before_conventions_are_tried(rng: np.random.Generator) -> None:
+    take = hinge(rng)
+    p = take.p_world_body.copy()
+    p[200:350, 1] *= -1
+    for border, way in ((200, (0.6, 0.1, -0.5)), (350, (-0.5, -0.1, 0.6))):
+        p[border : border + 3, 1] = np.array(way)[:, None] * take.p_world_body[border : border + 3, 1]
+    recording = make_recording(replace(take, p_world_body=p), stated=frozenset({"rotation"}))
+    diagnosis = diagnose([recording])
+    assert diagnosis is not None
+    assert diagnosis.verdict == "confirmed"
+
+
+def test_distances_are_in_metres_where_the_unit_is_assumed(take: Take) -> None:
+    one = make_recording(take)
+    assert one.bodies is not None
+    in_mm = replace(one, bodies=replace(one.bodies, position=1000 * one.bodies.position))
+    known, assumed = diagnose([one]), diagnose([in_mm.under(replace(one.convention, unit=None))])
+    assert known is not None
+    assert assumed is not None
+    assert assumed.best.gap == pytest.approx(known.best.gap, rel=1e-6)
+    assert assumed.best.convention.unit is None

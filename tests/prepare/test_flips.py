@@ -108,3 +108,25 @@ def test_few_frames_have_no_flips(frames) -> None:
 def test_nothing_seen_has_no_flips() -> None:
     take = figure()
     assert find_flips(take.mask(np.ones((take.frames, take.bodies), dtype=bool))) is None
+
+
+def test_samples_on_the_way_to_the_other_side_are_masked() -> None:
+    take = figure(Disturbances(position_noise=0.001))
+    p = take.p_world_body.copy()
+    p[100:130, 2] *= -1
+    p[100:104, 2] = np.array([0.7, 0.2, -0.01, -0.6])[:, None] * take.p_world_body[100:104, 2]
+    p[130, 2] *= -0.3
+    turned, unclear = find_flips(replace(take, p_world_body=p))
+    assert np.argwhere(unclear).tolist() == [[frame, 2] for frame in (100, 101, 102, 103, 130)]
+    assert np.argwhere(turned).tolist() == [[frame, 2] for frame in range(104, 130)]
+
+
+def test_a_sample_that_stands_in_several_rows_is_one_sample() -> None:
+    take = figure(Disturbances(position_noise=0.001))
+    rows = np.arange(take.frames) // 3 * 3
+    p = take.p_world_body[rows].copy()
+    p[99:150, 2] *= -1
+    p[99:102, 2] *= -0.01
+    turned, unclear = find_flips(replace(take, R_world_body=take.R_world_body[rows], p_world_body=p))
+    assert np.flatnonzero((turned | unclear)[:, 2]).tolist() == list(range(99, 150))
+    assert np.flatnonzero(unclear[:, 2]).tolist() == [99, 100, 101]

@@ -14,14 +14,26 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..findings import Finding, mm
+from ..maths import rotation
 from ..maths.arrays import Floats, Ints, evenly
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
-from ..model.recording import EULER_ORDERS, EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Convention, Recording, to_take
+from ..model.recording import (
+    EULER_ORDERS,
+    EXTRINSIC,
+    MATRIX,
+    QUATERNIONS,
+    VECTOR,
+    Convention,
+    Recording,
+    length_of,
+    to_take,
+)
 from ..model.take import Take, join
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.forest import measure_forest, scene_size
 from ..pairs.sums import sum_pairs
+from .flips import find_flips
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
 
 POSES = 2400  # that a convention is tried on, but
@@ -32,6 +44,7 @@ AHEAD = 1.5  # times better than every other reading of the rotations: then no o
 HOPELESS = 10.0  # times worse at first sight, from which another reading is not looked at twice
 CLOSE = 1.3  # times better, below which two readings do alike
 SAME = 0.02  # of the scene's size: joints moved by less are the same figure
+ONE_AXIS_MAX_SHARE = 0.1  # of the turn about the main axis, below which there is no other: 1 of 32 deg in a hinge
 SHORTLIST = 4  # ways to read the rotations that are tried with every order of the axes
 Takes = dict[tuple[object, ...], Take | None]  # what the numbers are under each convention that was tried
 UNSEEN = "not to be seen in residuals: a scene that is mirrored as a whole, and one scale for all positions"
@@ -75,13 +88,14 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     where the numbers are no rotations in any.
 
     The search widens until one is clearly best: the rotations first, then every order of the positions' axes with the
-    best of them. `thorough` tries all of it in any case, for a full ranking.
+    best of them, unless the order is said and every body turns about one axis, which tells no axes. `thorough` tries
+    all of it in any case, for a full ranking.
     """
     thin = _thinned(recordings)
     if thin is None:
         return None
-    base = thin[0].convention
-    takes = {_key(base): _take(thin, base)}
+    base, metres = thin[0].convention, length_of(recordings[0])[0]
+    takes = {_key(base): _take(thin, base, metres)}
     first = takes[_key(base)]
     if first is None:  # no rotations in any reading: that is for the conversion to say
         return None
@@ -94,14 +108,15 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     def widen(options: Iterator[Convention]) -> None:
         for convention in options:
             if _key(convention) not in takes:
-                takes[_key(convention)] = take = _take(thin, convention)
+                takes[_key(convention)] = take = _take(thin, convention, metres)
                 gap = np.inf if take is None else measure_forest(take, size=size, hopeless=hopeless).gap
                 found.append(Candidate(convention, gap))
 
     widen(_rotations(base, thin, all_orders=False))
     if thorough or not _stands_out(used, found, CLEAR):
         widen(_rotations(base, thin, all_orders=True))
-    if thorough or not _stands_out(used, found, AHEAD):
+    untold = "rotation" in base.stated | base.given and _turns_about_one_axis(first)
+    if not untold and (thorough or not _stands_out(used, found, AHEAD)):
         best = sorted(found, key=_by_gap)[:SHORTLIST]
         for candidate in [*best, *(() if used in best else (used,))]:
             widen(_axes(candidate.convention))
@@ -261,6 +276,35 @@ def _reach(fits: PairFits, edges: Ints) -> Floats:
     return np.stack([np.linalg.norm(side, axis=1) for side in sides], axis=1)
 
 
+def _turns_about_one_axis(take: Take) -> bool:
+    """Whether all bodies turn about one axis of the room: then axes of positions cannot be told from each other."""
+    turns = rotation.to_vector(take.R_world_body @ rotation.mean(take.R_world_body).swapaxes(-1, -2))
+    turns = turns[np.isfinite(turns).all(axis=-1)]
+    spread = np.sqrt(np.maximum(np.linalg.eigvalsh(turns.T @ turns), 0.0))
+    return bool(spread[1] < ONE_AXIS_MAX_SHARE * spread[2])
+
+
+def _put_flips_right(recording: Recording) -> Recording:
+    """The recording with positions on the wrong side of a transmitter put right, whatever the rotations mean."""
+    assert recording.bodies is not None
+    p = recording.bodies.position
+    with np.errstate(all="ignore"):
+        if not (np.einsum("nmi,nmi->nm", p[1:], p[:-1]) < 0).any():
+            return recording
+    try:
+        take = to_take(
+            replace(recording.under(replace(recording.convention, unit="m")), time=None, segment=None, rate=1.0)
+        )
+    except CondyleError:
+        return recording
+    flips = find_flips(take)
+    if flips is None:
+        return recording
+    turned, unclear = (one[..., None] for one in flips)
+    position = np.where(unclear, np.nan, np.where(turned, -p, p))
+    return replace(recording, bodies=replace(recording.bodies, position=position))
+
+
 def _thinned(recordings: Sequence[Recording]) -> list[Recording] | None:
     if any(one.bodies is None or len(one.bodies.names) < 2 for one in recordings):
         return None
@@ -268,14 +312,14 @@ def _thinned(recordings: Sequence[Recording]) -> list[Recording] | None:
     bodies = max(len(one.bodies.names) for one in recordings if one.bodies is not None)
     most = min(max(POSES // bodies, ROWS[0]), ROWS[1])
     thin = []
-    for one in recordings:
+    for one in map(_put_flips_right, recordings) if frames >= FEWEST else ():
         rows = evenly(one.frames, max(1, most * one.frames // max(frames, 1)))
         thin.append(replace(one.at(rows), time=None, rate=1.0, segment=None, findings=(), own=None))
     return thin if frames >= FEWEST else None
 
 
-def _take(thin: Sequence[Recording], convention: Convention) -> Take | None:
-    known = convention if convention.unit is not None else replace(convention, unit="m")
+def _take(thin: Sequence[Recording], convention: Convention, metres: float) -> Take | None:
+    known = convention if convention.unit is not None else replace(convention, unit=repr(metres))
     try:
         takes = [to_take(one.under(known)) for one in thin]
         return takes[0] if len(takes) == 1 else join(takes)

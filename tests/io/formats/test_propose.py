@@ -126,10 +126,10 @@ def test_triples_that_move_smoothly_are_markers(path: Path) -> None:
     ("head", "expected"),
     [
         ("time,px,py,pz,qw,qx,qy,qz\n", (["px", "py", "pz"], ["qw", "qx", "qy", "qz"], "wxyz")),
-        ("time,tx,ty,tz,qx,qy,qz,qw\n", (["tx", "ty", "tz"], ["qw", "qx", "qy", "qz"], "wxyz")),
+        ("time,tx,ty,tz,qx,qy,qz,qw\n", (["tx", "ty", "tz"], ["qx", "qy", "qz", "qw"], "xyzw")),
         ("time,x,y,z,q0,q1,q2,q3\n", (["x", "y", "z"], ["q0", "q1", "q2", "q3"], "wxyz")),
         ("time,pos_x,pos_y,pos_z,rot_x,rot_y,rot_z,rot_w\n", (["pos_x", "pos_y", "pos_z"],
-                                                           ["rot_w", "rot_x", "rot_y", "rot_z"], "wxyz")),
+                                                           ["rot_x", "rot_y", "rot_z", "rot_w"], "xyzw")),
     ],
 )  # fmt: skip
 def test_names_say_what_columns_are(path: Path, head: str, expected: tuple[list[str], list[str], str]) -> None:
@@ -137,7 +137,9 @@ def test_names_say_what_columns_are(path: Path, head: str, expected: tuple[list[
     toml, _ = proposed(written(path, np.arange(FRAMES) / 50, p, rotation.to_quaternion(R), head=head))
     assert toml["time"] == "time"
     assert toml["bodies"]["log"] == {"position": expected[0], "orientation": expected[1]}
-    assert toml["rotation"] == expected[2]
+    assert "rotation" not in toml  # the names say it, and the motion may contradict
+    convention = read_as_proposed(path).convention
+    assert (convention.rotation, convention.given, convention.guessed) == (expected[2], set(), set())
 
 
 def test_named_angles_have_an_order_and_those_about_axes_have_none(path: Path) -> None:
@@ -145,9 +147,18 @@ def test_named_angles_have_an_order_and_those_about_axes_have_none(path: Path) -
     angles = np.stack([np.linspace(-170, 170, FRAMES), np.ones(FRAMES), np.zeros(FRAMES)], axis=1)
     toml, _ = proposed(written(path, p, angles, head="x [cm],y [cm],z [cm],roll,pitch,yaw\n"))
     assert toml["bodies"]["log"]["orientation"] == ["yaw", "pitch", "roll"]
-    assert (toml["rotation"], toml["degrees"], toml["unit"]) == ("ZYX", True, "cm")
+    assert (toml["degrees"], toml["unit"]) == (True, "cm")
+    convention = read_as_proposed(path).convention
+    assert (convention.rotation, "rotation" in convention.given | convention.guessed) == ("ZYX", False)
     toml, _ = proposed(written(path, p, angles, head="x,y,z,rx,ry,rz\n"))
     assert toml["bodies"]["log"]["orientation"] == ["rz", "ry", "rx"]
+    assert "rotation" not in toml
+
+
+def test_four_columns_of_unit_length_are_a_quaternion_whatever_their_names(path: Path) -> None:
+    p, R = motion(1)
+    toml, _ = proposed(written(path, p, rotation.to_quaternion(R), head="x,y,z,Rot1,Rot2,Rot3,Rot4\n"))
+    assert toml["bodies"]["log"]["orientation"] == ["Rot1", "Rot2", "Rot3", "Rot4"]
     assert "rotation" not in toml
 
 

@@ -72,7 +72,7 @@ def test_a_clock_is_known_by_its_name(name: str, unit: str | None) -> None:
 def test_a_quaternion_takes_precedence_over_angles_and_a_place_over_nothing() -> None:
     found = read_column_names([*columns("rot_{}", "xyzw"), *columns("{}", "xyz")])
     assert [(thing.position, thing.rotation, thing.kind) for thing in found.things] == [
-        ((4, 5, 6), (3, 0, 1, 2), "wxyz")
+        ((4, 5, 6), (0, 1, 2, 3), "xyzw")
     ]
 
 

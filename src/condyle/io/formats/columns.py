@@ -210,9 +210,13 @@ def _find_convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Conve
         first = with_turn[0]
         kind = USUAL_ROTATION[len(first.orientation)]
         guessed = {"rotation"}
-        if kind in QUATERNIONS and (named := _find_named_order(first.orientation)) is not None:
-            kind = named
-            stated, guessed = {"rotation"}, set()
+        named = _find_named_order(first.orientation)
+        if kind in QUATERNIONS and named in QUATERNIONS:
+            kind, stated, guessed = named, {"rotation"}, set()
+        elif kind in QUATERNIONS and named == "0123":  # the scalar first, by custom
+            kind, guessed = "wxyz", set()
+        elif named == kind:  # yaw, pitch, roll
+            guessed = set()
     elif kind is not None:
         given["rotation"] = kind
     for item in with_turn:
@@ -228,11 +232,10 @@ def _find_convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Conve
     return convention.but(given=True, **given) if given else convention
 
 
-def _find_named_order(columns: Sequence[Column]) -> str | None:
-    """wxyz or xyzw where the names of the four columns say so."""
+def _find_named_order(columns: Sequence[Column]) -> str:
+    """wxyz, 0123 or ZYX where the names of the columns say so; a question mark for a name that says nothing."""
     parts = [read_column_name(column) if isinstance(column, str) else None for column in columns]
-    order = "".join("?" if part is None else part.part for part in parts)
-    return order if order in QUATERNIONS else None
+    return "".join("?" if part is None else part.part for part in parts)
 
 
 def _find_sensors(

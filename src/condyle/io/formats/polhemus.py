@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
-from ...model.recording import Bodies, Convention, Recording
+from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.rows import describe_truncation, parse_rows
 from ..tables.sensors import (
@@ -82,7 +82,7 @@ def _find_named_columns(table: Table) -> SensorColumns | None:
     whole = [
         thing
         for thing in named.things
-        if thing.kind == "wxyz" and not thing.word and thing.position and thing.place_word == "loc"
+        if thing.kind in QUATERNIONS and not thing.word and thing.position and thing.place_word == "loc"
     ]
     if not whole or not all(thing.name.isdecimal() for thing in whole):
         return None
@@ -94,7 +94,7 @@ def _find_named_columns(table: Table) -> SensorColumns | None:
         raise CondyleError(text, code="missing-column", line=table.names_line)
     sensors = tuple((int(thing.name), thing.position, thing.rotation, None) for thing in whole)
     tick = None if named.time_unit is None else TIME_UNITS[named.time_unit]
-    return SensorColumns(sensors, "wxyz", time=named.time, tick=tick)
+    return SensorColumns(sensors, whole[0].kind, time=named.time, tick=tick, order_stated=True)
 
 
 def _find_station_columns(table: Table) -> SensorColumns | None:

@@ -12,7 +12,8 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
-from ..tables.guess import find_time_unit, guess
+from ...model.recording import QUATERNIONS
+from ..tables.guess import find_quaternions, find_time_unit, guess
 from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table
 from ..tables.text import to_utf8, unify_line_ends
@@ -22,6 +23,7 @@ from .marker_table import find_unit
 PROPOSED_FROM_BYTES = 2**21  # of a file that are looked at
 PROPOSED_FROM_ROWS = 5000
 ANGLES_NOTE = "the order of the angles cannot be told from their numbers; try others"
+NAMED_NOTE = "as the columns are named; without the mark it is not compared with the motion"
 ORDER_NOTE = 'the order of a quaternion cannot be told from one column group: compare the fit with "{other}"'
 
 
@@ -67,16 +69,18 @@ class _Draft:
             self.head.append('# unit = "mm"  # not stated: give it if you know it')
 
     def add_rotation(self, kind: str, word: str, turns: Floats) -> None:
-        """The line `rotation`; commented out where the numbers cannot tell it, so that it does not count as given."""
-        if kind in ("wxyz", "matrix"):
+        """The line `rotation`; commented out where only the motion can tell it, so that it does not count as given."""
+        if kind == "matrix":
             self.head.append(f'rotation = "{kind}"')
+        elif kind in QUATERNIONS:
+            self.head.append(f'# rotation = "{kind}"  # {NAMED_NOTE}')
         elif kind in ("quaternion", "q0123"):
-            mark, first, other = ("", "wxyz", "xyzw") if kind == "q0123" else ("# ", "xyzw", "wxyz")
-            self.head.append(f'{mark}rotation = "{first}"  # {ORDER_NOTE.format(other=other)}')
+            first, other = ("wxyz", "xyzw") if kind == "q0123" else ("xyzw", "wxyz")
+            self.head.append(f'# rotation = "{first}"  # {ORDER_NOTE.format(other=other)}')
         else:
             largest = float(np.nanmax(np.abs(turns), initial=0.0))
             degrees = largest > 2 * np.pi + 0.1
-            self.head.append('rotation = "ZYX"' if word == "turns" else f'# rotation = "ZYX"  # {ANGLES_NOTE}')
+            self.head.append(f'# rotation = "ZYX"  # {NAMED_NOTE if word == "turns" else ANGLES_NOTE}')
             doubt = "" if degrees else "  # none exceeds two pi; angles in degrees could be small"
             self.head.append(f"degrees = {str(degrees).lower()}{doubt}")
             self.reasons.append(f"the largest angle is {largest:.4g}: {'degrees' if degrees else 'radians'}")
@@ -117,7 +121,8 @@ def propose(path: str | Path) -> MapProposal | None:
     if len(table.names) < 3:
         return MapProposal(None, (_describe_narrow(values),))
     names = read_column_names(table.names)
-    propose_by = _propose_by_names if names.bodies or names.markers else _propose_by_numbers
+    is_named = names.bodies or (names.markers and not find_quaternions(values, names.rest))
+    propose_by = _propose_by_names if is_named else _propose_by_numbers
     return propose_by(table, names, values, Path(path).stem)
 
 

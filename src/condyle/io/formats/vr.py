@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Ints
-from ...model.recording import Bodies, Convention, Recording
+from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.guess import find_time_unit
 from ..tables.long_rows import gather_frames, number_sensors
@@ -74,7 +74,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
             quaternion[:, 0],
             time=stamps,
             frame=None if frame is None else values[:, frame],
-            rotation="wxyz",
+            rotation=convention.rotation,
         )
         stamps, position, quaternion = frames.time, frames.position, frames.orientation
         findings += frames.findings
@@ -89,7 +89,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
 
 def _find_devices(found: Meaning) -> tuple[Thing, ...]:
     """Bodies with a position and a quaternion whose name says that it is one."""
-    bodies = tuple(thing for thing in found.bodies if thing.kind == "wxyz" and thing.word)
+    bodies = tuple(thing for thing in found.bodies if thing.kind in QUATERNIONS and thing.word)
     return bodies if len(bodies) == len(found.bodies) else ()
 
 
@@ -98,15 +98,17 @@ def _describe(found: Meaning, names: Sequence[str], long: bool) -> tuple[Convent
     OpenVR; a table of poses from anywhere says nothing. The names state the quaternion's order.
     """
     axes, handed, stated = "not stated", "", frozenset({"rotation"})
-    if all(device.word in UNITY and device.place_word for device in _find_devices(found)):
+    devices = _find_devices(found)
+    order = devices[0].kind
+    if all(device.word in UNITY and device.place_word for device in devices):
         axes, handed = "Unity's by the column names: left-handed, y up, m", "left"
     elif any(_DEVICES.search(name) for name in names):
         axes, handed = "OpenVR's: right-handed, y up, m", "right"
     rows = "one per device and frame" if long else "one per frame"
     facts = {"rotation": "quaternion, as the columns are named", "axes": axes, "rows": rows}
     if not handed:
-        return Convention("wxyz", stated=stated), facts
-    return Convention("wxyz", unit="m", handed=handed, up="y", stated=stated), facts
+        return Convention(order, stated=stated), facts
+    return Convention(order, unit="m", handed=handed, up="y", stated=stated), facts
 
 
 def _name_devices(words: Sequence[str]) -> tuple[tuple[str, ...], Ints]:

@@ -74,6 +74,11 @@ def guess(values: Floats, time: int | None = None) -> Guess | str:
     )
 
 
+def find_quaternions(values: Floats, columns: Sequence[int]) -> list[list[int]]:
+    """Runs of four neighbouring ones of these columns that have the length of a quaternion in nearly every row."""
+    return _find_runs(values, columns, "quaternion", 4)
+
+
 def find_clock(values: Floats) -> int | None:
     """The first column that increases in steady steps and does not count rows."""
     for j in range(values.shape[1]):

@@ -47,6 +47,7 @@ class SensorColumns:
     station   column with the sensor's number, where each row is one sensor
     tick      [s] of the time's unit; None: not stated
     degrees   of Euler angles; None: not stated
+    order_stated  whether the names of the columns say the order of a quaternion
     """
 
     sensors: tuple[Sensor, ...]
@@ -57,6 +58,7 @@ class SensorColumns:
     tick: float | None = None
     unit: str | None = None
     degrees: bool | None = None
+    order_stated: bool = False
 
 
 def drop_absurd(values: Floats) -> Floats:
@@ -176,6 +178,8 @@ def assemble_log(table: Table, layout: SensorColumns, names: Sequence[str] = ())
     stated = {"unit"} if unit else set()
     if layout.degrees is not None:
         stated.add("degrees")
+    if layout.order_stated:
+        stated.add("rotation")
     position = np.stack([values[:, list(sensor[1])] for sensor in layout.sensors], axis=1)
     orientation = np.stack([values[:, list(sensor[2])] for sensor in layout.sensors], axis=1)
     numbers: Sequence[int] = [sensor[0] for sensor in layout.sensors]
@@ -195,7 +199,9 @@ def assemble_log(table: Table, layout: SensorColumns, names: Sequence[str] = ())
     time, clock = _find_seconds(time, layout.tick)
     facts = {
         "length": unit or "not stated",
-        "rotation": {EULER: "azimuth elevation roll", QUATERNION: "quaternion wxyz", MATRIX: "matrix"}[layout.rotation],
+        "rotation": {EULER: "azimuth elevation roll", MATRIX: "matrix"}.get(
+            layout.rotation, f"quaternion {layout.rotation}"
+        ),
         "rows": "one per sensor" if layout.station is not None else "one per frame",
         "clock": clock,
     }

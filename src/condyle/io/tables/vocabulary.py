@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 LONGEST_NAME = 200  # characters of a column's name that is taken apart
@@ -108,7 +108,7 @@ class Thing:
     """One body or marker and the columns (0-based) of its numbers.
 
     position   x, y, z or empty
-    rotation   by kind: "wxyz" and "q0123" 4, "angles" 3 about Z, Y and X, "matrix" 9 row by row; "" none
+    rotation   by kind: "wxyz", "xyzw" and "q0123" 4, "angles" 3 about Z, Y and X, "matrix" 9 row by row; "" none
     word       how the file calls its rotation: "q", "rot", "quaternion", ...
     """
 
@@ -265,6 +265,14 @@ def _find_things(parts: dict[int, Part]) -> tuple[tuple[Thing, ...], set[int]]:
         if thing is not None:
             things.append(thing)
             used |= {*thing.position, *thing.rotation}
+    quaternions = [thing.rotation for thing in things if thing.kind == "wxyz"]
+    if quaternions and all(columns[0] == columns[3] + 1 for columns in quaternions):  # as they stand in the file
+        things = [
+            replace(thing, kind="xyzw", rotation=thing.rotation[1:] + thing.rotation[:1])
+            if thing.kind == "wxyz"
+            else thing
+            for thing in things
+        ]
     return tuple(things), used
 
 
