@@ -17,6 +17,7 @@ CODES: dict[str, str] = {
     "rotation-repaired": "rotation matrices were slightly off and were replaced by the nearest rotation",
     "rotation-rejected": "rotation matrices were no rotations (mirrored, sheared, zero) and their poses are masked",
     "rotation-assumed": "the file does not state how its rotations are written; a plausible reading was taken",
+    "columns-paired": "points and quaternions whose names do not say which belong together were paired by the motion",
     "unit-assumed": "the file does not state its unit of length; a plausible one was taken",
     "convention-repaired": "the motion tells another convention than the file, and it was used",
     "convention-unclear": "another convention fits nearly as well as the one in use, which is the usual one",

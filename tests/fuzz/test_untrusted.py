@@ -71,6 +71,7 @@ NAMED = {  # a name in one of a format's small files, to be replaced
     "htr": ("plain", None),
     "vr": ("OpenVR", "tracker_1"),
     "marker_table": ("comments", None),
+    "segment_table": ("comments", None),
 }
 
 

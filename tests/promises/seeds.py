@@ -87,6 +87,7 @@ ROWS = (
     Seed("qualisys", "markers", "\t", time=None, number=3),
     Seed("trc", "tabs", "\t", time=None, number=3),
     Seed("marker_table", "time", rows=4, time=None),
+    Seed("segment_table", "comments", rows=120, time=None),
 )
 
 

@@ -82,7 +82,7 @@ FILES = (
     File("franka_log/exciting_traj_positions.txt", None, says="joint angles need a kinematic model"),
     File("franka_log/exciting_traj_time.txt", None, says="a clock without poses"),
     File("functional_knee_c3d/right_knee.c3d", "C3D", 922, markers=73),
-    File("hard/convention/segments.csv", None, says="columns 28-31, 32-35, 36-39, 40-43, 44-47, 48-51 ... hold unit"),
+    File("hard/convention/segments.csv", "table of points and quaternions", 955, bodies=7),
     File("hard/hemisphere/hinge_flipped.csv", "Polhemus log", 3060, bodies=2),
     *(
         File(f"hard/hip/{name}.csv", "table of markers", frames, markers=14)

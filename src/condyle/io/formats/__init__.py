@@ -45,6 +45,7 @@ _MODULES = (
     "tum",
     "vr",
     "marker_table",
+    "segment_table",
 )
 HEAD_BYTES = 65536  # bytes that a format is recognised by
 

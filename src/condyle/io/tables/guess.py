@@ -168,6 +168,8 @@ def _find_beside(free: Sequence[int], groups: Sequence[Sequence[int]]) -> list[l
         if len(found) == len(groups):
             return found
     count = 3 * len(groups)
+    if len(rest) != count:  # which of them belong to rotations cannot be told
+        return None
     block = run(groups[0][0] - count, count) or run(groups[-1][-1] + 1, count)
     return None if block is None else [block[k : k + 3] for k in range(0, count, 3)]
 
