@@ -210,5 +210,5 @@ def test_options_are_taken_again_and_those_given_win(recording: Path, tmp_path: 
 def test_every_option_of_a_fit_is_a_keyword_of_it() -> None:
     import inspect
 
-    keywords = set(inspect.signature(condyle.fit).parameters) - {"source", "progress", "reading"}
+    keywords = set(inspect.signature(condyle.fit).parameters) - {"source", "reading"}
     assert keywords - {"plan"} | {"method"} == set(FitOptions.__dataclass_fields__)

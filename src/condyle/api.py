@@ -35,6 +35,7 @@ from .io.options_file import describe_options, write_options
 from .io.scale_file import factor_of
 from .io.skeleton_file import read_skeleton, to_json, write_skeleton
 from .maths.arrays import Floats
+from .maths.spool import blocks
 from .model.field import FieldModel, Rod
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
@@ -44,8 +45,6 @@ from .model.take import Take
 
 if TYPE_CHECKING:  # a folder is read and exported without what fits it
     from .motion.retarget import Lengths
-    from .prepare.read import Loaded
-    from .source.long_file import LongFile, Progress
 
 FilePath = str | os.PathLike[str]
 Recorded = FilePath | Sequence[FilePath] | Take | NDArray[Any]  # what a fit is made from
@@ -58,7 +57,7 @@ class Provenance:
 
     fit_id   hash of the input, the options and the version; the same three give the same files, byte for byte. None in
              folders that version 0.1 wrote
-    input    SHA-256 of the poses as they were read, and of long files as they stand; None as above
+    input    SHA-256 of the poses as they were read; None as above
     version  of condyle
     sources  files, as they were named
     options  what was asked for, by name, as plain values: those of FitOptions
@@ -278,7 +277,6 @@ def fit(
     symmetric: float | None = None,
     scale: float | FilePath | Scale = 1.0,
     field: bool | FieldModel | Rod = False,
-    progress: Progress | None = None,
     **reading: Unpack[Reading],
 ) -> Fit:
     """The articulated figure inside a recording.
@@ -297,7 +295,6 @@ def fit(
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     scale       factor on recorded lengths [-], or what `condyle scale` wrote
     field       take the bend of the room away: True as the joints tell it, a Rod, or a FieldModel that is known
-    progress    called with what is done, bytes so far and bytes in all, while long files are read
     reading     how the numbers of files are to be read: see ReadOptions
     """
     edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
@@ -316,25 +313,17 @@ def fit(
         scale=factor_of(scale),
         field=field,
     )
-    return fit_with(source, options, ReadOptions.of(**reading), progress)
+    return fit_with(source, options, ReadOptions.of(**reading))
 
 
-def fit_with(
-    source: Recorded, options: FitOptions, reading: ReadOptions | None = None, progress: Progress | None = None
-) -> Fit:
+def fit_with(source: Recorded, options: FitOptions, reading: ReadOptions | None = None) -> Fit:
     """`fit` with its options as values."""
     from .pipeline import run
 
     reading = replace(reading or ReadOptions(), fix=("swaps",) if options.fixes("swaps") else ())
-    loaded = _load(source, reading, progress)
-    take, long = loaded.take, loaded.long
-    del loaded  # of a long recording, the numbers as they were written take as much room as their poses
-    try:
-        digest = _hash_input(take, long)
-        result = run(take, options, long, progress)
-    finally:
-        for one in long:
-            one.spool.close()
+    take = _load(source, reading)
+    digest = _hash_input(take)
+    result = run(take, options)
     fit_id = _identify(digest.encode(), __version__.encode(), _pack_options(options, reading))
     known = {**result.skeleton.take, "sha256": digest}
     skeleton = replace(result.skeleton, fit_id=fit_id, take=known)
@@ -360,38 +349,33 @@ def load(place: FilePath) -> Fit:
     return Fit(skeleton, motion, field, None, folder)
 
 
-def _load(source: Recorded, reading: ReadOptions, progress: Progress | None) -> Loaded:
-    from .prepare.read import Loaded
+def _load(source: Recorded, reading: ReadOptions) -> Take:
     from .prepare.read import load as load_files
 
     if isinstance(source, str | os.PathLike):
-        return load_files([source], reading, progress, spool=True)
+        return load_files([source], reading).take
     if isinstance(source, Take | np.ndarray):
         others = [name for name in reading.given if name not in ("rate", "fix")]
         if others or (reading.rate is not None and isinstance(source, Take)):
             raise UsageError(
                 f"'{(others or ['rate'])[0]}' is for files, and the poses are given", code="option-not-used"
             )
-        take = source if isinstance(source, Take) else Take.from_matrices(source, rate=reading.rate)
-        return Loaded(take, (), None)
+        return source if isinstance(source, Take) else Take.from_matrices(source, rate=reading.rate)
     files = [Path(one) for one in source]
     twice = [file for k, file in enumerate(files) if file.resolve() in {one.resolve() for one in files[:k]}]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
-    return load_files(list(source), reading, progress, spool=True)
+    return load_files(list(source), reading).take
 
 
 def _add_findings(skeleton: Skeleton, findings: Sequence[Finding]) -> Skeleton:
     return replace(skeleton, findings=sort_findings([*skeleton.findings, *findings])) if findings else skeleton
 
 
-def _hash_input(take: Take, long: Sequence[LongFile]) -> str:
-    """SHA-256 of the poses as they were read, and of the files of which they are a sample."""
+def _hash_input(take: Take) -> str:
+    """SHA-256 of the poses as they were read."""
     digest = hashlib.sha256()
     _add_take(digest, take)
-    for one in long:
-        with open(one.source, "rb") as stream:
-            digest.update(hashlib.file_digest(stream, "sha256").digest())
     return digest.hexdigest()
 
 
@@ -399,7 +383,8 @@ def _add_take(digest: hashlib._Hash, take: Take) -> None:
     facts = [list(take.names), take.timed, take.up, [[one.body, one.name] for one in take.markers]]
     digest.update(json.dumps(facts).encode())
     for array in (take.time, take.segment, take.R_world_body, take.p_world_body):
-        digest.update(np.ascontiguousarray(array).data)
+        for rows in blocks(array):
+            digest.update(np.ascontiguousarray(array[rows]).data)
 
 
 def _pack_options(options: FitOptions, reading: ReadOptions) -> bytes:

@@ -45,8 +45,6 @@ CODES: dict[str, str] = {
     "marker-swap": "two markers that bear each other's labels for a stretch",
     "cluster-misfit": "markers of a body that do not keep their shape in some frames, or in none",
     "cluster-collinear": "markers of a body that lie nearly on a line",
-    "long-recording": "a file is too long to hold; stretches spread evenly over it stand for all",
-    "sample-differs": "a joint comes apart more over all frames of a long file than in the sample of them",
     "broken-plugin": "a format that another package brings along cannot be used; the file was read without it",
     "truncated-file": "the file holds fewer frames than it declares",
     "scaled": "recorded lengths were multiplied by a scale that was given",

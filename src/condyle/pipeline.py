@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from .estimate.checks import check_asked
 from .estimate.fitting import DRIFT, LIKELIHOOD, PLAIN, ROBUST, Estimate, Estimator, fit_tree
@@ -26,9 +25,6 @@ from .prepare.dropouts import mask_unmeasured
 from .prepare.latency import repair_latency
 from .prepare.swaps import repair_swaps
 from .result.assemble import Calibration, assemble_figure
-
-if TYPE_CHECKING:  # long recordings are few, and what reads them is imported where there is one
-    from .source.long_file import LongFile, Progress
 
 Stage = Callable[[Take, FitOptions], Decision]  # before there is a figure
 FigureStage = Callable[[Estimate, FitOptions, Sequence[Change]], Decision]  # with the changes of its that were refused
@@ -69,46 +65,29 @@ PLAN_OF: dict[Method, Plan] = {
 }
 
 
-def run(
-    take: Take,
-    options: FitOptions,
-    long: Sequence[LongFile] = (),
-    progress: Progress | None = None,
-    plan: Plan | None = None,
-) -> Calibration:
-    """The figure in a take, by the plan that was asked for by name, or by another one.
-
-    `long` are files of which the take has a sample: the joints are fitted to all their frames, and `progress` is told
-    how far that is.
-    """
+def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibration:
+    """The figure in a take, by the plan that was asked for by name, or by another one."""
     check_options(options)
     plan = plan or PLAN_OF[options.method]
-    read, findings, changes = take, list[Finding](), list[Change]()
+    findings, changes = list[Finding](), list[Change]()
     for stage in plan.prepare:
         decision = stage(take, options)
         findings += decision.findings
         take = take if decision.take is None else decision.take
         if decision.changes:
             before = estimate_early(take, options, plan.estimator)
-            after, kept, told = keep_proved(before, decision.changes, bool(long))
+            after, kept, told = keep_proved(before, decision.changes)
             take, changes, findings = after.take, [*changes, *kept], [*findings, *told]
     ready = take
     estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
     for repair in plan.repair:
-        estimate, kept, told = carry_out(repair, estimate, options, bool(long))
+        estimate, kept, told = carry_out(repair, estimate, options)
         changes, findings = [*changes, *kept], [*findings, *told]
-    whole = None
-    if long and len(estimate.pairs):
-        from .source.sweeps import refine_over_files
-
-        whole = refine_over_files(long, read, estimate, options, changes, progress)
-    return assemble_figure(
-        estimate, plan.estimator, options, findings, changes, ready, connections=plan.connections, whole=whole
-    )
+    return assemble_figure(estimate, plan.estimator, options, findings, changes, ready, connections=plan.connections)
 
 
 def carry_out(
-    stage: FigureStage, estimate: Estimate, options: FitOptions, sample: bool = False
+    stage: FigureStage, estimate: Estimate, options: FitOptions
 ) -> tuple[Estimate, list[Change], list[Finding]]:
     """The estimate after a stage, the changes it kept, and what is to be said. Where one of its changes is refused the
     stage is asked again without it, since the others may look different then.
@@ -117,7 +96,7 @@ def carry_out(
     reasons: list[Finding] = []
     while True:
         decision = stage(estimate, options, refused)
-        after, kept, told = keep_proved(estimate, decision.changes, sample)
+        after, kept, told = keep_proved(estimate, decision.changes)
         again = [one for one in decision.changes if one not in kept]
         if not again or len(refused) > MOST_REFUSALS:
             return after, kept, [*decision.findings, *reasons, *told]
@@ -125,9 +104,7 @@ def carry_out(
         reasons += [finding for finding in told if finding.code == "repair-not-kept"]
 
 
-def keep_proved(
-    before: Estimate, changes: Sequence[Change], sample: bool = False
-) -> tuple[Estimate, list[Change], list[Finding]]:
+def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, list[Change], list[Finding]]:
     """The estimate with those of the changes that prove themselves, one after the other; they, and what to say."""
     estimate, kept, told = before, list[Change](), list[tuple[int, Finding]]()
     for change in changes:
@@ -135,7 +112,7 @@ def keep_proved(
         hold = tuple((take.index(a), take.index(b)) for one in (*kept, change) for a, b in one.hold)
         after = estimate if take is estimate.take else before.refit(take, hold)
         free = change.effect == "reading" or after is estimate
-        proof = Proof(0.0, 0.0) if free else prove(estimate, after, change, sample=sample)
+        proof = Proof(0.0, 0.0) if free else prove(estimate, after, change)
         told += [(change.first, finding) for finding in change.describe(proof)]
         if proof.kept:
             estimate = after

@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 from condyle.cli import main
-from condyle.source import long_file
 from tests.make import c3d_files
 
 from .seeds import ROWS, TEXT, Seed, all_variants, info, joined, plain, told
@@ -356,32 +355,14 @@ def test_b35_a_broken_last_row_is_left_out_and_told(tmp_path: Path, seed: Seed, 
 # B37
 
 
-@pytest.fixture
-def in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every condyle CSV counts as long, in small blocks, with a sample of few frames."""
-    for name, value in (("LONG_BYTES", -1), ("BLOCK", 2**16), ("HEAD", 2**12), ("MOST_FRAMES", 1200)):
-        monkeypatch.setattr(long_file, name, value)
-
-
-@pytest.mark.usefixtures("in_blocks")
-def test_b37_a_long_file_is_read_in_blocks_and_the_sample_is_told(tmp_path: Path) -> None:
-    take = linkage_take(seconds=40)
-    words = write_csv(tmp_path, Poses.of(take))
-    answer = fit(words)
-    assert answer.status == 0, answer.codes
-    (text,) = answer.told("long-recording")
-    assert str(take.frames) in text.replace(",", "")
-    assert answer.facts["take"]["frames"] <= 1200
-    with pytest.MonkeyPatch.context() as undone:
-        undone.setattr(long_file, "LONG_BYTES", 2**40)
-        whole = fit(words).lengths()
-    assert answer.lengths() == pytest.approx(whole, abs=0.004)
-
-
-@pytest.mark.usefixtures("in_blocks")
-def test_b37_progress_goes_to_a_terminal_only(tmp_path: Path) -> None:
-    answer = condyle("fit", *write_csv(tmp_path, Poses.of(linkage_take())), "--no-intervals")
-    assert answer.err == ""
+def test_b37_a_file_larger_than_the_memory_is_fitted_like_any_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = write_csv(tmp_path, Poses.of(linkage_take()))
+    short = fit(words)
+    monkeypatch.setenv("CONDYLE_ARRAY_BYTES", "1000")
+    long = fit(words)
+    assert long.facts == short.facts
 
 
 @pytest.mark.parametrize("when", ["while reading", "while writing"])

@@ -26,7 +26,7 @@ def run(args: argparse.Namespace) -> int:
     from ..prepare.read import join_takes, recordings_in, take_of
 
     options = ReadOptions.of(**collect_reading(args))
-    recordings, _ = recordings_in(args.files, options)
+    recordings = recordings_in(args.files, options)
     diagnosis = diagnose(recordings, thorough=True)
     if diagnosis is None:
         join_takes([take_of(one) for one in recordings])  # what cannot be converted at all says so itself

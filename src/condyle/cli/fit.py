@@ -79,13 +79,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..api import fit_with
-    from .progress import ProgressBar
 
     begin = time.perf_counter()
     check_export(args)
     options, reading = read_arguments(args)  # before files whose reading may take minutes
-    with ProgressBar() as bar:
-        fit = fit_with(args.files, options, reading, bar)
+    fit = fit_with(args.files, options, reading)
     spent = time.perf_counter() - begin
     if args.out:
         fit = fit.save(args.out, report=not args.no_report and has_page(), export=args.export or "")

@@ -59,7 +59,7 @@ def _inspect_file(path: str, options: ReadOptions, args: argparse.Namespace) -> 
     from ..prepare.read import recordings_in, take_of
 
     try:
-        (recording,), _ = recordings_in([path], options)
+        (recording,) = recordings_in([path], options)
     except CondyleError as error:
         if error.code != "unknown-format" or (told := _propose_columns(path, args)) is None:
             raise

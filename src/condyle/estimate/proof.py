@@ -27,11 +27,8 @@ LEFT_OUT_MAX_SHARE = 0.95  # of a body's poses that may be left out
 GAP_ROUNDING_SHARE = 1e-6  # of the distance between joined sensors: gaps below it are alike
 
 
-def prove(before: Estimate, after: Estimate, change: Change, *, sample: bool = False) -> Proof:
-    """What a change did to the joints of the bodies it touched, by the tree after it.
-
-    sample  the take is a sample of a longer one, so that its segments are stretches of one recording
-    """
+def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
+    """What a change did to the joints of the bodies it touched, by the tree after it."""
     touched = _touched(after, change.bodies)
     pairs = after.pairs[touched]
     if not len(pairs):
@@ -48,7 +45,7 @@ def prove(before: Estimate, after: Estimate, change: Change, *, sample: bool = F
     )
     reasons = (
         _lost_joint(before, after),
-        "" if sample else _across_border(after.take, change),
+        _across_border(after.take, change),
         *own,
         _worse_joint(after, pairs, was, now),
     )

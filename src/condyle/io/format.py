@@ -111,6 +111,7 @@ class Format:
     read        the numbers as they stand in the file. It converts nothing that `Convention` can say, applies no option
                 but those that it needs to parse, and raises CondyleError only. What it repaired is a finding
     certain     the content names the format beyond doubt: the first such format that looks like a file wins
+    held_whole  why a file of this format cannot be longer than the memory; empty where it can
     """
 
     name: str
@@ -118,6 +119,7 @@ class Format:
     looks_like: Callable[[bytes], bool]
     read: Callable[[Path, ReadOptions], Recording]
     certain: bool = True
+    held_whole: str = ""
 
 
 def apply_options(recording: Recording, options: ReadOptions, title: str) -> Recording:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CondyleError
+from .spool import BLOCK_BYTES, is_spooled, over_frames, sealed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,23 +25,25 @@ def frozen(
 ) -> NDArray[Any]:
     """A read-only copy of `values` with the given shape (None: any length); raises with the name and both shapes.
 
-    An array that is already read-only, owns its memory and has the right type is taken as it is; with `part` also one
-    that is a part of such an array, such as some columns of a table.
+    An array that is already read-only, owns its memory or lies on disk, and has the right type is taken as it is; with
+    `part` also one that is a part of such an array, such as some columns of a table.
     """
     try:
-        array = np.asarray(values, dtype=dtype)
+        array: NDArray[Any] = np.asarray(values)
+        large = array.ndim > 0 and array.nbytes > BLOCK_BYTES and array.dtype.kind in "fiub"
+        array = array if large else np.asarray(values, dtype=dtype)
     except (TypeError, ValueError) as error:
         raise CondyleError(f"{name} is not an array of numbers: {error}", code="bad-shape") from None
     wanted = ", ".join("any" if length is None else str(length) for length in shape)
     if array.ndim != len(shape) or any(w is not None and w != h for w, h in zip(shape, array.shape, strict=True)):
         raise CondyleError(f"{name} has shape {array.shape}, expected ({wanted})", code="bad-shape")
-    if array is values and not array.flags.writeable:
+    if array is values and array.dtype == dtype and not array.flags.writeable:
         owner = array.base
-        if owner is None or (part and isinstance(owner, np.ndarray) and not owner.flags.writeable):
+        if owner is None or (part and isinstance(owner, np.ndarray) and not owner.flags.writeable) or is_spooled(array):
             return array
-    array = np.array(array, order="C", copy=True)
-    array.flags.writeable = False
-    return array
+    if large:
+        return sealed(over_frames(lambda block: np.array(block, dtype, order="C"), array))
+    return sealed(np.array(array, dtype, order="C", copy=True))
 
 
 def freeze(value: Any, **sizes: int | None) -> None:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .spool import BLOCK_BYTES
+
 if TYPE_CHECKING:
     from .arrays import Floats
 
@@ -18,6 +20,12 @@ MAD_SD = 1.4826  # standard deviations of a Gaussian in its median absolute devi
 
 def median(values: Floats, empty: float = 0.0) -> Floats:
     """Median over the first axis without NaN; `empty` where a column has no number."""
+    if values.ndim > 1 and values.nbytes > BLOCK_BYTES:  # some columns at a time, not in a sorted copy of all
+        columns = values.reshape(len(values), -1)
+        step = max(1, BLOCK_BYTES // (8 * len(values)))
+        if step < columns.shape[1]:
+            parts = [median(columns[:, k : k + step], empty) for k in range(0, columns.shape[1], step)]
+            return np.concatenate(parts).reshape(values.shape[1:])
     ordered = np.sort(values, axis=0)  # NaN goes last
     count = np.isfinite(values).sum(axis=0)
     low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, max(len(values) - 1, 0))

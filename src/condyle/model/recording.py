@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints, evenly, frozen
 from ..maths.robust import median
+from ..maths.spool import over_frames, sealed, take_rows
 from .clock import in_order
 from .take import BodyMarker, OwnSkeleton, Take, checked_quaternions
 from .units import metres_per
@@ -201,8 +202,10 @@ class Recording:
         bodies, markers = self.bodies, self.markers
         return replace(
             self,
-            bodies=None if bodies is None else Bodies(bodies.names, bodies.position[rows], bodies.orientation[rows]),
-            markers=None if markers is None else Markers(markers.names, markers.position[rows]),
+            bodies=None
+            if bodies is None
+            else Bodies(bodies.names, take_rows(bodies.position, rows), take_rows(bodies.orientation, rows)),
+            markers=None if markers is None else Markers(markers.names, take_rows(markers.position, rows)),
             time=None if self.time is None else self.time[rows],
             segment=None if self.segment is None else self.segment[rows],
         )
@@ -224,18 +227,19 @@ def to_take(recording: Recording) -> Take:
     findings += repaired
     position, orientation = bodies.position, bodies.orientation
     if not isinstance(rows, slice):  # not all of them, as nearly always
-        position, orientation = position[rows], orientation[rows]
+        position, orientation = take_rows(position, rows), take_rows(orientation, rows)
     if metres != 1:
         with np.errstate(over="ignore", invalid="ignore"):  # invalid: NaN of the signalling kind, in binary files
-            position = position * metres
+            position = sealed(over_frames(lambda part: part * metres, position))
     if convention.axes != ("x", "y", "z"):
-        position = along_axes(position, convention.axes)
+        position = sealed(over_frames(lambda part: along_axes(part, convention.axes), position))
     rate = recording.rate if time is None else None
     common = {"names": bodies.names, "time": time, "rate": rate, "segment": segment, "sources": [recording.source]}
     R, told = matrices(orientation, convention, bodies.names)
     if convention.handed == "left":
         mirror = mirror_of(convention)
-        position, R = position * mirror, mirror[:, None] * R * mirror
+        position = sealed(over_frames(lambda part: part * mirror, position))
+        R = sealed(over_frames(lambda part: mirror[:, None] * part * mirror, R))
     if convention.rotation == MATRIX:
         findings += told
         take = Take.from_poses(position, R_world_body=R, **common)  # type: ignore[arg-type]
@@ -266,19 +270,23 @@ def matrices(orientation: Floats, convention: Convention, names: Sequence[str] =
         if names:
             R, findings = checked_quaternions(orientation, tuple(names), last)
         else:
-            R = rotation.from_quaternion(orientation, last=last)
+            R = over_frames(partial(rotation.from_quaternion, last=last), orientation)
     elif kind == MATRIX:
         R = orientation.reshape(*orientation.shape[:-1], 3, 3)
     else:
-        known = np.where(np.abs(orientation) < LARGEST_ANGLE, orientation, np.nan)
-        angles = np.radians(known) if convention.degrees else known
-        if kind == VECTOR:
-            R = rotation.from_vector(angles)
-        else:
+        turn = rotation.from_vector
+        if kind != VECTOR:
             order = kind.removesuffix(EXTRINSIC)
-            R = rotation.from_euler(angles, order, extrinsic=kind.endswith(EXTRINSIC))
-            findings += _near_gimbal_lock(angles[..., 1], order, names)
+            turn = partial(rotation.from_euler, order=order, extrinsic=kind.endswith(EXTRINSIC))
+            findings += _near_gimbal_lock(orientation, convention, order, names)
+        R = over_frames(lambda part: turn(_radians(part, convention)), orientation)
     return (np.swapaxes(R, -1, -2) if convention.transposed else R), findings
+
+
+def _radians(angles: Floats, convention: Convention) -> Floats:
+    """Angles as written in radians; NaN where one is absurd."""
+    known = np.where(np.abs(angles) < LARGEST_ANGLE, angles, np.nan)
+    return np.radians(known) if convention.degrees else known
 
 
 def along_axes(position: Floats, axes: Sequence[str]) -> Floats:
@@ -371,13 +379,13 @@ def _longest_path(own: OwnSkeleton) -> float:
     return longest
 
 
-def _near_gimbal_lock(middle: Floats, order: str, names: Sequence[str]) -> list[Finding]:
-    with np.errstate(invalid="ignore"):
-        critical = np.cos(middle) if order[0] != order[2] else np.sin(middle)
-        near = np.abs(critical) < np.sin(GIMBAL)
+def _near_gimbal_lock(orientation: Floats, convention: Convention, order: str, names: Sequence[str]) -> list[Finding]:
     found = []
     for k, name in enumerate(names):
-        rows = near[:, k]
+        middle = _radians(orientation[:, k, 1], convention)
+        with np.errstate(invalid="ignore"):
+            critical = np.cos(middle) if order[0] != order[2] else np.sin(middle)
+            rows = np.abs(critical) < np.sin(GIMBAL)
         if rows.any():
             text = (
                 f"{name}: {many(rows.sum(), 'pose')} within 1 degree of gimbal lock, first in frame {np.argmax(rows)}; "

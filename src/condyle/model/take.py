@@ -6,7 +6,7 @@ import builtins
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, frozen
 from ..maths.robust import median
+from ..maths.spool import hide, joined, over_frames, sealed, take_rows
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
 WORLD = "world"  # name of the room where it is a body
@@ -113,11 +114,10 @@ class Take:
             if p.size and -FARTHEST < p.min() and p.max() < FARTHEST and np.isfinite(R.sum()):
                 seen = np.ones((n, m), dtype=bool)
             else:
-                seen = (np.abs(p) < FARTHEST).all(axis=-1) & np.isfinite(R).all(axis=(-2, -1))
+                seen = over_frames(_find_whole, p, R)
         if not seen.all():  # a pose is seen whole or not at all
-            p = frozen(np.where(seen[..., None], p, np.nan), p.shape, "p_world_body")
-            R = frozen(np.where(seen[..., None, None], R, np.nan), R.shape, "R_world_body")
-        seen.flags.writeable = False
+            p, R = hide(p, ~seen), hide(R, ~seen)
+        sealed(seen)
         values = {"names": names, "time": time, "segment": segment, "R_world_body": R, "p_world_body": p, "seen": seen}
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -235,8 +235,8 @@ class Take:
         return replace(
             self,
             names=kept,
-            R_world_body=self.R_world_body[:, columns],
-            p_world_body=self.p_world_body[:, columns],
+            R_world_body=sealed(over_frames(lambda R: R[:, columns], self.R_world_body)),
+            p_world_body=sealed(over_frames(lambda p: p[:, columns], self.p_world_body)),
             markers=tuple(marker for marker in self.markers if marker.body in kept),
         )
 
@@ -250,18 +250,14 @@ class Take:
             self,
             time=self.time[rows],
             segment=self.segment[rows],
-            R_world_body=self.R_world_body[rows],
-            p_world_body=self.p_world_body[rows],
+            R_world_body=take_rows(self.R_world_body, rows),
+            p_world_body=take_rows(self.p_world_body, rows),
         )
 
     def mask(self, hidden: ArrayLike) -> Take:
         """The same take with the poses in `hidden` (n, m) taken as not seen."""
         gone = frozen(hidden, (self.frames, self.bodies), "hidden", np.bool_)
-        return replace(
-            self,
-            R_world_body=np.where(gone[..., None, None], np.nan, self.R_world_body),
-            p_world_body=np.where(gone[..., None], np.nan, self.p_world_body),
-        )
+        return replace(self, R_world_body=hide(self.R_world_body, gone), p_world_body=hide(self.p_world_body, gone))
 
     def telling(self, findings: Iterable[Finding], **words: Any) -> Take:
         """The same poses with these findings, and other words: up, own, read_as, markers. Nothing is checked again."""
@@ -283,6 +279,11 @@ class Take:
         return f"{bodies}, {self.frames} frames, {self.seconds:.1f} s{rate}{gaps}"
 
 
+def _find_whole(p: Floats, R: Floats) -> Bools:
+    """(n, m) where a pose is known."""
+    return np.asarray((np.abs(p) < FARTHEST).all(axis=-1) & np.isfinite(R).all(axis=(-2, -1)))
+
+
 def join(takes: Sequence[Take]) -> Take:
     """Several takes of the same bodies as segments of one; bodies are matched by name."""
     if not takes:
@@ -299,8 +300,8 @@ def join(takes: Sequence[Take]) -> Take:
     return Take(
         first.names,
         np.concatenate([take.time for take in parts]),
-        np.concatenate([take.R_world_body for take in parts]),
-        np.concatenate([take.p_world_body for take in parts]),
+        sealed(joined([take.R_world_body for take in parts])),
+        sealed(joined([take.p_world_body for take in parts])),
         np.concatenate(segments),
         all(take.timed for take in parts),
         tuple(source for take in parts for source in take.sources),
@@ -358,44 +359,41 @@ def _check_names(names: tuple[str, ...]) -> None:
 
 def checked_quaternions(q: Floats, names: tuple[str, ...], last: bool = False) -> tuple[Floats, list[Finding]]:
     """Matrices of quaternions wxyz (`last`: xyzw), zero length masked; raises when most are far from unit length."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        length = np.sqrt(np.einsum("...i,...i->...", q, q))
-        off = np.abs(length - 1)
-        if (off <= 1e-4).all():  # as nearly always
-            R = rotation.from_quaternion(q, last=last)
-            R.flags.writeable = False  # it is nobody else's: a take need not copy it
-            return R, []
-        length[~np.isfinite(q).all(axis=-1)] = np.nan
-    findings = []
-    with np.errstate(invalid="ignore"):
-        zero = length < 1e-9
-        off = np.abs(length - 1)
-        far, near = ~zero & (off > 0.05), ~zero & (off > 1e-4) & (off <= 0.05)
-        bad = ~zero & (off > 0.5)
+    length = over_frames(_measure_quaternions, q)
+    findings: list[Finding] = []
+    if length.size and abs(length.min() - 1) <= 1e-4 and abs(length.max() - 1) <= 1e-4:  # as nearly always
+        return sealed(over_frames(partial(rotation.from_quaternion, last=last), q)), findings
+    lost = np.zeros(length.shape, dtype=bool)
     for k, name in enumerate(names):
-        count, known = int(bad[:, k].sum()), int((~zero & ~np.isnan(length))[:, k].sum())
+        with np.errstate(invalid="ignore"):
+            off = np.abs(length[:, k] - 1)
+            zero = length[:, k] < 1e-9
+            far, near = ~zero & (off > 0.05), ~zero & (off > 1e-4) & (off <= 0.05)
+            bad = ~zero & (off > 0.5)
+        lost[:, k] = zero | bad
+        count, known = int(bad.sum()), int((~zero & ~np.isnan(length[:, k])).sum())
         if count > known / 2:
             raise CondyleError(
                 f"{count} of {known} quaternions are far from unit length; check which columns hold them",
                 code="not-rotations",
-                frame=int(np.argmax(bad[:, k])),
+                frame=int(np.argmax(bad)),
                 body=name,
             )
-        if (zero | bad)[:, k].any():
-            rows = (zero | bad)[:, k]
+        if lost[:, k].any():
+            rows = lost[:, k]
             findings.append(
                 Finding(
                     "rotation-rejected",
                     "warning",
-                    f"{name}: {_rejected(zero[:, k], bad[:, k])}",
+                    f"{name}: {_rejected(zero, bad)}",
                     (name,),
                     frame=int(np.argmax(rows)),
                     count=int(rows.sum()),
                 )
             )
-        if (far & ~bad)[:, k].any():
-            rows = (far & ~bad)[:, k]
-            worst = float(off[rows, k].max())
+        if (far & ~bad).any():
+            rows = far & ~bad
+            worst = float(off[rows].max())
             findings.append(
                 Finding(
                     "quaternion-normalised",
@@ -409,20 +407,29 @@ def checked_quaternions(q: Floats, names: tuple[str, ...], last: bool = False) -
                     count=int(rows.sum()),
                 )
             )
-        elif near[:, k].any():
+        elif near.any():
             findings.append(
                 Finding(
                     "quaternion-normalised",
                     "info",
-                    f"{name}: {near[:, k].sum()} quaternions were scaled to unit length",
+                    f"{name}: {near.sum()} quaternions were scaled to unit length",
                     (name,),
-                    value=float(off[near[:, k], k].max()),
+                    value=float(off[near].max()),
                     unit="1",
-                    frame=int(np.argmax(near[:, k])),
-                    count=int(near[:, k].sum()),
+                    frame=int(np.argmax(near)),
+                    count=int(near.sum()),
                 )
             )
-    return rotation.from_quaternion(np.where((zero | bad)[..., None], np.nan, q), last=last), findings
+    return sealed(over_frames(partial(rotation.from_quaternion, last=last), hide(q, lost))), findings
+
+
+def _measure_quaternions(q: Floats) -> Floats:
+    """(n, m) lengths of quaternions (n, m, 4); NaN where one is no number."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        length = np.sqrt(np.einsum("...i,...i->...", q, q))
+    if not np.isfinite(length).all():
+        length[~np.isfinite(q).all(axis=-1)] = np.nan
+    return np.asarray(length)
 
 
 def _rejected(zero: Bools, bad: Bools) -> str:
@@ -438,11 +445,8 @@ def _rejected(zero: Bools, bad: Bools) -> str:
 
 def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
     """Rotations from matrices: rounding repaired, non-rotations masked; raises when most are none."""
-    whole: Bools = np.asarray(np.isfinite(R).all(axis=(-2, -1)))
-    empty: Bools = np.asarray((R == 0).all(axis=(-2, -1)))  # a dropout written as zeros, not a wrong convention
-    with np.errstate(invalid="ignore", over="ignore"):
-        off = rotation.defect(R if whole.all() else np.where(whole[..., None, None], R, np.nan))
-        off = np.where(np.isnan(off) & whole, np.inf, off)  # entries so large that their products overflow
+    off = over_frames(_measure_defects, R)
+    with np.errstate(invalid="ignore"):
         bad, rounded = off > REPAIRABLE, (off > ROUNDED) & (off <= REPAIRABLE)
     findings: list[Finding] = []
     for k, name in enumerate(names):
@@ -450,7 +454,8 @@ def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
         if count == 0:
             continue
         frame = int(np.argmax(bad[:, k]))
-        wrong, known = bad[:, k] & ~empty[:, k], int((~np.isnan(off[:, k]) & ~empty[:, k]).sum())
+        empty = over_frames(lambda one: (one == 0).all(axis=(-2, -1)), R[:, k])  # a dropout, not a wrong convention
+        wrong, known = bad[:, k] & ~empty, int((~np.isnan(off[:, k]) & ~empty).sum())
         what = "sheared or scaled"
         if not wrong.any():
             what = "zeros, as devices write where they lose a sample"
@@ -470,19 +475,39 @@ def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[F
         worst = float(off[rounded].max())
         severity = "info" if worst < 5e-3 else "warning"
         text = f"{rounded.sum()} matrices were off by up to {worst:.1g} and replaced by the nearest rotation"
-        R = R.copy()
-        R[rounded] = rotation.polish(R[rounded])
         frame, count = int(np.argmax(rounded.any(axis=1))), int(rounded.sum())
         findings.append(
             Finding("rotation-repaired", severity, text, value=worst, unit="1", frame=frame, count=count)  # type: ignore[arg-type]
         )
-    return np.where(bad[..., None, None], np.nan, R), findings
+    return sealed(over_frames(_repair_matrices, R, off)) if rounded.any() or bad.any() else R, findings
+
+
+def _measure_defects(R: Floats) -> Floats:
+    """(n, m) how far matrices (n, m, 3, 3) are from rotations; NaN where one is no number."""
+    whole: Bools = np.asarray(np.isfinite(R).all(axis=(-2, -1)))
+    with np.errstate(invalid="ignore", over="ignore"):
+        off = rotation.defect(R if whole.all() else np.where(whole[..., None, None], R, np.nan))
+    return np.where(np.isnan(off) & whole, np.inf, off)  # entries so large that their products overflow
+
+
+def _repair_matrices(R: Floats, off: Floats) -> Floats:
+    """The rotations nearest to matrices (n, m, 3, 3) that are off (n, m) by rounding; NaN where they are none."""
+    with np.errstate(invalid="ignore"):
+        bad, rounded = off > REPAIRABLE, (off > ROUNDED) & (off <= REPAIRABLE)
+    near = np.where(bad[..., None, None], np.nan, R)
+    near[rounded] = rotation.polish(R[rounded])
+    return near
 
 
 def with_world(take: Take) -> Take:
     """The take with a fixed body `world` at the origin of the room."""
     if WORLD in take.names:
         raise UsageError("this take already has a body named 'world'; rename it", code="duplicate-name", body=WORLD)
-    R = np.concatenate([take.R_world_body, np.tile(np.eye(3), (take.frames, 1, 1, 1))], axis=1)
-    p = np.concatenate([take.p_world_body, np.zeros((take.frames, 1, 3))], axis=1)
+
+    def add_body(values: Floats, one: Floats) -> Floats:
+        """The numbers (n, m, ...) with those of one more body that never change."""
+        room = np.broadcast_to(one, (take.frames, 1, *one.shape))
+        return sealed(over_frames(lambda *parts: np.concatenate(parts, axis=1), values, room))
+
+    p, R = add_body(take.p_world_body, np.zeros(3)), add_body(take.R_world_body, np.eye(3))
     return replace(take, names=(*take.names, WORLD), R_world_body=R, p_world_body=p)

@@ -15,7 +15,6 @@ from ..io.format import Reading, ReadOptions
 from ..io.formats import read_recording
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
 from ..model.take import Take, join
-from ..source.long_file import LongFile, LongTake, Progress, closed_on_error, read_files
 from .convention import Diagnosis, apply_diagnosis, diagnose
 from .odd_sensors import repair_odd_sensors
 
@@ -25,20 +24,11 @@ TOGETHER = 0.5  # of the shorter of two files' time, from which they were record
 
 @dataclass(frozen=True)
 class Loaded:
-    """A take with the recordings it came from; `diagnosis` is None where the convention could not be tried.
-
-    long   the files of which the take has a sample, with all their frames, where that was asked for
-    """
+    """A take with the recordings it came from; `diagnosis` is None where the convention could not be tried."""
 
     take: Take
     recordings: tuple[Recording, ...]
     diagnosis: Diagnosis | None
-    long: tuple[LongFile, ...] = ()
-
-    def close(self) -> None:
-        """Temporary files are gone; the take stays."""
-        for one in self.long:
-            one.spool.close()
 
 
 def read(
@@ -55,26 +45,11 @@ def read(
     return load(paths, ReadOptions.of(fix, **options)).take
 
 
-def load(
-    paths: Sequence[str | os.PathLike[str]],
-    options: ReadOptions,
-    progress: Progress | None = None,
-    *,
-    spool: bool = False,
-) -> Loaded:
-    """The take in several files, with what it was made from; `progress` is told how far long files are read.
-
-    spool  keep all frames of long files in temporary files, for the passes of a fit: close them when done
-    """
+def load(paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> Loaded:
+    """The take in several files under the convention that the motion tells, with what it was made from."""
     if not paths:
         raise UsageError("no file to read", code="bad-call")
-    recordings, sampled = recordings_in(paths, options, progress, spool=spool)
-    with closed_on_error(sampled):
-        return _understood(recordings, sampled, options)
-
-
-def _understood(recordings: list[Recording], sampled: dict[int, LongTake], options: ReadOptions) -> Loaded:
-    """The take of recordings under the convention that the motion tells."""
+    recordings = recordings_in(paths, options)
     diagnosis: Diagnosis | None = None
     findings: list[Finding] = []
     if _is_in_doubt(recordings, options):
@@ -83,32 +58,15 @@ def _understood(recordings: list[Recording], sampled: dict[int, LongTake], optio
             recordings, findings = apply_diagnosis(recordings, diagnosis)
         except CondyleError as error:
             raise error.at(", ".join(one.source for one in recordings)) from None
-    takes = [take_of(recording) for recording in recordings]
-    first = np.cumsum([0] + [take.frames for take in takes]).tolist()
-    take = join_takes(takes)
-    del takes  # samples of long recordings are large
-    odd = () if diagnosis is None else diagnosis.odd
-    if odd:
-        take = repair_odd_sensors(take, odd)
-    long = tuple(
-        one.under(recordings[k], odd, take.names, first[k]) for k, one in sampled.items() if one.spool is not None
-    )
-    return Loaded(take.telling((*findings, *take.findings)), tuple(recordings), diagnosis, long)
+    take = join_takes([take_of(recording) for recording in recordings])
+    if diagnosis is not None and diagnosis.odd:
+        take = repair_odd_sensors(take, diagnosis.odd)
+    return Loaded(take.telling((*findings, *take.findings)), tuple(recordings), diagnosis)
 
 
-def recordings_in(
-    paths: Sequence[str | os.PathLike[str]],
-    options: ReadOptions,
-    progress: Progress | None = None,
-    *,
-    spool: bool = False,
-) -> tuple[list[Recording], dict[int, LongTake]]:
-    """The numbers in every file, with bodies formed where that was asked; of long files a sample, and what it is of."""
-    sampled = read_files(paths, options, progress, spool=spool)
-    with closed_on_error(sampled):
-        whole = {k: read_recording(path, options) for k, path in enumerate(paths) if k not in sampled}
-        files = [sampled[k].recording if k in sampled else whole[k] for k in range(len(paths))]
-        return bodies_in(files, options), sampled
+def recordings_in(paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> list[Recording]:
+    """The numbers in every file, with bodies formed where that was asked."""
+    return bodies_in([read_recording(path, options) for path in paths], options)
 
 
 def _is_in_doubt(recordings: Sequence[Recording], options: ReadOptions) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -28,9 +28,6 @@ from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
 from .symmetry import mirror_lengths
-
-if TYPE_CHECKING:  # long recordings are few
-    from ..source.sweeps import Refined
 
 OPEN_HINGE_MAX_GROWTH = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
 SKELETON_CONVENTIONS = {
@@ -76,13 +73,11 @@ def assemble_figure(
     ready: Take,
     *,
     connections: bool,
-    whole: Refined | None = None,
 ) -> Calibration:
     """The skeleton of an estimate, with what was found on the way.
 
     ready        the take before repairs: poses that were left out of the fit are shown from it
     connections  whether joints that hold for a part of the take are looked for beside the tree
-    whole        joints refined over all frames of files of which the take is a sample
     """
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
     asked = asked_root(take, options)
@@ -95,13 +90,11 @@ def assemble_figure(
     joints: list[Joint] = []
     sure = None
     loops: list[Joint] = []
-    solution = estimate.solution if whole is None else whole.solution
+    solution = estimate.solution
     gap = np.zeros((take.frames, 0, 3))
-    if whole is not None:
-        findings += whole.findings
     if len(pairs):
         sure = estimate_uncertainty(estimate, estimator, options, changes)
-        joints, sure, gap, told = _locate(estimate, options, sure, whole)
+        joints, sure, gap, told = _locate(estimate, options, sure)
         findings += told
         loops = loop_joints(take, structure, options, estimator, named)
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
@@ -123,7 +116,7 @@ def assemble_figure(
         limbs=tuple(assemble_limbs(joints, sure)),
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
-        findings=sort_findings([*(take.findings if whole is None else whole.told(take.findings)), *findings]),
+        findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
     known = [options.field] if isinstance(options.field, FieldModel) else []
@@ -147,25 +140,21 @@ def estimate_uncertainty(
 
 
 def _locate(
-    estimate: Estimate, options: FitOptions, sure: Uncertainty | None, whole: Refined | None
+    estimate: Estimate, options: FitOptions, sure: Uncertainty | None
 ) -> tuple[list[Joint], Uncertainty | None, Floats, list[Finding]]:
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
     scale = np.sqrt(np.diagonal(estimate.solution.residual_cov))
     motion = measure_motion(take, estimate.sums, estimate.fits, structure.noise, scale)
     kinds, points, _ = classify(estimate.fits, motion, structure.noise, structure.turn)
-    solution, fits = (estimate.solution, estimate.fits) if whole is None else (whole.solution, whole.fits)
+    solution, fits = estimate.solution, estimate.fits
 
     def residual(joints: Sequence[Joint]) -> Floats:
-        """(J,) [m] rms gap over frames with weight: those of the take, or of the files it is a sample of."""
-        if whole is not None:
-            return whole.residual(joints)
+        """(J,) [m] rms gap over frames with weight."""
         return gap_residual(gaps(take, pairs, *_halves(joints)), solution.weight)
 
     gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
     located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
-    if whole is not None:
-        located = [replace(one, residual=float(x)) for one, x in zip(located, whole.residual(located), strict=True)]
     joints = settle_points(located)
     if joints != located:
         joints = [_keep_settled(*one) for one in zip(joints, located, residual(joints), strict=True)]

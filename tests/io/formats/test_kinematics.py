@@ -23,10 +23,10 @@ def test_turns_come_one_after_the_other_each_in_the_frame_that_the_ones_before_m
 def test_bones_are_placed_by_their_parents_wherever_these_stand_in_the_list() -> None:
     quarter = turn(np.full((1, 1), np.pi / 2), "Z")
     up = [np.array([[0.0, 1, 0]]), np.array([[2.0, 0, 0]])]
-    R, p = place_bones([1, -1], [quarter, quarter], up)
+    R, p = place_bones([1, -1], 1, lambda rows: ([quarter, quarter], up))
     np.testing.assert_allclose(p[0], [[1, 0, 0], [2, 0, 0]], atol=EXACT)
     np.testing.assert_allclose(R[0, 0], np.diag([-1, -1, 1]), atol=EXACT)
-    unknown = place_bones([1, -1], [quarter, quarter], [up[0], up[1] * np.nan])[1]
+    unknown = place_bones([1, -1], 1, lambda rows: ([quarter, quarter], [up[0], up[1] * np.nan]))[1]
     assert np.isnan(unknown).all(), "what hangs on an unknown bone is unknown"
 
 

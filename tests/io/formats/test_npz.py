@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.formats import npz
 from condyle.maths import rotation
 from condyle.prepare.read import read
 from tests.make.size import cut_lengths
@@ -217,14 +216,6 @@ def test_an_array_header_that_claims_more_than_its_member_holds_is_refused(
     error = fault(path)
     assert error.code == "damaged-file"
     assert "(1000000000, 2, 3)" in error.text
-
-
-def test_more_than_the_limit_in_all_is_refused(
-    path: Path, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    np.savez(path, **arrays(rng))
-    monkeypatch.setattr(npz, "MOST_NPZ_BYTES", 1000)
-    assert fault(path).code == "file-too-large"
 
 
 @pytest.mark.sized

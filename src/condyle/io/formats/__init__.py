@@ -15,6 +15,7 @@ from pathlib import Path
 
 from ...errors import CondyleError, UsageError
 from ...findings import Finding
+from ...maths.spool import ARRAY_BYTES, largest_in_memory
 from ...model.recording import Recording
 from ..format import Format, ReadOptions, apply_options
 
@@ -56,6 +57,7 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
     file = Path(path)
     found, faults = _search(file, "columns" if options.columns is not None else options.format)
     try:
+        _check_length(file, found)
         recording = apply_options(found.read(file, options), options, found.title)
     except CondyleError as error:
         raise error.at(file) from None
@@ -67,6 +69,17 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
         raise CondyleError(f"{found.title} without a single pose", code="no-data", path=file)
     findings = (*recording.findings, *(Finding("broken-plugin", "warning", fault) for fault in faults))
     return replace(recording, source=str(file), format=found.name, findings=findings)
+
+
+def _check_length(file: Path, found: Format) -> None:
+    """Raises where a file is too long for a format that is held in memory as it is."""
+    size, most = file.stat().st_size, largest_in_memory()
+    if found.held_whole and size > most:
+        raise CondyleError(
+            f"{size / 1e9:.3g} GB of {found.title} are not read, since {found.held_whole}; "
+            f"split the recording, or raise {ARRAY_BYTES} above the {most / 1e9:.3g} GB that one array may take",
+            code="file-too-large",
+        )
 
 
 def identify(path: str | os.PathLike[str], name: str | None = None) -> Format:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
+from ...maths.spool import empty, is_any_finite, over_frames, sealed
 from ...model.recording import Bodies, Markers
 from ..tables.header import number_repeats
-from ..tables.rows import MOST_TABLE_CELLS
 from ._c3d_layout import ROTATION_WORDS, PointLayout, Rotations
 from ._c3d_parameters import C3D_BLOCK_BYTES, Numbers, Parameters
 
@@ -30,14 +30,13 @@ def read_markers(
     labels, kept = _read_marker_labels(parameters, layout.points)
     names, told = number_repeats(labels, "marker")
     position = _read_points(stream, numbers, layout, frames)
-    if not np.isfinite(position).any():  # residuals that nobody computed are -1 throughout: no point is absent by that
+    if not is_any_finite(position):  # residuals that nobody computed are -1 throughout: no point is absent by that
         position = _read_points(stream, numbers, layout, frames, by_residual=False)
     if len(kept) < layout.points:
-        position = np.ascontiguousarray(position[:, kept])
+        position = over_frames(lambda part: part[:, kept], position)
     if layout.open:
         position = _drop_padding(position, layout.stride)
-    position.flags.writeable = False
-    return Markers(names, position), told
+    return Markers(names, sealed(position)), told
 
 
 def _read_points(
@@ -48,11 +47,9 @@ def _read_points(
     NaN where the residual is below zero, unless residuals do not count, all three are zero, or one is no number.
     """
     k, width, stride = layout.points, layout.width, layout.stride
-    if frames * k * 3 > MOST_TABLE_CELLS:
-        raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
     is_float = layout.scale < 0
     kind = numbers.float_type if is_float else numbers.integer_type
-    position = np.empty((frames, k, 3))
+    position = empty((frames, k, 3))
     step = max(C3D_DECODED_AT_ONCE_BYTES // stride, 1)
     stream.seek(layout.start)
     for first in range(0, frames, step):
@@ -78,7 +75,7 @@ def _drop_padding(position: Floats, stride: int) -> Floats:
     tail = position[len(position) - most :]
     seen = np.flatnonzero(np.isfinite(tail).any(axis=(1, 2)))
     last = seen[-1] + 1 if len(seen) else 0
-    return position[: len(position) - most + last].copy()
+    return position[: len(position) - most + last]
 
 
 def _read_marker_labels(parameters: Parameters, points: int) -> tuple[list[str], list[int]]:
@@ -100,9 +97,7 @@ def read_bodies(
     kept = [k for k, name in enumerate(names) if name.lower() != C3D_WORLD_NAME]
     if not kept:
         return None, []
-    if frames * m * 12 > MOST_TABLE_CELLS:
-        raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
-    position, orientation = np.empty((frames, len(kept), 3)), np.empty((frames, len(kept), 9))
+    position, orientation = empty((frames, len(kept), 3)), empty((frames, len(kept), 9))
     step, no_matrix, seen = max(C3D_DECODED_AT_ONCE_BYTES // rotations.stride, 1), 0, 0
     stream.seek(rotations.start)
     for first in range(0, frames, step):
@@ -121,9 +116,8 @@ def read_bodies(
     if 2 * no_matrix > seen:
         text = f"the rotations from byte {rotations.start} on are no 4x4 matrices: their last rows are not 0 0 0 1"
         raise CondyleError(text, code="damaged-file")
-    position.flags.writeable = orientation.flags.writeable = False
     labels, told = number_repeats([names[k] for k in kept], "segment")
-    return Bodies(labels, position, orientation), told
+    return Bodies(labels, sealed(position), sealed(orientation)), told
 
 
 def _read_body_names(parameters: Parameters, used: int) -> list[str]:

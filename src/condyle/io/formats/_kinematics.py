@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Bools, Floats, Ints
+from ...maths.spool import blocks_of, empty, over_frames, sealed
 from ...model.recording import Bodies
 from ...model.take import OwnSkeleton
 from ..tables.header import list_some
@@ -18,7 +19,11 @@ FARTHEST_OFFSET = 1e12  # of any unit: an offset beyond is no offset, and its sq
 STILL_ANGLE = 1e-9  # deg or rad, a turn so small that it is the rounding of none
 FREE_BONE_POSES = 500_000  # poses that any file may have; beyond, its joints must be paid for by numbers in the file
 STATED_BY_ANGLES = frozenset({"rotation", "degrees", "transposed", "axes"})  # settled once the angles have become poses
+POSE_BYTES = 96  # of one bone in one frame
 POSES_PER_NUMBER = 4  # a joint without channels costs nothing to write and 200 bytes a frame to compute
+
+
+LocalPoses = tuple[Sequence[Floats], Sequence[Floats]]  # of m bones in their parents' frames: (n, 3, 3), (n, 3) each
 
 
 @dataclass(frozen=True)
@@ -68,8 +73,8 @@ class BoneChain:
                 verb, owner = ("have the pose of another bone in every frame and are no bodies", "their")
             text = f"{list_some(gone)} {verb} of {owner} own"
             findings.append(Finding("same-body", "info", text, tuple(gone), count=len(gone)))
-            R, p = R[:, kept], p[:, kept]
-        return Bodies(names, p, R.reshape(len(p), len(kept), 9)), own, findings
+            R, p = (over_frames(lambda part: part[:, kept], values) for values in (R, p))
+        return Bodies(names, sealed(p), sealed(R.reshape(len(p), len(kept), 9))), own, findings
 
 
 def turn(angles: Floats, axes: str) -> Floats:
@@ -84,24 +89,27 @@ def turn(angles: Floats, axes: str) -> Floats:
     return np.moveaxis(R, 2, 0)
 
 
-def place_bones(
-    parent: Sequence[int], R_parent_bone: Sequence[Floats], p_parent_bone: Sequence[Floats]
-) -> tuple[Floats, Floats]:
-    """Poses in the world (n, m, 3, 3), (n, m, 3) from poses in the parent: m arrays (n, 3, 3) and m arrays (n, 3).
+def place_bones(parent: Sequence[int], frames: int, local: Callable[[slice], LocalPoses]) -> tuple[Floats, Floats]:
+    """Poses in the world (n, m, 3, 3), (n, m, 3) from poses in the parent, which `local` has for a block of frames.
 
     Parents may stand after their children. NaN in a bone is NaN in all that hangs on it.
     """
-    n, m = len(p_parent_bone[0]), len(parent)
-    R, p = np.empty((m, n, 3, 3)), np.empty((m, n, 3))
-    with np.errstate(invalid="ignore", over="ignore"):
-        for k in order_parents_first(parent):
-            up = parent[k]
-            if up < 0:
-                R[k], p[k] = R_parent_bone[k], p_parent_bone[k]
-            else:
-                np.matmul(R[up], R_parent_bone[k], out=R[k])
-                p[k] = p[up] + np.matmul(R[up], p_parent_bone[k][:, :, None])[:, :, 0]
-    return np.moveaxis(R, 0, 1), np.moveaxis(p, 0, 1)
+    m, order = len(parent), order_parents_first(parent)
+    R_world, p_world = empty((frames, m, 3, 3)), empty((frames, m, 3))
+    for rows in blocks_of(frames, 2 * POSE_BYTES * m):
+        R_parent_bone, p_parent_bone = local(rows)
+        n = rows.stop - rows.start
+        R, p = np.empty((m, n, 3, 3)), np.empty((m, n, 3))
+        with np.errstate(invalid="ignore", over="ignore"):
+            for k in order:
+                up = parent[k]
+                if up < 0:
+                    R[k], p[k] = R_parent_bone[k], p_parent_bone[k]
+                else:
+                    np.matmul(R[up], R_parent_bone[k], out=R[k])
+                    p[k] = p[up] + np.matmul(R[up], p_parent_bone[k][:, :, None])[:, :, 0]
+        R_world[rows], p_world[rows] = np.moveaxis(R, 0, 1), np.moveaxis(p, 0, 1)
+    return R_world, p_world
 
 
 def order_parents_first(parent: Sequence[int]) -> list[int]:

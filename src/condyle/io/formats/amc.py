@@ -17,9 +17,9 @@ from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
 from ..tables.header import read_positive
 from ..tables.rows import describe_truncation, read_number
-from ..tables.text import decode, read_head_lines, read_text, walk_lines
-from ._asf import ASF_ROOT, AsfSkeleton, find_skeleton, read_skeleton
-from ._kinematics import STATED_BY_ANGLES, STILL_ANGLE, BoneChain, place_bones, turn
+from ..tables.text import as_bytes, decode, read_head_lines, read_text, walk_lines
+from ._asf import ASF_ROOT, AsfBone, AsfSkeleton, find_skeleton, read_skeleton
+from ._kinematics import STATED_BY_ANGLES, STILL_ANGLE, BoneChain, LocalPoses, place_bones, turn
 
 LONGEST_AMC_NUMBER = 64  # characters
 
@@ -52,7 +52,7 @@ def _is_skeleton(lines: Sequence[Sequence[str]]) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The pose of every bone at its joint; lengths in the skeleton's unit."""
-    text = read_text(path)
+    text = as_bytes(read_text(path))
     lines = [words for line in text[:65536].split(b"\n") if (words := decode(line).partition("#")[0].split())]
     if _is_skeleton(lines) and not _is_motion(lines):
         raise CondyleError("a skeleton without motion; give the .amc", code="no-data")
@@ -229,23 +229,32 @@ def _compute_poses(
     offsets = [skeleton.bones[up].end if up >= 0 else skeleton.position for up in skeleton.parent]
     chain = BoneChain(tuple(bone.name for bone in skeleton.bones), skeleton.parent, np.array(offsets))
     chain.check_size(n, sum(data.shape[1] for data in motion.values.values()))
-    R_local, p_local, still = [], [], []
-    for bone, offset in zip(skeleton.bones, offsets, strict=True):
-        data = motion.values.get(bone.name, np.empty((n, 0)))
-        data = np.where(np.isfinite(data), data, np.nan)
-        turns = [k for k, channel in enumerate(bone.channels) if channel[0] == "R"]
-        angles = np.radians(data[:, turns]) if degrees else data[:, turns]
-        axes = "".join(bone.channels[k][1] for k in turns)
-        turned = turn(angles[:, ::-1], axes[::-1])  # about fixed axes: the first in the file is done first
-        p = np.tile(offset, (n, 1))
-        for k, channel in enumerate(bone.channels):
-            if channel[0] == "T":
-                p[:, "XYZ".index(channel[1])] += data[:, k]
-        R_local.append(bone.C @ turned @ bone.C.T)
-        p_local.append(p)
-        still.append(bool((np.abs(data) < STILL_ANGLE).all()))
-    R, p_world = place_bones(chain.parent, R_local, p_local)
+    moved = [motion.values.get(bone.name, np.empty((n, 0))) for bone in skeleton.bones]
+    still = [bool((np.abs(data) < STILL_ANGLE).all()) for data in moved]
+
+    def find_local(rows: slice) -> LocalPoses:
+        poses = [
+            _turn_bone(bone, offset, data[rows], degrees)
+            for bone, offset, data in zip(skeleton.bones, offsets, moved, strict=True)
+        ]
+        return [R for R, _ in poses], [p for _, p in poses]
+
+    R, p_world = place_bones(chain.parent, n, find_local)
     return chain.bodies(R, p_world, np.array(still, dtype=np.bool_))
 
 
-FORMAT = Format("amc", "Acclaim AMC", looks_like, read)
+def _turn_bone(bone: AsfBone, offset: Floats, data: Floats, degrees: bool) -> tuple[Floats, Floats]:
+    """(n, 3, 3), (n, 3) pose of a bone in its parent's frame, from its channels (n, k)."""
+    data = np.where(np.isfinite(data), data, np.nan)
+    turns = [k for k, channel in enumerate(bone.channels) if channel[0] == "R"]
+    angles = np.radians(data[:, turns]) if degrees else data[:, turns]
+    axes = "".join(bone.channels[k][1] for k in turns)
+    turned = turn(angles[:, ::-1], axes[::-1])  # about fixed axes: the first in the file is done first
+    p = np.tile(offset, (len(data), 1))
+    for k, channel in enumerate(bone.channels):
+        if channel[0] == "T":
+            p[:, "XYZ".index(channel[1])] += data[:, k]
+    return bone.C @ turned @ bone.C.T, p
+
+
+FORMAT = Format("amc", "Acclaim AMC", looks_like, read, held_whole="its frames are words that are split at once")

@@ -11,14 +11,15 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
+from ...maths.spool import over_frames
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
 from ..tables.header import number_repeats, read_count
 from ..tables.rows import describe_truncation, read_number
 from ..tables.table import Table
-from ..tables.text import decode, read_head_lines, read_text
-from ._kinematics import FARTHEST_OFFSET, STATED_BY_ANGLES, STILL_ANGLE, BoneChain, place_bones, turn
+from ..tables.text import Text, decode, first_block, read_head_lines, read_text
+from ._kinematics import FARTHEST_OFFSET, STATED_BY_ANGLES, STILL_ANGLE, BoneChain, LocalPoses, place_bones, turn
 
 BVH_CHANNELS = tuple(f"{axis}{kind}" for kind in ("position", "rotation") for axis in "XYZ")
 MOST_BVH_JOINTS = 4096
@@ -48,10 +49,11 @@ def looks_like(head: bytes) -> bool:
 def read(path: Path, options: ReadOptions) -> Recording:
     """The pose of every joint; lengths in the file's unit, which BVH does not declare."""
     text = read_text(path)
-    top = re.search(rb"^[ \t]*MOTION[ \t]*$", text, re.MULTILINE | re.IGNORECASE)
+    head = first_block(text)
+    top = re.search(rb"^[ \t]*MOTION[ \t]*$", head, re.MULTILINE | re.IGNORECASE)
     if top is None:
         raise CondyleError("ends before the line MOTION; export it again", code="bad-header")
-    joints = _read_hierarchy(text[: top.start()])
+    joints = _read_hierarchy(head[: top.start()])
     declared, step, table = _read_motion(text[top.end() :], text.count(b"\n", 0, top.end()) + 1, joints)
     values, cut = table.numbers(empty="a skeleton without a single whole frame")
     names, findings = number_repeats([joint.name for joint in joints if not joint.end], "joint")
@@ -61,9 +63,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     chain = BoneChain(names, tuple(row_of.get(joints[k].parent, -1) for k in bones), offsets)
     chain.check_size(*values.shape)
     absolute = _positions_are_absolute(joints, values)
-    poses, own, same = _compute_poses(
-        joints, bones, chain, np.where(np.isfinite(values), values, np.nan), absolute is True
-    )
+    values = over_frames(lambda part: np.where(np.isfinite(part), part, np.nan), values)
+    poses, own, same = _compute_poses(joints, bones, chain, values, absolute is True)
     facts = {"length": "not stated", "rotation": "angles in degrees per joint", "up": "y by custom, not stated"}
     if absolute is not None:
         facts["positions of joints"] = "instead of their offsets" if absolute else "added to their offsets"
@@ -158,9 +159,9 @@ def _read_channels(text: str, joint: str, line: int) -> tuple[str, ...]:
     return channels
 
 
-def _read_motion(text: bytes, line: int, joints: list[_BvhJoint]) -> tuple[int, float, Table]:
+def _read_motion(text: Text, line: int, joints: list[_BvhJoint]) -> tuple[int, float, Table]:
     """What stands below MOTION: frames as declared, time between them [s], and the rows."""
-    head = MOTION_HEAD.match(text)
+    head = MOTION_HEAD.match(first_block(text))
     if head is None:
         raise CondyleError("below MOTION, 'Frames:' and 'Frame Time:' are expected", code="bad-header", line=line)
     frames, step = read_count(decode(head[1])), read_number(head[2], decimal_comma=True)
@@ -206,25 +207,37 @@ def _compute_poses(
     joints: list[_BvhJoint], bones: list[int], chain: BoneChain, values: Floats, absolute: bool
 ) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
     """Bodies, skeleton and findings by place_bones kinematics over all frames."""
-    n = len(values)
     starts = np.cumsum([0] + [len(joint.channels) for joint in joints])
     offsets = chain.offsets.copy()
-    R_local, p_local, still = [], [], []
-    for row, k in enumerate(bones):
-        channels = joints[k].channels
-        data = values[:, starts[k] : starts[k + 1]]
-        turns = [c for c, channel in enumerate(channels) if channel.endswith("rotation")]
-        moves = [c for c, channel in enumerate(channels) if channel.endswith("position")]
-        p = np.tile(chain.offsets[row], (n, 1))
-        for c in moves:
-            axis = "XYZ".index(channels[c][0])
+    still = []
+
+    def find_channels(k: int, kind: str) -> list[int]:
+        return [c for c, channel in enumerate(joints[k].channels) if channel.endswith(kind)]
+
+    def find_place(row: int, k: int, data: Floats) -> Floats:
+        """(n, 3) of a joint in its parent."""
+        p = np.tile(chain.offsets[row], (len(data), 1))
+        for c in find_channels(k, "position"):
+            axis = "XYZ".index(joints[k].channels[c][0])
             p[:, axis] = data[:, c] if absolute else p[:, axis] + data[:, c]
-        if moves and chain.parent[row] >= 0:
+        return p
+
+    def find_local(rows: slice) -> LocalPoses:
+        R_local, p_local = [], []
+        for row, k in enumerate(bones):
+            data, turns = values[rows, starts[k] : starts[k + 1]], find_channels(k, "rotation")
+            R_local.append(turn(np.radians(data[:, turns]), "".join(joints[k].channels[c][0] for c in turns)))
+            p_local.append(find_place(row, k, data))
+        return R_local, p_local
+
+    for row, k in enumerate(bones):
+        data = values[:, starts[k] : starts[k + 1]]
+        p = find_place(row, k, data)
+        if find_channels(k, "position") and chain.parent[row] >= 0:
             offsets[row] = _find_usual(p)
-        R_local.append(turn(np.radians(data[:, turns]), "".join(channels[c][0] for c in turns)))
-        p_local.append(p)
-        still.append(bool((np.abs(data[:, turns]) < STILL_ANGLE).all() and (p == offsets[row]).all()))
-    R, p_world = place_bones(chain.parent, R_local, p_local)
+        rests = (np.abs(data[:, find_channels(k, "rotation")]) < STILL_ANGLE).all()
+        still.append(bool(rests and (p == offsets[row]).all()))
+    R, p_world = place_bones(chain.parent, len(values), find_local)
     return BoneChain(chain.names, chain.parent, offsets).bodies(R, p_world, np.array(still, dtype=np.bool_))
 
 

@@ -15,6 +15,7 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
+from ...maths.spool import is_any_finite, joined, sealed
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import is_length
@@ -111,7 +112,7 @@ def _make_recording(
         told = describe_truncation(present[1], rotations.frames, cut=False)
         findings += [replace(f, text=f.text.replace("frames", "frames of rotations", 1)) for f in told]
     if bodies is not None and rotations is not None:
-        if markers is not None and not np.isfinite(markers.position).any():
+        if markers is not None and not is_any_finite(markers.position):
             markers = None  # names without a single place
         if markers is None:
             rate = rotations.rate
@@ -125,7 +126,7 @@ def _make_recording(
             frames = max(len(markers.position), len(bodies.position))
             markers = Markers(markers.names, _pad(markers.position, frames))
             bodies = Bodies(bodies.names, _pad(bodies.position, frames), _pad(bodies.orientation, frames))
-    if bodies is None and (markers is None or not np.isfinite(markers.position).any()):
+    if bodies is None and (markers is None or not is_any_finite(markers.position)):
         _refuse_nothing(file, layout, rotations, present)
     program = _find_program(file.parameters)
     convention = _find_convention(file.parameters, bodies is not None)
@@ -157,7 +158,7 @@ def _refuse_nothing(file: _C3dFile, layout: PointLayout, rotations: Rotations | 
 def _pad(values: Floats, frames: int) -> Floats:
     if len(values) == frames:
         return values
-    return np.concatenate([values, np.full((frames - len(values), *values.shape[1:]), np.nan)])
+    return sealed(joined([values, np.full((frames - len(values), *values.shape[1:]), np.nan)]))
 
 
 def _find_convention(parameters: Parameters, has_bodies: bool) -> Convention:

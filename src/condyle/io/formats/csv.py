@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,12 +22,20 @@ from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_count
 from ..tables.rows import describe_truncation, parse_rows, take_columns
 from ..tables.table import NO_TIME
-from ..tables.text import decode, to_utf8, unify_line_ends, walk_lines
+from ..tables.text import (
+    Text,
+    decode,
+    first_block,
+    read_utf8,
+    to_utf8,
+    unify_line_ends,
+    walk_lines,
+    with_line_feeds,
+)
 
 PARTS = ("px", "py", "pz", "qw", "qx", "qy", "qz")
 FIRST_LINE = "# condyle take"
 CSV_VERSION = 1
-CSV_HEAD_BYTES = 2**20  # bytes in which the head of a file ends
 # a spreadsheet takes a name that starts so for a formula: it is written after an apostrophe
 RISKY = "=+-@＝＋－＠'#\t\r\n"
 
@@ -47,7 +55,7 @@ class TakeTable:
     facts: dict[str, str]
     columns: list[str]
     names: list[str]
-    rows: bytes = b""
+    rows: Text = b""
     line: int = 0
     frame: int = 0
     separator: bytes = b","
@@ -64,27 +72,16 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers; empty cells are poses not seen, and a file cut short is told as a finding."""
-    table = _read_whole(path)
+    text = read_utf8(path)
+    first = re.search(rb"\r\n?|\n", first_block(text))
+    if first is not None and first[0] != b"\n":  # elsewhere a name may hold a CR
+        text = with_line_feeds(text)
+    table = read_head(text)
     values, cut = parse_rows(table.rows, table.columns, line=table.line, separator=table.separator, line_ends=True)
     findings = check_frames(table.facts, len(values), cut)
     if len(values) == 0:
         raise CondyleError("a header without a single whole row of numbers", code="no-data", line=table.line)
     return make_recording(path, table, values, options, findings)
-
-
-def _read_whole(path: Path) -> TakeTable:
-    """The head of a file and all rows below it. A long file of plain lines is not copied to cut off its head."""
-    with open(path, "rb") as stream:
-        head = stream.read(CSV_HEAD_BYTES)
-        if len(head) == CSV_HEAD_BYTES and to_utf8(head) is head and b"\r" not in head:
-            try:
-                table = read_head(head)
-            except CondyleError:  # a head of that length is read with the rest
-                table = None
-            if table is not None:
-                stream.seek(CSV_HEAD_BYTES - len(table.rows))
-                return replace(table, rows=unify_line_ends(stream.read()))
-        return read_head(head + stream.read())
 
 
 def make_recording(
@@ -114,18 +111,14 @@ def make_recording(
     )
 
 
-def read_head(raw: bytes) -> TakeTable:
-    """The head of a file of which `raw` is the beginning, checked, and what of it lies below."""
-    text = to_utf8(raw)
-    first = re.search(rb"\r\n?|\n", text)
-    if first is not None and first[0] != b"\n":
-        text = unify_line_ends(text)
+def read_head(text: Text) -> TakeTable:
+    """The head of a file, checked, and the rows below it."""
     facts, start, line = _read_comments(text)
     version = facts.get("condyle take", str(CSV_VERSION))
     if version != str(CSV_VERSION):
         fault = f"this is version '{version}' of the format, and version {CSV_VERSION} is read; update condyle"
         raise CondyleError(fault, code="newer-format", line=1)
-    separator = _find_separator(text[start : start + 65536].partition(b"\n")[0])
+    separator = _find_separator(first_block(text, 65536, start).partition(b"\n")[0])
     end = start
 
     def lines() -> Iterator[str]:
@@ -145,7 +138,7 @@ def read_head(raw: bytes) -> TakeTable:
     line += reader.line_num
     names = check_columns(columns, line - 1)
     _check_quaternion_order(facts, columns, line - 1)
-    return TakeTable(facts, columns, names, unify_line_ends(text[end:]), line, separator=separator)
+    return TakeTable(facts, columns, names, with_line_feeds(text[end:]), line, separator=separator)
 
 
 def _find_separator(names: bytes) -> bytes:
@@ -154,7 +147,7 @@ def _find_separator(names: bytes) -> bytes:
     return max(ends, key=ends.__getitem__)
 
 
-def _read_comments(text: bytes) -> tuple[dict[str, str], int, int]:
+def _read_comments(text: Text) -> tuple[dict[str, str], int, int]:
     """What the comment lines at the top say, the byte after them, and the 1-based line there."""
     facts: dict[str, str] = {}
     start = 0

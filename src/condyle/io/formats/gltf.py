@@ -240,4 +240,4 @@ def _find_unmoved(still: Bools, up: Sequence[int], R: Floats, p: Floats) -> Bool
     return found
 
 
-FORMAT = Format("gltf", "binary glTF", looks_like, read)
+FORMAT = Format("gltf", "binary glTF", looks_like, read, held_whole="its numbers lie in any order behind a directory")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -11,17 +12,19 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
+from ...maths.spool import empty
 from ...model.recording import UPS, Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
 from ..tables.header import is_length, number_repeats, read_count
-from ..tables.rows import describe_truncation, parse_rows, read_number
-from ..tables.text import decode, read_head_lines, read_text
+from ..tables.rows import describe_truncation, find_end, parse_rows, read_number
+from ..tables.text import Text, change_lines, decode, find_all, first_block, read_head_lines, read_text
 from ._kinematics import (
     FARTHEST_OFFSET,
     STATED_BY_ANGLES,
     STILL_ANGLE,
     BoneChain,
+    LocalPoses,
     order_parents_first,
     place_bones,
     turn,
@@ -39,7 +42,7 @@ class _HtrSection:
     """name without its brackets; text: the lines below, without comments; line: 1-based, of the first of them."""
 
     name: str
-    text: bytes
+    text: Text
     line: int
 
 
@@ -108,10 +111,10 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _split_sections(text: bytes) -> list[_HtrSection]:
+def _split_sections(text: Text) -> list[_HtrSection]:
     if b"#" in text:
-        text = re.sub(rb"#[^\n]*", b"", text)
-    marks = list(re.finditer(rb"^[ \t]*\[([^\]\n]*)\][^\n]*(?:\n|$)", text, re.MULTILINE))
+        text = change_lines(text, partial(re.compile(rb"#[^\n]*").sub, b""))
+    marks = list(find_all(re.compile(rb"^[ \t]*\[([^\]\n]*)\][^\n]*(?:\n|$)", re.MULTILINE), text))
     ends = ([mark.start() for mark in marks[1:]] + [len(text)])[: len(marks)]
     found, line, counted = [], 1, 0
     for mark, end in zip(marks, ends, strict=True):
@@ -130,7 +133,7 @@ def _find_named(sections: list[_HtrSection], name: str) -> _HtrSection:
 def _read_facts(section: _HtrSection) -> dict[str, str]:
     """{keyword: what stands behind it}, both in small letters."""
     facts: dict[str, str] = {}
-    for raw in section.text.split(b"\n"):
+    for raw in first_block(section.text).split(b"\n"):
         if words := decode(raw).lower().split():
             facts.setdefault(words[0], words[1] if len(words) > 1 else "")
     if facts.get("filetype") == "htr2" or facts.get("fileversion", "1") not in ("1", "1.0", ""):
@@ -161,7 +164,7 @@ def _read_hierarchy(sections: list[_HtrSection], flat: bool) -> tuple[list[str],
     """Names and the parent's index of each; in a GTR file every segment stands in the room."""
     names, parents = list[str](), list[tuple[str, int]]()
     section = _find_named(sections, "baseposition" if flat else "segmentnames&hierarchy")
-    for line, raw in enumerate(section.text.split(b"\n"), section.line):
+    for line, raw in enumerate(first_block(section.text).split(b"\n"), section.line):
         words = _split_line(decode(raw), flat)
         if not flat and len(words) not in (0, 2):
             text = f"'{decode(raw).strip()[:40]}' is not a segment and its parent"
@@ -198,7 +201,7 @@ def _split_named_row(line: str) -> tuple[str, list[str]]:
 def _read_base(section: _HtrSection, names: list[str]) -> Floats:
     """(m, 6) base translation [file's unit] and angles x, y, z [as written] of each segment."""
     found: dict[str, list[list[float]]] = {}
-    for k, raw in enumerate(section.text.split(b"\n")):
+    for k, raw in enumerate(first_block(section.text).split(b"\n")):
         name, cells = _split_named_row(decode(raw))
         if not cells:
             continue
@@ -239,8 +242,8 @@ def _read_motion(sections: list[_HtrSection], names: list[str]) -> _SegmentRows:
             raise CondyleError(text, code="bad-time", line=block.line, body=block.name)
         present = len(values)
         if present:
-            whole = np.full((len(numbers), 6), np.nan)
-            whole[:present] = values[:, 1:7]
+            whole = empty((len(numbers), 6))
+            whole[:present], whole[present:] = values[:, 1:7], np.nan
             with np.errstate(invalid="ignore"):
                 whole[~(np.abs(whole) < HTR_UNSOLVED).all(axis=1)] = np.nan
             rows[waiting[block.name].pop(0)] = whole
@@ -248,11 +251,11 @@ def _read_motion(sections: list[_HtrSection], names: list[str]) -> _SegmentRows:
 
 
 def _read_block(block: _HtrSection, may_be_cut: bool) -> tuple[Floats, int]:
-    head = block.text.lstrip().partition(b"\n")[0].split()
+    head = first_block(block.text).lstrip().partition(b"\n")[0].split()
     columns = HTR_COLUMNS if len(head) != 7 else HTR_COLUMNS[:7]
     values, cut = parse_rows(block.text, columns, line=block.line, separator=None)
     if cut and not may_be_cut:
-        line = block.line + block.text.rstrip().count(b"\n")
+        line = block.line + block.text.count(b"\n", 0, find_end(block.text, len(block.text), b"\n \t"))
         raise CondyleError(
             f"the last row of '{block.name[:40]}' is not {len(columns)} numbers", code="ragged-row", line=line
         )
@@ -293,12 +296,16 @@ def _compute_poses(
     """
     chain.check_size(len(rows[0]), 6 * len(rows))
     columns = ["XYZ".index(letter) for letter in order]
-    R_local, p_local, still = [], [], []
-    for angles, offset, row in zip(base_angles, chain.offsets, rows, strict=True):
-        R_local.append(turn(angles[None, columns] * unit, order) @ turn(row[:, 3:][:, columns] * unit, order))
-        p_local.append(offset + row[:, :3] * scale)
-        still.append(bool((angles == 0).all() and (np.abs(row) < STILL_ANGLE).all()))
-    return chain.bodies(*place_bones(chain.parent, R_local, p_local), np.array(still, dtype=np.bool_))
+    base = turn(base_angles[:, columns] * unit, order)
+
+    def find_local(frames: slice) -> LocalPoses:
+        turned = [turn(row[frames, 3:][:, columns] * unit, order) for row in rows]
+        moved = [offset + row[frames, :3] * scale for offset, row in zip(chain.offsets, rows, strict=True)]
+        return [one @ two for one, two in zip(base[:, None], turned, strict=True)], moved
+
+    rest = (base_angles == 0).all(axis=1)
+    still = [bool(calm and (np.abs(row) < STILL_ANGLE).all()) for calm, row in zip(rest, rows, strict=True)]
+    return chain.bodies(*place_bones(chain.parent, len(rows[0]), find_local), np.array(still, dtype=np.bool_))
 
 
 FORMAT = Format("htr", "Motion Analysis HTR", looks_like, read)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ from ..format import Format, ReadOptions
 from ..tables.header import check_different, check_unit, number_repeats, read_count, read_positive
 from ..tables.rows import describe_truncation, find_separator, read_cells, take_columns
 from ..tables.table import Table
-from ..tables.text import decode, read_head_lines, read_text, walk_lines
+from ..tables.text import Text, change_lines, decode, first_block, read_head_lines, read_text, walk_lines
 from ._kinematics import is_forest
 from ._tracking_tools import is_old, read_old
 
@@ -61,7 +62,10 @@ def looks_like(head: bytes) -> bool:
 def read(path: Path, options: ReadOptions) -> Recording:
     """Rigid bodies, bones and markers as they stand in the columns; an empty cell is a pose not seen."""
     text = read_text(path)
-    if is_old(decode(text[:65536]).split("\n")):
+    if is_old(decode(first_block(text, 65536)).split("\n")):
+        if not isinstance(text, bytes):
+            fault = "records of Tracking Tools are read up to the length that the memory holds; export a CSV instead"
+            raise CondyleError(fault, code="file-too-large")
         return read_old(text)
     facts, titles, table = _read_header(text)
     assets = _read_assets(titles, table)
@@ -96,7 +100,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _read_header(text: bytes) -> tuple[dict[str, str], dict[str, list[str]], Table]:
+def _read_header(text: Text) -> tuple[dict[str, str], dict[str, list[str]], Table]:
     """Facts of the first line, title rows by name, and the table below the row of column names."""
     lines: list[bytes] = []
     for number, raw, start in walk_lines(text):  # noqa: B007
@@ -247,10 +251,11 @@ def _find_own_skeleton(
     return OwnSkeleton(tuple(names), parent, place)
 
 
-def _drop_column(rows: bytes, column: int, separator: bytes) -> bytes:
+def _drop_column(rows: Text, column: int, separator: bytes) -> Text:
     """The rows without what stands in one column: time codes are no numbers."""
     mark = re.escape(separator)
-    return re.sub(rb"(?m)^((?:[^" + mark + rb"\n]*" + mark + rb"){%d})[^" % column + mark + rb"\n]*", rb"\1", rows)
+    before = re.compile(rb"(?m)^((?:[^" + mark + rb"\n]*" + mark + rb"){%d})[^" % column + mark + rb"\n]*")
+    return change_lines(rows, partial(before.sub, rb"\1"))
 
 
 def _describe(facts: dict[str, str], convention: Convention, bodies: Bodies | None) -> dict[str, str]:

@@ -14,13 +14,14 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CondyleError
-from ...maths.arrays import Floats
+from ...maths.arrays import Bools, Floats
+from ...maths.spool import hide, over_frames
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
-from ..tables.rows import describe_truncation, parse_picked, read_cells, split_cells, strip_empty
+from ..tables.rows import describe_truncation, parse_picked, read_cells, split_cells, strip_empty, take_columns
 from ..tables.sensors import ABSURD_NUMBER
 from ..tables.table import Table
-from ..tables.text import decode, read_head_lines, read_text, walk_lines
+from ..tables.text import as_bytes, decode, first_block, read_head_lines, read_text, walk_lines
 
 NDI_HEADER_LINES = 60  # lines in which the names of the columns must stand
 NDI_POSE = ("q0", "qx", "qy", "qz", "tx", "ty", "tz")
@@ -97,7 +98,7 @@ def _read_samples(table: Table) -> Recording:
     with np.errstate(over="ignore", invalid="ignore"):
         time = hour * 3600 + minute * 60 + second + ms / 1000
         time += DAY_S * np.concatenate([[0], np.cumsum(np.diff(time) < -DAY_S / 2)])  # on past midnight
-    poses = np.stack([values[:, [own[part] for part in order]] for own in bodies.values()], axis=1)
+    poses = take_columns(values, [[own[part] for part in order] for own in bodies.values()])
     return _make_recording([name or "s1" for name in bodies], poses, time, cut)
 
 
@@ -152,7 +153,7 @@ def _read_api(table: Table) -> Recording:
         known[len(cells)] = counts, tools
         return tools or None
 
-    first = next((words for words in table.rows.split(b"\n", 50)[:50] if words.strip()), b"")
+    first = next((words for words in first_block(table.rows).split(b"\n", 50)[:50] if words.strip()), b"")
     tools = places(first.split(b","))
     if tools is None:
         raise CondyleError(NO_NDI_ROWS, code="no-data", line=table.line)
@@ -177,8 +178,9 @@ def _read_picked(names: Sequence[str], table: Table, places: _Places, tools: Seq
 
     labels = [f"{part} of {tool.name[:40]}" for tool in tools for part in NDI_POSE] + ["time"] * len(tools[0].time)
     columns = [column for tool in tools for column in tool.pose] + list(tools[0].time)
-    whole, newline, tail = table.rows.rpartition(b"\n")
-    values, cut = parse_picked(whole + newline, pick, labels, columns, line=table.line)
+    end = table.rows.rfind(b"\n") + 1
+    tail = as_bytes(table.rows[end:])
+    values, cut = parse_picked(table.rows[:end], pick, labels, columns, line=table.line)
     if not len(values):
         raise CondyleError(NO_NDI_ROWS, code="no-data", line=table.line)
     poses, clock = values[:, : 7 * len(tools)].reshape(len(values), len(tools), 7), values[:, 7 * len(tools) :]
@@ -195,9 +197,7 @@ def _make_recording(names: Sequence[str], poses: Floats, time: Floats | None, cu
         if names.count(name) > 1:
             text = f"two tools are named '{name[:60]}'; names must differ"
             raise CondyleError(text, code="duplicate-name", body=name)
-    with np.errstate(invalid="ignore"):  # the device writes -3.697314e28 where it has no number
-        gone = (poses[..., :4] == 0).all(axis=2) | (np.abs(poses) > ABSURD_NUMBER).any(axis=2)
-    poses = np.where(gone[..., None], np.nan, poses)
+    poses = hide(poses, over_frames(_find_missing, poses))
     return Recording(
         bodies=Bodies(tuple(names), poses[..., 4:], poses[..., :4]),
         time=time,
@@ -209,6 +209,12 @@ def _make_recording(names: Sequence[str], poses: Floats, time: Floats | None, cu
         },
         findings=tuple(describe_truncation(len(poses), None, cut)),
     )
+
+
+def _find_missing(poses: Floats) -> Bools:
+    """(n, m) poses (n, m, 7) that were not measured: the device writes -3.697314e28 where it has no number."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray((poses[..., :4] == 0).all(axis=2) | (np.abs(poses) > ABSURD_NUMBER).any(axis=2))
 
 
 def _shorten_names(cells: Sequence[str]) -> list[str]:

@@ -16,11 +16,12 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ...errors import CondyleError
+from ...maths.spool import empty, sealed
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.text import decode
 
-MOST_NPZ_BYTES = 8 * 2**30  # of all arrays together, unpacked
+NPZ_READ_BYTES = 2**20  # unpacked at once
 NPZ_FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
 LAST_UNICODE_LETTER = 0x10FFFF  # of Unicode
 MOST_NPZ_RATIO = 200.0  # unpacked over packed; recordings of real sensors stay under 20
@@ -108,12 +109,6 @@ def _check_sizes(members: dict[str, zipfile.ZipInfo], on_disk: int) -> None:
         info.compress_type == zipfile.ZIP_STORED and info.compress_size != info.file_size for info in members.values()
     ):
         raise zipfile.BadZipFile("its directory declares more bytes than the file has")
-    if unpacked > MOST_NPZ_BYTES:
-        raise CondyleError(
-            f"the arrays declare {unpacked / 2**30:.1f} GiB, more than the {MOST_NPZ_BYTES / 2**30:.0f} GiB that are "
-            "read; split the recording",
-            code="file-too-large",
-        )
     if unpacked > NPZ_FREE_BYTES and unpacked > MOST_NPZ_RATIO * packed:
         raise CondyleError(
             f"{packed / 2**20:.1f} MiB claim to unpack to {unpacked / 2**20:.0f} MiB, as no recording does; "
@@ -178,12 +173,17 @@ def _unpack(
     name: str,
 ) -> NDArray[Any]:
     shape, fortran, dtype, start = header
+    array = empty((math.prod(shape),), dtype)
+    left = array.view(np.uint8)
     with _open(archive, member) as stream:
         stream.read(start)
-        raw = stream.read()
-    if len(raw) != math.prod(shape) * dtype.itemsize:
-        raise EOFError(f"'{name}' ends early")
-    return np.frombuffer(raw, dtype).reshape(shape, order="F" if fortran else "C")
+        while len(left):
+            raw = stream.read(min(len(left), NPZ_READ_BYTES))
+            if not raw:
+                raise EOFError(f"'{name}' ends early")
+            left[: len(raw)] = np.frombuffer(raw, np.uint8)
+            left = left[len(raw) :]
+    return sealed(array.reshape(shape, order="F" if fortran else "C"))
 
 
 def _read_names(names: NDArray[Any]) -> tuple[str, ...]:

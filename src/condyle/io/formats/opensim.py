@@ -8,15 +8,16 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from ...errors import CondyleError
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_count
-from ..tables.rows import describe_truncation
+from ..tables.rows import describe_truncation, take_columns
 from ..tables.table import Table
-from ..tables.text import decode, read_head_lines, read_text
+from ..tables.text import Text, as_bytes, change_lines, decode, first_block, read_head_lines, read_text
 
 OPENSIM_POSE = ("X", "Y", "Z", "Ox", "Oy", "Oz")
 OPENSIM_GROUND = "ground"  # older versions record the ground as a body that stands still
@@ -74,7 +75,7 @@ def _read_bodies(storage: _Storage, options: ReadOptions) -> tuple[Recording, in
     names, columns = _find_poses(storage), storage.table.names
     values, cut = storage.table.numbers()
     place = {cell: k for k, cell in enumerate(columns)}
-    parts = values[:, [[place[f"{name}_{part}"] for part in OPENSIM_POSE] for name in names]]
+    parts = take_columns(values, [[place[f"{name}_{part}"] for part in OPENSIM_POSE] for name in names])
     stated = {"degrees"} if "indegrees" in storage.facts else set()
     if "body-fixed X-Y-Z" in storage.words:
         stated.add("rotation")
@@ -95,7 +96,8 @@ def _read_bodies(storage: _Storage, options: ReadOptions) -> tuple[Recording, in
 def _read_markers(storage: _Storage, options: ReadOptions) -> tuple[Recording, int]:
     first, *labels = storage.table.names
     columns = (first, *(f"{label}.{axis}" for label in labels for axis in "xyz"))
-    table = replace(storage.table, names=columns, rows=storage.table.rows.replace(b",", b" "))
+    rows = change_lines(storage.table.rows, lambda block: block.replace(b",", b" "))
+    table = replace(storage.table, names=columns, rows=rows)
     values, cut = table.numbers()
     unit = storage.facts.get("units")
     if unit is not None:
@@ -108,12 +110,12 @@ def _read_markers(storage: _Storage, options: ReadOptions) -> tuple[Recording, i
     ), cut
 
 
-def _read_storage(text: bytes) -> _Storage:
+def _read_storage(text: Text) -> _Storage:
     """Header lines up to `endheader`, then column names, then rows."""
-    found = re.search(rb"(?im)^[ \t]*endheader[ \t]*\n", text)
+    found = re.search(rb"(?im)^[ \t]*endheader[ \t]*\n", first_block(text))
     if found is None:
         raise CondyleError("the header has no line 'endheader'", code="bad-header")
-    lines = [line.strip() for line in decode(text[: found.start()]).split("\n")]
+    lines = [line.strip() for line in decode(first_block(text)[: found.start()]).split("\n")]
     facts: dict[str, str] = {}
     for words in lines:
         if match := re.fullmatch(r"(\w+)\s*=\s*(.*)", words) or re.fullmatch(r"(datacolumns|datarows)\s+(.*)", words):
@@ -122,8 +124,8 @@ def _read_storage(text: bytes) -> _Storage:
     while text[start : start + 1] in (b"\n", b" ", b"\t"):
         start += 1
     end = text.find(b"\n", start)
-    row, rows = (text[start:], b"") if end < 0 else (text[start:end], text[end + 1 :])
-    names = decode(row).strip()
+    rows = b"" if end < 0 else text[end + 1 :]
+    names = decode(as_bytes(text[start:] if end < 0 else text[start:end])).strip()
     columns = [cell.strip() for cell in names.split("\t")] if "\t" in names else names.split()
     line = text.count(b"\n", 0, start) + 1
     if not columns or columns[0].lower() != "time":
@@ -133,7 +135,7 @@ def _read_storage(text: bytes) -> _Storage:
     if "" in columns:
         raise CondyleError("a column has no name", code="bad-name", line=line, column=columns.index("") + 1)
     if b"#" in rows or b"(" in rows:
-        rows = _NOT_SEEN.sub(b"nan", rows)
+        rows = change_lines(rows, partial(_NOT_SEEN.sub, b"nan"))
     storage = _Storage(lines[0], facts, "\n".join(lines), Table(tuple(columns), rows, line + 1, None, names_line=line))
     storage.table.check_names()
     declared = storage.count("ncolumns", "datacolumns")

@@ -10,12 +10,13 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
+from ...maths.spool import empty
 from ...model.recording import Recording
 from ..format import Format, ReadOptions
 from .csv import TakeTable, check_columns, make_recording
 
 PARQUET_MAGIC = b"PAR1"
-MOST_PARQUET_NUMBERS = 2.5 * 10**8  # 2 GB
+PARQUET_READ_ROWS = 16_384  # at once
 PARQUET_FREE_BYTES = 64 * 2**20  # up to this size any compression ratio is harmless
 MOST_PARQUET_RATIO = 200.0  # of the numbers over the file
 MOST_PARQUET_COLUMNS = 100_000
@@ -39,23 +40,29 @@ def read(path: Path, options: ReadOptions) -> Recording:
             raise CondyleError("no column '<body>.px'", code="missing-column")
         _check_size(file.metadata, path.stat().st_size)
         facts = {_decode(k): _decode(v) for k, v in (file.schema_arrow.metadata or {}).items()}
-        table = file.read(columns=names, use_threads=False)
-        columns = {name: _read_numbers(table.column(name), name) for name in table.column_names}
+        count, filled = file.metadata.num_rows, 0
+        values = empty((count, len(names)))
+        for batch in file.iter_batches(PARQUET_READ_ROWS, columns=names, use_threads=False):
+            rows = values[filled : filled + batch.num_rows]
+            for k, name in enumerate(names):
+                rows[:, k] = _read_numbers(batch.column(k), name)
+            filled += batch.num_rows
+        if filled != count:
+            raise ValueError(f"{filled} of {count} rows")
     except CondyleError:
         raise
     except Exception as error:  # what a damaged file raises is not documented: OSError, ArrowException, ValueError
         raise _describe_damage(error) from None
     finally:
         file.close()
-    if not table.num_rows:
+    if not count:
         raise CondyleError("a table without a single row", code="no-data")
-    values = np.stack([columns[name] for name in names], axis=1)
     recording = make_recording(path, TakeTable(facts, names, bodies), values, options)
     stated = frozenset({"rotation", *(("unit",) if "length" in facts else ())})
     return replace(
         recording,
         convention=replace(recording.convention, stated=stated),
-        facts={"length": facts.get("length", "m"), "rotation": "quaternion wxyz", "rows": str(table.num_rows)},
+        facts={"length": facts.get("length", "m"), "rotation": "quaternion wxyz", "rows": str(count)},
     )
 
 
@@ -84,12 +91,8 @@ def _check_size(metadata: Any, on_disk: int) -> None:
     numbers = metadata.num_rows * metadata.num_columns
     groups = [metadata.row_group(k) for k in range(metadata.num_row_groups)]
     unpacked = max(8 * numbers, sum(group.total_byte_size for group in groups))
-    if numbers < 0 or numbers > MOST_PARQUET_NUMBERS or unpacked > 8 * MOST_PARQUET_NUMBERS:
-        raise CondyleError(
-            f"{metadata.num_rows} rows of {metadata.num_columns} columns are more than are read at once; "
-            "split the recording",
-            code="file-too-large",
-        )
+    if numbers < 0:
+        raise ValueError("a negative number of rows")
     if unpacked > PARQUET_FREE_BYTES and unpacked > MOST_PARQUET_RATIO * on_disk:
         raise CondyleError(
             f"{on_disk / 2**20:.1f} MiB claim to unpack to {unpacked / 2**20:.0f} MiB, as no recording does; "

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
+from ...maths.spool import over_frames
 from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.rows import describe_truncation, parse_rows
@@ -32,7 +34,7 @@ from ..tables.sensors import (
     sample_rows,
 )
 from ..tables.table import Table
-from ..tables.text import decode, read_head_lines, read_text
+from ..tables.text import Text, change_lines, decode, first_block, read_head_lines, read_text, walk_blocks
 from ..tables.vocabulary import TIME_UNITS, read_column_name, read_column_names
 
 MOST_COLUMNS_BEFORE = 2  # columns before the station at most: a count, a time
@@ -61,7 +63,7 @@ def looks_like(head: bytes) -> bool:
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers of whichever of the three forms this is."""
     text = read_text(path)
-    if _are_matrices(decode(text[:65536]).split("\n")):
+    if _are_matrices(decode(first_block(text, 65536)).split("\n")):
         return _read_matrices(text)
     text, flags = _separate(text)
     table = find_log(text)
@@ -131,18 +133,19 @@ def _are_stations(values: Floats) -> bool:
     return frames > 1 and len(values) >= 0.5 * stations * frames
 
 
-def _separate(text: bytes) -> tuple[bytes, list[tuple[str, str]]]:
+def _separate(text: Text) -> tuple[Text, list[tuple[str, str]]]:
     """The text without error flags behind the station, and which there were: (station, flag).
 
     Where blanks separate the cells, numbers that a minus glues together are put apart.
     """
-    start = text[:65536]
+    start = first_block(text, 65536)
     flags: list[tuple[str, str]] = []
     if _FLAG.search(start):
-        flags = [(decode(station).strip(), decode(flag)) for station, flag in _FLAG.findall(text)]
-        text = _FLAG.sub(rb"\1 ", text)
+        found = (one for _, block in walk_blocks(text) for one in _FLAG.findall(block))
+        flags = [(decode(station).strip(), decode(flag)) for station, flag in found]
+        text = change_lines(text, partial(_FLAG.sub, rb"\1 "))
     if not any(mark in start for mark in (b",", b";", b"\t")) and _GLUED.search(start):
-        text = _GLUED.sub(b" ", text)
+        text = change_lines(text, partial(_GLUED.sub, b" "))
     return text, flags
 
 
@@ -172,19 +175,21 @@ def _are_matrices(lines: tuple[str, ...] | list[str]) -> bool:
         return bool((T[3] == _LAST_ROW).all() and np.abs(R @ R.T - np.eye(3)).max() < 0.1)
 
 
-def _read_matrices(text: bytes) -> Recording:
+def _read_matrices(text: Text) -> Recording:
     """One 4x4 matrix after another, of one sensor."""
     values, cut = parse_rows(text, ("1", "2", "3", "4"), line=1, separator=None)
     frames = len(values) // 4
-    T = drop_absurd(values)[: 4 * frames].reshape(frames, 4, 4)
+    T = drop_absurd(values[: 4 * frames].reshape(frames, 4, 4))
     wrong = ~(T[:, 3] == _LAST_ROW).all(axis=1)
     if wrong.any():
         row = 4 * int(np.argmax(wrong)) + 3
-        filled = [k for k, line in enumerate(text.split(b"\n")) if line.strip()]
+        filled = [
+            lines + k for lines, block in walk_blocks(text) for k, line in enumerate(block.split(b"\n")) if line.strip()
+        ]
         fault = "every fourth row of a matrix is 0 0 0 1; here a row is missing or too many"
         raise CondyleError(fault, code="ragged-row", line=filled[row] + 1, frame=row // 4)
     return Recording(
-        bodies=Bodies(("s1",), T[:, None, :3, 3], T[:, None, :3, :3].reshape(frames, 1, 9)),
+        bodies=Bodies(("s1",), T[:, None, :3, 3], over_frames(lambda part: part[:, None, :3, :3].reshape(-1, 1, 9), T)),
         convention=Convention("matrix"),
         facts={"length": "not stated", "rotation": "matrix", "rows": "4x4 matrices of one sensor", "clock": "none"},
         findings=tuple(describe_truncation(frames, None, cut or len(values) % 4 > 0)),

@@ -16,7 +16,7 @@ from ...model.recording import QUATERNIONS
 from ..tables.guess import find_quaternions, find_time_unit, guess
 from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table
-from ..tables.text import to_utf8, unify_line_ends
+from ..tables.text import first_block, to_utf8, unify_line_ends
 from ..tables.vocabulary import TIME_UNITS, Meaning, find_stated_rate, read_column_names
 from .marker_table import find_unit
 
@@ -131,7 +131,9 @@ def _read_numbers(table: Table) -> Floats:
 
     Nothing where a row before the last has more or fewer cells.
     """
-    part = replace(table, rows=b"\n".join(table.rows.split(b"\n", PROPOSED_FROM_ROWS)[:PROPOSED_FROM_ROWS]) + b"\n")
+    part = replace(
+        table, rows=b"\n".join(first_block(table.rows).split(b"\n", PROPOSED_FROM_ROWS)[:PROPOSED_FROM_ROWS]) + b"\n"
+    )
     try:
         return part.numbers()[0]
     except CondyleError as error:

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from ...errors import CondyleError
 from ...maths.arrays import Floats
+from ...maths.spool import hide, over_frames
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import check_different, read_count, read_positive
-from ..tables.rows import describe_truncation, hide_zeros, split_cells, strip_empty
+from ..tables.rows import describe_truncation, hide_zeros, split_cells, strip_empty, take_columns
 from ..tables.table import Table
-from ..tables.text import decode, read_head_lines, read_text, walk_lines
+from ..tables.text import Text, decode, first_block, read_head_lines, read_text, walk_lines
 
 KEYWORD = re.compile(r"[A-Z][A-Z0-9_]+")
 FIRST_KEYS = ("NO_OF_FRAMES", "FILE_VERSION")
@@ -75,7 +74,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _read_table(text: bytes) -> tuple[_QtmHeader, Table]:
+def _read_table(text: Text) -> tuple[_QtmHeader, Table]:
     """Lines that begin with a key in capitals are the header; the line after them names the columns or is a row."""
     header, start = _QtmHeader(), 0
     for line, raw, after in walk_lines(text):
@@ -96,7 +95,7 @@ def _read_table(text: bytes) -> tuple[_QtmHeader, Table]:
 def _find_columns_by_width(header: _QtmHeader, table: Table) -> tuple[str, ...]:
     """Column names of a file exported without them: from the names in the header and the number of cells."""
     bodies, markers = header.names("BODY_NAMES"), header.names("MARKER_NAMES")
-    first = table.rows.lstrip(b"\n").split(b"\n", 1)[0]
+    first = first_block(table.rows).lstrip(b"\n").split(b"\n", 1)[0]
     width = len(split_cells(first, b"\t")) - first.endswith(b"\t")
     if bodies:
         titles = [f"{name} {part}" if part == "X" else part for name in bodies for part in BODY_COLUMNS]
@@ -133,7 +132,7 @@ def _read_markers(
         raise CondyleError("no column of a marker ('<name> X')", code="no-data", line=table.line - 1)
     places = _find_columns(table, groups, ("X", "Y", "Z"))
     names = _read_names(header.names("MARKER_NAMES"), groups, table, "marker")
-    return Markers(names, hide_zeros(values[:, np.array(places)]))
+    return Markers(names, hide_zeros(take_columns(values, places)))
 
 
 def _read_bodies(
@@ -154,11 +153,11 @@ def _read_bodies(
         # The angles can be renamed in QTM: they are the three columns after Z, whatever their names.
         ordered = [part for part, _ in sorted(first.items(), key=lambda item: item[1])]
         wanted, kind, stated = (*ordered[3:6], *["of its angles"] * (6 - len(ordered)))[:3], "XYZ", set()
-    columns = np.array(_find_columns(table, groups, ("X", "Y", "Z", *wanted)))
+    columns = _find_columns(table, groups, ("X", "Y", "Z", *wanted))
     names = _read_names(header.names("BODY_NAMES"), groups, table, "body")
-    position, orientation = values[:, columns[:, :3]], values[:, columns[:, 3:]]
-    unseen = (position == 0).all(axis=2, keepdims=True)
-    bodies = Bodies(names, np.where(unseen, np.nan, position), np.where(unseen, np.nan, orientation))
+    poses = take_columns(values, columns)
+    poses = hide(poses, over_frames(lambda part: (part[..., :3] == 0).all(axis=2), poses))
+    bodies = Bodies(names, poses[..., :3], poses[..., 3:])
     return bodies, Convention(kind, unit="mm", up="z", stated=frozenset(stated)), skeleton
 
 

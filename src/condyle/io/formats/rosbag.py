@@ -199,4 +199,10 @@ def _describe_left_out(names: list[str], why: str, severity: str) -> list[Findin
     return [Finding("frames-left-out", severity, text, tuple(names), value=float(len(names)))]  # type: ignore[arg-type]
 
 
-FORMAT = Format("rosbag", "ROS bag (ROS 1, ROS 2, MCAP)", looks_like, read)
+FORMAT = Format(
+    "rosbag",
+    "ROS bag (ROS 1, ROS 2, MCAP)",
+    looks_like,
+    read,
+    held_whole="its streams are put on one clock at once",
+)

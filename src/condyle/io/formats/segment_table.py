@@ -17,12 +17,13 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats, evenly
+from ...maths.spool import over_frames, sealed
 from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.guess import are_unit
-from ..tables.rows import describe_truncation
+from ..tables.rows import describe_truncation, take_columns
 from ..tables.table import Table, find_table, find_titled
-from ..tables.text import read_text
+from ..tables.text import first_block, read_text
 from ..tables.vocabulary import TIME_UNITS, find_stated_rate, read_column_names
 from .marker_table import find_unit
 
@@ -54,7 +55,7 @@ def looks_like(head: bytes) -> bool:
     if table is None or columns is None:
         return False
     try:
-        rows = b"\n".join(table.rows.split(b"\n", SAMPLED_ROWS)[:SAMPLED_ROWS]) + b"\n"
+        rows = b"\n".join(first_block(table.rows).split(b"\n", SAMPLED_ROWS)[:SAMPLED_ROWS]) + b"\n"
         values, _ = replace(table, rows=rows).numbers()
     except CondyleError:
         return False
@@ -74,8 +75,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
         )
         raise CondyleError(text, code="missing-column")
     values, cut = table.numbers()
-    points = np.stack([values[:, k : k + 3] for k in columns.points], axis=1)
-    turns = np.stack([values[:, k : k + 4] for k in columns.quaternions], axis=1)
+    points = take_columns(values, [range(k, k + 3) for k in columns.points])
+    turns = take_columns(values, [range(k, k + 4) for k in columns.quaternions])
     order, transposed, on = _find_reading(points, turns)
     own = None if on is None else _assign(on)
     if own is None:
@@ -90,7 +91,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     pairs = ", ".join(f"{name} with {turn}" for name, turn in zip(names, columns.turns, strict=True))
     text = f"points and quaternions were paired by the motion: {pairs}; if that is wrong, write a column map"
     return Recording(
-        bodies=Bodies(names, points[:, own], turns),
+        bodies=Bodies(names, sealed(over_frames(lambda part: part[:, own], points)), turns),
         time=None if found.time is None else values[:, found.time] * TIME_UNITS[found.time_unit or "s"],
         rate=None if found.time is not None else rate,
         convention=Convention(

@@ -14,7 +14,7 @@ from ..format import Format, ReadOptions
 from ..tables.header import check_different, check_unit, read_count, read_positive
 from ..tables.rows import describe_truncation, hide_zeros, read_cells
 from ..tables.table import Table
-from ..tables.text import read_head_lines, read_text, walk_lines
+from ..tables.text import Text, first_block, read_head_lines, read_text, walk_lines
 
 FIRST_WORD = "PathFileType"
 
@@ -36,7 +36,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     separator = b"\t" if b"\t" in lines[3] else b"," if b"," in lines[3] else None
     counted = read_count(facts.get("nummarkers", "")) or 0
     names = _read_names(lines[3], lines[4], separator, counted)
-    room = (len(read_cells(text[start:].lstrip().partition(b"\n")[0], separator)) - 2) // 3
+    room = (len(read_cells(first_block(text, None, start).lstrip().partition(b"\n")[0], separator)) - 2) // 3
     filled = names[: max(counted, room)] if counted else names
     columns = ("Frame#", "Time", *(f"{name} {axis}" for name in filled for axis in "XYZ"))
     table = Table(columns, text[start:], 6, separator)
@@ -65,7 +65,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _read_header(text: bytes) -> tuple[list[bytes], int]:
+def _read_header(text: Text) -> tuple[list[bytes], int]:
     """The five lines of the header, and the byte where the rows begin."""
     found = list(islice(walk_lines(text), 6))
     if len(found) < 6:

@@ -11,8 +11,8 @@ from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.guess import are_unit
 from ..tables.rows import describe_truncation, read_number
-from ..tables.table import Table
-from ..tables.text import read_head_lines, read_text
+from ..tables.table import Table, drop_comments
+from ..tables.text import first_block, read_head_lines, read_text
 
 TUM_COLUMNS = ("timestamp", "tx", "ty", "tz", "qx", "qy", "qz", "qw")
 TUM_SAMPLE_ROWS = 50  # rows that are looked at
@@ -45,9 +45,9 @@ def looks_like(head: bytes) -> bool:
 def read(path: Path, options: ReadOptions) -> Recording:
     """The poses of one body, named after the file."""
     text = read_text(path)
-    rows = re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", text)
+    rows = drop_comments(text)
     values, cut = Table(TUM_COLUMNS, rows, 1, None).numbers(empty="not a single whole row of eight numbers")
-    named = re.search(rb"(?m)^[ \t]*#.*\bqx\W+qy\W+qz\W+qw\b", text[:65536]) is not None
+    named = re.search(rb"(?m)^[ \t]*#.*\bqx\W+qy\W+qz\W+qw\b", first_block(text, 65536)) is not None
     return Recording(
         bodies=Bodies((path.stem.strip() or "body",), values[:, None, 1:4], values[:, None, 4:]),
         time=values[:, 0],

@@ -17,7 +17,7 @@ from ...model.recording import VECTOR, Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_positive
 from ..tables.rows import describe_truncation, find_separator, hide_zeros, parse_rows, read_cells, strip_empty
-from ..tables.text import decode, read_text, to_utf8, unify_line_ends
+from ..tables.text import Text, as_bytes, decode, find_all, first_block, read_text, to_utf8, unify_line_ends
 
 POSE_BLOCKS = ("objects", "segments", "global angles")
 POINT_BLOCKS = ("trajectories", "markers")
@@ -79,7 +79,7 @@ def looks_like(head: bytes) -> bool:
 def read(path: Path, options: ReadOptions) -> Recording:
     """Objects, segments and trajectories; empty cells or all zeros are samples not seen. Other blocks are skipped."""
     text = read_text(path)
-    starts = list(_BLOCK.finditer(text))
+    starts = list(find_all(_BLOCK, text))
     if not starts:
         raise CondyleError("no block of a title and a rate, such as Objects and 100", code="bad-header", line=1)
     if len(starts) > MOST_VICON_BLOCKS:
@@ -123,19 +123,22 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _read_block(text: bytes, start: re.Match[bytes], end: int, title: str) -> _ViconBlock | None:
+def _read_block(text: Text, start: re.Match[bytes], end: int, title: str) -> _ViconBlock | None:
     """The block between two places of the file; None where it ends before its rows."""
-    at = _COLUMNS.search(text, start.end(), end)
-    stop = -1 if at is None else text.find(b"\n", at.start(), end)
-    if at is None or stop < 0:
+    top = first_block(text, None, start.end())[: end - start.end()]
+    found = _COLUMNS.search(top)
+    at = start.end() + (0 if found is None else found.start())
+    stop = -1 if found is None else text.find(b"\n", at, end)
+    if found is None or stop < 0:
         return None
-    line = text.count(b"\n", 0, at.start()) + 1
-    separator = find_separator(text[at.start() : stop])
-    titles = strip_empty(cell.upper() for cell in read_cells(text[at.start() : stop], separator))
-    above = text[start.end() : at.start()].rstrip(b"\n").rpartition(b"\n")[2]
+    line = text.count(b"\n", 0, at) + 1
+    names = as_bytes(text[at:stop])
+    separator = find_separator(names)
+    titles = strip_empty(cell.upper() for cell in read_cells(names, separator))
+    above = top[: found.start()].rstrip(b"\n").rpartition(b"\n")[2]
     units, body, row = list[str](), stop + 1, line + 1
     after = text.find(b"\n", body, end)
-    cells = read_cells(text[body : end if after < 0 else after], separator)
+    cells = read_cells(as_bytes(text[body : end if after < 0 else after]), separator)
     if not any(cells[:2]) or not re.match(r"[+-]?[\d.]", cells[0]):
         units, body, row = cells, end if after < 0 else after + 1, row + 1
     values, cut = parse_rows(text[body:end], titles, line=row, separator=separator, decimal_comma=None)

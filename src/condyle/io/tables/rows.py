@@ -15,7 +15,8 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding, Severity, many
 from ...maths.arrays import Floats
-from .text import decode
+from ...maths.spool import blocks, empty, over_frames, sealed
+from .text import Text, as_bytes, change_lines, decode, first_block
 
 Row = TypeVar("Row")
 
@@ -31,11 +32,11 @@ class Cut(IntEnum):
 PARSED_AT_ONCE_BYTES = (
     2**15
 )  # bytes handed to the number parser at once: what it makes of them stays in the processor's cache
-MOST_TABLE_CELLS = 5 * 10**8  # of one table, 4 GB: a file that claims more is refused before memory is asked for
+FIRST_ROW_BYTES = 2**16  # in which the first row is found
 
 
 def parse_rows(
-    rows: bytes,
+    rows: Text,
     names: Sequence[str],
     *,
     line: int,
@@ -56,33 +57,32 @@ def parse_rows(
     """
     width = len(names)
     if decimal_comma is None:
-        first = re.search(rb"\S[^\n]*", rows)
+        first = re.search(rb"\S[^\n]*", first_block(rows, FIRST_ROW_BYTES))
         decimal_comma = separator != b"," and first is not None and b"," in first[0] and b"." not in first[0]
     if separator != b"," and b"," in rows and b"." not in rows:
         decimal_comma = True  # whatever the first row showed: it may hold whole numbers only
     end = rows.rfind(b"\n") + 1
-    tail = rows[end:]
+    tail = as_bytes(rows[end:])
     cut = Cut.NO
     if tail.strip():
         cut = Cut.YES if line_ends or not _is_row(tail, width, separator, decimal_comma) else Cut.PERHAPS
-    stop = _find_end(rows, end, b"\n \t" if separator != b"\t" else b"\n ")
+    stop = find_end(rows, end, b"\n \t" if separator != b"\t" else b"\n ")
     last = rows.rfind(b"\n", 0, stop) + 1
-    cells = len(rows[last:stop].split()) if separator is None else rows.count(separator, last, stop) + 1
+    row = as_bytes(rows[last:stop])
+    cells = len(row.split()) if separator is None else row.count(separator) + 1
     if stop and cells < width:
-        stop, cut = _find_end(rows, last, b"\n"), Cut.YES
+        stop, cut = find_end(rows, last, b"\n"), Cut.YES
     if not stop:
         return np.empty((0, width)), cut
-    try:
-        return _read_quickly(rows, width, separator, decimal_comma, stop), cut
-    except ValueError:
-        values, broken_last = _read_carefully(rows[:stop], names, line, separator, decimal_comma)
-        return values, Cut.YES if broken_last else cut
+    values, broken_last = _read_blocks(rows, names, line, separator, decimal_comma, stop)
+    return values, Cut.YES if broken_last else cut
 
 
-def _find_end(rows: bytes, end: int, blank: bytes) -> int:
+def find_end(rows: Text, end: int, blank: bytes) -> int:
     """Where `rows[:end].rstrip(blank)` ends, without a copy of it."""
     while end and rows[end - 1] in blank:
-        end = max(end - PARSED_AT_ONCE_BYTES, 0) + len(rows[max(end - PARSED_AT_ONCE_BYTES, 0) : end].rstrip(blank))
+        before = max(end - PARSED_AT_ONCE_BYTES, 0)
+        end = before + len(as_bytes(rows[before:end]).rstrip(blank))
     return end
 
 
@@ -111,33 +111,44 @@ def _is_row(line: bytes, width: int, separator: bytes | None, decimal_comma: boo
     return whole and all(read_number(cell, decimal_comma) is not None for cell in cells)
 
 
-def _read_quickly(body: bytes, width: int, separator: bytes | None, decimal_comma: bool, stop: int) -> Floats:
-    """The rows of plain numbers up to byte `stop`; raises ValueError at anything else."""
+def _read_blocks(
+    body: Text, names: Sequence[str], line: int, separator: bytes | None, decimal_comma: bool, stop: int
+) -> tuple[Floats, bool]:
+    """The rows up to byte `stop`, and whether the last one was broken and left out; a block of plain numbers at once,
+    and cell by cell one that holds anything else.
+    """
+    width = len(names)
     values = np.empty((0, width))
     even = _make_even_reader(width)
     start = filled = 0
+    broken = False
     while start < stop:
         end = body.find(b"\n", start + PARSED_AT_ONCE_BYTES, stop)
-        block = body[start : stop if end < 0 else end]
+        block = as_bytes(body[start : stop if end < 0 else end])
         start += len(block) + 1
+        lines = block.count(b"\n") + 1
         text = _nest(block, separator, decimal_comma)
         rows = None if text is None else even(text)
-        if rows is None:
-            rows = _read_uneven(block, width, separator, decimal_comma)
+        try:
+            rows = _read_uneven(block, width, separator, decimal_comma) if rows is None else rows
+        except ValueError:
+            if start < stop:  # before a row, a broken one is not the last, and raises
+                block += b"\n" + (separator or b" ").join([b"0"] * width)
+            rows, broken = _read_carefully(block, names, line, separator, decimal_comma)
+            rows = rows[: len(rows) - (start < stop)]
+        line += lines
         if filled + len(rows) > len(values):
             values = _grow(values, filled, (filled + len(rows)) * stop / min(start, stop))
         values[filled : filled + len(rows)] = rows
         filled += len(rows)
-    return values[:filled]
+    return values[:filled], broken
 
 
 def _grow(values: Floats, filled: int, expected: float) -> Floats:
     """The same rows with room for about so many, and for some more: counting lines first would cost as much as this."""
-    room = int(1.02 * expected) + 16
-    if room * values.shape[1] > MOST_TABLE_CELLS:
-        raise CondyleError("holds more numbers than are read at once; split the recording", code="file-too-large")
-    more = np.empty((room, values.shape[1]))
-    more[:filled] = values[:filled]
+    more = empty((int(1.02 * expected) + 16, values.shape[1]))
+    for rows in blocks(values[:filled]):
+        more[rows] = values[rows]
     return more
 
 
@@ -282,20 +293,39 @@ def read_each_row(rows: bytes, read: Callable[[bytes], Row], *, line: int) -> tu
 
 
 def parse_picked(
-    rows: bytes, pick: Callable[[bytes], list[bytes]], labels: Sequence[str], columns: Sequence[int], *, line: int
+    rows: Text, pick: Callable[[bytes], list[bytes]], labels: Sequence[str], columns: Sequence[int], *, line: int
 ) -> tuple[Floats, int]:
     """Like `parse_rows`, of the numbers that `pick` takes out of a line: for rows that hold words as well.
 
     pick     raises at a broken row, as in `read_each_row`
     columns  0-based, from which it takes them: for messages, as the labels
     """
-    picked, broken = read_each_row(rows, lambda raw: b"0," + b",".join(pick(raw)), line=line)
+    fault: CondyleError | None = None
+
+    def pick_lines(block: bytes) -> bytes:
+        """The numbers of a block's lines; a broken line waits for the next row, to be the last one or a fault."""
+        nonlocal fault, line
+        picked = list[bytes]()
+        for raw in block.split(b"\n"):
+            if raw.strip() and fault is not None:
+                raise fault
+            row = b""
+            try:
+                row = b"0," + b",".join(pick(raw)) if raw.strip() else b""
+            except CondyleError as error:
+                fault = CondyleError(error.text, code=error.code, line=line + len(picked), column=error.column)
+            picked.append(row)
+        line += len(picked) - 1
+        return b"\n".join(picked)
+
+    first = line
+    text = change_lines(rows, pick_lines)
     try:
-        values, cut = parse_rows(b"\n".join(row or b"" for row in picked), ("row", *labels), line=line)
+        values, cut = parse_rows(text, ("row", *labels), line=first)
     except CondyleError as error:
         place = None if error.column is None or error.column < 2 else columns[error.column - 2] + 1
         raise CondyleError(error.text, code=error.code, line=error.line, column=place) from None
-    return values[:, 1:], cut or broken
+    return values[:, 1:], cut or fault is not None
 
 
 def take_columns(values: Floats, columns: Sequence[Sequence[int]]) -> Floats:
@@ -311,20 +341,19 @@ def take_columns(values: Floats, columns: Sequence[Sequence[int]]) -> Floats:
         or first - start + parts > apart
         or (at != first + apart * np.arange(things)[:, None] + range(parts)).any()
     ):
-        picked = np.asarray(values[:, at])
+        picked = over_frames(lambda part: part[:, at], values)
     else:
         for owner in (values, values.base):
             if isinstance(owner, np.ndarray):
                 owner.flags.writeable = False
         table = values[:, start : start + apart * things].reshape(len(values), things, apart)
         picked = table[..., first - start : first - start + parts]
-    picked.flags.writeable = False
-    return picked
+    return sealed(picked)
 
 
 def hide_zeros(position: Floats) -> Floats:
-    """The same positions (..., 3) with NaN where all three are exactly zero, as programs write what was not seen."""
-    return np.where((position == 0).all(axis=-1, keepdims=True), np.nan, position)
+    """The same positions (n, ..., 3) with NaN where all three are exactly zero, as programs write what was not seen."""
+    return sealed(over_frames(lambda part: np.where((part == 0).all(axis=-1, keepdims=True), np.nan, part), position))
 
 
 def find_separator(names: bytes) -> bytes:

@@ -13,13 +13,14 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats, Ints
 from ...maths.robust import median
+from ...maths.spool import hide, over_frames
 from ...model.recording import Bodies, Convention, Recording
 from .guess import are_rotations, are_unit
 from .header import is_length
 from .long_rows import gather_rows
-from .rows import describe_truncation, read_number
+from .rows import describe_truncation, read_number, take_columns
 from .table import Table, find_table
-from .text import read_head_lines
+from .text import Text, read_head_lines
 from .vocabulary import SPELLED_TIME_UNITS, TIME_UNITS, find_stated_unit, read_tracker_name
 
 POLHEMUS = re.compile(r"polhemus|liberty|fastrak|patriot|viper|pimgr|\bstation", re.IGNORECASE)  # its words
@@ -63,10 +64,10 @@ class SensorColumns:
 
 def drop_absurd(values: Floats) -> Floats:
     """The same with NaN for what no device measures."""
-    return np.where(np.abs(values) < ABSURD_NUMBER, values, np.nan)
+    return over_frames(lambda part: np.where(np.abs(part) < ABSURD_NUMBER, part, np.nan), values)
 
 
-def find_log(text: bytes) -> Table:
+def find_log(text: Text) -> Table:
     """The rows of a log, all numbers; raises when it has none."""
     table = find_table(text, fewest=FEWEST_LOG_CELLS)
     if table is None:
@@ -180,8 +181,8 @@ def assemble_log(table: Table, layout: SensorColumns, names: Sequence[str] = ())
         stated.add("degrees")
     if layout.order_stated:
         stated.add("rotation")
-    position = np.stack([values[:, list(sensor[1])] for sensor in layout.sensors], axis=1)
-    orientation = np.stack([values[:, list(sensor[2])] for sensor in layout.sensors], axis=1)
+    position = take_columns(values, [sensor[1] for sensor in layout.sensors])
+    orientation = take_columns(values, [sensor[2] for sensor in layout.sensors])
     numbers: Sequence[int] = [sensor[0] for sensor in layout.sensors]
     time = None if layout.time is None else values[:, layout.time]
     findings = describe_truncation(len(values), None, cut)
@@ -194,8 +195,8 @@ def assemble_log(table: Table, layout: SensorColumns, names: Sequence[str] = ())
         findings = describe_truncation(len(position), None, cut)
     else:
         findings += _describe_own_clocks(values, layout)
-    gone = (position == 0).all(axis=2) & (orientation == 0).all(axis=2)
-    position[gone], orientation[gone] = np.nan, np.nan
+    gone = over_frames(lambda p, q: (p == 0).all(axis=2) & (q == 0).all(axis=2), position, orientation)
+    position, orientation = hide(position, gone), hide(orientation, gone)
     time, clock = _find_seconds(time, layout.tick)
     facts = {
         "length": unit or "not stated",

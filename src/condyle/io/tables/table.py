@@ -6,15 +6,16 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import zip_longest
 
 import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
+from ...maths.spool import over_frames
 from .rows import parse_picked, parse_rows, read_cells, read_number, split_row, split_whole_row
-from .text import decode, read_head_lines
+from .text import Text, as_bytes, change_lines, decode, first_block, read_head_lines
 
 SEPARATORS: dict[str, bytes | None] = {"\t": b"\t", ";": b";", ",": b",", "|": b"|", " ": None}
 COMMENT = re.compile(r"\s*(#|%|//)")
@@ -44,7 +45,7 @@ class Table:
     """
 
     names: tuple[str, ...]
-    rows: bytes
+    rows: Text
     line: int
     separator: bytes | None = b","
     decimal_comma: bool | None = None
@@ -94,7 +95,7 @@ class Table:
         if not words:
             try:
                 values, cut = self.numbers(empty=empty)
-                return values[:, list(numbers)], [], cut
+                return over_frames(lambda part: part[:, list(numbers)], values), [], cut
             except CondyleError as error:
                 if error.code != "bad-number":  # in a column that nobody asked for, perhaps
                     raise
@@ -119,7 +120,7 @@ class Table:
     def cells(self, most: int) -> list[list[bytes]]:
         """The cells of the first rows, whatever they hold, without a last line that may be cut."""
         lines = self.rows.split(b"\n", most)
-        rows = lines[:-1] or lines
+        rows = [as_bytes(line) for line in lines[:-1] or lines]
         return [split_row(raw, len(self.names), self.separator) for raw in rows if raw.strip()]
 
     def time(self, values: Floats, column: int | None, rate: float | None, place: int | None = None) -> Floats | None:
@@ -148,7 +149,7 @@ class Table:
 
 
 def find_table(
-    text: bytes,
+    text: Text,
     *,
     separator: str | None = None,
     decimal_comma: bool | None = None,
@@ -166,7 +167,7 @@ def find_table(
                    that has at least so many cells, all of them numbers
     """
     for most in (FIRST_LOOK_BYTES, LONG_LOOK_BYTES):
-        lines = _read_first_lines(text[:most])
+        lines = _read_first_lines(first_block(text, most))
         start = _find_first_row(lines, max(skip, int(header or 0)), separator, decimal_comma, fewest)
         if start is not None and start[0] + WIDTH_ROWS < len(lines):
             break
@@ -181,10 +182,13 @@ def find_table(
     if empty_end and (names is None or len(names) < width or not names[-1]):
         width -= 1
     labels = ("",) * width if names is None else tuple((names + [""] * width)[:width])
-    rows = text.split(b"\n", at)[at]
-    if b"#" in rows:
-        rows = re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", rows)
+    rows = drop_comments(text.split(b"\n", at)[at])
     return Table(labels, rows, at + 1, mark, comma, tuple(lines[:at]), names_line, stacked is not None)
+
+
+def drop_comments(rows: Text) -> Text:
+    """The rows with empty lines in place of those that begin with #."""
+    return change_lines(rows, partial(re.compile(rb"(?m)^[ \t]*#[^\n]*").sub, b"")) if b"#" in rows else rows
 
 
 @lru_cache(maxsize=4)

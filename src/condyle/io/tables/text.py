@@ -3,11 +3,108 @@
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator
+import mmap
+import re
+from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
+from typing import overload
 
 from ...errors import CondyleError
+from ...maths.spool import largest_in_memory, spool_bytes
+
+TEXT_BLOCK_BYTES = 2**23  # of a long text that are looked at or changed at once
+
+
+class LongText:
+    """The text of a file that is too long for the memory: it stays on disk, and has of the methods of bytes those that
+    readers need. A part of it is bytes up to a block's length, and a long text beyond.
+    """
+
+    def __init__(self, data: mmap.mmap, start: int = 0, stop: int | None = None) -> None:
+        self._data, self._start, self._stop = data, start, len(data) if stop is None else stop
+
+    def __len__(self) -> int:
+        return self._stop - self._start
+
+    @overload
+    def __getitem__(self, at: int) -> int: ...
+    @overload
+    def __getitem__(self, at: slice) -> Text: ...
+    def __getitem__(self, at: int | slice) -> int | Text:
+        if isinstance(at, int):
+            return self._data[self._start + range(len(self))[at]]
+        start, stop, _ = at.indices(len(self))
+        start, stop = self._start + start, self._start + max(start, stop)
+        return self._data[start:stop] if stop - start <= TEXT_BLOCK_BYTES else LongText(self._data, start, stop)
+
+    def _bounds(self, start: int, stop: int | None) -> tuple[int, int]:
+        first, last, _ = slice(start, stop).indices(len(self))
+        return self._start + first, self._start + last
+
+    def find(self, part: bytes, start: int = 0, stop: int | None = None) -> int:
+        found = self._data.find(part, *self._bounds(start, stop))
+        return found - self._start if found >= 0 else -1
+
+    def rfind(self, part: bytes, start: int = 0, stop: int | None = None) -> int:
+        found = self._data.rfind(part, *self._bounds(start, stop))
+        return found - self._start if found >= 0 else -1
+
+    def __contains__(self, part: bytes) -> bool:
+        return self.find(part) >= 0
+
+    def count(self, part: bytes, start: int = 0, stop: int | None = None) -> int:
+        """Of one letter, which no border between blocks tears apart."""
+        first, last = self._bounds(start, stop)
+        step = TEXT_BLOCK_BYTES
+        return sum(self._data[k : min(k + step, last)].count(part) for k in range(first, last, step))
+
+    def find_all(self, pattern: re.Pattern[bytes]) -> Iterator[re.Match[bytes]]:
+        """In the whole text of a file: places are counted from its beginning."""
+        assert self._start == 0
+        return pattern.finditer(self._data, 0, self._stop)
+
+    def split(self, mark: bytes, most: int) -> list[Text]:
+        parts: list[Text] = []
+        start = 0
+        while len(parts) < most and (end := self.find(mark, start)) >= 0:
+            parts.append(self[start:end])
+            start = end + len(mark)
+        return [*parts, self[start:]]
+
+
+Text = bytes | LongText
+
+
+def walk_blocks(text: Text) -> Iterator[tuple[int, bytes]]:
+    """Blocks of whole lines, each with the number of lines before it; a text in memory is one block."""
+    if isinstance(text, bytes):
+        yield 0, text
+        return
+    start = lines = 0
+    while start < len(text):
+        end = text.find(b"\n", start + TEXT_BLOCK_BYTES // 2) + 1 or len(text)
+        block = as_bytes(text[start:end])
+        yield lines, block
+        start, lines = end, lines + block.count(b"\n")
+
+
+def first_block(text: Text, most: int | None = None, start: int = 0) -> bytes:
+    """The first bytes of a text, in which its head is, from a place on; at most so many."""
+    return as_bytes(text[start : start + min(most or TEXT_BLOCK_BYTES, TEXT_BLOCK_BYTES)])
+
+
+def find_all(pattern: re.Pattern[bytes], text: Text) -> Iterator[re.Match[bytes]]:
+    """All places of a pattern in the whole text of a file."""
+    return pattern.finditer(text) if isinstance(text, bytes) else text.find_all(pattern)
+
+
+def change_lines(text: Text, change: Callable[[bytes], bytes]) -> Text:
+    """The text with a change made to its lines, which must not reach from one line to the next."""
+    if isinstance(text, bytes):
+        return change(text)
+    return LongText(spool_bytes(change(block) for _, block in walk_blocks(text)))[:]
 
 
 def to_utf8(raw: bytes) -> bytes:
@@ -57,16 +154,23 @@ def _find_wide_encoding(raw: bytes) -> str | None:
     return None
 
 
-def walk_lines(text: bytes, start: int = 0) -> Iterator[tuple[int, bytes, int]]:
+def walk_lines(text: Text, start: int = 0) -> Iterator[tuple[int, bytes, int]]:
     """Lines from a byte on as `split` has them: number from 1, the line without its end, and where the next begins.
 
     The last one, empty where the text ends with a line feed, has the end of the text instead.
     """
     number, end = 1, text.find(b"\n", start)
     while end >= 0:
-        yield number, text[start:end], end + 1
+        yield number, as_bytes(text[start:end]), end + 1
         number, start, end = number + 1, end + 1, text.find(b"\n", end + 1)
-    yield number, text[start:], len(text)
+    yield number, as_bytes(text[start:]), len(text)
+
+
+def as_bytes(line: Text) -> bytes:
+    """A line, or another short part of a text; raises where it is no line that anybody wrote."""
+    if isinstance(line, bytes):
+        return line
+    raise CondyleError(f"a line of more than {TEXT_BLOCK_BYTES} bytes", code="ragged-row")
 
 
 @lru_cache(maxsize=4)
@@ -82,9 +186,41 @@ def read_head_lines(head: bytes) -> tuple[str, ...]:
     return tuple(lines[:-1] if len(lines) > 1 else lines)
 
 
-def read_text(path: Path) -> bytes:
+def read_text(path: Path) -> Text:
     """The whole file as UTF-8 with line feeds; raises where it is no text."""
-    text = unify_line_ends(to_utf8(path.read_bytes()))
+    text = with_line_feeds(read_utf8(path))
     if b"\x00" in text[:65536]:
         raise CondyleError("is no text: it has zero bytes", code="damaged-file")
     return text
+
+
+def read_utf8(path: Path) -> Text:
+    """The whole file as UTF-8, with its line ends as they are. A long one stays on disk."""
+    if path.stat().st_size <= largest_in_memory():
+        return to_utf8(path.read_bytes())
+    with open(path, "rb") as stream:
+        data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
+    mark, encoding = data[:3] == codecs.BOM_UTF8, _find_wide_encoding(data[:64])
+    if not mark and encoding is None:
+        return LongText(data)
+    parts = (data[k : k + TEXT_BLOCK_BYTES] for k in range(3 * mark, len(data), TEXT_BLOCK_BYTES))
+    if encoding is not None:
+        wide = codecs.iterdecode(parts, encoding, "ignore")
+        first = next(wide, "").removeprefix("\ufeff")
+        parts = (part.encode("utf-8", "replace") for part in chain([first], wide))
+    return LongText(spool_bytes(parts))[:]
+
+
+def with_line_feeds(text: Text) -> Text:
+    """The same lines ended by a line feed each."""
+    if isinstance(text, bytes):
+        return unify_line_ends(text)
+    return LongText(spool_bytes(_unify_blocks(text)))[:] if b"\r" in text else text
+
+
+def _unify_blocks(text: LongText) -> Iterator[bytes]:
+    held = b""  # a CR whose LF may follow in the next block
+    for start in range(0, len(text), TEXT_BLOCK_BYTES):
+        block = held + as_bytes(text[start : start + TEXT_BLOCK_BYTES])
+        held = b"\r" if block.endswith(b"\r") and start + TEXT_BLOCK_BYTES < len(text) else b""
+        yield unify_line_ends(block.removesuffix(held) if held else block)

@@ -1,0 +1,200 @@
+"""Arrays over frames that may be larger than the memory.
+
+A large array lies in a temporary file, and is read and written like any other; what is done to all frames is done block
+by block, in memory and on disk alike, so that the answer does not depend on where an array lies. The file has no name,
+and is gone with its array or with the process, whatever ends it.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from ..errors import CondyleError
+
+Array = NDArray[Any]
+
+ARRAY_BYTES = "CONDYLE_ARRAY_BYTES"  # environment variable: bytes from which an array lies on disk
+MEMORY_SHARE = 1 / 16  # of the memory, for one array: a fit holds about eight of them
+UNKNOWN_MEMORY_BYTES = 2**33  # where the system does not tell
+BLOCK_BYTES = 2**23  # of the arrays that are looked at together, in one block of frames
+ON_DISK = "/var/tmp"  # where /tmp may be memory, this is not
+
+
+def largest_in_memory() -> int:
+    """Bytes up to which an array is held in memory."""
+    given = os.environ.get(ARRAY_BYTES)
+    if given is None:
+        return int(MEMORY_SHARE * _memory_bytes())
+    if not given.isdigit():
+        from ..errors import UsageError
+
+        raise UsageError(f"the environment variable {ARRAY_BYTES} is a number of bytes, not '{given}'", code="bad-call")
+    return int(given)
+
+
+@cache
+def _memory_bytes() -> int:
+    """Of the machine, or of the container that this runs in."""
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        total = UNKNOWN_MEMORY_BYTES
+    try:
+        allowed = Path("/sys/fs/cgroup/memory.max").read_text(encoding="ascii").strip()
+    except OSError:
+        allowed = ""
+    return min(total, int(allowed)) if allowed.isdigit() else total
+
+
+def spool_folder() -> str:
+    """Where large arrays lie: what TMPDIR names, else a folder for large temporary files, else that of all of them."""
+    named = os.environ.get("TMPDIR")
+    if named and os.path.isdir(named):
+        return named
+    return ON_DISK if os.path.isdir(ON_DISK) and os.access(ON_DISK, os.W_OK) else tempfile.gettempdir()
+
+
+def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
+    """An array to be filled, in memory or, where it is large, on disk."""
+    size = prod(shape) * np.dtype(dtype).itemsize
+    if size <= largest_in_memory():
+        return np.empty(shape, dtype)
+    return np.frombuffer(_map_file(size), dtype).reshape(shape)
+
+
+def _map_file(size: int) -> mmap.mmap:
+    """So many bytes of a temporary file. The room is taken at once: a disk that is full later would end the process."""
+    with _open_file(size) as stream:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(stream.fileno(), 0, size)
+        else:
+            stream.truncate(size)
+        return mmap.mmap(stream.fileno(), size)
+
+
+def spool_bytes(blocks: Iterable[bytes]) -> mmap.mmap:
+    """Bytes, one block after the other, in a temporary file."""
+    with _open_file(0) as stream:
+        for block in blocks:
+            stream.write(block)
+        stream.flush()
+        return mmap.mmap(stream.fileno(), 0)
+
+
+@contextmanager
+def _open_file(size: int) -> Iterator[IO[bytes]]:
+    """A temporary file that has room for so many bytes; where it has none later, that is told as well."""
+    folder = spool_folder()
+    try:
+        free = shutil.disk_usage(folder).free
+        if free < size:
+            raise _describe_full(f"needs {_gigabytes(size)} in {folder}, where {_gigabytes(free)} are free")
+        with tempfile.TemporaryFile(prefix="condyle-", dir=folder) as stream:
+            yield stream
+    except OSError as error:
+        raise _describe_full(f"cannot be made in {folder}: {error.strerror or error}") from None
+
+
+def _describe_full(what: str) -> CondyleError:
+    from ..errors import CondyleError
+
+    text = f"a temporary copy of its numbers {what}; set TMPDIR to a folder with that much room"
+    return CondyleError(text, code="disk-full")
+
+
+def _gigabytes(count: int) -> str:
+    return f"{count / 1e9:.3g} GB"
+
+
+def is_spooled(array: Array) -> bool:
+    """Whether an array, or what it is a part of, lies on disk."""
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    return isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
+
+
+def blocks_of(frames: int, frame_bytes: int) -> Iterator[slice]:
+    """All frames in blocks of a bounded size, given the bytes that are looked at in each frame."""
+    step = max(1, BLOCK_BYTES // max(frame_bytes, 1))
+    for start in range(0, frames, step):
+        yield slice(start, min(start + step, frames))
+
+
+def blocks(*arrays: Array) -> Iterator[slice]:
+    """Frames of arrays (n, ...) that are looked at together, in blocks of a bounded size."""
+    return blocks_of(len(arrays[0]), _frame_bytes(*arrays))
+
+
+def _frame_bytes(*arrays: Array) -> int:
+    return sum(array.itemsize * prod(array.shape[1:]) for array in arrays)
+
+
+def over_frames(change: Callable[..., Array], *arrays: Array) -> Array:
+    """What `change` makes of arrays (n, ...), frame by frame: it is given blocks of frames, and gives as many."""
+    n = len(arrays[0])
+    if n * _frame_bytes(*arrays) <= BLOCK_BYTES:
+        return change(*arrays)
+    out: Array | None = None
+    for rows in blocks(*arrays):
+        part = change(*(array[rows] for array in arrays))
+        if out is None:
+            out = empty((n, *part.shape[1:]), part.dtype)
+        out[rows] = part
+    assert out is not None
+    return out
+
+
+def take_rows(array: Array, rows: Array | slice) -> Array:
+    """These frames of an array (n, ...): a part of it for a slice, an array of its own for numbers or marks (n,)."""
+    if isinstance(rows, slice):
+        return array[rows]
+    chosen = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
+    width = _frame_bytes(array)
+    if len(chosen) * width <= BLOCK_BYTES:
+        return array[chosen]
+    out = empty((len(chosen), *array.shape[1:]), array.dtype)
+    for part in blocks_of(len(chosen), width):
+        out[part] = array[chosen[part]]
+    return out
+
+
+def joined(arrays: Sequence[Array]) -> Array:
+    """Arrays (n, ...) one after the other."""
+    out = empty((sum(map(len, arrays)), *arrays[0].shape[1:]), np.result_type(*arrays))
+    start = 0
+    for array in arrays:
+        for rows in blocks(array):
+            out[start + rows.start : start + rows.stop] = array[rows]
+        start += len(array)
+    return out
+
+
+def hide(values: Array, hidden: Array) -> Array:
+    """Numbers (n, m, ...) of things with NaN for those that are hidden (n, m), read-only."""
+    wide = (..., *(None,) * (values.ndim - 2))
+    return sealed(over_frames(lambda gone, part: np.where(gone[wide], np.nan, part), hidden, values))
+
+
+def is_any_finite(array: Array) -> bool:
+    """Whether an array (n, ...) holds a number at all."""
+    return any(bool(np.isfinite(array[rows]).any()) for rows in blocks(array))
+
+
+def sealed(array: Array) -> Array:
+    """An array that was just made, and is nobody else's, read-only: it need not be copied to be kept."""
+    array.flags.writeable = False
+    return array

@@ -1,1 +1,0 @@
-"""Where frames come from: files that are longer than the memory, some frames at a time."""
