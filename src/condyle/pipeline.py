@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from .estimate.checks import check_asked
+from .estimate.checks import check_asked, check_twins
 from .estimate.fitting import DRIFT, LIKELIHOOD, PLAIN, ROBUST, Estimate, Estimator, fit_tree
 from .estimate.proof import prove
 from .faults.field import correct_field, correct_known_field, look_for_bend
@@ -68,6 +68,7 @@ PLAN_OF: dict[Method, Plan] = {
 def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibration:
     """The figure in a take, by the plan that was asked for by name, or by another one."""
     check_options(options)
+    check_twins(take)
     plan = plan or PLAN_OF[options.method]
     findings, changes = list[Finding](), list[Change]()
     for stage in plan.prepare:

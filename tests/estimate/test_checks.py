@@ -7,9 +7,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import condyle
 from condyle import CondyleError, UsageError
 from condyle.estimate.checks import check_asked, check_forest, check_seen_together, check_take, check_twins
-from condyle.estimate.structure import infer_structure
 from condyle.maths import rotation
 from condyle.model.options import FitOptions
 from condyle.model.take import Take
@@ -105,12 +105,13 @@ def test_one_sensor_read_twice_is_named_and_one_that_differs_once_is_not(take: T
     R[:, 2], p[:, 2] = R[:, 0], p[:, 0]
     twice = replace(take, R_world_body=R, p_world_body=p)
     with pytest.raises(CondyleError, match="'hip' and 'foot' report the same pose in all 30 frames") as caught:
-        check_twins(twice, infer_structure(twice, paper=True))
+        check_twins(twice)
     assert (caught.value.code, caught.value.body) == ("identical-sensors", "foot")
     p = p.copy()
     p[7, 2] += 1e-9
     nearly = replace(take, R_world_body=R, p_world_body=p)
-    check_twins(nearly, infer_structure(nearly, paper=True))
+    check_twins(nearly)
+    check_twins(take.mask(np.ones((take.frames, take.bodies), dtype=bool)))
 
 
 def test_what_was_asked_for_is_checked_whole_and_edges_are_told_by_number(take: Take) -> None:
@@ -123,3 +124,19 @@ def test_what_was_asked_for_is_checked_whole_and_edges_are_told_by_number(take: 
     apart = hide(take, (slice(15), 0), (slice(15, None), 2))
     with pytest.raises(CondyleError, match="'foot' and 'hip' were given as joined but share 0 frames"):
         check_asked(apart, asked)
+
+
+@pytest.mark.parametrize("copies", [(0, 1, 0), (0, 0), (0, 1, 1, 1)], ids=str)
+@pytest.mark.parametrize("apart", [0.0, 1e-15, 1e-4])
+def test_copies_of_a_sensor_are_named_and_near_copies_break_nothing(
+    take: Take, copies: tuple[int, ...], apart: float
+) -> None:
+    p = take.p_world_body[:, list(copies)].copy()
+    p[7, 1:] += apart * np.arange(1, len(copies))[:, None]
+    names = tuple(f"s{k}" for k in range(len(copies)))
+    twins = Take(names, take.time, take.R_world_body[:, list(copies)], p)
+    if apart:
+        assert condyle.fit(twins).skeleton.bodies == names
+        return
+    with pytest.raises(CondyleError, match="report the same pose in all 30 frames; remove one"):
+        condyle.fit(twins)

@@ -14,9 +14,9 @@ from ..maths.arrays import centre_positions, evenly
 if TYPE_CHECKING:
     from ..model.options import FitOptions
     from ..model.take import Take
-    from .structure import Structure
 
 JOINT_MIN_FRAMES = 3  # two frames always fit
+TWIN_GLANCES = 20  # frames in which twins are looked for; what is alike there is compared in all
 
 
 def _refusal(take: Take, text: str, code: str, body: str | None = None) -> CondyleError:
@@ -82,13 +82,19 @@ def check_seen_together(take: Take, pairs: Sequence[tuple[int, int]]) -> None:
             raise _refusal(take, text, code="few-frames")
 
 
-def check_twins(take: Take, structure: Structure) -> None:
-    """Two sensors that report the same pose in every frame are one sensor read twice."""
-    alike = structure.fits.residual <= 1e-6 * structure.motion.size
-    for i, j in structure.fits.pairs[alike]:
+def check_twins(take: Take) -> None:
+    """Raises where two sensors report the same pose in every frame: one sensor read twice, which no tree can hold."""
+    R, p = take.R_world_body.reshape(take.frames, take.bodies, 9), take.p_world_body
+    alike: set[tuple[int, int]] = set()
+    for frame in evenly(take.frames, TWIN_GLANCES):
+        order = np.lexsort(p[frame].T)
+        beside = np.flatnonzero((p[frame, order[1:]] == p[frame, order[:-1]]).all(axis=1))
+        alike |= {
+            (min(pair), max(pair)) for pair in zip(order[beside].tolist(), order[beside + 1].tolist(), strict=True)
+        }
+    for i, j in sorted(alike):
         both = take.seen[:, i] & take.seen[:, j]
-        same = np.array_equal(take.p_world_body[both, i], take.p_world_body[both, j])
-        same = same and np.array_equal(take.R_world_body[both, i], take.R_world_body[both, j])
+        same = np.array_equal(p[both, i], p[both, j]) and np.array_equal(R[both, i], R[both, j])
         if both.sum() >= JOINT_MIN_FRAMES and same:
             text = (
                 f"'{take.names[i]}' and '{take.names[j]}' report the same pose in all {both.sum()} frames; "

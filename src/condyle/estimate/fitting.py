@@ -17,7 +17,6 @@ from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, refine_pai
 from ..pairs.noise import Noise, fit_place_noise
 from ..pairs.outliers import find_inliers
 from ..pairs.sums import PairSums, sum_pairs
-from .checks import check_twins
 from .drift import DRIFT_LAG_S, solve_differences
 from .intervals import Uncertainty, estimate_uncertainty
 from .kinds import classify, measure_motion
@@ -84,7 +83,6 @@ def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, 
     room = take.names.index(WORLD) if options.world else None
     paper = (options.tree_score or estimator.score) == "residual"
     structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
-    check_twins(take, structure)
     roots, parent = _roots(take, structure, options)
     pairs = _ordered(parent, roots)
     solve = estimator.solve if len(pairs) else solve_plain  # of nothing

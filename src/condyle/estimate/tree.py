@@ -30,6 +30,7 @@ SEARCH_FRAMES = 2000  # frames the search looks at, evenly spread over the take
 NEAREST_PARTNERS = 12  # candidate partners per body above ALL_PAIRS_MAX_BODIES bodies
 ALL_PAIRS_MAX_BODIES = 32
 RESIDUAL_FLOOR_SHARE = 1e-6  # of the scene's size: residuals below it are taken as zero
+LEAST_FLOOR_M2 = 1e-100  # m^2, where all bodies are at one place: the inverse of it is a number
 EXCHANGE_MIN_GAIN = 0.01  # fall of the log-determinant that makes a swap worth it: 0.2 % of one residual
 EXCHANGE_MAX_COUNT = 200
 EXCHANGE_PROOF_SD = 2.0  # standard errors by which a swap must beat the tree it leaves; recordings of data/more
@@ -193,6 +194,7 @@ class TimeBlocks:
         every, left = grams.sum(axis=0), seen.sum(axis=0)
         gram, count = np.concatenate([every[None], every - grams]), np.concatenate([left[None], left - seen])
         scale = np.repeat(1 / np.sqrt(np.maximum(count, 1)), 3, axis=1)
+        floor = max(floor, LEAST_FLOOR_M2)
         C = gram * scale[:, None] * scale[..., None] + floor * np.eye(flat.shape[1])
         value = np.log(np.maximum(np.linalg.eigvalsh(C), floor)).sum(axis=1)
         return float(value[0]), value[1:]
@@ -217,8 +219,9 @@ class _Rows:
         self.gap = np.where(both[..., None], gap, 0.0)
         self.count = np.maximum(both.sum(axis=0), 1)
         self.own = np.einsum("npa,npb->pab", self.gap, self.gap) / self.count[:, None, None]
-        size = float(median(np.linalg.norm(centre_positions(part.p_world_body, part.seen), axis=-1)[part.seen]))
-        self.floor = (RESIDUAL_FLOOR_SHARE * max(size, 1e-300)) ** 2
+        apart = np.linalg.norm(centre_positions(part.p_world_body, part.seen), axis=-1)[part.seen]
+        size = float(median(apart)) or float(np.sqrt(np.mean(apart**2)))  # most may be at one place
+        self.floor = max((RESIDUAL_FLOOR_SHARE * size) ** 2, LEAST_FLOOR_M2)
         self.both = both
         self.blocks = TimeBlocks.of(len(gap), take.seconds)
 

@@ -69,7 +69,7 @@ def test_it_is_asked_for_by_its_name_and_options_apply_to_it(lab: Path) -> None:
     assert identify(lab, "lab").name == "lab"
     recording = read_recording(lab, ReadOptions(format="lab", unit="cm"))
     assert recording.convention.unit == "cm"
-    with pytest.raises(UsageError, match=r"no format 'labs'; choose from npz, .*marker-table, lab"):
+    with pytest.raises(UsageError, match=r"no format 'labs'; choose from npz, .*segment-table, lab"):
         identify(lab, "labs")
 
 
