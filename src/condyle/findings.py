@@ -27,6 +27,7 @@ CODES: dict[str, str] = {
     "solved-poses": "another program solved these poses on a skeleton of its own; their residual tells nothing",
     "renamed-bodies": "several bodies of a file have the same name; a number was put behind it",
     "same-body": "a bone that has the pose of another one in every frame; it is not read as a body",
+    "clock-unit": "the times give a rate that no sensor has, but a usual one in another unit",
     "repeated-time": "rows with the same time stamp; the first of each is kept",
     "time-backwards": "time runs backwards; a new segment begins there",
     "time-jumps": "time jumps forward; a new segment begins there",

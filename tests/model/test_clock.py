@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.model.clock import PAUSE, Clock, in_order
+from condyle.model.clock import PAUSE, Clock, describe_clock_unit, in_order
 
 
 def kept(rows, frames: int) -> list[int]:
@@ -124,3 +124,22 @@ def test_a_moment_is_in_the_recording_that_holds_it() -> None:
 def test_one_frame_and_none_have_a_clock() -> None:
     assert Clock.of(np.array([3.0]), np.zeros(1, np.int64)).step == 0
     assert Clock.of(np.zeros(0), np.zeros(0, np.int64)).moment(4.0) == 4.0
+
+
+@pytest.mark.parametrize(
+    ("tick", "unit"),
+    [(1000.0, "milliseconds"), (1e6, "microseconds"), (1 / 60, "minutes"), (1 / 3600, "hours"), (1 / 86400, "days")],
+)
+def test_times_in_another_unit_are_told_with_the_unit_that_makes_sense(tick: float, unit: str) -> None:
+    (finding,) = describe_clock_unit(np.arange(200) / 120 * tick, None)
+    assert finding.code == "clock-unit"
+    assert f"as {unit} they give 120: write them in seconds, or give --rate 120" in finding.text
+
+
+def test_usual_clocks_and_stamps_in_packets_are_believed() -> None:
+    steady = np.arange(200) / 120
+    packets = np.repeat(np.arange(50) / 10, 4) + np.tile([0.0, 1e-5, 2e-5, 3e-5], 50)
+    for time in (None, steady, packets, np.arange(200) * 0.9, np.arange(5) * 1000.0, np.zeros(200)):
+        assert describe_clock_unit(time, None) == []
+    two = np.concatenate([steady, steady + 1e7])  # a pause of months
+    assert describe_clock_unit(two, np.repeat([0, 1], 200)) == []

@@ -312,3 +312,11 @@ def test_a_take_of_nothing_but_nan_is_wholly_unseen() -> None:
 
 def test_a_take_prints_like_a_sentence(rng: np.random.Generator) -> None:
     assert str(make_take(rng)) == "2 bodies, 20 frames, 0.4 s at 50 Hz"
+
+
+def test_frames_are_counted_where_there_is_time_and_are_never_more_than_there_are(rng: np.random.Generator) -> None:
+    take = make_take(rng)
+    assert take.count_frames(2 / take.rate) == 2
+    assert take.count_frames(1e9) == take.frames
+    assert take.slice(0, 1).count_frames(0.5) == 0
+    assert make_take(rng, time=None).count_frames(0.5) == 0

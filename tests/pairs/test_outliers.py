@@ -13,7 +13,6 @@ from condyle.pairs.outliers import (
     STEADY_SD,
     TUKEY_SD,
     blame_partners,
-    count_frames,
     count_outliers,
     drop_gross,
     estimate_bar,
@@ -135,9 +134,3 @@ def test_a_gap_that_steps_stays_steady_and_a_spike_is_not(rng) -> None:
     assert not steady[77, 1]
     assert not steady[300, 0]
     assert steady[450:, 0].mean() > 0.99
-
-
-def test_frames_are_counted_where_there_is_time(rng) -> None:
-    take = take_of(rng)
-    assert count_frames(take, 0.5) == 30
-    assert count_frames(take.slice(0, 1), 0.5) == 0

@@ -15,7 +15,6 @@ from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
 from ..pairs.normal import Rows, Sweep, System, gap_products
-from ..pairs.outliers import count_frames
 from ..pairs.sums import whole_stack
 from .solve import SOLVE_SWEEPS, Solution, guarded_noise
 
@@ -27,7 +26,7 @@ def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noi
 
     held  (J, 3) directions of `fits.axis_child` that the motion leaves open, as in the solution
     """
-    lag = count_frames(take, DRIFT_LAG_S)
+    lag = take.count_frames(DRIFT_LAG_S)
     if not 0 < lag < take.frames:
         return solution
     X = whole_stack(take).reshape(3, take.frames, -1)

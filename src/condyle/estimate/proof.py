@@ -76,9 +76,7 @@ def _block_squares(take: Take, gap: Floats) -> Floats:
     """(b, k) [m^2] median squared gap (n, k, 3) of blocks of time: a second, or less where little is known."""
     square = np.einsum("nki,nki->nk", gap, gap)
     known = int(np.isfinite(square).any(axis=1).sum())
-    size = min(
-        round(PROOF_BLOCK_S * take.rate) if take.timed and np.isfinite(take.rate) else known, known // PROOF_MIN_BLOCKS
-    )
+    size = min(take.count_frames(PROOF_BLOCK_S) or known, known // PROOF_MIN_BLOCKS)
     return block_medians(square, block_starts(take.segment, max(1, size)))
 
 
@@ -145,7 +143,7 @@ def _too_large(after: Estimate, change: Change) -> str:
 def _across_border(take: Take, change: Change) -> str:
     if not change.first:
         return ""
-    reach = max(1, round(BORDER_MARGIN_S * take.rate)) if take.timed and np.isfinite(take.rate) else 1
+    reach = max(1, take.count_frames(BORDER_MARGIN_S))
     around = take.segment[max(change.first - reach, 0) : change.first + reach]
     return "" if (around == around[0]).all() else "it lies at the border of two recordings"
 

@@ -17,7 +17,7 @@ from ..model.take import Take
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
 from ..pairs.normal import Rows, Sweep, System, gap_products
-from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, count_frames, measure_gaps, weigh_outliers
+from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, measure_gaps, weigh_outliers
 
 SOLVE_SWEEPS = 3
 EXACT_RESIDUAL_SHARE = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
@@ -98,7 +98,7 @@ def solve_together(
     system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
     weight = rows.seen.astype(np.float64) if base_weight is None else np.where(rows.seen, base_weight, 0.0)
     fires = np.zeros(J, dtype=bool) if suspect is None else suspect
-    window = count_frames(take, LIVELY_S)
+    window = take.count_frames(LIVELY_S)
     G, H = rows.sums(weight)
     for sweep in range(sweeps + 2):
         gap = rows.gap(u)

@@ -131,7 +131,7 @@ def lasting(take: Take, good: Bools) -> Bools:
     if not take.timed or not np.isfinite(take.rate) or (good == take.seen).all():
         return take.seen
     out = good.copy()
-    least = max(1, round(BRIEF * take.rate))
+    least = max(1, take.count_frames(BRIEF))
     for body in np.flatnonzero((good != take.seen).any(axis=0)):
         bad = np.concatenate([[False], take.seen[:, body] & ~good[:, body], [False]])
         edges = np.flatnonzero(np.diff(bad.astype(np.int8)))
@@ -402,7 +402,7 @@ def ends_of(take: Take, good: Bools | None, one: Stretch, most: float = np.inf) 
     child = np.einsum("nxy,y->nx", take.R_world_body[:, i], one.points[0]) + take.p_world_body[:, i]
     parent = np.einsum("nxy,y->nx", take.R_world_body[:, j], one.points[1]) + take.p_world_body[:, j]
     square = np.where(seen, np.sum((child - parent) ** 2, axis=1), 0.0)
-    width = max(1, round(SMOOTH * take.rate))
+    width = max(1, take.count_frames(SMOOTH))
     kernel = np.ones(width)
     count = np.convolve(seen.astype(np.float64), kernel, "same")
     smooth = np.sqrt(np.convolve(square, kernel, "same") / np.maximum(count, 1.0))

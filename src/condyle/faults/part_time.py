@@ -65,7 +65,7 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
     """
     if not take.timed or not np.isfinite(take.rate) or not len(solution.pairs):
         return []
-    first = block_starts(take.segment, max(1, round(BLOCK * take.rate)))
+    first = block_starts(take.segment, max(1, take.count_frames(BLOCK)))
     size = np.sqrt(np.einsum("nji,nji->nj", gap, gap))
     level = block_medians(size, first)
     trusted = np.add.reduceat(solution.weight, first, axis=0) > COUNTS * np.diff([*first, take.frames])[:, None]

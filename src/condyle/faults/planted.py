@@ -78,7 +78,7 @@ def judge_planted(contacts: Sequence[Contact]) -> list[Finding]:
 def _spans(take: Take) -> list[tuple[int, int]]:
     """(first, stop) of the segments, in overlapping parts where they are long, so that few sums are held."""
     edges = [0, *(np.flatnonzero(np.diff(take.segment)) + 1).tolist(), take.frames]
-    window = max(1, round(STEP * take.rate))
+    window = max(1, take.count_frames(STEP))
     part = window * max(32, WINDOW_CHUNK_BYTES // (112 * (take.bodies + 1) ** 2))
     spans = [(k, min(k + part + 8 * window, b)) for a, b in pairwise(edges) for k in range(a, b, part)]
     return [(a, b) for a, b in spans if b - a > 8 * window]

@@ -23,7 +23,7 @@ from ..maths.robust import median
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
-from ..pairs.outliers import count_frames, find_steady
+from ..pairs.outliers import find_steady
 from ..prepare.flips import describe_left_flips
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ def judge_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
 def steady(take: Take, solution: Solution) -> Floats:
     """(n, J) 1 where both bodies are seen and the gap is not far off its own course of the second around."""
     gap = gaps(take, *solution.joints)
-    return find_steady(gap, max(count_frames(take, CORRELATION_LAG_S), 5)).astype(np.float64)
+    return find_steady(gap, max(take.count_frames(CORRELATION_LAG_S), 5)).astype(np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -384,7 +384,7 @@ def _distance(blocks: Blocks, body: int) -> float:
 
 def _moment(take: Take, solution: Solution, body: int, near: int, shift: Floats, blocks: Blocks) -> int:
     """The frame around `near` before which the gaps fit without the step, and from which on with it."""
-    reach = 2 * max(1, round(blocks.step * take.rate))
+    reach = 2 * max(1, take.count_frames(blocks.step))
     rows = np.arange(max(near - reach, 1), min(near + reach, take.frames - 1))
     own = (solution.pairs == body).any(axis=1)
     part = take.at(np.arange(max(rows[0] - 2 * reach, 0), min(rows[-1] + 2 * reach, take.frames)))

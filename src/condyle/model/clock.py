@@ -14,6 +14,12 @@ from ..maths.series import segment_slices
 
 PAUSE = 1.0  # s: a longer step may be a pause of the recording
 PERIODS = 20.0  # ... if it is also so many times the usual step
+FEWEST_CLOCKED_FRAMES = 10  # frames from which a rate is doubted
+SENSOR_RATES_HZ = (1.0, 5000.0)  # Hz between which a rate is believed
+USUAL_RATES_HZ = (5.0, 2000.0)  # Hz that the times in another unit must give
+CLOCK_UNITS_S = {
+    "milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9, "minutes": 60.0, "hours": 3600.0, "days": 86400.0,
+}  # fmt: skip
 LATEST = 1e100  # s, and as early: no clock, whatever it counts, and differences of such numbers are finite
 
 
@@ -43,6 +49,28 @@ def in_order(
     if ((step > 0) | ~inside).all() and not _jumps(step, inside).any():
         return slice(None), segment, time, []
     return _repaired(time, own)
+
+
+def describe_clock_unit(time: Floats | None, segment: Ints | None) -> list[Finding]:
+    """What to say of times [s] that give a rate which no sensor has, where they would give one in another unit.
+
+    The rate is that of the whole duration: stamps may come in packets.
+    """
+    if time is None or len(time) < FEWEST_CLOCKED_FRAMES:
+        return []
+    steps = np.diff(time)[slice(None) if segment is None else np.diff(segment) == 0]
+    duration = float(steps.sum()) if len(steps) else 0.0
+    rate = len(steps) / duration if duration > 0 else 0.0
+    if not rate or SENSOR_RATES_HZ[0] <= rate <= SENSOR_RATES_HZ[1]:
+        return []
+    for unit, seconds in CLOCK_UNITS_S.items():
+        if USUAL_RATES_HZ[0] <= rate / seconds <= USUAL_RATES_HZ[1]:
+            text = (
+                f"its times as seconds give {rate:.3g} frames per second, which no sensor has; as {unit} they give "
+                f"{rate / seconds:.4g}: write them in seconds, or give --rate {rate / seconds:.4g}"
+            )
+            return [Finding("clock-unit", "warning", text, value=rate, unit="Hz")]
+    return []
 
 
 def _jumps(step: Floats, inside: Bools) -> Bools:

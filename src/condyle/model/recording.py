@@ -18,7 +18,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats, Ints, evenly, frozen
 from ..maths.robust import median
 from ..maths.spool import over_frames, sealed, take_rows
-from .clock import in_order
+from .clock import describe_clock_unit, in_order
 from .take import BodyMarker, OwnSkeleton, Take, checked_quaternions
 from .units import metres_per
 
@@ -224,7 +224,7 @@ def to_take(recording: Recording) -> Take:
     metres, doubt = length_of(recording)
     findings += doubt
     rows, segment, time, repaired = in_order(recording.time, recording.segment, recording.frames)
-    findings += repaired
+    findings += [*repaired, *describe_clock_unit(time, segment)]
     position, orientation = bodies.position, bodies.orientation
     if not isinstance(rows, slice):  # not all of them, as nearly always
         position, orientation = take_rows(position, rows), take_rows(orientation, rows)

@@ -222,6 +222,10 @@ class Take:
         steps = np.diff(self.time)[np.diff(self.segment) == 0]
         return float(1 / median(steps)) if len(steps) else float("nan")
 
+    def count_frames(self, seconds: float) -> int:
+        """Frames in so many seconds, at most those there are; 0 for a take without time."""
+        return min(round(seconds * self.rate), self.frames) if self.timed and np.isfinite(self.rate) else 0
+
     def index(self, name: str) -> int:
         """Position of a body by name; raises with the names there are."""
         if name not in self.names:

@@ -28,11 +28,6 @@ OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY_SD: a Gaussian leaves 1.5e-5 
 OUTLIER_MIN_COUNT = 2.0  # frames beyond TUKEY_SD that tell nothing, however few there are
 
 
-def count_frames(take: Take, seconds: float) -> int:
-    """Frames in so many seconds; 0 for a take without time."""
-    return round(seconds * take.rate) if take.timed and np.isfinite(take.rate) else 0
-
-
 def measure_gaps(gap: Floats, base_weight: Floats | None = None) -> Floats:
     """(n, J) [m] lengths of gaps (3, n, J), as long as they would be where the noise is the usual one."""
     length = np.sqrt(np.square(gap).sum(axis=0))
@@ -110,7 +105,7 @@ def _excess(length: Floats, seen: Bools, scale: Floats, window: int, a: int) -> 
 
 def drop_gross(take: Take, pairs: Ints, length: Floats, seen: Bools, scale: Floats) -> Bools:
     """(n, m) poses left when those whose gaps (n, J) are far off at every joint of their body are gone."""
-    weight, window = seen.astype(np.float64), count_frames(take, 3 * LIVELY_S)
+    weight, window = seen.astype(np.float64), take.count_frames(3 * LIVELY_S)
     for a in np.flatnonzero((length > GROSS_SD * scale + ROUNDING_M).any(axis=0)):
         bar = estimate_bar(length[:, a], seen[:, a], window, float(scale[a]))
         weight[:, a] *= length[:, a] <= GROSS_SD * bar + ROUNDING_M
