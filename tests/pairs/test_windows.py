@@ -106,3 +106,9 @@ def test_a_stretch_is_cut_into_windows_side_by_side_of_the_bodies_that_are_asked
     whole = cut_windows(take, 30, 180, np.inf)
     assert whole.sums.frames.shape == (1, 16, 16)
     np.testing.assert_allclose(whole.sums.M[0, 3, 5], windows.sums.M[:, 0, 1].sum(axis=0), atol=EXACT)
+
+
+def test_a_clock_in_another_unit_cuts_no_more_windows_than_frames() -> None:
+    take = linkage_take(seconds=2.0)
+    slow = Take(take.names, 1000 * take.time, take.R_world_body, take.p_world_body)
+    assert len(cut_windows(slow, 0, slow.frames, 0.5).first) == slow.frames

@@ -104,7 +104,7 @@ def cut_windows(
     """
     every = _every(take)
     rows = np.arange(first, stop, every)
-    count = max(1, int((len(rows) * every / take.rate + 1e-9) // seconds))
+    count = int(np.clip((len(rows) * every / take.rate + 1e-9) // seconds, 1, len(rows)))
     size = len(rows) // count
     blocks = rows[: count * size].reshape(count, size)
     return _sum_blocks(take, good, blocks, np.zeros(count, dtype=np.int64), every, bodies)

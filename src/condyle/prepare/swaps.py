@@ -281,7 +281,7 @@ def _best_joints(take: Take) -> tuple[Floats, Floats]:
     k, partner = np.arange(m), residual.argmin(axis=1)
     fits = fit_pairs(sums, np.stack([k, partner], axis=1))
     gap = np.linalg.norm(gaps(part, *fits.joints), axis=2)
-    length = max(FEWEST, round(STRETCH * part.frames / max(part.seconds, 1e-9)))
+    length = max(FEWEST, round(min(STRETCH / max(part.seconds, 1e-9), 1.0) * part.frames))
     worst = median(cut_blocks(gap, length)).max(axis=0)
     apart = np.sqrt(sums.dd[k, partner] / np.maximum(sums.frames[k, partner], 1))
     return residual, np.where(np.isfinite(residual[k, partner]), worst / np.maximum(apart, 1e-300), 0.0)
