@@ -9,7 +9,7 @@ import pytest
 
 import condyle
 from condyle import Finding
-from condyle.faults.connections import MOST_BODIES, Contact, find_connections, judge_connections, lasting
+from condyle.faults.connections import MOST_BODIES, Contact, describe_connections, find_connections, lasting
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import clasp_hands, join_hands, pick_up, plant_feet
@@ -219,7 +219,7 @@ def test_a_skeleton_with_connections_survives_its_file(tmp_path, rng: np.random.
 def test_the_sentence_names_both_the_time_and_the_place() -> None:
     points = np.array([[0.0, 0.06, 0.0], [0.0, 0.0, 0.08]])
     contact = Contact(("l_hand", "r_hand"), 240, 361, 8.0, 12.0, points, 0.007, 0.13, 12.0)
-    [finding] = judge_connections([contact])
+    [finding] = describe_connections([contact])
     assert finding.text == (
         "l_hand and r_hand: connected from 8.0 to 12.0 s, 60 mm and 80 mm from their sensors; they come apart by 7 mm "
         "there, where 130 mm were to be expected of two that are not"

@@ -12,7 +12,7 @@ import pytest
 import condyle
 from condyle import CondyleError, Take, UsageError
 from condyle.estimate.solve import Solution, solution_of
-from condyle.faults.field import GAIN, BentField, find_bend, judge_bend, judge_correction, map_gaps
+from condyle.faults.field import GAIN, BentField, describe_bend, describe_correction, find_bend, map_gaps
 from condyle.faults.field_fit import Bend, fit_field, likeliest, measure_bend
 from condyle.faults.field_rows import Rows
 from condyle.io.field_file import read_field, write_field
@@ -388,14 +388,14 @@ def test_the_map_of_gaps_shows_where_the_lump_of_metal_is(rng: np.random.Generat
 
 def test_the_sentence_tells_place_size_and_what_to_do() -> None:
     found = BentField(Bend(500.0, 0.8, 0.01), (1.24, -0.3, 0.96), 0.0124)
-    assert judge_bend(found)[0].text == (
+    assert describe_bend(found)[0].text == (
         "joints come apart by where they are in the room, most around (1.2, -0.3, 1.0) m by 12 mm: the field is bent; "
         "move metal away, or fit with --field, best with a --rod carried through the same space"
     )
-    assert judge_bend(None) == []
+    assert describe_bend(None) == []
 
 
 def test_a_given_field_says_how_far_it_moved_positions(rng: np.random.Generator) -> None:
-    [finding] = judge_correction(world().take, some_field(rng))
+    [finding] = describe_correction(world().take, some_field(rng))
     assert finding.text.startswith("a bent field was taken away: positions moved by ")
     assert "joints" not in finding.text

@@ -10,7 +10,7 @@ import pytest
 import condyle
 from condyle import Finding
 from condyle.estimate.solve import solution_of
-from condyle.faults.part_time import PartTime, find_part_time, judge_part_time
+from condyle.faults.part_time import PartTime, describe_part_time, find_part_time
 from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, SensorSlip, Truth, disturb, human, linkage, prop, simulate, together
@@ -116,7 +116,7 @@ def test_least_squares_does_not_look() -> None:
 def test_the_sentence_says_when_it_holds() -> None:
     one = PartTime("prop", "r_hand", np.ones(3, bool), ((0.0, 5.0), (8.0, 20.0)), 0.41, 0.0074, "prop")
     assert one.longest == (8.0, 20.0)
-    assert judge_part_time([one])[0].text == (
+    assert describe_part_time([one])[0].text == (
         "prop: its joint with r_hand holds from 0.0 to 5.0 s and from 8.0 to 20.0 s only, and was fitted there; else "
         "they are apart, by 410 mm where 7.4 mm are usual: put down, let go, or a sensor that came off?"
     )

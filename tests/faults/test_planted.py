@@ -7,7 +7,7 @@ import pytest
 
 import condyle
 from condyle.faults.connections import Contact
-from condyle.faults.planted import find_planted, judge_planted
+from condyle.faults.planted import describe_planted, find_planted
 from condyle.model.take import Take, with_world
 from condyle.simulate import Disturbances, Truth, disturb, human, simulate
 from condyle.simulate.contacts import plant_feet
@@ -78,7 +78,7 @@ def test_fit_lists_the_stances_as_loops_with_the_room() -> None:
 def test_the_sentence_counts_the_stances() -> None:
     points = np.zeros((2, 3))
     two = [Contact(("l_foot", "world"), k, k + 30, t, t + 1, points, 0.004, 0.2, 0.0) for k, t in ((0, 0.0), (60, 2.0))]
-    [finding] = judge_planted(two)
+    [finding] = describe_planted(two)
     assert finding.text == (
         "l_foot: keeps a point in place in the room 2 times, 2.0 s in all, first from 0.00 to 1.00 s, within 4 mm, "
         "while the rest moves on"

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.faults.slips import Slip, judge_slips, moved_back
+from condyle.faults.slips import Slip, describe_slips, moved_back
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
 TIME = 0.1  # s: error of the moment
@@ -162,7 +162,7 @@ def test_moving_back_undoes_what_the_simulator_did(rng: np.random.Generator) -> 
 
 def test_the_sentence_names_sensor_distance_moment_and_what_was_done() -> None:
     slip = Slip("l_thigh", 300, 10.0, np.array([0.0, 0.012, 0.0]), np.zeros(3), 400.0)
-    assert judge_slips([slip], repaired=True)[0].text == (
+    assert describe_slips([slip], repaired=True)[0].text == (
         "l_thigh: the sensor moved 12 mm on its body at 10.0 s; its poses from then on were moved back, so that limb "
         "lengths are shared by both parts; fasten it better, and record again if that matters"
     )

@@ -10,7 +10,7 @@ import pytest
 
 import condyle
 from condyle import Take, join
-from condyle.prepare.swaps import Swap, exchanged, find_crossings, find_swaps, hidden, judge_swaps
+from condyle.prepare.swaps import Swap, describe_swaps, exchanged, find_crossings, find_swaps, hidden
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 FRAMES = 5  # within which an end that is covered by missing samples is found
@@ -117,7 +117,7 @@ def test_where_both_parts_are_as_long_it_is_said_that_either_may_be_right() -> N
     [swap] = find_swaps(take)
     assert (swap.first, swap.stop) == (0, 440)  # the shorter part
     assert not swap.sure
-    assert "check which part is right" in judge_swaps([swap], repaired=False)[0].text
+    assert "check which part is right" in describe_swaps([swap], repaired=False)[0].text
 
 
 def test_a_known_tree_tells_which_part_is_right() -> None:
@@ -210,7 +210,7 @@ def test_exchanging_twice_changes_nothing_and_hiding_hides_both() -> None:
 
 def test_the_sentence_names_sensors_stretch_evidence_and_what_was_done() -> None:
     swap = Swap(("l_thigh", "r_thigh"), 300, 390, 10.0, 12.97, 0.24, 0.006)
-    [finding] = judge_swaps([swap], repaired=False)
+    [finding] = describe_swaps([swap], repaired=False)
     assert finding.text == (
         "l_thigh and r_thigh: exchanged from 10.00 to 12.97 s (there their joints come apart by 240 mm as recorded, by "
         "6 mm when exchanged); there both are left out; --fix swaps exchanges them; check cables and labels"

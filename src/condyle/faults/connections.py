@@ -107,7 +107,7 @@ def find_connections(
     return sorted((contact_of(take, one) for one in found), key=lambda one: one.first)
 
 
-def judge_connections(contacts: Sequence[Contact]) -> list[Finding]:
+def describe_connections(contacts: Sequence[Contact]) -> list[Finding]:
     """What to say of them."""
     found = []
     for one in contacts:

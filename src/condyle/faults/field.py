@@ -116,7 +116,7 @@ def find_bend(take: Take, solution: Solution, noise: Noise, still: int | None = 
     return BentField(bend, (x, y, z), float(cells.size[cells.worst]))
 
 
-def judge_bend(found: BentField | None) -> list[Finding]:
+def describe_bend(found: BentField | None) -> list[Finding]:
     """What to say of it."""
     if found is None:
         return []
@@ -129,7 +129,7 @@ def judge_bend(found: BentField | None) -> list[Finding]:
     return [Finding("bent-field", "warning", text, value=found.excess, unit="m")]
 
 
-def judge_correction(
+def describe_correction(
     before: Take, model: FieldModel, first: Solution | None = None, second: Solution | None = None
 ) -> list[Finding]:
     """How much taking the field away changed.
@@ -204,7 +204,7 @@ def correct_known_field(take: Take, options: FitOptions) -> Decision:
     """The stage of a field that was given: taken away before there is a figure."""
     if not isinstance(options.field, FieldModel):
         return Decision()
-    return Decision(judge_correction(take, options.field), options.field.corrected(take))
+    return Decision(describe_correction(take, options.field), options.field.corrected(take))
 
 
 def correct_field(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
@@ -218,7 +218,7 @@ def correct_field(estimate: Estimate, options: FitOptions, refused: Sequence[Cha
         rod = replace(rod, take=prepare(rod_take) if options.prepare else rod_take)
     fit = fit_field(take, estimate.solution, rod, still)
     straight = fit.model.corrected(take, still)
-    found = judge_correction(take, fit.model, estimate.solution, estimate.refit(straight).solution)
+    found = describe_correction(take, fit.model, estimate.solution, estimate.refit(straight).solution)
     return Decision(changes=[FieldRepair(fit, straight, tuple(found))])
 
 
@@ -227,4 +227,4 @@ def look_for_bend(estimate: Estimate, options: FitOptions, refused: Sequence[Cha
     if (options.field and not isinstance(options.field, FieldModel)) or not len(estimate.pairs):
         return Decision()
     still = estimate.take.names.index(WORLD) if options.world else None
-    return Decision(judge_bend(find_bend(estimate.take, estimate.solution, estimate.structure.noise, still)))
+    return Decision(describe_bend(find_bend(estimate.take, estimate.solution, estimate.structure.noise, still)))

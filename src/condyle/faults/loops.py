@@ -14,8 +14,8 @@ from ..maths.robust import median
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
 from ..pairs.sums import sum_pairs
-from .connections import find_connections, judge_connections, lasting
-from .planted import find_planted, judge_planted
+from .connections import describe_connections, find_connections, lasting
+from .planted import describe_planted, find_planted
 
 if TYPE_CHECKING:
     from ..estimate.solve import Solution
@@ -94,4 +94,4 @@ def touching_joints(
             c, l = contact.points[::-1] if turned else contact.points
             joint = replace(joint, p_child_joint=c, p_parent_joint=l, residual=contact.gap)
         joints.append(replace(joint, time=(contact.start, contact.end)))
-    return joints, judge_connections(contacts) + judge_planted(planted)
+    return joints, describe_connections(contacts) + describe_planted(planted)

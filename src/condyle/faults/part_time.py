@@ -90,7 +90,7 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
     return found
 
 
-def judge_part_time(joints: Sequence[PartTime], repaired: bool = True) -> list[Finding]:
+def describe_part_time(joints: Sequence[PartTime], repaired: bool = True) -> list[Finding]:
     """What to say of them."""
     found = []
     fitted = ", and was fitted there" if repaired else ""
@@ -211,7 +211,7 @@ class PartTimeRepair:
         if proof is not None and not proof.kept:
             what = f"{self.joint.child}: its joint with {self.joint.parent} may hold for a part of the take only"
             return describe_refusal(self, what, proof)
-        return judge_part_time([self.joint])
+        return describe_part_time([self.joint])
 
 
 def leave_out_part_time(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
@@ -222,6 +222,6 @@ def leave_out_part_time(estimate: Estimate, options: FitOptions, refused: Sequen
     good = lasting(estimate.take, estimate.structure.good)
     found = find_part_time(estimate.take, estimate.solution, estimate.gap, good)
     if not options.fixes("part-time"):
-        return Decision(judge_part_time(found, repaired=False))
+        return Decision(describe_part_time(found, repaired=False))
     changes = [PartTimeRepair(one) for one in found]
     return Decision(changes=[one for one in changes if one.hold not in no])

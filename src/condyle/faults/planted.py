@@ -57,7 +57,7 @@ def find_planted(take: Take, edges: Ints, usual: float, still: int, good: Bools 
     return sorted((contact_of(take, one) for one in found), key=lambda one: one.first)
 
 
-def judge_planted(contacts: Sequence[Contact]) -> list[Finding]:
+def describe_planted(contacts: Sequence[Contact]) -> list[Finding]:
     """What to say of them, body by body."""
     found = []
     for body in dict.fromkeys(contact.bodies[0] for contact in contacts):

@@ -135,7 +135,7 @@ def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[
     return out
 
 
-def judge_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
+def describe_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
     """What to say of them."""
     done = (
         "its poses from then on were moved back, so that limb lengths are shared by both parts"
@@ -431,7 +431,7 @@ class SlipRepair:
         if proof is not None and not proof.kept:
             what = f"{self.slip.body}: perhaps moved {1000 * self.size:.3g} mm on its body at {self.slip.time:.1f} s"
             return describe_refusal(self, what, proof)
-        return judge_slips([self.slip], repaired=proof is not None)
+        return describe_slips([self.slip], repaired=proof is not None)
 
 
 def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
@@ -443,7 +443,7 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
     slips = find_slips(take, estimate.solution, take.names.index(WORLD) if options.world else None)
     slips = [one for one in slips if (one.body, one.frame) not in {(no.bodies[0], no.first) for no in refused}]
     if not options.fixes("slips"):
-        return Decision(judge_slips(slips, repaired=False))
+        return Decision(describe_slips(slips, repaired=False))
     for _ in range(ROUNDS if slips else 0):
         back = estimate.refit(moved_back(take, slips))
         slips = refine_slips(back.take, back.solution, slips)

@@ -15,7 +15,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import robust_sd
 from ..model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
 from ..model.units import metres_per
-from .marker_swaps import Cluster, exchanged_back, find_marker_swaps, judge_marker_swaps, left_out
+from .marker_swaps import Cluster, describe_marker_swaps, exchanged_back, find_marker_swaps, left_out
 from .shapes import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
 
 GROSS = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
@@ -147,7 +147,7 @@ def form_bodies(
             ),
         )
         metres = length_of(made)[0] / world.factor
-        told[k] += judge_marker_swaps(swaps, rows, _clock(made), fix_swaps)
+        told[k] += describe_marker_swaps(swaps, rows, _clock(made), fix_swaps)
         for body, part in zip(bodies, mine, strict=True):
             told[k] += _misfits(body, part, metres, _clock(made))
         facts = {f"cluster {body}": _fact(part, metres) for body, part in zip(bodies, mine, strict=True)}

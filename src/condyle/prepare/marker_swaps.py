@@ -124,7 +124,7 @@ def left_out(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str
     return out
 
 
-def judge_marker_swaps(
+def describe_marker_swaps(
     swaps: Sequence[MarkerSwap], rows: slice, time: Floats | None, repaired: bool
 ) -> Iterator[Finding]:
     """What to say of the exchanges in these frames of one recording with its own time (n,) [s]."""

@@ -114,7 +114,7 @@ def hidden(take: Take, swaps: Sequence[Swap]) -> Bools:
     return out
 
 
-def judge_swaps(swaps: Sequence[Swap], repaired: bool) -> list[Finding]:
+def describe_swaps(swaps: Sequence[Swap], repaired: bool) -> list[Finding]:
     """What to say of them."""
     found = []
     for swap in swaps:
@@ -451,7 +451,7 @@ class SwapRepair:
         if proof is not None and not proof.kept:
             times = f"from {self.swap.start:.2f} to {self.swap.end:.2f} s"
             return describe_refusal(self, f"{' and '.join(self.bodies)}: perhaps exchanged {times}", proof)
-        return judge_swaps([self.swap], self.exchange)
+        return describe_swaps([self.swap], self.exchange)
 
 
 def repair_swaps(take: Take, options: FitOptions) -> Decision:
