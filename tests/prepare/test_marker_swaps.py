@@ -7,6 +7,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
+from condyle.maths import rotation
 from condyle.model.recording import to_take
 from condyle.prepare import marker_swaps
 from condyle.prepare.clusters import form_bodies
@@ -192,3 +193,57 @@ def test_ghosts_touched_and_hidden_markers_are_no_exchange(rng: np.random.Genera
         position[150:160, int(draw.integers(9))] = draw.standard_normal((10, 3))  # ghosts
         position[draw.random((FRAMES, 9)) < 0.1] = np.nan
         assert told(position)[1] == []
+
+
+def legs(rng: np.random.Generator, wrong: slice) -> np.ndarray:
+    """Markers of two thighs that mirror each other; the right one's outer and inner exchange labels in some frames."""
+    shape = np.array([[0.05, 0.0, 0.1], [0.06, 0.04, 0.0], [0.05, 0.0, -0.2], [-0.05, 0.0, -0.2]])
+    sides = []
+    for sign in (1, -1):
+        R = rotation.from_vector(np.cumsum(0.01 * rng.standard_normal((FRAMES, 3)), axis=0))
+        p = np.array([0.15 * sign, 0, 0]) + shape * [sign, 1, 1] @ np.swapaxes(R, 1, 2)
+        sides.append(p + NOISE * rng.standard_normal(p.shape))
+    position = np.concatenate(sides, axis=1)
+    position[wrong, 2:4] = position[wrong, 2:4][:, ::-1].copy()
+    return position
+
+
+LEGS = {"r_thigh": ("RTHI", "RTH2", "RLFE", "RMFE"), "l_thigh": ("LTHI", "LTH2", "LLFE", "LMFE")}
+LABELS = (*LEGS["r_thigh"], *LEGS["l_thigh"])
+
+
+@pytest.mark.parametrize("wrong", [slice(0, 90), slice(110, 300)], ids=["less than half", "more than half"])
+def test_the_other_side_tells_which_part_is_exchanged(rng: np.random.Generator, wrong: slice) -> None:
+    position = legs(rng, wrong)
+    [formed] = form_bodies([recorded(position, LABELS)], LEGS, fix_swaps=True)
+    (finding,) = [one for one in formed.findings if one.code == "marker-swap"]
+    assert (finding.frame, finding.count) == (wrong.start, wrong.stop - wrong.start)
+    placed = {name: place for _, name, place in formed.placed}
+    across = [np.linalg.norm(placed[f"{side}LFE"] - placed[f"{side}THI"]) for side in "RL"]
+    assert across[0] == pytest.approx(across[1], abs=POSE)
+
+
+def test_another_recording_tells_which_part_is_exchanged(rng: np.random.Generator) -> None:
+    wrong, right = exchanged(rng, "a", "c", slice(50, 300))
+    first, second = form_bodies([recorded(right[:60]), recorded(wrong)], GROUPS)
+    assert not any(finding.code == "marker-swap" for finding in first.findings)
+    (finding,) = [one for one in second.findings if one.code == "marker-swap"]
+    assert (finding.frame, finding.count) == (50, 250)
+    assert "or in all others" not in finding.text
+
+
+@pytest.mark.parametrize(("share", "sure"), [(0.3, True), (0.45, False)])
+def test_where_nothing_tells_and_both_parts_are_long_either_may_be_right(
+    rng: np.random.Generator, share: float, sure: bool
+) -> None:
+    wrong, _ = exchanged(rng, "a", "c", slice(0, int(share * FRAMES)))
+    (finding,) = told(wrong)[1]
+    assert ("or in all others, for nothing tells which part is right" not in finding.text) is sure
+
+
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [("RLFE", "LLFE"), ("Left_knee", "Right_knee"), ("knee.L", "knee.R"), ("sub:RASI", "sub:LASI"), ("KneeR", "KneeL")],
+)
+def test_the_marker_of_the_other_side_is_found_by_its_name(name: str, other: str) -> None:
+    assert other in marker_swaps._mirror_names(name)

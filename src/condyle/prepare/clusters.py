@@ -15,7 +15,15 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import robust_sd
 from ..model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
 from ..model.units import metres_per
-from .marker_swaps import Cluster, describe_marker_swaps, exchanged_back, find_marker_swaps, left_out
+from .marker_swaps import (
+    Cluster,
+    MarkerSwap,
+    describe_marker_swaps,
+    exchanged_back,
+    find_marker_swaps,
+    find_wrong_part,
+    left_out,
+)
 from .shapes import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
 
 GROSS = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
@@ -119,9 +127,13 @@ def form_bodies(
         Cluster(body, tuple(markers), clouds[body], shapes[body], looks[body].error, looks[body].limit)
         for body, markers in bodies.items()
     ]
-    swaps = find_marker_swaps(labelled)
+    recording = np.repeat(np.arange(len(recordings)), [one.frames for one in recordings])
+    found = find_marker_swaps(labelled)
+    swaps = [find_wrong_part(swap, labelled, recording) for swap in found]
+    if fix_swaps:
+        shapes |= {one.bodies[0]: _relabelled(shapes[one.bodies[0]], one) for one in swaps if not one.fewer}
     if swaps:
-        clouds = exchanged_back(clouds, swaps) if fix_swaps else left_out(clouds, swaps)
+        clouds = exchanged_back(clouds, swaps) if fix_swaps else left_out(clouds, found)
         looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
     clusters = {body: _posed(clouds[body], shapes[body], looks[body]) for body in bodies}
     formed = []
@@ -271,6 +283,13 @@ def _shape_of(body: str, markers: Sequence[str], cloud: Floats) -> tuple[Shape, 
         text = f"{body}: its markers lie nearly on a line, so the turn about it is poorly known; add one off the line"
         notes.append(Finding("cluster-collinear", "warning", text, (body,), value=width / length, unit="1"))
     return shape.turned(_axes(shape.points[shape.placed])), notes
+
+
+def _relabelled(shape: Shape, swap: MarkerSwap) -> Shape:
+    """The shape with two of its markers under each other's labels."""
+    points = shape.points.copy()
+    points[list(swap.places)] = points[list(swap.places)[::-1]]
+    return Shape(points, shape.noise).turned(_axes(points[shape.placed]))
 
 
 def _axes(points: Floats) -> Floats:

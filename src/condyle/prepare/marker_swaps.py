@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations, product
 
 import numpy as np
@@ -24,6 +25,10 @@ ENDS = 3  # frames on either side of an end that tell
 APART = 5  # frames between two exchanges of the same markers that are one stretch
 FEWEST = 3  # frames in which two markers are exchanged; in one, chance may do it
 LISTED = 3  # stretches that a finding lists
+EITHER_PART_MIN_SHARE = 0.4  # of the frames, from which their number does not tell which part is exchanged
+MIRROR_MIN_TIMES = 3.0  # by which labels must be more alike left and right: 24 and 31 in a functional hip trial
+
+_SIDES = {"l": "r", "r": "l", "left": "right", "right": "left"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,12 +77,18 @@ class Cluster:
 
 @dataclass(frozen=True, eq=False)
 class MarkerSwap:
-    """Two markers, each with its body and its place among that body's markers, and the frames they are exchanged in."""
+    """Two markers, each with its body and its place among that body's markers, and the frames they are exchanged in.
+
+    sure   False: it may be all other frames that they are exchanged in
+    fewer  False: the other frames are fewer, and without them the body keeps its poses as well
+    """
 
     bodies: tuple[str, str]
     markers: tuple[str, str]
     places: tuple[int, int]
     rows: Ints
+    sure: bool = True
+    fewer: bool = True
 
     @property
     def stretches(self) -> list[Ints]:
@@ -104,6 +115,67 @@ def find_marker_swaps(clusters: Sequence[Cluster]) -> list[MarkerSwap]:
             names = cluster.markers[a], cluster.markers[b]
             found.append(MarkerSwap((cluster.body, cluster.body), names, (a, b), own))
     return found
+
+
+def find_wrong_part(swap: MarkerSwap, clusters: Sequence[Cluster], recording: Ints) -> MarkerSwap:
+    """The swap as it is or in all other frames instead: there the labels contradict the other recordings or, of a
+    marker that has one of the same name on the other side, the left and right of a person.
+
+    recording  (n,) the recording that each frame is of
+    A shape is the same whichever of two of its own markers is called which, so nothing else tells.
+    """
+    if swap.bodies[0] != swap.bodies[1]:
+        return swap  # only one of the two parts moves with its body
+    cluster = next(one for one in clusters if one.body == swap.bodies[0])
+    both: Bools = np.asarray(seen_points(cluster.cloud)[:, list(swap.places)].all(axis=1))
+    inside = np.isin(np.arange(len(both)), swap.rows)
+    shares = [float(inside[own].mean()) for k in np.unique(recording) if (own := both & (recording == k)).any()]
+    votes = sum(1 if share == 0 else -1 for share in shares if share in (0.0, 1.0))
+    if not votes:
+        votes = _count_mirror_votes(swap, clusters, both & ~inside) - _count_mirror_votes(swap, clusters, both & inside)
+    if votes < 0:
+        return replace(swap, rows=np.flatnonzero(both & ~inside), fewer=False)
+    return replace(swap, sure=bool(votes) or float(inside[both].mean()) < EITHER_PART_MIN_SHARE)
+
+
+def _count_mirror_votes(swap: MarkerSwap, clusters: Sequence[Cluster], rows: Bools) -> int:
+    """1 where in these frames (n,) the two labels are those of the same markers on the other side, -1 where they are
+    each other's, 0 where that is not to be told.
+
+    Of a pair across the body, inner and outer, one is nearer to its own counterpart than the other, but each is as far
+    from the other's counterpart. Of another pair, the other markers of the body are as far as on the other side.
+    """
+    points = {name: one.cloud[:, k] for one in clusters for k, name in enumerate(one.markers)}
+    mirror = {name: next((other for other in _mirror_names(name) if other in points), "") for name in points}
+    a, b = swap.markers
+    if not (mirror[a] and mirror[b] and rows.any()):
+        return 0
+
+    def far(one: str, other: str, where: Bools | slice = slice(None)) -> Floats:
+        return np.asarray(np.linalg.norm(points[one][where] - points[other][where], axis=1))
+
+    own = [float(median(np.abs(far(a, mirror[a], rows) - far(b, mirror[b], rows))))]
+    crossed = [float(median(np.abs(far(a, mirror[b], rows) - far(b, mirror[a], rows))))]
+    beside = [name for one in clusters if one.body == swap.bodies[0] for name in one.markers if name not in (a, b)]
+    for name in beside:
+        if mirror[name]:
+            here = [float(median(far(marker, name, rows))) for marker in (a, b)]
+            there = [float(median(far(mirror[marker], mirror[name]))) for marker in (a, b)]
+            own.append(abs(here[0] - there[1]) + abs(here[1] - there[0]))  # small where they are each other's
+            crossed.append(abs(here[0] - there[0]) + abs(here[1] - there[1]))
+    for more, less in ((own[0], crossed[0]), (float(np.nansum(own[1:])), float(np.nansum(crossed[1:])))):
+        if max(more, less) > MIRROR_MIN_TIMES * min(more, less):
+            return 1 if more > less else -1
+    return 0
+
+
+def _mirror_names(name: str) -> Iterator[str]:
+    """What the marker on the other side may be called: LLFE for RLFE, Right_knee for Left_knee, knee.R for knee.L."""
+    for place in re.finditer(r"(?i)left|right|^[lr]|(?<=:)[lr]|(?<=[a-z])[LR]$|(?<![a-z])[lr](?![a-z])", name):
+        word = place[0]
+        new = _SIDES[word.lower()]
+        new = new.upper() if word.isupper() else new.capitalize() if word[0].isupper() else new
+        yield name[: place.start()] + new + name[place.end() :]
 
 
 def exchanged_back(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
@@ -138,10 +210,12 @@ def describe_marker_swaps(
         spans = [_span(run, time if known else None) for run in runs[:LISTED]]
         more = f" and {len(runs) - LISTED} more" if len(runs) > LISTED else ""
         whose = " and ".join(dict.fromkeys(swap.bodies))
-        done = "they were exchanged back" if repaired else "there both are left out; --fix swaps exchanges them back"
+        done = "there" if swap.fewer else "in the other frames, which are fewer,"
+        done = "they were exchanged back" if repaired else f"{done} both are left out; --fix swaps exchanges them back"
+        doubt = "" if swap.sure else " or in all others, for nothing tells which part is right"
         text = (
             f"{whose}: markers {swap.markers[0]} and {swap.markers[1]} bear each other's labels in "
-            f"{many(len(inside), 'frame')} ({', '.join(spans)}{more}); {done}"
+            f"{many(len(inside), 'frame')} ({', '.join(spans)}{more}){doubt}; {done}"
         )
         moment = (float(time[longest[0]]), float(time[longest[-1]])) if known and time is not None else None
         yield Finding(
