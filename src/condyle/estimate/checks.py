@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import CondyleError, UsageError
 from ..findings import many
-from ..maths.arrays import centre_positions, evenly
+from ..maths.arrays import Ints, centre_positions, evenly
+from ..maths.spool import blocks
 
 if TYPE_CHECKING:
     from ..model.options import FitOptions
@@ -45,7 +46,8 @@ def check_take(take: Take, options: FitOptions) -> None:
         text = "fewer than two sensors are seen in three frames or more; check the file's columns and units"
         raise _refusal(take, text, code="nothing-seen")
     glance = evenly(take.frames, 100)  # enough, unless they all are alike
-    if not any(centre_positions(take.p_world_body[rows], take.seen[rows]).any() for rows in (glance, slice(None))):
+    looks: list[Ints | slice] = [glance, *blocks(take.p_world_body)]
+    if not any(centre_positions(take.p_world_body[rows], take.seen[rows]).any() for rows in looks):
         text = "all positions are the same; are these orientations only? condyle needs positions as well"
         raise _refusal(take, text, code="no-positions")
     if options.root is not None:

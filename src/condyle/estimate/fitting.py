@@ -11,6 +11,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import choose_root, orient
+from ..maths.spool import blocks, over_frames
 from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
 from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
@@ -117,7 +118,9 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
     place = fit_place_noise(take, structure.good)
     relative = None if place is None else place.variance(take)
     base = None if relative is None else gap_precision(structure.noise, pairs, relative)
-    base = None if base is None else base / base.mean(axis=0)  # 1 on average
+    if base is not None:
+        usual = base.mean(axis=0)
+        base = over_frames(lambda part: part / usual, base)  # 1 on average
     # Where gross outliers were taken out, lesser ones are left: a few of them do not show in the count, but do harm.
     lost = np.asarray((take.seen & ~structure.good).any(axis=0))
     suspect = np.asarray(lost[pairs].any(axis=1))
@@ -155,8 +158,12 @@ LIKELIHOOD = Estimator("likelihood", partial(solve_robust, finish=_finish_likeli
 
 def gap_precision(noise: Noise, pairs: Ints, relative: Floats) -> Floats:
     """(n, J) [1/m^2] precision of the gaps where the noise of a pose is `relative` (n, m) times its sensor's."""
-    variance = relative * np.maximum(noise.position, 1e-12) ** 2
-    return np.asarray(1 / (variance[:, pairs[:, 0]] + variance[:, pairs[:, 1]]))
+
+    def weigh(part: Floats) -> Floats:
+        variance = part * np.maximum(noise.position, 1e-12) ** 2
+        return np.asarray(1 / (variance[:, pairs[:, 0]] + variance[:, pairs[:, 1]]))
+
+    return over_frames(weigh, relative)
 
 
 def uncertainty_of(
@@ -203,13 +210,16 @@ def asked_root(take: Take, options: FitOptions) -> int | None:
 
 
 def _mean_speed(take: Take) -> Floats:
-    step = np.diff(take.time)[:, None]
-    inside = (np.diff(take.segment) == 0)[:, None]
-    move = np.diff(take.p_world_body, axis=0)
-    length = np.sqrt(np.einsum("nmi,nmi->nm", move, move))
-    ok = inside & np.isfinite(length)
-    total = np.where(ok, length, 0.0).sum(axis=0)
-    return np.asarray(total / np.maximum((ok * step).sum(axis=0), 1e-12))
+    way, spent = np.zeros((2, take.bodies))
+    for rows in blocks(take.p_world_body):
+        part = slice(rows.start, rows.stop + 1)  # with the first frame of the next block
+        inside = (np.diff(take.segment[part]) == 0)[:, None]
+        move = np.diff(take.p_world_body[part], axis=0)
+        length = np.sqrt(np.einsum("nmi,nmi->nm", move, move))
+        ok = inside & np.isfinite(length)
+        way += np.where(ok, length, 0.0).sum(axis=0)
+        spent += (ok * np.diff(take.time[part])[:, None]).sum(axis=0)
+    return np.asarray(way / np.maximum(spent, 1e-12))
 
 
 def _ordered(parent: Ints, roots: Sequence[int]) -> Ints:

@@ -17,6 +17,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.least_squares import clear_of, factor_columns, invert_normal
 from ..maths.robust import median
+from ..maths.spool import blocks_of
 
 if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints
@@ -149,7 +150,7 @@ class Blocks:
             R_child, R_parent, p_child, p_parent = R[:, i], R[:, j], p[:, i], p[:, j]
         else:
             R_child, R_parent, p_child, p_parent = (
-                _block_mean(values[:, bodies], w, first, total)
+                _block_mean(values, bodies, w, first, total)
                 for values, bodies in (
                     (take.R_world_body, i),
                     (take.R_world_body, j),
@@ -211,11 +212,18 @@ class Blocks:
         return np.concatenate(columns, axis=1), np.array(groups)
 
 
-def _block_mean(values: Floats, weight: Floats, first: Ints, total: Floats) -> Floats:
-    """Weighted means of (n, J, ...) over blocks that start at `first`; 0 where nothing has weight."""
+def _block_mean(values: Floats, bodies: Ints, weight: Floats, first: Ints, total: Floats) -> Floats:
+    """Weighted means of (n, m, ...) of J bodies over blocks that start at `first`; 0 where nothing has weight."""
     spare = (1,) * (values.ndim - 2)
     w = weight.reshape(*weight.shape, *spare)
-    summed = np.add.reduceat(np.where(w > 0, values, 0.0) * w, first, axis=0)
+    summed = np.empty((len(first), len(bodies), *values.shape[2:]))
+    stop = np.append(first[1:], len(values))
+    length = int((stop - first).max(initial=1))
+    for rows in blocks_of(len(first), length * values.itemsize * values[0].size):
+        part = slice(int(first[rows.start]), int(stop[rows.stop - 1]))
+        own = w[part]
+        known = np.where(own > 0, values[part][:, bodies], 0.0) * own
+        summed[rows] = np.add.reduceat(known, first[rows] - part.start, axis=0)
     return np.asarray(summed / total.reshape(*total.shape, *spare))
 
 

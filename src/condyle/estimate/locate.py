@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..maths.spool import blocks
 from ..model.skeleton import Joint, Kind, Point
 from .kinds import OPEN_ERROR_SHARE, PairMotion, hinge_axes, play
 
@@ -82,8 +83,11 @@ def assemble_joints(
 
 def gap_residual(gap: Floats, weight: Floats) -> Floats:
     """(J,) [m] root mean square length of gaps (n, J, 3) over frames with weight (n, J)."""
-    square = np.where(weight > 0, np.einsum("nji,nji->nj", gap, gap), 0.0) * weight
-    return np.asarray(np.sqrt(square.sum(axis=0) / np.maximum(weight.sum(axis=0), 1e-300)))
+    square = np.zeros(weight.shape[1])
+    for rows in blocks(gap, weight):
+        one, w = gap[rows], weight[rows]
+        square += (np.where(w > 0, np.einsum("nji,nji->nj", one, one), 0.0) * w).sum(axis=0)
+    return np.asarray(np.sqrt(square / np.maximum(weight.sum(axis=0), 1e-300)))
 
 
 def _margins(take: Take, structure: Structure) -> dict[frozenset[int], tuple[float | None, tuple[str, str] | None]]:

@@ -11,6 +11,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts, correlated_square_sum
+from ..maths.spool import hide, over_frames
 from ..model.stage import Change, Proof
 from ..model.take import Take
 from ..pairs.fits import fit_pairs, gaps, measure_distances
@@ -34,8 +35,8 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     if not len(pairs):
         return Proof(0.0, 0.0, "" if change.effect == "leaves out" else "none of its bodies has a joint to tell by")
     old, new = _gaps_before(before, pairs), after.gap[:, touched]
-    both = np.isfinite(np.einsum("nki->nk", old) + np.einsum("nki->nk", new))
-    old, new = (np.where(both[..., None], gap, np.nan) for gap in (old, new))
+    apart = over_frames(lambda *two: ~np.isfinite(sum(np.einsum("nki->nk", gap) for gap in two)), old, new)
+    old, new = (hide(gap, apart) for gap in (old, new))
     was, now = (_block_squares(after.take, gap) for gap in (old, new))
     sizes = [float(np.sqrt(_mean(one))) for one in (was, now)]
     own = (
@@ -74,7 +75,7 @@ def _gaps_before(before: Estimate, pairs: Ints) -> Floats:
 
 def _block_squares(take: Take, gap: Floats) -> Floats:
     """(b, k) [m^2] median squared gap (n, k, 3) of blocks of time: a second, or less where little is known."""
-    square = np.einsum("nki,nki->nk", gap, gap)
+    square = over_frames(lambda part: np.einsum("nki,nki->nk", part, part), gap)
     known = int(np.isfinite(square).any(axis=1).sum())
     size = min(take.count_frames(PROOF_BLOCK_S) or known, known // PROOF_MIN_BLOCKS)
     return block_medians(square, block_starts(take.segment, max(1, size)))
@@ -117,13 +118,14 @@ def _no_gain(before: Estimate, after: Estimate, pairs: Ints, old: Floats, new: F
     """The joints come apart less over the whole take and where poses were moved, in one of the two by more than chance:
     a step in the middle is shared by both halves before, a short stretch hardly shows in the whole.
     """
-    moved = (before.take.p_world_body != after.take.p_world_body).any(axis=2)
-    moved |= (before.take.R_world_body != after.take.R_world_body).any(axis=(2, 3))
-    there = moved[:, pairs].any(axis=2)[..., None]
+    one, two = before.take, after.take
+    moved = over_frames(lambda a, b: (a != b).any(axis=2), one.p_world_body, two.p_world_body)
+    moved |= over_frames(lambda a, b: (a != b).any(axis=(2, 3)), one.R_world_body, two.R_world_body)
+    there: Bools = np.asarray(moved[:, pairs].any(axis=2))
     floor = (GAP_ROUNDING_SHARE * measure_distances(after.take, pairs)) ** 2
     sure, worse = False, False
     for rows in (np.ones_like(there), there):
-        was, now = (_block_squares(after.take, np.where(rows, gap, np.nan)) for gap in (old, new))
+        was, now = (_block_squares(after.take, hide(gap, ~rows)) for gap in (old, new))
         known = np.isfinite(was).any(axis=1)
         usual = _mean(was, axis=0) + floor
         for fall in ((now - was) / usual, np.log((now + floor) / (was + floor))):
@@ -153,9 +155,9 @@ def _not_apart(before: Estimate, after: Estimate, change: Change, touched: Ints)
     take, pairs, solution = before.take, after.pairs[touched], after.solution
     out: Bools = before.take.seen & ~after.take.seen
     gap = gaps(take, pairs, solution.p_child_joint[touched], solution.p_parent_joint[touched])
-    size = np.sqrt(np.einsum("nki,nki->nk", gap, gap))
-    rest = np.where(np.isfinite(after.gap[:, touched]).all(axis=2), size, np.nan)
-    left = np.where(out[:, pairs].any(axis=2), size, np.nan)
+    size = over_frames(lambda part: np.sqrt(np.einsum("nki,nki->nk", part, part)), gap)
+    rest = hide(size, over_frames(lambda part: ~np.isfinite(part[:, touched]).all(axis=2), after.gap))
+    left = hide(size, np.logical_not(out[:, pairs].any(axis=2)))
     ratio = float((median(left) / np.maximum(median(rest), GAP_ROUNDING_SHARE * measure_distances(take, pairs))).max())
     if ratio < LEFT_OUT_MIN_RATIO:
         return f"its joints are apart there only {ratio:.1f} times as far as elsewhere"

@@ -13,6 +13,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.least_squares import invert_normal
 from ..maths.robust import CHI3_MEDIAN, median
+from ..maths.spool import over_frames
 from ..model.take import Take
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
@@ -96,7 +97,7 @@ def solve_together(
     basis = free_basis(start, held)
     u = basis @ (basis.T @ np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel())
     system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
-    weight = rows.seen.astype(np.float64) if base_weight is None else np.where(rows.seen, base_weight, 0.0)
+    weight = _weigh_seen(rows.seen, base_weight)
     fires = np.zeros(J, dtype=bool) if suspect is None else suspect
     window = take.count_frames(LIVELY_S)
     G, H = rows.sums(weight)
@@ -105,7 +106,7 @@ def solve_together(
         if robust:
             # Once a joint had outliers it keeps its weights.
             fresh, now = weigh_outliers(measure_gaps(gap, base_weight), rows.seen, window, fires)
-            fresh, fires = fresh if base_weight is None else fresh * base_weight, fires | now
+            fresh, fires = fresh if base_weight is None else over_frames(np.multiply, fresh, base_weight), fires | now
             if not np.array_equal(fresh, weight):
                 weight = fresh
                 G, H = rows.sums(weight)
@@ -124,7 +125,7 @@ def solve_together(
 def solution_of(take: Take, fits: PairFits) -> Solution:
     """Plain least squares as a Solution: every joint for itself, nothing weighed, no correction."""
     rows = Rows.of(take, fits.pairs)
-    weight = rows.seen.astype(np.float64)
+    weight = _weigh_seen(rows.seen)
     u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
     C = rows.covariance(u, weight)
     G, _ = rows.sums(weight)
@@ -132,6 +133,13 @@ def solution_of(take: Take, fits: PairFits) -> Solution:
     basis = free_basis(fits, ~fits.determined)
     quiet = np.zeros(len(fits.pairs), dtype=bool)
     return Solution(*fits.joints, weight, N, basis, C, quiet, together=False)
+
+
+def _weigh_seen(seen: Bools, base: Floats | None = None) -> Floats:
+    """(n, J) weights to begin with: 1, or those of the base, where a joint is seen."""
+    if base is None:
+        return over_frames(lambda part: part.astype(np.float64), seen)
+    return over_frames(lambda part, weight: np.where(part, weight, 0.0), seen, base)
 
 
 def free_basis(fits: PairFits, held: Bools | None) -> Floats:

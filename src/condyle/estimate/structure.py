@@ -13,6 +13,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import components, sides, spanning_tree
 from ..maths.robust import median
+from ..maths.spool import over_frames
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs, gaps
 from ..pairs.noise import Noise, estimate_noise
@@ -183,9 +184,10 @@ def _row(pairs: Ints, pair: tuple[int, int]) -> int:
 def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
     """(n, m) poses left when those far off at every joint of the tree are gone."""
     pairs = fits.pairs[edges]
-    gap = np.linalg.norm(gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges]), axis=2)
-    seen = np.isfinite(gap)
-    length = np.where(seen, gap, 0.0)
+    gap = gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges])
+    size = over_frames(lambda part: np.linalg.norm(part, axis=2), gap)
+    seen = over_frames(np.isfinite, size)
+    length = over_frames(lambda known, part: np.where(known, part, 0.0), seen, size)
     return drop_gross(take, pairs, length, seen, estimate_scales(length, seen))
 
 

@@ -97,7 +97,10 @@ def block_medians(values: Floats, first: Ints) -> Floats:
     """(b, k) median of values (n, k) in each block; NaN where none is known."""
     edges = [*first, len(values)]
     longest = int(np.diff(edges).max())
-    table = np.full((longest, len(first), values.shape[1]), np.nan)
     block = np.repeat(np.arange(len(first)), np.diff(edges))
-    table[np.arange(len(values)) - first[block], block] = values
-    return np.where(np.isfinite(table).any(axis=0), median(table), np.nan)
+    out = np.empty((len(first), values.shape[1]))
+    for k in range(values.shape[1]):
+        table = np.full((longest, len(first)), np.nan)
+        table[np.arange(len(values)) - first[block], block] = values[:, k]
+        out[:, k] = median(table, np.nan)
+    return out

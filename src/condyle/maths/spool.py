@@ -30,6 +30,7 @@ ARRAY_BYTES = "CONDYLE_ARRAY_BYTES"  # environment variable: bytes from which an
 MEMORY_SHARE = 1 / 16  # of the memory, for one array: a fit holds about eight of them
 UNKNOWN_MEMORY_BYTES = 2**33  # where the system does not tell
 BLOCK_BYTES = 2**23  # of the arrays that are looked at together, in one block of frames
+POSE_BYTES = 96  # of one body in one frame: nine numbers of its rotation, three of its place
 ON_DISK = "/var/tmp"  # where /tmp may be memory, this is not
 
 

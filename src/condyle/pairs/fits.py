@@ -10,6 +10,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.least_squares import solve_symmetric
 from ..maths.robust import median
+from ..maths.spool import empty
 from .sums import PairSums, blocks, chunks
 
 if TYPE_CHECKING:
@@ -158,7 +159,7 @@ def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats)
     """(n, P, 3) [m] world vector from the parent's joint to the child's; NaN where either body is not seen."""
     W = gap_columns(take.bodies, pairs, p_child_joint, p_parent_joint)
     i, j = np.asarray(pairs).T
-    out = np.empty((take.frames, len(pairs), 3))
+    out = empty((take.frames, len(pairs), 3))
     for rows, X in blocks(take):
         seen = take.seen[rows]
         out[rows] = (X @ W).reshape(3, len(seen), len(pairs)).transpose(1, 2, 0)

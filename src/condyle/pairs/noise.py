@@ -10,6 +10,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import CHI3_MEDIAN, median
+from ..maths.spool import blocks, over_frames
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -62,9 +63,11 @@ def windows(take: Take, good: Bools | None = None, length: int = DIFFERENCE_ORDE
     usual = 1.5 / take.rate if np.isfinite(take.rate) else np.inf
     jump = np.concatenate([[0], np.cumsum(step[1:] > usual)])
     inside &= jump[starts] == jump[starts + length - 1]
-    count = np.concatenate([np.zeros((1, take.bodies), np.int64), np.cumsum(seen, axis=0)])
-    whole = count[starts + length] - count[starts] == length
-    return starts[inside], whole[inside]
+    whole = np.zeros((n, take.bodies), dtype=bool)
+    for body in range(take.bodies):
+        count = np.concatenate([[0], np.cumsum(seen[:, body])])
+        whole[: len(starts), body] = count[starts + length] - count[starts] == length
+    return starts[inside], whole[: len(starts)][inside]
 
 
 def estimate_noise(take: Take, good: Bools | None = None) -> Noise:
@@ -123,10 +126,13 @@ class PlaceNoise:
 
     def variance(self, take: Take) -> Floats:
         """(n, m) variance of each pose's noise relative to its sensor's usual one; 1 where not seen."""
-        field = _quadratic((take.p_world_body - self.centre) / self.size) @ self.beta - self.level
-        return np.asarray(
-            np.exp(np.clip(np.where(take.seen, field, 0.0), -PLACE_MAX_LOG_VARIANCE, PLACE_MAX_LOG_VARIANCE))
-        )
+
+        def grow(p: Floats, seen: Bools) -> Floats:
+            field = _quadratic((p - self.centre) / self.size) @ self.beta - self.level
+            most = PLACE_MAX_LOG_VARIANCE
+            return np.asarray(np.exp(np.clip(np.where(seen, field, 0.0), -most, most)))
+
+        return over_frames(grow, take.p_world_body, take.seen)
 
 
 def fit_place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
@@ -146,8 +152,12 @@ def fit_place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
         d6 = sum(w * take.p_world_body[pick + k] for k, w in enumerate(_SIXTH))
         y = np.log(np.square(d6).sum(axis=-1))
     use = whole & np.isfinite(y)
-    centre = np.nanmean(take.p_world_body, axis=(0, 1))
-    size = float(np.nanstd(take.p_world_body)) or 1.0
+    p = take.p_world_body
+    seen = take.seen.sum(axis=0)
+    centre = sum(np.nansum(p[rows], axis=(0, 1)) for rows in blocks(p)) / seen.sum()
+    middle = centre.mean()
+    square = sum(float(np.nansum(np.square(p[rows] - middle))) for rows in blocks(p))
+    size = float(np.sqrt(square / (3 * seen.sum()))) or 1.0
     X = _quadratic((take.p_world_body[pick + DIFFERENCE_ORDER // 2] - centre) / size)
     y = np.where(use, y, 0.0)
     X = np.where(use[..., None], X, 0.0)
@@ -158,7 +168,7 @@ def fit_place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
     fitted = X @ beta
     if float(fitted[use].std()) < PLACE_MIN_LOG_SPREAD:
         return None
-    level = np.nanmean(_quadratic((take.p_world_body - centre) / size) @ beta, axis=0)
+    level = sum(np.nansum(_quadratic((p[rows] - centre) / size) @ beta, axis=0) for rows in blocks(p)) / seen
     return PlaceNoise(centre, size, np.asarray(beta), level)
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..maths.least_squares import solve_normal
+from ..maths.spool import empty, over_frames
 from .fits import gap_columns
 from .outliers import FAINT_GAP_SHARE, ROUNDING_M
 from .sums import Additive, whole_gram, whole_stack
@@ -108,8 +109,11 @@ class Rows:
 
     def gap(self, u: Floats) -> Floats:
         """(3, n, J) gaps, world axis first, 0 where not seen."""
-        gap = (self.X @ self._columns(u)).reshape(3, *self.seen.shape)
-        return gap if self.whole else gap * self.seen
+        columns = self._columns(u)
+        gap: Floats = np.matmul(self.X, columns, out=empty((len(self.X), columns.shape[1]))).reshape(
+            3, *self.seen.shape
+        )
+        return gap if self.whole else np.multiply(gap, self.seen, out=gap)
 
     def covariance(self, u: Floats, weight: Floats) -> Floats:
         """(J, J) [m^2] per axis covariance of the gaps; without weights from the Gram matrix, where that is exact."""
@@ -159,8 +163,8 @@ class Rows:
 def gap_products(gap: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """(J, J) products [m^2] of gaps (3, n, J) weighted by (n, J), and what two joints' gaps weigh together."""
     _, n, J = gap.shape
-    root = np.sqrt(weight)
-    scaled = (gap * root).reshape(3 * n, J)
+    root = over_frames(np.sqrt, weight)
+    scaled = np.multiply(gap, root, out=empty(gap.shape)).reshape(3 * n, J)
     return scaled.T @ scaled, root.T @ root
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
+from ..maths.spool import over_frames
 
 if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints
@@ -30,9 +31,14 @@ OUTLIER_MIN_COUNT = 2.0  # frames beyond TUKEY_SD that tell nothing, however few
 
 def measure_gaps(gap: Floats, base_weight: Floats | None = None) -> Floats:
     """(n, J) [m] lengths of gaps (3, n, J), as long as they would be where the noise is the usual one."""
-    length = np.sqrt(np.square(gap).sum(axis=0))
-    length[length < ROUNDING_M] = 0.0
-    return np.asarray(length if base_weight is None else length * np.sqrt(base_weight))
+
+    def measure(part: Floats, weight: Floats | None = None) -> Floats:
+        length = np.sqrt(np.square(part.transpose(1, 0, 2)).sum(axis=0))
+        length[length < ROUNDING_M] = 0.0
+        return np.asarray(length if weight is None else length * np.sqrt(weight))
+
+    frames = gap.transpose(1, 0, 2)
+    return over_frames(measure, frames) if base_weight is None else over_frames(measure, frames, base_weight)
 
 
 def estimate_scales(length: Floats, seen: Bools) -> Floats:
@@ -71,7 +77,7 @@ def weigh_gaps(length: Floats, seen: Bools, scale: Floats, window: int, which: B
     """(n, J) Tukey's weights of the joints `which` (J,) at the size `scale` (J,) [m] of their gaps; 1 of the others,
     0 where not seen.
     """
-    weight = seen.astype(np.float64)
+    weight = over_frames(lambda part: part.astype(np.float64), seen)
     for a in np.flatnonzero(which):
         weight[:, a] *= tukey_weight(_excess(length, seen, scale, window, int(a)))
     return weight
@@ -105,20 +111,21 @@ def _excess(length: Floats, seen: Bools, scale: Floats, window: int, a: int) -> 
 
 def drop_gross(take: Take, pairs: Ints, length: Floats, seen: Bools, scale: Floats) -> Bools:
     """(n, m) poses left when those whose gaps (n, J) are far off at every joint of their body are gone."""
-    weight, window = seen.astype(np.float64), take.count_frames(3 * LIVELY_S)
+    weight, window = seen.copy(), take.count_frames(3 * LIVELY_S)
     for a in np.flatnonzero((length > GROSS_SD * scale + ROUNDING_M).any(axis=0)):
         bar = estimate_bar(length[:, a], seen[:, a], window, float(scale[a]))
-        weight[:, a] *= length[:, a] <= GROSS_SD * bar + ROUNDING_M
+        weight[:, a] &= length[:, a] <= GROSS_SD * bar + ROUNDING_M
     return find_inliers(take, pairs, weight) if not (weight == seen).all() else take.seen
 
 
-def find_inliers(take: Take, pairs: Ints, weight: Floats) -> Bools:
+def find_inliers(take: Take, pairs: Ints, weight: Floats | Bools) -> Bools:
     """(n, m) poses that agree with at least one joint of their body; bodies without a joint are trusted."""
     good = take.seen.copy()
     both = np.asarray(take.seen[:, pairs].all(axis=2))
     for body in np.unique(pairs):
         own = (pairs == body).any(axis=1)
-        good[:, body] &= ~both[:, own].any(axis=1) | (weight[:, own] > 1e-9).any(axis=1)
+        kept = over_frames(lambda part: (part > 1e-9).any(axis=1), weight[:, own])
+        good[:, body] &= ~both[:, own].any(axis=1) | kept
     return good
 
 
@@ -138,10 +145,13 @@ def find_steady(gap: Floats, window: int) -> Bools:
 
     The fit's own weights do not serve after a slip: they take a sensor's whole time after it for outliers.
     """
-    table = cut_blocks(gap, window)
-    off = np.linalg.norm(table - median(table), axis=-1)  # (window, windows, J)
-    usual = median(off)
-    scale = np.maximum(usual, 0.5 * median(usual)) / CHI3_MEDIAN
-    with np.errstate(invalid="ignore"):
-        near = off <= STEADY_SD * np.maximum(scale, ROUNDING_M)
-    return np.asarray(np.swapaxes(near, 0, 1).reshape(-1, gap.shape[1])[: len(gap)])
+    out = np.zeros(gap.shape[:2], dtype=bool)
+    for a in range(gap.shape[1]):
+        table = cut_blocks(gap[:, a], window)
+        off = np.linalg.norm(table - median(table), axis=-1)  # (window, windows)
+        usual = median(off)
+        scale = np.maximum(usual, 0.5 * median(usual)) / CHI3_MEDIAN
+        with np.errstate(invalid="ignore"):
+            near = off <= STEADY_SD * np.maximum(scale, ROUNDING_M)
+        out[:, a] = near.T.ravel()[: len(gap)]
+    return out

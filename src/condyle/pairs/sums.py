@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from math import prod
 from operator import add
 from typing import TYPE_CHECKING, Any, Self
 from weakref import WeakKeyDictionary
@@ -15,6 +16,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, first_seen
+from ..maths.spool import POSE_BYTES, blocks_of, empty
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
 STACK_CHUNK_BYTES = 1_000_000  # of one block of frames laid out for the matrix product
 STACK_KEPT_BYTES = 9_000_000  # of the matrix that is kept with a small take
 STACK_CHUNK_MIN_FRAMES = 256  # in a block, however many bodies there are
-POSE_BYTES = 96  # of one body in one frame of the stacked matrix
 
 
 class Additive:
@@ -149,16 +150,19 @@ def stack_poses(R_world_body: Floats, p_world_body: Floats, seen: Bools, room: F
     room   (3,) [m] a point of the room near by, which then is one more body, the last
     """
     *batch, n, m = seen.shape
-    R, p, first = R_world_body, p_world_body, first_seen(p_world_body, seen)
-    if not seen.all():
-        R, p = np.where(seen[..., None, None], R, 0.0), np.where(seen[..., None], p, first)
-    X = np.empty((*batch, 3, n, m + (room is not None), 4))
-    for axis in range(3):
-        X[..., axis, :, :m, :3] = R[..., axis, :]
-        np.subtract(p[..., axis], first[..., axis], out=X[..., axis, :, :m, 3])
-        if room is not None:
-            X[..., axis, :, m, :3] = np.eye(3)[axis]
-            X[..., axis, :, m, 3] = room[axis] - first[..., 0, axis]
+    X = empty((*batch, 3, n, m + (room is not None), 4))
+    for rows in blocks_of(n, POSE_BYTES * m * prod(batch)):
+        part = seen[..., rows, :]
+        R, p = R_world_body[..., rows, :, :, :], p_world_body[..., rows, :, :]
+        first = first_seen(p, part)
+        if not part.all():
+            R, p = np.where(part[..., None, None], R, 0.0), np.where(part[..., None], p, first)
+        for axis in range(3):
+            X[..., axis, rows, :m, :3] = R[..., axis, :]
+            np.subtract(p[..., axis], first[..., axis], out=X[..., axis, rows, :m, 3])
+            if room is not None:
+                X[..., axis, rows, m, :3] = np.eye(3)[axis]
+                X[..., axis, rows, m, 3] = room[axis] - first[..., 0, axis]
     return X.reshape(*batch, 3 * n, 4 * X.shape[-2])
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..maths.spool import POSE_BYTES, blocks_of, hide, over_frames, take_rows
 from ..model.options import FitOptions
 from ..model.stage import Decision
 from ..model.take import Take
@@ -117,14 +118,16 @@ class Runs:
 def find_runs(take: Take, body: int, alike: Bools) -> Runs:
     """Runs of a body's seen samples where `alike` (n,) says that a frame is like the seen one before."""
     rows = np.flatnonzero(take.seen[:, body])
-    p, R = take.p_world_body[rows, body], take.R_world_body[rows, body]
     new = ~alike[rows]
     new[:1] = True
     begins = np.concatenate([[True], np.diff(take.segment[rows]) != 0])[: len(rows)]
     first = np.flatnonzero(new | begins)
     before = np.maximum(first - 1, 0)
-    shift = np.linalg.norm(p[first] - p[before], axis=1)
-    turn = np.linalg.norm(R[first] - R[before], axis=(1, 2))
+    shift, turn = np.empty(len(first)), np.empty(len(first))
+    for part in blocks_of(len(first), 2 * POSE_BYTES):
+        here, there = (rows[first[part]], body), (rows[before[part]], body)
+        shift[part] = np.linalg.norm(take.p_world_body[here] - take.p_world_body[there], axis=1)
+        turn[part] = np.linalg.norm(take.R_world_body[here] - take.R_world_body[there], axis=(1, 2))
     shift[begins[first]] = turn[begins[first]] = np.nan
     return Runs(
         rows,
@@ -140,12 +143,15 @@ def find_runs(take: Take, body: int, alike: Bools) -> Runs:
 def same_as_before(take: Take) -> Bools:
     """(n, m) poses that repeat the frame before to the last bit, in the same segment."""
     out = np.zeros((take.frames, take.bodies), dtype=bool)
-    same = take.p_world_body[1:, :, 0] == take.p_world_body[:-1, :, 0]
-    for values in (take.p_world_body, take.R_world_body.reshape(*take.seen.shape, 9)):
-        frame, body = np.nonzero(same)  # in files with few decimals some numbers are alike by chance
-        same[frame, body] = (values[frame + 1, body] == values[frame, body]).all(axis=1)
-    if same.any():
-        out[1:] = same & (np.diff(take.segment) == 0)[:, None]
+    R = take.R_world_body.reshape(*take.seen.shape, 9)
+    for rows in blocks_of(take.frames - 1, POSE_BYTES * take.bodies):
+        part = slice(rows.start, rows.stop + 1)  # with the first frame of the next block
+        same = take.p_world_body[part][1:, :, 0] == take.p_world_body[part][:-1, :, 0]
+        for values in (take.p_world_body[part], R[part]):
+            frame, body = np.nonzero(same)  # in files with few decimals some numbers are alike by chance
+            same[frame, body] = (values[frame + 1, body] == values[frame, body]).all(axis=1)
+        if same.any():
+            out[part][1:] = same & (np.diff(take.segment[part]) == 0)[:, None]
     return out
 
 
@@ -238,7 +244,7 @@ def find_frozen(take: Take, same: Bools) -> Bools:
 
 def _stays(take: Take, body: int, runs: Runs) -> bool:
     """Whether a sensor stays in one place throughout, but for its noise."""
-    p, R = take.p_world_body[runs.rows, body], take.R_world_body[runs.rows, body]
+    p, R = (take_rows(values[:, body], runs.rows) for values in (take.p_world_body, take.R_world_body))
     for values, step in ((p, runs.shift), (R.reshape(-1, 9), runs.turn)):
         usual = step[np.isfinite(step)]
         extent = float(np.ptp(values, axis=0).max())
@@ -296,14 +302,25 @@ def _without_repeats(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
 
 def _with_partners(take: Take, frozen: Bools) -> Bools:
     """The same marks, but none in short runs where sensors that are read in turn would no longer meet in a frame."""
-    short = frozen & (_run_lengths(frozen) <= max(POLLED, take.bodies))
-    fresh = (take.seen & ~frozen).astype(np.float64)
+    short = np.zeros_like(frozen)
+    for k in np.flatnonzero(frozen.any(axis=0)):
+        short[:, k] = frozen[:, k] & (_run_lengths(frozen[:, [k]])[:, 0] <= max(POLLED, take.bodies))
+    fresh = take.seen & ~frozen
     count = fresh.sum(axis=0)
-    together = fresh.T @ fresh
+    together = _count_together(fresh)
     apart = together < MEETING * np.minimum(count[:, None], count)
     polled = np.asarray(short.any(axis=0))
-    apart &= (take.seen.T.astype(np.float64) @ take.seen > 0) & (polled[:, None] | polled)
+    apart &= (_count_together(take.seen) > 0) & (polled[:, None] | polled)
     return np.asarray(frozen & ~(short & apart.any(axis=0)))
+
+
+def _count_together(marks: Bools) -> Floats:
+    """(m, m) frames in which two are marked (n, m)."""
+    total = np.zeros((marks.shape[1],) * 2)
+    for rows in blocks_of(len(marks), 8 * marks.shape[1]):
+        part = marks[rows].astype(np.float64)
+        total += part.T @ part
+    return total
 
 
 def _run_lengths(marks: Bools) -> Ints:
@@ -339,8 +356,8 @@ def _turned_back(take: Take) -> tuple[Take, list[Finding]]:
             f"{' and '.join(done)}; keep the sensor on one side, or set the device's hemisphere"
         )
         found.append(_marked("hemisphere-flip", "warning", text, take, int(k), turned | unclear))
-    p = np.where(turned[..., None], -take.p_world_body, take.p_world_body)
-    return replace(take, p_world_body=np.where(unclear[..., None], np.nan, p)), found
+    p = over_frames(lambda back, part: np.where(back[..., None], -part, part), turned, take.p_world_body)
+    return replace(take, p_world_body=hide(p, unclear)), found
 
 
 def _marked(code: str, severity: Severity, text: str, take: Take, body: int, marks: Bools) -> Finding:

@@ -7,6 +7,7 @@ import numpy as np
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..maths.spool import blocks, over_frames, take_rows
 from ..model.take import Take
 
 FLIP_MIN_STEPS = 8.0  # usual steps from which a sample does not continue the path
@@ -26,9 +27,11 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     the orientation jumps as well it is not known what the device did: those samples are to be masked, and so are those
     that a device's filter puts between the two sides. None: nothing.
     """
-    with np.errstate(invalid="ignore"):  # opposite places have a negative product
-        product = np.einsum("nmi,nmi->nm", take.p_world_body[1:], take.p_world_body[:-1])
-        suspect = (product < 0).any(axis=0)
+    suspect = np.zeros(take.bodies, dtype=bool)
+    for part in blocks(take.p_world_body[1:]):
+        before, after = take.p_world_body[part], take.p_world_body[part.start + 1 : part.stop + 1]
+        with np.errstate(invalid="ignore"):  # opposite places have a negative product
+            suspect |= (np.einsum("nmi,nmi->nm", after, before) < 0).any(axis=0)
     # A side that changes while the sensor is not seen shows only between seen samples.
     gappy = ~take.seen.all(axis=0) & take.seen.any(axis=0)
     turned, unclear = np.zeros((2, take.frames, take.bodies), dtype=bool)
@@ -46,7 +49,7 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
 
 def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
     """(N,) +1 or -1 of a body's seen samples, -1 on the wrong side, and whether only the position changed."""
-    p, R = take.p_world_body[rows, body], take.R_world_body[rows, body]
+    p = take.p_world_body[rows, body]
     side, clear = np.ones(len(rows)), np.ones(len(rows), dtype=bool)
     if len(rows) < 4 * MEDIAN_SAMPLES:
         return side, clear
@@ -71,8 +74,9 @@ def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:
     long = np.where(np.cumsum(change) % 2 == 1, -1.0, 1.0)
     side = side * _right_side(take, body, rows, long, path * long[:, None])
     edges = np.flatnonzero(np.diff(side) != 0) + 1
+    R = take_rows(take.R_world_body[:, body], rows)
     apart = np.linalg.norm(R[edges] - R[edges - 1], axis=(1, 2)) / np.sqrt(2)
-    turn = np.linalg.norm(np.diff(R, axis=0), axis=(1, 2)) / np.sqrt(2)
+    turn = over_frames(lambda a, b: np.linalg.norm(b - a, axis=(1, 2)) / np.sqrt(2), R[:-1], R[1:])
     jumps = edges[apart > FLIP_MAX_TURN_RAD + FLIP_MIN_STEPS * float(median(turn))]
     stretch = np.concatenate([[0], np.cumsum(np.diff(side) != 0)])
     clear = ~(np.isin(stretch, stretch[jumps]) | np.isin(stretch, stretch[jumps - 1]) | between)

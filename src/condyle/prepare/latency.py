@@ -14,6 +14,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
+from ..maths.spool import blocks, empty, over_frames, sealed
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof, describe_refusal
 from ..model.take import Take
@@ -103,8 +104,11 @@ def _spikes(take: Take) -> Bools:
     """(n, m) samples at which a path bends far more than around: they would spoil the velocity of their neighbours."""
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     p = take.p_world_body
-    bend = np.zeros(out.shape)
-    bend[1:-1] = np.sqrt(np.square(p[:-2] - 2 * p[1:-1] + p[2:]).sum(axis=2))
+    bend = empty(out.shape)
+    bend[:1] = bend[-1:] = 0.0
+    for rows in blocks(p[2:]):
+        a, b, c = (p[rows.start + k : rows.stop + k] for k in range(3))
+        bend[rows.start + 1 : rows.stop + 1] = np.sqrt(np.square(a - 2 * b + c).sum(axis=2))
     frame, body = np.nonzero(bend > SPIKE * median(bend))
     around = np.clip(frame[:, None] + np.r_[-6:-1, 2:7], 1, take.frames - 2)
     local = median(bend[around, body[:, None]].T) if len(frame) else np.zeros(0)
@@ -182,13 +186,13 @@ def without_latency(take: Take, delay: Floats) -> Take:
     lower and colour its noise, and what later corrects for that noise would correct too little. Poses that would come
     from beyond a recording's ends, or from a hole in it, are not seen.
     """
-    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    R, p = over_frames(np.array, take.R_world_body), over_frames(np.array, take.p_world_body)
     near = Neighbours.of(take)
     for body in np.flatnonzero(delay):
         moved = near.carried(take, int(body), float(delay[body]))
-        R[:, body] = _orthonormal(moved[:, :9].reshape(-1, 3, 3))
+        R[:, body] = over_frames(lambda part: _orthonormal(part[:, :9].reshape(-1, 3, 3)), moved)
         p[:, body] = moved[:, 9:]
-    return replace(take, R_world_body=R, p_world_body=p)
+    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
 
 
 def _reported(take: Take, rows: Ints, at: Ints, further: Floats) -> Take:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.spool import blocks_of, empty
 from ..model.take import Take
 
 HALF_WIDTH = 0.1  # s on each side over which a velocity is taken
@@ -14,6 +15,7 @@ FEWEST = 4  # samples on each side, however slow the clock
 MOST = 4  # and at most: of a fast clock every second or third sample does
 EVEN = 0.02  # of a period by which steps of an even clock may differ
 HOLE = 1.5  # periods from which samples are missing
+WEIGHT_BYTES = 100  # of one neighbour of a sample, with what its weights are worked out from
 FULL = 0.5  # share of a body's samples around a moment that must be seen
 DEGREE = 3
 
@@ -52,9 +54,16 @@ class Neighbours:
             hole = np.concatenate([[0], np.cumsum(~inside | (step > HOLE * period))])
             whole[reach : n - reach] = hole[2 * reach :] == hole[: n - 2 * reach]
         even = bool((np.abs(steps[steps <= HOLE * period] - period) < EVEN * period).all())
-        around = np.clip(np.arange(n)[:, None] + offsets, 0, n - 1)
-        apart: Floats = np.asarray((offsets * period)[None] if even else time[around] - time[:, None])
-        return cls(time, period, offsets, whole, _polynomial_weights(apart))
+        if even:
+            apart = np.asarray((offsets * period)[None])
+            return cls(time, period, offsets, whole, _polynomial_weights(apart, float(np.abs(apart).max())))
+        reach = min(reach, n - 1)
+        widest = float((time[reach:] - time[: n - reach]).max())
+        weights = empty((n, 2, len(offsets)))
+        for rows in blocks_of(n, WEIGHT_BYTES * len(offsets)):
+            around = np.clip(np.arange(rows.start, rows.stop)[:, None] + offsets, 0, n - 1)
+            weights[rows] = _polynomial_weights(time[around] - time[rows, None], widest)
+        return cls(time, period, offsets, whole, weights)
 
     def nearest(self, rows: Ints, later: Floats) -> Ints:
         """(k, m) sample that lies nearest to `later` (m,) [s] after each row; -1 where none is near or whole."""
@@ -75,12 +84,15 @@ class Neighbours:
 
     def carried(self, take: Take, body: int, later: float) -> Floats:
         """(n, 12) R and p of a body `later` [s] after every frame: the nearest sample, carried the rest of the way."""
-        at = self.nearest(np.arange(take.frames), np.array([later]))[:, 0]
-        rest = (self.time + later - self.time[at])[:, None]
         pose, full = _filled(take, body, self.time)
-        moved = pose[at] + rest * self._rates(pose, at, 0) + 0.5 * rest**2 * self._rates(pose, at, 1)
-        moved[(at < 0) | ~full[at] | ~take.seen[at, body]] = np.nan
-        return np.asarray(moved)
+        moved = empty((take.frames, 12))
+        for rows in blocks_of(take.frames, 12 * WEIGHT_BYTES * len(self.offsets)):
+            at = self.nearest(np.arange(rows.start, rows.stop), np.array([later]))[:, 0]
+            rest = (self.time[rows] + later - self.time[at])[:, None]
+            part = pose[at] + rest * self._rates(pose, at, 0) + 0.5 * rest**2 * self._rates(pose, at, 1)
+            part[(at < 0) | ~full[at] | ~take.seen[at, body]] = np.nan
+            moved[rows] = part
+        return moved
 
     def _rates(self, pose: Floats, at: Ints, order: int) -> Floats:
         """(k, 12) first (order 0) or second derivative of poses (n, 12) at samples `at` (k,)."""
@@ -93,7 +105,8 @@ class Neighbours:
 def _filled(take: Take, body: int, time: Floats) -> tuple[Floats, Bools]:
     """(n, 12) poses of a body with its gaps bridged by straight lines, and (n,) where enough around is its own."""
     n = take.frames
-    pose = np.concatenate([take.R_world_body[:, body].reshape(n, 9), take.p_world_body[:, body]], axis=1)
+    pose = empty((n, 12))
+    pose[:, :9], pose[:, 9:] = take.R_world_body[:, body].reshape(n, 9), take.p_world_body[:, body]
     seen = take.seen[:, body]
     if seen.all():
         return pose, seen
@@ -109,9 +122,10 @@ def _filled(take: Take, body: int, time: Floats) -> tuple[Floats, Bools]:
     return pose, (count[high] - count[low] >= FULL * (high - low)) & seen
 
 
-def _polynomial_weights(apart: Floats) -> Floats:
-    """(k, 2, w) weights of samples `apart` (k, w) [s] for the slope and the curvature of a cubic through them."""
-    scale = np.abs(apart).max()
+def _polynomial_weights(apart: Floats, scale: float) -> Floats:
+    """(k, 2, w) weights of samples `apart` (k, w) [s], at most `scale` [s], for the slope and the curvature of a cubic
+    through them.
+    """
     A = (apart / scale)[..., None] ** np.arange(DEGREE + 1)
     transposed = np.swapaxes(A, 1, 2)
     gram = transposed @ A

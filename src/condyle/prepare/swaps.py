@@ -21,6 +21,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..maths.series import cut_blocks
+from ..maths.spool import blocks_of, empty, over_frames, sealed
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
@@ -30,6 +31,7 @@ from ..pairs.sums import sum_pairs
 from .flips import describe_left_flips
 
 NEAR = 0.25  # s: samples farther apart do not tell where a track goes on
+STEP_BYTES = 400  # of what is worked out for one step of one body
 JUMP = 4.0  # usual steps from which a track may have changed places
 CROSSED = 0.4  # of the jump: what is left where each track goes on at the other's place
 STRETCH = 0.75  # s in which the usual gap of a body's best joint is looked at,
@@ -98,12 +100,12 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
 
 def exchanged(take: Take, swaps: Sequence[Swap]) -> Take:
     """The take with the two sensors' poses exchanged in every stretch."""
-    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    R, p = over_frames(np.array, take.R_world_body), over_frames(np.array, take.p_world_body)
     for swap in reversed(swaps):
         a, b = (take.index(name) for name in swap.bodies)
         rows = slice(swap.first, swap.stop)
         R[rows, [a, b]], p[rows, [a, b]] = R[rows, [b, a]], p[rows, [b, a]]
-    return replace(take, R_world_body=R, p_world_body=p) if swaps else take
+    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p)) if swaps else take
 
 
 def hidden(take: Take, swaps: Sequence[Swap]) -> Bools:
@@ -175,21 +177,24 @@ class _Before:
 
     @classmethod
     def of(cls, take: Take) -> _Before:
-        n = take.frames
-        row = np.arange(n)[:, None]
+        row = np.arange(take.frames)
         fresh = np.concatenate([[True], np.diff(take.segment) != 0])
-        start = np.maximum.accumulate(np.where(fresh, np.arange(n), 0))[:, None]
-        at = np.maximum.accumulate(np.where(take.seen, row, -1), axis=0)
-        last = np.concatenate([np.full((1, take.bodies), -1), at[:-1]])
-        last = np.where((last >= start) & (take.time[:, None] - take.time[last] <= NEAR), last, -1)
-        second = np.where(last >= 0, np.take_along_axis(last, np.maximum(last, 0), axis=0), -1)
+        start = np.maximum.accumulate(np.where(fresh, row, 0))
+        last, second = empty(take.seen.shape, np.int64), empty(take.seen.shape, np.int64)
+        for body in range(take.bodies):
+            at = np.maximum.accumulate(np.where(take.seen[:, body], row, -1))
+            own = np.concatenate([[-1], at[:-1]])
+            own = np.where((own >= start) & (take.time - take.time[own] <= NEAR), own, -1)
+            last[:, body], second[:, body] = own, np.where(own >= 0, own[np.maximum(own, 0)], -1)
         return cls(last, second)
 
     def steps(self, take: Take, size: float) -> Floats:
         """(n, m) [m] step of each body into each frame; NaN where it has no sample there or before."""
-        frame, body = np.nonzero(take.seen & (self.last >= 0))
-        out = np.full(take.seen.shape, np.nan)
-        out[frame, body] = self.step(take, size, frame, body, body)
+        out = empty(take.seen.shape)
+        for rows in blocks_of(take.frames, STEP_BYTES * take.bodies):
+            frame, body = np.nonzero(take.seen[rows] & (self.last[rows] >= 0))
+            out[rows] = np.nan
+            out[rows][frame, body] = self.step(take, size, frame + rows.start, body, body)
         return out
 
     def step(self, take: Take, size: float, frame: Ints, body: Ints, track: Ints) -> Floats:
@@ -207,11 +212,13 @@ class _Before:
 def _there_and_back(take: Take) -> Bools:
     """(n, m) lone samples off their path: way there and back, and none from the sample before to the one after."""
     out = np.zeros(take.seen.shape, dtype=bool)
-    step = np.linalg.norm(np.diff(take.p_world_body, axis=0), axis=2)
-    across = np.linalg.norm(take.p_world_body[2:] - take.p_world_body[:-2], axis=2)
-    with np.errstate(invalid="ignore"):
-        shorter = np.minimum(step[1:], step[:-1])
-        out[1:-1] = (shorter > JUMP * median(step)) & (across < CROSSED * shorter)
+    for body in range(take.bodies):
+        p = take.p_world_body[:, body]
+        step = np.linalg.norm(np.diff(p, axis=0), axis=1)
+        across = np.linalg.norm(p[2:] - p[:-2], axis=1)
+        with np.errstate(invalid="ignore"):
+            shorter = np.minimum(step[1:], step[:-1])
+            out[1:-1, body] = (shorter > JUMP * median(step)) & (across < CROSSED * shorter)
     return out
 
 
@@ -352,17 +359,23 @@ def _joints_of(take: Take, pair: tuple[int, int], swapped: Bools) -> tuple[Take,
 
 def _with_exchange(take: Take, pair: tuple[int, int], swapped: Bools) -> Take:
     a, b = pair
-    order = np.tile(np.arange(take.bodies), (take.frames, 1))
-    order[swapped, a], order[swapped, b] = b, a
-    row = np.arange(take.frames)[:, None]
-    return replace(take, R_world_body=take.R_world_body[row, order], p_world_body=take.p_world_body[row, order])
+    order = np.arange(take.bodies)
+    order[[a, b]] = b, a
+
+    def exchange(values: Floats) -> Floats:
+        wide = (slice(None), *(None,) * (values.ndim - 1))
+        return sealed(over_frames(lambda part, which: np.where(which[wide], part[:, order], part), values, swapped))
+
+    R, p = exchange(take.R_world_body), exchange(take.p_world_body)
+    return replace(take, R_world_body=R, p_world_body=p)
 
 
 def _gap_sizes(take: Take, pair: tuple[int, int], swapped: Bools) -> tuple[Floats, Floats]:
     """(n, J) [m] gaps of the two bodies' joints, with the pair as in `swapped` (n,), and the other way round."""
     _, pairs, c, l = _joints_of(take, pair, swapped)
     right, wrong = (_with_exchange(take, pair, which) for which in (swapped, ~swapped))
-    return tuple(np.linalg.norm(gaps(one, pairs, c, l), axis=2) for one in (right, wrong))
+    sizes = [over_frames(lambda part: np.linalg.norm(part, axis=2), gaps(one, pairs, c, l)) for one in (right, wrong)]
+    return sizes[0], sizes[1]
 
 
 def _gain(take: Take, pair: tuple[int, int], swapped: Bools) -> Floats:

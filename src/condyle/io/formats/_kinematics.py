@@ -10,7 +10,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Bools, Floats, Ints
-from ...maths.spool import blocks_of, empty, over_frames, sealed
+from ...maths.spool import POSE_BYTES, blocks_of, empty, over_frames, sealed
 from ...model.recording import Bodies
 from ...model.take import OwnSkeleton
 from ..tables.header import list_some
@@ -19,7 +19,6 @@ FARTHEST_OFFSET = 1e12  # of any unit: an offset beyond is no offset, and its sq
 STILL_ANGLE = 1e-9  # deg or rad, a turn so small that it is the rounding of none
 FREE_BONE_POSES = 500_000  # poses that any file may have; beyond, its joints must be paid for by numbers in the file
 STATED_BY_ANGLES = frozenset({"rotation", "degrees", "transposed", "axes"})  # settled once the angles have become poses
-POSE_BYTES = 96  # of one bone in one frame
 POSES_PER_NUMBER = 4  # a joint without channels costs nothing to write and 200 bytes a frame to compute
 
 
