@@ -12,6 +12,7 @@ import numpy as np
 from ..findings import Finding
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
+from ..maths.spool import over_frames
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
 from ..pairs.fits import fit_pairs, measure_distances
 from ..pairs.sums import sum_pairs
@@ -66,7 +67,7 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
     if not take.timed or not np.isfinite(take.rate) or not len(solution.pairs):
         return []
     first = block_starts(take.segment, max(1, take.count_frames(BLOCK)))
-    size = np.sqrt(np.einsum("nji,nji->nj", gap, gap))
+    size = over_frames(lambda part: np.sqrt(np.einsum("nji,nji->nj", part, part)), gap)
     level = block_medians(size, first)
     trusted = np.add.reduceat(solution.weight, first, axis=0) > COUNTS * np.diff([*first, take.frames])[:, None]
     usual = median(np.where(trusted, level, np.nan))

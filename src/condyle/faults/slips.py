@@ -20,6 +20,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.least_squares import clear_of, span_columns
 from ..maths.robust import median
+from ..maths.spool import blocks_of, one_of_many, over_frames, sealed
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
@@ -105,12 +106,13 @@ def moved_back(take: Take, slips: Sequence[Slip]) -> Take:
     """The take as if the sensors had stayed where they were before their slips."""
     if not slips:
         return take
-    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    R, p = over_frames(np.array, take.R_world_body), over_frames(np.array, take.p_world_body)
     for slip in sorted(slips, key=lambda one: one.frame, reverse=True):  # the last slip is on top of the others
         k, rows = take.index(slip.body), slice(slip.frame, None)
-        R[rows, k] = R[rows, k] @ rotation.from_vector(slip.turn).T
-        p[rows, k] = p[rows, k] - R[rows, k] @ slip.shift
-    return replace(take, R_world_body=R, p_world_body=p)
+        back = rotation.from_vector(slip.turn).T
+        R[rows, k] = over_frames(lambda part, back=back: part @ back, R[rows, k])
+        p[rows, k] -= over_frames(lambda part, shift=slip.shift: part @ shift, R[rows, k])
+    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
 
 
 def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[Slip]:
@@ -213,7 +215,7 @@ class _Joint:
         """The joint with its rows weighted by `root` (b,)."""
         child, parent = (side * root[:, None, None] for side in sides)
         gap, design = gap * root[:, None], design * np.repeat(root, 3)[:, None]
-        base = span_columns(design)
+        base = one_of_many(span_columns(design), len(blocks.pairs))
         left = clear_of(base, gap.ravel()).reshape(-1, 3)
         floor = float((root**2).mean()) * (EXACT * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
         variance = _long_run_variance(left, base.shape[1], blocks, floor)
@@ -232,18 +234,25 @@ class _Joint:
         flat = clear_of(self.base, steps.reshape(-1, 9))
         u, size, _ = np.linalg.svd(flat, full_matrices=False)
         base = np.concatenate([self.base, u[:, size > 1e-9 * size.max(initial=1e-300)]], axis=1)
+        base = one_of_many(base, len(self.blocks.pairs))
         left = clear_of(base, self.gap.ravel()).reshape(-1, 3)
         variance = _long_run_variance(left, base.shape[1], self.blocks, self.floor)
         return replace(self, base=base, left=left, variance=variance)
 
     def scores(self, body: int) -> tuple[Floats, Floats]:
         """For a step of the body from each block on: gradient (b, 3) and information (b, 3, 3)."""
-        side = self.side(body)
-        pull = np.einsum("bxr,bx->br", side, self.left)
-        meet = np.swapaxes(side, 1, 2) @ self.base.reshape(len(side), 3, -1)
-        own = np.swapaxes(side, 1, 2) @ side
-        pull, meet, own = (np.cumsum(values[::-1], axis=0)[::-1] for values in (pull, meet, own))
-        return pull / self.variance, (own - meet @ np.swapaxes(meet, 1, 2)) / self.variance
+        side, base = self.side(body), self.base.reshape(len(self.left), 3, -1)
+        gradient, information = np.empty((len(side), 3)), np.empty((len(side), 3, 3))
+        after: list[Floats] = []  # what the blocks behind add up to
+        for rows in reversed(list(blocks_of(len(side), base[:1].nbytes))):
+            axes = np.swapaxes(side[rows], 1, 2)
+            sums = [np.einsum("bxr,bx->br", side[rows], self.left[rows]), axes @ base[rows], axes @ side[rows]]
+            for values, behind in zip(sums, after, strict=False):
+                values[-1] += behind
+            pull, meet, own = (np.cumsum(values[::-1], axis=0)[::-1] for values in sums)
+            after = [values[0].copy() for values in (pull, meet, own)]
+            gradient[rows], information[rows] = pull, own - meet @ np.swapaxes(meet, 1, 2)
+        return gradient / self.variance, information / self.variance
 
 
 def _pulled_skin(blocks: Blocks, a: int) -> list[Floats]:

@@ -128,6 +128,15 @@ def is_spooled(array: Array) -> bool:
     return isinstance(base.obj if isinstance(base, memoryview) else base, mmap.mmap)
 
 
+def one_of_many(array: Array, count: int) -> Array:
+    """An array of which there are so many alike: on disk where all of them are too large together."""
+    if array.nbytes * count <= largest_in_memory():
+        return array
+    copy = np.frombuffer(_map_file(array.nbytes), array.dtype).reshape(array.shape)
+    copy[...] = array
+    return copy
+
+
 def blocks_of(frames: int, frame_bytes: int) -> Iterator[slice]:
     """All frames in blocks of a bounded size, given the bytes that are looked at in each frame."""
     step = max(1, BLOCK_BYTES // max(frame_bytes, 1))

@@ -21,6 +21,7 @@ from ..faults.part_time import PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import Z95
+from ..maths.spool import over_frames, sealed
 from ..model.field import FieldModel
 from ..model.options import FitOptions
 from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton, limb_geometry
@@ -172,8 +173,13 @@ def _locate(
 
 def show_poses(take: Take, other: Take, where: Bools) -> Take:
     """The take with poses (n, m) of another one."""
-    R = np.where(where[..., None, None], other.R_world_body, take.R_world_body)
-    return replace(take, R_world_body=R, p_world_body=np.where(where[..., None], other.p_world_body, take.p_world_body))
+
+    def show(mine: Floats, others: Floats) -> Floats:
+        wide: tuple[Any, ...] = (..., *(None,) * (mine.ndim - 2))
+        return sealed(over_frames(lambda shown, a, b: np.where(shown[wide], b, a), where, mine, others))
+
+    p, R = show(take.p_world_body, other.p_world_body), show(take.R_world_body, other.R_world_body)
+    return replace(take, R_world_body=R, p_world_body=p)
 
 
 def _keep_settled(joint: Joint, before: Joint, residual: float) -> Joint:
