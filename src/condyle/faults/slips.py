@@ -20,7 +20,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.least_squares import clear_of, span_columns
 from ..maths.robust import median
-from ..maths.spool import blocks_of, one_of_many, over_frames, sealed
+from ..maths.spool import blocks_of, copied, one_of_many, over_frames, sealed
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
@@ -106,7 +106,7 @@ def moved_back(take: Take, slips: Sequence[Slip]) -> Take:
     """The take as if the sensors had stayed where they were before their slips."""
     if not slips:
         return take
-    R, p = over_frames(np.array, take.R_world_body), over_frames(np.array, take.p_world_body)
+    R, p = copied(take.R_world_body), copied(take.p_world_body)
     for slip in sorted(slips, key=lambda one: one.frame, reverse=True):  # the last slip is on top of the others
         k, rows = take.index(slip.body), slice(slip.frame, None)
         back = rotation.from_vector(slip.turn).T

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ..errors import CondyleError
 from ..maths.arrays import Bools, Floats, Ints
+from ..maths.spool import hide, over_frames
 from ..model.motion import Motion, derive_motion
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import FARTHEST, UNTIMED_RATE, Take
@@ -88,12 +89,12 @@ class MotionFile:
     @property
     def gap(self) -> Floats:
         """(n, J, 3) [m] world vector from the parent's to the child's side of each of the skeleton's joints."""
-        return np.array(self.arrays["gap"][:, self.gaps], np.float64)
+        return over_frames(lambda part: np.array(part[:, self.gaps], np.float64), self.arrays["gap"])
 
     @property
     def weight(self) -> Floats:
         """(n, J) [-] how much each gap counted."""
-        return np.array(self.arrays["weight"][:, self.gaps], np.float64)
+        return over_frames(lambda part: np.array(part[:, self.gaps], np.float64), self.arrays["weight"])
 
     def take(self) -> Take:
         """The measured poses, in the order of the skeleton's bodies."""
@@ -104,17 +105,18 @@ class MotionFile:
         return derive_motion(self.skeleton, self._take("R_world_played", "p_world_played"))
 
     def _take(self, turns: str, places: str) -> Take:
-        rows = slice(0, self.frames)
-        R, p = self._poses(turns, rows), self._poses(places, rows)
-        wrong = ~find_poses(R, p)
-        R[wrong], p[wrong] = np.nan, np.nan
+        read = [over_frames(self._pick, self.arrays[name]) for name in (turns, places)]
+        wrong = over_frames(lambda R, p: ~find_poses(R, p), *read)
+        R, p = (hide(values, wrong) for values in read)
         _forget(self.mapping)
-        R.flags.writeable = p.flags.writeable = False  # handed on without a copy
         sources, up = tuple(self.skeleton.take.get("sources", ())), self.skeleton.conventions.get("up")
         return Take(self.skeleton.bodies, self.time, R, p, self.segment, self.timed, sources, up=up)
 
     def _poses(self, name: str, rows: slice | Ints) -> Floats:
-        return np.array(self.arrays[name][rows][:, self.bodies], np.float64)
+        return self._pick(self.arrays[name][rows])
+
+    def _pick(self, values: NDArray[Any]) -> Floats:
+        return np.array(values[:, self.bodies], np.float64)
 
 
 def find_poses(R: Floats, p: Floats) -> Bools:

@@ -76,6 +76,18 @@ def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
     return np.frombuffer(_map_file(size), dtype).reshape(shape)
 
 
+def zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
+    """The same of zeros."""
+    array = empty(shape, dtype)
+    array[...] = 0
+    return array
+
+
+def copied(array: Array) -> Array:
+    """The same numbers in an array of their own, that can be written to."""
+    return over_frames(np.array, array)
+
+
 def _map_file(size: int) -> mmap.mmap:
     """So many bytes of a temporary file. The room is taken at once: a disk that is full later would end the process."""
     with _open_file(size) as stream:

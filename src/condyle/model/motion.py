@@ -13,6 +13,7 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, freeze, select
+from ..maths.spool import blocks, copied, empty, over_frames, sealed
 from .skeleton import Joint, Skeleton
 from .take import WORLD, Take, with_world
 
@@ -56,7 +57,7 @@ class Motion:
     @cached_property
     def known(self) -> Bools:
         """(n, m) True where a joint's rotation, or a free body's pose, is known."""
-        there: Bools = np.asarray(np.isfinite(self.R_parent_body).all(axis=(-2, -1)))
+        there: Bools = over_frames(lambda R: np.isfinite(R).all(axis=(-2, -1)), self.R_parent_body)
         columns = [self.bodies.index(name) for name in self.free]
         there[:, columns] &= np.isfinite(self.p_world_free).all(axis=-1)
         return there
@@ -103,7 +104,7 @@ def forward(skeleton: Skeleton, motion: Motion) -> Take:
     """The pose of every body; the two sides of a joint meet to rounding. NaN from an unknown joint or root onwards."""
     check_motion(skeleton, motion)
     n, m = motion.frames, len(motion.bodies)
-    R, p = np.empty((n, m, 3, 3)), np.empty((n, m, 3))
+    R, p = empty((n, m, 3, 3)), empty((n, m, 3))
     order, free = order_joints(skeleton), [motion.bodies.index(name) for name in motion.free]
     for first in range(0, n, FORWARD_CHUNK_FRAMES):
         rows = slice(first, first + FORWARD_CHUNK_FRAMES)
@@ -116,7 +117,7 @@ def forward(skeleton: Skeleton, motion: Motion) -> Take:
             place[child] = place[parent] + np.einsum("ijn,j->in", turn[parent], joint.p_parent_joint)
             place[child] -= np.einsum("ijn,j->in", turn[child], joint.p_child_joint)
         R[rows], p[rows] = np.moveaxis(turn, -1, 0), np.moveaxis(place, -1, 0)
-    R.flags.writeable = p.flags.writeable = False  # handed on without a copy
+    R, p = sealed(R), sealed(p)
     return Take(
         motion.bodies, motion.time, R, p, motion.segment, motion.timed, motion.sources, motion.findings, motion.up
     )
@@ -146,11 +147,16 @@ def derive_motion(skeleton: Skeleton, poses: Take) -> Motion:
     """
     poses = match_bodies(skeleton, poses)
     columns = [poses.index(name) for name in free_bodies(skeleton)]
-    R = poses.R_world_body.copy()
-    for child, parent, _ in order_joints(skeleton):
-        np.matmul(np.swapaxes(poses.R_world_body[:, parent], -1, -2), poses.R_world_body[:, child], out=R[:, child])
-    R.flags.writeable = False  # handed on without a copy
-    return time_motion(skeleton, poses, R, poses.p_world_body[:, columns])
+    order = order_joints(skeleton)
+
+    def turn(R_world: Floats) -> Floats:
+        R = np.array(R_world)
+        for child, parent, _ in order:
+            np.matmul(np.swapaxes(R_world[:, parent], -1, -2), R_world[:, child], out=R[:, child])
+        return R
+
+    R, p = over_frames(turn, poses.R_world_body), over_frames(lambda part: part[:, columns], poses.p_world_body)
+    return time_motion(skeleton, poses, sealed(R), sealed(p))
 
 
 def time_motion(skeleton: Skeleton, take: Take, R: Floats, p: Floats, findings: tuple[Finding, ...] = ()) -> Motion:
@@ -185,7 +191,10 @@ def find_reference(skeleton: Skeleton, R_parent_body: Floats) -> Floats:
     for child, _, joint in order_joints(skeleton):
         R = R_parent_body[:, child]
         known = np.isfinite(np.einsum("nij->n", R))
-        total = R.sum(axis=0) if known.all() else R[known].sum(axis=0)
+        total = np.zeros((3, 3))
+        for rows in blocks(R):
+            part = R[rows]
+            total += part.sum(axis=0) if known[rows].all() else part[known[rows]].sum(axis=0)
         if joint.kind == "hinge" and joint.axis_child is not None and joint.axis_parent is not None:
             onto = rotation.find_shortest_arc(joint.axis_child, joint.axis_parent)
             angle = rotation.find_turn(joint.axis_child, onto.T @ total)
@@ -201,7 +210,7 @@ def on_axes(skeleton: Skeleton, motion: Motion) -> Motion:
     Each joint goes to the nearest rotation it may have, for itself; what was not known stays NaN.
     """
     reference = reference_rotations(skeleton, motion)
-    R = motion.R_parent_body.copy()
+    R = copied(motion.R_parent_body)
     for child, _, joint in order_joints(skeleton):
         if joint.kind == "hinge" and joint.axis_child is not None:
             angle = rotation.find_turn(joint.axis_child, reference[child].T @ R[:, child])

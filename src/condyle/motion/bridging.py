@@ -8,6 +8,7 @@ from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.series import held_frames, known_around
+from ..maths.spool import copied, over_frames
 from ..model.take import Take
 
 GAPS_MIN_SHARE = 0.05  # share of the frames from which on lost poses are worth a warning
@@ -20,14 +21,14 @@ _GAP_WORDS: dict[str, tuple[str, Severity]] = {
 
 def bridge_turn(take: Take, R: Floats, longest: float) -> tuple[Floats, Bools, Bools]:
     """R (n, 3, 3) with short gaps closed along the shortest arc, which frames were, and which are still unknown."""
-    known: Bools = np.asarray(np.isfinite(R).all(axis=(-2, -1)))
+    known: Bools = over_frames(lambda part: np.isfinite(part).all(axis=(-2, -1)), R)
     short = _find_short(take, known, longest)
     if not short.any():
         return R, short, ~known
     before, after = known_around(known, take.segment)
     a, b = R[before[short]], R[after[short]]
     share = _share(take, before, after, short)
-    closed = R.copy()
+    closed = copied(R)
     closed[short] = a @ rotation.from_vector(share[:, None] * rotation.between(a, b))
     return closed, short, ~known & ~short
 

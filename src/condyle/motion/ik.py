@@ -19,6 +19,7 @@ from ..maths.arrays import Bools, Floats, Ints, freeze
 from ..maths.elimination import Rig, dot
 from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
+from ..maths.spool import copied, empty, over_frames, sealed, zeros
 from ..model.motion import Motion, check_motion, find_reference, forward, free_bodies, match_bodies, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import UNTIMED_RATE, Take
@@ -193,8 +194,8 @@ class _Run:
 
     def __init__(self, rig: Rig, tasks: Sequence[Task], R: Floats) -> None:
         n, m = R.shape[:2]
-        self.rig, self.tasks, self.R, self.p = rig, list(tasks), R, np.empty((n, m, 3))
-        self.residual, self.steps, self.settled = np.zeros((n, m)), np.zeros(n, np.int64), np.zeros(n, bool)
+        self.rig, self.tasks, self.R, self.p = rig, list(tasks), R, empty((n, m, 3))
+        self.residual, self.steps, self.settled = zeros((n, m)), np.zeros(n, np.int64), np.zeros(n, bool)
 
     def problem(self, rows: FrameRows, *more: Task) -> Problem:
         return add_up([*self.tasks, *more], self.rig, rows, len(self.steps[rows]))
@@ -233,12 +234,13 @@ class _SensorRun(_Run):
         self.skeleton, self.take, self.out = skeleton, take, np.zeros((n, m), bool)
         balls = not keep_axes or all(joint.kind not in ("hinge", "rigid") for joint in skeleton.joints)
         if balls and take.seen.all():  # then nothing else is needed to start with
-            R, reference = np.empty((n, m, 3, 3)), np.tile(np.eye(3), (m, 1, 1))
+            R, reference = empty((n, m, 3, 3)), np.tile(np.eye(3), (m, 1, 1))
         else:
             R = bridge(skeleton, take, np.inf)[0]
             reference = find_reference(skeleton, R)
         rig = build_rig(skeleton, reference, keep_axes=keep_axes)
-        self.sensors = SensorPoses(take, *sigmas, _guess_rotations(rig, take, R), take.seen.astype(np.float64))
+        weight = over_frames(lambda seen: seen.astype(np.float64), take.seen)
+        self.sensors = SensorPoses(take, *sigmas, _guess_rotations(rig, take, R), weight)
         loops = close_loops(skeleton, take.time, LOOP_SIGMA_SHARE * float(sigmas[0].min(initial=1.0)))
         super().__init__(rig, [self.sensors, *loops], R)
 
@@ -264,7 +266,7 @@ class _SensorRun(_Run):
         """What is known of the motion, and findings on what is not."""
         take, rig = self.take, self.rig
         columns = [self.skeleton.bodies.index(name) for name in free_bodies(self.skeleton)]
-        R, p = self.R, self.p[:, columns]
+        R, p = self.R, over_frames(lambda part: part[:, columns], self.p)
         findings: list[Finding] = []
         if not take.seen.all():
             short, beyond = bridge(self.skeleton, take, longest_gap)[2], take.seen.copy()
@@ -278,8 +280,7 @@ class _SensorRun(_Run):
             findings += describe_gaps(take, short & ~beyond, "gap-bridged")
             findings += describe_gaps(take, lost, "gap-left")
         findings += _describe_outliers(take, self.out)
-        R.flags.writeable = False  # handed on without a copy
-        return time_motion(self.skeleton, take, R, p, tuple(findings))
+        return time_motion(self.skeleton, take, sealed(R), sealed(p), tuple(findings))
 
 
 def _reweigh(run: _SensorRun, longest_gap: float) -> None:
@@ -372,7 +373,7 @@ def _guess_rotations(rig: Rig, take: Take, relative: Floats) -> Floats:
     """(n, m, 3, 3) rotations in the world to start from: the measured ones, bridged or held where there are none."""
     if take.seen.all():
         return take.R_world_body
-    guess, R = hold_unknown(relative, take.segment), take.R_world_body.copy()
+    guess, R = hold_unknown(relative, take.segment), copied(take.R_world_body)
     for row, body in enumerate(rig.bodies):
         gone, parent = ~take.seen[:, body], rig.parent[row]
         R[gone, body] = guess[gone, body] if parent < 0 else R[gone, rig.bodies[parent]] @ guess[gone, body]

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..maths.arrays import Bools, Floats
+from ..maths.spool import blocks, copied, empty, over_frames, sealed
 from ..model.motion import Motion, free_bodies, match_bodies, order_joints, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import Take
@@ -29,8 +30,7 @@ def play(skeleton: Skeleton, take: Take, *, longest_gap: float = BRIDGED_GAP_MAX
     take = match_bodies(skeleton, take)
     R, p, filled, left = bridge(skeleton, take, longest_gap)
     told = (*describe_gaps(take, filled, "gap-bridged"), *describe_gaps(take, left, "gap-left"))
-    R.flags.writeable = False  # handed on without a copy
-    return time_motion(skeleton, take, R, p, told)
+    return time_motion(skeleton, take, sealed(R), sealed(p), told)
 
 
 def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, Floats, Bools, Bools]:
@@ -38,11 +38,11 @@ def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, 
     and (n, m) which poses that were not seen are bridged, and which are left unknown.
     """
     columns = [take.index(name) for name in free_bodies(skeleton)]
-    R = np.empty(take.R_world_body.shape)
-    p = take.p_world_body[:, columns].copy()
+    R = empty(take.R_world_body.shape)
+    p = over_frames(lambda part: part[:, columns], take.p_world_body)
     filled, left = np.zeros(take.seen.shape, bool), np.zeros(take.seen.shape, bool)
     gone: Bools = np.asarray(~take.seen.all(axis=0))
-    R_world = take.R_world_body.copy() if gone.any() else take.R_world_body
+    R_world = copied(take.R_world_body) if gone.any() else take.R_world_body
     for k, body in enumerate(columns):
         R[:, body] = R_world[:, body]
         if gone[body]:
@@ -50,7 +50,8 @@ def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, 
             p[:, k] = bridge_line(take, p[:, k], filled[:, body])
             R_world[:, body] = R[:, body]
     for child, parent, _ in order_joints(skeleton):
-        np.matmul(np.swapaxes(R_world[:, parent], -1, -2), R_world[:, child], out=R[:, child])
+        for rows in blocks(R_world[:, child]):
+            np.matmul(np.swapaxes(R_world[rows, parent], -1, -2), R_world[rows, child], out=R[rows, child])
         gone[child] |= gone[parent]
         if gone[child]:
             R[:, child], bridged, lost = bridge_turn(take, R[:, child], longest_gap)

@@ -9,6 +9,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.elimination import Group, Rig, product
+from ..maths.spool import copied, over_frames
 from ..model.motion import order_joints
 from ..model.skeleton import Skeleton
 from .bridging import find_nearest_known
@@ -47,10 +48,10 @@ def _differs(depth: Ints, freedom: Any, a: int, b: int) -> bool:
 
 def hold_unknown(R: Floats, segment: Ints) -> Floats:
     """R (n, m, 3, 3) with what is unknown as in the nearest known frame of its segment, else of any; else identity."""
-    unknown = ~np.isfinite(np.einsum("nmij->nm", R))
+    unknown = over_frames(lambda part: ~np.isfinite(np.einsum("nmij->nm", part)), R)
     if not unknown.any():
         return R
-    R = R.copy()
+    R = copied(R)
     for body in np.flatnonzero(unknown.any(axis=0)):
         gone = unknown[:, body]
         if gone.all():

@@ -14,7 +14,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
-from ..maths.spool import blocks, empty, over_frames, sealed
+from ..maths.spool import blocks, copied, empty, over_frames, sealed
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof, describe_refusal
 from ..model.take import Take
@@ -186,7 +186,7 @@ def without_latency(take: Take, delay: Floats) -> Take:
     lower and colour its noise, and what later corrects for that noise would correct too little. Poses that would come
     from beyond a recording's ends, or from a hole in it, are not seen.
     """
-    R, p = over_frames(np.array, take.R_world_body), over_frames(np.array, take.p_world_body)
+    R, p = copied(take.R_world_body), copied(take.p_world_body)
     near = Neighbours.of(take)
     for body in np.flatnonzero(delay):
         moved = near.carried(take, int(body), float(delay[body]))

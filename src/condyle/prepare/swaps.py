@@ -21,7 +21,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..maths.series import cut_blocks
-from ..maths.spool import blocks_of, empty, over_frames, sealed
+from ..maths.spool import blocks_of, copied, empty, over_frames, sealed
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
@@ -100,7 +100,7 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
 
 def exchanged(take: Take, swaps: Sequence[Swap]) -> Take:
     """The take with the two sensors' poses exchanged in every stretch."""
-    R, p = over_frames(np.array, take.R_world_body), over_frames(np.array, take.p_world_body)
+    R, p = copied(take.R_world_body), copied(take.p_world_body)
     for swap in reversed(swaps):
         a, b = (take.index(name) for name in swap.bodies)
         rows = slice(swap.first, swap.stop)

@@ -175,8 +175,12 @@ def show_poses(take: Take, other: Take, where: Bools) -> Take:
     """The take with poses (n, m) of another one."""
 
     def show(mine: Floats, others: Floats) -> Floats:
-        wide: tuple[Any, ...] = (..., *(None,) * (mine.ndim - 2))
-        return sealed(over_frames(lambda shown, a, b: np.where(shown[wide], b, a), where, mine, others))
+        wide = (..., *(None,) * (mine.ndim - 2))
+
+        def choose(shown: Bools, a: Floats, b: Floats) -> Floats:
+            return np.where(shown[wide], b, a)
+
+        return sealed(over_frames(choose, where, mine, others))
 
     p, R = show(take.p_world_body, other.p_world_body), show(take.R_world_body, other.R_world_body)
     return replace(take, R_world_body=R, p_world_body=p)
