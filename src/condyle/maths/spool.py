@@ -216,6 +216,14 @@ def is_any_finite(array: Array) -> bool:
     return any(bool(np.isfinite(array[rows]).any()) for rows in blocks(array))
 
 
+def side_by_side(arrays: Sequence[Array]) -> Array:
+    """(n, m, ...) m arrays (n, ...), one beside the other."""
+    out = empty((len(arrays[0]), len(arrays), *arrays[0].shape[1:]), np.result_type(*arrays))
+    for k, array in enumerate(arrays):
+        out[:, k] = array
+    return out
+
+
 def sealed(array: Array) -> Array:
     """An array that was just made, and is nobody else's, read-only: it need not be copied to be kept."""
     array.flags.writeable = False

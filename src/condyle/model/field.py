@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import CondyleError, UsageError
 from ..maths import rotation
 from ..maths.arrays import Floats, frozen
+from ..maths.spool import copied, sealed
 from .take import Take
 
 CHUNK = 200_000  # poses whose distances to all centres are held at once
@@ -60,7 +61,7 @@ class FieldModel:
 
         still   a body that no sensor reports (the room), which stays where it is
         """
-        R, p = take.R_world_body.copy(), take.p_world_body.copy()
+        R, p = copied(take.R_world_body), copied(take.p_world_body)
         step = max(1, CHUNK // max(take.bodies, 1))
         for start in range(0, take.frames if len(self.centres) else 0, step):
             rows = slice(start, start + step)
@@ -70,7 +71,7 @@ class FieldModel:
         p *= self.scale
         if still is not None:
             R[:, still], p[:, still] = take.R_world_body[:, still], take.p_world_body[:, still]
-        return replace(take, R_world_body=R, p_world_body=p)
+        return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
 
     def to_plain(self) -> dict[str, Any]:
         """The same as numbers and lists, for files."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ..findings import Finding
+from ..maths.spool import over_frames, sealed
 from .skeleton import SensorNoise
 from .take import Take
 
@@ -44,7 +45,7 @@ def scaled(take: Take, factor: float) -> Take:
     own = None if take.own is None else take.own.changed(take.own.p_parent_joint * factor)
     return replace(
         take,
-        p_world_body=take.p_world_body * factor,
+        p_world_body=sealed(over_frames(lambda part: part * factor, take.p_world_body)),
         own=own,
         markers=tuple(replace(marker, p_body_marker=marker.p_body_marker * factor) for marker in take.markers),
         findings=(*take.findings, Finding("scaled", "info", text, value=factor, unit="1")),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ from ..findings import Finding
 from ..io.bodies_file import check_groups
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import robust_sd
+from ..maths.spool import joined, over_frames, sealed, side_by_side
 from ..model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
 from ..model.units import metres_per
 from .marker_swaps import (
@@ -24,7 +25,7 @@ from .marker_swaps import (
     find_wrong_part,
     left_out,
 )
-from .shapes import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, squares
+from .shapes import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, sum_squares
 
 GROSS = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
 FACTOR = 4.0  # and times the usual fit error
@@ -50,8 +51,10 @@ class _World:
         """Poses (n, m, ...) of this world as the recording's convention writes them."""
         convention = self.recording.convention
         sign = mirror_of(convention) if convention.handed == "left" else np.ones(3)
-        position = (p * sign / self.factor) @ axes_matrix(convention.axes)
-        return Bodies(names, position, (sign[:, None] * R * sign).reshape(*R.shape[:2], 9))
+        axes = axes_matrix(convention.axes)
+        position = over_frames(lambda part: (part * sign / self.factor) @ axes, p)
+        orientation = over_frames(lambda part: (sign[:, None] * part * sign).reshape(*part.shape[:2], 9), R)
+        return Bodies(names, sealed(position), sealed(orientation))
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +116,7 @@ def form_bodies(
     shapes: dict[str, Shape] = {}
     for body, markers in bodies.items():
         parts = zip(worlds, columns, strict=True)
-        cloud = np.concatenate(
-            [_picked(world.position, [found.get(name) for name in markers]) for world, found in parts]
-        )
+        cloud = joined([_picked(world.position, [found.get(name) for name in markers]) for world, found in parts])
         try:
             shape, notes = _shape_of(body, markers, cloud)
         except CondyleError as error:
@@ -140,7 +141,7 @@ def form_bodies(
     for k, (world, stop) in enumerate(zip(worlds, ends, strict=True)):
         rows = slice(int(stop) - world.recording.frames, int(stop))
         mine = [_part(cluster, rows) for cluster in clusters.values()]
-        poses = np.stack([part.R for part in mine], axis=1), np.stack([part.p for part in mine], axis=1)
+        poses = side_by_side([part.R for part in mine]), side_by_side([part.p for part in mine])
         made = replace(
             world.recording,
             bodies=world.bodies(tuple(bodies), *poses),
@@ -231,17 +232,21 @@ def _worlds(recordings: Sequence[Recording]) -> list[_World]:
             factor = metres_per(convention.unit) if convention.unit is not None else length_of(recording)[0]
         position = recording.markers.position
         if convention.axes != ("x", "y", "z"):
-            position = position @ axes_matrix(convention.axes).T
+            position = _over(position, np.matmul, axes_matrix(convention.axes).T)
         if convention.handed == "left":
-            position = position * mirror_of(convention)
-        worlds.append(_World(recording, position if factor == 1.0 else position * factor, factor))
+            position = _over(position, np.multiply, mirror_of(convention))
+        worlds.append(_World(recording, position if factor == 1.0 else _over(position, np.multiply, factor), factor))
     return worlds
+
+
+def _over(position: Floats, change: Callable[..., Floats], by: Floats | float) -> Floats:
+    return over_frames(lambda part: change(part, by), position)
 
 
 def _picked(position: Floats, columns: Sequence[int | None]) -> Floats:
     """(n, k, 3) of these columns; NaN for None."""
     known = [-1 if column is None else column for column in columns]
-    cloud = position[:, known]
+    cloud = over_frames(lambda part: part[:, known], position)
     cloud[:, [column is None for column in columns]] = np.nan
     return cloud
 
@@ -324,7 +329,7 @@ def _posed(cloud: Floats, shape: Shape, look: _Look) -> _Cluster:
         rows = rows[~fits]
     lost = (misfit > 0) & ~rescued
     R[lost], p[lost] = np.nan, np.nan
-    total = np.where(use, squares(cloud, shape, R, p), 0.0).sum(axis=1)
+    total = sum_squares(cloud, shape, R, p, use)
     seen = np.maximum(use.sum(axis=1), 1)
     return _Cluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / seen)), misfit, rescued)
 

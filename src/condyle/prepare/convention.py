@@ -18,6 +18,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats, Ints, evenly
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
+from ..maths.spool import hide, over_frames
 from ..model.recording import (
     EULER_ORDERS,
     EXTRINSIC,
@@ -33,7 +34,7 @@ from ..model.take import Take, join
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.forest import measure_forest, scene_size
 from ..pairs.sums import sum_pairs
-from .flips import find_flips
+from .flips import find_flips, find_opposite
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
 
 POSES = 2400  # that a convention is tried on, but
@@ -288,9 +289,8 @@ def _put_flips_right(recording: Recording) -> Recording:
     """The recording with positions on the wrong side of a transmitter put right, whatever the rotations mean."""
     assert recording.bodies is not None
     p = recording.bodies.position
-    with np.errstate(all="ignore"):
-        if not (np.einsum("nmi,nmi->nm", p[1:], p[:-1]) < 0).any():
-            return recording
+    if not find_opposite(p).any():
+        return recording
     try:
         take = to_take(
             replace(recording.under(replace(recording.convention, unit="m")), time=None, segment=None, rate=1.0)
@@ -300,9 +300,9 @@ def _put_flips_right(recording: Recording) -> Recording:
     flips = find_flips(take)
     if flips is None:
         return recording
-    turned, unclear = (one[..., None] for one in flips)
-    position = np.where(unclear, np.nan, np.where(turned, -p, p))
-    return replace(recording, bodies=replace(recording.bodies, position=position))
+    turned, unclear = flips
+    position = over_frames(lambda back, part: np.where(back[..., None], -part, part), turned, p)
+    return replace(recording, bodies=replace(recording.bodies, position=hide(position, unclear)))
 
 
 def _thinned(recordings: Sequence[Recording]) -> list[Recording] | None:

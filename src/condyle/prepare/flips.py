@@ -27,11 +27,7 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     the orientation jumps as well it is not known what the device did: those samples are to be masked, and so are those
     that a device's filter puts between the two sides. None: nothing.
     """
-    suspect = np.zeros(take.bodies, dtype=bool)
-    for part in blocks(take.p_world_body[1:]):
-        before, after = take.p_world_body[part], take.p_world_body[part.start + 1 : part.stop + 1]
-        with np.errstate(invalid="ignore"):  # opposite places have a negative product
-            suspect |= (np.einsum("nmi,nmi->nm", after, before) < 0).any(axis=0)
+    suspect = find_opposite(take.p_world_body)
     # A side that changes while the sensor is not seen shows only between seen samples.
     gappy = ~take.seen.all(axis=0) & take.seen.any(axis=0)
     turned, unclear = np.zeros((2, take.frames, take.bodies), dtype=bool)
@@ -45,6 +41,15 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
         turned[rows[wrong & clear], body] = True
         unclear[rows[wrong & ~clear], body] = True
     return (turned, unclear) if turned.any() or unclear.any() else None
+
+
+def find_opposite(p: Floats) -> Bools:
+    """(m,) bodies of which two positions (n, m, 3) in a row lie on opposite sides of the origin."""
+    found = np.zeros(p.shape[1], dtype=bool)
+    for rows in blocks(p[1:]):
+        with np.errstate(all="ignore"):  # opposite places have a negative product
+            found |= (np.einsum("nmi,nmi->nm", p[rows.start + 1 : rows.stop + 1], p[rows]) < 0).any(axis=0)
+    return found
 
 
 def _sides(take: Take, body: int, rows: Ints) -> tuple[Floats, Bools]:

@@ -12,6 +12,7 @@ import numpy as np
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
+from ..maths.spool import copied
 from .shapes import Shape, fit_error, fit_poses, seen_points
 
 LOOK = 40  # frames on which an exchange between two bodies is tried first
@@ -180,7 +181,7 @@ def _mirror_names(name: str) -> Iterator[str]:
 
 def exchanged_back(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
     """The points (n, k, 3) of every body with exchanged markers under their own labels again."""
-    out = {body: cloud.copy() for body, cloud in clouds.items()}
+    out = {body: copied(cloud) for body, cloud in clouds.items()}
     for swap in swaps:
         (one, other), (a, b) = swap.bodies, swap.places
         out[one][swap.rows, a], out[other][swap.rows, b] = out[other][swap.rows, b], out[one][swap.rows, a].copy()
@@ -189,7 +190,7 @@ def exchanged_back(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> di
 
 def left_out(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
     """The points (n, k, 3) of every body without exchanged markers: NaN while they bear another's label."""
-    out = {body: cloud.copy() for body, cloud in clouds.items()}
+    out = {body: copied(cloud) for body, cloud in clouds.items()}
     for swap in swaps:
         for body, place in zip(swap.bodies, swap.places, strict=True):
             out[body][swap.rows, place] = np.nan
@@ -372,6 +373,6 @@ def _step(gain: Floats, known: Ints, sight: Ints, end: int, way: int) -> bool | 
 
 
 def _swapped(cloud: Floats, a: int, b: int) -> Floats:
-    out = cloud.copy()
+    out = copied(cloud)
     out[:, [a, b]] = cloud[:, [b, a]]
     return out

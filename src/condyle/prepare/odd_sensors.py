@@ -14,6 +14,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
+from ..maths.spool import blocks, copied, sealed
 from ..model.recording import along_axes
 from ..model.take import Take
 from ..model.units import METRES
@@ -97,13 +98,14 @@ def _oddest(take: Take, known: set[str]) -> OddSensor | None:
 def apply_odd(take: Take, odd: OddSensor) -> Take:
     """The take with one sensor's poses understood in its own way."""
     k = take.index(odd.name)
-    R, p = take.R_world_body.copy(), take.p_world_body.copy()
-    if odd.shifted:
-        R[:, k] = rotation.from_quaternion(np.roll(rotation.to_quaternion(R[:, k]), odd.shifted, axis=-1))
-    if odd.transposed:
-        R[:, k] = np.swapaxes(R[:, k], -1, -2)
-    p[:, k] = along_axes(p[:, k] * odd.scale, odd.axes)
-    return replace(take, R_world_body=R, p_world_body=p)
+    R, p = copied(take.R_world_body), copied(take.p_world_body)
+    for rows in blocks(R):
+        own = R[rows, k]
+        if odd.shifted:
+            own = rotation.from_quaternion(np.roll(rotation.to_quaternion(own), odd.shifted, axis=-1))
+        R[rows, k] = np.swapaxes(own, -1, -2).copy() if odd.transposed else own
+        p[rows, k] = along_axes(p[rows, k] * odd.scale, odd.axes)
+    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
 
 
 def repair_odd_sensors(take: Take, odd: Sequence[OddSensor]) -> Take:

@@ -13,6 +13,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..maths.robust import median, robust_sd
+from ..maths.spool import blocks, empty, over_frames
 
 SAMPLE = 2000  # frames that a shape is learnt from: its error is then a fortieth of one frame's
 RARE = 50  # frames of the sample in which a point must be seen, if it is seen in so many at all
@@ -60,7 +61,7 @@ class Shape:
 
 def seen_points(cloud: Floats) -> Bools:
     """(n, k) True where a point is seen."""
-    return np.asarray(np.isfinite(cloud).all(axis=2))
+    return over_frames(lambda part: np.isfinite(part).all(axis=2), cloud)
 
 
 def fit_shape(cloud: Floats) -> Shape:
@@ -93,7 +94,15 @@ def fit_poses(cloud: Floats, shape: Shape, use: Bools | None = None) -> tuple[Fl
     NaN where fewer than three points are seen, or where those seen leave the turn about their line open.
     use  (n, k) points that count; None: all that are seen
     """
-    seen = _counted(cloud, shape, use)
+    R, p = empty((len(cloud), 3, 3)), empty((len(cloud), 3))
+    for rows in blocks(cloud):
+        seen = _counted(cloud[rows], shape, None if use is None else use[rows])
+        R[rows], p[rows] = _fit_block(cloud[rows], shape, seen)
+    return R, p
+
+
+def _fit_block(cloud: Floats, shape: Shape, seen: Bools) -> tuple[Floats, Floats]:
+    """`fit_poses` of some frames, in which points (n, k) count."""
     kinds, which = _patterns(seen)
     known = np.where(shape.placed[:, None], shape.points, 0.0)
     share = kinds / np.maximum(kinds.sum(axis=1, keepdims=True), 1)
@@ -115,13 +124,18 @@ def fit_error(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools | No
     Six of a frame's 3k numbers went into its pose, so that frames with few and with many points compare.
     """
     seen = _counted(cloud, shape, use)
-    total = np.where(seen, squares(cloud, shape, R, p), 0.0).sum(axis=1)
+    total = sum_squares(cloud, shape, R, p, seen)
     return np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / np.maximum(3 * seen.sum(axis=1) - 6, 1)))
 
 
-def squares(cloud: Floats, shape: Shape, R: Floats, p: Floats) -> Floats:
-    """(n, k) squared distances of the points from where the posed shape has them."""
-    return np.asarray(((cloud - p[:, None] - shape.points @ np.swapaxes(R, 1, 2)) ** 2).sum(axis=2))
+def sum_squares(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools) -> Floats:
+    """(n,) squared distances of the points that count (n, k) from where the posed shape has them."""
+
+    def measure(cloud: Floats, R: Floats, p: Floats, use: Bools) -> Floats:
+        apart = ((cloud - p[:, None] - shape.points @ np.swapaxes(R, 1, 2)) ** 2).sum(axis=2)
+        return np.asarray(np.where(use, apart, 0.0).sum(axis=1))
+
+    return over_frames(measure, cloud, R, p, use)
 
 
 def extent(points: Floats) -> tuple[float, float]:
