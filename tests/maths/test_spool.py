@@ -144,3 +144,28 @@ def test_a_median_by_columns_is_that_of_all(rng: np.random.Generator, monkeypatc
     whole = median(values)
     monkeypatch.setattr("condyle.maths.robust.BLOCK_BYTES", 600)
     assert median(values).tobytes() == whole.tobytes()
+
+
+@pytest.mark.parametrize("limit", ["0", "1000000"])
+def test_rows_that_come_one_by_one_are_all_there(
+    rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setenv(spool.ARRAY_BYTES, limit)
+    values, rows = rng.standard_normal((200, 3)), spool.GrowingRows()
+    assert len(rows.array()) == 0
+    for row in values.tolist():
+        rows.add(row)
+    assert len(rows) == 200
+    assert rows.array().tobytes() == values.tobytes()
+    assert spool.is_spooled(rows.array()) == (limit == "0")
+
+
+def test_many_arrays_together_are_as_large_as_one(rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(spool.ARRAY_BYTES, "1000")
+    values = rng.standard_normal((20, 3))
+    assert spool.one_of_many(values, 2) is values
+    assert spool.is_spooled(spool.one_of_many(values, 3))
+    assert spool.one_of_many(values, 3).tobytes() == values.tobytes()
+    assert spool.side_by_side([values, 2 * values]).tobytes() == np.stack([values, 2 * values], axis=1).tobytes()
+    assert not spool.zeros((200, 3)).any()
+    assert spool.copied(values).flags.writeable

@@ -11,6 +11,7 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
+from ..maths.spool import empty, take_rows
 from ..model.take import FARTHEST
 
 LONGEST_GAP_PERIODS = 3.0  # sample periods of a stream; nothing is interpolated across a longer one
@@ -55,8 +56,8 @@ def resample_streams(
     )
     if len(time) * len(known) * 7 > MOST_RESAMPLED_NUMBERS:
         raise CondyleError(TOO_LARGE, code="file-too-large")
-    position = np.full((len(time), len(known), 3), np.nan)
-    quaternion = np.full((len(time), len(known), 4), np.nan)
+    position, quaternion = empty((len(time), len(known), 3)), empty((len(time), len(known), 4))
+    position[...] = quaternion[...] = np.nan
     for k, stream in enumerate(known):
         if rows is not None:
             position[rows[k], k], quaternion[rows[k], k] = stream.position, stream.quaternion
@@ -64,8 +65,8 @@ def resample_streams(
             position[:, k], quaternion[:, k] = interpolate(stream, time)
     if rows is not None:
         return time, position, quaternion, []
-    seen = np.isfinite(position[:, :, 0]).any(axis=1)
-    return time[seen], position[seen], quaternion[seen], [_describe(known, rate)]
+    seen = np.asarray(np.isfinite(position[:, :, 0]).any(axis=1))
+    return time[seen], take_rows(position, seen), take_rows(quaternion, seen), [_describe(known, rate)]
 
 
 def _make_grid(streams: Sequence[Stream], rate: float) -> Floats:

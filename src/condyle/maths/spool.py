@@ -149,6 +149,29 @@ def one_of_many(array: Array, count: int) -> Array:
     return copy
 
 
+class GrowingRows:
+    """Rows of numbers that come one after the other, in memory or on disk."""
+
+    def __init__(self) -> None:
+        self._rows, self._count = np.empty((0, 0)), 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def add(self, row: Sequence[float]) -> None:
+        if self._count == len(self._rows):
+            more = empty((max(2 * self._count, 64), len(row)))
+            if self._count:
+                more[: self._count] = self._rows
+            self._rows = more
+        self._rows[self._count] = row
+        self._count += 1
+
+    def array(self) -> Array:
+        """(n, width) all of them, read-only: no row comes after."""
+        return sealed(self._rows[: self._count])
+
+
 def blocks_of(frames: int, frame_bytes: int) -> Iterator[slice]:
     """All frames in blocks of a bounded size, given the bytes that are looked at in each frame."""
     step = max(1, BLOCK_BYTES // max(frame_bytes, 1))

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import CondyleError, UsageError
 from ...maths.arrays import Floats, Ints
+from ...maths.spool import empty, sealed, take_rows
 from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
 from ..format import Format, ReadOptions
 from ..tables.column_map import Column, ColumnMap, MappedThing, read_map, suggest
@@ -144,7 +145,7 @@ def _read_long(places: _MapColumns) -> Recording:
     values, words, cut = table.read(places.wanted, [who], empty=NO_WHOLE_ROW)
     names, sensor = _find_sensors(words[0], items, columns, table.labels[who])
     kept = sensor >= 0
-    values, sensor = values[kept], sensor[kept]
+    values, sensor = take_rows(values, kept), sensor[kept]
     width = width_of(convention.rotation) if shape.orientation else 0
     position, orientation = _take(values, [cells], columns.missing, width)
     found = gather_frames(
@@ -182,7 +183,7 @@ def _take(
 ) -> tuple[Floats, Floats]:
     """Positions (n, k, 3) and orientations (n, k, width); NaN where the map says that a thing is not seen."""
     n, k = len(values), len(cells)
-    position, orientation = np.empty((n, k, 3)), np.empty((n, k, width))
+    position, orientation = empty((n, k, 3)), empty((n, k, width))
     for j, (place, turn, valid) in enumerate(cells):
         position[:, j] = values[:, place]
         if width:
@@ -196,7 +197,7 @@ def _take(
         if valid is not None:
             gone |= ~(np.nan_to_num(values[:, valid]) != 0)
         position[gone, j], orientation[gone, j] = np.nan, np.nan
-    return position, orientation
+    return sealed(position), sealed(orientation)
 
 
 def _find_convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Convention:

@@ -6,7 +6,6 @@ The XML is read as a stream. A document type is refused: it is where XML hides e
 from __future__ import annotations
 
 import codecs
-from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 from xml.parsers import expat
@@ -16,6 +15,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
+from ...maths.spool import GrowingRows
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
@@ -72,8 +72,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     return Recording(
         bodies=Bodies(
             names,
-            np.frombuffer(document.position).reshape(n, m, 3),
-            np.frombuffer(document.orientation).reshape(n, m, 4),
+            document.position.array().reshape(n, m, 3),
+            document.orientation.array().reshape(n, m, 4),
         ),
         time=time,
         rate=rate,
@@ -94,9 +94,9 @@ class _Document:
     subject: dict[str, str] = field(default_factory=dict)
     segments: dict[str, dict[str, Floats]] = field(default_factory=dict)
     joints: list[tuple[str, str]] = field(default_factory=list)
-    stamps: list[tuple[float, ...]] = field(default_factory=list)  # time [ms] and index of each frame, NaN if absent
-    orientation: array[float] = field(default_factory=lambda: array("d"))
-    position: array[float] = field(default_factory=lambda: array("d"))
+    stamps: GrowingRows = field(default_factory=GrowingRows)  # time [ms] and index of each frame, NaN if absent
+    orientation: GrowingRows = field(default_factory=GrowingRows)
+    position: GrowingRows = field(default_factory=GrowingRows)
     fingers: bool = False
     cut: int | None = None  # line on which the file ends early
 
@@ -219,10 +219,10 @@ class _Handler:
                 f"a frame without <{missing}>; export it with positions and orientations", code="no-positions"
             )
         document = self.document
-        document.orientation.extend(self.numbers["orientation"])
-        document.position.extend(self.numbers["position"])
+        document.orientation.add(self.numbers["orientation"])
+        document.position.add(self.numbers["position"])
         stamps = (read_number(frame.get(key, "")) for key in ("time", "index"))
-        document.stamps.append(tuple(np.nan if stamp is None else stamp for stamp in stamps))
+        document.stamps.add([np.nan if stamp is None else stamp for stamp in stamps])
 
 
 def _parse(path: Path) -> _Document:
@@ -261,7 +261,7 @@ def _run(path: Path, encoding: str | None) -> _Document:
         handler.document.cut = parser.CurrentLineNumber
     document = handler.document
     declared = document.subject.get("segmentCount", "").strip()
-    if document.stamps and declared.isdecimal() and declared != str(len(document.segments)):
+    if len(document.stamps) and declared.isdecimal() and declared != str(len(document.segments)):
         raise CondyleError(
             f"the header says {declared[:12]} segments and names {len(document.segments)}", code="bad-header"
         )
@@ -286,7 +286,7 @@ def _read_time(document: _Document) -> tuple[Floats | None, float | None]:
     """
     rate = read_number(document.subject.get("frameRate", ""))
     rate = rate if rate is not None and 0 < rate < np.inf else np.nan
-    stamps, index = np.array(document.stamps).T
+    stamps, index = document.stamps.array().T
     time = stamps / 1000
     with np.errstate(invalid="ignore", over="ignore"):
         counted = index / rate

@@ -13,6 +13,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
+from ...maths.spool import one_of_many, sealed, side_by_side
 from ...model.recording import VECTOR, Bodies, Convention, Markers, Recording
 from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_positive
@@ -191,27 +192,32 @@ def _read_bodies(
         unseen = (place == 0).all(axis=1, keepdims=True) & (turn[:, :3] == 0).all(axis=1, keepdims=True)
         if len(axes) == 3 and block.unit([parts[axis] for axis in axes]).startswith("rad"):
             turn = np.degrees(turn)
-        position.append(np.where(unseen, np.nan, place))
-        turns.append(np.where(unseen, np.nan, turn))
+        position.append(one_of_many(np.where(unseen, np.nan, place), len(things)))
+        turns.append(one_of_many(np.where(unseen, np.nan, turn), len(things)))
         widths.add(len(axes))
     angles = [turn for turn in turns if turn.shape[1] == 3]
     kind, findings = _guess_reading(angles) if angles and options.euler is None else (VECTOR, [])
     stated, guessed = frozenset({"rotation"}), frozenset[str]()
     if widths == {3}:
         stated, guessed = frozenset({"degrees"}), frozenset({"rotation"})
-        turns = [np.where(np.abs(turn) < WILDEST_ANGLE_DEG, turn, np.nan) for turn in turns]
+        tame = (np.where(np.abs(turn) < WILDEST_ANGLE_DEG, turn, np.nan) for turn in turns)
+        turns = [one_of_many(turn, len(things)) for turn in tame]
     elif angles:  # quaternions for all
         turns = [turn if turn.shape[1] == 4 else _make_quaternions(turn, kind) for turn in turns]
     kind = kind if widths == {3} else "xyzw"
     convention = Convention(kind, degrees=True, up="z", stated=stated, guessed=guessed)
-    return Bodies(tuple(things), np.stack(position, axis=1), np.stack(turns, axis=1)), convention, findings
+    bodies = Bodies(tuple(things), sealed(side_by_side(position)), sealed(side_by_side(turns)))
+    return bodies, convention, findings
 
 
 def _guess_reading(angles: Sequence[Floats]) -> tuple[str, list[Finding]]:
     """Whether three numbers [deg] are rotation vectors (helical) or Euler angles XYZ, as far as their size tells."""
-    known = np.nan_to_num(np.concatenate(angles), posinf=0.0, neginf=0.0)
-    with np.errstate(over="ignore"):
-        longest, middle = float(np.linalg.norm(known, axis=1).max()), float(np.abs(known[:, 1]).max())
+    longest = middle = 0.0
+    for turn in angles:
+        known = np.nan_to_num(turn, posinf=0.0, neginf=0.0)
+        with np.errstate(over="ignore"):
+            longest = max(longest, float(np.linalg.norm(known, axis=1).max()))
+            middle = max(middle, float(np.abs(known[:, 1]).max()))
     if middle <= LARGEST_MIDDLE_ANGLE_DEG and longest > LONGEST_VECTOR_DEG:
         text = (
             "the file does not say how its angles are meant; as a rotation vector one of them would turn by "
@@ -255,8 +261,9 @@ def _find_things(
 
 def _read_markers(blocks: Sequence[_ViconBlock], frames: Floats) -> Markers | None:
     things = _find_things(blocks, "XYZ", "marker")
-    places = [block.at([parts[axis] for axis in "XYZ"], frames) for block, parts in things.values()]
-    return Markers(tuple(things), hide_zeros(np.stack(places, axis=1))) if things else None
+    found = (block.at([parts[axis] for axis in "XYZ"], frames) for block, parts in things.values())
+    places = [one_of_many(place, len(things)) for place in found]
+    return Markers(tuple(things), hide_zeros(side_by_side(places))) if things else None
 
 
 def _read_unit(blocks: Sequence[_ViconBlock]) -> str | None:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Ints
+from ...maths.spool import hide, over_frames
 from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.guess import find_time_unit
@@ -53,10 +54,10 @@ def read(path: Path, options: ReadOptions) -> Recording:
     frame = _add_column(wanted, found.frame) if long else None
     values, words, cut = table.read(wanted, [found.sensor] if long and found.sensor is not None else [])
     poses = values[:, : 7 * len(devices)].reshape(len(values), len(devices), 7)
-    gone = (poses == 0).all(axis=2)
+    gone = over_frames(lambda part: (part == 0).all(axis=2), poses)
     if valid is not None:
         gone |= ~(np.nan_to_num(values[:, valid]) != 0)[:, None]
-    poses = np.where(gone[..., None], np.nan, poses)
+    poses = hide(poses, gone)
     stamps = table.time(values, found.time, options.rate, time)
     if stamps is not None:
         of_one = np.array(words[0]) == words[0][0] if words else slice(None)  # several devices share few stamps

@@ -11,6 +11,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats, Ints
 from ...maths.robust import median
+from ...maths.spool import empty
 from ...model.recording import QUATERNIONS
 from ..resample import Stream, resample_streams
 
@@ -102,7 +103,8 @@ def gather_rows(
 ) -> tuple[Floats, Floats]:
     """(n, m, 3) and (n, m, k) from rows (r, 3), (r, k); NaN for a sensor a frame lacks. Of two the first counts."""
     n = int(frame.max(initial=-1)) + 1
-    p, q = np.full((n, sensors, 3), np.nan), np.full((n, sensors, orientation.shape[1]), np.nan)
+    p, q = empty((n, sensors, 3)), empty((n, sensors, orientation.shape[1]))
+    p[...] = q[...] = np.nan
     p[frame[::-1], sensor[::-1]] = position[::-1]
     q[frame[::-1], sensor[::-1]] = orientation[::-1]
     return p, q

@@ -100,12 +100,13 @@ class Table:
                 if error.code != "bad-number":  # in a column that nobody asked for, perhaps
                     raise
         texts: list[list[bytes]] = [[] for _ in words]
+        same: dict[bytes, bytes] = {}  # few words, in many rows
         comma = b"." if self.decimal_comma else b"?"  # inside a cell it is a decimal one, or a fault
 
         def pick(raw: bytes) -> list[bytes]:
             cells = split_whole_row(raw, len(self.names), self.separator)
             for column, text in zip(words, texts, strict=True):
-                text.append(cells[column])
+                text.append(same.setdefault(cells[column], cells[column]))
             picked = [cells[c] for c in numbers]
             if self.separator != b"," or b'"' in raw:
                 picked = [cell.replace(b",", comma) for cell in picked]
