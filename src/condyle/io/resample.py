@@ -11,7 +11,7 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
-from ..maths.spool import empty, take_rows
+from ..maths.spool import empty, one_of_many, take_rows
 from ..model.take import FARTHEST
 
 LONGEST_GAP_PERIODS = 3.0  # sample periods of a stream; nothing is interpolated across a longer one
@@ -48,7 +48,7 @@ def resample_streams(
     """
     if rate is not None and not 0 < rate < np.inf:
         raise UsageError(f"rate {rate} Hz is not a positive number", code="bad-option")
-    known = [_clean(stream) for stream in streams]
+    known = [_clean(stream, len(streams)) for stream in streams]
     if not any(len(stream.time) for stream in known):
         raise CondyleError("no stream has a single pose", code="no-data")
     time, rows = (
@@ -134,8 +134,8 @@ def _interpolate_arc(a: Floats, b: Floats, u: Floats) -> Floats:
     return np.where(u == 0, a, np.where(u == 1, b, wa * a + wb * b))
 
 
-def _clean(stream: Stream) -> Stream:
-    """Known poses only, by increasing time, each stamp once: the first that stands there."""
+def _clean(stream: Stream, count: int) -> Stream:
+    """Known poses only, by increasing time, each stamp once: the first that stands there. One of so many streams."""
     time = np.asarray(stream.time, np.float64)
     p, q = np.asarray(stream.position, np.float64), np.asarray(stream.quaternion, np.float64)
     if time.ndim != 1 or p.shape != (len(time), 3) or q.shape != (len(time), 4):
@@ -145,7 +145,7 @@ def _clean(stream: Stream) -> Stream:
         known = np.isfinite(time) & np.isfinite(p).all(axis=1) & np.isfinite(length) & (length > 1e-9)
     time, first = np.unique(time[known], return_index=True)
     rows = np.flatnonzero(known)[first]
-    return Stream(stream.name, time, p[rows], q[rows])
+    return Stream(stream.name, time, one_of_many(p[rows], count), one_of_many(q[rows], count))
 
 
 def _find_period(time: Floats) -> float:

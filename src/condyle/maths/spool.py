@@ -160,12 +160,23 @@ class GrowingRows:
 
     def add(self, row: Sequence[float]) -> None:
         if self._count == len(self._rows):
-            more = empty((max(2 * self._count, 64), len(row)))
-            if self._count:
-                more[: self._count] = self._rows
-            self._rows = more
+            self._grow(self._count + 1, len(row))
         self._rows[self._count] = row
         self._count += 1
+
+    def extend(self, rows: Array) -> None:
+        if not len(rows):
+            return
+        if self._count + len(rows) > len(self._rows):
+            self._grow(self._count + len(rows), rows.shape[1])
+        self._rows[self._count : self._count + len(rows)] = rows
+        self._count += len(rows)
+
+    def _grow(self, least: int, width: int) -> None:
+        more = empty((max(2 * self._count, least, 64), width))
+        if self._count:
+            more[: self._count] = self._rows[: self._count]
+        self._rows = more
 
     def array(self) -> Array:
         """(n, width) all of them, read-only: no row comes after."""

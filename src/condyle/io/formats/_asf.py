@@ -12,7 +12,7 @@ from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ..tables.header import check_different
 from ..tables.rows import read_number
-from ..tables.text import as_bytes, decode, read_text
+from ..tables.text import decode, read_short_text
 from ._kinematics import FARTHEST_OFFSET, turn
 
 ASF_ROOT = "root"
@@ -72,7 +72,7 @@ def find_skeleton(motion: Path) -> Path:
 def read_skeleton(path: Path) -> AsfSkeleton:
     """The skeleton in an ASF file; raises CondyleError that names it."""
     try:
-        return _parse(as_bytes(read_text(path)))
+        return _parse(read_short_text(path))
     except CondyleError as error:
         raise error.at(path) from None
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,12 +12,13 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats, Ints
+from ...maths.spool import GrowingRows
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
 from ..format import Format, ReadOptions
 from ..tables.header import read_positive
 from ..tables.rows import describe_truncation, read_number
-from ..tables.text import as_bytes, decode, read_head_lines, read_text, walk_lines
+from ..tables.text import Text, as_bytes, decode, first_block, read_head_lines, read_text, walk_blocks, walk_lines
 from ._asf import ASF_ROOT, AsfBone, AsfSkeleton, find_skeleton, read_skeleton
 from ._kinematics import STATED_BY_ANGLES, STILL_ANGLE, BoneChain, LocalPoses, place_bones, turn
 
@@ -52,8 +53,10 @@ def _is_skeleton(lines: Sequence[Sequence[str]]) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The pose of every bone at its joint; lengths in the skeleton's unit."""
-    text = as_bytes(read_text(path))
-    lines = [words for line in text[:65536].split(b"\n") if (words := decode(line).partition("#")[0].split())]
+    text = read_text(path)
+    lines = [
+        words for line in first_block(text, 65536).split(b"\n") if (words := decode(line).partition("#")[0].split())
+    ]
     if _is_skeleton(lines) and not _is_motion(lines):
         raise CondyleError("a skeleton without motion; give the .amc", code="no-data")
     if not lines:
@@ -83,7 +86,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _read_head(text: bytes) -> tuple[dict[str, str], int, int]:
+def _read_head(text: Text) -> tuple[dict[str, str], int, int]:
     """What the lines before the first frame say, the byte after them, and the 1-based line there."""
     facts: dict[str, str] = {}
     start = 0
@@ -100,22 +103,44 @@ def _read_head(text: bytes) -> tuple[dict[str, str], int, int]:
     return facts, start, line
 
 
-def _read_motion(text: bytes, line: int, skeleton: AsfSkeleton, asf: Path) -> _BoneAngles:
+def _read_motion(text: Text, line: int, skeleton: AsfSkeleton, asf: Path) -> _BoneAngles:
     """The frames, in one sweep where all are built alike; else, and for the place of a fault, line by line."""
     widths = {bone.name: len(bone.channels) for bone in skeleton.bones}
-    body, _, tail = text.rpartition(b"\n")
-    cut = bool(tail.strip())  # the last line has no end: its last number may have lost digits
-    if b"#" in body:
-        body = re.sub(rb"#[^\n]*", b"", body)
+    end = text.rfind(b"\n") + 1
+    cut = bool(as_bytes(text[end:]).strip())  # the last line has no end: its last number may have lost digits
     moving = {name: width for name, width in widths.items() if width}
-    try:
-        numbers, values = _read_quickly(body, moving)
-    except ValueError:
-        numbers, values, broken = _read_carefully(body, line, widths, asf)
-        cut = cut or broken
-    if len(numbers) == 0:
+    rows = GrowingRows()
+    for body, last in _walk_frames(text[:end]):
+        plain = re.sub(rb"#[^\n]*", b"", body) if b"#" in body else body
+        try:
+            numbers, values = _read_quickly(plain, moving)
+        except ValueError:
+            numbers, values, broken = _read_carefully(plain, line, widths, asf, last)
+            cut = cut or broken
+        rows.extend(np.column_stack([numbers, *(values[name] for name in moving)]))
+        line += body.count(b"\n")
+    if len(rows) == 0:
         raise CondyleError("not a single whole frame", code="no-data")
-    return _BoneAngles(numbers, values, cut)
+    table, starts = rows.array(), np.cumsum([1, *moving.values()])
+    parts = {name: table[:, start : start + moving[name]] for name, start in zip(moving, starts, strict=False)}
+    return _BoneAngles(table[:, 0], parts, cut)
+
+
+def _walk_frames(body: Text) -> Iterator[tuple[bytes, bool]]:
+    """Blocks of whole frames, and whether each is the last; a motion in memory is one block."""
+    if isinstance(body, bytes):
+        yield body, True
+        return
+    held = b""
+    for _, block in walk_blocks(body):
+        held += block
+        at = len(held)
+        while at and not held[at:].split(b"\n", 1)[0].strip().isdigit():  # the last line that begins a frame
+            at = held.rfind(b"\n", 0, at - 1) + 1
+        if at:
+            yield held[:at], False
+            held = held[at:]
+    yield held, True
 
 
 def _read_quickly(body: bytes, widths: dict[str, int]) -> tuple[Floats, dict[str, Floats]]:
@@ -149,7 +174,7 @@ def _read_floats(words: list[bytes]) -> Floats:
 
 
 def _read_carefully(
-    body: bytes, line: int, widths: dict[str, int], asf: Path
+    body: bytes, line: int, widths: dict[str, int], asf: Path, last: bool
 ) -> tuple[Floats, dict[str, Floats], bool]:
     """The same line by line: raises with the place of a fault; a last frame that lacks bones is left out."""
     moving = {name: width for name, width in widths.items() if width}
@@ -181,6 +206,8 @@ def _read_carefully(
                 f"a second line for '{name}' in one frame", code="duplicate-name", line=number, body=name
             )
         frames[-1][name] = _read_row(words, widths[name], number)
+    if not last:
+        _check_whole(frames, starts, moving)
     broken = bool(frames) and len(frames[-1]) != len(moving)
     if broken:
         del frames[-1], numbers[-1]
@@ -257,4 +284,4 @@ def _turn_bone(bone: AsfBone, offset: Floats, data: Floats, degrees: bool) -> tu
     return bone.C @ turned @ bone.C.T, p
 
 
-FORMAT = Format("amc", "Acclaim AMC", looks_like, read, held_whole="its frames are words that are split at once")
+FORMAT = Format("amc", "Acclaim AMC", looks_like, read)

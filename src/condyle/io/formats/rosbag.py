@@ -6,7 +6,6 @@ at the top, which is the world.
 
 from __future__ import annotations
 
-from array import array
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
+from ...maths.spool import GrowingRows, one_of_many, sealed, side_by_side
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..resample import Stream, resample_streams
@@ -24,24 +24,22 @@ from ._bag_messages import TF, TYPES, read_samples
 STATIC_TOPIC = "tf_static"
 FEWEST_STREAM_SAMPLES = 3  # of one that moves; fewer, all alike, hold the place of a transform that stands still
 MOST_BAG_STREAMS = 2000
-MOST_BAG_SAMPLES = 2 * 10**7
 
 
 @dataclass
 class _Edge:
-    """Poses of `name` in the frame `parent`: stamps [ns], and 7 numbers each. frame: as what tf knows it."""
+    """Poses of `name` in the frame `parent`: rows of a stamp [ns] and 7 numbers. frame: as what tf knows it."""
 
     parent: str
     name: str
     frame: str | None
     tf: bool
     static: bool
-    stamps: array[int] = field(default_factory=lambda: array("q"))
-    values: array[float] = field(default_factory=lambda: array("d"))
+    rows: GrowingRows = field(default_factory=GrowingRows)
 
     def stream(self) -> Stream:
-        numbers = np.frombuffer(self.values).reshape(-1, 7)
-        return Stream(self.name, np.frombuffer(self.stamps, np.int64) / 1e9, numbers[:, :3], numbers[:, 3:])
+        rows = self.rows.array()
+        return Stream(self.name, rows[:, 0] / 1e9, rows[:, 1:4], rows[:, 4:])
 
 
 def looks_like(head: bytes) -> bool:
@@ -77,7 +75,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
                     _read_standing(edge) if edge.static else (position[:, column[name]], orientation[:, column[name]])
                 )
                 above = poses.get(edge.parent)
-                poses[name] = local if above is None else _compose(above, local)
+                p, q = local if above is None else _compose(above, local)
+                poses[name] = one_of_many(p, len(tree)), one_of_many(q, len(tree))
     findings += told + clock
     if bag.cut:
         text = f"the bag ends early; {len(time)} frames come before the cut; copy it again or run its repair tool"
@@ -86,8 +85,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     return Recording(
         bodies=Bodies(
             tuple(moving),
-            np.stack([np.broadcast_to(poses[name][0], (n, 3)) for name in moving], axis=1),
-            np.stack([np.broadcast_to(poses[name][1], (n, 4)) for name in moving], axis=1),
+            sealed(side_by_side([np.broadcast_to(poses[name][0], (n, 3)) for name in moving])),
+            sealed(side_by_side([np.broadcast_to(poses[name][1], (n, 4)) for name in moving])),
         ),
         time=time,
         convention=Convention("xyzw", unit="m", up="z", stated=frozenset({"rotation"})),
@@ -99,7 +98,6 @@ def read(path: Path, options: ReadOptions) -> Recording:
 def _collect_edges(bag: Bag) -> list[_Edge]:
     """One edge per parent and name, in the order of their first samples."""
     edges: dict[tuple[str, str, bool], _Edge] = {}
-    count = 0
     for message in bag.messages():
         tf = message.type in TF
         static = tf and message.topic.rpartition("/")[2] == STATIC_TOPIC
@@ -110,11 +108,7 @@ def _collect_edges(bag: Bag) -> list[_Edge]:
                 if len(edges) >= MOST_BAG_STREAMS:
                     raise CondyleError(f"more than {MOST_BAG_STREAMS} frames and pose topics", code="suspicious-size")
                 edge = edges[key] = _Edge(sample.parent, sample.name, sample.frame, tf, static)
-            edge.stamps.append(min(sample.stamp, 2**63 - 1))
-            edge.values.extend(sample.values)
-            count += 1
-        if count > MOST_BAG_SAMPLES:
-            raise CondyleError("holds more poses than are read at once; split the bag", code="file-too-large")
+            edge.rows.add([min(sample.stamp, 2**63 - 1), *sample.values])
     return list(edges.values())
 
 
@@ -122,7 +116,7 @@ def _find_tree(edges: list[_Edge]) -> tuple[dict[str, _Edge], list[Finding]]:
     """{name: the edge above it}. Of several parents the one with most samples counts; copies and strays are told."""
     tree: dict[str, _Edge] = {}
     twice: list[str] = []
-    for edge in sorted(edges, key=lambda edge: (edge.static, -len(edge.stamps))):
+    for edge in sorted(edges, key=lambda edge: (edge.static, -len(edge.rows))):
         if edge.name not in tree:
             tree[edge.name] = edge
         elif edge.parent != tree[edge.name].parent:
@@ -132,8 +126,8 @@ def _find_tree(edges: list[_Edge]) -> tuple[dict[str, _Edge], list[Finding]]:
     few: list[str] = []
     standing: list[str] = []
     for name, edge in tree.items():
-        if not edge.static and len(edge.stamps) < FEWEST_STREAM_SAMPLES:
-            alike = len(set(zip(*[iter(edge.values)] * 7, strict=True))) == 1
+        if not edge.static and len(edge.rows) < FEWEST_STREAM_SAMPLES:
+            alike = len({tuple(row) for row in edge.rows.array()[:, 1:].tolist()}) == 1
             (standing if alike and edge.tf else few).append(name)
     for name in {*copies, *few}:
         del tree[name]
@@ -174,8 +168,8 @@ def _find_chain(tree: dict[str, _Edge], name: str) -> list[str]:
 
 def _read_standing(edge: _Edge) -> tuple[Floats, Floats]:
     """The latest pose of a transform that stands still: (3,), (4,)."""
-    values = np.array(edge.values[-7:])
-    return values[:3], values[3:]
+    values = edge.rows.array()[-1]
+    return values[1:4], values[4:]
 
 
 def _compose(above: tuple[Floats, Floats], below: tuple[Floats, Floats]) -> tuple[Floats, Floats]:
@@ -199,10 +193,4 @@ def _describe_left_out(names: list[str], why: str, severity: str) -> list[Findin
     return [Finding("frames-left-out", severity, text, tuple(names), value=float(len(names)))]  # type: ignore[arg-type]
 
 
-FORMAT = Format(
-    "rosbag",
-    "ROS bag (ROS 1, ROS 2, MCAP)",
-    looks_like,
-    read,
-    held_whole="its streams are put on one clock at once",
-)
+FORMAT = Format("rosbag", "ROS bag (ROS 1, ROS 2, MCAP)", looks_like, read)

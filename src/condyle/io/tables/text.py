@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import overload
+from typing import TypeVar, overload
 
 from ...errors import CondyleError
 from ...maths.spool import largest_in_memory, spool_bytes
@@ -75,6 +75,7 @@ class LongText:
 
 
 Text = bytes | LongText
+AnyText = TypeVar("AnyText", bytes, Text)
 
 
 def walk_blocks(text: Text) -> Iterator[tuple[int, bytes]]:
@@ -186,9 +187,17 @@ def read_head_lines(head: bytes) -> tuple[str, ...]:
     return tuple(lines[:-1] if len(lines) > 1 else lines)
 
 
+def read_short_text(path: Path) -> bytes:
+    """The same of a file that describes and does not record."""
+    return _check_text(unify_line_ends(to_utf8(path.read_bytes())))
+
+
 def read_text(path: Path) -> Text:
     """The whole file as UTF-8 with line feeds; raises where it is no text."""
-    text = with_line_feeds(read_utf8(path))
+    return _check_text(with_line_feeds(read_utf8(path)))
+
+
+def _check_text(text: AnyText) -> AnyText:
     if b"\x00" in text[:65536]:
         raise CondyleError("is no text: it has zero bytes", code="damaged-file")
     return text
