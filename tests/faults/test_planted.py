@@ -8,7 +8,9 @@ import pytest
 import condyle
 from condyle.faults.connections import Contact
 from condyle.faults.planted import describe_planted, find_planted
+from condyle.maths import rotation
 from condyle.model.take import Take, with_world
+from condyle.pairs.noise import Noise
 from condyle.simulate import Disturbances, Truth, disturb, human, simulate
 from condyle.simulate.contacts import plant_feet
 
@@ -27,6 +29,10 @@ def recorded(truth: Truth) -> Take:
     return with_world(disturb(truth, Disturbances(**NOISY), 1)[0])  # type: ignore[arg-type]
 
 
+def noise() -> Noise:
+    return Noise(np.full(16, NOISY["position_noise"]), np.full(16, NOISY["orientation_noise"]))
+
+
 def edges(truth: Truth) -> np.ndarray:
     return np.array([(k, up) for k, up in enumerate(truth.parent) if up >= 0])
 
@@ -34,7 +40,7 @@ def edges(truth: Truth) -> np.ndarray:
 @pytest.fixture(scope="module")
 def stances() -> list[Contact]:
     truth = plant_feet(walker(), stance=STANCE)
-    return find_planted(recorded(truth), edges(truth), 0.007, 15)
+    return find_planted(recorded(truth), edges(truth), 0.007, 15, noise())
 
 
 def test_every_stance_is_told_with_its_foot_and_its_time(stances: list[Contact]) -> None:
@@ -62,7 +68,7 @@ def test_a_stance_has_its_place_on_the_foot_and_on_the_floor(stances: list[Conta
 
 def test_who_rests_while_nothing_else_moves_stands_on_nothing() -> None:
     still = simulate(human(), "still", seconds=6, seed=1).truth
-    assert not find_planted(recorded(still), edges(still), 0.007, 15)
+    assert not find_planted(recorded(still), edges(still), 0.007, 15, noise())
 
 
 def test_fit_lists_the_stances_as_loops_with_the_room() -> None:
@@ -84,3 +90,18 @@ def test_the_sentence_counts_the_stances() -> None:
         "while the rest moves on"
     )
     assert (finding.time, finding.count) == ((0.0, 3.0), 60)
+
+
+def test_a_limb_that_turns_about_a_point_in_the_air_stands_on_nothing(rng: np.random.Generator) -> None:
+    """A thigh about the knee of a leg that stands: the point keeps its place to a millimetre, the thigh does not."""
+    time = np.arange(900) / 60
+    sway = 0.05 * np.sin(1.3 * time)
+    turn = np.stack([sway, 0.03 * np.cos(0.9 * time), 0 * time], axis=1)
+    R = rotation.from_vector(np.stack([0 * turn, turn, 3 * turn, 0 * turn], axis=1))
+    knee = np.array([0.1, 0.0, 0.5]) + 0.001 * rng.standard_normal((900, 3))
+    p = np.zeros((900, 4, 3))
+    p[:, 1] = knee + R[:, 1] @ [0, 0, 0.15]
+    p[:, 2] = knee + R[:, 1] @ [0, 0, 0.4] + R[:, 2] @ [0, 0.1, 0.1]
+    p[:, 3] = p[:, 2] + [0.1, 0.2, -0.1] + 0.1 * np.sin(time)[:, None]
+    take = Take(("world", "thigh", "pelvis", "other"), time, R, p)
+    assert not find_planted(take, np.array([(1, 2), (2, 3)]), 0.003, 0, Noise.none(4))

@@ -213,5 +213,27 @@ def test_the_sentence_names_sensors_stretch_evidence_and_what_was_done() -> None
     [finding] = describe_swaps([swap], repaired=False)
     assert finding.text == (
         "l_thigh and r_thigh: exchanged from 10.00 to 12.97 s (there their joints come apart by 240 mm as recorded, by "
-        "6 mm when exchanged); there both are left out; --fix swaps exchanges them; check cables and labels"
+        "6 mm when exchanged); there they are left out; --fix swaps exchanges them; check cables and labels"
     )
+
+
+@pytest.mark.parametrize("name", ["exact", "white", "soft", "soft and field"])
+@pytest.mark.parametrize(("first", "stop"), [(400, 430), (200, 500), (600, 900)])
+def test_three_sensors_that_went_round_are_told_and_exchanged_back(name: str, first: int, stop: int) -> None:
+    take = world(name).take
+    ring = ("head", "l_forearm", "r_upper_arm")
+    spoilt = exchanged(take, [Swap(ring, first, stop, 0.0, 0.0, 0.0, 0.0)])
+    [swap] = find_swaps(spoilt)
+    assert (set(swap.bodies), swap.first, swap.stop) == (set(ring), first, stop)
+    np.testing.assert_array_equal(exchanged(spoilt, [swap]).p_world_body, take.p_world_body)
+    assert "exchanged in a circle from" in describe_swaps([swap], repaired=False)[0].text
+
+
+@pytest.mark.parametrize("options", [{}, {"fix": "swaps"}])
+def test_a_fit_tells_a_circle_and_finds_the_lengths(options: dict[str, str]) -> None:
+    take = world("white").take
+    spoilt = exchanged(take, [Swap(("head", "l_forearm", "r_upper_arm"), 400, 500, 0.0, 0.0, 0.0, 0.0)])
+    fitted = fit(spoilt, **options)
+    [finding] = [finding for finding in fitted.findings if finding.code == "swap"]
+    assert set(finding.bodies) == {"head", "l_forearm", "r_upper_arm"}
+    np.testing.assert_allclose(lengths(fitted), lengths(fit(take)), atol=SAME if options else CLOSE)

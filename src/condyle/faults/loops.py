@@ -76,7 +76,7 @@ def touching_joints(
     still = take.names.index(WORLD) if options.world else None
     good = lasting(take, structure.good)
     contacts = find_connections(take, edges, usual, known, good, still)
-    planted = [] if still is None else find_planted(take, edges, usual, still, good)
+    planted = [] if still is None else find_planted(take, edges, usual, still, structure.noise, good)
     joints = []
     for contact in [*contacts, *planted]:
         part = take.slice(contact.first, contact.stop)

@@ -14,46 +14,58 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..model.take import WORLD, Take
+from ..pairs.noise import Noise
 from ..pairs.windows import WINDOW_CHUNK_BYTES, Windows, cut_windows
 from .connections import MOST_BODIES, Contact, Stretch, contact_of, ends_of, least_motion, usual_distance
 
-STEP = 0.1  # s between windows of four times that length in which a body is looked at
-SHORTEST = 0.35  # s for the end of a limb,
-LONGER = 1.0  # and for what has joints on both sides: a swinging thigh turns about some point of the room for a moment
-STILL = 0.02  # of the usual distance between joined sensors: a point that moves more is not planted,
-LIKE_JOINTS = 1.5  # or this many times the usual gap of joints, whose noise it shares
-PASSES = 15.0  # motion of the usual other body over the gap
-REACH = 0.6  # of the usual distance between joined sensors from the sensor
+FEWEST_BODIES = 4  # the room, the body, and two others: one alone does not tell that the rest moves on
+WINDOW_STEP_S = 0.1  # s between windows of four times that length in which a body is looked at
+STANCE_MIN_S = 0.35  # s for the end of a limb,
+MIDDLE_STANCE_MIN_S = 1.0  # and for what has joints on both sides: a thigh turns about some point for a moment
+PLANTED_MAX_SHARE = 0.02  # of the usual distance between joined sensors: a point that moves more is not planted,
+PLANTED_MAX_JOINT_GAPS = 1.5  # or this many times the usual gap of joints, whose noise it shares
+PASSING_MIN_SHARE = 0.015  # of that distance: motion of the usual other body, below which nothing moves on
+# Feet in walks, jumps and lifts have 46 to 300, and move by up to 0.065 of what passes; a thigh over a standing leg, a
+# linkage or a wheel has up to 75, or moves more.
+PASSING_MIN_RATIO = 45.0  # that motion over what noise leaves of the gap
+OWN_MAX_SHARE = 0.07  # of that motion, of the body's own
+CLEAR_MIN_RATIO = 100.0  # from which a body may turn as it likes
+PLANTED_REACH_SHARE = 0.6  # of the usual distance between joined sensors from the sensor
 
 
-def find_planted(take: Take, edges: Ints, usual: float, still: int, good: Bools | None = None) -> list[Contact]:
+def find_planted(
+    take: Take, edges: Ints, usual: float, still: int, noise: Noise, good: Bools | None = None
+) -> list[Contact]:
     """Where bodies keep a point in place on the room, the body `still`, in the order of time.
 
     edges   (J, 2) the tree, whose joints' usual gap [m] is `usual`; good: (n, m) poses to trust
     """
-    if not take.timed or not np.isfinite(take.rate) or not 3 <= take.bodies <= MOST_BODIES:
+    if not take.timed or not np.isfinite(take.rate) or not FEWEST_BODIES <= take.bodies <= MOST_BODIES:
         return []
     size = usual_distance(take, edges)
-    most = max(STILL * size, LIKE_JOINTS * usual)
+    most = max(PLANTED_MAX_SHARE * size, PLANTED_MAX_JOINT_GAPS * usual)
     on_room = {int(x) for edge in edges for x in edge if still in edge}
     bodies = [k for k in range(take.bodies) if k not in on_room and k != still]
     # Ends of limbs first: what they stand on explains what turns about their ankles.
     bodies.sort(key=lambda body: int((edges == body).sum()))
+    always = np.zeros((2, 3))  # who is joined with the room stands on it all the time
+    known = [Stretch(-1, (k, still), 0, take.frames, always, 0.0, 0.0, 0.0) for k in on_room - {still}]
     found: list[Stretch] = []
     taken = np.zeros((take.bodies, take.frames), dtype=bool)
     for span in _spans(take):
         windows = _windows(take, span, good)
         for body in bodies:
-            least = SHORTEST if (edges == body).sum() < 2 else LONGER
-            for seed in _seeds(take, windows, body, still, most, size):
+            least = STANCE_MIN_S if (edges == body).sum() < 2 else MIDDLE_STANCE_MIN_S
+            for seed in _seeds(take, windows, body, still, most, size, noise):
                 if taken[body, (seed.first + seed.stop) // 2]:
                     continue
-                one = _grown(take, good, seed, most, size)
+                one = _grown(take, good, seed, most, size, noise)
                 long = one is not None and take.time[one.stop - 1] - take.time[one.first] >= least
                 if one is not None and long and not taken[body, one.first : one.stop].any():
                     taken[body, one.first : one.stop] = True
-                    if not _explained(take, good, one, found):
+                    if not _explained(take, good, one, known):
                         found.append(one)
+                    known.append(one)  # a knee over a shank over a foot
     return sorted((contact_of(take, one) for one in found), key=lambda one: one.first)
 
 
@@ -78,7 +90,7 @@ def describe_planted(contacts: Sequence[Contact]) -> list[Finding]:
 def _spans(take: Take) -> list[tuple[int, int]]:
     """(first, stop) of the segments, in overlapping parts where they are long, so that few sums are held."""
     edges = [0, *(np.flatnonzero(np.diff(take.segment)) + 1).tolist(), take.frames]
-    window = max(1, take.count_frames(STEP))
+    window = max(1, take.count_frames(WINDOW_STEP_S))
     part = window * max(32, WINDOW_CHUNK_BYTES // (112 * (take.bodies + 1) ** 2))
     spans = [(k, min(k + part + 8 * window, b)) for a, b in pairwise(edges) for k in range(a, b, part)]
     return [(a, b) for a, b in spans if b - a > 8 * window]
@@ -86,16 +98,20 @@ def _spans(take: Take) -> list[tuple[int, int]]:
 
 def _windows(take: Take, span: tuple[int, int], good: Bools | None) -> Windows:
     """Windows that overlap: a short stance lies in one of them."""
-    return cut_windows(take, *span, STEP, good).join_later(1).join_later(2)
+    return cut_windows(take, *span, WINDOW_STEP_S, good).join_later(1).join_later(2)
 
 
-def _seeds(take: Take, windows: Windows, body: int, still: int, most: float, size: float) -> list[Stretch]:
+def _seeds(
+    take: Take, windows: Windows, body: int, still: int, most: float, size: float, noise: Noise
+) -> list[Stretch]:
     """Windows in which a body may be planted."""
     gap, c, _ = (values[:, 0] for values in windows.fit(np.array([body]), np.array([take.bodies])))
     gap = np.maximum(gap, 1e-4 * size)
     passed = _passing(windows, body, still)
-    near = np.linalg.norm(c, axis=1) <= REACH * size
-    keep = np.flatnonzero((gap <= most) & near & (passed >= PASSES / 2 * gap))
+    near = np.linalg.norm(c, axis=1) <= PLANTED_REACH_SHARE * size
+    excess = np.array([_without_noise(float(own), noise, body, point) for own, point in zip(gap, c, strict=True)])
+    moving = passed >= np.maximum(PASSING_MIN_RATIO / 2 * excess, PASSING_MIN_SHARE * size)
+    keep = np.flatnonzero((gap <= most) & near & moving)
     keep = keep[np.argsort(gap[keep] / passed[keep])]
     return [
         Stretch(
@@ -121,24 +137,38 @@ def _points(take: Take, body: int, c: Floats, first: int, stop: int) -> Floats:
 def _passing(windows: Windows, body: int, still: int) -> Floats:
     """(w,) [m] how far the usual other body moves in each window, in the room."""
     others = np.array([k for k in range(windows.sums.frames.shape[1] - 1) if k not in (body, still)])
+    return median(_measure_moves(windows, others, still).T)
+
+
+def _measure_moves(windows: Windows, bodies: Ints, still: int) -> Floats:
+    """(w, k) [m] how far these bodies move in each window, in the room."""
     count = len(windows.first)
-    window, other = np.repeat(np.arange(count), len(others)), np.tile(others, count)
+    window, body = np.repeat(np.arange(count), len(bodies)), np.tile(bodies, count)
     by = np.full(len(window), still)
-    moves = windows.spread(window, other, np.zeros((len(window), 3)), by).reshape(count, len(others))
-    return median(moves.T)
+    return windows.spread(window, body, np.zeros((len(window), 3)), by).reshape(count, len(bodies))
 
 
-def _grown(take: Take, good: Bools | None, seed: Stretch, most: float, size: float) -> Stretch | None:
+def _without_noise(gap: float, noise: Noise, body: int, point: Floats) -> float:
+    """[m] what the sensor's noise leaves of a gap, a fifth of it at least."""
+    expected = 3 * noise.position[body] ** 2 + 2 * noise.orientation[body] ** 2 * float(point @ point)
+    return float(np.sqrt(max(gap**2 - expected, (0.2 * gap) ** 2)))
+
+
+def _grown(take: Take, good: Bools | None, seed: Stretch, most: float, size: float, noise: Noise) -> Stretch | None:
     """The stretch around a window as far as one point stays in place."""
     best, now = None, seed
     for _ in range(4):
         first, stop = ends_of(take, good, now, most)
-        if take.time[stop - 1] - take.time[first] < SHORTEST:
+        if take.time[stop - 1] - take.time[first] < STANCE_MIN_S:
             break
         windows = cut_windows(take, first, stop, np.inf, good)
         gap, c, _ = (values[0, 0] for values in windows.fit(np.array([seed.bodies[0]]), np.array([take.bodies])))
         own, passed = max(float(gap), 1e-4 * size), float(_passing(windows, *seed.bodies)[0])
-        if own > most or np.linalg.norm(c) > REACH * size or passed < PASSES * own:
+        if own > most or np.linalg.norm(c) > PLANTED_REACH_SHARE * size or passed < PASSING_MIN_SHARE * size:
+            break
+        ratio = passed / _without_noise(own, noise, seed.bodies[0], c)
+        moves = float(_measure_moves(windows, np.array(seed.bodies[:1]), seed.bodies[1])[0, 0])
+        if ratio < (PASSING_MIN_RATIO if moves <= OWN_MAX_SHARE * passed else CLEAR_MIN_RATIO):
             break
         points = _points(take, seed.bodies[0], c, first, stop)
         one = Stretch(-1, seed.bodies, first, stop, points, own, passed, 0.0)

@@ -57,14 +57,14 @@ MOST = 8  # pairs in one take
 
 @dataclass(frozen=True)
 class Swap:
-    """Two sensors that have each other's poses in frames first <= k < stop.
+    """Sensors that have each other's poses in frames first <= k < stop: each the next one's, and the last the first's.
 
     start, end  [s]  times of the first and of the last such frame
     gap, left   [m]  usual gap of their joints there as recorded, and when exchanged
     sure             False: the rest of the take is hardly longer, and which part is right cannot be told
     """
 
-    bodies: tuple[str, str]
+    bodies: tuple[str, ...]
     first: int
     stop: int
     start: float
@@ -78,9 +78,10 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
     """The exchanged stretches of a take, pair by pair; `known` are edges of the tree, as pairs of bodies."""
     if not take.timed or take.bodies < 2 or take.frames < 4 * FEWEST:
         return []
+    found = _find_circles(take)
+    take = exchanged(take, found)
     crossings = find_crossings(take)
     take = take.mask(spikes) if (spikes := _there_and_back(take)).any() else take
-    found: list[Swap] = []
     done: set[tuple[int, int]] = set()
     tried: set[tuple[int, int]] = set()
     for _ in range(2 * MOST):
@@ -99,17 +100,17 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
 
 
 def exchanged(take: Take, swaps: Sequence[Swap]) -> Take:
-    """The take with the two sensors' poses exchanged in every stretch."""
+    """The take with the sensors' poses exchanged back in every stretch."""
     R, p = copied(take.R_world_body), copied(take.p_world_body)
     for swap in reversed(swaps):
-        a, b = (take.index(name) for name in swap.bodies)
-        rows = slice(swap.first, swap.stop)
-        R[rows, [a, b]], p[rows, [a, b]] = R[rows, [b, a]], p[rows, [b, a]]
+        has = [take.index(name) for name in swap.bodies]
+        rows, owner = slice(swap.first, swap.stop), [*has[1:], has[0]]
+        R[rows, owner], p[rows, owner] = R[rows, has], p[rows, has]
     return replace(take, R_world_body=sealed(R), p_world_body=sealed(p)) if swaps else take
 
 
 def hidden(take: Take, swaps: Sequence[Swap]) -> Bools:
-    """(n, m) the poses of both sensors in every stretch."""
+    """(n, m) the poses of these sensors in every stretch."""
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     for swap in swaps:
         out[swap.first : swap.stop, [take.index(name) for name in swap.bodies]] = True
@@ -120,10 +121,12 @@ def describe_swaps(swaps: Sequence[Swap], repaired: bool) -> list[Finding]:
     """What to say of them."""
     found = []
     for swap in swaps:
-        a, b = swap.bodies
-        done = "their poses there were exchanged" if repaired else "there both are left out; --fix swaps exchanges them"
+        *others, last = swap.bodies
+        circle = " in a circle" if len(others) > 1 else ""
+        done = "their poses there were exchanged" if repaired else "there they are left out; --fix swaps exchanges them"
         text = (
-            f"{a} and {b}: exchanged from {swap.start:.2f} to {swap.end:.2f} s (there their joints come apart by "
+            f"{', '.join(others)} and {last}: exchanged{circle} from {swap.start:.2f} to {swap.end:.2f} s "
+            "(there their joints come apart by "
             f"{1000 * swap.gap:.0f} mm as recorded, by {1000 * swap.left:.0f} mm when exchanged); {done}; "
         )
         if swap.sure:
@@ -148,24 +151,51 @@ def describe_swaps(swaps: Sequence[Swap], repaired: bool) -> list[Finding]:
 
 def find_crossings(take: Take) -> dict[tuple[int, int], Ints]:
     """{pair of bodies: frames from which on each goes on where the other was}."""
-    before = _Before.of(take)
-    size = _size(take)
-    kept = before.steps(take, size)
-    usual = median(kept)
-    with np.errstate(invalid="ignore"):
-        jumps = kept > np.maximum(JUMP * usual, 1e-6 * size)
-    frame, body = np.nonzero(jumps)
     out: dict[tuple[int, int], list[int]] = {}
+    for t, goes in _find_moves(take).items():
+        for a, b in goes:
+            if a < b and (b, a) in goes:
+                out.setdefault((a, b), []).append(t)
+    return {pair: np.array(frames, dtype=np.int64) for pair, frames in sorted(out.items())}
+
+
+def _find_moves(take: Take) -> dict[int, set[tuple[int, int]]]:
+    """{frame: pairs (a, b) of which both jump into it, and a goes on where b was}, in the order of time."""
+    before, size = _Before.of(take), _size(take)
+    kept = before.steps(take, size)
+    with np.errstate(invalid="ignore"):
+        frame, body = np.nonzero(kept > np.maximum(JUMP * median(kept), 1e-6 * size))
+    out: dict[int, set[tuple[int, int]]] = {}
     for shift in range(1, take.bodies):
         same = np.flatnonzero(frame[shift:] == frame[:-shift]) if len(frame) > shift else np.empty(0, np.int64)
         if not len(same):
             break
-        t, a, b = frame[same], body[same], body[same + shift]
-        across = np.maximum(before.step(take, size, t, a, b), before.step(take, size, t, b, a))
-        crossed = across < CROSSED * np.minimum(kept[t, a], kept[t, b])
-        for k in np.flatnonzero(crossed):
-            out.setdefault((int(a[k]), int(b[k])), []).append(int(t[k]))
-    return {pair: np.array(sorted(frames), dtype=np.int64) for pair, frames in out.items()}
+        t = frame[same]
+        for a, b in ((body[same], body[same + shift]), (body[same + shift], body[same])):
+            goes = before.step(take, size, t, a, b) < CROSSED * np.minimum(kept[t, a], kept[t, b])
+            for k in np.flatnonzero(goes):
+                out.setdefault(int(t[k]), set()).add((int(a[k]), int(b[k])))
+    return dict(sorted(out.items()))
+
+
+def _find_circles(take: Take) -> list[Swap]:
+    """Stretches in which three sensors went round: each goes on where the next was, in one moment that is seen."""
+    turns: dict[tuple[int, ...], list[tuple[int, int]]] = {}
+    for t, goes in _find_moves(take).items():
+        bodies = sorted({body for pair in goes for body in pair})
+        for three in combinations(bodies, 3) if 3 <= len(bodies) <= MOST else ():
+            for way, ring in ((1, three), (-1, three[::-1])):
+                if set(zip(ring, (*ring[1:], ring[0]), strict=True)) <= goes:
+                    turns.setdefault(three, []).append((t, way))
+    found: list[Swap] = []
+    for members, changes in turns.items():
+        state = np.zeros(take.frames, dtype=np.int64)
+        for t, way in changes:
+            state[t:] += way
+        state = (state - np.argmax(np.bincount(state % 3, minlength=3))) % 3
+        for way in (1, 2):
+            found += _verified(take, members if way == 1 else members[::-1], state == way)
+    return sorted(found, key=lambda one: one.first)
 
 
 @dataclass(frozen=True, eq=False)
@@ -347,8 +377,8 @@ def _best_run(values: Floats) -> tuple[int, int]:
     return int(np.argmin(total[: end + 1])), end
 
 
-def _joints_of(take: Take, pair: tuple[int, int], swapped: Bools) -> tuple[Take, Ints, Floats, Floats]:
-    """The take with a pair exchanged where `swapped` (n,), and its spanning tree's joints at the two bodies."""
+def _joints_of(take: Take, pair: tuple[int, ...], swapped: Bools) -> tuple[Take, Ints, Floats, Floats]:
+    """The take with bodies exchanged back where `swapped` (n,), and its spanning tree's joints at them."""
     other = _with_exchange(take, pair, swapped)
     part, _ = other.thinned(ROWS)
     fits = fit_pairs(sum_pairs(part))
@@ -357,10 +387,9 @@ def _joints_of(take: Take, pair: tuple[int, int], swapped: Bools) -> tuple[Take,
     return other, fits.pairs[own], fits.p_child_joint[own], fits.p_parent_joint[own]
 
 
-def _with_exchange(take: Take, pair: tuple[int, int], swapped: Bools) -> Take:
-    a, b = pair
+def _with_exchange(take: Take, pair: tuple[int, ...], swapped: Bools) -> Take:
     order = np.arange(take.bodies)
-    order[[a, b]] = b, a
+    order[[*pair[1:], pair[0]]] = pair
 
     def exchange(values: Floats) -> Floats:
         wide = (slice(None), *(None,) * (values.ndim - 1))
@@ -370,8 +399,8 @@ def _with_exchange(take: Take, pair: tuple[int, int], swapped: Bools) -> Take:
     return replace(take, R_world_body=R, p_world_body=p)
 
 
-def _gap_sizes(take: Take, pair: tuple[int, int], swapped: Bools) -> tuple[Floats, Floats]:
-    """(n, J) [m] gaps of the two bodies' joints, with the pair as in `swapped` (n,), and the other way round."""
+def _gap_sizes(take: Take, pair: tuple[int, ...], swapped: Bools) -> tuple[Floats, Floats]:
+    """(n, J) [m] gaps of these bodies' joints, with the bodies as in `swapped` (n,), and the other way round."""
     _, pairs, c, l = _joints_of(take, pair, swapped)
     right, wrong = (_with_exchange(take, pair, which) for which in (swapped, ~swapped))
     sizes = [over_frames(lambda part: np.linalg.norm(part, axis=2), gaps(one, pairs, c, l)) for one in (right, wrong)]
@@ -400,8 +429,8 @@ def _oriented(take: Take, pair: tuple[int, int], swapped: Bools, known: Sequence
     return swapped if 2 * (swapped & both).sum() <= both.sum() else ~swapped
 
 
-def _verified(take: Take, pair: tuple[int, int], swapped: Bools) -> list[Swap]:
-    """The stretches in which every joint of both bodies fits when exchanged and comes apart as it is."""
+def _verified(take: Take, pair: tuple[int, ...], swapped: Bools) -> list[Swap]:
+    """The stretches in which every joint of these bodies fits when exchanged and comes apart as it is."""
     right, wrong = _gap_sizes(take, pair, swapped)
     if not right.shape[1] or not swapped.any():
         return []
@@ -422,7 +451,7 @@ def _verified(take: Take, pair: tuple[int, int], swapped: Bools) -> list[Swap]:
         if whole >= CLEAR and (gap >= EACH * left).all() and (left <= USUAL * usual[seen]).all():
             out.append(
                 Swap(
-                    (take.names[pair[0]], take.names[pair[1]]),
+                    tuple(take.names[body] for body in pair),
                     int(rows[0]),
                     int(rows[-1]) + 1,
                     float(take.time[rows[0]]),
