@@ -9,7 +9,7 @@ import pytest
 
 import condyle
 from condyle import Finding
-from condyle.faults.connections import MOST_BODIES, Contact, describe_connections, find_connections, lasting
+from condyle.faults.connections import MOST_CONNECTED_BODIES, Contact, describe_connections, find_connections, lasting
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import clasp_hands, join_hands, pick_up, plant_feet
@@ -155,7 +155,7 @@ def test_takes_without_time_short_ones_and_very_many_bodies_are_not_judged() -> 
     assert not find_connections(untimed, edges(truth), USUAL)
     assert not find_connections(take.slice(0, 10), edges(truth), USUAL)
     assert not find_connections(take.slice(0, 1), edges(truth), USUAL)
-    many = MOST_BODIES + 1
+    many = MOST_CONNECTED_BODIES + 1
     crowd = Take(
         [f"b{k}" for k in range(many)],
         take.time[:60],

@@ -12,9 +12,9 @@ import pytest
 import condyle
 from condyle import CondyleError, Take, UsageError
 from condyle.estimate.solve import Solution, solution_of
-from condyle.faults.field import GAIN, BentField, describe_bend, describe_correction, find_bend, map_gaps
+from condyle.faults.field import BEND_MIN_LOG_RATIO, BentField, describe_bend, describe_correction, find_bend, map_gaps
 from condyle.faults.field_fit import Bend, fit_field, likeliest, measure_bend
-from condyle.faults.field_rows import Rows
+from condyle.faults.field_rows import FieldRows
 from condyle.io.field_file import read_field, write_field
 from condyle.maths import rotation
 from condyle.model.field import FieldModel, Rod, spread_centres
@@ -111,7 +111,7 @@ def test_skin_on_a_person_is_no_bent_field(motion: str) -> None:
 def test_what_follows_the_angles_of_a_joint_and_its_neighbours_does_not_count(rng: np.random.Generator) -> None:
     straight = world()
     solution = true_joints(straight)
-    rows = Rows.of_joints(straight.take, solution)
+    rows = FieldRows.of_joints(straight.take, solution)
     for a, (child, parent) in enumerate(solution.pairs):
         near = ((solution.pairs == child) | (solution.pairs == parent)).any(axis=1).sum() - 1
         assert rows.skin[a].shape[2] == 9 + 18 + 9 * near
@@ -129,7 +129,7 @@ def test_least_squares_and_takes_without_time_are_not_judged() -> None:
 
 def test_one_joint_alone_tells_no_field() -> None:
     take = world(seed=5, motion="walk", seconds=40.0, **FIELD).take.select(["l_upper_arm", "l_forearm"])
-    assert measure_bend(take, plain(take, [(1, 0)])).gain > GAIN, "its gap does follow the place"
+    assert measure_bend(take, plain(take, [(1, 0)])).gain > BEND_MIN_LOG_RATIO, "its gap does follow the place"
     assert not told(condyle.fit(take, intervals=False))
     assert "no bend" in told(condyle.fit(take, intervals=False, field=True), "field-corrected")[0].text
 

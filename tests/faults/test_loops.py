@@ -10,7 +10,7 @@ import pytest
 from condyle.estimate.fitting import PLAIN, ROBUST, Estimate, fit_tree
 from condyle.faults import loops
 from condyle.faults.connections import Contact
-from condyle.faults.loops import SOFT, loop_joints, touching_joints, usual_gap
+from condyle.faults.loops import SOFT_MIN_GAPS, loop_joints, touching_joints, usual_gap
 from condyle.model.options import FitOptions
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
@@ -112,7 +112,7 @@ def test_a_contact_that_comes_apart_many_times_as_far_binds_nothing(
     estimate: Estimate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     [firm], _, _ = touching(estimate, monkeypatch, 1.0, "head", "r_forearm")
-    usual = firm.residual / SOFT
+    usual = firm.residual / SOFT_MIN_GAPS
     [kept], _, _ = touching(estimate, monkeypatch, 1.01 * usual, "head", "r_forearm")
     assert kept.kind == firm.kind
     [soft], contact, _ = touching(estimate, monkeypatch, 0.99 * usual, "head", "r_forearm")

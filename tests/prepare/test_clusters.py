@@ -323,14 +323,14 @@ def test_one_frame_and_no_recording_will_do(rng) -> None:
 def test_the_thresholds_on_the_page_are_those_in_the_code() -> None:
     page = " ".join((PROJECT / "docs" / "marker-clusters.md").read_text(encoding="utf-8").split())
     for words in (
-        f"more than {clusters.GROSS:g} robust standard deviations",
-        f"more than {clusters.FACTOR:g} times it and more than {100 * clusters.FLOOR:g} %",
-        f"at most {propose_bodies.SAME_BODY:g} times worse",
-        f"({propose_bodies.SAME_MARKER:g} times for one",
-        f"rigid to {100 * propose_bodies.RIGID:g} %",
+        f"more than {clusters.MISFIT_MIN_SD:g} robust standard deviations",
+        f"more than {clusters.MISFIT_MIN_TIMES:g} times it and more than {100 * clusters.MISFIT_MIN_SHARE:g} %",
+        f"at most {propose_bodies.SAME_BODY_MAX_TIMES:g} times worse",
+        f"({propose_bodies.SAME_MARKER_MAX_TIMES:g} times for one",
+        f"rigid to {100 * propose_bodies.RIGID_MAX_SHARE:g} %",
     ):
         assert words in page
-    assert clusters.NARROW == 0.1, "the page says a tenth"
+    assert clusters.NARROW_MAX_RATIO == 0.1, "the page says a tenth"
 
 
 def real(name: str, shared_data):

@@ -7,7 +7,14 @@ import pytest
 
 from condyle.model.options import FitOptions
 from condyle.model.take import BodyMarker, Take, join
-from condyle.prepare.latency import FEWEST_BODIES, SHORTEST, Latency, find_latency, repair_latency, without_latency
+from condyle.prepare.latency import (
+    LATENCY_MIN_BODIES,
+    LATENCY_MIN_TAKE_S,
+    Latency,
+    find_latency,
+    repair_latency,
+    without_latency,
+)
 from condyle.simulate import Disturbances, World, human, linkage, prop, simulate, together
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.15))
@@ -154,8 +161,8 @@ def test_the_order_of_the_sensors_does_not_matter() -> None:
 def test_what_cannot_tell_is_not_asked() -> None:
     take = world().take
     assert find_latency(replace(take, timed=False)) is None
-    assert find_latency(take.select(take.names[: FEWEST_BODIES - 1])) is None
-    assert find_latency(take.slice(0, int(0.9 * SHORTEST * 60))) is None
+    assert find_latency(take.select(take.names[: LATENCY_MIN_BODIES - 1])) is None
+    assert find_latency(take.slice(0, int(0.9 * LATENCY_MIN_TAKE_S * 60))) is None
     assert find_latency(take.slice(0, 1)) is None
     assert find_latency(take.slice(0, 0)) is None
     nobody = find_latency(take.mask(np.ones((take.frames, take.bodies), dtype=bool)))

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.prepare.shapes import SAMPLE, Shape, distances, extent, fit_error, fit_poses, fit_shape
+from condyle.prepare.shapes import SHAPE_FRAMES, Shape, distances, extent, fit_error, fit_poses, fit_shape
 
 EXACT = 1e-12  # m, and in rotations
 NOISE = 0.001  # m
@@ -107,7 +107,7 @@ def test_the_error_of_a_fit_is_the_noise_however_many_points_are_seen(rng) -> No
 
 def test_a_point_seen_seldom_in_a_long_take_is_placed(rng) -> None:
     points = cluster(rng, 4)
-    _, _, cloud = moved(rng, points, 5 * SAMPLE)
+    _, _, cloud = moved(rng, points, 5 * SHAPE_FRAMES)
     rows = np.flatnonzero(np.arange(len(cloud)) % 5 == 3)[::20]  # none of them among evenly spread rows
     hidden = np.setdiff1d(np.arange(len(cloud)), rows)
     cloud[hidden, 3] = np.nan

@@ -22,7 +22,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..errors import CondyleError
     from ..io.format import ReadOptions
-    from ..prepare.convention import UNSEEN, diagnose
+    from ..prepare.convention import UNSEEN_NOTE, diagnose
     from ..prepare.read import join_takes, recordings_in, take_of
 
     options = ReadOptions.of(**collect_reading(args))
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     )
     for odd in diagnosis.odd:
         print_line(f"{odd.name}: fits {odd.times:.0f} times better with {odd}, unlike the other sensors")
-    print_line(UNSEEN, style="dim")
+    print_line(UNSEEN_NOTE, style="dim")
     return DONE if certain else DONE_WITH_WARNINGS
 
 

@@ -19,24 +19,24 @@ from ..maths.graph import components, orient
 from ..model.take import Take
 from ..pairs.windows import Windows, cut_windows, sum_windows
 
-SURE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap), from which it is a connection
-LENGTHS = (0.5, 1.0, 2.0, 4.0)  # s: windows that a stretch is cut into
-TIMES = 3.0  # gap to be expected over gap, at least
-MOVES = 1.5  # motion of the point, as every body in between sees it, over the gap
-RESTS = 3.0  # the same up to which a connection that is known explains another
-LOOSE = 0.25  # of the usual distance between joined sensors: a larger gap is no contact,
-TIGHT = 0.03  # and within one figure, whose limbs may keep step without touching, none above this,
-LIKE_JOINTS = 1.5  # or this many times the usual gap of its joints
-REACH = 1.25  # of that distance from either sensor: a contact is near the bodies that touch
-ALIKE = 1.2  # times the gap, up to which a neighbour fits as well
-EXACT = 0.003  # of that distance: gaps below it are alike
-HOLDS = 2.5  # gap over that of the stretch, up to which it holds
-SMOOTH = 0.25  # s over which that gap is taken
-SHORTEST = 0.8  # s
-BRIEF = 0.5  # s: poses that fit nothing for less are spikes
-ROUNDS = 8  # of finding the ends and the point in turn
-TRIED = 40  # windows from which a stretch is grown, the clearest first
-MOST_BODIES = 64  # beyond, nothing is looked for: pairs and windows grow too many
+CONNECTION_MIN_SCORE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap)
+SCORED_WINDOWS_S = (0.5, 1.0, 2.0, 4.0)  # s: windows that a stretch is cut into
+EXPECTED_MIN_GAPS = 3.0  # gap to be expected over gap, at least
+MOVING_MIN_GAPS = 1.5  # motion of the point, as every body in between sees it, over the gap
+RESTING_MAX_GAPS = 3.0  # the same up to which a connection that is known explains another
+CONTACT_MAX_SHARE = 0.25  # of the usual distance between joined sensors: a larger gap is no contact,
+TOUCH_MAX_SHARE = 0.03  # and within one figure, whose limbs may keep step without touching, none above this,
+TOUCH_MAX_JOINT_GAPS = 1.5  # or this many times the usual gap of its joints
+CONTACT_REACH_SHARE = 1.25  # of that distance from either sensor: a contact is near the bodies that touch
+NEIGHBOUR_MAX_GAPS = 1.2  # times the gap, up to which a neighbour fits as well
+GAP_MIN_SHARE = 0.003  # of that distance: gaps below it are alike
+HOLDING_MAX_GAPS = 2.5  # gap over that of the stretch, up to which it holds
+SMOOTHED_S = 0.25  # s over which that gap is taken
+CONTACT_MIN_S = 0.8  # s
+SPIKE_MAX_S = 0.5  # s: poses that fit nothing for less are spikes
+GROWTH_ROUNDS = 8  # of finding the ends and the point in turn
+MOST_SEEDS = 40  # windows from which a stretch is grown, the clearest first
+MOST_CONNECTED_BODIES = 64  # beyond, nothing is looked for: pairs and windows grow too many
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +82,7 @@ def find_connections(
     still   index of a body that is the room itself
     only    the one pair to look at
     """
-    if not take.timed or take.bodies < 2 or take.bodies > MOST_BODIES or not np.isfinite(take.rate):
+    if not take.timed or take.bodies < 2 or take.bodies > MOST_CONNECTED_BODIES or not np.isfinite(take.rate):
         return []
     pairs = _Pairs(take, np.asarray(edges, dtype=np.int64).reshape(-1, 2), usual, known, still)
     if only is not None:
@@ -90,13 +90,13 @@ def find_connections(
     seeds = [seed for windows in sum_windows(take, good) for seed in pairs.seeds(take, windows)]
     seeds.sort(key=lambda seed: -seed.score)
     found: list[Stretch] = []
-    for _ in range(TRIED):
+    for _ in range(MOST_SEEDS):
         if not seeds:
             break
         seed, *seeds = seeds
         grown = _grown(take, good, pairs, seed)
         done = [seed]
-        if grown is not None and grown.score >= SURE and not pairs.explained(take, good, grown, found):
+        if grown is not None and grown.score >= CONNECTION_MIN_SCORE and not pairs.explained(take, good, grown, found):
             named = pairs.nearest(take, good, grown)
             if named is not grown:
                 named = _grown(take, good, pairs, named, moving=False) or named
@@ -131,7 +131,7 @@ def lasting(take: Take, good: Bools) -> Bools:
     if not take.timed or not np.isfinite(take.rate) or (good == take.seen).all():
         return take.seen
     out = good.copy()
-    least = max(1, take.count_frames(BRIEF))
+    least = max(1, take.count_frames(SPIKE_MAX_S))
     for body in np.flatnonzero((good != take.seen).any(axis=0)):
         bad = np.concatenate([[False], take.seen[:, body] & ~good[:, body], [False]])
         edges = np.flatnonzero(np.diff(bad.astype(np.int8)))
@@ -189,15 +189,17 @@ class _Pairs:
         self.between = way[self.i, self.j]
         self.between[~self.same, m] = True
         self.size = usual_distance(take, edges)
-        self.largest = np.where(self.same, max(TIGHT * self.size, LIKE_JOINTS * usual), LOOSE * self.size)
+        self.largest = np.where(
+            self.same, max(TOUCH_MAX_SHARE * self.size, TOUCH_MAX_JOINT_GAPS * usual), CONTACT_MAX_SHARE * self.size
+        )
 
     def seeds(self, take: Take, windows: Windows) -> list[Stretch]:
         """Windows and pairs that may be part of a connection."""
         gap, c, l = windows.fit(self.i, self.j)
-        gap = np.maximum(gap, EXACT * self.size)
+        gap = np.maximum(gap, GAP_MIN_SHARE * self.size)
         near = (gap <= self.largest) & self.open
         for point in (c, l):
-            near &= np.sum(point * point, axis=-1) <= (REACH * self.size) ** 2
+            near &= np.sum(point * point, axis=-1) <= (CONTACT_REACH_SHARE * self.size) ** 2
         window, pair = np.nonzero(near)
         i, j, own = self.i[pair], self.j[pair], gap[near]
         table = np.zeros((len(gap), self.room + 1, self.room + 1))
@@ -210,11 +212,11 @@ class _Pairs:
         free = _free(table[window, i], table[window, j], off[window])
         free = np.where(self.between[pair], free, 0.0).max(axis=1)
         moves = np.zeros(len(pair))
-        far = free >= TIMES * own
+        far = free >= EXPECTED_MIN_GAPS * own
         moves[far] = self._moves(windows, window[far], pair[far], (c[near][far], l[near][far]))
         seconds = take.time[windows.stop - 1] - take.time[windows.first]
         found = []
-        for k in np.flatnonzero(moves >= MOVES * own):
+        for k in np.flatnonzero(moves >= MOVING_MIN_GAPS * own):
             w, p = int(window[k]), int(pair[k])
             span, bodies = (int(windows.first[w]), int(windows.stop[w])), (int(i[k]), int(j[k]))
             score = float(seconds[w] * np.log(free[k] / own[k]))
@@ -247,14 +249,14 @@ class _Pairs:
         whole = cut_windows(take, first, stop, np.inf, good, near)
         gap, c, l = whole.fit(np.array([0]), np.array([1]))
         points = np.concatenate([c[0], l[0]])
-        own = max(float(gap[0, 0]), EXACT * self.size)
-        if own > self.largest[one.pair] or np.linalg.norm(points, axis=1).max() > REACH * self.size:
+        own = max(float(gap[0, 0]), GAP_MIN_SHARE * self.size)
+        if own > self.largest[one.pair] or np.linalg.norm(points, axis=1).max() > CONTACT_REACH_SHARE * self.size:
             return None
-        if moving and least_motion(whole, (0, 1), points, np.arange(2, len(near) + 1)) < MOVES * own:
+        if moving and least_motion(whole, (0, 1), points, np.arange(2, len(near) + 1)) < MOVING_MIN_GAPS * own:
             return None
         seconds = float(take.time[stop - 1] - take.time[first])
         best, most = 0.0, 0.0
-        for length in LENGTHS:
+        for length in SCORED_WINDOWS_S:
             if 2 * length > seconds:
                 break
             windows = cut_windows(take, first, stop, length, good, near)
@@ -264,7 +266,7 @@ class _Pairs:
             expected = float(np.sqrt(np.mean(free**2, axis=0)).max())
             score = (seconds / length - 1) * np.log(max(expected, 1e-300) / own)
             best, most = max(best, score), max(most, expected)
-        if most < TIMES * own:
+        if most < EXPECTED_MIN_GAPS * own:
             return None
         return replace(one, first=first, stop=stop, points=points, gap=own, free=most, score=float(best))
 
@@ -287,7 +289,7 @@ class _Pairs:
         windows = cut_windows(take, one.first, one.stop, np.inf, good)
         gap, c, l = (values[0] for values in windows.fit(self.i, self.j))
         reach = np.sqrt(np.sum(c * c, axis=1)) + np.sqrt(np.sum(l * l, axis=1))
-        fits = self.open & (gap <= max(ALIKE * one.gap, EXACT * self.size))
+        fits = self.open & (gap <= max(NEIGHBOUR_MAX_GAPS * one.gap, GAP_MIN_SHARE * self.size))
         here = one.pair
         for _ in range(self.room):
             near = [{body, *self._joined(body)} for body in (self.i[here], self.j[here])]
@@ -316,7 +318,7 @@ class _Pairs:
         if label[a] != label[b]:
             return False
         windows = cut_windows(take, one.first, one.stop, np.inf, good)
-        return least_motion(windows, one.bodies, one.points, np.flatnonzero(way[a, b])) < RESTS * one.gap
+        return least_motion(windows, one.bodies, one.points, np.flatnonzero(way[a, b])) < RESTING_MAX_GAPS * one.gap
 
 
 def _free(to_one: Floats, to_other: Floats, off: Floats) -> Floats:
@@ -375,9 +377,9 @@ def usual_distance(take: Take, edges: Ints) -> float:
 def _grown(take: Take, good: Bools | None, pairs: _Pairs, seed: Stretch, moving: bool = True) -> Stretch | None:
     """The stretch around a window as far as one point holds it together; the surest of all rounds."""
     best, now = None, seed
-    for _ in range(ROUNDS):
+    for _ in range(GROWTH_ROUNDS):
         first, stop = ends_of(take, good, now)
-        if take.time[stop - 1] - take.time[first] < SHORTEST:
+        if take.time[stop - 1] - take.time[first] < CONTACT_MIN_S:
             break
         one = pairs.judged(take, good, now, first, stop, moving)
         if one is None:
@@ -402,11 +404,11 @@ def ends_of(take: Take, good: Bools | None, one: Stretch, most: float = np.inf) 
     child = np.einsum("nxy,y->nx", take.R_world_body[:, i], one.points[0]) + take.p_world_body[:, i]
     parent = np.einsum("nxy,y->nx", take.R_world_body[:, j], one.points[1]) + take.p_world_body[:, j]
     square = np.where(seen, np.sum((child - parent) ** 2, axis=1), 0.0)
-    width = max(1, take.count_frames(SMOOTH))
+    width = max(1, take.count_frames(SMOOTHED_S))
     kernel = np.ones(width)
     count = np.convolve(seen.astype(np.float64), kernel, "same")
     smooth = np.sqrt(np.convolve(square, kernel, "same") / np.maximum(count, 1.0))
-    far = (count > 0) & (smooth > min(HOLDS * one.gap, most))
+    far = (count > 0) & (smooth > min(HOLDING_MAX_GAPS * one.gap, most))
     # A segment's end is an end, and so is a long time without a pose of either.
     far[np.flatnonzero(np.diff(take.segment)) + 1] |= True
     middle = (one.first + one.stop) // 2

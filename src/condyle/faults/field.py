@@ -29,12 +29,12 @@ if TYPE_CHECKING:
     from ..model.options import FitOptions
     from ..pairs.noise import Noise
 
-LOUD = 1.3  # gaps over what the sensors' noise explains, from which a bend is looked for
-GAIN = 100.0  # log likelihood, over that of a straight field, from which a bend is told
-SHARED = 0.2  # of a joint's gaps beyond what follows angles, that the field of the other joints must explain
-CELLS = 6  # along the widest side of the space that was visited
-ENOUGH = 2000  # frames over which the correction is summed up
-FEWEST = 5  # blocks in a cell, below which it is not shown
+LOUD_MIN_GAPS = 1.3  # gaps over what the sensors' noise explains, from which a bend is looked for
+BEND_MIN_LOG_RATIO = 100.0  # log likelihood, over that of a straight field, from which a bend is told
+SHARED_MIN_SHARE = 0.2  # of a joint's gaps beyond what follows angles, that the field of the other joints must explain
+MOST_CELLS = 6  # along the widest side of the space that was visited
+SUMMED_UP_FRAMES = 2000  # frames over which the correction is summed up
+SHOWN_MIN_BLOCKS = 5  # blocks in a cell, below which it is not shown
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,7 +76,7 @@ class BentField:
     excess: float
 
 
-def map_gaps(take: Take, solution: Solution, noise: Noise, cells: int = CELLS) -> GapMap:
+def map_gaps(take: Take, solution: Solution, noise: Noise, cells: int = MOST_CELLS) -> GapMap:
     """The gaps of all joints over the room, in cubes of which `cells` span the widest side of what was visited."""
     blocks = Blocks(take, solution)
     used = blocks.weight > 0
@@ -92,7 +92,7 @@ def map_gaps(take: Take, solution: Solution, noise: Noise, cells: int = CELLS) -
     index = np.minimum(((place - low) / edge).astype(np.int64), cells - 1)
     cell, which, count = np.unique(index, axis=0, return_inverse=True, return_counts=True)
     total = np.bincount(which.ravel(), square, len(cell))
-    shown = count >= FEWEST
+    shown = count >= SHOWN_MIN_BLOCKS
     size = np.sqrt(np.maximum(total / count, 0.0))
     return GapMap((low + (cell + 0.5) * edge)[shown], size[shown], count[shown], edge)
 
@@ -104,10 +104,10 @@ def find_bend(take: Take, solution: Solution, noise: Noise, still: int | None = 
         own = ~(solution.pairs == still).any(axis=1)
     explained = float(noise.gap_variance(*solution.joints)[own].sum())
     gaps = float(np.diagonal(solution.residual_cov)[own].sum())
-    if not take.timed or explained <= 0 or gaps < LOUD**2 * explained:
+    if not take.timed or explained <= 0 or gaps < LOUD_MIN_GAPS**2 * explained:
         return None
     bend = measure_bend(take, solution, still)
-    if bend.gain < GAIN or bend.shared < SHARED:
+    if bend.gain < BEND_MIN_LOG_RATIO or bend.shared < SHARED_MIN_SHARE:
         return None
     cells = map_gaps(take, solution, noise)
     if cells.worst is None:
@@ -142,7 +142,7 @@ def describe_correction(
     if not len(model.centres):
         text = f"no bend of the field is seen that would be worth taking away{rod}"
         return [Finding("field-corrected", "info", text, value=0.0, unit="m")]
-    rows = evenly(before.frames, ENOUGH)
+    rows = evenly(before.frames, SUMMED_UP_FRAMES)
     moved = np.linalg.norm(model.displacement(before.p_world_body[rows][before.seen[rows]]), axis=1)
     rms, most = float(np.sqrt((moved**2).mean())) if len(moved) else 0.0, float(moved.max(initial=0.0))
     parts = [f"a bent field was taken away: positions moved by {_mm(rms)} mm rms, {_mm(most)} mm at most{rod}"]

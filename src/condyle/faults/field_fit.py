@@ -18,21 +18,23 @@ import numpy as np
 
 from ..maths.least_squares import clear_of, solve_normal, span_columns
 from ..model.field import FieldModel, Rod
-from .field_rows import Basis, Rows, extent, joint_rows, scaling, visited
+from .field_rows import Basis, FieldRows, extent, joint_rows, scaling, visited
 
 if TYPE_CHECKING:
     from ..estimate.solve import Solution
     from ..maths.arrays import Floats, Ints
     from ..model.take import Take
 
-ROUNDS = 3  # of Gauss and Newton
-LENGTHS = (0.6, 0.85, 1.2, 1.7, 2.4)  # of the field, over the extent of the places visited; tried from the middle
-TURNS = (0.4, 1.0, 2.5)  # rotation of the field over displacement / length
-SURE = 10.0  # log likelihood that a field must be worth; below it there is none
-AGREED = 0.05  # share of a joint's gaps that the field of the others must explain, where no rod vouches for it
+GAUSS_NEWTON_ROUNDS = 3  # of Gauss and Newton
+TRIED_LENGTHS = (0.6, 0.85, 1.2, 1.7, 2.4)  # of the field, over the extent of the places visited; tried from the middle
+TRIED_TURNS = (0.4, 1.0, 2.5)  # rotation of the field over displacement / length
+FIELD_MIN_LOG_RATIO = 10.0  # log likelihood that a field must be worth; below it there is none
+AGREED_MIN_SHARE = 0.05  # of a joint's gaps that the field of the others must explain, where no rod vouches for it
 COARSE_LENGTH, COARSE = 1.2, (24, 0.02)  # length, most centres and what they may leave open, to see if there is a bend
-WIDER = 1.5  # of what the field leaves open: real fields are not of the shapes assumed
-SIZES = np.geomspace(1e-6, 1e6, 121)  # of the field's variance over that of the noise, times what tells of it most
+OPEN_FIELD_FACTOR = 1.5  # of what the field leaves open: real fields are not of the shapes assumed
+TRIED_VARIANCES = np.geomspace(
+    1e-6, 1e6, 121
+)  # of the field's variance over that of the noise, times what tells of it most
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,17 +92,19 @@ def fit_field(take: Take, solution: Solution, rod: Rod | None = None, still: int
     rod    tells the scale; without it, it is that of the smallest field
     still  body that no sensor reports (the room): its joints are left out
     """
-    rows = [Rows.of_joints(take, solution, still)]
+    rows = [FieldRows.of_joints(take, solution, still)]
     if rod is not None:
-        rows.append(Rows.of_rod(rod.take or take, rod))
+        rows.append(FieldRows.of_rod(rod.take or take, rod))
     places = visited(rows)
     if not len(places):
         return FieldFit(FieldModel.none(), 0.0, 0.0, 0.0, solution.pairs, np.zeros((6 * len(solution.pairs),) * 2))
     found = _search(rows, places)
-    if found.gain < SURE or (rod is None and measure_bend(take, solution, still).shared < AGREED):
+    if found.gain < FIELD_MIN_LOG_RATIO or (
+        rod is None and measure_bend(take, solution, still).shared < AGREED_MIN_SHARE
+    ):
         found = _Found.none(found)
     first = found
-    for _ in range(ROUNDS - 1 if found.size else 0):
+    for _ in range(GAUSS_NEWTON_ROUNDS - 1 if found.size else 0):
         rows = found.applied(rows)
         found = _solved(rows, found.basis, found.turn_ratio, found.weights)
     rows = found.applied(rows)
@@ -113,13 +117,15 @@ def fit_field(take: Take, solution: Solution, rod: Rod | None = None, still: int
     model = FieldModel(found.basis.centres, found.basis.length, found.basis.mix @ w, found.basis.mix @ psi, scale)
     if not found.size:
         model = FieldModel.none(scale)
-    covariance = (WIDER * scale) ** 2 * (found.covariance + doubt**2 * np.outer(solution.unknowns, solution.unknowns))
+    covariance = (OPEN_FIELD_FACTOR * scale) ** 2 * (
+        found.covariance + doubt**2 * np.outer(solution.unknowns, solution.unknowns)
+    )
     return FieldFit(model, found.size, first.gain, first.share, solution.pairs, covariance)
 
 
 def measure_bend(take: Take, solution: Solution, still: int | None = None) -> Bend:
     """How much gaps follow the place in the room beyond what follows angles, by a coarse field."""
-    part = Rows.of_joints(take, solution, still)
+    part = FieldRows.of_joints(take, solution, still)
     places = visited([part])
     if not len(places):
         return Bend(0.0, 0.0, 0.0)
@@ -143,7 +149,7 @@ def measure_bend(take: Take, solution: Solution, still: int | None = None) -> Be
 
 @dataclass(frozen=True, eq=False)
 class _Found:
-    """One round's answer: weights (K, 3) of displacement [m] and rotation [rad]; steps of the unknowns of each Rows."""
+    """One round's answer: weights (K, 3) of displacement [m] and rotation [rad]; steps of the unknowns of each set."""
 
     basis: Basis
     turn_ratio: float
@@ -155,7 +161,7 @@ class _Found:
     covariance: Floats
     scale_doubt: float
 
-    def applied(self, rows: Sequence[Rows]) -> list[Rows]:
+    def applied(self, rows: Sequence[FieldRows]) -> list[FieldRows]:
         """The rows with their joints where this fit has them, and the noise that it leaves."""
         field = (self.basis, *self.weights)
         return [part.moved(step, field) for part, step in zip(rows, self.steps, strict=True)]
@@ -176,31 +182,31 @@ class _Found:
         )
 
 
-def _search(rows: Sequence[Rows], places: Floats) -> _Found:
+def _search(rows: Sequence[FieldRows], places: Floats) -> _Found:
     """The likeliest length, from the middle outwards as long as it gets better, then the likeliest rotation."""
     reach = max(extent(places), 1e-9)
     tried: dict[int, _Found] = {}
 
     def at(k: int) -> _Found:
         if k not in tried:
-            basis = Basis(places, LENGTHS[k] * reach)
+            basis = Basis(places, TRIED_LENGTHS[k] * reach)
             zero = np.zeros((len(basis.centres), 3))
             tried[k] = _solved(rows, basis, 1.0, (zero, zero))
         return tried[k]
 
-    best = len(LENGTHS) // 2
+    best = len(TRIED_LENGTHS) // 2
     for way in (-1, 1):
-        while 0 <= best + way < len(LENGTHS) and at(best + way).gain > at(best).gain:
+        while 0 <= best + way < len(TRIED_LENGTHS) and at(best + way).gain > at(best).gain:
             best += way
     found = at(best)
-    if found.gain < SURE:
+    if found.gain < FIELD_MIN_LOG_RATIO:
         return found
     zero = np.zeros_like(found.weights[0])
-    others = [_solved(rows, found.basis, ratio, (zero, zero)) for ratio in TURNS if ratio != found.turn_ratio]
+    others = [_solved(rows, found.basis, ratio, (zero, zero)) for ratio in TRIED_TURNS if ratio != found.turn_ratio]
     return max([found, *others], key=lambda one: one.gain)
 
 
-def _solved(rows: Sequence[Rows], basis: Basis, turn_ratio: float, start: tuple[Floats, Floats]) -> _Found:
+def _solved(rows: Sequence[FieldRows], basis: Basis, turn_ratio: float, start: tuple[Floats, Floats]) -> _Found:
     """Field and joints from one linearisation at `start`, the field's size by marginal likelihood."""
     K = len(basis.centres)
     turn = turn_ratio / basis.length  # a rotation of this size [rad] for a displacement of one metre
@@ -241,7 +247,7 @@ class _Normal:
     known: Floats
 
     @classmethod
-    def of(cls, part: Rows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]) -> _Normal:
+    def of(cls, part: FieldRows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]) -> _Normal:
         Z, skin, X, y = joint_rows(part, a, basis, turn, start)
         ZZ = Z.T @ Z
         loading = 1e-10 * float(np.trace(ZZ)) / max(len(ZZ), 1) + 1e-300
@@ -263,7 +269,7 @@ def likeliest(M: Floats, h: Floats, square: float, count: float) -> tuple[float,
     top = float(values.max(initial=0.0))
     if top <= 0 or square <= 0 or count <= 1:
         return 0.0, 0.0, 0.0, 0.0, np.zeros(len(h)), np.zeros((len(h), len(h)))
-    ratios = SIZES / top
+    ratios = TRIED_VARIANCES / top
     left = square - ((along**2) * ratios[:, None] / (1 + ratios[:, None] * values)).sum(axis=1)
     left = np.maximum(left, 1e-12 * square)
     gain = -0.5 * (count * np.log(left / square) + np.log1p(ratios[:, None] * values).sum(axis=1))

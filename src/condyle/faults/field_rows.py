@@ -28,14 +28,14 @@ if TYPE_CHECKING:
     from ..model.take import Take
 
 MOST_BLOCKS = 600  # of joints, and of the rod: more would sharpen nothing
-PLACES = 1500  # among which centres are chosen
-CENTRES = 90  # at most
-STIFF = 1e-3  # against weights that swing far outside to fit a straight line inside
-KNOWN = 2e-3  # of the field's variance that the centres may leave open at a visited place
+MOST_PLACES = 1500  # among which centres are chosen
+MOST_CENTRES = 90  # at most
+STIFFNESS_SHARE = 1e-3  # against weights that swing far outside to fit a straight line inside
+OPEN_VARIANCE_SHARE = 2e-3  # of the field's variance that the centres may leave open at a visited place
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class FieldRows:
     """Poses of J joined pairs averaged over b blocks, as reported, with the joints as known so far.
 
     R_child, R_parent  (b, J, 3, 3);  p_child, p_parent  (b, J, 3) [m]
@@ -61,7 +61,7 @@ class Rows:
     step: float
 
     @classmethod
-    def of_joints(cls, take: Take, solution: Solution, still: int | None = None) -> Rows:
+    def of_joints(cls, take: Take, solution: Solution, still: int | None = None) -> FieldRows:
         hidden = np.zeros(len(solution.pairs), dtype=bool)
         if still is not None:
             hidden = (solution.pairs == still).any(axis=1)
@@ -72,7 +72,7 @@ class Rows:
         return cls._of(blocks, solution.p_child_joint, solution.p_parent_joint, free, skin)
 
     @classmethod
-    def of_rod(cls, take: Take, rod: Rod) -> Rows:
+    def of_rod(cls, take: Take, rod: Rod) -> FieldRows:
         """Either sensor at a constant place in the axes of the other: two joints at the origin of their parent."""
         pairs = np.array([[take.index(rod.pair[0]), take.index(rod.pair[1])]])
         pairs = np.concatenate([pairs, pairs[:, ::-1]])
@@ -94,7 +94,7 @@ class Rows:
         return cls._of(blocks, c, zero, (eye[:, :3],) * J, (np.zeros((blocks.count, 3, 0)),) * J)
 
     @classmethod
-    def _of(cls, blocks: Blocks, c: Floats, l: Floats, free: tuple[Floats, ...], skin: tuple[Floats, ...]) -> Rows:
+    def _of(cls, blocks: Blocks, c: Floats, l: Floats, free: tuple[Floats, ...], skin: tuple[Floats, ...]) -> FieldRows:
         apart = blocks.arm - blocks.gap.transpose(0, 2, 1)  # from child to parent, as reported
         k = evenly(blocks.count, MOST_BLOCKS)
         made = cls(
@@ -127,7 +127,7 @@ class Rows:
         parent = np.einsum("bjxy,jy->bjx", R_parent, self.l)
         return child, parent, child - parent + d
 
-    def weighed(self, gap: Floats) -> Rows:
+    def weighed(self, gap: Floats) -> FieldRows:
         """With variances of the gaps (b, J, 3) that are left."""
         scaled = gap * np.sqrt(self.weight)[..., None]
         for a, columns in enumerate(self.skin):
@@ -141,7 +141,7 @@ class Rows:
         floor = max(1e-6 * float(variance.max(initial=0.0)), 1e-24)  # rounding must not rule
         return replace(self, variance=np.maximum(variance, floor), stretch=stretch)
 
-    def moved(self, step: Floats, field: tuple[Basis, Floats, Floats]) -> Rows:
+    def moved(self, step: Floats, field: tuple[Basis, Floats, Floats]) -> FieldRows:
         """With the joints (6J,) further, in the field, and the noise that is left; skin is allowed for no longer."""
         further = step.reshape(-1, 2, 3)
         skin = tuple(columns[:, :, :0] for columns in self.skin)
@@ -152,7 +152,9 @@ class Rows:
 class Basis:
     """Gaussian bells mixed so that equal and independent weights make a field of equal size everywhere."""
 
-    def __init__(self, places: Floats, length: float, most: int = CENTRES, known: float = KNOWN) -> None:
+    def __init__(
+        self, places: Floats, length: float, most: int = MOST_CENTRES, known: float = OPEN_VARIANCE_SHARE
+    ) -> None:
         self.length = length
         self.centres = spread_centres(places, length, most, known)
         gram = bells(self.centres, self.centres, length) + 1e-9 * np.eye(len(self.centres))
@@ -163,18 +165,18 @@ class Basis:
         return np.asarray(bells(p, self.centres, self.length) @ self.mix)
 
 
-def visited(rows: Sequence[Rows]) -> Floats:
+def visited(rows: Sequence[FieldRows]) -> Floats:
     """(P, 3) [m] places spread over those where the sensors were."""
     used = [p[part.weight > 0] for part in rows for p in (part.p_child, part.p_parent)]
     places = np.concatenate(used)
-    return places[evenly(len(places), PLACES)]
+    return places[evenly(len(places), MOST_PLACES)]
 
 
 def scaling(places: Floats, basis: Basis) -> Floats:
     """(3K,) weights of the field that makes all that was visited larger by a factor, one metre for each metre."""
     phi, away = basis(places), places - places.mean(axis=0)
     own = phi.T @ phi / len(places)
-    return np.asarray(np.linalg.solve(own + STIFF * np.eye(len(own)), phi.T @ away / len(places))).ravel()
+    return np.asarray(np.linalg.solve(own + STIFFNESS_SHARE * np.eye(len(own)), phi.T @ away / len(places))).ravel()
 
 
 def extent(places: Floats) -> float:
@@ -183,7 +185,7 @@ def extent(places: Floats) -> float:
 
 
 def joint_rows(
-    part: Rows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]
+    part: FieldRows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats, Floats, Floats]:
     """Weighted rows of one joint: its unknowns (3b, F), its skin (3b, G), the field (3b, 6K), what they explain."""
     one = replace(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..model.options import FitOptions
     from ..model.skeleton import Joint
 
-SOFT = 3.0  # gap of a connection over the usual one of joints, from which its place is not held to
+SOFT_MIN_GAPS = 3.0  # gap of a connection over the usual one of joints, from which its place is not held to
 
 
 def loop_joints(
@@ -86,7 +86,9 @@ def touching_joints(
         a, b = (take.index(name) for name in contact.bodies)
         turned = b not in edges and b != still  # what is loose hangs on what is not
         joint = _located(part, local, options, estimator, (b, a) if turned else (a, b))
-        soft = bool(edges.size) and joint.residual > SOFT * usual  # so loose that its place should bind nothing
+        soft = (
+            bool(edges.size) and joint.residual > SOFT_MIN_GAPS * usual
+        )  # so loose that its place should bind nothing
         if soft:
             joint = replace(joint, kind="undetermined", axis_child=None, axis_parent=None, play=None)
             joint = replace(joint, point="arbitrary", covariance=None)

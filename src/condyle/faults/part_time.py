@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from ..model.options import FitOptions
     from ..model.take import Take
 
-BLOCK = 0.5  # s over which the usual gap is taken
-LONG = 1.0  # s for which a joint comes apart at least; less is an outlier
-APART = 6.0  # usual gaps of the joint, from which it has come apart,
-SHARE = 0.3  # and this share of the distance between the sensors, or of the usual one
-COUNTS = 0.3  # weight from which the fit trusts a block
+GAP_BLOCK_S = 0.5  # s over which the usual gap is taken
+APART_MIN_S = 1.0  # s for which a joint comes apart at least; less is an outlier
+APART_MIN_GAPS = 6.0  # usual gaps of the joint, from which it has come apart,
+APART_MIN_SHARE = 0.3  # and this share of the distance between the sensors, or of the usual one
+TRUSTED_MIN_WEIGHT = 0.3  # weight from which the fit trusts a block
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,14 +66,16 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
     """
     if not take.timed or not np.isfinite(take.rate) or not len(solution.pairs):
         return []
-    first = block_starts(take.segment, max(1, take.count_frames(BLOCK)))
+    first = block_starts(take.segment, max(1, take.count_frames(GAP_BLOCK_S)))
     size = over_frames(lambda part: np.sqrt(np.einsum("nji,nji->nj", part, part)), gap)
     level = block_medians(size, first)
-    trusted = np.add.reduceat(solution.weight, first, axis=0) > COUNTS * np.diff([*first, take.frames])[:, None]
+    trusted = (
+        np.add.reduceat(solution.weight, first, axis=0) > TRUSTED_MIN_WEIGHT * np.diff([*first, take.frames])[:, None]
+    )
     usual = median(np.where(trusted, level, np.nan))
-    far = SHARE * _usual_distances(take, solution.pairs)
+    far = APART_MIN_SHARE * _usual_distances(take, solution.pairs)
     with np.errstate(invalid="ignore"):
-        apart = level > np.maximum(APART * usual, far)
+        apart = level > np.maximum(APART_MIN_GAPS * usual, far)
         never = usual > far  # a joint that holds for the lesser part has not been fitted where it does
     apart &= ~_sensors_off(apart, np.isfinite(level), solution.pairs)
     found: list[PartTime] = []
@@ -81,9 +83,9 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
         pair = solution.pairs[a]
         flags = apart[:, a] | never[a]
         runs = [_frames(take, first, run) for run in _runs(flags, take.segment[first])]
-        runs = [run for run in runs if take.time[run[1] - 1] - take.time[run[0]] >= LONG]
+        runs = [run for run in runs if take.time[run[1] - 1] - take.time[run[0]] >= APART_MIN_S]
         if not never[a]:
-            runs = [run for run in runs if _gap_of_its_own(take, pair, run) > APART / 2 * usual[a]]
+            runs = [run for run in runs if _gap_of_its_own(take, pair, run) > APART_MIN_GAPS / 2 * usual[a]]
         if runs:
             holds = ~np.repeat(flags, np.diff([*first, take.frames])) & np.isfinite(size[:, a])
             one = _part_time(take, solution, int(a), runs, size[:, a], holds, good)

@@ -16,7 +16,7 @@ from ..maths.robust import median
 from ..model.take import WORLD, Take
 from ..pairs.noise import Noise
 from ..pairs.windows import WINDOW_CHUNK_BYTES, Windows, cut_windows
-from .connections import MOST_BODIES, Contact, Stretch, contact_of, ends_of, least_motion, usual_distance
+from .connections import MOST_CONNECTED_BODIES, Contact, Stretch, contact_of, ends_of, least_motion, usual_distance
 
 FEWEST_BODIES = 4  # the room, the body, and two others: one alone does not tell that the rest moves on
 WINDOW_STEP_S = 0.1  # s between windows of four times that length in which a body is looked at
@@ -40,7 +40,7 @@ def find_planted(
 
     edges   (J, 2) the tree, whose joints' usual gap [m] is `usual`; good: (n, m) poses to trust
     """
-    if not take.timed or not np.isfinite(take.rate) or not FEWEST_BODIES <= take.bodies <= MOST_BODIES:
+    if not take.timed or not np.isfinite(take.rate) or not FEWEST_BODIES <= take.bodies <= MOST_CONNECTED_BODIES:
         return []
     size = usual_distance(take, edges)
     most = max(PLANTED_MAX_SHARE * size, PLANTED_MAX_JOINT_GAPS * usual)

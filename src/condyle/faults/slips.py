@@ -32,17 +32,17 @@ if TYPE_CHECKING:
     from ..estimate.solve import Solution
     from ..model.options import FitOptions
 
-THRESHOLD = 150.0  # likelihood ratio from which a step is a slip
-WORTH = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm
-TURNED = 60.0  # likelihood ratio from which a slip counts as a rotation as well
-SHORTEST = 1.5  # s on either side of a slip, below which it is not told from a pause
-LIVELY = 2.0  # s around a block in which its noise is judged
-FLOOR = 0.5  # of the overall noise: a quieter stretch counts no more than this
-EXACT = 1e-5  # of the distance between joined sensors: gaps below it are rounding
-MOST = 8  # slips in one take
-TWICE = 3  # sensors, the most suspect ones, that are tried for two slips at once,
-SUSPECT = 0.25  # if a single one is so far on the way to the threshold
-ROUNDS = 3  # of fitting the joints and the slips in turn
+SLIP_MIN_RATIO = 150.0  # likelihood ratio from which a step is a slip
+SLIP_MIN_SHARE = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm
+TURN_MIN_RATIO = 60.0  # likelihood ratio from which a slip counts as a rotation as well
+SLIP_MIN_S = 1.5  # s on either side of a slip, below which it is not told from a pause
+LIVELY_REACH_S = 2.0  # s around a block in which its noise is judged
+QUIET_MIN_SHARE = 0.5  # of the overall noise: a quieter stretch counts no more than this
+ROUNDING_SHARE = 1e-5  # of the distance between joined sensors: gaps below it are rounding
+MOST_SLIPS = 8  # slips in one take
+MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once,
+TWICE_MIN_SHARE = 0.25  # if a single one is so far on the way to the threshold
+REFINE_ROUNDS = 3  # of fitting the joints and the slips in turn
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +74,7 @@ class Slip:
 
 
 def find_slips(
-    take: Take, solution: Solution, still: int | None = None, threshold: float = THRESHOLD, most: int = MOST
+    take: Take, solution: Solution, still: int | None = None, threshold: float = SLIP_MIN_RATIO, most: int = MOST_SLIPS
 ) -> list[Slip]:
     """Slips of a take's sensors, the clearest first; `solution` are its joints, fitted as if nothing had slipped.
 
@@ -83,10 +83,10 @@ def find_slips(
     if not take.timed or not len(solution.pairs):
         return []
     blocks = Blocks(take, replace(solution, weight=steady(take, solution)))
-    edge = max(2, round(SHORTEST / blocks.step))
+    edge = max(2, round(SLIP_MIN_S / blocks.step))
     if blocks.count < 4 * edge:
         return []
-    joints = [_Joint.of(blocks, a) for a in range(len(solution.pairs))]
+    joints = [_GapSeries.of(blocks, a) for a in range(len(solution.pairs))]
     found: list[Slip] = []
     while len(found) < most:
         step = _next_step(joints, [body for body in range(take.bodies) if body != still], edge, threshold)
@@ -94,7 +94,7 @@ def find_slips(
             break
         body, block, ratio = step
         shift = _step(joints, body, block)
-        if np.linalg.norm(shift) < WORTH * _distance(blocks, body):
+        if np.linalg.norm(shift) < SLIP_MIN_SHARE * _distance(blocks, body):
             break
         frame = _moment(take, solution, body, int(blocks.first[block]), shift, blocks)
         found.append(Slip(take.names[body], frame, float(take.time[frame]), shift, np.zeros(3), ratio))
@@ -122,7 +122,7 @@ def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[
     """
     blocks = Blocks(take, replace(solution, weight=steady(take, solution)))
     steps = [(take.index(slip.body), int(np.searchsorted(blocks.first, slip.frame))) for slip in slips]
-    left = _rigid_steps([_Joint.of(blocks, a) for a in range(len(solution.pairs))], steps, solution)
+    left = _rigid_steps([_GapSeries.of(blocks, a) for a in range(len(solution.pairs))], steps, solution)
     out = []
     for slip, (shift, turn) in zip(slips, left, strict=True):
         # What is left was seen in the axes of before: it comes after the slip as known so far.
@@ -167,7 +167,7 @@ def steady(take: Take, solution: Solution) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Joint:
+class _GapSeries:
     """What is left of one joint's gap over b blocks, all rows weighted, and what it was cleared of.
 
     bodies    child and parent
@@ -190,7 +190,7 @@ class _Joint:
     blocks: Blocks
 
     @classmethod
-    def of(cls, blocks: Blocks, a: int) -> _Joint:
+    def of(cls, blocks: Blocks, a: int) -> _GapSeries:
         X, _ = blocks.features(a)
         design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_pulled_skin(blocks, a)], axis=1)
         bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
@@ -199,7 +199,7 @@ class _Joint:
         root = np.sqrt(blocks.weight[:, a])
         weighted = design * np.repeat(root, 3)[:, None]
         rough = clear_of(span_columns(weighted), (gap * root[:, None]).ravel()).reshape(-1, 3)
-        root = root / _local_size(rough, round(LIVELY / blocks.step))
+        root = root / _local_size(rough, round(LIVELY_REACH_S / blocks.step))
         return cls._cleared(blocks, bodies, sides, gap, design, root)
 
     @classmethod
@@ -211,20 +211,20 @@ class _Joint:
         gap: Floats,
         design: Floats,
         root: Floats,
-    ) -> _Joint:
+    ) -> _GapSeries:
         """The joint with its rows weighted by `root` (b,)."""
         child, parent = (side * root[:, None, None] for side in sides)
         gap, design = gap * root[:, None], design * np.repeat(root, 3)[:, None]
         base = one_of_many(span_columns(design), len(blocks.pairs))
         left = clear_of(base, gap.ravel()).reshape(-1, 3)
-        floor = float((root**2).mean()) * (EXACT * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
+        floor = float((root**2).mean()) * (ROUNDING_SHARE * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
         variance = _long_run_variance(left, base.shape[1], blocks, floor)
         return cls(bodies, child, parent, gap, base, left, variance, floor, blocks)
 
     def side(self, body: int) -> Floats:
         return self.child if body == self.bodies[0] else self.parent
 
-    def with_step(self, body: int, block: int) -> _Joint:
+    def with_step(self, body: int, block: int) -> _GapSeries:
         """The same joint with a step of a body allowed for, which may take three blocks of time."""
         if body not in self.bodies:
             return self
@@ -267,12 +267,12 @@ def _pulled_skin(blocks: Blocks, a: int) -> list[Floats]:
 
 
 def _local_size(left: Floats, reach: int) -> Floats:
-    """(b,) rms of what is left (b, 3) around each block, over the overall one, and at least FLOOR."""
+    """(b,) rms of what is left (b, 3) around each block, over the overall one, and at least QUIET_MIN_SHARE."""
     square = np.concatenate([[0.0], np.cumsum((left * left).sum(axis=1))])
     k = np.arange(len(left))
     low, high = np.maximum(k - reach, 0), np.minimum(k + reach + 1, len(left))
     local = (square[high] - square[low]) / (high - low)
-    return np.asarray(np.sqrt(np.maximum(local / max(float(local.mean()), 1e-300), FLOOR**2)))
+    return np.asarray(np.sqrt(np.maximum(local / max(float(local.mean()), 1e-300), QUIET_MIN_SHARE**2)))
 
 
 def _long_run_variance(left: Floats, used: int, blocks: Blocks, floor: float) -> float:
@@ -282,7 +282,7 @@ def _long_run_variance(left: Floats, used: int, blocks: Blocks, floor: float) ->
 
 
 def _next_step(
-    joints: Sequence[_Joint], bodies: Sequence[int], edge: int, threshold: float
+    joints: Sequence[_GapSeries], bodies: Sequence[int], edge: int, threshold: float
 ) -> tuple[int, int, float] | None:
     """Body, first block and likelihood ratio of the clearest step, if one is clear enough."""
     best = _clearest_steps(joints, bodies, edge)
@@ -290,7 +290,7 @@ def _next_step(
         ratio = max(ratio, _ratio_after(joints, body, block))  # a large step inflates the noise it is judged by
         if ratio >= threshold:
             return body, block, ratio
-    suspects = [step for step in best[:TWICE] if step[2] > SUSPECT * threshold]
+    suspects = [step for step in best[:MOST_TWICE_TRIED] if step[2] > TWICE_MIN_SHARE * threshold]
     for body, block, _ in suspects:  # and so does a second one of the same sensor
         first = [joint.with_step(body, block) for joint in joints]
         [(_, other, _)] = _clearest_steps(first, [body], edge)
@@ -300,7 +300,7 @@ def _next_step(
     return None
 
 
-def _clearest_steps(joints: Sequence[_Joint], bodies: Sequence[int], edge: int) -> list[tuple[int, int, float]]:
+def _clearest_steps(joints: Sequence[_GapSeries], bodies: Sequence[int], edge: int) -> list[tuple[int, int, float]]:
     """For each body the first block of its clearest step and the likelihood ratio of that, the clearest first."""
     found = []
     for body in bodies:
@@ -316,7 +316,7 @@ def _clearest_steps(joints: Sequence[_Joint], bodies: Sequence[int], edge: int) 
     return sorted(found, key=lambda one: -one[2])
 
 
-def _at(joints: Sequence[_Joint], body: int, block: int, after: bool = False) -> tuple[Floats, Floats]:
+def _at(joints: Sequence[_GapSeries], body: int, block: int, after: bool = False) -> tuple[Floats, Floats]:
     """Gradient (3,) and information (3, 3) of one step; `after`: by the noise that the step leaves."""
     gradient, information = np.zeros(3), np.zeros((3, 3))
     for joint in joints:
@@ -328,19 +328,19 @@ def _at(joints: Sequence[_Joint], body: int, block: int, after: bool = False) ->
     return gradient, information + (1e-9 * np.trace(information) + 1e-300) * np.eye(3)
 
 
-def _ratio_after(joints: Sequence[_Joint], body: int, block: int) -> float:
+def _ratio_after(joints: Sequence[_GapSeries], body: int, block: int) -> float:
     gradient, information = _at(joints, body, block, after=True)
     return float(gradient @ np.linalg.solve(information, gradient))
 
 
-def _step(joints: Sequence[_Joint], body: int, block: int) -> Floats:
+def _step(joints: Sequence[_GapSeries], body: int, block: int) -> Floats:
     """(3,) [m] by which the joints of a body seem to move in its axes."""
     gradient, information = _at(joints, body, block, after=True)
     return np.asarray(np.linalg.solve(information, gradient))
 
 
 def _rigid_steps(
-    joints: Sequence[_Joint], steps: Sequence[tuple[int, int]], solution: Solution
+    joints: Sequence[_GapSeries], steps: Sequence[tuple[int, int]], solution: Solution
 ) -> list[tuple[Floats, Floats]]:
     """Displacement [m] and rotation [rad] of sensors that step at given blocks, from all joints together.
 
@@ -365,7 +365,7 @@ def _rigid_steps(
     used = (np.arange(size) % 6) < 3
     for k in range(len(steps)):
         turn = np.arange(size) // 6 == k
-        if _gain(information, gradient, used | turn) - _gain(information, gradient, used) > TURNED:
+        if _gain(information, gradient, used | turn) - _gain(information, gradient, used) > TURN_MIN_RATIO:
             used = used | turn
     found = np.zeros(size)
     found[used] = _least(information, gradient, used)
@@ -453,7 +453,7 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
     slips = [one for one in slips if (one.body, one.frame) not in {(no.bodies[0], no.first) for no in refused}]
     if not options.fixes("slips"):
         return Decision(describe_slips(slips, repaired=False))
-    for _ in range(ROUNDS if slips else 0):
+    for _ in range(REFINE_ROUNDS if slips else 0):
         back = estimate.refit(moved_back(take, slips))
         slips = refine_slips(back.take, back.solution, slips)
     return Decision(changes=[SlipRepair(slip) for slip in slips])

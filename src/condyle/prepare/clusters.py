@@ -27,16 +27,16 @@ from .marker_swaps import (
 )
 from .shapes import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, sum_squares
 
-GROSS = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
-FACTOR = 4.0  # and times the usual fit error
-FLOOR = 0.05  # and of the cluster's size: skin moves as much, a ghost or a swapped marker moves more
-LOOSE = 0.1  # usual fit error over the cluster's size above which the markers are no rigid cluster
-NARROW = 0.1  # width over length of a cluster below which its turn about the line is poorly known
-MANY = 0.005  # share of frames above which misfits are a warning
+MISFIT_MIN_SD = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
+MISFIT_MIN_TIMES = 4.0  # and times the usual fit error
+MISFIT_MIN_SHARE = 0.05  # and of the cluster's size: skin moves as much, a ghost or a swapped marker moves more
+LOOSE_MIN_SHARE = 0.1  # usual fit error over the cluster's size above which the markers are no rigid cluster
+NARROW_MAX_RATIO = 0.1  # width over length of a cluster below which its turn about the line is poorly known
+MANY_MISFITS_SHARE = 0.005  # share of frames above which misfits are a warning
 
 
 @dataclass(frozen=True, eq=False)
-class _World:
+class _MarkerWorld:
     """A recording's markers in the world that its take will have, so that one shape serves all of them.
 
     position  (n, k, 3) right-handed, axes as the convention has them, in a unit common to all recordings
@@ -58,7 +58,7 @@ class _World:
 
 
 @dataclass(frozen=True, eq=False)
-class _Cluster:
+class _PosedCluster:
     """Poses of one body over all recordings' frames (N), with what was wrong in them.
 
     error     (N,)  root mean square distance of the seen markers from the shape; NaN without a pose
@@ -87,7 +87,7 @@ class _Look(NamedTuple):
         R, p = fit_poses(cloud, shape)
         error = fit_error(cloud, shape, R, p)
         usual, sd = (float(value) for value in robust_sd(error))
-        limit = max(usual + GROSS * sd, FACTOR * usual, FLOOR * shape.size)
+        limit = max(usual + MISFIT_MIN_SD * sd, MISFIT_MIN_TIMES * usual, MISFIT_MIN_SHARE * shape.size)
         return cls(R, p, error, limit)
 
 
@@ -222,7 +222,7 @@ def _unknown(recording: Recording, marker: str, body: str) -> CondyleError:
     return CondyleError(text, code="unknown-marker", path=recording.source, body=body)
 
 
-def _worlds(recordings: Sequence[Recording]) -> list[_World]:
+def _worlds(recordings: Sequence[Recording]) -> list[_MarkerWorld]:
     units = {recording.convention.unit for recording in recordings}
     worlds = []
     for recording in recordings:
@@ -235,7 +235,9 @@ def _worlds(recordings: Sequence[Recording]) -> list[_World]:
             position = _over(position, np.matmul, axes_matrix(convention.axes).T)
         if convention.handed == "left":
             position = _over(position, np.multiply, mirror_of(convention))
-        worlds.append(_World(recording, position if factor == 1.0 else _over(position, np.multiply, factor), factor))
+        worlds.append(
+            _MarkerWorld(recording, position if factor == 1.0 else _over(position, np.multiply, factor), factor)
+        )
     return worlds
 
 
@@ -270,7 +272,7 @@ def _shape_of(body: str, markers: Sequence[str], cloud: Floats) -> tuple[Shape, 
         text = f"{body}: {', '.join(lost)} {verb} never seen with enough others and {verb} left out of the body"
         notes.append(Finding("marker-missing", "warning", text, (body,), count=len(lost)))
     length, width = extent(shape.points[shape.placed])
-    if not shape.observed(shape.placed) and shape.noise > LOOSE * shape.size:
+    if not shape.observed(shape.placed) and shape.noise > LOOSE_MIN_SHARE * shape.size:
         raise CondyleError(
             f"its markers do not move as one rigid body (usual fit error {shape.noise / shape.size:.0%} of its size); "
             "check that they belong together",
@@ -284,7 +286,7 @@ def _shape_of(body: str, markers: Sequence[str], cloud: Floats) -> tuple[Shape, 
             code="cluster-collinear",
             body=body,
         )
-    if width < NARROW * length:
+    if width < NARROW_MAX_RATIO * length:
         text = f"{body}: its markers lie nearly on a line, so the turn about it is poorly known; add one off the line"
         notes.append(Finding("cluster-collinear", "warning", text, (body,), value=width / length, unit="1"))
     return shape.turned(_axes(shape.points[shape.placed])), notes
@@ -310,7 +312,7 @@ def _axes(points: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
-def _posed(cloud: Floats, shape: Shape, look: _Look) -> _Cluster:
+def _posed(cloud: Floats, shape: Shape, look: _Look) -> _PosedCluster:
     """Poses; where the fit is gross, without the markers that spoil it, or none."""
     use = seen_points(cloud) & shape.placed
     R, p, error, limit = look
@@ -331,7 +333,7 @@ def _posed(cloud: Floats, shape: Shape, look: _Look) -> _Cluster:
     R[lost], p[lost] = np.nan, np.nan
     total = sum_squares(cloud, shape, R, p, use)
     seen = np.maximum(use.sum(axis=1), 1)
-    return _Cluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / seen)), misfit, rescued)
+    return _PosedCluster(shape, R, p, np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / seen)), misfit, rescued)
 
 
 def _worst(cloud: Floats, shape: Shape, use: Bools) -> Ints:
@@ -345,8 +347,8 @@ def _worst(cloud: Floats, shape: Shape, use: Bools) -> Ints:
     return np.asarray(np.argmin(errors, axis=1), dtype=np.int64)
 
 
-def _part(cluster: _Cluster, rows: slice) -> _Cluster:
-    return _Cluster(
+def _part(cluster: _PosedCluster, rows: slice) -> _PosedCluster:
+    return _PosedCluster(
         cluster.shape,
         cluster.R[rows],
         cluster.p[rows],
@@ -356,7 +358,7 @@ def _part(cluster: _Cluster, rows: slice) -> _Cluster:
     )
 
 
-def _fact(part: _Cluster, metres: float) -> str:
+def _fact(part: _PosedCluster, metres: float) -> str:
     known = part.error[np.isfinite(part.error)]
     if not len(known):
         return f"{part.shape.placed.sum()} markers, no pose"
@@ -364,9 +366,9 @@ def _fact(part: _Cluster, metres: float) -> str:
     return f"{part.shape.placed.sum()} markers, fit {'below 0.001' if size < 0.001 else f'{size:.2g}'} mm rms"
 
 
-def _misfits(body: str, part: _Cluster, metres: float, time: Floats | None) -> list[Finding]:
+def _misfits(body: str, part: _PosedCluster, metres: float, time: Floats | None) -> list[Finding]:
     found = []
-    if part.shape.noise > LOOSE * part.shape.size:
+    if part.shape.noise > LOOSE_MIN_SHARE * part.shape.size:
         size = metres * part.shape.noise
         text = (
             f"{body}: its markers do not move as one rigid body (usual fit error {1000 * size:.0f} mm); "
@@ -386,7 +388,7 @@ def _misfits(body: str, part: _Cluster, metres: float, time: Floats | None) -> l
         span = None
         if time is not None and np.isfinite(time[rows[[0, -1]]]).all():
             span = (float(time[rows[0]]), float(time[rows[-1]]))
-        severity = "warning" if len(rows) > MANY * len(part.misfit) else "info"
+        severity = "warning" if len(rows) > MANY_MISFITS_SHARE * len(part.misfit) else "info"
         found.append(
             Finding("cluster-misfit", severity, text, (body,), span, worst, "m", int(rows[0]), len(rows))  # type: ignore[arg-type]
         )

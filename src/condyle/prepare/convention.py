@@ -37,18 +37,18 @@ from ..pairs.sums import sum_pairs
 from .flips import find_flips, find_opposite
 from .odd_sensors import OddSensor, axis_orders, find_odd_sensors
 
-POSES = 2400  # that a convention is tried on, but
-ROWS = (100, 300)  # frames at least and at most
-FEWEST = 30  # frames below which it is not tried: anything fits
-CLEAR = 2.0  # times better, from which the motion overrules what a file says or is used to say
-AHEAD = 1.5  # times better than every other reading of the rotations: then no other axes are tried
-HOPELESS = 10.0  # times worse at first sight, from which another reading is not looked at twice
-CLOSE = 1.3  # times better, below which two readings do alike
-SAME = 0.02  # of the scene's size: joints moved by less are the same figure
+TRIED_POSES = 2400  # that a convention is tried on, but
+TRIED_FRAMES = (100, 300)  # frames at least and at most
+CONVENTION_MIN_FRAMES = 30  # frames below which it is not tried: anything fits
+OVERRULE_MIN_TIMES = 2.0  # times better, from which the motion overrules what a file says or is used to say
+AHEAD_MIN_TIMES = 1.5  # times better than every other reading of the rotations: then no other axes are tried
+HOPELESS_MIN_TIMES = 10.0  # times worse at first sight, from which another reading is not looked at twice
+READINGS_ALIKE_MAX_TIMES = 1.3  # times better, below which two readings do alike
+SAME_FIGURE_SHARE = 0.02  # of the scene's size: joints moved by less are the same figure
 ONE_AXIS_MAX_SHARE = 0.1  # of the turn about the main axis, below which there is no other: 1 of 32 deg in a hinge
-SHORTLIST = 4  # ways to read the rotations that are tried with every order of the axes
+MOST_SHORTLISTED = 4  # ways to read the rotations that are tried with every order of the axes
 Takes = dict[tuple[object, ...], Take | None]  # what the numbers are under each convention that was tried
-UNSEEN = "not to be seen in residuals: a scene that is mirrored as a whole, and one scale for all positions"
+UNSEEN_NOTE = "not to be seen in residuals: a scene that is mirrored as a whole, and one scale for all positions"
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
         return None
     size = scene_size(first)
     misfit = measure_forest(first, size=size)
-    hopeless = np.inf if thorough else HOPELESS * misfit.plain
+    hopeless = np.inf if thorough else HOPELESS_MIN_TIMES * misfit.plain
     used = Candidate(base, misfit.gap)
     found = [used]
 
@@ -114,11 +114,11 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
                 found.append(Candidate(convention, gap))
 
     widen(_rotations(base, thin, all_orders=False))
-    if thorough or not _stands_out(used, found, CLEAR):
+    if thorough or not _stands_out(used, found, OVERRULE_MIN_TIMES):
         widen(_rotations(base, thin, all_orders=True))
     untold = "rotation" in base.stated | base.given and _turns_about_one_axis(first)
-    if not untold and (thorough or not _stands_out(used, found, AHEAD)):
-        best = sorted(found, key=_by_gap)[:SHORTLIST]
+    if not untold and (thorough or not _stands_out(used, found, AHEAD_MIN_TIMES)):
+        best = sorted(found, key=_by_gap)[:MOST_SHORTLISTED]
         for candidate in [*best, *(() if used in best else (used,))]:
             widen(_axes(candidate.convention))
     ranking = _without_twins(sorted(found, key=_by_gap), used)
@@ -162,12 +162,16 @@ def _changes(one: Candidate, used: Candidate) -> tuple[int, bool]:
 def _verdict(ranking: Sequence[Candidate], used: Candidate, takes: Takes) -> tuple[str, Candidate | None]:
     known = np.array([one.gap for one in ranking if np.isfinite(one.gap)])
     best = ranking[0]
-    if len(known) < 2 or not np.isfinite(best.gap) or float(median(known[1:])) < CLOSE * best.gap:
+    if len(known) < 2 or not np.isfinite(best.gap) or float(median(known[1:])) < READINGS_ALIKE_MAX_TIMES * best.gap:
         return "untested", None
-    rivals = [one for one in ranking if one is not best and one.gap < CLOSE * best.gap and _differ(takes, one, best)]
+    rivals = [
+        one
+        for one in ranking
+        if one is not best and one.gap < READINGS_ALIKE_MAX_TIMES * best.gap and _differ(takes, one, best)
+    ]
     if best is used or not _differ(takes, used, best):
         return ("ambiguous", rivals[0]) if rivals else ("confirmed", None)
-    if used.gap < CLEAR * best.gap:
+    if used.gap < OVERRULE_MIN_TIMES * best.gap:
         return "ambiguous", used
     return ("ambiguous", rivals[0]) if rivals else ("other", None)
 
@@ -268,7 +272,7 @@ def _differ(takes: Takes, one: Candidate, other: Candidate) -> bool:
     first, second = fit_pairs(sum_pairs(a)), fit_pairs(sum_pairs(b))
     edges = spanning_tree(a.bodies, first.pairs, first.residual, a.names)
     reach = np.stack([_reach(fits, edges) for fits in (first, second)])
-    return bool((np.abs(reach[0] - reach[1]) > SAME * scene_size(a)).any())
+    return bool((np.abs(reach[0] - reach[1]) > SAME_FIGURE_SHARE * scene_size(a)).any())
 
 
 def _reach(fits: PairFits, edges: Ints) -> Floats:
@@ -310,12 +314,12 @@ def _thinned(recordings: Sequence[Recording]) -> list[Recording] | None:
         return None
     frames = sum(one.frames for one in recordings)
     bodies = max(len(one.bodies.names) for one in recordings if one.bodies is not None)
-    most = min(max(POSES // bodies, ROWS[0]), ROWS[1])
+    most = min(max(TRIED_POSES // bodies, TRIED_FRAMES[0]), TRIED_FRAMES[1])
     thin = []
-    for one in map(_put_flips_right, recordings) if frames >= FEWEST else ():
+    for one in map(_put_flips_right, recordings) if frames >= CONVENTION_MIN_FRAMES else ():
         rows = evenly(one.frames, max(1, most * one.frames // max(frames, 1)))
         thin.append(replace(one.at(rows), time=None, rate=1.0, segment=None, findings=(), own=None))
-    return thin if frames >= FEWEST else None
+    return thin if frames >= CONVENTION_MIN_FRAMES else None
 
 
 def _take(thin: Sequence[Recording], convention: Convention, metres: float) -> Take | None:

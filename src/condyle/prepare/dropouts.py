@@ -20,15 +20,15 @@ from ..model.stage import Decision
 from ..model.take import Take
 from .flips import find_flips
 
-JUMP = 8.0  # usual steps from which a sample does not continue the path
-SMALL = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
-UNITS_LAST_PLACE = 6.0  # smallest steps that a sensor with few decimals makes at rest
-ALONE = 2  # frames of a pose of rest at an end of a recording
-RESTING = 4.0  # extent over the rms step of a sensor that stays where it is
-POLLED = 3  # repeats in a row up to which a sensor is merely read faster than it measures
-MEETING = 0.25  # of its fresh samples that a sensor must share with each other one
-FEW = 0.005  # share of repeats up to which they are not worth a warning
-HOLE = 1.5  # usual steps of time from which frames are missing
+PATH_JUMP_MIN_STEPS = 8.0  # usual steps from which a sample does not continue the path
+REST_MAX_STEPS = 0.3  # of the usual step: a body that comes to rest by itself does so in steps below this
+REST_MAX_LEAST_STEPS = 6.0  # smallest steps that a sensor with few decimals makes at rest
+ALONE_MAX_FRAMES = 2  # frames of a pose of rest at an end of a recording
+RESTING_MAX_STEPS = 4.0  # extent over the rms step of a sensor that stays where it is
+POLLED_MAX_REPEATS = 3  # repeats in a row up to which a sensor is merely read faster than it measures
+MEETING_MIN_SHARE = 0.25  # of its fresh samples that a sensor must share with each other one
+FEW_REPEATS_SHARE = 0.005  # share of repeats up to which they are not worth a warning
+HOLE_MIN_STEPS = 1.5  # usual steps of time from which frames are missing
 
 
 def prepare(take: Take, skip: Collection[str] = ()) -> Take:
@@ -67,7 +67,7 @@ def find_holes(take: Take) -> list[Finding]:
         return []
     usual = inside[int(0.9 * (len(inside) - 1))]  # a clock that trembles has no holes
     with np.errstate(invalid="ignore"):
-        hole = step > HOLE * usual
+        hole = step > HOLE_MIN_STEPS * usual
     if not hole.any():
         return []
     longest = int(np.nanargmax(step))
@@ -199,7 +199,7 @@ def _stand_ins(take: Take, body: int, key: Floats, told: Bools) -> Bools:
     _, group, count = np.unique(value, return_inverse=True, return_counts=True)
     # At the ends of a recording one pose of rest may stand alone: the first frame of many clips does.
     inner = np.isfinite(runs.shift) & np.isfinite(runs.after(runs.shift))
-    back = (told[runs.rows[runs.first]] & (inner | (runs.length > ALONE))) | (count[group] > 1)
+    back = (told[runs.rows[runs.first]] & (inner | (runs.length > ALONE_MAX_FRAMES))) | (count[group] > 1)
     far = np.zeros(len(back), dtype=bool)
     for step in (runs.shift, runs.turn):
         leave = runs.after(step)
@@ -207,7 +207,7 @@ def _stand_ins(take: Take, body: int, key: Floats, told: Bools) -> Bools:
         # The usual step is that among samples which are no candidates: a device may lose most of them.
         usual = float(median(step[np.isfinite(step) & (step > 0) & ~back & ~np.append(False, back[:-1])]))
         with np.errstate(invalid="ignore"):
-            far |= ends & ~(step <= JUMP * usual) & ~(leave <= JUMP * usual) & (usual > 0)
+            far |= ends & ~(step <= PATH_JUMP_MIN_STEPS * usual) & ~(leave <= PATH_JUMP_MIN_STEPS * usual) & (usual > 0)
     out[runs.rows] = (back & far)[runs.label]
     return out
 
@@ -231,7 +231,7 @@ def find_frozen(take: Take, same: Bools) -> Bools:
             usual = step[np.isfinite(step) & (step > 0)]
             if not len(usual):
                 continue
-            small = max(SMALL * float(median(usual)), UNITS_LAST_PLACE * float(usual.min()))
+            small = max(REST_MAX_STEPS * float(median(usual)), REST_MAX_LEAST_STEPS * float(usual.min()))
             with np.errstate(invalid="ignore"):
                 moved |= (enter > small) | (leave > small)
             known |= np.isfinite(enter) | np.isfinite(leave)
@@ -248,7 +248,7 @@ def _stays(take: Take, body: int, runs: Runs) -> bool:
     for values, step in ((p, runs.shift), (R.reshape(-1, 9), runs.turn)):
         usual = step[np.isfinite(step)]
         extent = float(np.ptp(values, axis=0).max())
-        if extent > RESTING * float(np.sqrt(np.mean(usual**2))) if len(usual) else extent > 0:
+        if extent > RESTING_MAX_STEPS * float(np.sqrt(np.mean(usual**2))) if len(usual) else extent > 0:
             return False
     return True
 
@@ -285,12 +285,14 @@ def _without_repeats(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
     for k in np.flatnonzero(alone.any(axis=0)):
         longest = int(_run_lengths(alone[:, [k]]).max())
         count, name = int(alone[:, k].sum()), take.names[k]
-        severity: Severity = "warning" if longest > POLLED and count > FEW * take.frames else "info"
+        severity: Severity = (
+            "warning" if longest > POLLED_MAX_REPEATS and count > FEW_REPEATS_SHARE * take.frames else "info"
+        )
         text = f"{name}: {many(count, 'pose')} {_verb(count)} the one before while others move, at most {longest} "
         text += "in a row; "
         if severity == "warning":
             text += "masked; check the sensor's connection"
-        elif longest <= POLLED:
+        elif longest <= POLLED_MAX_REPEATS:
             text += "masked; it is read faster than it measures, there is nothing to do"
         else:
             text += "masked; so few do no harm"
@@ -304,11 +306,11 @@ def _with_partners(take: Take, frozen: Bools) -> Bools:
     """The same marks, but none in short runs where sensors that are read in turn would no longer meet in a frame."""
     short = np.zeros_like(frozen)
     for k in np.flatnonzero(frozen.any(axis=0)):
-        short[:, k] = frozen[:, k] & (_run_lengths(frozen[:, [k]])[:, 0] <= max(POLLED, take.bodies))
+        short[:, k] = frozen[:, k] & (_run_lengths(frozen[:, [k]])[:, 0] <= max(POLLED_MAX_REPEATS, take.bodies))
     fresh = take.seen & ~frozen
     count = fresh.sum(axis=0)
     together = _count_together(fresh)
-    apart = together < MEETING * np.minimum(count[:, None], count)
+    apart = together < MEETING_MIN_SHARE * np.minimum(count[:, None], count)
     polled = np.asarray(short.any(axis=0))
     apart &= (_count_together(take.seen) > 0) & (polled[:, None] | polled)
     return np.asarray(frozen & ~(short & apart.any(axis=0)))

@@ -24,30 +24,30 @@ from ..pairs.outliers import ROUNDING_M
 from ..pairs.sums import sum_pairs
 from .samples import Neighbours
 
-FIRST_ROWS = 1000  # frames of the first look, spread over the take
-ROWS = 2500  # frames looked at where that shows something; more hardly sharpen a delay that matters
-ROUNDS = 10  # times that poses are shifted and what is left is estimated again, at most
-NEARLY = 1e-3  # s of change from one round to the next below which all those frames are worth it
-MOSTLY_SEEN = (
+FIRST_LOOK_FRAMES = 1000  # frames of the first look, spread over the take
+SECOND_LOOK_FRAMES = 2500  # frames looked at where that shows something; more hardly sharpen a delay that matters
+MOST_SHIFT_ROUNDS = 10  # times that poses are shifted and what is left is estimated again, at most
+SETTLED_DELAY_S = 1e-3  # s of change from one round to the next below which all those frames are worth it
+SEEN_OFTEN_SHARE = (
     0.7  # share of a delay that noisy velocities leave to be seen, above which its rounds end where they should
 )
-LEAST_SEEN = 0.2  # ... and at least
-WEIGHINGS = 3  # times that outliers are weighed, where there are any
-TUKEY = 8.0  # robust standard deviations at which a gap stops counting
-SPIKE = 5.0  # times that a path must bend more than around to be one
-FIRST_SIGN = 3.5  # standard errors at the first look from which there is a second
-SURE = 6.0  # standard errors from which a take has latency at all
-LIKELY = 3.0  # standard errors from which, in such a take, one more sensor is late
-PLAIN = 1.0  # ... where most sensors differ, so that none is presumed to agree with its neighbour
-MATTERS = 1e-4  # s of delay below which nothing is done
-SLIGHT = 3e-5  # s below which a sensor is left alone where others are late
-SHORTEST = 2.0  # s
-FEWEST_BODIES = 3
-MOST_BODIES = 128  # beyond which nothing is asked: the forest of so many is not sure enough
-WORK = 60_000  # frames times bodies looked at, at most
-BLOCKS = 8  # stretches of equal information whose disagreement tells how well a delay is known
-FOLLOWS = 0.1  # share of a gap that is no noise by which it may follow the velocity without any delay
-UNKNOWN = 10.0  # s: standard error of a delay that nothing tells
+SEEN_MIN_SHARE = 0.2  # ... and at least
+OUTLIER_ROUNDS = 3  # times that outliers are weighed, where there are any
+DELAY_TUKEY_SD = 8.0  # robust standard deviations at which a gap stops counting
+SPIKE_MIN_BENDS = 5.0  # times that a path must bend more than around to be one
+FIRST_LOOK_MIN_SE = 3.5  # standard errors at the first look from which there is a second
+LATENCY_MIN_SE = 6.0  # standard errors from which a take has latency at all
+FURTHER_DELAY_MIN_SE = 3.0  # standard errors from which, in such a take, one more sensor is late
+FREE_DELAY_MIN_SE = 1.0  # ... where most sensors differ, so that none is presumed to agree with its neighbour
+DELAY_MIN_S = 1e-4  # s of delay below which nothing is done
+SLIGHT_DELAY_S = 3e-5  # s below which a sensor is left alone where others are late
+LATENCY_MIN_TAKE_S = 2.0  # s
+LATENCY_MIN_BODIES = 3
+LATENCY_MOST_BODIES = 128  # beyond which nothing is asked: the forest of so many is not sure enough
+MOST_LOOKED_AT_POSES = 60_000  # frames times bodies looked at, at most
+DELAY_BLOCKS = 8  # stretches of equal information whose disagreement tells how well a delay is known
+FOLLOWS_MAX_SHARE = 0.1  # share of a gap that is no noise by which it may follow the velocity without any delay
+UNKNOWN_DELAY_SE_S = 10.0  # s: standard error of a delay that nothing tells
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,7 +55,7 @@ class Latency:
     """Delays of the sensors of a take.
 
     delay   (m,) [s]  how late each reports against the largest group that agrees
-    error   (m,) [s]  its standard error; UNKNOWN or more where the motion does not tell
+    error   (m,) [s]  its standard error; UNKNOWN_DELAY_SE_S or more where the motion does not tell
     late    (m,)      whether the delay is told and matters
     """
 
@@ -69,35 +69,42 @@ def find_latency(take: Take) -> Latency | None:
 
     A first look at few frames ends it for most takes: no two joined sensors differ by more than chance.
     """
-    if not take.timed or not FEWEST_BODIES <= take.bodies <= MOST_BODIES or take.seconds < SHORTEST:
+    if (
+        not take.timed
+        or not LATENCY_MIN_BODIES <= take.bodies <= LATENCY_MOST_BODIES
+        or take.seconds < LATENCY_MIN_TAKE_S
+    ):
         return None
     near = Neighbours.of(take)
     take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
     every = np.flatnonzero(near.whole)
-    if len(every) < 10 * BLOCKS:
+    if len(every) < 10 * DELAY_BLOCKS:
         return None
-    few, many = (every[evenly(len(every), min(most, WORK // take.bodies))] for most in (FIRST_ROWS, ROWS))
+    few, many = (
+        every[evenly(len(every), min(most, MOST_LOOKED_AT_POSES // take.bodies))]
+        for most in (FIRST_LOOK_FRAMES, SECOND_LOOK_FRAMES)
+    )
     shift = np.zeros(take.bodies)
     told = _round(take, near, few, shift, None)
-    if told is None or not _any_late(told, FIRST_SIGN):
+    if told is None or not _any_late(told, FIRST_LOOK_MIN_SE):
         return None if told is None else _none_late(told, take.bodies)
     rows, noise = few, estimate_noise(take)
-    for _ in range(ROUNDS):
+    for _ in range(MOST_SHIFT_ROUNDS):
         again = _round(take, near, rows, shift, noise)
         if again is None:
             return None
         told, found = again, _settled(again, take.bodies)
         moved, shift = float(np.ptp(found.delay - shift)), found.delay  # which group stands for 0 means nothing
-        if moved < MATTERS and rows is many:
+        if moved < DELAY_MIN_S and rows is many:
             break
-        rows = many if moved < NEARLY else rows
+        rows = many if moved < SETTLED_DELAY_S else rows
     farther = _bracketed(take, near, rows, shift, noise)
     again = None if farther is None else _round(take, near, rows, _settled(farther, take.bodies).delay, noise)
     if again is not None:
         told, found = again, _settled(again, take.bodies)
     # Only now is it asked whether anything is sure: while a sensor is late by much, what its delay does not explain
     # of the gap makes it look less sure than it is.
-    return found if _any_late(told, SURE) else _none_late(told, take.bodies)
+    return found if _any_late(told, LATENCY_MIN_SE) else _none_late(told, take.bodies)
 
 
 def _spikes(take: Take) -> Bools:
@@ -109,11 +116,11 @@ def _spikes(take: Take) -> Bools:
     for rows in blocks(p[2:]):
         a, b, c = (p[rows.start + k : rows.stop + k] for k in range(3))
         bend[rows.start + 1 : rows.stop + 1] = np.sqrt(np.square(a - 2 * b + c).sum(axis=2))
-    frame, body = np.nonzero(bend > SPIKE * median(bend))
+    frame, body = np.nonzero(bend > SPIKE_MIN_BENDS * median(bend))
     around = np.clip(frame[:, None] + np.r_[-6:-1, 2:7], 1, take.frames - 2)
     local = median(bend[around, body[:, None]].T) if len(frame) else np.zeros(0)
     own = np.maximum(bend[frame - 1, body], bend[(frame + 1) % take.frames, body])
-    worst = (bend[frame, body] > SPIKE * local) & ~(bend[frame, body] < own)
+    worst = (bend[frame, body] > SPIKE_MIN_BENDS * local) & ~(bend[frame, body] < own)
     out[frame[worst], body[worst]] = True
     return out
 
@@ -129,7 +136,7 @@ class _Told:
 
 def _any_late(told: _Told, errors: float) -> bool:
     size = np.abs(told.difference)
-    return bool(((size > errors * told.error) & (size > MATTERS)).any())
+    return bool(((size > errors * told.error) & (size > DELAY_MIN_S)).any())
 
 
 def _round(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise | None) -> _Told | None:
@@ -139,7 +146,7 @@ def _round(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise
     rest = shift - (near.time[at] - near.time[rows, None])
     part = _reported(take, rows, at, rest[..., None] * velocity)
     fits = _edges(part)
-    if len(fits.pairs) < FEWEST_BODIES - 1:
+    if len(fits.pairs) < LATENCY_MIN_BODIES - 1:
         return None
     i, j = fits.pairs.T
     white = np.full(len(i), np.inf) if noise is None else noise.gap_variance(*fits.joints)
@@ -155,7 +162,7 @@ def _bracketed(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: N
     is gained. None where the two give different trees.
     """
     step = 1 / take.rate
-    moves = np.abs(shift) > SLIGHT
+    moves = np.abs(shift) > SLIGHT_DELAY_S
     if not moves.any():
         return None
     before = np.where(moves, np.floor(shift / step), 0.0)
@@ -173,8 +180,8 @@ def _bracketed(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: N
     first = step * (before[i] - before[j])
     share = np.ones(len(i))
     differ = apart != 0
-    share[differ] = np.clip(1 - (other - low.difference)[differ] / apart[differ], LEAST_SEEN, 1.0)
-    if share.min(initial=1.0) > MOSTLY_SEEN:
+    share[differ] = np.clip(1 - (other - low.difference)[differ] / apart[differ], SEEN_MIN_SHARE, 1.0)
+    if share.min(initial=1.0) > SEEN_OFTEN_SHARE:
         return None
     return _Told(low.pairs, first + (low.difference - first) / share, low.error / share)
 
@@ -236,15 +243,15 @@ def _differences(part: Take, fits: PairFits, velocity: Floats, white: Floats) ->
         Z[~known], e = 0.0, np.where(known[..., None], e, 0.0)
     weight: Floats = known.astype(np.float64)
     X, y = Z.reshape(J, 3 * n, 7), e.reshape(J, 3 * n, 1)
-    for number in range(WEIGHINGS + 1):
+    for number in range(OUTLIER_ROUNDS + 1):
         WX = np.swapaxes(X if number == 0 else X * np.repeat(weight, 3, axis=1)[..., None], 1, 2)
         gram = WX @ X
         u = -np.linalg.pinv(gram, rcond=1e-12, hermitian=True) @ (WX @ y)
         rest = (y + X @ u).reshape(J, n, 3)
         length = np.sqrt(np.square(rest).sum(axis=2))
         scale = np.maximum(median(np.where(known, length, np.nan).T) / CHI3_MEDIAN, ROUNDING_M)
-        x = length / (TUKEY * scale[:, None])
-        if number == WEIGHINGS or not (x > 1).any():
+        x = length / (DELAY_TUKEY_SD * scale[:, None])
+        if number == OUTLIER_ROUNDS or not (x > 1).any():
             break
         weight = known * tukey_weight(x)
     return u[:, 6, 0], _errors(Z, rest, weight, gram, white)
@@ -268,13 +275,13 @@ def _errors(Z: Floats, rest: Floats, weight: Floats, gram: Floats, white: Floats
     score = weight * (own * rest).sum(axis=2)
     total = worth.sum(axis=1)
     variance = (weight * np.square(rest).sum(axis=2)).sum(axis=1) / np.maximum(3 * weight.sum(axis=1) - 7, 1)
-    out = np.full(J, UNKNOWN)
+    out = np.full(J, UNKNOWN_DELAY_SE_S)
     for a in np.flatnonzero(total > 1e-12 * gram[:, 6, 6]):
-        block = np.minimum((np.cumsum(worth[a]) / total[a] * BLOCKS).astype(np.int64), BLOCKS - 1)
-        between = np.square(np.bincount(block, score[a], BLOCKS)).sum() * BLOCKS / (BLOCKS - 1)
-        follows = FOLLOWS * np.sqrt(max(variance[a] - white[a], 0.0) * 3 * weight[a].sum() / total[a])
+        block = np.minimum((np.cumsum(worth[a]) / total[a] * DELAY_BLOCKS).astype(np.int64), DELAY_BLOCKS - 1)
+        between = np.square(np.bincount(block, score[a], DELAY_BLOCKS)).sum() * DELAY_BLOCKS / (DELAY_BLOCKS - 1)
+        follows = FOLLOWS_MAX_SHARE * np.sqrt(max(variance[a] - white[a], 0.0) * 3 * weight[a].sum() / total[a])
         out[a] = np.hypot(max(np.sqrt(variance[a] / total[a]), np.sqrt(between) / total[a]), follows)
-    return np.asarray(np.minimum(out, UNKNOWN))
+    return np.asarray(np.minimum(out, UNKNOWN_DELAY_SE_S))
 
 
 def _none_late(edges: _Told, bodies: int) -> Latency:
@@ -289,34 +296,34 @@ def _settled(edges: _Told, bodies: int) -> Latency:
     little to tell it from the pelvis, would have head and arms moved in its place.
     """
     size, J = np.abs(edges.difference), len(edges.pairs)
-    told = (size > LIKELY * edges.error) & (size > SLIGHT)
-    errors = PLAIN if 2 * told.sum() >= J else LIKELY
-    told = (size > errors * edges.error) & (size > SLIGHT)
+    told = (size > FURTHER_DELAY_MIN_SE * edges.error) & (size > SLIGHT_DELAY_S)
+    errors = FREE_DELAY_MIN_SE if 2 * told.sum() >= J else FURTHER_DELAY_MIN_SE
+    told = (size > errors * edges.error) & (size > SLIGHT_DELAY_S)
     incidence = np.zeros((J, bodies))
     incidence[np.arange(J), edges.pairs[:, 0]] = 1
     incidence[np.arange(J), edges.pairs[:, 1]] = -1
     back = np.linalg.pinv(incidence)
     delay = np.asarray(back @ np.where(told, edges.difference, 0.0), dtype=np.float64)
     error = np.zeros(bodies)
-    links = LIKELY * edges.error < max(float(size[told].max(initial=0.0)), SLIGHT)
+    links = FURTHER_DELAY_MIN_SE * edges.error < max(float(size[told].max(initial=0.0)), SLIGHT_DELAY_S)
     for group in components(bodies, edges.pairs[links]):
         own = delay[group]
-        company = (np.abs(own[:, None] - own) < SLIGHT).sum(axis=1)
+        company = (np.abs(own[:, None] - own) < SLIGHT_DELAY_S).sum(axis=1)
         middle = np.abs(own - float(median(own))) / max(float(np.ptp(own)), 1e-12)
         delay[group] = own - own[int(np.argmax(company - 1e-3 * middle))]
-        agree = [body for body in group if abs(delay[body]) < SLIGHT]
+        agree = [body for body in group if abs(delay[body]) < SLIGHT_DELAY_S]
         between = back * edges.error  # of the difference of two bodies, the edges between them are left
         square = np.square(between).sum(axis=1)
         apart = square[group, None] + square[agree] - 2 * between[group] @ between[agree].T
         error[group] = np.sqrt(np.maximum(apart, 0.0)).min(axis=1)
-    if errors == LIKELY:
+    if errors == FURTHER_DELAY_MIN_SE:
         # Few are late. Those that are not agree, so every edge of a late one tells its delay.
-        late = np.abs(delay) > np.maximum(LIKELY * error, SLIGHT)
+        late = np.abs(delay) > np.maximum(FURTHER_DELAY_MIN_SE * error, SLIGHT_DELAY_S)
         weight = 1 / np.maximum(edges.error, 1e-9)
         told_by_all, *_ = np.linalg.lstsq(incidence[:, late] * weight[:, None], edges.difference * weight, rcond=1e-9)
         delay[:] = 0.0
         delay[late] = told_by_all
-    return Latency(delay, error, np.abs(delay) > SLIGHT)
+    return Latency(delay, error, np.abs(delay) > SLIGHT_DELAY_S)
 
 
 def _orthonormal(R: Floats) -> Floats:

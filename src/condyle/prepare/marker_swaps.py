@@ -14,19 +14,19 @@ from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
 from ..maths.spool import copied
 from .shapes import Shape, fit_error, fit_poses, seen_points
+from .swaps import EITHER_PART_MIN_SHARE
 
-LOOK = 40  # frames on which an exchange between two bodies is tried first
-DOUBT = 2.0  # times the usual fit error from which an exchange inside a body is tried, and
-FLOOR = 0.02  # of the cluster's size: two markers that are as good as alike are not told apart
-SAME = 0.1  # of that error: smaller ones are alike
-HALF = 0.5  # of the fit error, to which an exchange brings it at least,
-QUARTER = 0.25  # and that of both bodies together, where it does not bring it to the usual size
-STEP = 2.0  # octaves by which the gain of an exchange changes where it begins and ends; skin changes it smoothly
-ENDS = 3  # frames on either side of an end that tell
-APART = 5  # frames between two exchanges of the same markers that are one stretch
-FEWEST = 3  # frames in which two markers are exchanged; in one, chance may do it
-LISTED = 3  # stretches that a finding lists
-EITHER_PART_MIN_SHARE = 0.4  # of the frames, from which their number does not tell which part is exchanged
+GLANCED_FRAMES = 40  # frames on which an exchange between two bodies is tried first
+DOUBT_MIN_TIMES = 2.0  # times the usual fit error from which an exchange inside a body is tried, and
+DOUBT_MIN_SHARE = 0.02  # of the cluster's size: two markers that are as good as alike are not told apart
+SAME_ERROR_SHARE = 0.1  # of that error: smaller ones are alike
+MENDED_MAX_SHARE = 0.5  # of the fit error, to which an exchange brings it at least,
+MENDED_BOTH_MAX_SHARE = 0.25  # and that of both bodies together, where it does not bring it to the usual size
+END_MIN_OCTAVES = 2.0  # by which the gain of an exchange changes where it begins and ends; skin changes it smoothly
+END_FRAMES = 3  # frames on either side of an end that tell
+STRETCH_MAX_GAP_FRAMES = 5  # frames between two exchanges of the same markers that are one stretch
+MARKER_SWAP_MIN_FRAMES = 3  # frames in which two markers are exchanged; in one, chance may do it
+MOST_LISTED_STRETCHES = 3  # stretches that a finding lists
 MIRROR_MIN_TIMES = 3.0  # by which labels must be more alike left and right: 24 and 31 in a functional hip trial
 
 _SIDES = {"l": "r", "r": "l", "left": "right", "right": "left"}
@@ -55,7 +55,7 @@ class Cluster:
     @property
     def doubt(self) -> float:
         """Fit error from which two of the body's own markers may be exchanged: skin hides less."""
-        return min(self.limit, max(DOUBT * float(median(self.error)), FLOOR * self.shape.size))
+        return min(self.limit, max(DOUBT_MIN_TIMES * float(median(self.error)), DOUBT_MIN_SHARE * self.shape.size))
 
     @property
     def doubtful(self) -> Bools:
@@ -94,7 +94,7 @@ class MarkerSwap:
     @property
     def stretches(self) -> list[Ints]:
         """The frames in runs."""
-        return np.split(self.rows, np.flatnonzero(np.diff(self.rows) > APART) + 1)
+        return np.split(self.rows, np.flatnonzero(np.diff(self.rows) > STRETCH_MAX_GAP_FRAMES) + 1)
 
 
 def find_marker_swaps(clusters: Sequence[Cluster]) -> list[MarkerSwap]:
@@ -208,8 +208,8 @@ def describe_marker_swaps(
         runs = MarkerSwap(swap.bodies, swap.markers, swap.places, inside).stretches
         longest = max(runs, key=len)
         known = time is not None and bool(np.isfinite(time[inside]).all())
-        spans = [_span(run, time if known else None) for run in runs[:LISTED]]
-        more = f" and {len(runs) - LISTED} more" if len(runs) > LISTED else ""
+        spans = [_span(run, time if known else None) for run in runs[:MOST_LISTED_STRETCHES]]
+        more = f" and {len(runs) - MOST_LISTED_STRETCHES} more" if len(runs) > MOST_LISTED_STRETCHES else ""
         whose = " and ".join(dict.fromkeys(swap.bodies))
         done = "there" if swap.fewer else "in the other frames, which are fewer,"
         done = "they were exchanged back" if repaired else f"{done} both are left out; --fix swaps exchanges them back"
@@ -241,29 +241,29 @@ def _inside(cluster: Cluster, explained: Ints) -> Iterator[tuple[tuple[int, int]
     taken = np.isin(np.arange(len(cluster.error)), explained)
     rows = _close(np.flatnonzero(cluster.doubtful & ~taken))
     pairs = list(combinations(np.flatnonzero(cluster.shape.placed).tolist(), 2))
-    if len(rows) < FEWEST or not pairs:
+    if len(rows) < MARKER_SWAP_MIN_FRAMES or not pairs:
         return
     errors = np.stack([cluster.error_of(_swapped(cluster.cloud[rows], a, b)) for a, b in pairs])
     errors = np.where(np.isfinite(errors), errors, np.inf)
     best = np.argmin(errors, axis=0)
-    mended = errors.min(axis=0) <= HALF * cluster.error[rows]
+    mended = errors.min(axis=0) <= MENDED_MAX_SHARE * cluster.error[rows]
     signs = [rows[mended & (best == k)] for k in range(len(pairs))]
     for k in sorted(range(len(pairs)), key=lambda k: -len(signs[k])):
-        if len(signs[k]) < FEWEST:
+        if len(signs[k]) < MARKER_SWAP_MIN_FRAMES:
             break
         swapped = cluster.error_of(_swapped(cluster.cloud, *pairs[k]))
         own = _stretches(cluster.error, swapped, signs[k], cluster.limit, cluster.doubt, cluster.sight)
         own = own[~taken[own]]
-        if len(own) >= FEWEST:
+        if len(own) >= MARKER_SWAP_MIN_FRAMES:
             taken[own] = True
             yield pairs[k], own
 
 
 def _between(one: Cluster, other: Cluster, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Pairs of markers of two bodies with the frames that their exchange mends in both."""
-    if len(rows) < FEWEST:
+    if len(rows) < MARKER_SWAP_MIN_FRAMES:
         return
-    few = rows[evenly(len(rows), LOOK)]
+    few = rows[evenly(len(rows), GLANCED_FRAMES)]
     pairs = product(np.flatnonzero(one.shape.placed).tolist(), np.flatnonzero(other.shape.placed).tolist())
     likely = [pair for pair in pairs if _mended(one, other, few, *pair).any()]
     taken = np.zeros(len(one.error), dtype=bool)
@@ -271,24 +271,27 @@ def _between(one: Cluster, other: Cluster, rows: Ints) -> Iterator[tuple[tuple[i
     sight = (one.sight << len(other.markers)) + other.sight
     for pair in likely:
         signs = rows[_mended(one, other, rows, *pair) & ~taken[rows]]
-        if len(signs) < FEWEST:
+        if len(signs) < MARKER_SWAP_MIN_FRAMES:
             continue
         swapped = np.hypot(*_both_swapped(one, other, np.arange(len(taken)), *pair))
         own = _stretches(np.hypot(one.error, other.error), swapped, signs, limit, doubt, sight)
         own = own[~taken[own]]
-        if len(own) >= FEWEST:
+        if len(own) >= MARKER_SWAP_MIN_FRAMES:
             taken[own] = True
             yield pair, own
 
 
 def _close(rows: Ints) -> Ints:
-    """The frames of which there are FEWEST close together: lone spikes are no stretch, and are not tried."""
+    """The frames of which there are enough close together: lone spikes are no stretch, and are not tried."""
     near = (
-        np.flatnonzero(rows[FEWEST - 1 :] - rows[: len(rows) - FEWEST + 1] <= APART)
-        if len(rows) >= FEWEST
+        np.flatnonzero(
+            rows[MARKER_SWAP_MIN_FRAMES - 1 :] - rows[: len(rows) - MARKER_SWAP_MIN_FRAMES + 1]
+            <= STRETCH_MAX_GAP_FRAMES
+        )
+        if len(rows) >= MARKER_SWAP_MIN_FRAMES
         else rows[:0]
     )
-    return rows[np.unique(near[:, None] + np.arange(FEWEST))]
+    return rows[np.unique(near[:, None] + np.arange(MARKER_SWAP_MIN_FRAMES))]
 
 
 def _mended(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> Bools:
@@ -296,9 +299,9 @@ def _mended(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> Bools:
     first, second = _both_swapped(one, other, rows, a, b)
     before = one.error[rows], other.error[rows]
     with np.errstate(invalid="ignore"):
-        half = (first <= HALF * before[0]) & (second <= HALF * before[1])
+        half = (first <= MENDED_MAX_SHARE * before[0]) & (second <= MENDED_MAX_SHARE * before[1])
         fits = (first <= one.limit) & (second <= other.limit)
-        nearly = np.hypot(first, second) <= QUARTER * np.hypot(*before)
+        nearly = np.hypot(first, second) <= MENDED_BOTH_MAX_SHARE * np.hypot(*before)
     return np.asarray(half & (fits | nearly))
 
 
@@ -318,7 +321,7 @@ def _stretches(labelled: Floats, swapped: Floats, signs: Ints, limit: float, dou
     sight         (n,) a number for the set of markers that is seen
     """
     with np.errstate(invalid="ignore"):
-        gain = np.log2((labelled + SAME * doubt) / (swapped + SAME * doubt))  # octaves
+        gain = np.log2((labelled + SAME_ERROR_SHARE * doubt) / (swapped + SAME_ERROR_SHARE * doubt))  # octaves
         # Where the markers that are seen fit both ways, they do not tell.
         known = np.flatnonzero(np.isfinite(gain) & (np.maximum(labelled, swapped) > doubt))
     gain = gain[known]
@@ -326,7 +329,7 @@ def _stretches(labelled: Floats, swapped: Floats, signs: Ints, limit: float, dou
     out = [np.empty(0, np.int64)]
     for first, stop in _runs(gain):
         last = stop - 1
-        if sign[first:stop].sum() < FEWEST:
+        if sign[first:stop].sum() < MARKER_SWAP_MIN_FRAMES:
             continue
         steps = [_step(gain, known, sight, first, -1), _step(gain, known, sight, last, 1)]
         rows = known[first:stop]
@@ -350,7 +353,9 @@ def _runs(gain: Floats) -> list[tuple[int, int]]:
         if runs:
             start, end = runs[-1]
             lost = total[end] - total[first]
-            if first - end <= APART and lost < min(total[end] - total[start], total[stop] - total[first]):
+            if first - end <= STRETCH_MAX_GAP_FRAMES and lost < min(
+                total[end] - total[start], total[stop] - total[first]
+            ):
                 runs[-1] = start, stop
                 continue
         runs.append((first, stop))
@@ -362,14 +367,14 @@ def _step(gain: Floats, known: Ints, sight: Ints, end: int, way: int) -> bool | 
 
     gain, known  (k,) the gain in octaves in the frames `known`; way: -1 backwards, 1 forwards
     """
-    beyond = np.arange(end + way, end + way * (ENDS + 1), way)
+    beyond = np.arange(end + way, end + way * (END_FRAMES + 1), way)
     beyond = beyond[(beyond >= 0) & (beyond < len(known))]
-    if not len(beyond) or abs(known[beyond[0]] - known[end]) > APART:
+    if not len(beyond) or abs(known[beyond[0]] - known[end]) > STRETCH_MAX_GAP_FRAMES:
         return None
     if sight[known[beyond[0]]] != sight[known[end]]:  # with other markers, the gain is another
         return None
-    within = np.clip(np.arange(end, end - way * ENDS, -way), 0, len(known) - 1)
-    return bool(median(gain[within]) - median(gain[beyond]) >= STEP)
+    within = np.clip(np.arange(end, end - way * END_FRAMES, -way), 0, len(known) - 1)
+    return bool(median(gain[within]) - median(gain[beyond]) >= END_MIN_OCTAVES)
 
 
 def _swapped(cloud: Floats, a: int, b: int) -> Floats:

@@ -22,11 +22,11 @@ from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.forest import EXACT_GAP_SHARE, scene_size
 from ..pairs.sums import sum_pairs
 
-MILD = 1.5  # gap of a sensor over the usual one, from which other readings of its rotations are tried
-ODD = 4.0  # ... and from which other units and axes are tried as well
-FITTING = 2.5  # gap over the usual one, up to which such a sensor counts as explained
-BETTER = 2.0  # times by which its own reading must lower the product of the gaps of the tree
-IDENTITY = ("x", "y", "z")
+MILD_MIN_GAPS = 1.5  # gap of a sensor over the usual one, from which other readings of its rotations are tried
+ODD_MIN_GAPS = 4.0  # ... and from which other units and axes are tried as well
+FITTING_MAX_GAPS = 2.5  # gap over the usual one, up to which such a sensor counts as explained
+BETTER_MIN_TIMES = 2.0  # times by which its own reading must lower the product of the gaps of the tree
+SAME_AXES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class OddSensor:
     scale: float = 1.0
     transposed: bool = False
     shifted: int = 0
-    axes: tuple[str, str, str] = IDENTITY
+    axes: tuple[str, str, str] = SAME_AXES
 
     def __str__(self) -> str:
         if self.scale != 1.0:
@@ -79,13 +79,13 @@ def _oddest(take: Take, known: set[str]) -> OddSensor | None:
     floor = EXACT_GAP_SHARE * scene_size(take)
     usual = max(float(median(told)), floor)
     before = _tree_score(take, fits.pairs, table, floor)
-    best, most = None, np.log(BETTER)
-    for k in np.flatnonzero(nearest > MILD * usual):
+    best, most = None, np.log(BETTER_MIN_TIMES)
+    for k in np.flatnonzero(nearest > MILD_MIN_GAPS * usual):
         if take.names[k] in known:
             continue
-        for reading in _odd_readings(take.names[k], everything=bool(nearest[k] > ODD * usual)):
+        for reading in _odd_readings(take.names[k], everything=bool(nearest[k] > ODD_MIN_GAPS * usual)):
             row = _row(apply_odd(take, reading), int(k))
-            if row.min() >= FITTING * usual:
+            if row.min() >= FITTING_MAX_GAPS * usual:
                 continue
             changed = table.copy()
             changed[k] = changed[:, k] = row
@@ -133,7 +133,7 @@ def _odd_readings(name: str, *, everything: bool) -> list[OddSensor]:
     out += [OddSensor(name, 1.0, shifted=shift, transposed=turned) for shift in (1, -1) for turned in (False, True)]
     if everything:
         out += [OddSensor(name, 1.0, scale=factor) for factor in factors]
-        out += [OddSensor(name, 1.0, axes=axes) for axes in axis_orders() if axes != IDENTITY]
+        out += [OddSensor(name, 1.0, axes=axes) for axes in axis_orders() if axes != SAME_AXES]
     return out
 
 

@@ -16,17 +16,17 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from .shapes import extent, fit_error, fit_poses, fit_shape, seen_points
 
-SAMPLE = 2000  # frames looked at, fewer for many markers
-CELLS = 4 * 10**7  # distances looked at in all
-FITTED = 400  # frames that a group is fitted to
-TOGETHER = 20  # frames in which two markers must be seen together to be joined
-TRIM = 0.02  # share of frames at each end that may be ghosts or swaps
-SAME_BODY = 1.3  # times the fit error of the parts that two bodies may have as one
-SAME_MARKER = 2.0  # times the fit error of a body that it may have with one or two markers more
-NOISE = 0.02  # of the usual change of distance over all pairs: below it no difference in fit counts
-RIGID = 0.08  # fit error over size that a body may have
-FLAT = 0.1  # width over length below which a group is no body: its turn about the line is not seen
-HOPELESS = 4.0  # times what may be accepted: change of distance at which no fit is tried
+PROPOSED_FROM_FRAMES = 2000  # frames looked at, fewer for many markers
+MOST_DISTANCES = 4 * 10**7  # distances looked at in all
+FITTED_FRAMES = 400  # frames that a group is fitted to
+SEEN_TOGETHER_MIN_FRAMES = 20  # frames in which two markers must be seen together to be joined
+TRIMMED_SHARE = 0.02  # share of frames at each end that may be ghosts or swaps
+SAME_BODY_MAX_TIMES = 1.3  # times the fit error of the parts that two bodies may have as one
+SAME_MARKER_MAX_TIMES = 2.0  # times the fit error of a body that it may have with one or two markers more
+NO_DIFFERENCE_SHARE = 0.02  # of the usual change of distance over all pairs: below it no difference in fit counts
+RIGID_MAX_SHARE = 0.08  # fit error over size that a body may have
+FLAT_MAX_RATIO = 0.1  # width over length below which a group is no body: its turn about the line is not seen
+UNTRIED_MIN_TIMES = 4.0  # times what may be accepted: change of distance at which no fit is tried
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, eq=False)
-class _Group:
+class _MarkerGroup:
     columns: tuple[int, ...]
     error: float
     size: float
@@ -63,10 +63,13 @@ def propose_bodies(markers: Floats, names: Sequence[str]) -> list[Proposal]:
     In the order of their first markers. A marker that fits no body is in none.
     """
     position = frozen(markers, (None, len(names), 3), "markers")
-    rows = evenly(len(position), max(TOGETHER, min(SAMPLE, CELLS // max(len(names), 1) ** 2)))
+    rows = evenly(
+        len(position),
+        max(SEEN_TOGETHER_MIN_FRAMES, min(PROPOSED_FROM_FRAMES, MOST_DISTANCES // max(len(names), 1) ** 2)),
+    )
     cloud = position[rows]
     seen = seen_points(cloud)
-    columns = np.flatnonzero(seen.sum(axis=0) >= TOGETHER)
+    columns = np.flatnonzero(seen.sum(axis=0) >= SEEN_TOGETHER_MIN_FRAMES)
     if len(columns) < 3:
         return []
     cloud = cloud[:, columns]
@@ -89,50 +92,50 @@ def _changes(cloud: Floats) -> tuple[Floats, Floats]:
     for i in range(k - 1):
         apart = np.sort(np.linalg.norm(cloud[:, i + 1 :] - cloud[:, i, None], axis=2), axis=0)  # NaN goes last
         count = np.isfinite(apart).sum(axis=0)
-        cut = (TRIM * count).astype(int)
+        cut = (TRIMMED_SHARE * count).astype(int)
         keep = (order >= cut) & (order < count - cut)
         total = np.maximum(keep.sum(axis=0), 1)
         mean = np.where(keep, apart, 0.0).sum(axis=0) / total
         variance = (np.where(keep, apart - mean, 0.0) ** 2).sum(axis=0) / total
-        change[i, i + 1 :] = change[i + 1 :, i] = np.where(count >= TOGETHER, np.sqrt(variance), np.inf)
+        change[i, i + 1 :] = change[i + 1 :, i] = np.where(count >= SEEN_TOGETHER_MIN_FRAMES, np.sqrt(variance), np.inf)
         length[i, i + 1 :] = length[i + 1 :, i] = mean
     return change, length
 
 
-def _grown(cloud: Floats) -> list[_Group]:
+def _grown(cloud: Floats) -> list[_MarkerGroup]:
     """Bodies by joining what changes its distance least, as long as it fits."""
     changes, lengths = _changes(cloud)
     known = changes[np.isfinite(changes)]
     if not len(known):
         return []
-    noise = NOISE * float(np.median(known))
-    thin = cloud[evenly(len(cloud), FITTED)]
-    bodies: dict[int, list[_Group]] = {k: [] for k in range(cloud.shape[1])}
+    noise = NO_DIFFERENCE_SHARE * float(np.median(known))
+    thin = cloud[evenly(len(cloud), FITTED_FRAMES)]
+    bodies: dict[int, list[_MarkerGroup]] = {k: [] for k in range(cloud.shape[1])}
     for node, (first, second, height, columns) in enumerate(_joins(changes), start=cloud.shape[1]):
         parts = bodies.pop(first) + bodies.pop(second)
         size = float(np.sqrt((lengths[np.ix_(columns, columns)] ** 2).mean() / 2))
-        whole = _joined(thin, columns, parts, height, noise, RIGID * size)
+        whole = _joined(thin, columns, parts, height, noise, RIGID_MAX_SHARE * size)
         bodies[node] = parts if whole is None else [whole]
     return [group for groups in bodies.values() for group in groups]
 
 
 def _joined(
-    cloud: Floats, columns: tuple[int, ...], parts: list[_Group], height: float, noise: float, limit: float
-) -> _Group | None:
+    cloud: Floats, columns: tuple[int, ...], parts: list[_MarkerGroup], height: float, noise: float, limit: float
+) -> _MarkerGroup | None:
     """These markers as one body, or None where they fit worse than `limit`, or clearly worse than their parts."""
     if len(columns) < 3:
         return None
     if parts:
         free = sum(part.free for part in parts)
         pooled = float(np.sqrt(sum(part.error**2 * part.free for part in parts) / free))
-        limit = min(limit, (SAME_BODY if len(parts) > 1 else SAME_MARKER) * max(pooled, noise))
-    if height > HOPELESS * limit:
+        limit = min(limit, (SAME_BODY_MAX_TIMES if len(parts) > 1 else SAME_MARKER_MAX_TIMES) * max(pooled, noise))
+    if height > UNTRIED_MIN_TIMES * limit:
         return None
     whole = _fitted(cloud, columns)
     return whole if whole is not None and whole.error <= limit else None
 
 
-def _fitted(cloud: Floats, columns: tuple[int, ...]) -> _Group | None:
+def _fitted(cloud: Floats, columns: tuple[int, ...]) -> _MarkerGroup | None:
     """A group with its fit error over all frames but the worst, or None where it has no pose."""
     points = cloud[:, list(columns)]
     shape = fit_shape(points)
@@ -141,10 +144,10 @@ def _fitted(cloud: Floats, columns: tuple[int, ...]) -> _Group | None:
     length, width = extent(shape.points)
     error = np.sort(fit_error(points, shape, *fit_poses(points, shape)))
     error = error[np.isfinite(error)]
-    if width < FLAT * length or not len(error):
+    if width < FLAT_MAX_RATIO * length or not len(error):
         return None
-    usual = error[: int(np.ceil((1 - TRIM) * len(error)))]  # ghosts and swaps are at the far end
-    return _Group(tuple(sorted(columns)), float(np.sqrt((usual**2).mean())), shape.size)
+    usual = error[: int(np.ceil((1 - TRIMMED_SHARE) * len(error)))]  # ghosts and swaps are at the far end
+    return _MarkerGroup(tuple(sorted(columns)), float(np.sqrt((usual**2).mean())), shape.size)
 
 
 def _joins(changes: Floats) -> list[tuple[int, int, float, tuple[int, ...]]]:

@@ -18,8 +18,8 @@ from ..model.take import Take, join
 from .convention import Diagnosis, apply_diagnosis, diagnose
 from .odd_sensors import repair_odd_sensors
 
-MANY = 64  # bodies beyond which trying conventions would take longer than the fit
-TOGETHER = 0.5  # of the shorter of two files' time, from which they were recorded side by side
+MOST_TRIED_BODIES = 64  # bodies beyond which trying conventions would take longer than the fit
+SIDE_BY_SIDE_MIN_SHARE = 0.5  # of the shorter of two files' time, from which they were recorded side by side
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _is_in_doubt(recordings: Sequence[Recording], options: ReadOptions) -> bool:
     if options.doctor is False or not _alike(recordings):
         return False
     computed = options.bodies is not None or any(one.solved_by is not None for one in recordings)
-    many = any(one.bodies is None or len(one.bodies.names) > MANY for one in recordings)
+    many = any(one.bodies is None or len(one.bodies.names) > MOST_TRIED_BODIES for one in recordings)
     return bool(options.doctor) or not (computed or many)
 
 
@@ -121,7 +121,7 @@ def _side_by_side(recordings: Sequence[Recording]) -> list[Recording]:
     if recordings[0].convention.rotation not in QUATERNIONS or not _alike(recordings):
         return list(recordings)
     shared = min(clock[-1] for clock in clocks) - max(clock[0] for clock in clocks)
-    if shared < TOGETHER * min(clock[-1] - clock[0] for clock in clocks):
+    if shared < SIDE_BY_SIDE_MIN_SHARE * min(clock[-1] - clock[0] for clock in clocks):
         return list(recordings)
     from ..io.resample import Stream, resample_streams
 

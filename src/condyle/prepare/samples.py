@@ -10,14 +10,14 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.spool import blocks_of, empty
 from ..model.take import Take
 
-HALF_WIDTH = 0.1  # s on each side over which a velocity is taken
-FEWEST = 4  # samples on each side, however slow the clock
-MOST = 4  # and at most: of a fast clock every second or third sample does
-EVEN = 0.02  # of a period by which steps of an even clock may differ
-HOLE = 1.5  # periods from which samples are missing
+VELOCITY_REACH_S = 0.1  # s on each side over which a velocity is taken
+VELOCITY_MIN_SAMPLES = 4  # samples on each side, however slow the clock
+VELOCITY_MOST_SAMPLES = 4  # and at most: of a fast clock every second or third sample does
+EVEN_MAX_PERIODS = 0.02  # of a period by which steps of an even clock may differ
+HOLE_MIN_PERIODS = 1.5  # periods from which samples are missing
 WEIGHT_BYTES = 100  # of one neighbour of a sample, with what its weights are worked out from
-FULL = 0.5  # share of a body's samples around a moment that must be seen
-DEGREE = 3
+SEEN_AROUND_MIN_SHARE = 0.5  # share of a body's samples around a moment that must be seen
+VELOCITY_DEGREE = 3
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,15 +45,15 @@ class Neighbours:
         steps = np.sort(step[inside])
         period = float(steps[int(0.9 * (len(steps) - 1))]) if len(steps) else 1.0
         time = np.concatenate([[0.0], np.cumsum(np.where(inside, step, 1e4 * period))])[:n]
-        side = max(FEWEST, round(HALF_WIDTH / max(period, 1e-9)))
-        stride = max(1, side // MOST)
+        side = max(VELOCITY_MIN_SAMPLES, round(VELOCITY_REACH_S / max(period, 1e-9)))
+        stride = max(1, side // VELOCITY_MOST_SAMPLES)
         offsets = stride * np.arange(-(side // stride), side // stride + 1)
         reach = int(offsets[-1])
         whole = np.zeros(n, dtype=bool)
         if n > 2 * reach:
-            hole = np.concatenate([[0], np.cumsum(~inside | (step > HOLE * period))])
+            hole = np.concatenate([[0], np.cumsum(~inside | (step > HOLE_MIN_PERIODS * period))])
             whole[reach : n - reach] = hole[2 * reach :] == hole[: n - 2 * reach]
-        even = bool((np.abs(steps[steps <= HOLE * period] - period) < EVEN * period).all())
+        even = bool((np.abs(steps[steps <= HOLE_MIN_PERIODS * period] - period) < EVEN_MAX_PERIODS * period).all())
         if even:
             apart = np.asarray((offsets * period)[None])
             return cls(time, period, offsets, whole, _polynomial_weights(apart, float(np.abs(apart).max())))
@@ -70,7 +70,7 @@ class Neighbours:
         asked = self.time[rows, None] + later
         at = np.clip(np.searchsorted(self.time, asked), 1, len(self.time) - 1)
         at -= asked - self.time[at - 1] < self.time[at] - asked
-        near = np.abs(self.time[at] - asked) <= 0.5 * HOLE * self.period
+        near = np.abs(self.time[at] - asked) <= 0.5 * HOLE_MIN_PERIODS * self.period
         return np.where(near & self.whole[at], at, -1)
 
     def velocity(self, take: Take, at: Ints) -> Floats:
@@ -116,20 +116,20 @@ def _filled(take: Take, body: int, time: Floats) -> tuple[Floats, Bools]:
     lost = np.flatnonzero(~seen)
     for column in range(12):
         pose[lost, column] = np.interp(time[lost], time[rows], pose[rows, column])
-    reach = 2 * FEWEST
+    reach = 2 * VELOCITY_MIN_SAMPLES
     count = np.concatenate([[0], np.cumsum(seen)])
     low, high = np.maximum(np.arange(n) - reach, 0), np.minimum(np.arange(n) + reach + 1, n)
-    return pose, (count[high] - count[low] >= FULL * (high - low)) & seen
+    return pose, (count[high] - count[low] >= SEEN_AROUND_MIN_SHARE * (high - low)) & seen
 
 
 def _polynomial_weights(apart: Floats, scale: float) -> Floats:
     """(k, 2, w) weights of samples `apart` (k, w) [s], at most `scale` [s], for the slope and the curvature of a cubic
     through them.
     """
-    A = (apart / scale)[..., None] ** np.arange(DEGREE + 1)
+    A = (apart / scale)[..., None] ** np.arange(VELOCITY_DEGREE + 1)
     transposed = np.swapaxes(A, 1, 2)
     gram = transposed @ A
     flat = np.linalg.cond(gram) > 1e10  # at the ends, where neighbours coincide
-    gram[flat] = np.eye(DEGREE + 1)
+    gram[flat] = np.eye(VELOCITY_DEGREE + 1)
     weights = np.linalg.solve(gram, transposed)
     return np.stack([weights[:, 1] / scale, 2 * weights[:, 2] / scale**2], axis=1)

@@ -15,12 +15,12 @@ from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..maths.robust import median, robust_sd
 from ..maths.spool import blocks, empty, over_frames
 
-SAMPLE = 2000  # frames that a shape is learnt from: its error is then a fortieth of one frame's
-RARE = 50  # frames of the sample in which a point must be seen, if it is seen in so many at all
-SWEEPS = 15  # of fitting poses to the shape and the shape to the poses, at most; three are usual
-SETTLED = 3e-5  # change of the shape, over its size, at which the sweeps end
-LINE = 0.02  # width over length of points below which the turn about their line is not observed
-VAGUE = 0.2  # rad: error of that turn above which it is not observed either
+SHAPE_FRAMES = 2000  # frames that a shape is learnt from: its error is then a fortieth of one frame's
+RARE_FRAMES = 50  # frames of the sample in which a point must be seen, if it is seen in so many at all
+MOST_SWEEPS = 15  # of fitting poses to the shape and the shape to the poses, at most; three are usual
+SETTLED_SHARE = 3e-5  # change of the shape, over its size, at which the sweeps end
+LINE_MAX_RATIO = 0.02  # width over length of points below which the turn about their line is not observed
+VAGUE_MIN_RAD = 0.2  # rad: error of that turn above which it is not observed either
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,7 +52,7 @@ class Shape:
         if seen.sum() < 3:
             return False
         length, width = extent(self.points[seen])
-        return width > LINE * length and self.noise < VAGUE * width
+        return width > LINE_MAX_RATIO * length and self.noise < VAGUE_MIN_RAD * width
 
     def turned(self, R: Floats) -> Shape:
         """The same shape in axes that are the columns of R."""
@@ -72,7 +72,7 @@ def fit_shape(cloud: Floats) -> Shape:
     if not len(cloud):
         return Shape(np.full(cloud.shape[1:], np.nan))
     shape = Shape(_centred(cloud[_typical(cloud, seen)]))
-    for _ in range(SWEEPS):
+    for _ in range(MOST_SWEEPS):
         R, p = fit_poses(cloud, shape)
         if np.isnan(p).all():
             break
@@ -82,7 +82,7 @@ def fit_shape(cloud: Floats) -> Shape:
         shape = Shape(points @ turn[0]) if np.isfinite(turn).all() else Shape(points)
         both = before.placed & shape.placed
         change = np.abs(shape.points - before.points)[both].max(initial=0.0)
-        if (before.placed == shape.placed).all() and change < SETTLED * shape.size:
+        if (before.placed == shape.placed).all() and change < SETTLED_SHARE * shape.size:
             break
     error = fit_error(cloud, shape, *fit_poses(cloud, shape))
     return Shape(shape.points, float(median(error)))
@@ -175,10 +175,10 @@ def _patterns(seen: Bools) -> tuple[Bools, Ints]:
 def _sample(seen: Bools) -> Ints:
     """Frames to learn from: evenly spread, and enough of those in which a seldom seen point is seen."""
     rows = np.flatnonzero(seen.sum(axis=1) >= 3)
-    chosen = rows[evenly(len(rows), SAMPLE)]
-    scarce = np.flatnonzero(seen[chosen].sum(axis=0) < RARE)
+    chosen = rows[evenly(len(rows), SHAPE_FRAMES)]
+    scarce = np.flatnonzero(seen[chosen].sum(axis=0) < RARE_FRAMES)
     more = [rows[seen[rows, k]] for k in scarce]
-    return np.unique(np.concatenate([chosen, *(some[evenly(len(some), RARE)] for some in more)]))
+    return np.unique(np.concatenate([chosen, *(some[evenly(len(some), RARE_FRAMES)] for some in more)]))
 
 
 def _typical(cloud: Floats, seen: Bools) -> int:

@@ -30,29 +30,29 @@ from ..pairs.fits import fit_pairs, gaps
 from ..pairs.sums import sum_pairs
 from .flips import describe_left_flips
 
-NEAR = 0.25  # s: samples farther apart do not tell where a track goes on
+TRACK_MAX_GAP_S = 0.25  # s: samples farther apart do not tell where a track goes on
 STEP_BYTES = 400  # of what is worked out for one step of one body
-JUMP = 4.0  # usual steps from which a track may have changed places
-CROSSED = 0.4  # of the jump: what is left where each track goes on at the other's place
-STRETCH = 0.75  # s in which the usual gap of a body's best joint is looked at,
-SUSPECT = 0.1  # and over the sensors' distance, from which the body is tried without a sign of changing places
-SUSPECTS = 6  # such bodies, the worst ones
-GRID = 16  # stretches into which a take is cut to try them,
-HOLES = 36  # beside the longest times without samples
-CUTS = 40  # moments tried for one pair, at most
-GAP = 2  # missing samples from which labels may have changed meanwhile
-FEWEST = 5  # frames in a stretch
-ROWS = 2000  # frames that the sums are made of
-ROUNDS = 3  # of finding the ends and fitting the joints in turn
-SEEN = 0.02  # fall of the sum of log residuals from which an exchange at moments that were seen is looked at
-GUESSED = 0.2  # ... and at moments that were guessed
-CLEAR = 4.0  # times that the gaps of both bodies shrink when exchanged
-EACH = 2.0  # ... and the gap of each of their joints
-USUAL = 8.0  # gap after the exchange over that of the rest of the take
-EXACT = 1e-4  # of the sensors' distance: gaps below it are alike
-HALF = 0.4  # share of a pair's frames from which it is not known which part is right
-TOLD = 1.5  # times better that known edges must fit in one reading to tell which part is right
-MOST = 8  # pairs in one take
+TRACK_JUMP_MIN_STEPS = 4.0  # usual steps from which a track may have changed places
+CROSSED_MAX_SHARE = 0.4  # of the jump: what is left where each track goes on at the other's place
+SUSPECT_STRETCH_S = 0.75  # s in which the usual gap of a body's best joint is looked at,
+SUSPECT_MIN_SHARE = 0.1  # over the sensors' distance, from which a body is tried without a sign of changing places
+MOST_SUSPECTS = 6  # such bodies, the worst ones
+GUESSED_STRETCHES = 16  # stretches into which a take is cut to try them,
+MOST_HOLES = 36  # beside the longest times without samples
+MOST_CUTS = 40  # moments tried for one pair, at most
+HOLE_MIN_SAMPLES = 2  # missing samples from which labels may have changed meanwhile
+SWAP_MIN_FRAMES = 5  # frames in a stretch
+SUMMED_FRAMES = 2000  # frames that the sums are made of
+END_ROUNDS = 3  # of finding the ends and fitting the joints in turn
+SEEN_MIN_FALL = 0.02  # fall of the sum of log residuals from which an exchange at moments that were seen is looked at
+GUESSED_MIN_FALL = 0.2  # ... and at moments that were guessed
+SWAP_MIN_TIMES = 4.0  # times that the gaps of both bodies shrink when exchanged
+SWAP_EACH_MIN_TIMES = 2.0  # ... and the gap of each of their joints
+SWAP_MAX_USUAL_GAPS = 8.0  # gap after the exchange over that of the rest of the take
+EXACT_SHARE = 1e-4  # of the sensors' distance: gaps below it are alike
+EITHER_PART_MIN_SHARE = 0.4  # share of a pair's frames from which it is not known which part is right
+KNOWN_EDGE_MIN_TIMES = 1.5  # times better that known edges must fit in one reading to tell which part is right
+MOST_SWAPPED_PAIRS = 8  # pairs in one take
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Swap:
 
 def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
     """The exchanged stretches of a take, pair by pair; `known` are edges of the tree, as pairs of bodies."""
-    if not take.timed or take.bodies < 2 or take.frames < 4 * FEWEST:
+    if not take.timed or take.bodies < 2 or take.frames < 4 * SWAP_MIN_FRAMES:
         return []
     found = _find_circles(take)
     take = exchanged(take, found)
@@ -84,7 +84,7 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
     take = take.mask(spikes) if (spikes := _there_and_back(take)).any() else take
     done: set[tuple[int, int]] = set()
     tried: set[tuple[int, int]] = set()
-    for _ in range(2 * MOST):
+    for _ in range(2 * MOST_SWAPPED_PAIRS):
         best = _best_exchange(take, crossings, tried)
         if best is None:
             break
@@ -164,7 +164,7 @@ def _find_moves(take: Take) -> dict[int, set[tuple[int, int]]]:
     before, size = _Before.of(take), _size(take)
     kept = before.steps(take, size)
     with np.errstate(invalid="ignore"):
-        frame, body = np.nonzero(kept > np.maximum(JUMP * median(kept), 1e-6 * size))
+        frame, body = np.nonzero(kept > np.maximum(TRACK_JUMP_MIN_STEPS * median(kept), 1e-6 * size))
     out: dict[int, set[tuple[int, int]]] = {}
     for shift in range(1, take.bodies):
         same = np.flatnonzero(frame[shift:] == frame[:-shift]) if len(frame) > shift else np.empty(0, np.int64)
@@ -172,7 +172,7 @@ def _find_moves(take: Take) -> dict[int, set[tuple[int, int]]]:
             break
         t = frame[same]
         for a, b in ((body[same], body[same + shift]), (body[same + shift], body[same])):
-            goes = before.step(take, size, t, a, b) < CROSSED * np.minimum(kept[t, a], kept[t, b])
+            goes = before.step(take, size, t, a, b) < CROSSED_MAX_SHARE * np.minimum(kept[t, a], kept[t, b])
             for k in np.flatnonzero(goes):
                 out.setdefault(int(t[k]), set()).add((int(a[k]), int(b[k])))
     return dict(sorted(out.items()))
@@ -183,7 +183,7 @@ def _find_circles(take: Take) -> list[Swap]:
     turns: dict[tuple[int, ...], list[tuple[int, int]]] = {}
     for t, goes in _find_moves(take).items():
         bodies = sorted({body for pair in goes for body in pair})
-        for three in combinations(bodies, 3) if 3 <= len(bodies) <= MOST else ():
+        for three in combinations(bodies, 3) if 3 <= len(bodies) <= MOST_SWAPPED_PAIRS else ():
             for way, ring in ((1, three), (-1, three[::-1])):
                 if set(zip(ring, (*ring[1:], ring[0]), strict=True)) <= goes:
                     turns.setdefault(three, []).append((t, way))
@@ -214,7 +214,7 @@ class _Before:
         for body in range(take.bodies):
             at = np.maximum.accumulate(np.where(take.seen[:, body], row, -1))
             own = np.concatenate([[-1], at[:-1]])
-            own = np.where((own >= start) & (take.time - take.time[own] <= NEAR), own, -1)
+            own = np.where((own >= start) & (take.time - take.time[own] <= TRACK_MAX_GAP_S), own, -1)
             last[:, body], second[:, body] = own, np.where(own >= 0, own[np.maximum(own, 0)], -1)
         return cls(last, second)
 
@@ -248,7 +248,7 @@ def _there_and_back(take: Take) -> Bools:
         across = np.linalg.norm(p[2:] - p[:-2], axis=1)
         with np.errstate(invalid="ignore"):
             shorter = np.minimum(step[1:], step[:-1])
-            out[1:-1, body] = (shorter > JUMP * median(step)) & (across < CROSSED * shorter)
+            out[1:-1, body] = (shorter > TRACK_JUMP_MIN_STEPS * median(step)) & (across < CROSSED_MAX_SHARE * shorter)
     return out
 
 
@@ -280,13 +280,13 @@ class _Best:
 def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: set[tuple[int, int]]) -> _Best | None:
     """The pair not tried so far whose exchange lowers the residuals most; None where none is worth it."""
     residual, share = _best_joints(take)
-    worst = np.argsort(-share)[:SUSPECTS]
-    suspects = set(worst[share[worst] > SUSPECT].tolist())
+    worst = np.argsort(-share)[:MOST_SUSPECTS]
+    suspects = set(worst[share[worst] > SUSPECT_MIN_SHARE].tolist())
     pairs = {*crossings, *combinations(sorted(suspects), 2)} - tried
     if not pairs:
         return None
-    part, rows = take.thinned(ROWS)
-    floor = EXACT * _size(take)
+    part, rows = take.thinned(SUMMED_FRAMES)
+    floor = EXACT_SHARE * _size(take)
     best = None
     for pair in sorted(pairs):
         for guess in (False, True) if suspects >= set(pair) else (False,):
@@ -297,7 +297,7 @@ def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: se
             if len(cuts) < 3:
                 continue
             trial = Exchange(sum_stretches(part, pair, edges), pair, residual, floor)
-            worth = GUESSED if guess else SEEN
+            worth = GUESSED_MIN_FALL if guess else SEEN_MIN_FALL
             swapped, fall = trial.search(worth)
             if fall >= worth and (best is None or fall > best.fall):
                 best = _Best(pair, cuts, swapped, seen, fall)
@@ -310,7 +310,7 @@ def _best_joints(take: Take) -> tuple[Floats, Floats]:
     Of every stretch the median counts, over the distance of the two sensors: spikes do not show, another body does.
     """
     m = take.bodies
-    part, _ = take.thinned(ROWS)
+    part, _ = take.thinned(SUMMED_FRAMES)
     sums = sum_pairs(part)
     i, j = np.triu_indices(m, 1)
     residual = np.full((m, m), np.inf)
@@ -318,7 +318,7 @@ def _best_joints(take: Take) -> tuple[Floats, Floats]:
     k, partner = np.arange(m), residual.argmin(axis=1)
     fits = fit_pairs(sums, np.stack([k, partner], axis=1))
     gap = np.linalg.norm(gaps(part, *fits.joints), axis=2)
-    length = max(FEWEST, round(min(STRETCH / max(part.seconds, 1e-9), 1.0) * part.frames))
+    length = max(SWAP_MIN_FRAMES, round(min(SUSPECT_STRETCH_S / max(part.seconds, 1e-9), 1.0) * part.frames))
     worst = median(cut_blocks(gap, length)).max(axis=0)
     apart = np.sqrt(sums.dd[k, partner] / np.maximum(sums.frames[k, partner], 1))
     return residual, np.where(np.isfinite(residual[k, partner]), worst / np.maximum(apart, 1e-300), 0.0)
@@ -328,14 +328,14 @@ def _cuts(take: Take, pair: tuple[int, int], crossings: Ints, guess: bool) -> tu
     """Frames at which labels may change, 0 and n included, and whether each was seen to the frame."""
     n = take.frames
     between = np.flatnonzero(np.diff(take.segment)) + 1
-    sure = {0, n, *[*crossings.tolist(), *between.tolist()][:CUTS]}
+    sure = {0, n, *[*crossings.tolist(), *between.tolist()][:MOST_CUTS]}
     guessed: set[int] = set()
     if guess:
         both = np.flatnonzero(take.seen[:, list(pair)].all(axis=1))
         step = np.diff(both)
-        hole = np.flatnonzero(step > GAP)
-        hole = hole[np.argsort(-step[hole], kind="stable")][:HOLES]
-        guessed = {*both[hole + 1].tolist(), *np.linspace(0, n, GRID + 1).astype(int).tolist()} - sure
+        hole = np.flatnonzero(step > HOLE_MIN_SAMPLES)
+        hole = hole[np.argsort(-step[hole], kind="stable")][:MOST_HOLES]
+        guessed = {*both[hole + 1].tolist(), *np.linspace(0, n, GUESSED_STRETCHES + 1).astype(int).tolist()} - sure
     cuts = np.array(sorted(sure | guessed), dtype=np.int64)
     return cuts, np.array([k in sure for k in cuts])
 
@@ -345,8 +345,8 @@ def _refined(take: Take, best: _Best, swapped: Bools) -> Bools:
     if best.seen.all():
         return swapped
     seen = set(best.cuts[best.seen].tolist()) - {0, take.frames}
-    reach = max(FEWEST, 2 * take.frames // GRID)
-    for _ in range(ROUNDS):
+    reach = max(SWAP_MIN_FRAMES, 2 * take.frames // GUESSED_STRETCHES)
+    for _ in range(END_ROUNDS):
         better = _gain(take, best.pair, swapped)
         out = np.zeros_like(swapped)
         runs = _runs(swapped)
@@ -380,7 +380,7 @@ def _best_run(values: Floats) -> tuple[int, int]:
 def _joints_of(take: Take, pair: tuple[int, ...], swapped: Bools) -> tuple[Take, Ints, Floats, Floats]:
     """The take with bodies exchanged back where `swapped` (n,), and its spanning tree's joints at them."""
     other = _with_exchange(take, pair, swapped)
-    part, _ = other.thinned(ROWS)
+    part, _ = other.thinned(SUMMED_FRAMES)
     fits = fit_pairs(sum_pairs(part))
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names)
     own = edges[np.isin(fits.pairs[edges], pair).any(axis=1)]
@@ -421,9 +421,9 @@ def _oriented(take: Take, pair: tuple[int, int], swapped: Bools, known: Sequence
     if len(own):
         size = []
         for which in (swapped, ~swapped):
-            fits = fit_pairs(sum_pairs(_with_exchange(take, pair, which).thinned(ROWS)[0]), own)
+            fits = fit_pairs(sum_pairs(_with_exchange(take, pair, which).thinned(SUMMED_FRAMES)[0]), own)
             size.append(float(np.exp(np.mean(np.log(np.maximum(fits.residual, 1e-9))))))
-        if max(size) > TOLD * min(size):
+        if max(size) > KNOWN_EDGE_MIN_TIMES * min(size):
             return swapped if size[0] < size[1] else ~swapped
     both = take.seen[:, list(pair)].any(axis=1)
     return swapped if 2 * (swapped & both).sum() <= both.sum() else ~swapped
@@ -436,19 +436,23 @@ def _verified(take: Take, pair: tuple[int, ...], swapped: Bools) -> list[Swap]:
         return []
     both: Bools = np.asarray(take.seen[:, list(pair)].any(axis=1))
     share = (swapped & both).sum() / max(both.sum(), 1)
-    floor = EXACT * _size(take)
+    floor = EXACT_SHARE * _size(take)
     usual = np.maximum(median(np.where(swapped[:, None], np.nan, right)), floor)
     out = []
     for first, stop in _runs(swapped):
         rows = np.arange(first, stop)[both[first:stop]]
-        if len(rows) < FEWEST:
+        if len(rows) < SWAP_MIN_FRAMES:
             continue
-        seen = np.isfinite(right[rows]).sum(axis=0) >= FEWEST
+        seen = np.isfinite(right[rows]).sum(axis=0) >= SWAP_MIN_FRAMES
         if not seen.any():
             continue
         left, gap = np.maximum(median(right[rows][:, seen]), floor), median(wrong[rows][:, seen])
         whole = float(np.sqrt((gap**2).mean() / (left**2).mean()))
-        if whole >= CLEAR and (gap >= EACH * left).all() and (left <= USUAL * usual[seen]).all():
+        if (
+            whole >= SWAP_MIN_TIMES
+            and (gap >= SWAP_EACH_MIN_TIMES * left).all()
+            and (left <= SWAP_MAX_USUAL_GAPS * usual[seen]).all()
+        ):
             out.append(
                 Swap(
                     tuple(take.names[body] for body in pair),
@@ -458,7 +462,7 @@ def _verified(take: Take, pair: tuple[int, ...], swapped: Bools) -> list[Swap]:
                     float(take.time[rows[-1]]),
                     float(np.sqrt((gap**2).mean())),
                     float(np.sqrt((left**2).mean())),
-                    bool(share < HALF),
+                    bool(share < EITHER_PART_MIN_SHARE),
                 )
             )
     return out

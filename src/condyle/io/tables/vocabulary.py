@@ -94,7 +94,7 @@ _BRACKET = re.compile(r"\s*[\[(]\s*([^\[\]()\d,]*?)\s*[\])]\s*$")
 
 
 @dataclass(frozen=True)
-class Part:
+class NamePart:
     """One column: `kind` "position", "rotation", "place" (x, y, z or w of a thing not said), "angle" or "matrix"."""
 
     owner: str
@@ -161,13 +161,13 @@ def read_column_names(names: Sequence[str]) -> Meaning:
 
 
 @lru_cache(maxsize=4096)
-def read_column_name(name: str) -> Part | None:
+def read_column_name(name: str) -> NamePart | None:
     """What one column name says, or None."""
     if len(name) > LONGEST_NAME:
         return None
     if matrix := _MATRIX.match(name):
         row, column = matrix["row"], matrix["column"]
-        return Part(_join_owner(matrix["before"], ""), "matrix", row + (column or ""), "matrix")
+        return NamePart(_join_owner(matrix["before"], ""), "matrix", row + (column or ""), "matrix")
     for pattern in (_TURN, _WORDED, _SHORT, _BARE):
         found = pattern.match(name)
         if found is None:
@@ -182,14 +182,14 @@ def read_column_name(name: str) -> Part | None:
             return None
         owner = _join_owner(groups["before"], middle, groups["after"])
         if pattern is _TURN:
-            return Part(owner, "angle", _AXIS_OF[part], "turns")
+            return NamePart(owner, "angle", _AXIS_OF[part], "turns")
         if pattern is _BARE:
-            return Part(owner, "place", part, "")
+            return NamePart(owner, "place", part, "")
         if re.fullmatch(rf"{_POSITION}|p|t", word):
-            return None if part == "w" else Part(owner, "position", part, word)
+            return None if part == "w" else NamePart(owner, "position", part, word)
         if re.fullmatch(_ANGLES, word):
-            return None if part == "w" else Part(owner, "angle", part.upper(), word)
-        return Part(owner, "rotation", part, word)
+            return None if part == "w" else NamePart(owner, "angle", part.upper(), word)
+        return NamePart(owner, "rotation", part, word)
     return None
 
 
@@ -250,7 +250,7 @@ def _read_time(names: Sequence[str], plain: Sequence[str]) -> tuple[int | None, 
     return None, None
 
 
-def _find_things(parts: dict[int, Part]) -> tuple[tuple[Thing, ...], set[int]]:
+def _find_things(parts: dict[int, NamePart]) -> tuple[tuple[Thing, ...], set[int]]:
     """Bodies and markers in the order of their first columns, and the columns that they use."""
     owners: dict[str, dict[str, dict[str, int]]] = {}
     words: dict[str, str] = {}
