@@ -9,7 +9,7 @@ import pytest
 
 from condyle.estimate.solve import Solution, solution_of, solve_together
 from condyle.maths import rotation
-from condyle.model.take import Take
+from condyle.model.take import BodyMarker, Take
 from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
 from condyle.pairs.noise import Noise, estimate_noise
 from condyle.pairs.normal import Sweep, gap_products
@@ -208,9 +208,9 @@ def test_missing_samples_are_left_out_for_their_own_sensor_only() -> None:
         answer = solved(holes)
         assert np.isfinite(answer.unknowns).all()
         missing = holes.truth.missing
-        np.testing.assert_array_equal(
-            answer.weight == 0, missing[:, answer.pairs[:, 0]] | missing[:, answer.pairs[:, 1]]
-        )
+        hidden = missing[:, answer.pairs[:, 0]] | missing[:, answer.pairs[:, 1]]
+        assert (answer.weight[hidden] == 0).all()
+        assert (answer.weight[~hidden] == 0).mean() < 1e-3  # chance makes an outlier now and then
         ratio.append(joint_error(holes, answer) / joint_error(whole, solved(whole)))
         assert joint_error(holes, answer) < joint_error(holes, least_squares(holes))
     assert np.mean(ratio) < 1.6
@@ -222,16 +222,44 @@ def test_missing_samples_of_exact_data_change_nothing() -> None:
     assert joint_error(world, answer) < EXACT_M
 
 
-def test_weights_by_place_count(rng) -> None:
-    world = simulate(linkage(), "walk", seconds=20, seed=6, disturbances=Disturbances(position_noise=0.001))
+def spoilt_at_places(rng: np.random.Generator, skin: float) -> tuple[World, Noise, np.ndarray]:
+    """A linkage whose sensors are thirty times noisier in every other frame, with skin [m]; (n, m) noise variance."""
+    done = Disturbances(position_noise=0.001, soft_tissue=skin)
+    world = simulate(linkage(), "walk", seconds=20, seed=6, disturbances=done)
     bad = np.arange(world.take.frames) % 2 == 0
     p = world.take.p_world_body + 0.03 * bad[:, None, None] * rng.standard_normal(world.take.p_world_body.shape)
-    spoilt = replace(world, take=Take(world.take.names, world.take.time, world.take.R_world_body, p))
-    weight = np.where(bad[:, None], 0.002, 1.998) * np.ones((1, 5))
-    noise = Noise.none(6)
-    with_weights = solve_together(spoilt.take, least_squares(spoilt), noise, base_weight=weight, robust=False)
+    take = Take(world.take.names, world.take.time, world.take.R_world_body, p)
+    return (
+        replace(world, take=take),
+        Noise(np.full(6, 0.001), np.zeros(6)),
+        np.where(bad[:, None], 900.0, 1.0) * np.ones(6),
+    )
+
+
+def test_weights_by_place_count(rng) -> None:
+    spoilt, noise, relative = spoilt_at_places(rng, 0.0)
+    with_weights = solve_together(spoilt.take, least_squares(spoilt), noise, relative=relative, robust=False)
     without = solve_together(spoilt.take, least_squares(spoilt), noise, robust=False)
     assert joint_error(spoilt, with_weights) < 0.3 * joint_error(spoilt, without)
+
+
+def test_weights_by_place_are_even_where_skin_is_larger_than_the_noise(rng) -> None:
+    world, noise, relative = spoilt_at_places(rng, 0.03)
+    quiet = Noise(noise.position / 100, noise.orientation)
+    answer = solve_together(world.take, least_squares(world), quiet, relative=relative, robust=False)
+    np.testing.assert_allclose(answer.weight, 1.0, atol=0.05)
+
+
+@pytest.mark.parametrize("origin", ["markers", "trackers"])
+def test_what_marker_clusters_share_beyond_noise_does_not_move_their_joints(origin: str) -> None:
+    done = replace(NOISE, position_noise=1e-4, orientation_noise=1e-4, soft_tissue=0.01)
+    world = simulate(human(), "walk", seconds=20, seed=3, disturbances=done)
+    clusters = tuple(BodyMarker(name, "a", np.zeros(3)) for name in world.take.names)
+    take = replace(world.take, markers=clusters) if origin == "markers" else world.take
+    fits = refine_pairs(take, least_squares(world))
+    answer = solve_together(take, fits, estimate_noise(take), robust=False, correct=False)
+    moved = np.linalg.norm(answer.p_child_joint - fits.p_child_joint, axis=1).max()
+    assert moved < 5e-4 if origin == "markers" else moved > 2e-3
 
 
 def test_a_move_of_the_world_changes_nothing(rng) -> None:

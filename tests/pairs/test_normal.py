@@ -80,7 +80,7 @@ def test_without_covariance_and_correction_the_answer_is_least_squares(world: Wo
     J = len(pairs)
     system = System(pairs, np.eye(6 * J), np.ones(6 * J))
     weight = np.ones((world.take.frames, J))
-    u = system.solve(swept(world.take, pairs, np.zeros(6 * J), weight), together=False).reshape(-1, 2, 3)
+    u = system.solve(*Rows.of(world.take, pairs).sums(weight), np.eye(J)).reshape(-1, 2, 3)
     np.testing.assert_allclose(u[:, 0], fits.p_child_joint, atol=SAME_M)
     np.testing.assert_allclose(u[:, 1], fits.p_parent_joint, atol=SAME_M)
 
@@ -89,8 +89,8 @@ def test_a_direction_that_is_not_solved_for_stays_at_nought(world: World) -> Non
     pairs = edges(world)
     J = len(pairs)
     basis = np.delete(np.eye(6 * J), 2, axis=1)
-    sweep = swept(world.take, pairs, np.zeros(6 * J), np.ones((world.take.frames, J)))
-    assert System(pairs, basis, np.ones(6 * J)).solve(sweep)[2] == 0
+    sums = Rows.of(world.take, pairs).sums(np.ones((world.take.frames, J)))
+    assert System(pairs, basis, np.ones(6 * J)).solve(*sums, np.eye(J))[2] == 0
 
 
 def test_a_joint_without_frames_leaves_the_others_alone(world: World) -> None:
@@ -99,7 +99,7 @@ def test_a_joint_without_frames_leaves_the_others_alone(world: World) -> None:
     system = System(pairs, np.eye(6 * J), np.ones(6 * J))
     weight = np.ones((world.take.frames, J))
     weight[:, 0] = 0
-    u = system.solve(swept(world.take, pairs, np.zeros(6 * J), weight))
+    u = system.solve(*Rows.of(world.take, pairs).sums(weight), np.eye(J))
     assert np.isfinite(u).all()
     np.testing.assert_array_equal(u[:6], 0)
 

@@ -17,6 +17,7 @@ from condyle.pairs.outliers import (
     drop_gross,
     estimate_bar,
     estimate_scales,
+    find_abrupt,
     find_inliers,
     find_steady,
     limit_outliers,
@@ -39,17 +40,60 @@ def take_of(rng: np.random.Generator, n: int = 600, bodies: int = 3) -> Take:
 
 
 def test_weights_are_tukeys_where_outliers_are_and_one_elsewhere(rng) -> None:
-    length = np.linalg.norm(rng.standard_normal((5000, 2, 3)), axis=2)
-    length[::50, 1] = 30.0
+    gap = rng.standard_normal((3, 5000, 2))
+    gap[:, ::50, 1] *= 30 / np.linalg.norm(gap[:, ::50, 1], axis=0)
+    length = np.linalg.norm(gap, axis=0)
     seen = np.ones((5000, 2), bool)
     seen[7] = False
-    weight, fires = weigh_outliers(length, seen)
+    weight, fires = weigh_outliers(gap, seen)
     assert fires.tolist() == [False, True]
-    assert (weight[seen[:, 0], 0] == 1).all()
+    assert (weight[seen[:, 0] & (length[:, 0] < TUKEY_SD * (1 - NEAR)), 0] == 1).all()
     assert (weight[::50, 1] == 0).all()
     assert (weight[~seen] == 0).all()
     inner = (length[:, 1] < 1) & seen[:, 1]
     np.testing.assert_allclose(weight[inner, 1], (1 - (length[inner, 1] / 5) ** 2) ** 2, atol=0.01)
+
+
+def swell(rng: np.random.Generator, n: int = 3000) -> np.ndarray:
+    """(3, n, 1) a slow gap of unit size that a fast motion makes eight times as large, over most of a second."""
+    white = rng.standard_normal((3, n + 14))
+    gap = np.stack([np.convolve(one, np.ones(15), "valid") for one in white])[..., None] / np.sqrt(15)
+    for middle in range(300, n, 600):
+        k = np.arange(middle - 40, middle + 40)
+        gap[0, k, 0] += 8 * np.cos(np.pi * (k - middle) / 80) ** 2
+    return gap
+
+
+def test_a_gap_that_swells_with_the_motion_is_no_outlier(rng) -> None:
+    gap, seen = swell(rng), np.ones((3000, 1), bool)
+    weight, fires = weigh_outliers(gap, seen)
+    assert (np.linalg.norm(gap, axis=0) > TUKEY_SD).sum() > 100
+    assert not fires[0]
+    assert weight.mean() > 0.99
+    always, _ = weigh_outliers(gap, seen, always=np.array([True]))
+    assert always.mean() < 0.9
+
+
+def test_a_spike_on_a_gap_that_swells_is_taken_out_alone(rng) -> None:
+    gap, seen = swell(rng), np.ones((3000, 1), bool)
+    gap[1, 1000] = 30.0
+    gap[1, 2000:2020] = 30.0  # a burst comes and goes as fast
+    weight, fires = weigh_outliers(gap, seen)
+    assert not fires[0]
+    assert weight[1000] == 0
+    assert (weight[2000:2020] == 0).all()
+    assert weight.sum() > 3000 - 21 - 30
+
+
+def test_what_is_abrupt_is_seen_across_holes_and_at_the_ends() -> None:
+    gap, seen, bar = np.zeros((3, 12)), np.ones(12, bool), np.full(12, 5.0)
+    gap[0] = [9, 9, 0, 3.5, 5.5, 7, 5.5, 3.5, 0, 9, 9, 9]
+    beyond = gap[0] > bar
+    assert find_abrupt(gap, bar, beyond, seen).tolist() == [True] * 2 + [False] * 7 + [True] * 3
+    gap[0, 3], seen[3], beyond[3] = 99, False, False  # from 0 to 5.5 at once, and back by small steps
+    assert not find_abrupt(gap, bar, beyond, seen)[4]
+    gap[0, 7], seen[7], beyond[7] = 99, False, False
+    assert find_abrupt(gap, bar, beyond, seen)[4:7].all()
 
 
 def test_the_scale_is_that_of_one_axis_whatever_is_not_seen(rng) -> None:

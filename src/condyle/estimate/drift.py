@@ -40,8 +40,8 @@ def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noi
     u, N = solution.unknowns, G
     for _ in range(SOLVE_SWEEPS):
         sweep = Sweep(G, H, *gap_products(rows.gap(u), weight))
-        N = system.normal(sweep, np.asarray(np.linalg.inv(sweep.covariance())))
-        u = system.solve(sweep)
+        S = np.asarray(np.linalg.inv(sweep.covariance()))
+        N, u = system.normal(G, S), system.solve(G, H, S)
     halves = u.reshape(-1, 2, 3)
     return replace(solution, p_child_joint=halves[:, 0], p_parent_joint=halves[:, 1], information=N)
 

@@ -117,14 +117,7 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
     held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
     place = fit_place_noise(take, structure.good)
     relative = None if place is None else place.variance(take)
-    base = None if relative is None else gap_precision(structure.noise, pairs, relative)
-    if base is not None:
-        usual = base.mean(axis=0)
-        base = over_frames(lambda part: part / usual, base)  # 1 on average
-    # Where gross outliers were taken out, lesser ones are left: a few of them do not show in the count, but do harm.
-    lost = np.asarray((take.seen & ~structure.good).any(axis=0))
-    suspect = np.asarray(lost[pairs].any(axis=1))
-    solution = solve_together(trusted, fits, structure.noise, held, base, suspect=suspect)
+    solution = solve_together(trusted, fits, structure.noise, held, relative)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
         best = take.mask(~(find_inliers(take, pairs, solution.weight) & structure.good))
         sums = sum_pairs(best)
@@ -132,7 +125,7 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
         motion = measure_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
         again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
         if (again != held).any():
-            solution = solve_together(trusted, fits, structure.noise, again, base, suspect=suspect)
+            solution = solve_together(trusted, fits, structure.noise, again, relative)
     if finish is not None:
         solution = finish(trusted, fits, solution, structure.noise, held, relative)
     return Solved(solution, fits, sums)

@@ -203,7 +203,7 @@ class TimeBlocks:
         """What a difference must exceed to be more than chance, from its values (B,) without each block: neighbours may
         go along, and few blocks tell their own error badly.
         """
-        error = np.sqrt(correlated_square_sum(without) * (self.count - 1) / self.count)
+        error = np.sqrt(float(correlated_square_sum(without)) * (self.count - 1) / self.count)
         return EXCHANGE_PROOF_SD * (1 + 2 / self.count) * float(error)
 
 
@@ -328,6 +328,7 @@ def _solved_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints, bloc
         robust=False,
         correct=False,
         sweeps=TRIAL_SWEEPS,
+        shared_sd=0.0,
     )
     gap = gaps(take, pairs, solved.p_child_joint, solved.p_parent_joint)
     both = np.asarray(np.isfinite(gap).all(axis=2))

@@ -85,7 +85,7 @@ class FieldRows:
             )
         away = np.einsum("njyx,njy->njx", R[:, i], p[:, j] - p[:, i])
         c = median(away)
-        weight, _ = weigh_outliers(np.linalg.norm(np.where(seen[..., None], away - c, 0.0), axis=2), seen)
+        weight, _ = weigh_outliers(np.where(seen[..., None], away - c, 0.0).transpose(2, 0, 1), seen)
         J = len(pairs)
         eye, zero = np.eye(6), np.zeros((J, 3))
         none = np.zeros(J, dtype=bool)

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..estimate.solve import solve_together
 from ..findings import Finding
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
 from ..maths.spool import over_frames
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
-from ..pairs.fits import fit_pairs, measure_distances
+from ..pairs.fits import fit_pairs, gaps, measure_distances
 from ..pairs.sums import sum_pairs
 from .connections import find_connections, lasting
 
@@ -146,6 +147,22 @@ def _part_time(
     return PartTime(*names, holds, times, float(median(far[np.isfinite(far)])), usual, leaf)
 
 
+def _weigh_by_size(estimate: Estimate) -> tuple[Solution, Floats]:
+    """The joints and their gaps (n, J, 3) [m], where one comes far apart with weights by the size of the gaps.
+
+    What comes apart slowly is no outlier to the estimator, and draws the joint away from where it holds.
+    """
+    solution, gap = estimate.solution, estimate.gap
+    size = np.sqrt(np.einsum("nji,nji->nj", gap, gap))
+    with np.errstate(invalid="ignore"):
+        far = (size > SHARE * _usual_distances(estimate.take, estimate.pairs)).any(axis=0)
+    if not far.any() or not solution.together:
+        return solution, gap
+    fits, noise = estimate.fits, estimate.structure.noise
+    solution = solve_together(estimate.take, fits, noise, held=~fits.determined, tukey=far)
+    return solution, gaps(estimate.take, *solution.joints)
+
+
 def _usual_distances(take: Take, pairs: Ints) -> Floats:
     """(J,) [m] between the sensors of each joint, the usual one of all joints at least."""
     apart = measure_distances(take, pairs)
@@ -223,7 +240,7 @@ def leave_out_part_time(estimate: Estimate, options: FitOptions, refused: Sequen
         return Decision()
     no = {one.hold for one in refused}
     good = lasting(estimate.take, estimate.structure.good)
-    found = find_part_time(estimate.take, estimate.solution, estimate.gap, good)
+    found = find_part_time(estimate.take, *_weigh_by_size(estimate), good)
     if not options.fixes("part-time"):
         return Decision(describe_part_time(found, repaired=False))
     changes = [PartTimeRepair(one) for one in found]

@@ -79,13 +79,13 @@ def cut_blocks(values: Floats, length: int) -> Floats:
     return np.swapaxes(np.concatenate([values, pad]).reshape(-1, length, *values.shape[1:]), 0, 1)
 
 
-def correlated_square_sum(values: Floats) -> float:
-    """Sum of squares about the mean of values (b,) in their order, with what neighbours share where that makes it more:
-    what it takes for the error of a mean, or of a jackknife, over blocks of time.
+def correlated_square_sum(values: Floats) -> Floats:
+    """(...) sum of squares about the mean of values (b, ...) in their order, with what neighbours share where that
+    makes it more: what it takes for the error of a mean, or of a jackknife, over blocks of time.
     """
-    off = values - values.mean()
-    own, near = float(off @ off), float(off[1:] @ off[:-1])
-    return max(own, own + 2 * near)
+    off = values - values.mean(axis=0)
+    own, near = np.square(off).sum(axis=0), (off[1:] * off[:-1]).sum(axis=0)
+    return np.asarray(np.maximum(own, own + 2 * near))
 
 
 def block_starts(segment: Ints, size: int) -> Ints:

@@ -41,12 +41,25 @@ class Noise:
     def none(cls, bodies: int) -> Noise:
         return cls(np.zeros(bodies), np.zeros(bodies))
 
+    def gap_shares(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
+        """(J, 2) [m^2] per axis variance that the white noise of either sensor, child first, gives a joint's gap."""
+        lever = np.stack([np.sum(p_child_joint**2, axis=1), np.sum(p_parent_joint**2, axis=1)], axis=1)
+        return np.asarray(self.position[pairs] ** 2 + 2 / 3 * self.orientation[pairs] ** 2 * lever)
+
     def gap_variance(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
         """(J,) [m^2] per axis variance of each joint's gap that the white noise of its sensors explains."""
-        i, j = pairs.T
-        lever = self.orientation[i] ** 2 * np.sum(p_child_joint**2, axis=1)
-        lever += self.orientation[j] ** 2 * np.sum(p_parent_joint**2, axis=1)
-        return np.asarray(self.position[i] ** 2 + self.position[j] ** 2 + 2 / 3 * lever)
+        return np.asarray(self.gap_shares(pairs, p_child_joint, p_parent_joint).sum(axis=1))
+
+    def gap_covariance(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
+        """(J, J) [m^2] per axis covariance of the joints' gaps by white noise: joints share that of their sensors."""
+        k, m = np.arange(len(pairs)), len(self.position)
+        columns = np.zeros((len(pairs), m, 4))  # what turns the errors of a sensor's pose into those of a gap
+        columns[k, pairs[:, 0], :3], columns[k, pairs[:, 0], 3] = p_child_joint, 1.0
+        columns[k, pairs[:, 1], :3], columns[k, pairs[:, 1], 3] = -p_parent_joint, -1.0
+        columns[..., :3] *= np.sqrt(2 / 3) * self.orientation[:, None]
+        columns[..., 3] *= self.position
+        flat = columns.reshape(len(pairs), 4 * m)
+        return np.asarray(flat @ flat.T)
 
 
 def windows(take: Take, good: Bools | None = None, length: int = DIFFERENCE_ORDER + 1) -> tuple[Ints, Bools]:

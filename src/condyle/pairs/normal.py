@@ -72,20 +72,18 @@ class System:
     basis: Floats
     factor: Floats
 
-    def normal(self, sweep: Sweep, S: Floats) -> Floats:
-        """(6J, 6J) normal matrix with joints weighed by S (J, J), the inverse covariance of their gaps."""
+    def normal(self, G: Floats, S: Floats) -> Floats:
+        """(6J, 6J) normal matrix of products G of rows, with joints weighed by S (J, J), their gaps' precision."""
         sensor = np.repeat(self.pairs.ravel(), 3)
         # Products of two sensors' rotations shrink twice; a sensor with itself is exact.
         both = np.where(sensor[:, None] == sensor[None], 1.0, self.factor[:, None] * self.factor[None])
-        return np.asarray(sweep.G * both * np.kron(S, np.ones((6, 6))))
+        return np.asarray(G * both * np.kron(S, np.ones((6, 6))))
 
-    def solve(self, sweep: Sweep, *, together: bool = True) -> Floats:
-        """(6J,) the unknowns that a sweep leads to; not together: joints do not know of each other."""
-        C = sweep.covariance()
-        S = np.asarray(np.linalg.inv(C) if together else np.diag(1 / np.diagonal(C)))
+    def solve(self, G: Floats, H: Floats, S: Floats) -> Floats:
+        """(6J,) the unknowns that products G and H of weighted rows lead to, with joints weighed by S (J, J)."""
         J = len(self.pairs)
-        rhs = (sweep.H.reshape(J, 6, J) * S[:, None, :]).sum(axis=2).ravel() * self.factor
-        return solve_normal(self.normal(sweep, S), rhs, self.basis)
+        rhs = (H.reshape(J, 6, J) * S[:, None, :]).sum(axis=2).ravel() * self.factor
+        return solve_normal(self.normal(G, S), rhs, self.basis)
 
 
 class Rows:
@@ -170,7 +168,11 @@ def gap_products(gap: Floats, weight: Floats) -> tuple[Floats, Floats]:
 
 def _covariance(square: Floats, count: Floats) -> Floats:
     """(J, J) [m^2] per axis covariance from products of gaps and what they weigh, loaded and lifted to be positive."""
-    C = square / (3 * np.maximum(count, 1e-300))
+    return condition_covariance(square / (3 * np.maximum(count, 1e-300)))
+
+
+def condition_covariance(C: Floats) -> Floats:
+    """(J, J) [m^2] a covariance of gaps, loaded and lifted to be positive."""
     # Else rounding would tell how exact joints correlate, and weigh them beyond all precision against the others.
     floor = max(ROUNDING_M, FAINT_GAP_SHARE * float(np.sqrt(np.diagonal(C).max(initial=0.0))))
     size = np.sqrt(np.maximum(np.diagonal(C), floor**2))

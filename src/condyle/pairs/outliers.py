@@ -26,6 +26,8 @@ LIVELY_S = 1.0  # a stretch, judged with its neighbours, that may have a scale o
 LIVELY_MAX_LIFT = 3.0  # times the overall scale up to which a lively stretch may raise its own
 MEDIAN_FRAMES = 2000  # that a median is taken over
 OUTLIER_SHARE = 1e-3  # of the frames beyond TUKEY_SD: a Gaussian leaves 1.5e-5 there
+ABRUPT_STEP_SHARE = 0.5  # of the bar: a change from one frame to the next by which an outlier comes and goes
+ABRUPT_SHARE = 0.5  # of a joint's gaps beyond the bar that are abrupt where it has outliers
 OUTLIER_MIN_COUNT = 2.0  # frames beyond TUKEY_SD that tell nothing, however few there are
 
 
@@ -62,15 +64,44 @@ def estimate_bar(length: Floats, seen: Bools, window: int, scale: float) -> Floa
     return np.clip(local[np.minimum(np.arange(len(length)) // window, blocks - 1)], scale, LIVELY_MAX_LIFT * scale)
 
 
-def weigh_outliers(length: Floats, seen: Bools, window: int = 0, always: Bools | None = None) -> tuple[Floats, Bools]:
-    """Tukey's weights (n, J) of gap lengths [m], 0 where not seen, and whether a joint's gaps have outliers.
+def weigh_outliers(
+    gap: Floats, seen: Bools, window: int = 0, always: Bools | None = None, base_weight: Floats | None = None
+) -> tuple[Floats, Bools]:
+    """Weights (n, J) of gaps (3, n, J) [m], 0 where not seen, and whether a joint's gaps have outliers.
 
-    Joints without outliers get weight 1 throughout, except those in `always` (J,).
+    An outlier comes and goes from one frame to the next; a gap that grows and falls over many frames is how skin and a
+    wandering centre follow a fast motion, which tells most about the joint. So a joint has outliers where most gaps
+    beyond the bar are abrupt: it gets Tukey's weights, as do joints in `always` (J,). The others lose abrupt gaps only.
+
+    base_weight  (n, J) relative precision of the gaps, 1 on average
     """
+    length = measure_gaps(gap, base_weight)
     scale = estimate_scales(length, seen)
+    weight = seen.astype(np.float64)
     limit = limit_outliers(seen.sum(axis=0))
-    fires = count_outliers(length, seen, scale, window, limit) > limit
-    return weigh_gaps(length, seen, scale, window, fires if always is None else fires | always), fires
+    fires = np.zeros(len(scale), dtype=bool)
+    tukey = fires if always is None else always
+    for a in np.flatnonzero(tukey | (length > TUKEY_SD * np.maximum(scale, _least(scale))).any(axis=0)):
+        bar = _bar(length, seen, scale, window, int(a))
+        beyond = length[:, a] > bar
+        out = find_abrupt(gap[:, :, a], bar, beyond, seen[:, a]) | (length[:, a] > GROSS_SD / TUKEY_SD * bar)
+        fires[a] = beyond.sum() > limit[a] and out.sum() >= ABRUPT_SHARE * beyond.sum()
+        weight[:, a] *= tukey_weight(length[:, a] / bar) if fires[a] or tukey[a] else ~out
+    return weight, fires
+
+
+def find_abrupt(gap: Floats, bar: Floats, beyond: Bools, seen: Bools) -> Bools:
+    """(n,) frames of those `beyond` the bar (n,) [m] in whose run a gap (3, n) [m] both comes and goes by a step."""
+    known = np.flatnonzero(seen)
+    out, there = np.zeros(len(seen), dtype=bool), beyond[known]
+    change = np.diff(there.astype(np.int8), prepend=0, append=0)
+    first, stop = np.flatnonzero(change == 1), np.flatnonzero(change == -1)
+    step = np.linalg.norm(np.diff(gap[:, known], axis=1), axis=0)
+    step = np.concatenate([[np.inf], step, [np.inf]])  # to the frame before; nothing is known beyond the ends
+    enough = ABRUPT_STEP_SHARE * bar[known]
+    abrupt = (step[first] >= enough[first]) & (step[stop] >= enough[stop - 1])
+    out[known[there]] = np.repeat(abrupt, stop - first)
+    return out
 
 
 def weigh_gaps(length: Floats, seen: Bools, scale: Floats, window: int, which: Bools) -> Floats:
@@ -79,7 +110,7 @@ def weigh_gaps(length: Floats, seen: Bools, scale: Floats, window: int, which: B
     """
     weight = over_frames(lambda part: part.astype(np.float64), seen)
     for a in np.flatnonzero(which):
-        weight[:, a] *= tukey_weight(_excess(length, seen, scale, window, int(a)))
+        weight[:, a] *= tukey_weight(length[:, a] / _bar(length, seen, scale, window, int(a)))
     return weight
 
 
@@ -89,7 +120,7 @@ def count_outliers(length: Floats, seen: Bools, scale: Floats, window: int, enou
     """
     count = (length > TUKEY_SD * np.maximum(scale, _least(scale))).sum(axis=0)
     for a in np.flatnonzero(count > enough):
-        count[a] = (_excess(length, seen, scale, window, int(a)) > 1).sum()
+        count[a] = (length[:, a] > _bar(length, seen, scale, window, int(a))).sum()
     return np.asarray(count)
 
 
@@ -103,10 +134,10 @@ def _least(scale: Floats) -> float:
     return max(ROUNDING_M, FAINT_GAP_SHARE * float(scale.max(initial=0.0)))
 
 
-def _excess(length: Floats, seen: Bools, scale: Floats, window: int, a: int) -> Floats:
-    """(n,) gap lengths of joint a over what Tukey lets count."""
+def _bar(length: Floats, seen: Bools, scale: Floats, window: int, a: int) -> Floats:
+    """(n,) [m] gap length of joint a from which on Tukey lets nothing count."""
     bar = estimate_bar(length[:, a], seen[:, a], window, float(scale[a]))
-    return np.asarray(length[:, a] / (TUKEY_SD * np.maximum(bar, _least(scale))))
+    return np.asarray(TUKEY_SD * np.maximum(bar, _least(scale)))
 
 
 def drop_gross(take: Take, pairs: Ints, length: Floats, seen: Bools, scale: Floats) -> Bools:
