@@ -67,7 +67,7 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
     """
     if not take.timed or not np.isfinite(take.rate) or not len(solution.pairs):
         return []
-    first = block_starts(take.segment, max(1, take.count_frames(GAP_BLOCK_S)))
+    first = _cut_blocks(take)
     size = over_frames(lambda part: np.sqrt(np.einsum("nji,nji->nj", part, part)), gap)
     level = block_medians(size, first)
     trusted = (
@@ -152,15 +152,23 @@ def _weigh_by_size(estimate: Estimate) -> tuple[Solution, Floats]:
 
     What comes apart slowly is no outlier to the estimator, and draws the joint away from where it holds.
     """
-    solution, gap = estimate.solution, estimate.gap
-    size = np.sqrt(np.einsum("nji,nji->nj", gap, gap))
+    take, solution, gap = estimate.take, estimate.solution, estimate.gap
+    if not take.timed or not np.isfinite(take.rate) or not solution.together:
+        return solution, gap
+    size = over_frames(lambda part: np.sqrt(np.einsum("nji,nji->nj", part, part)), gap)
     with np.errstate(invalid="ignore"):
-        far = (size > SHARE * _usual_distances(estimate.take, estimate.pairs)).any(axis=0)
-    if not far.any() or not solution.together:
+        apart = block_medians(size, _cut_blocks(take)) > APART_MIN_SHARE * _usual_distances(take, estimate.pairs)
+    far = apart.any(axis=0)
+    if not far.any():
         return solution, gap
     fits, noise = estimate.fits, estimate.structure.noise
-    solution = solve_together(estimate.take, fits, noise, held=~fits.determined, tukey=far)
-    return solution, gaps(estimate.take, *solution.joints)
+    solution = solve_together(take, fits, noise, held=~fits.determined, tukey=far)
+    return solution, gaps(take, *solution.joints)
+
+
+def _cut_blocks(take: Take) -> Ints:
+    """First frames of the blocks over which the usual gap is taken."""
+    return block_starts(take.segment, max(1, take.count_frames(GAP_BLOCK_S)))
 
 
 def _usual_distances(take: Take, pairs: Ints) -> Floats:
