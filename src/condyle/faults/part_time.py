@@ -158,7 +158,7 @@ def _weigh_by_size(estimate: Estimate) -> tuple[Solution, Floats]:
     size = over_frames(lambda part: np.sqrt(np.einsum("nji,nji->nj", part, part)), gap)
     with np.errstate(invalid="ignore"):
         apart = block_medians(size, _cut_blocks(take)) > APART_MIN_SHARE * _usual_distances(take, estimate.pairs)
-    far = apart.any(axis=0)
+    far = np.asarray(apart.any(axis=0))
     if not far.any():
         return solution, gap
     fits, noise = estimate.fits, estimate.structure.noise
