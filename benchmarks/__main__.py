@@ -1,5 +1,6 @@
-"""python -m benchmarks: every measurement in turn, each in a process of its own."""
+"""python -m benchmarks [NAME ...]: the measurements named, or every one, in turn, each in a process of its own."""
 
+import argparse
 import subprocess
 import sys
 
@@ -29,9 +30,13 @@ NAMES = (
 
 
 def main() -> int:
-    failed = [
-        name for name in NAMES if subprocess.run([sys.executable, "-m", f"benchmarks.{name}"], check=False).returncode
-    ]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measurements; all of them take hours.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(NAMES)}; every one by default")
+    names = parser.parse_args().names or NAMES
+    if unknown := [name for name in names if name not in NAMES]:
+        parser.error(f"no measurement '{unknown[0]}'; choose from {', '.join(NAMES)}")
+    commands = {name: [sys.executable, "-m", f"benchmarks.{name}"] for name in names}
+    failed = [name for name, command in commands.items() if subprocess.run(command, check=False).returncode]
     if failed:
         print(f"failed: {', '.join(failed)}", file=sys.stderr)
     return len(failed)
