@@ -12,14 +12,14 @@ import numpy as np
 
 import condyle
 from condyle import Skeleton
-from condyle.estimate.likelihood import fisher_information
 from condyle.model.take import Take
 from condyle.pairs.noise import Noise
 from condyle.simulate import Disturbances, SimulatedFigure, Truth, World, human, linkage, simulate
 
 from .harness import Table, arguments, known_tree, progress, publish, rms
+from .information import fisher_information
 
-METHODS = ("least-squares", "default", "accurate")
+METHODS = ("least-squares", "default")
 CM, DEG = 0.01, np.pi / 180
 
 
@@ -202,7 +202,7 @@ def main() -> None:
         progress(" | ".join(outlier[-1]))
     tables = {
         "White noise: joint error over the bound (limb lengths in brackets)": Table(
-            ["noise", "bound, cm", *METHODS, "mean limb error of the three, cm"], white
+            ["noise", "bound, cm", *METHODS, "mean limb error of the two, cm"], white
         ),
         "Outliers on 0.3 cm and 0.3 deg: joint error, cm": Table(["case", *METHODS], outlier),
     }

@@ -282,8 +282,8 @@ def fit(
     """The articulated figure inside a recording.
 
     source      the path of a file, or of several files of the same sensors; a Take; or matrices (n, m, 4, 4) [m]
-    plan        "default": all joints together, corrected and robust; "least-squares": the paper's; "accurate": maximum
-                likelihood, slower; "drift": for sensors that drift
+    plan        "default": all joints together, corrected and robust; "least-squares": the paper's; "drift": for sensors
+                that drift
     tree        known edges, all or some: pairs (parent, child), or {child: parent}
     root        name of the root; None: the graph centre, calmest first
     loops       pairs known to close a loop; located like joints

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from .estimate.checks import check_asked, check_twins
-from .estimate.fitting import DRIFT, LIKELIHOOD, PLAIN, ROBUST, Estimate, Estimator, fit_tree
+from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, fit_tree
 from .estimate.proof import prove
 from .faults.field import correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
@@ -60,7 +60,6 @@ PLAN_OF: dict[Method, Plan] = {
     "least-squares": Plan(
         (scale_lengths, mask_unmeasured, correct_known_field, add_world), PLAIN, (correct_field,), connections=False
     ),
-    "accurate": Plan(PREPARE, LIKELIHOOD, REPAIR),
     "drift": Plan(PREPARE, DRIFT, REPAIR),
 }
 

@@ -86,9 +86,7 @@ def test_files_of_other_bodies_are_refused_with_a_near_name(
     assert "l_fore_arm" in error
 
 
-@pytest.mark.parametrize(
-    "option", [["--method", "least-squares"], ["--method", "accurate"], ["--tree-score", "residual"]]
-)
+@pytest.mark.parametrize("option", [["--method", "least-squares"], ["--method", "drift"], ["--tree-score", "residual"]])
 def test_every_method_runs(option: list[str], recording: Path) -> None:
     assert main(["fit", str(recording), *option]) == 0
 

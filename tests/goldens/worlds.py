@@ -238,7 +238,7 @@ def happenings() -> Iterator[Case]:
 
 def options() -> Iterator[Case]:
     person_white, linkage_white = of(person, "exercise", 1, **WHITE), of(wooden, "exercise", 1, **WHITE)
-    for method in ("least-squares", "accurate", "drift"):
+    for method in ("least-squares", "drift"):
         for name, make in {
             "person, exercise, white": person_white,
             "linkage, exercise, white": linkage_white,

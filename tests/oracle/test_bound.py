@@ -1,19 +1,14 @@
-"""Information and maximum likelihood against the whole problem written out: every pose a parameter of its own."""
+"""The Cramer-Rao bound against the whole problem written out: every pose a parameter of its own."""
 
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from scipy.optimize import least_squares
+from benchmarks.information import fisher_information
 
-from condyle.estimate.likelihood import fisher_information, fit_likelihood
-from condyle.estimate.solve import solve_together
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise
-from condyle.pairs.sums import sum_pairs
-from tests.oracle.worlds import carried, noisy, take_of, wander
+from tests.oracle.worlds import carried, take_of, wander
 
 PAIRS = np.array([[1, 0], [2, 1], [3, 1]])  # a trunk of two bodies with two branches
 STEP = 1e-6  # rad and m, of numerical derivatives
@@ -72,30 +67,3 @@ def test_the_information_is_that_of_the_whole_problem_with_the_poses_eliminated(
         want += A.T @ A - cross @ np.linalg.solve(B.T @ B, cross.T)
     found = fisher_information(take, PAIRS, u, NOISE)
     np.testing.assert_allclose(found, want, rtol=0, atol=INFORMATION * np.abs(want).max())
-
-
-@pytest.mark.parametrize("case", range(3))
-def test_the_likeliest_joints_are_those_of_a_general_optimiser(rng, case) -> None:
-    exact, true = world(rng, 14)
-    parts = [noisy(exact.select([name]), rng, NOISE.position[k], NOISE.orientation[k]) for k, name in enumerate("abcd")]
-    take = Take(
-        exact.names,
-        exact.time,
-        np.concatenate([part.R_world_body for part in parts], axis=1),
-        np.concatenate([part.p_world_body for part in parts], axis=1),
-    )
-    start = solve_together(take, fit_pairs(sum_pairs(take), PAIRS), NOISE, robust=False)
-    found = fit_likelihood(take, start, NOISE)
-    n = take.frames
-
-    def cost(x: np.ndarray) -> np.ndarray:
-        return misfit(take, x[:18], x[18 : 18 + 12 * n].reshape(n, 4, 3), x[18 + 12 * n :].reshape(n, 3)).ravel()
-
-    x = np.concatenate([true, np.zeros(12 * n), take.p_world_body[:, 0].ravel()])
-    best = least_squares(cost, x, method="trf", x_scale="jac", xtol=1e-12, ftol=1e-12, gtol=1e-12)
-    off = found.unknowns - best.x[:18]
-    information = fisher_information(exact, PAIRS, true, NOISE)
-    assert np.sqrt(off @ information @ off / 18) < ERRORS
-    # Both are as far from the truth as the noise allows, so agreeing is no matter of starting there.
-    wrong = start.unknowns - best.x[:18]
-    assert np.sqrt(wrong @ information @ wrong / 18) > 2 * ERRORS

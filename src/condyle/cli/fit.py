@@ -36,8 +36,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--method",
-        choices=("default", "least-squares", "accurate", "drift"),
-        help="default: all joints together, robust; least-squares: the paper's; accurate: maximum likelihood, slower; "
+        choices=("default", "least-squares", "drift"),
+        help="default: all joints together, robust; least-squares: the paper's; "
         "drift: from differences over a second, for sensors that drift",
     )
     parser.add_argument(

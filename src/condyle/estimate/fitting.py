@@ -21,11 +21,10 @@ from ..pairs.sums import PairSums, sum_pairs
 from .drift import DRIFT_LAG_S, solve_differences
 from .intervals import Uncertainty, estimate_uncertainty
 from .kinds import classify, measure_motion
-from .likelihood import fit_likelihood
 from .solve import EXACT_RESIDUAL_SHARE, Solution, gap_scale, solution_of, solve_together
 from .structure import Structure, infer_structure
 
-Finish = Callable[[Take, PairFits, Solution, Noise, Bools, Floats | None], Solution]
+Finish = Callable[[Take, PairFits, Solution, Noise, Bools], Solution]
 NOISE_VARIANCE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 
 
@@ -127,26 +126,13 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
         if (again != held).any():
             solution = solve_together(trusted, fits, structure.noise, again, relative)
     if finish is not None:
-        solution = finish(trusted, fits, solution, structure.noise, held, relative)
+        solution = finish(trusted, fits, solution, structure.noise, held)
     return Solved(solution, fits, sums)
-
-
-def _finish_differences(
-    take: Take, fits: PairFits, solution: Solution, noise: Noise, held: Bools, relative: Floats | None
-) -> Solution:
-    return solve_differences(take, fits, solution, noise, held)
-
-
-def _finish_likelihood(
-    take: Take, fits: PairFits, solution: Solution, noise: Noise, held: Bools, relative: Floats | None
-) -> Solution:
-    return fit_likelihood(take, solution, noise, relative) if (noise.position > 0).any() else solution
 
 
 PLAIN = Estimator("residual", solve_plain)
 ROBUST = Estimator("likelihood", solve_robust)
-DRIFT = Estimator("likelihood", partial(solve_robust, finish=_finish_differences), DRIFT_LAG_S)
-LIKELIHOOD = Estimator("likelihood", partial(solve_robust, finish=_finish_likelihood))
+DRIFT = Estimator("likelihood", partial(solve_robust, finish=solve_differences), DRIFT_LAG_S)
 
 
 def gap_precision(noise: Noise, pairs: Ints, relative: Floats) -> Floats:

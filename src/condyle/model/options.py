@@ -10,7 +10,7 @@ from ..errors import UsageError
 from .field import FieldModel, Rod
 from .repairs import REPAIRS, check_repairs
 
-Method = Literal["default", "least-squares", "accurate", "drift"]
+Method = Literal["default", "least-squares", "drift"]
 TreeScore = Literal["likelihood", "residual"]
 
 
@@ -19,8 +19,7 @@ class FitOptions:
     """What a calibration was asked for.
 
     method      "default": all joints together, corrected and robust; "least-squares": the paper's estimator;
-                "accurate": whole-skeleton maximum likelihood under white noise; "drift": the default from differences
-                over a second, for sensors that drift
+                "drift": the default from differences over a second, for sensors that drift
     tree_score  "likelihood": log-determinant of the residuals; "residual": the paper's minimum spanning tree.
                 None: residual for least-squares, likelihood otherwise
     tree        known edges (parent, child), all of them or some
