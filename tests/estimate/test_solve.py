@@ -12,7 +12,7 @@ from condyle.maths import rotation
 from condyle.model.take import BodyMarker, Take
 from condyle.pairs.fits import PairFits, fit_pairs, refine_pairs
 from condyle.pairs.noise import Noise, estimate_noise
-from condyle.pairs.normal import Sweep, gap_products
+from condyle.pairs.normal import estimate_covariance, gap_products
 from condyle.pairs.outliers import find_inliers
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
@@ -31,8 +31,7 @@ CHILD_PARENT = np.array([[0, 1]])
 
 def covariance_of(gap: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """(J, J) [m^2] per axis covariance of gaps (3, n, J)."""
-    none = np.empty((0, 0))
-    return Sweep(none, none, *gap_products(gap, weight)).covariance()
+    return estimate_covariance(*gap_products(gap, weight))
 
 
 def tree_of(world: World) -> np.ndarray:

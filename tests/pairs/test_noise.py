@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle.maths import rotation
 from condyle.model.take import Take, join
 from condyle.pairs.noise import (
     DIFFERENCE_ORDER,
@@ -181,3 +182,19 @@ def test_the_rule_by_place_is_the_same_for_frames_it_was_not_fitted_to() -> None
     part = rule.variance(take.at(rows).mask(hidden))
     np.testing.assert_array_equal(part[:, 3], 1)
     np.testing.assert_allclose(np.delete(part, 3, axis=1), np.delete(variance[rows], 3, axis=1), rtol=1e-12)
+
+
+def test_joints_share_the_noise_of_the_sensor_they_share(rng) -> None:
+    noise = Noise(np.array([0.002, 0.004, 0.003]), np.array([0.01, 0.02, 0.015]))
+    pairs = np.array([[1, 0], [2, 1]])
+    c, l = rng.normal(0, 0.2, (2, 2, 3))
+    R = rotation.random(rng, (40000, 3))
+    turned = R @ rotation.from_vector(noise.orientation[:, None] * rng.standard_normal((40000, 3, 3)))
+    shift = noise.position[:, None] * rng.standard_normal((40000, 3, 3))
+    i, j = pairs.T
+    off = turned - R
+    gap = np.einsum("njxy,jy->njx", off[:, i], c) - np.einsum("njxy,jy->njx", off[:, j], l) + shift[:, i] - shift[:, j]
+    found = np.einsum("nax,nbx->ab", gap, gap) / (3 * len(gap))
+    want = noise.gap_covariance(pairs, c, l)
+    np.testing.assert_allclose(found, want, atol=0.03 * want.max())
+    np.testing.assert_allclose(np.diagonal(want), noise.gap_variance(pairs, c, l))

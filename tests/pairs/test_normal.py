@@ -1,28 +1,18 @@
-"""Normal equations as sums: blocks add up to the take, and a sweep knows what other joints would leave."""
+"""Normal equations as sums: blocks add up to the take."""
 
 from __future__ import annotations
-
-from functools import reduce
-from operator import add
 
 import numpy as np
 import pytest
 
-from condyle.model.take import Take
-from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
-from condyle.pairs.normal import Rows, Sweep, System, gap_products
+from condyle.pairs.fits import fit_pairs, refine_pairs
+from condyle.pairs.normal import Rows, System, estimate_covariance, gap_products
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, linkage, simulate
 
 SAME = 1e-9  # relative: the same sums in another order
 SAME_M = 1e-9  # m
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.005)
-
-
-def covariance_of(gap: np.ndarray, weight: np.ndarray) -> np.ndarray:
-    """(J, J) [m^2] per axis covariance of gaps (3, n, J)."""
-    none = np.empty((0, 0))
-    return Sweep(none, none, *gap_products(gap, weight)).covariance()
 
 
 @pytest.fixture(scope="module")
@@ -34,44 +24,23 @@ def edges(world: World) -> np.ndarray:
     return np.array([(k, up) for k, up in enumerate(world.truth.parent) if up >= 0])
 
 
-def swept(take: Take, pairs: np.ndarray, u: np.ndarray, weight: np.ndarray) -> Sweep:
-    rows = Rows.of(take, pairs)
-    return Sweep(*rows.sums(weight * rows.seen), *gap_products(rows.gap(u), weight * rows.seen))
-
-
-def assert_same(a: Sweep, b: Sweep) -> None:
-    for name in ("G", "H", "square", "count"):
-        x, y = getattr(a, name), getattr(b, name)
-        np.testing.assert_allclose(x, y, rtol=SAME, atol=SAME * np.abs(y).max())
-
-
 @pytest.mark.parametrize("weighed", [False, True], ids=["plain", "weighed, with gaps"])
-def test_the_sweeps_of_blocks_add_up_to_that_of_the_take(world: World, rng: np.random.Generator, weighed: bool) -> None:
+def test_the_sums_of_blocks_add_up_to_those_of_the_take(world: World, rng: np.random.Generator, weighed: bool) -> None:
     take, pairs = world.take, edges(world)
     u = rng.normal(0, 0.2, 6 * len(pairs))
     weight = np.ones((take.frames, len(pairs)))
     if weighed:
         take = take.mask(rng.random((take.frames, take.bodies)) < 0.1)
         weight = rng.random(weight.shape)
-    parts = np.array_split(np.arange(take.frames), 7)
-    assert_same(reduce(add, [swept(take.at(k), pairs, u, weight[k]) for k in parts]), swept(take, pairs, u, weight))
 
+    def sums(frames: np.ndarray) -> list[np.ndarray]:
+        rows = Rows.of(take.at(frames), pairs)
+        own = weight[frames] * rows.seen
+        return [*rows.sums(own), *gap_products(rows.gap(u), own)]
 
-def test_a_sweep_moved_to_other_joints_is_the_sweep_there(world: World, rng: np.random.Generator) -> None:
-    pairs = edges(world)
-    u, to = rng.normal(0, 0.2, (2, 6 * len(pairs)))
-    weight = rng.random((world.take.frames, len(pairs)))
-    assert_same(swept(world.take, pairs, u, weight).move_to(u, to), swept(world.take, pairs, to, weight))
-
-
-def test_the_residual_is_the_weighted_root_mean_square_of_the_gaps(world: World, rng: np.random.Generator) -> None:
-    pairs = edges(world)
-    u = rng.normal(0, 0.2, 6 * len(pairs))
-    weight = rng.random((world.take.frames, len(pairs)))
-    halves = u.reshape(-1, 2, 3)
-    square = np.square(gaps(world.take, pairs, halves[:, 0], halves[:, 1])).sum(axis=2)
-    wanted = np.sqrt((weight * square).sum(axis=0) / weight.sum(axis=0))
-    np.testing.assert_allclose(swept(world.take, pairs, u, weight).residual(), wanted, rtol=SAME)
+    parts = [sums(frames) for frames in np.array_split(np.arange(take.frames), 7)]
+    for part, whole in zip(zip(*parts, strict=True), sums(np.arange(take.frames)), strict=True):
+        np.testing.assert_allclose(sum(part), whole, rtol=SAME, atol=SAME * np.abs(whole).max())
 
 
 def test_without_covariance_and_correction_the_answer_is_least_squares(world: World) -> None:
@@ -105,7 +74,7 @@ def test_a_joint_without_frames_leaves_the_others_alone(world: World) -> None:
 
 
 def test_gaps_of_nothing_have_a_covariance_that_can_be_inverted() -> None:
-    C = covariance_of(np.zeros((3, 50, 4)), np.ones((50, 4)))
+    C = estimate_covariance(*gap_products(np.zeros((3, 50, 4)), np.ones((50, 4))))
     assert np.isfinite(np.linalg.inv(C)).all()
 
 
@@ -116,5 +85,5 @@ def test_the_covariance_of_gaps_is_the_same_from_sums_and_from_rows(exact: bool)
     fits = refine_pairs(world.take, fit_pairs(sum_pairs(world.take), pairs))
     u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
     rows, weight = Rows.of(world.take, pairs), np.ones((world.take.frames, len(pairs)))
-    C = covariance_of(rows.gap(u), weight)
+    C = estimate_covariance(*gap_products(rows.gap(u), weight))
     np.testing.assert_allclose(rows.covariance(u, weight), C, rtol=1e-7, atol=1e-9 * C.max())

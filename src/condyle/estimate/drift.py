@@ -14,7 +14,7 @@ from ..maths.arrays import Bools, Floats
 from ..model.take import Take
 from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
-from ..pairs.normal import Rows, Sweep, System, gap_products
+from ..pairs.normal import Rows, System, estimate_covariance, gap_products
 from ..pairs.sums import whole_stack
 from .solve import SOLVE_SWEEPS, Solution, guarded_noise
 
@@ -39,8 +39,7 @@ def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noi
     system = System(solution.pairs, solution.basis, np.ones(len(G)))
     u, N = solution.unknowns, G
     for _ in range(SOLVE_SWEEPS):
-        sweep = Sweep(G, H, *gap_products(rows.gap(u), weight))
-        S = np.asarray(np.linalg.inv(sweep.covariance()))
+        S = np.asarray(np.linalg.inv(estimate_covariance(*gap_products(rows.gap(u), weight))))
         N, u = system.normal(G, S), system.solve(G, H, S)
     halves = u.reshape(-1, 2, 3)
     return replace(solution, p_child_joint=halves[:, 0], p_parent_joint=halves[:, 1], information=N)

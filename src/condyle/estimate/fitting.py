@@ -135,16 +135,6 @@ ROBUST = Estimator("likelihood", solve_robust)
 DRIFT = Estimator("likelihood", partial(solve_robust, finish=solve_differences), DRIFT_LAG_S)
 
 
-def gap_precision(noise: Noise, pairs: Ints, relative: Floats) -> Floats:
-    """(n, J) [1/m^2] precision of the gaps where the noise of a pose is `relative` (n, m) times its sensor's."""
-
-    def weigh(part: Floats) -> Floats:
-        variance = part * np.maximum(noise.position, 1e-12) ** 2
-        return np.asarray(1 / (variance[:, pairs[:, 0]] + variance[:, pairs[:, 1]]))
-
-    return over_frames(weigh, relative)
-
-
 def uncertainty_of(
     take: Take, solution: Solution, fits: PairFits, structure: Structure, lag: float
 ) -> Uncertainty | None:

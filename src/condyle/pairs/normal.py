@@ -1,8 +1,4 @@
-"""The normal equations of all joints of a tree, as sums over frames that add: a take, or the blocks of a long file.
-
-A sweep looks at frames at given joints and sums what a step to better ones needs. Blocks of frames are swept one by
-one, and their sweeps are added.
-"""
+"""The normal equations of all joints of a tree: weighted products of rows, and how they are solved for the joints."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ from ..maths.least_squares import solve_normal
 from ..maths.spool import empty, over_frames
 from .fits import gap_columns
 from .outliers import FAINT_GAP_SHARE, ROUNDING_M
-from .sums import Additive, whole_gram, whole_stack
+from .sums import whole_gram, whole_stack
 
 if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints
@@ -27,41 +23,8 @@ CANCELLATION_RATIO = 1e-5  # gap over lever above which nothing of note is lost 
 
 
 @dataclass(frozen=True, eq=False)
-class Sweep(Additive):
-    """What frames add up to at given unknowns of J joints, with rows weighted by the root of each joint's weight.
-
-    G       (6J, 6J)  [-]    Z'Z of the rows Z that the unknowns are multiplied with
-    H       (6J, J)   [m]    Z'd of what they should give, joint by joint
-    square  (J, J)    [m^2]  products of the gaps
-    count   (J, J)    [-]    what the gaps of two joints weigh together
-    """
-
-    G: Floats
-    H: Floats
-    square: Floats
-    count: Floats
-
-    def covariance(self) -> Floats:
-        """(J, J) [m^2] per axis covariance of the gaps, loaded and lifted to be positive."""
-        return _covariance(self.square, self.count)
-
-    def move_to(self, u: Floats, to: Floats) -> Sweep:
-        """The same frames and weights, swept at unknowns `u` (6J,), as they would be at other ones."""
-        J = len(self.square)
-        own = np.kron(np.eye(J), np.ones((6, 1)))
-        step = own * (to - u)[:, None]
-        slope = step.T @ (self.G @ (own * u[:, None]) - self.H)
-        return Sweep(self.G, self.H, self.square + slope + slope.T + step.T @ self.G @ step, self.count)
-
-    def residual(self) -> Floats:
-        """(J,) [m] root mean square length of the gaps."""
-        square, count = np.maximum(np.diagonal(self.square), 0.0), np.diagonal(self.count)
-        return np.asarray(np.sqrt(square / np.maximum(count, 1e-300)))
-
-
-@dataclass(frozen=True, eq=False)
 class System:
-    """The unknowns of J joints, and how a sweep is solved for them.
+    """The unknowns of J joints, and how products of rows are solved for them.
 
     pairs   (J, 2)       child, parent
     basis   (6J, F) [-]  orthonormal directions that are solved for; the rest are held
@@ -123,7 +86,7 @@ class Rows:
         lever = np.abs(u).reshape(J, 6).sum(axis=1)
         if (np.diagonal(square) <= len(weight) * (CANCELLATION_RATIO * lever) ** 2).any():
             square, count = gap_products(self.gap(u), weight)
-        return _covariance(square, count)
+        return estimate_covariance(square, count)
 
     def _plain(self, weight: Floats) -> bool:
         """Whether every product of rows is already in the Gram matrix of the stacked poses."""
@@ -166,7 +129,7 @@ def gap_products(gap: Floats, weight: Floats) -> tuple[Floats, Floats]:
     return scaled.T @ scaled, root.T @ root
 
 
-def _covariance(square: Floats, count: Floats) -> Floats:
+def estimate_covariance(square: Floats, count: Floats) -> Floats:
     """(J, J) [m^2] per axis covariance from products of gaps and what they weigh, loaded and lifted to be positive."""
     return condition_covariance(square / (3 * np.maximum(count, 1e-300)))
 

@@ -77,7 +77,7 @@ def weigh_outliers(
     """
     length = measure_gaps(gap, base_weight)
     scale = estimate_scales(length, seen)
-    weight = seen.astype(np.float64)
+    weight = over_frames(lambda part: part.astype(np.float64), seen)
     limit = limit_outliers(seen.sum(axis=0))
     fires = np.zeros(len(scale), dtype=bool)
     tukey = fires if always is None else always
@@ -102,26 +102,6 @@ def find_abrupt(gap: Floats, bar: Floats, beyond: Bools, seen: Bools) -> Bools:
     abrupt = (step[first] >= enough[first]) & (step[stop] >= enough[stop - 1])
     out[known[there]] = np.repeat(abrupt, stop - first)
     return out
-
-
-def weigh_gaps(length: Floats, seen: Bools, scale: Floats, window: int, which: Bools) -> Floats:
-    """(n, J) Tukey's weights of the joints `which` (J,) at the size `scale` (J,) [m] of their gaps; 1 of the others,
-    0 where not seen.
-    """
-    weight = over_frames(lambda part: part.astype(np.float64), seen)
-    for a in np.flatnonzero(which):
-        weight[:, a] *= tukey_weight(length[:, a] / _bar(length, seen, scale, window, int(a)))
-    return weight
-
-
-def count_outliers(length: Floats, seen: Bools, scale: Floats, window: int, enough: Floats | float = 0.0) -> Ints:
-    """(J,) frames in which a gap is beyond Tukey's bar; where there are no more than `enough` at a bar that no lively
-    stretch raises, it is those.
-    """
-    count = (length > TUKEY_SD * np.maximum(scale, _least(scale))).sum(axis=0)
-    for a in np.flatnonzero(count > enough):
-        count[a] = (length[:, a] > _bar(length, seen, scale, window, int(a))).sum()
-    return np.asarray(count)
 
 
 def limit_outliers(frames: Ints) -> Floats:
