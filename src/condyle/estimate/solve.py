@@ -107,7 +107,8 @@ def solve_together(
     shared_sd = believe_shared(take) if shared_sd is None else shared_sd
     if relative is not None:  # the usual noise is not the mean one where it changes a lot
         usual = relative.mean(axis=0)
-        relative, noise = over_frames(lambda part: part / usual, relative), Noise(noise.position * np.sqrt(usual), noise.orientation * np.sqrt(usual))
+        relative = over_frames(lambda part: part / usual, relative)
+        noise = Noise(noise.position * np.sqrt(usual), noise.orientation * np.sqrt(usual))
     basis = free_basis(start, held)
     u = basis @ (basis.T @ np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel())
     system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
