@@ -94,30 +94,39 @@ class Rows:
 
     def sums(self, weight: Floats) -> tuple[Floats, Floats]:
         """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight."""
-        J = len(self.pairs)
         if self._plain(weight):
-            columns = 4 * self.pairs.ravel()[:, None] + np.arange(3)
-            sign = np.tile(np.repeat([1.0, -1.0], 3), J)
-            used = columns.ravel()
-            gram = self._gram()
-            places = 4 * self.pairs + 3
-            G = gram[np.ix_(used, used)] * sign * sign[:, None]
-            H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]
-            return G, H
+            return self._take_apart(self._gram())
         i, j = self.pairs.T
-        poses = self.X.reshape(3, len(weight), self.X.shape[1] // 4, 4)
+        J, n = len(self.pairs), len(weight)
+        stack = self.X.reshape(3, n, -1)
+        gram = np.zeros((stack.shape[2], stack.shape[2]))  # of frames in which every joint counts in full
         G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
         step = max(64, 400_000 // (6 * J))
-        for start in range(0, len(weight), step):
-            part = slice(start, start + step)
-            root = np.sqrt(weight[part])
-            child, parent = poses[:, part, i], poses[:, part, j]
+        for start in range(0, n, step):
+            part, own = stack[:, start : start + step], weight[start : start + step]
+            full = (own == 1).all(axis=1)
+            if full.any():
+                whole = part[:, full].reshape(-1, stack.shape[2])
+                gram += whole.T @ whole
+            if full.all():
+                continue
+            poses, root = part[:, ~full].reshape(3, -1, stack.shape[2] // 4, 4), np.sqrt(own[~full])
+            child, parent = poses[:, :, i], poses[:, :, j]
             Z = np.empty((3, len(root), J, 6))
             Z[..., :3] = child[..., :3] * root[..., None]
             Z[..., 3:] = -parent[..., :3] * root[..., None]
             flat = Z.reshape(-1, 6 * J)
             G += flat.T @ flat
             H += flat.T @ ((parent[..., 3] - child[..., 3]) * root).reshape(-1, J)
+        more = self._take_apart(gram)
+        return G + more[0], H + more[1]
+
+    def _take_apart(self, gram: Floats) -> tuple[Floats, Floats]:
+        """Z'Z and Z'd from products (4 m, 4 m) of the stacked poses."""
+        sign = np.tile(np.repeat([1.0, -1.0], 3), len(self.pairs))
+        used, places = (4 * self.pairs.ravel()[:, None] + np.arange(3)).ravel(), 4 * self.pairs + 3
+        G = gram[np.ix_(used, used)] * sign * sign[:, None]
+        H = (gram[np.ix_(used, places[:, 1])] - gram[np.ix_(used, places[:, 0])]) * sign[:, None]
         return G, H
 
 
