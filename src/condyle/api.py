@@ -36,6 +36,7 @@ from .io.scale_file import factor_of
 from .io.skeleton_file import read_skeleton, to_json, write_skeleton
 from .maths.arrays import Floats
 from .maths.spool import blocks
+from .maths.threads import limit_threads
 from .model.field import FieldModel, Rod
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
@@ -321,9 +322,10 @@ def fit_with(source: Recorded, options: FitOptions, reading: ReadOptions | None 
     from .pipeline import run
 
     reading = replace(reading or ReadOptions(), fix=("swaps",) if options.fixes("swaps") else ())
-    take = _load(source, reading)
-    digest = _hash_input(take)
-    result = run(take, options)
+    with limit_threads():
+        take = _load(source, reading)
+        digest = _hash_input(take)
+        result = run(take, options)
     fit_id = _identify(digest.encode(), __version__.encode(), _pack_options(options, reading))
     known = {**result.skeleton.take, "sha256": digest}
     skeleton = replace(result.skeleton, fit_id=fit_id, take=known)

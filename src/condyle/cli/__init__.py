@@ -15,6 +15,7 @@ from typing import Any, Protocol, cast
 
 from .._version import __version__
 from ..errors import CondyleError, UsageError
+from ..maths.threads import THREAD_VARIABLES
 from .interrupts import raise_signals
 from .terminal import print_error, print_json
 
@@ -44,8 +45,8 @@ class Verb(Protocol):
 def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command and returns its exit status; a fault in the input is one line on standard error."""
     words = list(sys.argv[1:] if argv is None else argv)
-    for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
-        os.environ.setdefault(name, "1")  # the matrices are small: threads would wait for each other most of the time
+    for name in THREAD_VARIABLES:
+        os.environ.setdefault(name, "1")
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a name must not fail on a terminal without Unicode
