@@ -72,10 +72,13 @@ def measure_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sca
     samples = np.minimum(fits.frames, np.maximum(INDEPENDENT_SAMPLES_HZ * seconds, 1.0)) if take.timed else fits.frames
     main = np.sqrt(np.maximum(spread[:, 1] + spread[:, 2] - spread[:, 0], 0.0))
     per_axis = fits.residual / np.sqrt(3) if scale is None else scale
+    # White noise is new in every frame; what a gap has beyond it comes and goes with the motion.
+    white = np.minimum(noise.gap_variance(*fits.joints), per_axis**2)
+    mean_square = white / np.maximum(fits.frames, 1) + (per_axis**2 - white) / samples
     known = fits.determined
     # Spread that the noise explains is no knowledge, but data without noise are known by rank alone.
     with np.errstate(divide="ignore", invalid="ignore"):
-        error = per_axis[:, None] / np.sqrt(spread * samples[:, None])
+        error = np.sqrt(mean_square[:, None] / spread)
         error = np.where(known & (spread > 0), np.nan_to_num(error, nan=0.0), np.inf)
         lever = np.where(fits.residual > 0, main * size / fits.residual, np.inf)
     turns = known[:, 1] & (spread[:, 1] > TURN_NOISE_SHARE * floor[:, 0])
