@@ -23,10 +23,12 @@ from ..pairs.normal import Rows, System, condition_covariance, gap_products
 from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, weigh_outliers
 
 SOLVE_SWEEPS = 3
-# Errors that joints share: chosen on 52 recordings of people (centres of one person, take against take: 12.7 mm; 15.7
-# where all of it counts, 12.3 by least squares) and simulated fields (0.48 cm; 0.46 where all counts, 0.61 where none).
-SHARED_MIN_SD = 2.0  # standard errors over blocks of time from which on a tracker's joints share an error
+# Errors that joints of trackers share: chosen on simulated fields, lumps of metal and slow noise, and on 54 recordings
+# of people read as if trackers had made them (centres of one person, take against take: 13.0 mm, least squares 12.3).
+SHARED_MIN_SD = 2.0  # standard errors over blocks of time from which on two joints share an error
 SHARED_BLOCKS = (5, 20)  # of a second each, at least and at most
+SHARED_ROOM_SHARE = 0.6  # of the pairs of joints on four sensors that share an error where the room is bent
+SHARED_SENSOR_SHARE = 0.8  # of pairs of joints on one sensor that share an error as they do where that sensor is off
 EXACT_RESIDUAL_SHARE = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
 NOISE_CORRECTION_MAX_SHARE = 0.5  # share of the weakest rotation's signal that the noise correction may take away
 
@@ -90,7 +92,7 @@ def solve_together(
     robust: bool = True,
     correct: bool = True,
     sweeps: int = SOLVE_SWEEPS,
-    shared_sd: float | None = None,
+    shared: bool | None = None,
     tukey: Bools | None = None,
 ) -> Solution:
     """The default estimator over the joints of `start`, whose pairs are the edges of a tree (child, parent).
@@ -98,13 +100,15 @@ def solve_together(
     held         (J, 3) directions of `start.axis_child` that the motion leaves open: kept at minimum norm
     relative     (n, m) variance of each pose's white noise over its sensor's usual one, where that changes with place
     robust       weigh out outliers where they are found; correct: remove the bias of orientation noise
-    shared_sd    standard errors from which on an error beyond the white noise that two joints share is believed; None:
-                 as the origin of the poses asks for
+    shared       whether errors that joints share beyond the white noise count: all, none, or None: where trackers show
+                 that they do
     tukey        (J,) joints whose gaps are weighed by their size, whether they have outliers or not
     """
     rows = Rows.of(take, start.pairs)
     J = len(start.pairs)
-    shared_sd = believe_shared(take) if shared_sd is None else shared_sd
+    if shared is None and take.markers:
+        # Cameras are never off by themselves: what joints of marker clusters share is skin that follows the motion.
+        shared = False
     if relative is not None:  # the usual noise is not the mean one where it changes a lot
         usual = relative.mean(axis=0)
         relative = over_frames(lambda part: part / usual, relative)
@@ -121,7 +125,7 @@ def solve_together(
             # Once a joint had outliers it keeps its weights.
             inlier, now = weigh_outliers(gap, rows.seen, window, fires, base)
             fires = fires | now
-        C, own = gap_covariance(gap, inlier, noise.gap_covariance(*joints), shared_sd, take.seconds)
+        C, own = gap_covariance(gap, inlier, noise.gap_covariance(*joints), start.pairs, shared, take.seconds)
         if relative is not None:
             base = _precision(noise.gap_shares(*joints), own, relative, start.pairs)
         fresh = inlier if base is None else over_frames(np.multiply, inlier, base)
@@ -134,47 +138,59 @@ def solve_together(
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     halves = u.reshape(J, 2, 3)
-    C, _ = gap_covariance(
-        rows.gap(u), inlier, noise.gap_covariance(start.pairs, halves[:, 0], halves[:, 1]), shared_sd, take.seconds
-    )
+    white = noise.gap_covariance(start.pairs, halves[:, 0], halves[:, 1])
+    C, _ = gap_covariance(rows.gap(u), inlier, white, start.pairs, shared, take.seconds)
     N = system.normal(G, np.asarray(np.linalg.inv(C)))
     lost = fires | np.asarray((rows.seen & (weight == 0)).any(axis=0))
     return Solution(start.pairs, halves[:, 0], halves[:, 1], weight, N, basis, C, lost, factor=system.factor)
 
 
-def believe_shared(take: Take) -> float:
-    """Standard errors from which on errors that joints share, beyond white noise, count as those of their sensors.
-
-    A bent field or a wandering sensor spoils all joints of a tracker alike, and what they share takes it out. Cameras
-    have no such errors: what joints of marker clusters share is skin that follows the motion, and takes the motion out.
-    """
-    return np.inf if take.markers else SHARED_MIN_SD
-
-
 def gap_covariance(
-    gap: Floats, weight: Floats, white: Floats, shared_sd: float, seconds: float
+    gap: Floats, weight: Floats, white: Floats, pairs: Ints, shared: bool | None, seconds: float
 ) -> tuple[Floats, Floats]:
     """(J, J) [m^2] per axis covariance of gaps (3, n, J), and (J,) [m^2] the variance of each beyond white noise.
 
-    Of what two joints have in common beyond the covariance `white` (J, J) of the sensors' noise, that much counts which
-    exceeds `shared_sd` standard errors over blocks of time.
+    white   (J, J) [m^2] that the sensors' noise gives; what joints share beyond it counts as `shared` says, or, where
+            that is None, as `find_shared` finds
     """
-    parts = int(np.clip(seconds, *SHARED_BLOCKS)) if 0 < shared_sd < np.inf else 1
+    parts = int(np.clip(seconds, *SHARED_BLOCKS)) if shared is None else 1
     edges = np.linspace(0, len(weight), parts + 1).astype(np.int64)
     products = [gap_products(gap[:, lo:hi], weight[lo:hi]) for lo, hi in pairwise(edges)]
     square, count = (np.stack(values) for values in zip(*products, strict=True))
     every, total = square.sum(axis=0), np.maximum(count.sum(axis=0), 1e-300)
     more = every / (3 * total) - white
     own = np.maximum(np.diagonal(more), 0.0)
-    if parts > 1:
+    if shared is None:
         without = (every - square) / (3 * np.maximum(total - count, 1e-300))
         error = np.sqrt(correlated_square_sum(without) * (parts - 1) / parts)
-        more = np.sign(more) * np.maximum(np.abs(more) - shared_sd * (1 + 2 / parts) * error, 0.0)
-    elif shared_sd > 0:
+        more = np.where(find_shared(more, SHARED_MIN_SD * (1 + 2 / parts) * error, pairs), more, 0.0)
+    elif not shared:
         more = np.zeros_like(more)
     C = white + more
     np.fill_diagonal(C, np.diagonal(white) + own)
     return condition_covariance(C), own
+
+
+def find_shared(covariance: Floats, least: Floats, pairs: Ints) -> Bools:
+    """(J, J) pairs of joints whose errors are shared, by covariances [m^2] that tell from `least` (J, J) on.
+
+    A bent room spoils most pairs of joints; a sensor that wanders those that it is a part of, with one sign where it is
+    the child of both or the parent of both, and the other elsewhere. What is neither is skin, which follows the motion:
+    to take out what joints share would take out the motion with it.
+    """
+    k = np.arange(len(pairs))
+    ends = np.zeros((len(pairs), int(pairs.max(initial=0)) + 1))
+    ends[k, pairs[:, 0]], ends[k, pairs[:, 1]] = 1.0, -1.0
+    sign = ends @ ends.T
+    other = ~np.eye(len(pairs), dtype=bool)
+    near = other & (sign != 0)
+    far = other & ~near
+    told = np.abs(covariance) > least
+    if told[far].sum() >= SHARED_ROOM_SHARE * max(far.sum(), 1):
+        return other
+    right = told & (np.sign(covariance) == sign)
+    sensors = right[near].sum() >= SHARED_SENSOR_SHARE * max(near.sum(), 1) and not (told & ~right)[near].any()
+    return near if sensors else np.zeros_like(near)
 
 
 def _precision(shares: Floats, own: Floats, relative: Floats, pairs: Ints) -> Floats:

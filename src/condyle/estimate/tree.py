@@ -328,7 +328,7 @@ def _solved_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints, bloc
         robust=False,
         correct=False,
         sweeps=TRIAL_SWEEPS,
-        shared_sd=0.0,
+        shared=True,
     )
     gap = gaps(take, pairs, solved.p_child_joint, solved.p_parent_joint)
     both = np.asarray(np.isfinite(gap).all(axis=2))
