@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-import json
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import condyle
-from condyle import CondyleError, Take, UsageError
+from condyle import Take, UsageError
 from condyle.estimate.solve import Solution, solution_of
 from condyle.faults.field import BEND_MIN_LOG_RATIO, BentField, describe_bend, describe_correction, find_bend, map_gaps
-from condyle.faults.field_fit import Bend, fit_field, likeliest, measure_bend
-from condyle.faults.field_rows import FieldRows
-from condyle.io.field_file import read_field, write_field
+from condyle.faults.field_fit import Bend, fit_field, measure_bend
 from condyle.maths import rotation
-from condyle.model.field import FieldModel, Rod, spread_centres
+from condyle.model.field import Rod
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise, estimate_noise
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, human, linkage, rod, simulate, together
+from tests.make.fields import some_field
 
 DISTANCE = 0.565  # m
 SECONDS = 20.0
@@ -73,11 +70,6 @@ def true_joints(one: World) -> Solution:
     return plain(one.take, [(k, int(up)) for k, up in enumerate(one.truth.parent) if up >= 0])
 
 
-def some_field(rng: np.random.Generator, scale: float = 1.0) -> FieldModel:
-    centres = rng.uniform(-1, 1, (5, 3))
-    return FieldModel(centres, 0.7, 0.02 * rng.standard_normal((5, 3)), 0.02 * rng.standard_normal((5, 3)), scale)
-
-
 # Told, or not
 
 
@@ -106,17 +98,6 @@ def test_a_straight_field_is_not_told_bent(motion: str, disturbances: dict[str, 
 @pytest.mark.parametrize("motion", ["exercise", "walk"])
 def test_skin_on_a_person_is_no_bent_field(motion: str) -> None:
     assert not told(fit(world(person=True, motion=motion, non_rotary=1.0, **SOFT)))
-
-
-def test_what_follows_the_angles_of_a_joint_and_its_neighbours_does_not_count(rng: np.random.Generator) -> None:
-    straight = world()
-    solution = true_joints(straight)
-    rows = FieldRows.of_joints(straight.take, solution)
-    for a, (child, parent) in enumerate(solution.pairs):
-        near = ((solution.pairs == child) | (solution.pairs == parent)).any(axis=1).sum() - 1
-        assert rows.skin[a].shape[2] == 9 + 18 + 9 * near
-    slid = np.stack([columns @ rng.standard_normal(columns.shape[2]) for columns in rows.skin], axis=1)
-    assert (rows.weighed(slid).variance < 1e-3 * (slid**2).mean(axis=(0, 2))).all()
 
 
 def test_least_squares_and_takes_without_time_are_not_judged() -> None:
@@ -269,65 +250,6 @@ def test_the_world_may_be_moved_and_given_in_another_unit(rng: np.random.Generat
     np.testing.assert_allclose(lengths[1] / unit, lengths[0], atol=1e-4)
 
 
-# The values
-
-
-def test_a_correction_undoes_what_bent_the_poses(rng: np.random.Generator) -> None:
-    field = some_field(rng, scale=1.1)
-    p, R = rng.uniform(-1, 1, (20, 2, 3)), rotation.random(rng, (20, 2))
-    take = Take(("a", "b"), np.arange(20.0), R, p)
-    back = field.corrected(take)
-    np.testing.assert_allclose(back.p_world_body / 1.1 + field.displacement(p), p, atol=EXACT)
-    np.testing.assert_allclose(rotation.from_vector(field.rotation_vector(p)) @ back.R_world_body, R, atol=EXACT)
-
-
-def test_what_was_not_seen_stays_so_and_far_away_nothing_moves(rng: np.random.Generator) -> None:
-    field = some_field(rng)
-    hidden = Take(("a",), np.arange(3.0), np.full((3, 1, 3, 3), np.nan), np.full((3, 1, 3), np.nan))
-    assert not field.corrected(hidden).seen.any()
-    assert np.abs(field.displacement([100.0, 0.0, 0.0])).max() == 0
-
-
-def test_a_field_survives_its_file(tmp_path: Path, rng: np.random.Generator) -> None:
-    field = some_field(rng, scale=0.98)
-    write_field(tmp_path / "field.json", field)
-    again = read_field(tmp_path / "field.json")
-    assert again.to_plain() == field.to_plain()
-    np.testing.assert_array_equal(again.displacement(field.centres), field.displacement(field.centres))
-    assert not len(FieldModel.from_plain(FieldModel.none().to_plain()).centres)
-
-
-@pytest.mark.parametrize(
-    ("change", "says"),
-    [
-        ({"format": "other"}, "is no field.json"),
-        ({"version": 2}, "is no field.json"),
-        ({"length": -1.0}, "above 0"),
-        ({"scale": "x"}, "no number"),
-        ({"shift": [[0, 0, 0]]}, "shape"),
-        ({"turn": None}, "no number|finite"),
-    ],
-)
-def test_a_broken_field_file_is_refused_in_one_sentence(
-    tmp_path: Path, change: dict[str, object], says: str, rng: np.random.Generator
-) -> None:
-    path = tmp_path / "field.json"
-    write_field(path, some_field(rng))
-    path.write_text(json.dumps({**json.loads(path.read_text()), **change}))
-    with pytest.raises(CondyleError, match=says) as error:
-        read_field(path)
-    assert error.value.path == str(path)
-
-
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff\xfe"])
-def test_another_file_is_no_field(tmp_path: Path, content: bytes) -> None:
-    (tmp_path / "x").write_bytes(content)
-    with pytest.raises(CondyleError, match=r"is no field\.json"):
-        read_field(tmp_path / "x")
-    with pytest.raises(CondyleError, match="cannot be read"):
-        read_field(tmp_path / "none")
-
-
 def test_a_rod_needs_a_length_two_names_and_sensors_that_are_seen() -> None:
     with pytest.raises(UsageError, match="distance"):
         Rod(("a", "b"), 0.0)
@@ -336,29 +258,6 @@ def test_a_rod_needs_a_length_two_names_and_sensors_that_are_seen() -> None:
     bent = world(**FIELD)
     with pytest.raises(UsageError, match="no body named 'rod_c'"):
         fit(bent, field=Rod(("rod_a", "rod_c"), DISTANCE, carried(**FIELD).take))
-
-
-def test_centres_are_spread_until_the_rest_is_known(rng: np.random.Generator) -> None:
-    places = rng.uniform(0, 1, (400, 3))
-    few, more = (spread_centres(places, length, 90, 0.01) for length in (2.0, 0.5))
-    assert 3 < len(few) < len(more) < 90
-    assert len(spread_centres(places, 0.1, 7, 0.01)) == 7
-    assert len(spread_centres(places[:0], 0.1, 7, 0.01)) == 0
-
-
-def test_the_likeliest_size_of_random_effects_is_theirs(rng: np.random.Generator) -> None:
-    X = rng.standard_normal((3000, 40))
-    x = 0.3 * rng.standard_normal(40)
-    y = X @ x + 0.5 * rng.standard_normal(3000)
-    ratio, noise, gain, share, found, factor = likeliest(X.T @ X, X.T @ y, float(y @ y), 3000.0)
-    assert np.sqrt(noise) == pytest.approx(0.5, rel=0.05)
-    assert np.sqrt(ratio * noise) == pytest.approx(0.3, rel=0.4)
-    assert gain > 100
-    assert 0.7 < share < 1
-    np.testing.assert_allclose(found, x, atol=0.05)
-    assert np.sqrt(np.diagonal(factor @ factor.T)) == pytest.approx(0.5 / np.sqrt(3000), rel=0.2)
-    white = 0.5 * rng.standard_normal(3000)
-    assert likeliest(X.T @ X, X.T @ white, float(white @ white), 3000.0)[2] < 3
 
 
 def test_nothing_is_found_in_nothing() -> None:
