@@ -22,7 +22,7 @@ from ..pairs.noise import Noise
 from ..pairs.normal import Rows, System, condition_covariance, gap_products
 from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, weigh_outliers
 
-SOLVE_SWEEPS = 3
+SOLVE_SWEEPS = 3  # over all frames at least, and two more while weights or covariance still change the joints
 # Errors that joints of trackers share: chosen on simulated fields, lumps of metal and slow noise, and on 54 recordings
 # of people read as if trackers had made them (centres of one person, take against take: 13.0 mm, least squares 12.3).
 SHARED_MIN_SD = 2.0  # standard errors over blocks of time from which on two joints share an error

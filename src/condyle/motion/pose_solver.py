@@ -15,7 +15,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, T, select
 from ..maths.elimination import DAMPING_ARM_M, Factors, Rig, cross, dot, outer, product
 
-SOLVE_MAX_STEPS = 60
+SOLVE_MAX_STEPS = 60  # of damped Gauss-Newton for one pose
 STEP_MIN_GAIN = 1e-8  # of the cost: a frame whose further steps would gain less is done
 COST_ROUNDING = 1e-18  # of the weights: a cost below is rounding
 DAMPING_START = 1e-9  # of the weights, at first: keeps what nothing holds where it is

@@ -15,7 +15,7 @@ from ..maths.spool import blocks, over_frames
 if TYPE_CHECKING:
     from ..model.take import Take
 
-DIFFERENCE_ORDER = 6
+DIFFERENCE_ORDER = 6  # of the differences in which motion no longer shows
 _SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth difference
 _SIXTH_VARIANCE = 924.0  # C(12, 6): variance of a sixth difference of white noise, in units of its variance
 NOISE_MIN_WINDOWS = 20  # windows below which a sensor's noise is not told

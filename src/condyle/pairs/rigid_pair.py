@@ -23,18 +23,18 @@ from ..model.skeleton import SensorNoise
 from ..model.take import Take
 from .noise import estimate_noise
 
-PERCENTILES = (1, 5, 25, 50, 75, 95, 99)
+PERCENTILES = (1, 5, 25, 50, 75, 95, 99)  # of a distance, as they are listed
 RIGID_MIN_FRAMES = 10  # frames with both sensors
 DISTANCE_SPIKE_SD = 4.0  # robust standard deviations beyond which a distance is left out
 RIGID_MAX_TURN_RAD = np.radians(3.0)  # rms rotation of one sensor against the other, and
 RIGID_MAX_SPREAD = 0.04  # standard deviation over the distance, beyond which a pair is not rigid
 RIGID_MAX_DRIFT = 0.03  # of the distance: between the first and the last fifth of the time
-DRIFT_PARTS = 5
+DRIFT_PARTS = 5  # of a recording, the first and the last of which tell its drift
 SAME_PLACE_M = 1e-9  # m: two sensors in one place have no distance
 BENT_NOISE_RATIO = 2.0  # times the white noise that the spread must exceed, and
 BENT_MIN_SHARE = 0.25  # share of it that place and direction explain, before the field is called bent
 CARRIED_MIN_LENGTHS = 1.0  # of the distance: how far the pair must be carried along one axis at least
-PLACES_PER_AXIS = 3
+PLACES_PER_AXIS = 3  # parts of the room along each axis, whose means are listed
 CHANCE_SHIFTS = 24  # times at which the distances are tried against the places, to see what chance does, and
 CHANCE_SD = 2.5  # standard deviations of it that the place must explain beyond
 COLUMN_RANK_RATIO = 1e-8  # singular value over the largest, below which a column says nothing new

@@ -17,7 +17,7 @@ EVEN_MAX_PERIODS = 0.02  # of a period by which steps of an even clock may diffe
 HOLE_MIN_PERIODS = 1.5  # periods from which samples are missing
 WEIGHT_BYTES = 100  # of one neighbour of a sample, with what its weights are worked out from
 SEEN_AROUND_MIN_SHARE = 0.5  # share of a body's samples around a moment that must be seen
-VELOCITY_DEGREE = 3
+VELOCITY_DEGREE = 3  # of the polynomial through the samples around, whose slope is the velocity
 
 
 @dataclass(frozen=True, eq=False)
