@@ -69,14 +69,16 @@ def test_markers_are_read_as_they_stand_there(path: Path, variant: str) -> None:
         lambda text: text.replace("6.5\n", "6.5\t\n").replace("Z2\n", "Z2\t\n"),
         lambda text: text.replace("\n\n", "\n\t\t\n"),
         lambda text: text.replace("3\t2\tmm", "3\t7\tmm"),
+        lambda text: text.replace(VALUES, "  " + VALUES.replace("\t", "\t\t ")),
     ],
-    ids=["short names", "shifted axes", "last tab", "line of tabs", "wrong count"],
+    ids=["short names", "shifted axes", "last tab", "line of tabs", "wrong count", "two tabs between values"],
 )
 def test_habits_of_other_writers_are_understood(path: Path, change: object) -> None:
     found = opened(path, change(WHOLE))  # type: ignore[operator]
     assert found.markers is not None
     assert found.markers.names == ("L.ASIS", "RASI")
     assert found.markers.position[2].tolist() == [[1.5, 2, 3], [4, 5, 6.5]]
+    assert found.convention.unit == "mm"
 
 
 @pytest.mark.parametrize("cells", ["\t\t", "NaN\tNaN\tNaN", "0.0\t0.0\t0.0"])

@@ -78,10 +78,14 @@ def _read_header(text: Text) -> tuple[list[bytes], int]:
 
 
 def _read_facts(keys: bytes, values: bytes) -> dict[str, str]:
-    """{key in lower case: value} of the second and third line; the cells are split alike in both."""
+    """{key in lower case: value} of the second and third line; empty cells, which one of them may have more of, aside
+    where as many values are left as keys.
+    """
     separator = b"\t" if b"\t" in keys.strip() else b"," if b"," in keys else None
-    pairs = zip(read_cells(keys.strip(), separator), read_cells(values.strip(), separator), strict=False)
-    return {key.lower(): value for key, value in pairs}
+    cells = [read_cells(line.strip(), separator) for line in (keys, values)]
+    filled = [[cell for cell in row if cell.strip()] for row in cells]
+    pairs = zip(*(filled if len(filled[0]) == len(filled[1]) else cells), strict=False)
+    return {key.strip().lower(): value.strip() for key, value in pairs}
 
 
 def _read_names(titles: bytes, axes: bytes, separator: bytes | None, counted: int) -> list[str]:
