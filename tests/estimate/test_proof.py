@@ -24,13 +24,13 @@ def take_of(seed: int = 1) -> Take:
 
 
 def slip_of(take: Take, frame: int, shift: np.ndarray = SHIFT) -> SlipRepair:
-    return SlipRepair(Slip(take.names[1], frame, float(take.time[frame]), shift, np.zeros(3), 200.0))
+    return SlipRepair((Slip(take.names[1], frame, float(take.time[frame]), shift, np.zeros(3), 200.0),))
 
 
 def slipped(take: Take, repair: SlipRepair) -> Take:
     """The take with the sensor moved so that the repair moves it back."""
-    opposite = replace(repair.slip, shift=-repair.slip.shift)
-    return SlipRepair(opposite).apply(take)
+    opposite = replace(repair.slips[0], shift=-repair.slips[0].shift)
+    return SlipRepair((opposite,)).apply(take)
 
 
 def estimate_of(take: Take) -> Estimate:
@@ -77,8 +77,8 @@ def test_one_joint_that_gets_worse_speaks_against_what_makes_another_better() ->
     """The chest's sensor is moved so that its joint with the head is mended and its others are spoilt."""
     take = take_of()
     repair = slip_of(take, 600)
-    spoilt = slipped(take, replace(repair, slip=replace(repair.slip, body="head")))
-    chest = replace(repair, slip=replace(repair.slip, body="chest"))
+    spoilt = slipped(take, replace(repair, slips=(replace(repair.slips[0], body="head"),)))
+    chest = replace(repair, slips=(replace(repair.slips[0], body="chest"),))
     proof = proof_of(spoilt, chest)
     assert not proof.kept
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.faults.slips import Slip, describe_slips, moved_back
+from condyle.faults.slips import Slip, describe_slips, group_creeping, moved_back
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
 TIME = 0.1  # s: error of the moment
@@ -173,3 +173,30 @@ def test_the_room_does_not_slip(rng: np.random.Generator) -> None:
     part = one.take.select(["chest", "head"])
     found = condyle.fit(part, world=True, tree=[("world", "chest"), ("chest", "head")], intervals=False)
     assert "world" not in {finding.bodies[0] for finding in told(found)}
+
+
+def test_a_sensor_that_creeps_is_told_once_with_its_whole_way() -> None:
+    one = world()
+    k, span = one.take.index("l_upper_arm"), 8.0
+    way = np.clip((one.take.time - 10.0) / span, 0, 1)[:, None] * np.array([0.03, 0.0, 0.0])
+    p = one.take.p_world_body.copy()
+    p[:, k] += np.einsum("nij,nj->ni", one.take.R_world_body[:, k], way)
+    fitted = condyle.fit(replace(one.take, p_world_body=p), intervals=False)
+    [finding] = told(fitted)
+    assert "the sensor crept 3" in finding.text
+    assert finding.value == pytest.approx(0.03, abs=0.003)
+    assert finding.time is not None
+    assert 10.0 < finding.time[0] < finding.time[1] < 10.0 + span
+    np.testing.assert_allclose(lengths(fitted), lengths(fit(one)), atol=2 * SAME)
+
+
+def test_steps_of_other_sensors_other_ways_or_much_later_are_other_slips() -> None:
+    def slip(body: str, time: float, *shift: float) -> Slip:
+        return Slip(body, round(30 * time), time, np.array(shift), np.zeros(3), 400.0)
+
+    apart = [slip("a", 5, 0.01, 0, 0), slip("b", 6, 0.01, 0, 0), slip("a", 7, -0.01, 0, 0), slip("a", 25, -0.01, 0, 0)]
+    assert [[one.time for one in group] for group in group_creeping(apart)] == [[5], [6], [7], [25]]
+    assert len(describe_slips(apart, repaired=True)) == 4
+    creep = [slip("a", 5, 0.01, 0, 0), slip("a", 7, 0.01, 0.002, 0), slip("a", 12, 0.01, 0, 0)]
+    [finding] = describe_slips(creep, repaired=True)
+    assert finding.text.startswith("a: the sensor crept 30 mm on its body from 5.0 to 12.0 s; ")

@@ -42,6 +42,8 @@ ROUNDING_SHARE = 1e-5  # of the distance between joined sensors: gaps below it a
 MOST_SLIPS = 8  # slips in one take
 MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once,
 TWICE_MIN_SHARE = 0.25  # if a single one is so far on the way to the threshold
+CREEP_MAX_PAUSE_S = 10.0  # s between steps of one creep: up to 8.4 s where a sensor crept 15 mm in 15 s
+CREEP_MIN_COSINE = 0.7  # between their directions
 REFINE_ROUNDS = 3  # of fitting the joints and the slips in turn
 
 
@@ -137,27 +139,36 @@ def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[
     return out
 
 
+def group_creeping(slips: Sequence[Slip]) -> list[tuple[Slip, ...]]:
+    """The slips of each sensor in the order of time, those together that follow each other the same way: it creeps."""
+    groups: list[list[Slip]] = []
+    for slip in sorted(slips, key=lambda one: (one.body, one.frame)):
+        last = groups[-1][-1] if groups and groups[-1][-1].body == slip.body else None
+        alike = last is not None and slip.shift @ last.shift > CREEP_MIN_COSINE * slip.size * last.size
+        if last is not None and alike and slip.time - last.time <= CREEP_MAX_PAUSE_S:
+            groups[-1].append(slip)
+        else:
+            groups.append([slip])
+    return [tuple(group) for group in sorted(groups, key=lambda group: group[0].frame)]
+
+
 def describe_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
-    """What to say of them."""
+    """What to say of them; a sensor that creeps is one that slips."""
     done = (
         "its poses from then on were moved back, so that limb lengths are shared by both parts"
         if repaired
         else "the take was fitted as it is"
     )
-    return [
-        Finding(
-            "slip",
-            "warning",
-            f"{slip.body}: the sensor moved {1000 * slip.size:.0f} mm on its body at {slip.time:.1f} s; {done}; "
-            "fasten it better, and record again if that matters",
-            (slip.body,),
-            time=(slip.time, slip.time),
-            value=slip.size,
-            unit="m",
-            frame=slip.frame,
-        )
-        for slip in slips
-    ]
+    found = []
+    for group in group_creeping(slips):
+        first, last = group[0], group[-1]
+        size = float(np.linalg.norm(np.sum([slip.shift for slip in group], axis=0)))
+        did, when = ("crept", f"from {first.time:.1f} to {last.time:.1f} s") if len(group) > 1 else ("moved", "")
+        text = f"{first.body}: the sensor {did} {1000 * size:.0f} mm on its body {when or f'at {first.time:.1f} s'}"
+        text = f"{text}; {done}; fasten it better, and record again if that matters"
+        span = (first.time, last.time)
+        found.append(Finding("slip", "warning", text, (first.body,), span, size, "m", frame=first.frame))
+    return found
 
 
 def steady(take: Take, solution: Solution) -> Floats:
@@ -414,33 +425,34 @@ def _moment(take: Take, solution: Solution, body: int, near: int, shift: Floats,
 
 @dataclass(frozen=True, eq=False)
 class SlipRepair:
-    """A sensor moved back to where it was before it slipped."""
+    """A sensor moved back to where it was before it slipped, or crept in several steps."""
 
-    slip: Slip
+    slips: tuple[Slip, ...]
     repair: str = "slips"
     effect: Effect = "moves"
     hold: tuple[tuple[str, str], ...] = ()
 
     @property
     def bodies(self) -> tuple[str, ...]:
-        return (self.slip.body,)
+        return (self.slips[0].body,)
 
     @property
     def first(self) -> int:
-        return self.slip.frame
+        return self.slips[0].frame
 
     @property
     def size(self) -> float:
-        return self.slip.size
+        return float(np.linalg.norm(np.sum([slip.shift for slip in self.slips], axis=0)))
 
     def apply(self, take: Take) -> Take:
-        return moved_back(take, [self.slip])
+        return moved_back(take, self.slips)
 
     def describe(self, proof: Proof | None) -> list[Finding]:
         if proof is not None and not proof.kept:
-            what = f"{self.slip.body}: perhaps moved {1000 * self.size:.3g} mm on its body at {self.slip.time:.1f} s"
+            when = f"{self.slips[0].time:.1f} s"
+            what = f"{self.bodies[0]}: perhaps moved {1000 * self.size:.3g} mm on its body at {when}"
             return describe_refusal(self, what, proof)
-        return describe_slips([self.slip], repaired=proof is not None)
+        return describe_slips(self.slips, repaired=proof is not None)
 
 
 def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
@@ -450,10 +462,11 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
     if mirrored:
         return Decision(mirrored)
     slips = find_slips(take, estimate.solution, take.names.index(WORLD) if options.world else None)
-    slips = [one for one in slips if (one.body, one.frame) not in {(no.bodies[0], no.first) for no in refused}]
+    no = {(one.body, one.frame) for change in refused if isinstance(change, SlipRepair) for one in change.slips}
+    slips = [one for one in slips if (one.body, one.frame) not in no]
     if not options.fixes("slips"):
         return Decision(describe_slips(slips, repaired=False))
     for _ in range(REFINE_ROUNDS if slips else 0):
         back = estimate.refit(moved_back(take, slips))
         slips = refine_slips(back.take, back.solution, slips)
-    return Decision(changes=[SlipRepair(slip) for slip in slips])
+    return Decision(changes=[SlipRepair(group) for group in group_creeping(slips)])
