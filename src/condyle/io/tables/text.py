@@ -5,7 +5,7 @@ from __future__ import annotations
 import codecs
 import mmap
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -18,8 +18,8 @@ TEXT_BLOCK_BYTES = 2**23  # of a long text that are looked at or changed at once
 
 
 class LongText:
-    """The text of a file that is too long for the memory: it stays on disk, and has of the methods of bytes those that
-    readers need. A part of it is bytes up to a block's length, and a long text beyond.
+    """The text of a long file, which stays on disk and has of the methods of bytes those that readers need. A part of it
+    is bytes up to a block's length, and a long text beyond.
     """
 
     def __init__(self, data: mmap.mmap, start: int = 0, stop: int | None = None) -> None:
@@ -105,7 +105,12 @@ def change_lines(text: Text, change: Callable[[bytes], bytes]) -> Text:
     """The text with a change made to its lines, which must not reach from one line to the next."""
     if isinstance(text, bytes):
         return change(text)
-    return LongText(spool_bytes(change(block) for _, block in walk_blocks(text)))[:]
+    return _keep((change(block) for _, block in walk_blocks(text)), len(text))
+
+
+def _keep(blocks: Iterable[bytes], size: int) -> Text:
+    """A text of about so many bytes that is made block by block, in memory or in a temporary file."""
+    return b"".join(blocks) if size <= largest_in_memory() else LongText(spool_bytes(blocks))[:]
 
 
 def to_utf8(raw: bytes) -> bytes:
@@ -204,8 +209,8 @@ def _check_text(text: AnyText) -> AnyText:
 
 
 def read_utf8(path: Path) -> Text:
-    """The whole file as UTF-8, with its line ends as they are. A long one stays on disk."""
-    if path.stat().st_size <= largest_in_memory():
+    """The whole file as UTF-8, with its line ends as they are. A long one stays where it is."""
+    if path.stat().st_size <= TEXT_BLOCK_BYTES:
         return to_utf8(path.read_bytes())
     with open(path, "rb") as stream:
         data = mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ)
@@ -217,14 +222,14 @@ def read_utf8(path: Path) -> Text:
         wide = codecs.iterdecode(parts, encoding, "ignore")
         first = next(wide, "").removeprefix("\ufeff")
         parts = (part.encode("utf-8", "replace") for part in chain([first], wide))
-    return LongText(spool_bytes(parts))[:]
+    return _keep(parts, len(data))
 
 
 def with_line_feeds(text: Text) -> Text:
     """The same lines ended by a line feed each."""
     if isinstance(text, bytes):
         return unify_line_ends(text)
-    return LongText(spool_bytes(_unify_blocks(text)))[:] if b"\r" in text else text
+    return _keep(_unify_blocks(text), len(text)) if b"\r" in text else text
 
 
 def _unify_blocks(text: LongText) -> Iterator[bytes]:
