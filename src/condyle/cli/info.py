@@ -98,13 +98,14 @@ def describe_take(take: Take) -> dict[str, Any]:
 
     from ..maths import rotation
 
-    R_mean = rotation.mean(take.R_world_body)
-    turned = rotation.angle(np.swapaxes(R_mean, -1, -2) @ take.R_world_body)
-    bodies = []
+    bodies, corners = [], []
     for k, name in enumerate(take.names):
-        seen = take.seen[:, k]
-        rms = float(np.sqrt(np.mean(turned[seen, k] ** 2))) if seen.any() else None
-        extent = _measure_extent(take.p_world_body[seen, k])
+        seen, R = take.seen[:, k], take.R_world_body[:, k]
+        turned = rotation.angle(rotation.mean(R).T @ R)
+        rms = float(np.sqrt(np.mean(turned[seen] ** 2))) if seen.any() else None
+        p = take.p_world_body[seen, k]
+        extent = _measure_extent(p)
+        corners += [p.min(axis=0), p.max(axis=0)] if len(p) else []
         bodies.append({"name": name, "missing": 1 - float(seen.mean()), "rotation_rms": rms, "position_extent": extent})
     facts: dict[str, Any] = {
         "frames": take.frames,
@@ -112,7 +113,7 @@ def describe_take(take: Take) -> dict[str, Any]:
         "rate": take.rate,
         "timed": take.timed,
         "segments": len(set(take.segment.tolist())),  # np.unique would import numpy.ma, 30 ms
-        "extent": _measure_extent(take.p_world_body[take.seen]),
+        "extent": _measure_extent(np.array(corners).reshape(-1, 3)),
         "bodies": bodies,
         "findings": list(take.findings),
     }

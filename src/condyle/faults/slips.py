@@ -208,7 +208,7 @@ class _GapSeries:
         gap = blocks.gap[:, :, a]
         sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
         root = np.sqrt(blocks.weight[:, a])
-        weighted = design * np.repeat(root, 3)[:, None]
+        weighted = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
         rough = clear_of(span_columns(weighted), (gap * root[:, None]).ravel()).reshape(-1, 3)
         root = root / _local_size(rough, round(LIVELY_REACH_S / blocks.step))
         return cls._cleared(blocks, bodies, sides, gap, design, root)
@@ -225,7 +225,8 @@ class _GapSeries:
     ) -> _GapSeries:
         """The joint with its rows weighted by `root` (b,)."""
         child, parent = (side * root[:, None, None] for side in sides)
-        gap, design = gap * root[:, None], design * np.repeat(root, 3)[:, None]
+        gap = gap * root[:, None]
+        design = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
         base = one_of_many(span_columns(design), len(blocks.pairs))
         left = clear_of(base, gap.ravel()).reshape(-1, 3)
         floor = float((root**2).mean()) * (ROUNDING_SHARE * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2

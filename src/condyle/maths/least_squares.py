@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .arrays import Bools, Floats
+from .spool import blocks, over_frames
 
 SPAN_LOADING = 1e-9  # of unit columns: what keeps two that are alike from being told apart by rounding
 INDEPENDENT_RATIO = 1e-9  # of the largest diagonal entry of a triangle, below which a column says nothing new
@@ -40,10 +41,15 @@ def solve_symmetric(S: Floats, right: Floats) -> Floats:
 
 def span_columns(columns: Floats) -> Floats:
     """(n, G) orthonormal columns that span the given ones, but for what only rounding keeps apart."""
-    size = np.sqrt((columns**2).sum(axis=0))
-    unit = columns[:, size > 0] / size[size > 0]
-    factor = np.linalg.cholesky(unit.T @ unit + SPAN_LOADING * np.eye(unit.shape[1]))
-    return np.asarray(unit @ np.linalg.inv(factor).T)
+    size = np.sqrt(sum((columns[rows] ** 2).sum(axis=0) for rows in blocks(columns)))
+    used = size > 0
+
+    def scale(part: Floats) -> Floats:
+        return np.asarray(part[:, used] / size[used])
+
+    gram = sum((unit := scale(columns[rows])).T @ unit for rows in blocks(columns))
+    back = np.linalg.inv(np.linalg.cholesky(gram + SPAN_LOADING * np.eye(int(used.sum())))).T
+    return over_frames(lambda part: scale(part) @ back, columns)
 
 
 def factor_columns(Q: Floats) -> tuple[Floats, Floats, Bools]:

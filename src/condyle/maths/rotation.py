@@ -12,7 +12,8 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .arrays import Bools, Floats
+from .arrays import Bools, Floats, Ints
+from .spool import blocks as frame_blocks
 
 POLAR_BLOCK_MATRICES = 4096  # matrices at once
 ORTHONORMAL_MAX_DEFECT = 1e-12  # departure beyond which a closed form has lost too many digits
@@ -217,10 +218,16 @@ def defect(M: ArrayLike) -> Floats:
 def mean(R: ArrayLike, axis: int = 0) -> Floats:
     """Chordal mean over one axis, NaN ignored: the rotation nearest to the average matrix; NaN where all are NaN."""
     R = np.asarray(R, dtype=np.float64)
-    known = np.isfinite(R).all(axis=(-2, -1), keepdims=True)
-    count = known.sum(axis=axis)
-    total = np.where(known, R, 0.0).sum(axis=axis)
+    whole = axis != 0 or not len(R)
+    parts = [_sum_known(R, axis)] if whole else [_sum_known(R[rows], axis) for rows in frame_blocks(R)]
+    count, total = (np.sum([part[k] for part in parts], axis=0) for k in range(2))
     return project(np.where(count > 0, total / np.maximum(count, 1), np.nan))
+
+
+def _sum_known(R: Floats, axis: int) -> tuple[Ints, Floats]:
+    """How many matrices are known along an axis, and their sum."""
+    known = np.isfinite(R).all(axis=(-2, -1), keepdims=True)
+    return known.sum(axis=axis), np.where(known, R, 0.0).sum(axis=axis)
 
 
 def random(rng: np.random.Generator, shape: tuple[int, ...] = ()) -> Floats:

@@ -12,6 +12,7 @@ from ...errors import UsageError
 from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
+from ...maths.spool import over_frames
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from ...model.motion import Motion, forward, order_joints, reference_rotations
 from ...model.skeleton import Skeleton
@@ -43,10 +44,16 @@ def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", u
     free = np.flatnonzero(parent < 0)
     R_body_bone = np.stack([bone.R_body_bone for bone in bones]) if bones else np.zeros((0, 3, 3))
     p_body_bone = np.stack([bone.p_body_bone for bone in bones]) if bones else np.zeros((0, 3))
-    R = R_parent @ R_body_bone
     inside = parent >= 0
-    R[:, inside] = np.swapaxes(R_body_bone[parent[inside]], -1, -2) @ R[:, inside]
-    p_world = p_free + np.einsum("nkij,kj->nki", R_free, p_body_bone[free])
+    back = np.swapaxes(R_body_bone[parent[inside]], -1, -2)
+
+    def turn(part: Floats) -> Floats:
+        R = part @ R_body_bone
+        R[:, inside] = back @ R[:, inside]
+        return np.asarray(R)
+
+    R = over_frames(turn, R_parent)
+    p_world = over_frames(lambda p, turned: p + np.einsum("nkij,kj->nki", turned, p_body_bone[free]), p_free, R_free)
     labels, joints = _names(chain, human, names)
     axis = [np.full(3, np.nan) if bone.axis is None else bone.axis for bone in bones]
     offsets = _offsets(chain, bones, p_world[frame] if motion.frames else np.zeros((len(free), 3)), world, human)
@@ -113,8 +120,9 @@ def _nearest_frame(skeleton: Skeleton, motion: Motion) -> int:
         return 0
     count = motion.known.sum(axis=1)
     inside = [k for k, name in enumerate(motion.bodies) if name not in motion.free]
-    R = motion.R_parent_body[:, inside]
-    off = np.nansum((R - rotation.mean(R)) ** 2, axis=(1, 2, 3)) if inside else np.zeros(motion.frames)
+    R = over_frames(lambda part: part[:, inside], motion.R_parent_body)
+    mean = rotation.mean(R)
+    off = over_frames(lambda part: np.nansum((part - mean) ** 2, axis=(1, 2, 3)), R)
     return int(np.argmin(np.where(count == count.max(), off, np.inf)))
 
 

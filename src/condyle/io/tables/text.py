@@ -18,8 +18,8 @@ TEXT_BLOCK_BYTES = 2**23  # of a long text that are looked at or changed at once
 
 
 class LongText:
-    """The text of a long file, which stays on disk and has of the methods of bytes those that readers need. A part of it
-    is bytes up to a block's length, and a long text beyond.
+    """The text of a long file, which stays on disk; of the methods of bytes it has those that readers need. A part is
+    bytes up to a block's length, and a long text beyond.
     """
 
     def __init__(self, data: mmap.mmap, start: int = 0, stop: int | None = None) -> None:
