@@ -5,9 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.faults.field_fit import fit_field, likeliest, measure_bend
+import condyle
+from condyle.faults import field_fit
+from condyle.faults.field_fit import HELD_BACK_MIN_SHARE, fit_field, likeliest, measure_bend, measure_held_back
+from condyle.faults.field_rows import FieldRows, visited
+from condyle.simulate import World
+from tests.make.fields import bend_by
 
-from .test_field import FIELD, carried, true_joints, world
+from .test_field import FIELD, carried, errors, true_joints, world
 
 FOUND = 0.7  # of the displacement between places that a field with a rod must explain
 
@@ -69,3 +74,35 @@ def test_what_the_field_leaves_open_follows_a_joint_that_changed_its_child() -> 
     turned = fit.left_open(type(solution)(**back))
     order = np.concatenate([6 * a + np.roll(np.arange(6), 3) for a in range(len(solution.pairs))])
     assert np.diagonal(turned) == pytest.approx(np.diagonal(whole)[order])
+
+
+def held_back(one: World) -> float:
+    rows = [FieldRows.of_joints(one.take, true_joints(one))]
+    return measure_held_back(rows, field_fit._search(rows, visited(rows)))
+
+
+def test_the_field_of_the_rest_of_the_room_explains_a_part_of_it() -> None:
+    assert held_back(world(**FIELD)) > 0.8
+    assert held_back(world()) < HELD_BACK_MIN_SHARE
+
+
+@pytest.mark.parametrize("family", ["plate", "waves", "compression"])
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+def test_in_rooms_of_other_kinds_a_field_is_taken_away_only_where_it_does_no_harm(
+    family: str, motion: str, rng: np.random.Generator
+) -> None:
+    straight = world(motion=motion)
+    bent = bend_by(family, straight.take, rng)
+    before, after = (
+        float(np.abs(errors(condyle.fit(bent, intervals=False, field=asked), straight)).max())
+        for asked in (False, True)
+    )
+    assert after < max(1.1 * before, before + 0.0005)
+
+
+def test_what_is_not_known_of_the_scale_grows_with_how_much_it_differs_by_place() -> None:
+    one = world(**FIELD)
+    found = fit_field(one.take, true_joints(one))
+    assert found.size > 0
+    lengths = np.sqrt(np.diagonal(found.covariance))
+    assert (lengths[np.abs(true_joints(one).unknowns) > 0.1] > 0.002 * 0.1).all()

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..maths.least_squares import clear_of, solve_normal, span_columns
-from ..model.field import FieldModel, Rod
+from ..model.field import FieldModel, Rod, bells
 from .field_rows import Basis, FieldRows, extent, joint_rows, scaling, visited
 
 if TYPE_CHECKING:
@@ -25,12 +25,15 @@ if TYPE_CHECKING:
     from ..maths.arrays import Floats, Ints
     from ..model.take import Take
 
+Equations = tuple["Floats", "Floats", "Floats"]  # a joint's own columns, those of the field, and what they explain
 GAUSS_NEWTON_ROUNDS = 3  # of Gauss and Newton
 TRIED_LENGTHS = (0.6, 0.85, 1.2, 1.7, 2.4)  # of the field, over the extent of the places visited; tried from the middle
 TRIED_TURNS = (0.4, 1.0, 2.5)  # rotation of the field over displacement / length
 FIELD_MIN_LOG_RATIO = 10.0  # log likelihood that a field must be worth; below it there is none
 AGREED_MIN_SHARE = 0.05  # of a joint's gaps that the field of the others must explain, where no rod vouches for it
 COARSE_LENGTH, COARSE = 1.2, (24, 0.02)  # length, most centres and what they may leave open, to see if there is a bend
+HELD_BACK_PARTS = 4  # of the room, each told by the field of the others
+HELD_BACK_MIN_SHARE = 0.4  # of their gaps: below it lengths got worse as often as better, on fields of five families
 OPEN_FIELD_FACTOR = 1.5  # of what the field leaves open: real fields are not of the shapes assumed
 TRIED_VARIANCES = np.geomspace(
     1e-6, 1e6, 121
@@ -100,7 +103,11 @@ def fit_field(take: Take, solution: Solution, rod: Rod | None = None, still: int
         return FieldFit(FieldModel.none(), 0.0, 0.0, 0.0, solution.pairs, np.zeros((6 * len(solution.pairs),) * 2))
     found = _search(rows, places)
     if found.gain < FIELD_MIN_LOG_RATIO or (
-        rod is None and measure_bend(take, solution, still).shared < AGREED_MIN_SHARE
+        rod is None
+        and (
+            measure_bend(take, solution, still).shared < AGREED_MIN_SHARE
+            or measure_held_back(rows, found) < HELD_BACK_MIN_SHARE
+        )
     ):
         found = _Found.none(found)
     first = found
@@ -113,6 +120,8 @@ def fit_field(take: Take, solution: Solution, rod: Rod | None = None, still: int
         length = np.linalg.norm(rows[1].c, axis=1)
         scale = float(rod.distance / length.mean())
         doubt = float(np.sqrt(rows[1].variance.max() / max(3 * rows[1].weight[:, 0].sum(), 1)) / length.mean())
+    else:  # a field that stretches here and shrinks there may do one of them everywhere
+        doubt = max(doubt, float(np.sqrt(np.mean(_local_scale(found, places) ** 2))))
     w, psi = found.weights
     model = FieldModel(found.basis.centres, found.basis.length, found.basis.mix @ w, found.basis.mix @ psi, scale)
     if not found.size:
@@ -121,6 +130,61 @@ def fit_field(take: Take, solution: Solution, rod: Rod | None = None, still: int
         found.covariance + doubt**2 * np.outer(solution.unknowns, solution.unknowns)
     )
     return FieldFit(model, found.size, first.gain, first.share, solution.pairs, covariance)
+
+
+def _local_scale(found: _Found, places: Floats) -> Floats:
+    """(P,) by which share the field makes lengths larger around each place."""
+    basis, shift = found.basis, found.basis.mix @ found.weights[0]
+    height = bells(places, basis.centres, basis.length)
+    along = places @ shift.T - (basis.centres * shift).sum(axis=1)
+    return np.asarray(-(height * along).sum(axis=1) / (3 * basis.length**2))
+
+
+def measure_held_back(rows: Sequence[FieldRows], found: _Found) -> float:
+    """Share of the gaps in parts of the room, beyond what follows angles, that the field of the other parts explains.
+
+    The room is cut along the way in which the places spread most. 0 and below: what was found there is not the room's.
+    """
+    places = visited(rows)
+    middle = places.mean(axis=0)
+    way = np.linalg.svd(places - middle, full_matrices=False)[2][0]
+    cuts = np.quantile((places - middle) @ way, np.arange(1, HELD_BACK_PARTS) / HELD_BACK_PARTS)
+    zero = np.zeros_like(found.weights[0])
+    turn = found.turn_ratio / found.basis.length
+    equations = []
+    for part in rows:
+        for a in np.flatnonzero((part.weight > 0).any(axis=0)).tolist():
+            Z, skin, X, y = joint_rows(part, a, found.basis, turn, (zero, zero))
+            where = np.searchsorted(cuts, (0.5 * (part.p_child + part.p_parent)[:, a] - middle) @ way)
+            equations.append((np.concatenate([Z, skin], axis=1), X, y, np.repeat(where, 3)))
+    inside = _without(scaling(places, found.basis), equations[0][1].shape[1])
+    left, without = 0.0, 0.0
+    for k in range(HELD_BACK_PARTS):
+        kept, held = (
+            [
+                (own[rows], X[rows] @ inside, y[rows])
+                for own, X, y, where in equations
+                for rows in [(where != k) == known]
+            ]
+            for known in (True, False)
+        )
+        bases = [span_columns(own) for own, _, _ in kept]
+        cleared = [(clear_of(base, X), clear_of(base, y)) for base, (_, X, y) in zip(bases, kept, strict=True)]
+        M, h = np.sum([X.T @ X for X, _ in cleared], axis=0), np.sum([X.T @ y for X, y in cleared], axis=0)
+        x = likeliest(M, h, sum(float(y @ y) for _, y in cleared), float(sum(len(y) for _, y in cleared)))[4]
+        for one, other in zip(kept, held, strict=True):
+            left += _square_error(one, other, x)
+            without += _square_error(one, other, np.zeros_like(x))
+    return 1 - left / max(without, 1e-300)
+
+
+def _square_error(kept: Equations, held: Equations, x: Floats) -> float:
+    """Of equations that were held back, with the weights x of a field and a joint's own unknowns from those kept."""
+    own, X, y = kept
+    solved = np.linalg.lstsq(own, y - X @ x, rcond=1e-6)[0]
+    own, X, y = held
+    error = y - X @ x - own @ solved
+    return float(error @ error)
 
 
 def measure_bend(take: Take, solution: Solution, still: int | None = None) -> Bend:
