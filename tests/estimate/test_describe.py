@@ -124,3 +124,20 @@ def test_a_joint_that_comes_apart_is_a_large_residual() -> None:
     told = codes(Take(take.names, take.time, take.R_world_body, p), prepare=False)["large-residual"]
     assert "head" in told.bodies
     assert told.value == pytest.approx(0.037, abs=0.005)
+
+
+@pytest.mark.parametrize("seconds", [0.5, 2.0])
+def test_noise_that_is_correlated_in_time_is_no_large_residual_and_a_loose_joint_beside_it_is(seconds: float) -> None:
+    slow = Disturbances(position_noise=0.006, orientation_noise=np.radians(0.6), correlation_time=seconds)
+    take = simulate(human(), "exercise", seconds=20, seed=3, disturbances=slow).take
+    assert "large-residual" not in codes(take)
+    rng, k = np.random.default_rng(4), take.index("l_hand")
+    loose = take.p_world_body.copy()
+    loose[:, k] += np.cumsum(0.01 * rng.standard_normal((take.frames, 3)), axis=0)
+    told = codes(replace(take, p_world_body=loose), tree=[("l_forearm", "l_hand")], fix=(), no_fix="slips")
+    assert set(told["large-residual"].bodies) == {"l_hand", "l_forearm"}
+
+
+def test_skin_is_told_as_before() -> None:
+    soft = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.01)
+    assert "large-residual" in codes(simulate(human(), "exercise", seconds=20, seed=3, disturbances=soft).take)

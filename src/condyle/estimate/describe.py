@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 MISSING_WARNING_SHARE = 0.2  # share of missing poses from which a body's gaps are a warning
 OUTLIER_WARNING_SHARE = 0.005  # share of outliers from which they are a warning
 DOUBTFUL_MARGIN = 1.25  # margin below which an edge is reported
+SLOW_NOISE_MIN_JOINTS = 3  # joints that tell noise, which is alike at all of them, from one that is loose
 LARGE_RESIDUAL_NOISE_RATIO = 3.0  # residual over what the noise explains
 LARGE_RESIDUAL_SHARE, HUGE_RESIDUAL_SHARE = 0.03, 0.1  # residual over the sensors' distance
 WIDE_INTERVAL_SHARE = 0.1  # half-width of a centre's interval over the sensors' distance
@@ -149,6 +150,16 @@ def _doubt(ends: tuple[str, ...], other: str, margin: float, tied: bool) -> Find
     return Finding("thin-margin", "warning", text, ends, value=margin, unit="1")
 
 
+def _measure_slow_noise(joints: Sequence[Joint], sure: Uncertainty | None) -> float:
+    """[m] what noise that is correlated in time makes the usual joint come apart by; 0 where it does not explain it.
+
+    Skin and bent fields follow angles and places at most joints, noise at none.
+    """
+    if sure is None or len(joints) < SLOW_NOISE_MIN_JOINTS or 2 * (sure.effect > 0).any(axis=1).sum() > len(joints):
+        return 0.0
+    return float(median(np.array([joint.residual for joint in joints])))
+
+
 def describe_joints(
     take: Take,
     joints: Sequence[Joint],
@@ -161,10 +172,11 @@ def describe_joints(
     """Kinds, open directions, large gaps, wide intervals, outliers; `moved` hinges stand beside a neighbour's joint."""
     found = []
     expected = structure.noise.gap_variance(*solution.joints)
+    slow = _measure_slow_noise(joints, sure)
     for a, joint in enumerate(joints):
         ends = (joint.child, joint.parent)
         found += _kind(take, joint, motion, a, joint.child in moved)
-        noise = float(np.sqrt(3 * expected[a]))
+        noise = max(float(np.sqrt(3 * expected[a])), slow)
         large = (
             LARGE_RESIDUAL_SHARE if noise > 0 else HUGE_RESIDUAL_SHARE
         )  # where the noise is not known, only what no noise could be
