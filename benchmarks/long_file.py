@@ -140,7 +140,7 @@ def error(skeleton: dict[str, Any], world: World) -> float:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.3, 1.2, 4.8], help="sizes of the files")
+    parser.add_argument("--gigabytes", type=float, nargs="+", default=[0.3, 1.2, 2.4], help="sizes of the files")
     parser.add_argument("--array-bytes", type=int, default=10**8, help="bytes from which an array lies on disk")
     parser.add_argument("--folder", default=tempfile.gettempdir(), help="where the files are written")
     parser.add_argument("--seed", type=int, default=FIRST_SEED, help=f"seed of the first walk ({FIRST_SEED})")

@@ -18,7 +18,8 @@ LONGEST_GAP_PERIODS = 3.0  # sample periods of a stream; nothing is interpolated
 SAME_STAMP_PERIODS = 0.01  # of the shortest period: stamps nearer than this are one moment, written with few digits
 SAME_RATE_RATIO = 1.25  # streams slower than this many periods of all stamps together do not share one clock
 SILENT_PERIODS = 1.5  # periods of the clock without a stamp, from where on a slower stream gives the time
-MOST_RESAMPLED_NUMBERS = 3 * 10**8  # of all poses on the common clock, 2.4 GB
+MOST_RESAMPLED_NUMBERS = 3 * 10**8  # on the common clock that any streams may take, 2.4 GB
+MOST_EMPTY_SHARE = 20  # times the numbers in the streams: beyond that they have hardly a stamp in common
 TOO_LARGE = "holds more poses than are read at once; split the recording"
 
 
@@ -54,7 +55,8 @@ def resample_streams(
     time, rows = (
         (_find_one_clock(known) or (_find_ticks(known), None)) if rate is None else (_make_grid(known, rate), None)
     )
-    if len(time) * len(known) * 7 > MOST_RESAMPLED_NUMBERS:
+    stamps = sum(len(stream.time) for stream in known)
+    if len(time) * len(known) * 7 > max(MOST_RESAMPLED_NUMBERS, MOST_EMPTY_SHARE * 7 * stamps):
         raise CondyleError(TOO_LARGE, code="file-too-large")
     position, quaternion = empty((len(time), len(known), 3)), empty((len(time), len(known), 4))
     position[...] = quaternion[...] = np.nan
