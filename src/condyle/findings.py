@@ -54,8 +54,8 @@ CODES: dict[str, str] = {
     # joints
     "slip": "a sensor moved on its body during the take",
     "swap": "two sensors have each other's poses for a stretch of the take",
-    "hinge": "a joint turns about one axis",
-    "one-axis-only": "a ball joint or unknown joint turned about one axis only; the point on that axis is arbitrary",
+    "hinge": "a joint turns about one axis; in files of version 0.1",
+    "one-axis-only": "a joint turned about one axis only; the point on that axis is arbitrary",
     "rigid-pair": "two sensors never moved against each other",
     "undetermined-joint": "a connection whose centre the motion does not determine",
     "not-rotary": "a pair translates without a common centre of rotation; it is not a joint",

@@ -7,21 +7,16 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.estimate.intervals import (
-    EFFECT_MIN_GAIN,
-    Uncertainty,
-    _coloured_effects,
-    _random_effects,
-    estimate_uncertainty,
-)
+from condyle.estimate.intervals import Uncertainty, estimate_uncertainty
 from condyle.estimate.solve import Solution, solve_together
+from condyle.model.take import join
 from condyle.pairs.fits import fit_pairs, refine_pairs
 from condyle.pairs.noise import estimate_noise
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, human, linkage, simulate
-from condyle.simulate.device import colour_noise
 
 PASSES = 0.8  # of the variance
+LITTLE_MORE = 1.1  # the parts are weighed as the whole is
 SIZE = 0.25  # of the size of gaps that are a third of the noise
 WHITE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
 
@@ -83,16 +78,6 @@ def test_noise_that_is_correlated_passes_with_time_and_errors_that_repeat_do_not
         assert passing(15, Disturbances(0.0015, np.radians(0.15), **what)) < 1 - PASSES
 
 
-def test_effects_gain_likelihood_where_there_are_some_and_none_where_noise_is_merely_slow(rng) -> None:
-    blocks, fresh = 200, np.arange(200) == 0
-    slow = np.cumsum(rng.standard_normal((blocks, 12)), axis=0) / np.sqrt(blocks)
-    Q, X = rng.standard_normal((3 * blocks, 6)), np.repeat(slow, 3, axis=0)
-    noise = colour_noise(rng.standard_normal((blocks, 3)), np.arange(blocks) / 6, 0.5).ravel()
-    groups = np.repeat([0, 1], 6)
-    assert _coloured_effects(noise, Q, X, groups, fresh)[2] < EFFECT_MIN_GAIN
-    assert _coloured_effects(noise + 2 * X @ rng.standard_normal(12), Q, X, groups, fresh)[2] > 3 * EFFECT_MIN_GAIN
-
-
 def test_a_take_of_a_moment_claims_nothing() -> None:
     world = simulate(linkage(), seconds=0.3, rate=30, seed=1, disturbances=WHITE)
     assert solved(world)[1] is None
@@ -114,21 +99,17 @@ def test_expected_gap_is_position_noise_and_levers_of_orientation_noise() -> Non
     assert np.diagonal(solution.residual_cov) / expected == pytest.approx(np.ones(5), abs=0.2)
 
 
-def test_random_effects_of_known_size_are_found(rng: np.random.Generator) -> None:
-    rows, sizes = 3000, np.array([0.5, 0.0, 2.0])
-    groups = np.repeat([0, 1, 2], 12)
-    found = []
-    for _ in range(12):
-        Q, X = rng.standard_normal((rows, 6)), rng.standard_normal((rows, 36))
-        y = Q @ rng.standard_normal(6) + X @ (sizes[groups] * rng.standard_normal(36)) + 0.3 * rng.standard_normal(rows)
-        variance, *_ = _random_effects(y, Q, X, groups)
-        found.append(np.sqrt(variance))
-    assert np.mean(found, axis=0) == pytest.approx(sizes, abs=0.15)
-
-
-def test_gaps_that_are_exactly_zero_have_no_effects(rng) -> None:
-    variance, coefficients, _ = _random_effects(
-        np.zeros(60), rng.standard_normal((60, 3)), rng.standard_normal((60, 4)), np.array([0, 0, 1, 1])
-    )
-    assert (variance == 0).all()
-    assert (coefficients == 0).all()
+def test_takes_together_are_no_less_sure_than_one_by_one_even_where_they_contradict_each_other() -> None:
+    world = simulate(human(), "walk", seconds=24, seed=5, disturbances=Disturbances(0.001, 0.002, soft_tissue=0.005))
+    halves = [world.take.slice(0, world.take.frames // 2), world.take.slice(world.take.frames // 2, None)]
+    k = world.take.names.index("l_shank")
+    p = halves[1].p_world_body.copy()
+    p[:, k] += halves[1].R_world_body[:, k] @ np.array([0.02, 0.0, 0.0])  # its sensor was put on again elsewhere
+    takes = [halves[0], replace(halves[1], p_world_body=p)]
+    widths = []
+    for take in (*takes, join(takes)):
+        sure = solved(replace(world, take=take))[1]
+        assert sure is not None
+        blocks = np.diagonal(sure.covariance).reshape(-1, 6).sum(axis=1)
+        widths.append(np.sqrt(blocks))
+    assert (widths[2] <= LITTLE_MORE * np.maximum(widths[0], widths[1])).all()

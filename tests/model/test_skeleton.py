@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -36,22 +38,39 @@ def test_the_length_between_two_points_is_their_distance() -> None:
     assert direction == pytest.approx([-0.6, -0.8, 0])
 
 
-def test_the_length_to_a_hinge_with_an_open_point_is_to_its_axis() -> None:
+@pytest.mark.parametrize("kind", ["hinge", "undetermined"])
+def test_the_length_to_an_open_axis_is_to_the_point_on_it_that_is_given(kind: str) -> None:
     axis = np.array([0.0, 0, 1])
-    hinge = joint("c", "b", [0] * 3, [3, 4, 7], "hinge", "arbitrary", axis)
+    hinge = joint("c", "b", [0] * 3, [3, 4, 0], kind, "arbitrary", axis)
     length, direction, between = limb_geometry(joint("b", "a", [0, 0, 0], [0] * 3), hinge, "b")  # type: ignore[misc]
     assert (length, between) == (pytest.approx(5, abs=LENGTH), "joint and axis")
     assert abs(direction @ axis) < LENGTH
 
 
-def test_two_open_hinges_are_as_far_apart_as_their_axes() -> None:
+@pytest.mark.parametrize("second", [[1.0, 0, 0], [0.0, 1, 0], [0.99, 0.1, 0]], ids=["parallel", "skew", "nearly"])
+def test_two_open_hinges_are_as_far_apart_as_their_points_whatever_the_angle_of_their_axes(second: list) -> None:
     along_x = joint("b", "a", [0, 0, 0], [0] * 3, "hinge", "arbitrary", np.array([1.0, 0, 0]))
-    along_y = joint("c", "b", [0] * 3, [5, 6, 2], "hinge", "arbitrary", np.array([0.0, 1, 0]))
-    length, _, between = limb_geometry(along_x, along_y, "b")  # type: ignore[misc]
-    assert (length, between) == (pytest.approx(2, abs=LENGTH), "axes")
-    parallel = joint("c", "b", [0] * 3, [5, 3, 4], "hinge", "arbitrary", np.array([1.0, 0, 0]))
-    length, _, _ = limb_geometry(along_x, parallel, "b")  # type: ignore[misc]
-    assert length == pytest.approx(5, abs=LENGTH)
+    other = joint("c", "b", [0] * 3, [0, 3, 4], "hinge", "arbitrary", np.array(second) / np.linalg.norm(second))
+    length, _, between = limb_geometry(along_x, other, "b")  # type: ignore[misc]
+    assert (length, between) == (pytest.approx(5, abs=LENGTH), "axes")
+
+
+@pytest.mark.parametrize(("angle", "told"), [(29.0, False), (31.0, True)])
+def test_a_limb_that_points_along_an_open_axis_has_no_length(angle: float, told: bool) -> None:
+    axis = np.array([np.sin(np.radians(angle)), 0, np.cos(np.radians(angle))])
+    hinge = joint("c", "b", [0] * 3, [0, 0, 2], "hinge", "arbitrary", axis)
+    assert (limb_geometry(joint("b", "a", [0] * 3, [0] * 3), hinge, "b") is not None) == told
+
+
+def test_the_half_width_is_that_of_the_wider_half_in_its_worst_direction() -> None:
+    made = joint("b", "a", [0] * 3, [0] * 3, "hinge", "arbitrary", np.array([1.0, 0, 0]))
+    assert made.half_width is made.line_95 is made.axis_95 is None
+    covariance = np.diag([0.0, 1, 4, 0, 9, 1]) * 1e-6
+    made = replace(made, axis_covariance=4 * covariance).with_covariance(covariance)
+    assert made.half_width == made.line_95 == pytest.approx(1.96 * 0.003, rel=1e-4)
+    assert made.axis_95 == pytest.approx(1.96 * 0.006, rel=1e-4)
+    assert replace(made, kind="ball").with_covariance(covariance).line_95 is None
+    assert made.with_covariance(None).line_95 is None
 
 
 @pytest.mark.parametrize("kind", ["rigid", "undetermined"])

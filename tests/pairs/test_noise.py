@@ -7,6 +7,7 @@ import pytest
 
 from condyle.maths import rotation
 from condyle.model.take import Take, join
+from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import (
     DIFFERENCE_ORDER,
     NOISE_MIN_WINDOWS,
@@ -15,6 +16,7 @@ from condyle.pairs.noise import (
     fit_place_noise,
     windows,
 )
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.oracle.worlds import ball, moved, noisy
 
@@ -198,3 +200,24 @@ def test_joints_share_the_noise_of_the_sensor_they_share(rng) -> None:
     want = noise.gap_covariance(pairs, c, l)
     np.testing.assert_allclose(found, want, atol=0.03 * want.max())
     np.testing.assert_allclose(np.diagonal(want), noise.gap_variance(pairs, c, l))
+
+
+def test_orientation_noise_is_no_more_than_the_residuals_of_the_joints_allow() -> None:
+    noise = Noise(np.full(4, 0.001), np.array([0.01, 0.02, 0.0, 0.01]))
+    pairs, child, parent = np.array([[0, 1], [2, 3]]), np.full((2, 3), [0.1, 0, 0]), np.full((2, 3), [0, 0.2, 0])
+    capped = noise.capped(pairs, child, parent, np.array([0.003, 1.0]))
+    np.testing.assert_array_equal(capped.position, noise.position)
+    np.testing.assert_array_equal(capped.orientation[2:], noise.orientation[2:])
+    ratio = capped.orientation[:2] / noise.orientation[:2]
+    assert ratio[0] == pytest.approx(ratio[1])
+    assert 2 * (capped.orientation[:2] ** 2 @ [0.1**2, 0.2**2]) == pytest.approx(0.003**2)
+    assert noise.capped(pairs, child, parent, np.array([0.0, np.nan])).orientation.tolist() == [0.0, 0.0, 0.0, 0.01]
+
+
+def test_the_cap_leaves_white_noise_as_it_is() -> None:
+    take = shaken(position_noise=POSITION_M, orientation_noise=ORIENTATION_RAD)
+    noise, fits = estimate_noise(take), fit_pairs(sum_pairs(take))
+    tree = fits.residual < 3 * np.sort(fits.residual)[take.bodies - 2]
+    joints = (part[tree] for part in fits.joints)
+    capped = noise.capped(*joints, fits.residual[tree])  # type: ignore[arg-type]
+    np.testing.assert_array_equal(capped.orientation, noise.orientation)

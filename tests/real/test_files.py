@@ -191,8 +191,9 @@ def test_the_moving_joints_of_an_inertial_suit_are_where_its_file_has_them() -> 
     assert len(true) == 22
     legs = ("Leg", "Foot", "Toe")
     frozen = {edge for edge in true if edge[1].endswith(legs)}
-    vague = {(up, down) for up, down in true if {down} in answer.told("wide-interval")}
-    assert vague <= {("T8", "RightShoulder"), ("T8", "LeftShoulder")}
+    vague = {("T8", "RightShoulder"), ("T8", "LeftShoulder")}  # the suit's shoulders turn by a degree, and slide
+    told = [*answer.told("wide-interval"), *answer.told("undetermined-joint")]
+    assert all(any(down in edge for _, down in vague) for edge in told)
     moving = set(true) - frozen - vague
     assert len(moving) >= 12
     for up, down in moving:

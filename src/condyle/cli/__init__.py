@@ -24,7 +24,7 @@ VERBS = {
     "info": "what is in a recording: bodies, frames, gaps, movement",
     "report": "the page of a fit written anew, and its figures for papers and slides",
     "view": "the page of a large fit, from a server on this machine",
-    "coverage": "whether every joint was moved enough, and what more motion would bring",
+    "coverage": "whether every joint was moved enough, and what every length needs",
     "export": "the figure and its motion in files that other programs open",
     "retarget": "the motion on a figure with other limb lengths",
     "scale": "unit of length and noise of a set-up, from two sensors at a known distance",

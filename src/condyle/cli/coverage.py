@@ -1,4 +1,4 @@
-"""condyle coverage DIR: whether every joint was moved enough, and what more motion would bring."""
+"""condyle coverage DIR: whether every joint was moved enough, and what its lengths need."""
 
 from __future__ import annotations
 

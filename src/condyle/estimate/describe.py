@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..findings import Finding, Severity, mm
-from ..maths.robust import Z95, median
+from ..maths.robust import median
 from ..model.take import WORLD, Take
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
@@ -167,15 +167,14 @@ def describe_joints(
     structure: Structure,
     motion: PairMotion,
     sure: Uncertainty | None,
-    moved: Collection[str] = (),
 ) -> list[Finding]:
-    """Kinds, open directions, large gaps, wide intervals, outliers; `moved` hinges stand beside a neighbour's joint."""
+    """Kinds, open directions, large gaps, wide intervals, outliers."""
     found = []
     expected = structure.noise.gap_variance(*solution.joints)
     slow = _measure_slow_noise(joints, sure)
     for a, joint in enumerate(joints):
         ends = (joint.child, joint.parent)
-        found += _kind(take, joint, motion, a, joint.child in moved)
+        found += _kind(take, joint, motion, a)
         noise = max(float(np.sqrt(3 * expected[a])), slow)
         large = (
             LARGE_RESIDUAL_SHARE if noise > 0 else HUGE_RESIDUAL_SHARE
@@ -186,8 +185,8 @@ def describe_joints(
                 f"the noise explains {mm(noise)} mm; soft mounting, several joints in one, or not a joint"
             )
             found.append(Finding("large-residual", "warning", text, ends, value=joint.residual, unit="m"))
-        if sure is not None and joint.covariance is not None and joint.point == "determined":
-            width = Z95 * float(np.sqrt(np.linalg.eigvalsh(joint.covariance)[-1] / 2))
+        if joint.point == "determined" and joint.half_width is not None:
+            width = joint.half_width
             if width > WIDE_INTERVAL_SHARE * motion.size[a]:
                 text = (
                     f"{joint.child}: its centre is known to {mm(width)} mm only, the joint turned "
@@ -206,29 +205,27 @@ def describe_joints(
     return found + _outliers(take, structure, solution)
 
 
-def _kind(take: Take, joint: Joint, motion: PairMotion, a: int, moved: bool) -> list[Finding]:
+def _kind(take: Take, joint: Joint, motion: PairMotion, a: int) -> list[Finding]:
     ends = (joint.child, joint.parent)
     main = float(np.degrees(joint.rotation[0]))
-    if joint.kind == "hinge" and joint.point == "determined":
-        wander = float(np.degrees(joint.play or 0.0))
-        text = (
-            f"{joint.child}: a hinge against {joint.parent}, {main:.3g} deg rms about one axis, {wander:.2g} deg play"
-        )
-        return [Finding("hinge", "info", text, ends, value=joint.play, unit="rad")]
     if joint.kind == "hinge":
-        place = "beside the neighbouring joint" if moved else "nearest to the sensors"
+        sure = ""
+        if joint.axis_95 is not None and joint.line_95 is not None:
+            sure = f" (the axis is known to {np.degrees(joint.axis_95):.2g} deg and {mm(joint.line_95)} mm)"
         text = (
-            f"{joint.child}: only one axis exercised against {joint.parent}; where along it is not determined, "
-            f"the point {place} is given; if it can turn otherwise, twist it"
+            f"{joint.child}: only one axis exercised against {joint.parent}, {main:.3g} deg rms with "
+            f"{np.degrees(joint.play or 0.0):.2g} deg play{sure}; where along it is not determined, the point nearest "
+            "to the sensors is given; if it can turn otherwise, twist it"
         )
-        return [Finding("one-axis-only", "info", text, ends)]
+        return [Finding("one-axis-only", "info", text, ends, value=joint.play, unit="rad")]
     if joint.kind == "rigid":
         text, distance = rigid_sentence(take, *ends)
         return [Finding("rigid-pair", "info", text, ends, value=distance, unit="" if distance is None else "m")]
     if joint.kind == "undetermined":
         least = float(np.degrees(np.sqrt(max(motion.spread[a, 0], 0.0))))
+        where = "where" if joint.axis_child is None else "where along the main axis"
         text = (
-            f"{joint.child}: connected to {joint.parent}, but where is not determined ({main:.2g} deg about the main "
+            f"{joint.child}: connected to {joint.parent}, but {where} is not determined ({main:.2g} deg about the main "
             f"axis, {least:.2g} deg about the others); move this joint about more axes, and for longer"
         )
         return [Finding("undetermined-joint", "warning", text, ends, value=np.radians(main), unit="rad")]

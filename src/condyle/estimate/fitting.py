@@ -83,6 +83,10 @@ def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, 
     room = take.names.index(WORLD) if options.world else None
     paper = (options.tree_score or estimator.score) == "residual"
     structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
+    fits, joined = structure.fits, structure.tree.edges
+    ends = fits.p_child_joint[joined], fits.p_parent_joint[joined]
+    noise = structure.noise.capped(structure.edges, *ends, fits.residual[joined])
+    structure = replace(structure, noise=noise)
     roots, parent = _roots(take, structure, options)
     pairs = _ordered(parent, roots)
     solve = estimator.solve if len(pairs) else solve_plain  # of nothing

@@ -8,7 +8,7 @@ Where the gap is white and no larger than the sensors' noise, no such effects ar
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ from ..maths import rotation
 from ..maths.least_squares import clear_of, factor_columns, invert_normal
 from ..maths.robust import median
 from ..maths.spool import blocks_of
+from .effects import fit_effects
 
 if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints
@@ -27,8 +28,6 @@ if TYPE_CHECKING:
 
 BLOCK_RATE_HZ = 6.0  # Hz: motion is slower, white noise is averaged away
 BLOCK_MIN_COUNT = 60  # a short take is cut into shorter blocks
-REML_ROUNDS = 12
-WHITENING_ROUNDS = 2
 CORRELATION_LAG_S = 1.0  # s over which what is left after the effects may still be correlated
 WHITE_CORRELATION_SE = 2.6  # standard errors of the first autocorrelation that still count as none
 NOISE_EXCESS_RATIO = 1.35  # gap variance over what the sensors' noise explains, up to which it is noise
@@ -38,10 +37,18 @@ EFFECT_MIN_GAIN = (
 BEND_MIN_CHI2 = (
     60.0  # the same by the joint's own angle alone, in a gap that else looks white, from which on it is none
 )
+# Power of the range about an axis with which the errors grow that go with it: 1 is so much for every radian, 0 is the
+# same for every axis. Takes of one person in different activities (FAILT01 of data/more) have the size along the axis
+# of most rotation and across it right at 0 to 0.5, simulated skin at 1; see docs/methods.md.
+ANGLE_POWER = 0.5
 CAM_EFFECT_RATIO = (
     2.0  # a gap that the joint's angle explains down to the noise: effects that no gap shows over those that it shows
 )
+USUAL_EFFECT_SHARE = 0.5  # weight of the take's usual joint in the effects of a joint that shows less of them
+FAINT_EFFECT_SHARE = 0.5  # of the variance of effects that slow noise explains as well
 INTERVAL_WIDENING = 1.1  # widening of all intervals: real errors are not of the shapes assumed
+SEGMENTS_MAX_COUNT = 12  # segments up to which a take is no less sure than they are one by one
+SHOWN_MIN_SHARE = 1 / 3  # of an error that follows the angle: motion about one axis shows as much
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,7 +56,7 @@ class Uncertainty:
     """Covariance of the unknowns of a solution.
 
     covariance  (6J, 6J) [m^2]  joint by joint, child half first; held directions have none
-    passing     (6J, 6J) [m^2]  the part of it that shrinks as more of the same motion is recorded
+    passing     (6J, 6J) [m^2]  the part of it that comes from noise which changes from frame to frame
     white       (J,)            joints whose gap is white noise of the sensors' size
     effect      (J, 2) [m]      rms length of the gap that follows the joint's own angle, and the sensors' place; 0
                                 where correlated noise explains it as well
@@ -66,62 +73,167 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
 
     lag  [s] above 0: the solution came from differences of the gaps over so long
     """
+    sure = _carry_errors(take, solution, noise, lag)
+    start = np.concatenate([[0], np.flatnonzero(np.diff(take.segment)) + 1, [take.frames]])
+    if sure is None or not 2 < len(start) <= SEGMENTS_MAX_COUNT + 1:
+        return sure
+    parts = []
+    for first, stop in pairwise(start.tolist()):
+        own = replace(solution, weight=solution.weight[first:stop])
+        part = take.slice(first, stop)
+        parts.append((_own_normals(Blocks(part, own)), _carry_errors(part, own, noise, lag)))
+    if any(one is None for _, one in parts):
+        return sure
+    return _bound_by_parts(sure, solution, [(N, one.covariance) for N, one in parts if one is not None])
+
+
+def _own_normals(blocks: Blocks) -> Floats:
+    """(J, 6, 6) normal matrix of every joint for itself."""
+    Z = blocks.Z * np.sqrt(blocks.weight)[:, None, :, None]
+    return np.asarray(np.einsum("bxjs,bxjt->jst", Z, Z, optimize=True))
+
+
+def _bound_by_parts(sure: Uncertainty, solution: Solution, parts: list[tuple[Floats, Floats]]) -> Uncertainty:
+    """No wider than its parts, given with their normal matrices (J, 6, 6) and covariances (6J, 6J) [m^2].
+
+    A centre from several takes is the mean of theirs, weighted by what they know, so its error is at most the mean of
+    their errors. Where the takes contradict each other the gaps are larger, and would say otherwise.
+    """
+    J = len(solution.pairs)
+    N = np.sum([own for own, _ in parts], axis=0)
+    scale = np.ones(J)
+    for a in range(J):
+        own = slice(6 * a, 6 * a + 6)
+        basis = solution.basis[own][:, np.abs(solution.basis[own]).any(axis=0)]
+        gain = invert_normal(N[a], basis)
+        shares = [(gain @ normal[a], V[own, own]) for normal, V in parts]
+        most = sum(float(np.sqrt(max(np.trace(share @ V @ share.T), 0.0))) for share, V in shares)
+        whole = float(np.sqrt(max(np.trace(sure.covariance[own, own]), 1e-300)))
+        scale[a] = min(1.0, most / whole)
+    both = np.repeat(scale, 6) * np.repeat(scale, 6)[:, None]
+    return replace(sure, covariance=sure.covariance * both, passing=sure.passing * both)
+
+
+def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float) -> Uncertainty | None:
+    """The same with one size of every effect for the whole take."""
     blocks = Blocks(take, solution)
     J = len(solution.pairs)
     if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
         return None
-    own = 1 / np.diagonal(solution.residual_cov)
-    S = np.linalg.inv(solution.residual_cov) if solution.together else np.diag(own)
-    Z = blocks.Z * np.sqrt(blocks.weight)[:, None, :, None]  # (b, 3, J, 6)
-    flat = Z.reshape(3 * blocks.count, 6 * J)
+    covariance = solution.residual_cov if solution.together else np.diag(np.diagonal(solution.residual_cov))
+    S: Floats = np.asarray(np.linalg.inv(covariance))
+    flat = (blocks.Z * np.sqrt(blocks.weight)[:, None, :, None]).reshape(3 * blocks.count, 6 * J)
     rows = flat
     if lag > 0:
         # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
         rows, flat = blocks.differences(flat, lag)
-    N = (rows.T @ rows) * np.kron(S, np.ones((6, 6)))
-    gain = invert_normal(N, solution.basis)
-    white = _is_white(solution, noise, blocks)
+    gain = invert_normal((rows.T @ rows) * np.kron(S, np.ones((6, 6))), solution.basis)
     explained = noise.gap_variance(*solution.joints)
-    V, faint, gained = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, 6 * J)), np.zeros(J)
-    effect = np.zeros((J, 2))
-    rest = np.zeros((blocks.count, 3, J))
-    stretch = np.ones(J)
-    for a in range(J):
-        root = np.repeat(np.sqrt(blocks.weight[:, a]), 3)
-        y = blocks.gap[:, :, a].reshape(-1) * root
-        Q = Z[:, :, a].reshape(-1, 6)
-        if white[a] and _bends(y, Q, blocks.features(a, world=False)[0] * root[:, None]) > BEND_MIN_CHI2:
-            white[a] = False
-        if white[a]:
-            left = y - Q @ np.linalg.lstsq(Q, y, rcond=None)[0]
-        else:
-            X, groups = blocks.features(a)
-            X = X * root[:, None]
-            variance, b, gained[a] = _coloured_effects(y, Q, X, groups, blocks.fresh)
-            left = y - Q @ b[:6] - X @ b[6:]
-            if gained[a] > EFFECT_MIN_GAIN:
-                effect[a] = [
-                    _shown(Q, X[:, own] @ b[6:][own], blocks.weight[:, a]) for own in (groups <= 1, groups > 1)
-                ]
-                if float(left @ left) <= NOISE_EXCESS_RATIO * left.size * explained[a]:
-                    variance[:2] *= CAM_EFFECT_RATIO**2
-            T = (flat.T @ X) * np.repeat(S[:, a], 6)[:, None]
-            B = gain @ T * np.sqrt(variance[groups])
-            V += B @ B.T
-            if gained[a] <= EFFECT_MIN_GAIN:
-                faint += B @ B.T
-            stretch[a] = long_run(left.reshape(-1, 3), blocks.step, blocks.run)
-        rest[:, :, a] = left.reshape(-1, 3)
-    C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count)
-    C *= np.sqrt(stretch[:, None] * stretch)
-    middle = (flat.T @ flat) * np.kron(S @ C @ S, np.ones((6, 6)))
-    passing = gain @ middle @ gain
+    white = _is_white(solution, explained, blocks)
+    found = [_find_effects(blocks, a, flat, explained[a], bool(white[a]), world=not take.markers) for a in range(J)]
+    white = np.array([one.white for one in found])
+    V, faint = _carry_effects(found, gain, S)
+    rest = np.stack([one.rest for one in found], axis=2)  # (b, 3, J)
+    stretch = np.array([1.0 if one.white else long_run(one.rest, blocks.step, blocks.run) for one in found])
+    C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
+
+    def carry(covariance: Floats) -> Floats:
+        return np.asarray(gain @ ((flat.T @ flat) * np.kron(S @ covariance @ S, np.ones((6, 6)))) @ gain)
+
+    passing = carry(C)
     V += passing
-    if median(gained) < EFFECT_MIN_GAIN:
-        # Correlated noise that happens to follow the motion shrinks as well. Where errors repeat at the other joints,
-        # one that does not show them yet is not taken for free of them.
-        passing += faint
+    gains = np.array([one.gain for one in found if not one.white])
+    if len(gains) and median(gains) < EFFECT_MIN_GAIN:
+        # Slow noise that happens to follow the motion is in the rest's long-run factor already. Where errors repeat at
+        # the other joints, one that does not show them yet is not taken for free of them.
+        V -= (1 - FAINT_EFFECT_SHARE) * faint
+        passing += FAINT_EFFECT_SHARE * faint
+    elif len(gains):
+        # Errors that repeat are of more shapes than these: what they leave is noise as far as the sensors' is.
+        noisy = np.sqrt(np.minimum(explained / np.maximum(np.diagonal(C), 1e-300), 1.0))
+        passing = carry(C * noisy * noisy[:, None])
+    effect = np.array([one.shown for one in found])
     return Uncertainty(INTERVAL_WIDENING**2 * V, INTERVAL_WIDENING**2 * passing, white, effect)
+
+
+@dataclass(frozen=True, eq=False)
+class _GapEffects:
+    """Effects in the gap of one joint.
+
+    onto      (6J, F) products of the unknowns' columns with their shapes, weighted as the gap is;  groups (F,)
+    variance  (G,) [m^2] of each group, and the most [m^2] that they may add up to
+    rest      (b, 3) [m] what they leave of the gap
+    gain      twice the log likelihood that they gain over correlated noise
+    shown     [m] rms length of the gap that follows the angle, and the place
+    """
+
+    onto: Floats
+    groups: Ints
+    variance: Floats
+    limit: float
+    rest: Floats
+    gain: float
+    shown: tuple[float, float]
+    white: bool
+
+
+def _find_effects(blocks: Blocks, a: int, flat: Floats, explained: float, white: bool, world: bool) -> _GapEffects:
+    """`explained` [m^2]: per axis variance of the gap that the sensors' noise makes."""
+    root, total = np.sqrt(blocks.weight[:, a]), max(float(blocks.weight[:, a].sum()), 1e-300)
+    y, Q = (blocks.gap[:, :, a] * root[:, None]).ravel(), (blocks.Z[:, :, a] * root[:, None, None]).reshape(-1, 6)
+    X, groups = blocks.features(a, world)  # bodies that cameras see are in no bent field
+    X = X * np.repeat(root, 3)[:, None]
+    q, _, _ = factor_columns(Q)
+    clear = clear_of(q, y)
+    # Of an error that follows the joint's angle a part looks like another centre and leaves no gap: a third in motion
+    # about all axes, two thirds in motion about one. The gap that is seen, over the share that shows, is all there is.
+    angle = X[:, groups == 0]
+    shows = 1 - float(np.square(q.T @ angle).sum()) / max(float(np.square(angle).sum()), 1e-300)
+    limit = float(clear @ clear) / total / (3 * max(shows, SHOWN_MIN_SHARE))
+    none = np.zeros(groups.max() + 1)
+    if white and _chi2_of_bend(y, q, np.column_stack([Q, X[:, groups <= 1]])) <= BEND_MIN_CHI2:
+        return _GapEffects(flat.T @ X, groups, none, limit, clear.reshape(-1, 3), 0.0, (0.0, 0.0), True)
+    found = fit_effects(y, Q, X, groups, blocks.fresh, limit)
+    rest = (y - Q @ found.free - X @ found.random).reshape(-1, 3)
+    shown = (0.0, 0.0)
+    if found.gain > EFFECT_MIN_GAIN:  # without what another centre would explain as well
+        parts = (clear_of(q, X[:, own] @ found.random[own]) for own in (groups <= 1, groups > 1))
+        angle_part, place_part = (float(np.sqrt(part @ part / total)) for part in parts)
+        shown = angle_part, place_part
+    variance = found.variance
+    if found.gain > EFFECT_MIN_GAIN and float(np.square(rest).mean()) <= NOISE_EXCESS_RATIO * explained:
+        # Then nothing but the joint itself moves, as a cam does, and most of that looks like another centre.
+        variance, limit = (
+            variance * np.where(np.arange(len(variance)) <= 1, CAM_EFFECT_RATIO**2, 1.0),
+            limit * CAM_EFFECT_RATIO**2,
+        )
+    return _GapEffects(flat.T @ X, groups, variance, limit, rest, found.gain, shown, False)
+
+
+def _carry_effects(found: list[_GapEffects], gain: Floats, S: Floats) -> tuple[Floats, Floats]:
+    """(6J, 6J) [m^2] what the effects of all joints make of the unknowns, and that of effects that slow noise explains.
+
+    Every joint's angle is its own, but the room is one: what bends it at one joint bends it at the others.
+    """
+    usual = median(np.stack([one.variance for one in found]))
+    V, faint = np.zeros(gain.shape), np.zeros(gain.shape)
+    common = np.zeros((len(gain), int((found[0].groups > 1).sum())))
+    for a, one in enumerate(found):
+        # A joint that shows no effect while most others do is not free of it.
+        variance = np.maximum(one.variance, (1 - USUAL_EFFECT_SHARE) * one.variance + USUAL_EFFECT_SHARE * usual)
+        variance *= min(1.0, one.limit / max(float(variance.sum()), 1e-300))
+        if not variance.any():
+            continue
+        B = gain @ (one.onto * np.repeat(S[:, a], 6)[:, None]) * np.sqrt(variance[one.groups])
+        room = one.groups > 1
+        V += B[:, ~room] @ B[:, ~room].T
+        if one.gain > EFFECT_MIN_GAIN or one.white:
+            common += B[:, room]
+        else:
+            V += B[:, room] @ B[:, room].T
+        if one.gain <= EFFECT_MIN_GAIN:
+            faint += B @ B.T
+    return V + common @ common.T, faint
 
 
 class Blocks:
@@ -187,13 +299,23 @@ class Blocks:
         self._angles[a] = rotation.to_vector(middle.T @ relative)
         return self._angles[a]
 
+    def _ranged_angle(self, a: int, known: Bools) -> Floats:
+        """(b, 3) the angle of joint a about its own axes, each over its range to the power of 1 - ANGLE_POWER.
+
+        What is seen to turn little about an axis is turned as much by the skin as by the bones.
+        """
+        angle = self.angle(a)
+        value, axes = np.linalg.eigh(angle[known].T @ angle[known] / max(known.sum(), 1))
+        range_ = np.sqrt(np.maximum(value, 1e-6 * value[-1] + 1e-24))
+        return np.asarray(angle @ axes / range_ ** (1 - ANGLE_POWER))
+
     def features(self, a: int, world: bool = True) -> tuple[Floats, Ints]:
         """(3 b, F) shapes an error could take at joint a, each of unit size, and the group of each column.
 
         world   False: only those that follow the joint's own angle, groups 0 and 1
         """
         known = self.weight[:, a] > 0
-        angle = self.angle(a)
+        angle = self._ranged_angle(a, known)
         place = self.place[:, a] - self.place[known, a].mean(axis=0) if known.any() else self.place[:, a]
         place = place / max(float(np.sqrt((place[known] ** 2).mean())) if known.any() else 1.0, 1e-9)
         arm = self.arm[:, a]
@@ -233,118 +355,12 @@ def _unit(values: Floats, known: Bools) -> Floats:
     return values / max(size, 1e-12)
 
 
-def _coloured_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools) -> tuple[Floats, Floats, float]:
-    """`_random_effects` when the rest of y is correlated from block to block: without the whitening, slow noise is
-    taken for effects of the slow motion. `fresh` (b,) marks blocks that follow none.
-
-    Variances, coefficients of Q and X, and twice the log likelihood that the effects gain over correlated noise alone.
-    """
-    K = Q.shape[1]
-    rho = 0.0
-    variance, b, likely = _random_effects(y, Q, X, groups)
-    left = y - Q @ b[:K] - X @ b[K:]
-    for _ in range(WHITENING_ROUNDS):
-        closer = _correlation(left, fresh)
-        if closer < 0.05:
-            break
-        rho = closer
-        table = _whiten(np.column_stack([y, Q, X]), rho, fresh)
-        variance, b, likely = _random_effects(table[:, 0], table[:, 1 : 1 + K], table[:, 1 + K :], groups, variance)
-        left = y - Q @ b[:K] - X @ b[K:]
-    alone, fixed = _noise_alone(y, Q, rho, fresh)
-    for _ in range(WHITENING_ROUNDS):
-        other = _correlation(y - Q @ fixed, fresh)
-        more, fixed = _noise_alone(y, Q, other, fresh)
-        alone = max(alone, more)
-    return variance, b, 2 * (likely + _shrunk(rho, fresh) - alone)
-
-
-def _bends(y: Floats, Q: Floats, X: Floats) -> float:
-    """Twice the gain in log likelihood, as chi-squared with as many degrees of freedom as X has columns."""
-    q, _, _ = factor_columns(Q)
-    both, _, _ = factor_columns(np.column_stack([Q, X]))
-    before, after = (float(y @ y - np.square(part.T @ y).sum()) for part in (q, both))
-    rows = len(y) - q.shape[1] - 0.5 * (X.shape[1] + 1)
+def _chi2_of_bend(y: Floats, q: Floats, both: Floats) -> float:
+    """Twice the log likelihood that the columns of `both` gain over those of q, as chi-squared."""
+    wider, _, _ = factor_columns(both)
+    before, after = (float(y @ y - np.square(part.T @ y).sum()) for part in (q, wider))
+    rows = len(y) - q.shape[1] - 0.5 * (wider.shape[1] - q.shape[1] + 1)
     return rows * float(np.log(before / after)) if after > 1e-200 else 0.0
-
-
-def _shown(Q: Floats, part: Floats, weight: Floats) -> float:
-    """[m] rms length of a part (3 b,) of the gap, without what another centre would explain as well."""
-    q, _, _ = factor_columns(Q)
-    part = clear_of(q, part)
-    return float(np.sqrt(part @ part / max(float(weight.sum()), 1e-300)))
-
-
-def _correlation(left: Floats, fresh: Bools) -> float:
-    """From block to block, of (3 b,); none below zero is looked for."""
-    e, follows = left.reshape(-1, 3), ~fresh[1:, None]
-    rho = float((e[1:] * e[:-1] * follows).sum() / max((e[:-1] ** 2 * follows).sum(), 1e-300))
-    return min(max(rho, 0.0), 0.95)
-
-
-def _noise_alone(y: Floats, Q: Floats, rho: float, fresh: Bools) -> tuple[float, Floats]:
-    """Restricted log likelihood of y without effects, with noise of this correlation, and the coefficients of Q."""
-    table = _whiten(np.column_stack([y, Q]), rho, fresh)
-    q, r, keep = factor_columns(table[:, 1:])
-    inner = q.T @ table[:, 0]
-    rows = len(y) - q.shape[1]
-    noise = max(float(table[:, 0] @ table[:, 0] - inner @ inner) / rows, 1e-300)
-    fixed = np.zeros(Q.shape[1])
-    fixed[keep] = np.linalg.lstsq(r, inner, rcond=None)[0]
-    volume = float(np.log(np.abs(np.diagonal(r))).sum())
-    return -0.5 * rows * (1 + float(np.log(noise))) - volume + _shrunk(rho, fresh), fixed
-
-
-def _shrunk(rho: float, fresh: Bools) -> float:
-    """Log of what `_whiten` makes of a volume."""
-    return 1.5 * float(fresh.sum()) * float(np.log(1 - rho**2))
-
-
-def _whiten(table: Floats, rho: float, fresh: Bools) -> Floats:
-    """Rows (3 b, F) with what the previous block predicts taken away."""
-    rows = table.reshape(len(fresh), 3, -1)
-    out = rows.copy()
-    out[1:] -= rho * rows[:-1]
-    out[fresh] = rows[fresh] * np.sqrt(1 - rho**2)
-    return np.asarray(out.reshape(table.shape))
-
-
-def _random_effects(
-    y: Floats, Q: Floats, X: Floats, groups: Ints, start: Floats | None = None
-) -> tuple[Floats, Floats, float]:
-    """Variance of each group of effects by restricted maximum likelihood, the fixed and random coefficients, and the
-    logarithm of that likelihood.
-    """
-    q, r, keep = factor_columns(Q)
-    inner = q.T @ np.column_stack([y, X])
-    free_y, free_X = y - q @ inner[:, 0], X - q @ inner[:, 1:]
-    rows = len(y) - q.shape[1]
-    XX, Xy, yy = free_X.T @ free_X, free_X.T @ free_y, float(free_y @ free_y)
-    member = np.arange(groups.max() + 1)[:, None] == groups
-    size = member.sum(axis=1)
-    noise = yy / rows
-    variance = np.full(len(member), 0.25 * noise) if start is None else start.copy()
-    b = np.zeros(len(Xy))
-    for _ in range(REML_ROUNDS if yy > 1e-200 else 0):  # gaps of exact data have no effects
-        A = XX / noise
-        A[np.diag_indices_from(A)] += 1 / np.maximum(variance[groups], 1e-9 * noise)
-        covariance = np.linalg.inv(A)
-        b = covariance @ Xy / noise
-        # MacKay's fixed point for the variances: many times fewer rounds than expectation-maximisation.
-        known = np.maximum(size - (member @ np.diagonal(covariance)) / np.maximum(variance, 1e-9 * noise), 1e-3 * size)
-        variance = np.maximum((member @ (b * b)) / known, 1e-9 * noise)
-        left = max(yy - 2 * float(b @ Xy) + float(b @ XX @ b), 1e-12 * yy)
-        noise = max(left / max(rows - float(known.sum()), 1.0), 1e-300)
-    fixed = np.zeros(Q.shape[1])
-    fixed[keep] = np.linalg.lstsq(r, inner[:, 0] - inner[:, 1:] @ b, rcond=None)[0]
-    likely = 0.0
-    if yy > 1e-200:
-        own = np.maximum(variance[groups], 1e-9 * noise)
-        A = XX / noise + np.diag(1 / own)
-        fits = (yy - float(Xy @ np.linalg.solve(A, Xy)) / noise) / noise
-        volume = float(np.linalg.slogdet(A)[1] + np.log(own).sum()) + rows * float(np.log(noise))
-        likely = -0.5 * (fits + volume) - float(np.log(np.abs(np.diagonal(r))).sum())
-    return variance, np.concatenate([fixed, b]), likely
 
 
 def long_run(left: Floats, step: float, run: Ints) -> float:
@@ -364,10 +380,10 @@ def long_run(left: Floats, step: float, run: Ints) -> float:
     return max(total, 1.0)
 
 
-def _is_white(solution: Solution, noise: Noise, blocks: Blocks) -> Bools:
+def _is_white(solution: Solution, explained: Floats, blocks: Blocks) -> Bools:
     """(J,) whether a gap is as large as the sensors' noise and uncorrelated from block to block."""
     own = np.diagonal(solution.residual_cov) / 1.02
-    small = own <= NOISE_EXCESS_RATIO * noise.gap_variance(*solution.joints)
+    small = own <= NOISE_EXCESS_RATIO * explained
     e = blocks.gap * np.sqrt(blocks.weight)[:, None, :]
     zero = np.maximum((e * e).sum(axis=(0, 1)), 1e-300)
     lag = (e[1:] * e[:-1] * ~blocks.fresh[1:, None, None]).sum(axis=(0, 1)) / zero

@@ -26,8 +26,11 @@ OPEN_ERROR_SHARE = (
 LEVER_MIN_RATIO = (
     3.0  # lever motion (rotation times sensors' distance) over residual below which a low residual proves nothing
 )
-RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which two moving bodies are one
-HINGE_NOISE_RATIO = 3.0  # times the noise of both sensors, from which a small rotation about one axis is a hinge's
+RIGID_RATIO = 0.05  # relative rotation over rotation in the world, below which two moving bodies are one,
+RIGID_NOISE_RATIO = 3.0  # unless it is so many times the noise of both sensors, and about one axis,
+RIGID_GIVE_RAD = np.radians(
+    1.5
+)  # or more than mounts give and bent fields feign; no joint of people is known below 2 deg
 TURN_NOISE_SHARE = 0.25  # share of the noise's own rotation that must be exceeded before a pair turns at all
 INDEPENDENT_SAMPLES_HZ = 2.0  # independent samples per second of motion
 WORLD_RANK_RATIO = 1.6e-5  # of singular values: a body that turns less in the room has no point that moves least
@@ -42,7 +45,8 @@ class PairMotion:
     spread    (P, 3)  [-]    half mean square rotation that moves each axis, noise removed, ascending
     main      (P,)    [rad]  rms rotation about the axis turned about most
     lever     (P,)    [-]    main rotation times size, over the residual
-    error     (P, 3)  [m]    standard error of the centre along each axis of the fit; inf where nothing is known
+    error     (P, 3)  [m]    standard error of the centre along each axis of the fit; inf where nothing is known. White
+                             noise alone gives it before the joints are solved, the intervals give it after
     turns     (P,)           whether the pair turns above its noise
     """
 
@@ -113,9 +117,10 @@ def classify(
     total = np.sqrt(motion.spread.sum(axis=1))
     least = np.minimum(world_turn[i], world_turn[j])
     loud = np.hypot(noise.orientation[i], noise.orientation[j])
-    # A mount that gives turns every way a little; what turns about one axis, well above the noise, is no mount.
-    one_axis = motion.turns & (motion.main > HINGE_NOISE_RATIO * loud) & (ratio < HINGE_RATIO) & ~motion.open[:, 1]
-    still = ((total <= RIGID_RATIO * least) & ~one_axis) | ~motion.turns
+    well_above = RIGID_NOISE_RATIO * loud
+    one_axis = motion.turns & (motion.main > well_above) & (ratio < HINGE_RATIO) & ~motion.open[:, 1]
+    give = np.minimum(RIGID_RATIO * least, np.maximum(RIGID_GIVE_RAD, well_above))
+    still = ((total <= give) & ~one_axis) | ~motion.turns
     blur = 3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + 2 * (loud * motion.size) ** 2
     still &= fits.residual <= np.maximum(
         RIGID_RATIO * motion.size, 2 * np.sqrt(blur)
@@ -134,6 +139,8 @@ def classify(
             kind = "undetermined" if motion.open[k].any() else "ball"
         if kind in ("rigid", "undetermined") and not motion.turns[k]:
             held[k] = True
+        # What little a hinge turns off its axis is error as likely as play: it has a line, not a point.
+        held[k, 0] |= kind == "hinge"
         kinds.append(kind)
         points.append("arbitrary" if kind == "rigid" or held[k].any() else "determined")
     return kinds, points, held

@@ -4,24 +4,94 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from ..maths.least_squares import invert_normal
 from ..maths.spool import blocks
 from ..model.skeleton import Joint, Kind, Point
-from .kinds import OPEN_ERROR_SHARE, PairMotion, hinge_axes, play
+from ..pairs.fits import PairFits, gaps
+from .axes import estimate_axes
+from .kinds import PairMotion, classify, hinge_axes, measure_motion, play
+from .solve import Solution, free_basis
 
 if TYPE_CHECKING:
-    from ..maths.arrays import Floats
+    from ..maths.arrays import Bools, Floats
     from ..model.take import Take
-    from ..pairs.fits import PairFits
+    from .fitting import Solved
     from .intervals import Uncertainty
-    from .solve import Solution
     from .structure import Structure
 
 
-def assemble_joints(
+class Located(NamedTuple):
+    """Joints of a solution as values, with the directions held that their intervals leave open.
+
+    gap     (n, J, 3) [m]  what the solution leaves; NaN where not seen
+    """
+
+    joints: list[Joint]
+    solution: Solution
+    sure: Uncertainty | None
+    motion: PairMotion
+    gap: Floats
+
+
+def locate_joints(take: Take, structure: Structure, solved: Solved, sure: Uncertainty | None) -> Located:
+    """One Joint per pair of the solution, in its order: kind, point and held directions by one standard error."""
+    solution, fits, sums = solved
+    scale = np.sqrt(np.diagonal(solution.residual_cov))
+    motion = measure_motion(take, sums, fits, structure.noise, scale)
+    if sure is not None:
+        motion = replace(motion, error=centre_errors(sure.covariance, solution, fits))
+    kinds, points, held = classify(fits, motion, structure.noise, structure.turn)
+    solution, sure = hold_directions(solution, sure, fits, held)
+    gap = gaps(take, *solution.joints)
+    joints = _assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, held, sure)
+    hinges = np.array([a for a, joint in enumerate(joints) if joint.kind == "hinge"])
+    if sure is not None and len(hinges):
+        axes = (np.stack([getattr(joints[a], half) for a in hinges]) for half in ("axis_child", "axis_parent"))
+        for a, covariance in zip(hinges, estimate_axes(take, solution, sure, hinges, *axes), strict=True):
+            joints[a] = replace(joints[a], axis_covariance=covariance).with_covariance(joints[a].covariance)
+    return Located(joints, solution, sure, motion, gap)
+
+
+def centre_errors(covariance: Floats, solution: Solution, fits: PairFits) -> Floats:
+    """(J, 3) [m] standard error of each centre along the axes of its fit, both halves together; inf where held."""
+    J = len(fits.pairs)
+    along = np.concatenate([fits.axis_child, fits.axis_parent], axis=1) / 2  # (J, 6, 3)
+    k = np.arange(J)
+    own = covariance.reshape(J, 6, J, 6)[k, :, k]
+    square = np.einsum("jxk,jxy,jyk->jk", along, own, along)
+    return np.where(_find_held(solution, fits), np.inf, np.sqrt(np.maximum(square, 0.0)))
+
+
+def _find_held(solution: Solution, fits: PairFits) -> Bools:
+    """(J, 3) axes of the fits along which the solution was held."""
+    along = np.concatenate([fits.axis_child, fits.axis_parent], axis=1) / np.sqrt(2)  # (J, 6, 3)
+    free = np.einsum("jxk,jxf->jkf", along, solution.basis.reshape(*along.shape[:2], -1))
+    return np.asarray(np.square(free).sum(axis=2) < 0.5)
+
+
+def hold_directions(
+    solution: Solution, sure: Uncertainty | None, fits: PairFits, held: Bools
+) -> tuple[Solution, Uncertainty | None]:
+    """The solution with further axes (J, 3) of the fits held at minimum norm, nearest to the sensors."""
+    before = _find_held(solution, fits)
+    if not (held & ~before).any():
+        return solution, sure
+    basis = free_basis(fits, held | before)
+    onto = invert_normal(solution.information, basis) @ solution.information
+    halves = (onto @ solution.unknowns).reshape(-1, 2, 3)
+    solution = replace(solution, p_child_joint=halves[:, 0], p_parent_joint=halves[:, 1], basis=basis)
+    if sure is not None:
+        parts = (onto @ part @ onto.T for part in (sure.covariance, sure.passing))
+        covariance, passing = (0.5 * (part + part.T) for part in parts)
+        sure = replace(sure, covariance=covariance, passing=passing)
+    return solution, sure
+
+
+def _assemble_joints(
     take: Take,
     structure: Structure,
     solution: Solution,
@@ -30,9 +100,9 @@ def assemble_joints(
     motion: PairMotion,
     kinds: Sequence[Kind],
     points: Sequence[Point],
+    held: Bools,
     sure: Uncertainty | None,
 ) -> list[Joint]:
-    """One Joint per pair of the solution, in its order; `gap` (n, J, 3) [m] is what the solution leaves."""
     residual = gap_residual(gap, solution.weight)
     child_axes, parent_axes = hinge_axes(fits, take)
     values = fits.singular_values
@@ -43,6 +113,7 @@ def assemble_joints(
     joints = []
     for a, (i, j) in enumerate(solution.pairs):
         hinge = kinds[a] == "hinge"
+        line = hinge or (kinds[a] == "undetermined" and not held[a, 1:].any())  # open along one axis, known across it
         margin, runner = margins.get(frozenset((int(i), int(j))), (None, None))
         covariance = passing = None
         if sure is not None and kinds[a] in ("ball", "hinge"):
@@ -52,21 +123,16 @@ def assemble_joints(
             whole = float(np.trace(covariance))
             passing = float(np.trace(shrinks)) / whole if whole > 0 else None
             covariance = 0.5 * (covariance + covariance.T)
-        point = points[a]
-        if hinge and covariance is not None:
-            along = np.concatenate([child_axes[a], parent_axes[a]]) / 2
-            if along @ covariance @ along > (OPEN_ERROR_SHARE * motion.size[a]) ** 2:
-                point = "arbitrary"  # determined by the fit, but not by any honest measure
         joints.append(
             Joint(
                 child=take.names[i],
                 parent=take.names[j],
                 kind=kinds[a],
-                point=point,
+                point=points[a],
                 p_child_joint=solution.p_child_joint[a],
                 p_parent_joint=solution.p_parent_joint[a],
-                axis_child=child_axes[a] if hinge else None,
-                axis_parent=parent_axes[a] if hinge else None,
+                axis_child=child_axes[a] if line else None,
+                axis_parent=parent_axes[a] if line else None,
                 play=float(wander[a]) if hinge else None,
                 residual=float(residual[a]),
                 frames=int(fits.frames[a]),
@@ -97,39 +163,3 @@ def _margins(take: Take, structure: Structure) -> dict[frozenset[int], tuple[flo
         frozenset(pairs[edge].tolist()): (None, None) if runner < 0 else (float(margin), tuple(names[pairs[runner]]))
         for edge, margin, runner in zip(tree.edges, tree.margin, tree.runner_up, strict=True)
     }
-
-
-def settle_points(joints: Sequence[Joint]) -> list[Joint]:
-    """Hinges whose point is arbitrary, moved along their axis to the foot of the nearest joint that is known.
-
-    The parent's own joint decides first, then another joint of the parent, then one of the child.
-    """
-    known = {joint.child: joint for joint in joints if joint.point == "determined"}
-    out = []
-    for joint in joints:
-        if joint.kind == "hinge" and joint.point == "arbitrary" and joint.axis_parent is not None:
-            assert joint.axis_child is not None
-            place = _neighbour(joint, joints, known)
-            if place is not None:
-                on_parent, target = place
-                own, axis = joint.p_child_joint, joint.axis_child
-                if on_parent:
-                    own, axis = joint.p_parent_joint, joint.axis_parent
-                step = float((target - own) @ axis)
-                c, l = joint.p_child_joint + step * joint.axis_child, joint.p_parent_joint + step * joint.axis_parent
-                joint = replace(joint, p_child_joint=c, p_parent_joint=l)
-        out.append(joint)
-    return out
-
-
-def _neighbour(joint: Joint, joints: Sequence[Joint], known: dict[str, Joint]) -> tuple[bool, Floats] | None:
-    """Whether a known joint sits on the parent, and where on that body."""
-    if joint.parent in known:
-        return True, known[joint.parent].p_child_joint
-    for other in joints:
-        if other.parent == joint.parent and other.child != joint.child and other.point == "determined":
-            return True, other.p_parent_joint
-    for other in joints:
-        if other.parent == joint.child and other.point == "determined":
-            return False, other.p_parent_joint
-    return None

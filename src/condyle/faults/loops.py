@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..estimate.fitting import Estimator, uncertainty_of
-from ..estimate.kinds import classify, measure_motion, measure_world_motion
-from ..estimate.locate import assemble_joints
+from ..estimate.kinds import measure_world_motion
+from ..estimate.locate import locate_joints
 from ..maths.robust import median
 from ..model.take import WORLD, Take
-from ..pairs.fits import gaps
 from ..pairs.sums import sum_pairs
 from .connections import describe_connections, find_connections, lasting
 from .planted import describe_planted, find_planted
@@ -45,12 +44,11 @@ def _located(
 ) -> Joint:
     """The joint of one pair (child, parent) by itself."""
     row = np.array([pair])
-    solution, fits, sums = estimator.solve(take, structure, row)
-    motion = measure_motion(take, sums, fits, structure.noise)
-    kinds, points, _ = classify(fits, motion, structure.noise, structure.turn)
-    sure = uncertainty_of(take, solution, fits, structure, estimator.lag) if options.intervals else None
-    gap = gaps(take, row, solution.p_child_joint, solution.p_parent_joint)
-    made = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
+    solved = estimator.solve(take, structure, row)
+    sure = None
+    if options.intervals:
+        sure = uncertainty_of(take, solved.solution, solved.fits, structure, estimator.lag)
+    made = locate_joints(take, structure, solved, sure).joints
     return replace(made[0], margin=None, runner_up=None)
 
 

@@ -36,7 +36,9 @@ class JsonForm(NamedTuple):
 
 FORMS: dict[type, JsonForm] = {
     Finding: JsonForm(first=("code", "severity", "bodies", "time", "value", "unit", "text"), later=("frame", "count")),
-    Joint: JsonForm(inside={"coverage": ("rotation", "passing")}, later=("passing", "time")),
+    Joint: JsonForm(
+        inside={"coverage": ("rotation", "passing")}, later=("passing", "time", "axis_covariance", "line_95")
+    ),
     Limb: JsonForm(names={"from_joint": "from", "to_joint": "to"}, later=("between", "passing")),
     Skeleton: JsonForm(later=("markers", "fit_id")),
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -12,11 +12,13 @@ from .._version import __version__
 from ..errors import UsageError
 from ..findings import Finding
 from ..maths.arrays import Floats, Vector, freeze
+from ..maths.robust import Z95
 from .take import WORLD, BodyMarker
 
 Between = Literal["joints", "joint and axis", "axes"]
 
 
+ALONG_AXIS_RAD = np.radians(30.0)  # angle of a limb to a hinge's axis, below which its length is left open by the axis
 Kind = Literal["ball", "hinge", "rigid", "undetermined"]
 Point = Literal["determined", "arbitrary"]
 
@@ -28,16 +30,20 @@ class Joint:
     p_child_joint    (3,)  [m]    the joint in the child's (outboard body's) own frame
     p_parent_joint   (3,)  [m]    the same point in the parent's (inboard body's) frame
     kind, point                   see docs/conventions.md; point "arbitrary": some direction is not determined
-    axis_child       (3,)  [-]    unit axis of a hinge in the child, axis_parent in the parent; None unless hinge
+    axis_child       (3,)  [-]    unit axis of a hinge in the child, axis_parent in the parent; of an undetermined joint
+                                  the one direction that is open; else None
     play                   [rad]  rms angle by which a hinge's axis wanders, noise removed; None unless hinge
     residual               [m]    root mean square length of the gap over frames with weight
     frames                 [-]    frames in which both bodies are seen and trusted
     singular_values  (6,)  [-]    of the paper's stacked matrix, descending
     covariance       (6, 6) [m^2] of [p_child_joint, p_parent_joint]; None where the joint is not determined
+    axis_covariance  (6, 6) [rad^2] of [axis_child, axis_parent], each across itself; None unless hinge with intervals
+    line_95                [m]    half-width of the 95 % interval of a hinge's line, across it at the given point where
+                                  it is widest; None unless hinge with intervals
     margin                 [-]    times the gap would grow with the best other edge in its place; None if there is none
     runner_up                     that edge, (parent, child) in no particular order
     rotation         (3,)  [rad]  rms relative rotation about the pair's own axes, descending, noise removed
-    passing                [-]    share of the covariance that shrinks with more of the same motion; None without one
+    passing                [-]    share of the covariance from noise that changes from frame to frame; None without one
     time                   [s]    (start, end) in which a loop joint holds; None for joints of the tree
     """
 
@@ -59,9 +65,35 @@ class Joint:
     rotation: Vector
     passing: float | None = None
     time: tuple[float, float] | None = None
+    axis_covariance: Annotated[Floats, "6 6"] | None = None
+    line_95: float | None = None
 
     def __post_init__(self) -> None:
         freeze(self)
+
+    @property
+    def half_width(self) -> float | None:
+        """[m] half-width of the centre's 95 % interval where it is widest; None without one.
+
+        Directions that are held count as known: of a hinge it is that of its line, at the point that is given.
+        """
+        return None if self.covariance is None else _widest(self.covariance)
+
+    def with_covariance(self, covariance: Floats | None) -> Joint:
+        """The joint with another covariance of its centre, and what follows from it."""
+        line = _widest(covariance) if covariance is not None and self.kind == "hinge" else None
+        return replace(self, covariance=covariance, line_95=line)
+
+    @property
+    def axis_95(self) -> float | None:
+        """[rad] half-width of the 95 % interval of a hinge's direction, where it is widest."""
+        return None if self.axis_covariance is None else _widest(self.axis_covariance)
+
+
+def _widest(covariance: Floats) -> float:
+    """Largest half-width of a 95 % interval over both halves of a covariance (6, 6)."""
+    halves = (covariance[:3, :3], covariance[3:, 3:])
+    return Z95 * float(np.sqrt(max(0.0, *(float(np.linalg.eigvalsh(half)[-1]) for half in halves))))
 
 
 @dataclass(frozen=True)
@@ -69,7 +101,7 @@ class Limb:
     """Distance on one body between two of its joints, each named by its child; all None where not determined.
 
     length, low, high  [m]  estimate and 95 % interval
-    passing            [-]  share of the interval's variance that shrinks with more of the same motion
+    passing            [-]  share of the interval's variance from noise that changes from frame to frame
     between                 what was measured: two joints, a joint and a hinge's axis, or two axes
     """
 
@@ -196,29 +228,22 @@ class Skeleton:
 def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Floats, Between] | None:
     """Length [m] on `body` between two of its joints, the unit direction it is measured along, and what it joins.
 
-    None where a joint is not located. To an arbitrary point of a hinge no length is told; to its axis one is.
+    On an axis along which a joint is open the length ends at the point that is given, nearest to the sensors. None
+    where a joint is not located, and where the limb points along the axis, so that its length is what is left open.
     """
     places, axes = [], []
     for joint in (joint_a, joint_b):
         own = joint.child == body
-        places.append(joint.p_child_joint if own else joint.p_parent_joint)
-        if joint.kind in ("rigid", "undetermined"):
-            return None
-        if joint.point == "arbitrary":
-            axis = joint.axis_child if own else joint.axis_parent
+        axis = joint.axis_child if own else joint.axis_parent
+        if joint.point == "arbitrary" or joint.kind in ("rigid", "undetermined"):
             if axis is None:
                 return None
             axes.append(axis)
+        places.append(joint.p_child_joint if own else joint.p_parent_joint)
     apart = places[0] - places[1]
-    between: Between = ("joints", "joint and axis", "axes")[len(axes)]
-    if len(axes) == 2:
-        normal = np.cross(axes[0], axes[1])
-        if np.linalg.norm(normal) > np.sin(np.radians(5)):
-            normal = normal / np.linalg.norm(normal)
-            length = float(apart @ normal)
-            return abs(length), normal * (1 if length >= 0 else -1), between
-        axes = axes[:1]  # nearly parallel: the distance of the two lines
-    for axis in axes:
-        apart = apart - axis * (apart @ axis)
     length = float(np.linalg.norm(apart))
-    return length, apart / length if length > 0 else np.array([1.0, 0, 0]), between
+    direction = apart / length if length > 0 else np.array([1.0, 0, 0])
+    if any(abs(float(axis @ direction)) > np.cos(ALONG_AXIS_RAD) for axis in axes):
+        return None
+    between: Between = ("joints", "joint and axis", "axes")[len(axes)]
+    return length, direction, between

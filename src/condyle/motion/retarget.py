@@ -117,12 +117,9 @@ def _grow(skeleton: Skeleton, table: Mapping[str, float]) -> Skeleton:
 def _grow_joint(joint: Joint, table: Mapping[str, float]) -> Joint:
     child, parent = table[joint.child], table[joint.parent]
     both = np.repeat([child, parent], 3)
-    return replace(
-        joint,
-        p_child_joint=child * joint.p_child_joint,
-        p_parent_joint=parent * joint.p_parent_joint,
-        covariance=None if joint.covariance is None else joint.covariance * np.outer(both, both),
-    )
+    grown = replace(joint, p_child_joint=child * joint.p_child_joint, p_parent_joint=parent * joint.p_parent_joint)
+    covariance = None if joint.covariance is None else joint.covariance * np.outer(both, both)
+    return grown.with_covariance(covariance)
 
 
 def _up(skeleton: Skeleton, motion: Motion) -> tuple[str | None, tuple[Finding, ...]]:

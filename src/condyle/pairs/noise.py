@@ -61,6 +61,17 @@ class Noise:
         flat = columns.reshape(len(pairs), 4 * m)
         return np.asarray(flat @ flat.T)
 
+    def capped(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats, residual: Floats) -> Noise:
+        """With no more orientation noise than the residuals (J,) [m] of joints allow: the rest of it was fast motion.
+
+        A joint comes apart at least by what the orientation noise of its two sensors makes of its levers.
+        """
+        lever = np.stack([np.sum(p_child_joint**2, axis=1), np.sum(p_parent_joint**2, axis=1)], axis=1)
+        least = np.sqrt(2 * (self.orientation[pairs] ** 2 * lever).sum(axis=1))
+        scale = np.ones(len(self.orientation))
+        np.minimum.at(scale, pairs, np.where(least > residual, residual / np.maximum(least, 1e-300), 1.0)[:, None])
+        return Noise(self.position, self.orientation * scale)
+
 
 def windows(take: Take, good: Bools | None = None, length: int = DIFFERENCE_ORDER + 1) -> tuple[Ints, Bools]:
     """First frames of runs of `length` frames in one segment, and (runs, m) whether a body is good throughout."""

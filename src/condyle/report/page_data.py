@@ -68,7 +68,10 @@ class PageBody(_Value, frozen=True):
     masked: int
 
 
-class PageJoint(_by_place(Joint, "singular_values", "covariance", "passing", "time")):  # type: ignore[misc]
+_NOT_SHOWN = ("singular_values", "covariance", "passing", "time", "axis_covariance", "line_95")
+
+
+class PageJoint(_by_place(Joint, *_NOT_SHOWN)):  # type: ignore[misc]
     """One joint of the tree, or a loop joint, named by its child.
 
     child, parent    places in `bodies`

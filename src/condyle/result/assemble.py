@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..estimate.describe import describe_joints, describe_structure, describe_take
-from ..estimate.fitting import Estimate, Estimator, asked_root, uncertainty_of
+from ..estimate.fitting import Estimate, Estimator, Solved, asked_root, uncertainty_of
 from ..estimate.intervals import Uncertainty
-from ..estimate.kinds import classify, measure_motion
-from ..estimate.locate import assemble_joints, gap_residual, settle_points
+from ..estimate.locate import gap_residual, locate_joints
 from ..estimate.structure import Structure
 from ..faults.field import FieldRepair
 from ..faults.loops import loop_joints, touching_joints, usual_gap
@@ -30,7 +29,6 @@ from ..model.take import Take
 from ..pairs.fits import gaps
 from .symmetry import mirror_lengths
 
-OPEN_HINGE_MAX_GROWTH = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
 SKELETON_CONVENTIONS = {
     "length": "m",
     "angle": "rad",
@@ -144,31 +142,17 @@ def _locate(
     estimate: Estimate, options: FitOptions, sure: Uncertainty | None
 ) -> tuple[list[Joint], Uncertainty | None, Floats, list[Finding]]:
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
-    take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
-    scale = np.sqrt(np.diagonal(estimate.solution.residual_cov))
-    motion = measure_motion(take, estimate.sums, estimate.fits, structure.noise, scale)
-    kinds, points, _ = classify(estimate.fits, motion, structure.noise, structure.turn)
-    solution, fits = estimate.solution, estimate.fits
-
-    def residual(joints: Sequence[Joint]) -> Floats:
-        """(J,) [m] rms gap over frames with weight."""
-        return gap_residual(gaps(take, pairs, *_halves(joints)), solution.weight)
-
-    gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
-    located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
-    joints = settle_points(located)
-    if joints != located:
-        joints = [_keep_settled(*one) for one in zip(joints, located, residual(joints), strict=True)]
-        gap = gaps(take, pairs, *_halves(joints))
+    take, structure = estimate.take, estimate.structure
+    solved = Solved(estimate.solution, estimate.fits, estimate.sums)
+    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure)
     findings: list[Finding] = []
     if options.symmetric is not None:
         mirrored = mirror_lengths(joints, sure, options.symmetric)
         sure, findings = mirrored.sure, mirrored.findings
-        gap = gaps(take, pairs, *_halves(mirrored.joints))
-        sizes = residual(mirrored.joints)
+        gap = gaps(take, estimate.pairs, *_halves(mirrored.joints))
+        sizes = gap_residual(gap, solution.weight)
         joints = [replace(joint, residual=float(size)) for joint, size in zip(mirrored.joints, sizes, strict=True)]
-    moved = {joint.child for joint, before in zip(joints, located, strict=True) if joint is not before}
-    return joints, sure, gap, findings + describe_joints(take, joints, solution, structure, motion, sure, moved)
+    return joints, sure, gap, findings + describe_joints(take, joints, solution, structure, motion, sure)
 
 
 def show_poses(take: Take, other: Take, where: Bools) -> Take:
@@ -184,18 +168,6 @@ def show_poses(take: Take, other: Take, where: Bools) -> Take:
 
     p, R = show(take.p_world_body, other.p_world_body), show(take.R_world_body, other.R_world_body)
     return replace(take, R_world_body=R, p_world_body=p)
-
-
-def _keep_settled(joint: Joint, before: Joint, residual: float) -> Joint:
-    """A hinge moved along its axis, unless its play makes it come apart there."""
-    if joint is before:
-        return joint
-    rounding = 1e-9 * float(np.linalg.norm(joint.p_child_joint) + np.linalg.norm(joint.p_parent_joint))
-    return (
-        replace(joint, residual=float(residual))
-        if residual <= OPEN_HINGE_MAX_GROWTH * before.residual + rounding
-        else before
-    )
 
 
 def _halves(joints: Sequence[Joint]) -> tuple[Floats, Floats]:

@@ -1,7 +1,8 @@
-"""Was there enough motion? Per joint the axes that were exercised, per limb how much more would narrow its interval.
+"""Was there enough motion? Per joint the axes that were exercised, per limb what its interval needs.
 
-An interval has two parts. One comes from noise that changes from frame to frame, and shrinks as more of the same motion
-is recorded. The other comes from errors that repeat with the motion, skin or a bent field, and does not.
+An interval has two parts. One comes from noise that changes from frame to frame, and averages out as more of the same
+motion is recorded. The other comes from errors that repeat with the motion, skin or a bent field, and does not. How
+large the two are is estimated, so nothing here promises that an interval gets smaller.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import numpy as np
 from ..errors import UsageError
 from ..findings import mm
 from ..maths.arrays import Floats
-from ..maths.robust import Z95
 from ..model.skeleton import Joint, Limb, Skeleton, limb_geometry
 
 TURNED_MIN_RAD = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
@@ -53,10 +53,10 @@ class JointCoverage:
 
 @dataclass(frozen=True)
 class LimbCoverage:
-    """What would narrow the interval of a length.
+    """What the interval of a length needs.
 
     width    [m] of the 95 % interval; None: not determined
-    seconds  [s] more of the same motion that would make it as narrow as wanted; 0: it is; None: no time would
+    seconds  [s] more of the same motion that the wanted width needs, as far as it is noise; 0: none; None: no time does
     wider    [s] the same if the joint `of` turned about its second axis as far as about its first; None where that
              is not what the length needs
     """
@@ -95,7 +95,7 @@ class Coverage:
 
 
 def find_coverage(skeleton: Skeleton, width: float = WANTED_WIDTH_M) -> Coverage:
-    """Which joints were moved enough, and what would bring every length's interval under `width` [m]."""
+    """Which joints were moved enough, and what every length's interval needs to come under `width` [m]."""
     if not (0 < width < np.inf):
         raise UsageError(f"a width of {width:g} m is not above zero", code="bad-call")
     by_child = {joint.child: joint for joint in skeleton.joints}
@@ -119,21 +119,16 @@ def _joint(joint: Joint, joints: Sequence[Joint], width: float) -> JointCoverage
         text = f"{angles}; its axis is known, the point along it is not; if it is no hinge, {_other_way(joint, joints)}"
     elif joint.point == "arbitrary":
         text = f"{angles}, too little to locate it; turn it about two axes"
-    elif joint.covariance is None:
+    elif joint.half_width is None:
         text = f"{angles}; nothing tells how well it is known"
     else:
-        half = Z95 * max(float(np.sqrt(max(np.linalg.eigvalsh(block)[-1], 0.0))) for block in _halves(joint.covariance))
+        half = joint.half_width
         verdict = "enough" if half <= width / 2 else "weak"
         text = f"{angles}; its centre is known to {mm(half)} mm"
         if verdict == "weak":
             text += f"; {_advice(joint, joints, axes)}"
     named = None if poor is None else (float(poor[0]), float(poor[1]), float(poor[2]))
     return JointCoverage(joint.child, axes, turned, half, named, verdict, text)
-
-
-def _halves(covariance: Floats) -> tuple[Floats, Floats]:
-    """(3, 3) of the centre in the child and in the parent."""
-    return covariance[:3, :3], covariance[3:, 3:]
 
 
 def _poor(joint: Joint) -> Floats | None:
@@ -191,7 +186,7 @@ def _limb(limb: Limb, joints: dict[str, Joint], seconds: float, wanted: float) -
             "motion; move in other ways and at other places, and fix the sensors harder"
         )
     else:
-        text = f"{said}; about {more:.0f} s more of the same motion would make it {mm(wanted)} mm"
+        text = f"{said}; as far as that is noise, {mm(wanted)} mm need about {more:.0f} s more of the same motion"
         of, share = _weakest(limb, ends)
         if of is not None and share > 0.5:
             most, second, least = np.square(joints[of].rotation)

@@ -133,4 +133,4 @@ def _move_joint(joint: Joint, step: Floats) -> Joint:
 
 def _set_covariance(joint: Joint, sure: Uncertainty, k: int) -> Joint:
     block = sure.covariance[6 * k : 6 * k + 6, 6 * k : 6 * k + 6]
-    return joint if joint.covariance is None else replace(joint, covariance=block)
+    return joint if joint.covariance is None else joint.with_covariance(block)

@@ -1,0 +1,85 @@
+"""Random effects: sizes that are there are found, none are found that are not, and none exceed their limit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle.estimate.effects import _Sums, fit_effects, maximise_likelihood
+from condyle.estimate.intervals import EFFECT_MIN_GAIN
+from condyle.simulate.device import colour_noise
+
+FIXED_POINT = 1e-3  # of the largest size
+ROUNDS = 3000
+
+
+def sizes_by_many_rounds(y, Q, X, groups, limit: float) -> np.ndarray:
+    """Standard deviations of the effects and of the noise by MacKay's fixed point alone."""
+    base = np.linalg.qr(Q)[0]
+    y, X = y - base @ (base.T @ y), X - base @ (base.T @ X)
+    sums = _Sums(X.T @ X, X.T @ y, float(y @ y), len(y) - Q.shape[1], groups, limit)
+    at = np.full(groups.max() + 2, np.log(sums.yy / sums.rows))
+    for _ in range(ROUNDS):
+        at = sums.within(sums.update(at)[0])
+    return np.exp(at / 2)
+
+
+@pytest.mark.parametrize("limit", [np.inf, 1.0])
+def test_newton_ends_at_the_fixed_point(rng: np.random.Generator, limit: float) -> None:
+    groups, sizes = np.repeat([0, 1, 2], 9), np.array([0.5, 0.0, 2.0])
+    for _ in range(5):
+        Q, X = rng.standard_normal((600, 6)), rng.standard_normal((600, 27))
+        X[:, 9:18] += X[:, :9]
+        y = Q @ rng.standard_normal(6) + X @ (sizes[groups] * rng.standard_normal(27)) + rng.standard_normal(600)
+        slow = sizes_by_many_rounds(y, Q, X, groups, limit)
+        variance, *_ = maximise_likelihood(y, Q, X, groups, limit)
+        assert np.sqrt(variance) == pytest.approx(slow[:-1], abs=FIXED_POINT * slow.max())
+        assert variance.sum() <= limit * (1 + 1e-9)
+
+
+def test_the_slope_of_a_round_is_that_of_differences(rng: np.random.Generator) -> None:
+    X, groups = rng.standard_normal((80, 8)), np.repeat([0, 1], 4)
+    y = X @ rng.standard_normal(8) + rng.standard_normal(80)
+    for limit in (np.inf, 0.5):
+        sums = _Sums(X.T @ X, X.T @ y, float(y @ y), 80, groups, limit)
+        at = np.log([0.5, 0.3, 1.2])
+        _, slope = sums.update(at)
+        steps = [(sums.update(at + d)[0] - sums.update(at - d)[0]) / 2e-5 for d in 1e-5 * np.eye(3)]
+        assert slope == pytest.approx(np.stack(steps, axis=1), abs=1e-6)
+
+
+def test_effects_gain_likelihood_where_there_are_some_and_none_where_noise_is_merely_slow(rng) -> None:
+    blocks, fresh = 200, np.arange(200) == 0
+    slow = np.cumsum(rng.standard_normal((blocks, 12)), axis=0) / np.sqrt(blocks)
+    Q, X = rng.standard_normal((3 * blocks, 6)), np.repeat(slow, 3, axis=0)
+    noise = colour_noise(rng.standard_normal((blocks, 3)), np.arange(blocks) / 6, 0.5).ravel()
+    groups = np.repeat([0, 1], 6)
+    assert fit_effects(noise, Q, X, groups, fresh).gain < EFFECT_MIN_GAIN
+    assert fit_effects(noise + 2 * X @ rng.standard_normal(12), Q, X, groups, fresh).gain > 3 * EFFECT_MIN_GAIN
+
+
+def test_effects_that_cancel_each_other_stay_within_their_limit(rng: np.random.Generator) -> None:
+    """Columns that are nearly alike, as those of a slow motion are, hold sums of any size that leave nothing."""
+    slow = np.cumsum(rng.standard_normal((60, 1)), axis=0) + 1e-3 * rng.standard_normal((60, 30))
+    X, y = np.repeat(slow, 3, axis=0), rng.standard_normal(180)
+    found = fit_effects(y, np.ones((180, 1)), X, np.zeros(30, np.int64), np.arange(60) == 0, limit=0.5)
+    assert found.variance.sum() <= 0.5 * (1 + 1e-9)
+
+
+def test_random_effects_of_known_size_are_found(rng: np.random.Generator) -> None:
+    rows, sizes = 3000, np.array([0.5, 0.0, 2.0])
+    groups = np.repeat([0, 1, 2], 12)
+    found = []
+    for _ in range(12):
+        Q, X = rng.standard_normal((rows, 6)), rng.standard_normal((rows, 36))
+        y = Q @ rng.standard_normal(6) + X @ (sizes[groups] * rng.standard_normal(36)) + 0.3 * rng.standard_normal(rows)
+        variance, *_ = maximise_likelihood(y, Q, X, groups)
+        found.append(np.sqrt(variance))
+    assert np.mean(found, axis=0) == pytest.approx(sizes, abs=0.15)
+
+
+def test_gaps_that_are_exactly_zero_have_no_effects(rng) -> None:
+    variance, free, random, _ = maximise_likelihood(
+        np.zeros(60), rng.standard_normal((60, 3)), rng.standard_normal((60, 4)), np.array([0, 0, 1, 1])
+    )
+    assert not np.concatenate([variance, free, random]).any()
