@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints
 
 FIXED_POINT_ROUNDS = 2  # before Newton's steps, so that these start in the right valley
-NEWTON_ROUNDS = 12
+NEWTON_ROUNDS = 12  # at most; five are usual
 NEWTON_MAX_STEP = 2.0  # up, in the logarithm of a variance
 NEWTON_SETTLED = 1e-3  # change of the logarithms of the variances at which the rounds end
 EFFECT_MIN_RATIO = 1e-9  # of the noise's variance: what an effect that is not there is given
-WHITENING_ROUNDS = 2
+WHITENING_ROUNDS = 2  # of the correlation that the effects leave
 CORRELATION_MIN = 0.05  # from block to block, below which nothing is whitened
-CORRELATION_MAX = 0.95
+CORRELATION_MAX = 0.95  # from block to block, above which noise would be taken for a drift
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,7 +134,8 @@ class _Sums:
         to = np.append(np.log(np.maximum(square / known, 1e-300)), np.log(left / free))
         # dC = C_h C_h' / v_h and db = C_h b_h / v_h for a step of log v_h; a step of the log noise undoes all of them.
         M = 2 * (self.member * b) @ C @ (self.member * b).T / variance  # (G, H) slope of `square`
-        K = self.member @ (C * C) @ self.member.T / np.outer(variance, variance) - np.diag(told)  # of `told`
+        root = np.sqrt(variance[self.groups])
+        K = self.member @ np.square(C / root / root[:, None]) @ self.member.T - np.diag(told)  # of `told`
         M, K = (np.column_stack([part, -part.sum(axis=1)]) for part in (M, K))
         K_known = np.where((self.size - told > 1e-3 * self.size)[:, None], -K, 0.0)
         slope = M / np.maximum(square, 1e-300)[:, None] - K_known / known[:, None]
