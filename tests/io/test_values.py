@@ -55,7 +55,7 @@ def test_names_and_order_are_those_of_the_file() -> None:
     evidence = (None, None, None, 0.0, 1, np.ones(6), None, None, None, np.ones(3))
     joint = Joint("b", "a", "ball", "determined", *np.zeros((2, 3)), *evidence)
     plain = to_plain(joint)
-    assert list(plain)[-3:] == ["runner_up", "coverage", "time"]
+    assert list(plain)[-6:] == ["runner_up", "coverage", "time", "support", "rivals", "explained"]
     assert plain["coverage"] == {"rotation": [1.0, 1.0, 1.0], "passing": None}
     assert (again(joint).rotation == joint.rotation).all()
 

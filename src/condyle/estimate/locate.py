@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .intervals import Uncertainty
     from .solve import Solution
     from .structure import Structure
+    from .support import EdgeSupport
 
 
 def assemble_joints(
@@ -31,6 +32,7 @@ def assemble_joints(
     kinds: Sequence[Kind],
     points: Sequence[Point],
     sure: Uncertainty | None,
+    support: Mapping[int, EdgeSupport] | None = None,
 ) -> list[Joint]:
     """One Joint per pair of the solution, in its order; `gap` (n, J, 3) [m] is what the solution leaves."""
     residual = gap_residual(gap, solution.weight)
@@ -39,11 +41,12 @@ def assemble_joints(
     spread = motion.spread
     turned = np.sqrt(np.maximum(spread.sum(axis=1, keepdims=True) - 2 * spread, 0.0))
     wander = play(motion)
-    margins = _margins(take, structure)
+    evidence = _evidence(take, structure, support or {})
+    expected = structure.noise.gap_variance(*solution.joints)
     joints = []
     for a, (i, j) in enumerate(solution.pairs):
         hinge = kinds[a] == "hinge"
-        margin, runner = margins.get(frozenset((int(i), int(j))), (None, None))
+        follows = 0.0 if sure is None else min(float(sure.effect[a, 0]), float(residual[a]))
         covariance = passing = None
         if sure is not None and kinds[a] in ("ball", "hinge"):
             covariance, shrinks = (
@@ -72,10 +75,10 @@ def assemble_joints(
                 frames=int(fits.frames[a]),
                 singular_values=values[a],
                 covariance=covariance,
-                margin=margin,
-                runner_up=runner,
                 rotation=np.sort(turned[a])[::-1],
                 passing=passing,
+                explained=float(np.sqrt(3 * expected[a] + follows**2)),
+                **evidence.get(frozenset((int(i), int(j))), {"margin": None, "runner_up": None}),
             )
         )
     return joints
@@ -90,13 +93,20 @@ def gap_residual(gap: Floats, weight: Floats) -> Floats:
     return np.asarray(np.sqrt(square / np.maximum(weight.sum(axis=0), 1e-300)))
 
 
-def _margins(take: Take, structure: Structure) -> dict[frozenset[int], tuple[float | None, tuple[str, str] | None]]:
-    """By the bodies of an edge: its margin, and the names of its runner-up, where it has one."""
+def _evidence(take: Take, structure: Structure, support: Mapping[int, EdgeSupport]) -> dict[frozenset[int], Any]:
+    """By the bodies of an edge: what a joint has of margin, runner-up, support and rivals."""
     tree, pairs, names = structure.tree, structure.fits.pairs, np.array(take.names, dtype=object)
-    return {
-        frozenset(pairs[edge].tolist()): (None, None) if runner < 0 else (float(margin), tuple(names[pairs[runner]]))
-        for edge, margin, runner in zip(tree.edges, tree.margin, tree.runner_up, strict=True)
-    }
+    found = {}
+    for edge, margin, runner in zip(tree.edges.tolist(), tree.margin, tree.runner_up, strict=True):
+        known = {} if runner < 0 else {"margin": float(margin), "runner_up": tuple(names[pairs[runner]])}
+        own: dict[str, Any] = {"margin": None, "runner_up": None, **known}
+        if edge in support:
+            own |= {
+                "support": support[edge].support,
+                "rivals": tuple(tuple(names[pairs[k]]) for k in support[edge].rivals),
+            }
+        found[frozenset(pairs[edge].tolist())] = own
+    return found
 
 
 def settle_points(joints: Sequence[Joint]) -> list[Joint]:

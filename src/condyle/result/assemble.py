@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from ..estimate.describe import describe_joints, describe_structure, describe_take
+from ..estimate.describe import describe_joints, describe_own_tree, describe_structure, describe_take
 from ..estimate.fitting import Estimate, Estimator, asked_root, uncertainty_of
 from ..estimate.intervals import Uncertainty
 from ..estimate.kinds import classify, measure_motion
 from ..estimate.locate import assemble_joints, gap_residual, settle_points
 from ..estimate.structure import Structure
+from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
 from ..faults.loops import loop_joints, touching_joints, usual_gap
 from ..faults.part_time import PartTimeRepair, hidden
@@ -29,6 +30,7 @@ from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
 from .symmetry import mirror_lengths
+from .verdict import judge
 
 OPEN_HINGE_MAX_GROWTH = 1.2  # growth of the residual up to which an open hinge is moved along its axis to a known joint
 SKELETON_CONVENTIONS = {
@@ -81,11 +83,14 @@ def assemble_figure(
     connections  whether joints that hold for a part of the take are looked for beside the tree
     """
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
+    support = measure_support(take, structure)
+    own_tree = () if take.own is None else take.own.edges(take.names)
     asked = asked_root(take, options)
     findings = [
         *findings,
         *describe_take(take),
-        *describe_structure(take, structure, estimate.roots, asked, options.tree),
+        *describe_own_tree(own_tree, estimate.pairs, take.names),
+        *describe_structure(take, structure, support, estimate.roots, asked, options.tree),
     ]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
     joints: list[Joint] = []
@@ -95,7 +100,7 @@ def assemble_figure(
     gap = np.zeros((take.frames, 0, 3))
     if len(pairs):
         sure = estimate_uncertainty(estimate, estimator, options, changes)
-        joints, sure, gap, told = _locate(estimate, options, sure)
+        joints, sure, gap, told = _locate(estimate, support, options, sure)
         findings += told
         loops = loop_joints(take, structure, options, estimator, named)
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
@@ -117,6 +122,7 @@ def assemble_figure(
         limbs=tuple(assemble_limbs(joints, sure)),
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
+        own_tree=own_tree,
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
@@ -124,7 +130,7 @@ def assemble_figure(
     field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
-    return Calibration(skeleton, take, gap, solution.weight, field, tuple(changes))
+    return Calibration(judge(skeleton), take, gap, solution.weight, field, tuple(changes))
 
 
 def estimate_uncertainty(
@@ -141,7 +147,7 @@ def estimate_uncertainty(
 
 
 def _locate(
-    estimate: Estimate, options: FitOptions, sure: Uncertainty | None
+    estimate: Estimate, support: Mapping[int, EdgeSupport], options: FitOptions, sure: Uncertainty | None
 ) -> tuple[list[Joint], Uncertainty | None, Floats, list[Finding]]:
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
@@ -155,7 +161,9 @@ def _locate(
         return gap_residual(gaps(take, pairs, *_halves(joints)), solution.weight)
 
     gap = gaps(take, pairs, solution.p_child_joint, solution.p_parent_joint)
-    located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure)
+    located = assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, sure, support)
+    given = {frozenset(pair) for pair in options.tree}
+    located = [replace(one, support=1.0, rivals=()) if {one.child, one.parent} in given else one for one in located]
     joints = settle_points(located)
     if joints != located:
         joints = [_keep_settled(*one) for one in zip(joints, located, residual(joints), strict=True)]
