@@ -188,7 +188,9 @@ def main() -> None:
         "tree is right where it has every true edge and no other. Sure: support of 0.95 or more. Without names the "
         "bodies are called s0, s1, ...: what the motion alone tells."
     )
-    data = {one.name: {way: vars(found) for way, found in one.found.items()} for one in recordings}
+    data = {
+        one.name: {"still": one.still, **{way: vars(found) for way, found in one.found.items()}} for one in recordings
+    }
     publish("people", "Trees of people", how, tables, data, given)
     if not given.only:
         text = PAGE.read_text()
