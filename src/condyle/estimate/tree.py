@@ -171,9 +171,9 @@ class TimeBlocks:
         count = int(np.clip(round(seconds / JACKKNIFE_BLOCK_S), JACKKNIFE_FEWEST, JACKKNIFE_MOST))
         return cls(np.arange(frames) * count // max(frames, 1), count)
 
-    def rows(self) -> list[Bools]:
-        """(n,) for each block, whether a frame is in it."""
-        return [self.number == k for k in range(self.count)]
+    def rows(self) -> list[slice]:
+        """The frames of each block."""
+        return [slice(*np.searchsorted(self.number, (k, k + 1))) for k in range(self.count)]
 
     def logdets(self, gap: Floats, both: Bools, floor: float) -> tuple[float, Floats]:
         """Log-determinant of the covariance of gaps (n, J, 3), 0 where not `both` (n, J) are seen: of all frames, and
@@ -264,7 +264,7 @@ class ResidualRows:
         total, seen = (np.concatenate([[0 * one[0]], one]) for one in (total, seen))
         return np.asarray((total.sum(axis=0) - total) / np.maximum(seen.sum(axis=0) - seen, 1) + self.floor)
 
-    def _sums(self, tree: list[int], frames: slice | Bools) -> tuple[Floats, Floats, Ints]:
+    def _sums(self, tree: list[int], frames: slice) -> tuple[Floats, Floats, Ints]:
         """(3 J, 3 C) products of the tree's gaps and all, (C, 3, 3) of each with itself, (C,) frames: they add."""
         gap = self.gap[frames]
         cross = gap[:, tree].reshape(len(gap), -1).T @ gap.reshape(len(gap), -1)
