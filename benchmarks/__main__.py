@@ -12,6 +12,7 @@ NAMES = (
     "hinges",
     "speed",
     "real",
+    "people",
     "reading",
     "playback",
     "kinematics",

@@ -21,7 +21,7 @@ from condyle.simulate import Disturbances, SimulatedFigure, Truth, human
 
 RESULTS = Path(__file__).parent / "results"
 FIRST_SEED = 60_000  # seeds from here on were not used to choose any constant of the program
-DOUBTS = ("thin-margin", "tied-edges", "tree-not-determined", "loose-body", "not-rotary", "large-residual")
+DOUBTS = ("rivals", "tree-not-determined", "loose-body", "not-rotary", "large-residual")
 Key = tuple[str, frozenset[str]]  # a length by its body and the body's two neighbours, whichever root was chosen
 
 

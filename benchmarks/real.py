@@ -101,7 +101,7 @@ def compared(files: Any, fit: Any, answer: Any) -> list[str]:
         pairs = [(joint, files.own_child(joint, own)) for joint in answer.facts["joints"]]
         right = [(joint, child) for joint, child in pairs if child]
         edges = f"{len(right)} of {len(own) - 1}"
-        doubted = answer.told("thin-margin", "tied-edges", "rigid-pair", "wide-interval")
+        doubted = answer.told("rivals", "rigid-pair", "wide-interval")
         others = [{joint["child"], joint["parent"]} for joint, child in pairs if not child]
         sly = sum(not any(bodies <= edge or edge <= bodies for bodies in doubted) for edge in others)
         edges += f", {sly} of {len(others)} others not in doubt" if others else ""

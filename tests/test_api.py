@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ import condyle
 from condyle.cli import main
 from condyle.io.exports.registry import FORMATS
 from condyle.model.options import FitOptions
+from condyle.model.take import OwnSkeleton
 from condyle.report import page as pages
 from condyle.simulate import Disturbances, linkage, simulate
 
@@ -212,3 +214,21 @@ def test_every_option_of_a_fit_is_a_keyword_of_it() -> None:
 
     keywords = set(inspect.signature(condyle.fit).parameters) - {"source", "reading"}
     assert keywords - {"plan"} | {"method"} == set(FitOptions.__dataclass_fields__)
+
+
+def test_the_tree_can_be_the_one_that_the_recording_brings_along(tmp_path: Path) -> None:
+    world = simulate(linkage(), "exercise", seconds=6, seed=3, disturbances=NOISE)
+    names, parent = world.take.names, world.truth.parent
+    own = OwnSkeleton((*names, "a bone between"), [*parent, -1], np.zeros((len(names) + 1, 3)))
+    take = replace(world.take, own=own)
+    fit = condyle.fit(take, tree="file", intervals=False)
+    edges = {(joint.parent, joint.child) for joint in fit.skeleton.joints}
+    assert edges == {(parent, child) for child, parent in world.truth.edges} == set(fit.skeleton.own_tree)
+    assert {joint.support for joint in fit.skeleton.joints} == {1.0}
+    hand, elbow = names.index("l_forearm"), names.index("l_upper_arm")
+    skipping = OwnSkeleton(names, [k if at != hand else parent[elbow] for at, k in enumerate(parent)], np.zeros((6, 3)))
+    found = condyle.fit(replace(take, own=skipping), intervals=False)
+    [told] = [finding for finding in found.findings if finding.code == "own-tree"]
+    assert told.bodies == ("l_forearm",)
+    with pytest.raises(condyle.UsageError, match="brings no hierarchy along"):
+        condyle.fit(world.take, tree="file")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from condyle.findings import CODES, Finding, merge_findings, sort_findings, worst_severity
+from condyle.findings import CODES, Finding, count_causes, merge_findings, sort_findings, worst_severity
 
 INFO, WARNING, ERROR = (Finding("hinge", severity, severity) for severity in ("info", "warning", "error"))  # type: ignore[arg-type]
 
@@ -54,4 +54,16 @@ def test_two_are_not_many() -> None:
 def test_another_severity_is_told_apart() -> None:
     kinds = ("info", "info", "warning")
     mixed = [Finding("outliers", kind, "text", (name,), count=1) for name, kind in zip("abc", kinds, strict=True)]
-    assert merge_findings(mixed) == mixed
+    assert merge_findings(mixed) == [mixed[2], *mixed[:2]]
+
+
+def test_findings_of_one_cause_stand_together_and_count_once_the_most_harmful_first() -> None:
+    small, large = (Finding("large-residual", "warning", "", ("a",), value=size, unit="m") for size in (0.002, 0.02))
+    slip = Finding("slip", "warning", "", ("b",), value=0.01, unit="m")
+    vague = Finding("wide-interval", "warning", "", ("c",), value=0.015, unit="m")
+    share = Finding("missing-samples", "warning", "", ("d",), value=0.9, unit="1")
+    assert merge_findings([share, small, vague, slip, large]) == [large, slip, small, vague, share]
+    edge = Finding("rivals", "warning", "", ("a", "b"), value=0.5, unit="1")
+    assert merge_findings([large, edge])[0] == edge
+    assert count_causes([small, slip, large, INFO]) == 1
+    assert count_causes([share, small, vague, slip, large]) == 3

@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from condyle.model.skeleton import SURE_SUPPORT
+
 from ..harness import RESULTS as MEASURED
 from . import published, tables
 from .store import load, table
@@ -77,7 +79,15 @@ def paper_rows() -> list[list[str]]:
 
 def own_rows() -> list[list[str]]:
     """What the paper has nothing to compare with: from benchmarks/results and from the peers."""
-    return [*_bound_rows(), *_peer_rows(), *_tree_rows(), *_natural_rows(), *_real_rows(), *_interval_rows()]
+    return [
+        *_bound_rows(),
+        *_peer_rows(),
+        *_tree_rows(),
+        *_natural_rows(),
+        *_real_rows(),
+        *_people_rows(),
+        *_interval_rows(),
+    ]
 
 
 def _bound_rows() -> list[list[str]]:
@@ -147,6 +157,22 @@ def _real_rows() -> list[list[str]]:
     plain, ours, kinds = (f"{sum(int(a) for a, _ in part)} of {sum(int(b) for _, b in part)}" for part in cells)
     label = f"{len(real)} real recordings of linkages and people: right edges; kinds"
     return [[label, "-", plain, f"{ours}; {kinds}"]]
+
+
+def _people_rows() -> list[list[str]]:
+    """Recordings whose joints are known: right trees, wrong edges, and wrong ones among the sure."""
+    people = _measured("people")
+    if people is None:
+        return []
+    moving = [one for one in people.values() if not one["still"]]
+    cells = []
+    for way in ("least squares", "default"):
+        found = [one[way] for one in moving]
+        right = sum(not one["wrong"] and len(one["right"]) == one["true"] for one in found)
+        wrong = [support for one in found for _, support in one["wrong"]]
+        sure = sum(support >= SURE_SUPPORT for support in wrong)
+        cells.append(f"{right} of {len(found)}; {len(wrong)}; {sure}")
+    return [["recorded people and linkages: right trees; wrong edges; sure ones among them", "-", *cells]]
 
 
 def _interval_rows() -> list[list[str]]:

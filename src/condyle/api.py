@@ -244,10 +244,11 @@ class Fit:
     def retarget(self, lengths: Lengths) -> Fit:
         """The motion on a figure with other limb lengths: see `retarget_motion`. Its poses are those of that figure."""
         from .motion.retarget import retarget_motion
+        from .result.verdict import judge
 
         before = self.skeleton
         skeleton, motion = retarget_motion(before, self.motion, lengths)
-        skeleton = replace(skeleton, fit_id=_identify(to_json(before), to_json(skeleton)))
+        skeleton = judge(replace(skeleton, fit_id=_identify(to_json(before), to_json(skeleton))))
         poses = forward(skeleton, motion)
         known = poses.seen[:, [poses.index(joint.child) for joint in skeleton.joints]]
         gap = np.where(known[..., None], 0.0, np.nan) * np.ones(3)
@@ -266,7 +267,7 @@ def fit(
     source: Recorded,
     plan: Method = "default",
     *,
-    tree: Iterable[tuple[str, str]] | Mapping[str, str | None] = (),
+    tree: Iterable[tuple[str, str]] | Mapping[str, str | None] | Literal["file"] = (),
     root: str | None = None,
     loops: Iterable[tuple[str, str]] = (),
     world: bool = False,
@@ -285,7 +286,8 @@ def fit(
     source      the path of a file, or of several files of the same sensors; a Take; or matrices (n, m, 4, 4) [m]
     plan        "default": all joints together, corrected and robust; "least-squares": the paper's; "drift": for sensors
                 that drift
-    tree        known edges, all or some: pairs (parent, child), or {child: parent}
+    tree        known edges, all or some: pairs (parent, child), or {child: parent}; "file": those that the recording
+                brings along
     root        name of the root; None: the graph centre, calmest first
     loops       pairs known to close a loop; located like joints
     world       add the room as a fixed body `world`
@@ -298,11 +300,12 @@ def fit(
     field       take the bend of the room away: True as the joints tell it, a Rod, or a FieldModel that is known
     reading     how the numbers of files are to be read: see ReadOptions
     """
+    own_tree = isinstance(tree, str) and tree == "file"
     edges = [(p, c) for c, p in tree.items() if p is not None] if isinstance(tree, Mapping) else tree
     options = FitOptions(
         method=plan,
         tree_score=tree_score,
-        tree=check_pairs(edges, "tree"),
+        tree=() if own_tree else check_pairs(edges, "tree"),  # type: ignore[arg-type]
         root=root,
         loops=check_pairs(loops, "loops"),
         world=world,
@@ -314,16 +317,22 @@ def fit(
         scale=factor_of(scale),
         field=field,
     )
-    return fit_with(source, options, ReadOptions.of(**reading))
+    return fit_with(source, options, ReadOptions.of(**reading), own_tree=own_tree)
 
 
-def fit_with(source: Recorded, options: FitOptions, reading: ReadOptions | None = None) -> Fit:
-    """`fit` with its options as values."""
+def fit_with(
+    source: Recorded, options: FitOptions, reading: ReadOptions | None = None, *, own_tree: bool = False
+) -> Fit:
+    """`fit` with its options as values; own_tree: the tree is the hierarchy that the recording brings along."""
     from .pipeline import run
 
     reading = replace(reading or ReadOptions(), fix=("swaps",) if options.fixes("swaps") else ())
     with limit_threads():
         take = _load(source, reading)
+        if own_tree:
+            if take.own is None:
+                raise UsageError("the recording brings no hierarchy along; name the edges", code="bad-tree")
+            options = replace(options, tree=take.own.edges(take.names))
         digest = _hash_input(take)
         result = run(take, options)
     fit_id = _identify(digest.encode(), __version__.encode(), _pack_options(options, reading))
@@ -371,7 +380,11 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
 
 
 def _add_findings(skeleton: Skeleton, findings: Sequence[Finding]) -> Skeleton:
-    return replace(skeleton, findings=sort_findings([*skeleton.findings, *findings])) if findings else skeleton
+    from .result.verdict import judge
+
+    if not findings:
+        return skeleton
+    return judge(replace(skeleton, findings=sort_findings([*skeleton.findings, *findings])))
 
 
 def _hash_input(take: Take) -> str:

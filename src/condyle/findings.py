@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -69,15 +70,16 @@ CODES: dict[str, str] = {
     "implausible-size": "joined sensors are so far apart, or so near, that the unit of length is doubted",
     # structure
     "tree-not-determined": "nothing moved enough to tell which bodies are connected",
-    "thin-margin": "another edge would explain the motion almost as well as one in the tree",
+    "rivals": "an edge of which the motion does not tell whether it, another one, or none is right",
+    "not-joined": "bodies that are no neighbours by their names: something between them was not worn, or two persons",
     "loose-body": "a body that is joined to nothing",
     "several-figures": "the bodies form more than one figure",
     "loop-joint": "a pair outside the tree fits like a joint",
     "connection": "two bodies outside the tree are connected for a part of the take",
     "repair-not-kept": "a repair was tried and made no joint come apart less, so the take was fitted as recorded",
     "part-time-joint": "a joint of the tree comes apart for a part of the take",
-    "tied-edges": "several bodies share one point, so the edges among them cannot be told apart",
     "given-edge-misfit": "an edge that was given fits much worse than another the motion offers",
+    "own-tree": "the hierarchy that the recording brought along has other edges than were found",
     "root-chosen": "which body was taken as the root, and by which rule",
     # the folder
     "older-files": "files of an older fit in the same folder were changed since, and are kept",
@@ -110,6 +112,19 @@ _MERGED = {
     "gap-inferred",
     "repair-not-kept",
 }
+
+
+# Findings of one cause count as one thing to look at; those that stand nowhere here are of the recording.
+_CAUSES: dict[str, tuple[str, ...]] = {
+    "tree": ("tree-not-determined", "rivals", "loose-body", "not-rotary", "not-joined", "given-edge-misfit"),
+    "motion": ("undetermined-joint", "wide-interval", "one-axis-only"),
+    "mounting": ("large-residual", "follows-angle", "slip", "part-time-joint"),
+    "exchange": ("swap", "marker-swap"),
+    "field": ("bent-field", "field-corrected", "pair-not-carried", "hemisphere-flip"),
+    "size": ("implausible-size", "unit-assumed", "scaled"),
+    "export": ("up-assumed", "pose-held", "resampled", "renamed-bones", "split-file", "older-files"),
+}
+_CAUSE_OF = {code: cause for cause, codes in _CAUSES.items() for code in codes}
 
 
 @dataclass(frozen=True)
@@ -154,13 +169,42 @@ def worst_severity(findings: Iterable[Finding]) -> Severity | None:
     return min((f.severity for f in findings), key=lambda s: _RANK[s], default=None)
 
 
+def count_causes(findings: Iterable[Finding]) -> int:
+    """How many things there are to look at: causes of warnings and errors."""
+    return len({_CAUSE_OF.get(finding.code) for finding in findings if finding.severity != "info"})
+
+
+def _sort_by_harm(findings: Sequence[Finding]) -> list[Finding]:
+    """Errors first; of equal severity those of one cause together, what costs most millimetres first: a wrong edge
+    costs all of them.
+    """
+
+    def harm(finding: Finding) -> float:
+        if _CAUSE_OF.get(finding.code) == "tree":
+            return math.inf
+        return abs(finding.value or 0.0) if finding.unit == "m" else 0.0
+
+    worst: dict[tuple[str, str | None], float] = {}
+    for finding in findings:
+        key = finding.severity, _CAUSE_OF.get(finding.code)
+        worst[key] = max(worst.get(key, 0.0), harm(finding))
+    order = list(worst)
+
+    def place(finding: Finding) -> tuple[int, float, int, float]:
+        key = finding.severity, _CAUSE_OF.get(finding.code)
+        return _RANK[finding.severity], -worst[key], order.index(key), -harm(finding)
+
+    return sorted(findings, key=place)
+
+
 def mm(metres: float) -> str:
     """A length for people: millimetres with two or three digits."""
     return f"{metres * 1000:.0f}" if metres >= 0.01 else f"{metres * 1000:.2g}"
 
 
 def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings with those that many bodies share told in one line a kind; single ones stay as they are."""
+    """The findings by cause and harm, those that many bodies share told in one line a kind."""
+    findings = _sort_by_harm(findings)
     out: list[Finding] = []
     for finding in findings:
         same = [f for f in findings if f.code == finding.code and f.severity == finding.severity]

@@ -39,8 +39,8 @@ def test_results_are_written_unless_only_a_part_was_run(tmp_path, monkeypatch, c
 
 def test_a_wrong_edge_is_named_by_both_its_bodies_or_with_the_whole_tree():
     wrong = {frozenset(("a", "b"))}
-    thin = Finding("thin-margin", "warning", "a - b is doubtful", ("a", "b"))
-    other = Finding("thin-margin", "warning", "c - d is doubtful", ("c", "d"))
+    thin = Finding("rivals", "warning", "a - b is doubtful", ("a", "b"))
+    other = Finding("rivals", "warning", "c - d is doubtful", ("c", "d"))
     nothing = Finding("tree-not-determined", "error", "nothing moved")
     assert harness.names_wrong_edge([thin], wrong)
     assert not harness.names_wrong_edge([other], wrong)

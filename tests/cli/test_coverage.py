@@ -9,7 +9,7 @@ from condyle.cli import main
 
 
 def test_the_verdict_is_the_status_and_the_rows_tell_why(noisy: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    wide, narrow = main(["coverage", str(noisy), "--width", "100"]), main(["coverage", str(noisy), "--width", "0.01"])
+    wide, narrow = (main(["coverage", str(noisy), "--strict", "--width", width]) for width in ("100", "0.01"))
     text = capsys.readouterr().out
     assert (wide, narrow) == (0, 3)
     assert text.count("Joints\n") == text.count("Lengths\n") == 2

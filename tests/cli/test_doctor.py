@@ -30,7 +30,7 @@ def test_a_wrong_one_is_told_with_the_option_that_puts_it_right(
 ) -> None:
     turned = Take(take.names, take.time, np.swapaxes(take.R_world_body, -1, -2), take.p_world_body)
     write_take(tmp_path / "take.csv", turned)
-    assert main(["doctor", str(tmp_path / "take.csv"), "--json"]) == 3
+    assert main(["doctor", str(tmp_path / "take.csv"), "--json", "--strict"]) == 3
     facts = json.loads(capsys.readouterr().out)
     assert facts["verdict"] == "other"
     assert facts["text"].endswith("say --transposed")

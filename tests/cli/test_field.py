@@ -30,7 +30,7 @@ def room(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: object) -> tuple[int, str, str]:
-    status = main(["fit", *map(str, words), "--no-intervals"])
+    status = main(["fit", *map(str, words), "--no-intervals", "--strict"])
     printed = capsys.readouterr()
     return status, printed.out, printed.err
 

@@ -32,9 +32,10 @@ def pretend(monkeypatch: pytest.MonkeyPatch, fault: BaseException | None = None,
 
 
 @pytest.mark.parametrize("status", [0, 3])
-def test_the_status_of_the_verb_is_the_status_of_the_program(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
+def test_the_status_of_the_verb_is_the_status_of_a_strict_program(monkeypatch: pytest.MonkeyPatch, status: int) -> None:
     pretend(monkeypatch, status=status)
-    assert main(["info"]) == status
+    assert main(["info", "--strict"]) == status
+    assert main(["info"]) == 0  # what is to be looked at is no failure, unless asked
 
 
 @pytest.mark.parametrize(("kind", "status"), [(CondyleError, 1), (UsageError, 2)])

@@ -54,7 +54,7 @@ def test_json_is_the_new_skeleton(fitted: Path, tmp_path: Path, capsys: pytest.C
 def test_up_that_is_not_known_is_a_warning(tmp_path: Path) -> None:
     write_take(tmp_path / "take.npz", simulate(chain(), seconds=8, seed=3).take)
     main(["fit", str(tmp_path / "take.npz"), "--no-intervals", "-o", str(tmp_path / "out")])
-    assert main(["retarget", str(tmp_path / "out"), "-o", str(tmp_path / "big"), "--scale", "2"]) == 3
+    assert main(["retarget", str(tmp_path / "out"), "-o", str(tmp_path / "big"), "--scale", "2", "--strict"]) == 3
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_without_a_distance_only_the_noise_is_told(rod_file: str, capsys: pytest
 
 def test_a_bent_field_is_a_warning_with_the_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = recorded(tmp_path / "rod.npz", rod(seconds=30, seed=3, disturbances=BENT).take)
-    assert main(["scale", path, "--distance", "0.565"]) == 3
+    assert main(["scale", path, "--distance", "0.565", "--strict"]) == 3
     assert "the field is bent" in capsys.readouterr().out
 
 

@@ -7,6 +7,7 @@ from typing import get_args
 
 from condyle.estimate import describe
 from condyle.findings import CODES, Severity
+from condyle.model.skeleton import SURE_SUPPORT
 
 from .pages import DOCS, PROJECT, codes, rows, sections
 
@@ -38,7 +39,7 @@ def test_the_thresholds_on_the_page_are_those_in_the_code() -> None:
         "missing-samples": f"{100 * describe.MISSING_WARNING_SHARE:g} %",
         "outliers": f"{100 * describe.OUTLIER_WARNING_SHARE:g} %",
         "large-residual": f"{100 * describe.LARGE_RESIDUAL_SHARE:g} %",
-        "thin-margin": f"{describe.DOUBTFUL_MARGIN:g} times",
+        "rivals": f"below {SURE_SUPPORT:g}",
         "given-edge-misfit": f"{describe.GIVEN_EDGE_MAX_RATIO:g} times",
     }
     for code, words in thresholds.items():

@@ -10,14 +10,16 @@ import pytest
 import condyle
 from condyle import Finding, Take
 from condyle.estimate.describe import (
-    DOUBTFUL_MARGIN,
     GIVEN_EDGE_MAX_RATIO,
     LARGEST_JOINED_M,
     MISSING_WARNING_SHARE,
+    describe_own_tree,
     describe_structure,
     describe_take,
 )
 from condyle.estimate.structure import Structure, infer_structure
+from condyle.estimate.support import EdgeSupport, measure_support
+from condyle.model.skeleton import SURE_SUPPORT
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
@@ -33,10 +35,13 @@ def structure(world: World) -> Structure:
     return infer_structure(world.take)
 
 
-def described(take: Take, structure: Structure, given=(), asked: int | None = 0) -> dict[str, list[Finding]]:
+def described(
+    take: Take, structure: Structure, given=(), asked: int | None = 0, support=None
+) -> dict[str, list[Finding]]:
     roots = [group[0] for group in structure.figures]
     out: dict[str, list[Finding]] = {}
-    for one in describe_structure(take, structure, roots, asked, given):
+    found = measure_support(take, structure) if support is None else support
+    for one in describe_structure(take, structure, found, roots, asked, given):
         out.setdefault(one.code, []).append(one)
     return out
 
@@ -64,15 +69,31 @@ def test_a_clear_tree_says_nothing_but_its_root(world: World, structure: Structu
     assert chosen.bodies == (world.take.names[0],)
 
 
-def test_a_thin_margin_is_a_doubt_and_a_tie_another(world: World, structure: Structure) -> None:
-    margin = structure.tree.margin.copy()
-    margin[0], margin[1] = 0.999 * DOUBTFUL_MARGIN, DOUBTFUL_MARGIN
-    thin = replace(structure, tree=replace(structure.tree, margin=margin))
-    [doubt] = described(world.take, thin)["thin-margin"]
-    assert doubt.value == pytest.approx(0.999 * DOUBTFUL_MARGIN)
-    assert set(doubt.bodies) == {world.take.names[k] for k in structure.edges[0]}
-    tied = replace(thin, tied=[(int(structure.tree.edges[0]), 0)])
-    assert set(described(world.take, tied)) == {"tied-edges"}
+def test_low_support_is_a_doubt_that_names_the_rivals(world: World, structure: Structure) -> None:
+    names, pairs = world.take.names, structure.fits.pairs
+    first, second = (int(edge) for edge in structure.tree.edges[:2])
+    [other] = [k for k in range(len(pairs)) if k not in structure.tree.edges][:1]
+    sure = dict.fromkeys(structure.tree.edges.tolist(), EdgeSupport(SURE_SUPPORT, ()))
+    low = {**sure, first: EdgeSupport(0.7, (other,)), second: EdgeSupport(0.8, ())}
+    doubt, alone = described(world.take, structure, support=low)["rivals"]
+    assert (doubt.value, doubt.bodies) == (0.7, tuple(names[k] for k in pairs[first]))
+    assert f"{names[pairs[first, 0]]} - {names[pairs[first, 1]]} or {names[pairs[other, 0]]}" in doubt.text
+    assert "or not joined" in alone.text
+    tied = described(world.take, replace(structure, tied=[(first, other)]), support=low)["rivals"]
+    assert "share one point" in tied[0].text
+    assert described(world.take, structure, support=sure) == {}
+
+
+def test_bodies_that_are_not_joined_say_why(world: World, structure: Structure) -> None:
+    names, edge = world.take.names, int(structure.tree.edges[0])
+    ends = tuple(names[k] for k in structure.fits.pairs[edge])
+    for reason, code, words in (
+        ("not-rotary", "not-rotary", "without a common centre"),
+        ("not-worn", "not-joined", "was not worn"),
+        ("two-persons", "not-joined", "two persons"),
+    ):
+        [told] = described(world.take, replace(structure, apart={edge: reason}))[code]
+        assert (told.bodies, words in told.text) == (ends, True)
 
 
 def test_a_given_edge_is_doubted_only_where_another_fits_far_better(world: World, structure: Structure) -> None:
@@ -82,6 +103,16 @@ def test_a_given_edge_is_doubted_only_where_another_fits_far_better(world: World
         margin[0] = 1 / ratio
         poor = replace(structure, tree=replace(structure.tree, margin=margin))
         assert set(described(world.take, poor, given)) == ({"given-edge-misfit"} if told else set())
+
+
+def test_edges_of_a_files_own_hierarchy_that_were_not_found_are_told() -> None:
+    pairs, names = np.array([[1, 0], [2, 1]]), ("a", "b", "c")
+    assert describe_own_tree([("a", "b"), ("b", "c")], pairs, names) == []
+    assert describe_own_tree([], pairs, names) == []
+    [told] = describe_own_tree([("a", "b"), ("a", "c")], pairs, names)
+    assert (told.code, told.severity, told.bodies, told.value) == ("own-tree", "info", ("c",), 1)
+    assert "1 of the 2 edges" in told.text
+    assert "a - c; take it with --tree file" in told.text
 
 
 def test_bodies_far_apart_call_for_a_unit(world: World) -> None:

@@ -8,6 +8,7 @@ import pytest
 from condyle.estimate.tree import (
     ALL_PAIRS_MAX_BODIES,
     NEAREST_PARTNERS,
+    ResidualRows,
     nearest_pairs,
     spanning_margins,
     swap_edges,
@@ -48,13 +49,13 @@ def test_exchanging_edges_repairs_a_wobbling_pelvis(wobbling) -> None:
     world, fits, start = wobbling
     true = {frozenset(edge) for edge in world.truth.edges}
     assert names_of(world.take, fits.pairs[start]) != true
-    tree, _ = swap_edges(world.take, fits, start)
+    tree, _ = swap_edges(ResidualRows(world.take, fits, start), start)
     assert names_of(world.take, fits.pairs[tree.edges]) == true
 
 
 def test_after_the_search_no_exchange_is_worth_it(wobbling) -> None:
     world, fits, start = wobbling
-    tree, rivals = swap_edges(world.take, fits, start)
+    tree, rivals = swap_edges(ResidualRows(world.take, fits, start), start)
     assert rivals.shape == (14, 105)
     assert rivals.min() > -0.01
     np.testing.assert_allclose(np.log(tree.margin), rivals.min(axis=1), atol=LOG)
@@ -63,7 +64,7 @@ def test_after_the_search_no_exchange_is_worth_it(wobbling) -> None:
 
 def test_without_search_the_tree_stays_and_its_margins_are_told(wobbling) -> None:
     world, fits, start = wobbling
-    tree, rivals = swap_edges(world.take, fits, start, search=False)
+    tree, rivals = swap_edges(ResidualRows(world.take, fits, start), start, search=False)
     np.testing.assert_array_equal(tree.edges, start)
     assert rivals.min() < -0.01
     assert tree.margin.min() < 1
@@ -73,13 +74,13 @@ def test_fixed_edges_are_never_exchanged(wobbling) -> None:
     world, fits, start = wobbling
     true = {frozenset(edge) for edge in world.truth.edges}
     wrong = [int(k) for k in start if not names_of(world.take, fits.pairs[[k]]) <= true]
-    tree, _ = swap_edges(world.take, fits, start, fixed=wrong)
+    tree, _ = swap_edges(ResidualRows(world.take, fits, start), start, fixed=wrong)
     assert set(wrong) <= set(tree.edges.tolist())
 
 
 def test_only_pairs_that_join_the_two_parts_stand_in_for_an_edge(wobbling) -> None:
     world, fits, start = wobbling
-    tree, rivals = swap_edges(world.take, fits, start)
+    tree, rivals = swap_edges(ResidualRows(world.take, fits, start), start)
     side = sides(15, fits.pairs[tree.edges])
     for a in range(14):
         across = side[a, fits.pairs[:, 0]] != side[a, fits.pairs[:, 1]]
@@ -89,10 +90,10 @@ def test_only_pairs_that_join_the_two_parts_stand_in_for_an_edge(wobbling) -> No
 
 def test_a_handicap_counts_as_a_larger_residual(wobbling) -> None:
     world, fits, start = wobbling
-    plain, rivals = swap_edges(world.take, fits, start)
+    plain, rivals = swap_edges(ResidualRows(world.take, fits, start), start)
     handicap = np.zeros(len(fits.pairs))
     handicap[plain.runner_up[0]] = np.log(3)
-    _, harder = swap_edges(world.take, fits, plain.edges, handicap=handicap, search=False)
+    _, harder = swap_edges(ResidualRows(world.take, fits, plain.edges), plain.edges, handicap=handicap, search=False)
     np.testing.assert_allclose(
         harder[0, plain.runner_up[0]] - rivals[0, plain.runner_up[0]], np.log(3), rtol=0, atol=1e-6
     )
@@ -108,8 +109,8 @@ def test_poses_that_are_not_good_are_not_looked_at(rng) -> None:
     )
     fits = fit_pairs(sum_pairs(take))
     start = spanning_tree(6, fits.pairs, fits.residual, take.names)
-    _, clean = swap_edges(take.mask(bad), fits, start, search=False)
-    _, rivals = swap_edges(spoilt, fits, start, good=~bad, search=False)
+    _, clean = swap_edges(ResidualRows(take.mask(bad), fits, start), start, search=False)
+    _, rivals = swap_edges(ResidualRows(spoilt, fits, start, ~bad), start, search=False)
     np.testing.assert_allclose(rivals, clean, atol=1e-6)
 
 
@@ -131,7 +132,8 @@ def test_the_papers_margin_is_the_ratio_to_the_next_best_edge() -> None:
 def test_two_bodies_have_a_tree_that_nothing_rivals(rng) -> None:
     take = simulate(linkage(), seconds=5, seed=1).take.select(["chest", "head"])
     fits = fit_pairs(sum_pairs(take))
-    for tree in (swap_edges(take, fits, np.array([0]))[0], spanning_margins(2, fits, np.array([0]))):
+    only = np.array([0])
+    for tree in (swap_edges(ResidualRows(take, fits, only), only)[0], spanning_margins(2, fits, only)):
         assert tree.edges.tolist() == [0]
         assert np.isinf(tree.margin[0])
         assert tree.runner_up[0] == -1
@@ -139,7 +141,8 @@ def test_two_bodies_have_a_tree_that_nothing_rivals(rng) -> None:
 
 def test_an_empty_tree_stays_empty() -> None:
     take = simulate(linkage(), seconds=2, seed=1).take
-    tree, rivals = swap_edges(take, fit_pairs(sum_pairs(take)), np.empty(0, np.int64))
+    none = np.empty(0, np.int64)
+    tree, rivals = swap_edges(ResidualRows(take, fit_pairs(sum_pairs(take)), none), none)
     assert len(tree.edges) == 0
     assert rivals.shape == (0, 15)
 

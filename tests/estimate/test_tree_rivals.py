@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from condyle.estimate import tree as module
-from condyle.estimate.tree import RIVAL_MAX_MARGIN, Tree, swap_edges, try_rivals
+from condyle.estimate.tree import RIVAL_MAX_MARGIN, ResidualRows, Tree, Trials, swap_edges, try_rivals
 from condyle.maths.graph import spanning_tree
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
@@ -25,13 +25,13 @@ class Case:
         self.sums = sum_pairs(self.take)
         self.fits = fit_pairs(self.sums)
         start = spanning_tree(15, self.fits.pairs, self.fits.residual, self.take.names)
-        self.tree, self.rivals = swap_edges(self.take, self.fits, start)
+        self.tree, self.rivals = swap_edges(ResidualRows(self.take, self.fits, start), start)
         self.free = np.zeros(len(self.fits.pairs))
 
     def edges(self, tree: Tree) -> set[frozenset[str]]:
         return {frozenset((self.take.names[i], self.take.names[j])) for i, j in self.fits.pairs[tree.edges]}
 
-    def settle(self, held=(), handicap=None) -> tuple[Tree, bool]:
+    def settle(self, held=(), handicap=None) -> tuple[Tree, bool, Trials]:
         extra = self.free if handicap is None else handicap
         return try_rivals(self.take, self.sums, self.fits, self.tree, self.rivals, self.take.seen, list(held), extra)
 
@@ -52,30 +52,32 @@ def right() -> Case:
 
 
 def test_a_rival_that_fits_better_when_solved_together_wins(wrong) -> None:
-    tree, changed = wrong.settle()
+    tree, changed, _ = wrong.settle()
     assert changed
     assert wrong.edges(tree) == wrong.true
 
 
 def test_only_one_edge_changes_at_a_time(wrong) -> None:
-    tree, _ = wrong.settle()
+    tree, *_ = wrong.settle()
     assert (tree.edges != wrong.tree.edges).sum() == 1
 
 
 def test_an_edge_that_is_given_gets_no_rival(wrong) -> None:
-    tree, changed = wrong.settle(held=wrong.tree.edges.tolist())
+    tree, changed, _ = wrong.settle(held=wrong.tree.edges.tolist())
     assert not changed
     np.testing.assert_array_equal(tree.edges, wrong.tree.edges)
 
 
 def test_a_right_tree_stands_and_its_margins_grow(right) -> None:
-    tree, changed = right.settle()
+    tree, changed, trials = right.settle()
     assert not changed
     np.testing.assert_array_equal(tree.edges, right.tree.edges)
     tried = np.nanmin(np.where(np.isfinite(right.rivals), right.rivals, np.nan), axis=1) < np.log(RIVAL_MAX_MARGIN)
     assert tried.any()
     assert tree.margin[tried].min() > right.tree.margin[tried].min()
     np.testing.assert_array_equal(tree.margin[~tried], right.tree.margin[~tried])
+    assert {edge for edge, _ in trials} == set(tree.edges[tried].tolist())
+    assert min(gain for gain, _ in trials.values()) == pytest.approx(np.log(tree.margin[tried].min()))
 
 
 def test_a_handicap_weighs_on_the_rivals(wrong) -> None:
@@ -89,11 +91,11 @@ def test_without_close_rivals_nothing_is_solved(monkeypatch) -> None:
     sums = sum_pairs(take)
     fits = fit_pairs(sums)
     start = spanning_tree(6, fits.pairs, fits.residual, take.names)
-    tree, rivals = swap_edges(take, fits, start)
+    tree, rivals = swap_edges(ResidualRows(take, fits, start), start)
     monkeypatch.setattr(module, "solve_together", None)
-    same, changed = try_rivals(take, sums, fits, tree, rivals, take.seen, [], np.zeros(15))
+    same, changed, trials = try_rivals(take, sums, fits, tree, rivals, take.seen, [], np.zeros(15))
     assert same is tree
-    assert not changed
+    assert (changed, trials) == (False, {})
 
 
 def test_poses_that_are_not_good_have_no_say(right, rng) -> None:
@@ -101,8 +103,8 @@ def test_poses_that_are_not_good_have_no_say(right, rng) -> None:
     args = (right.sums, right.fits, right.tree, right.rivals)
     spoilt = right.take.p_world_body + bad[..., None] * rng.normal(size=(*bad.shape, 3))
     take = Take(right.take.names, right.take.time, right.take.R_world_body, spoilt)
-    masked, _ = try_rivals(right.take.mask(bad), *args, right.take.seen & ~bad, [], right.free)
-    left_out, _ = try_rivals(take, *args, ~bad, [], right.free)
+    masked, *_ = try_rivals(right.take.mask(bad), *args, right.take.seen & ~bad, [], right.free)
+    left_out, *_ = try_rivals(take, *args, ~bad, [], right.free)
     np.testing.assert_allclose(left_out.margin, masked.margin, rtol=1e-6)
 
 
@@ -110,6 +112,6 @@ def test_a_tree_without_edges_is_settled() -> None:
     take = simulate(linkage(), seconds=2, seed=1).take
     sums = sum_pairs(take)
     none = Tree(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
-    tree, changed = try_rivals(take, sums, fit_pairs(sums), none, np.empty((0, 15)), take.seen, [], np.zeros(15))
+    tree, changed, _ = try_rivals(take, sums, fit_pairs(sums), none, np.empty((0, 15)), take.seen, [], np.zeros(15))
     assert len(tree.edges) == 0
     assert not changed

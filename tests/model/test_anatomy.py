@@ -1,10 +1,12 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 
+import numpy as np
 import pytest
 
-from condyle.model.anatomy import Segment, find_segments, rest_direction, segment_of
+from condyle.model.anatomy import Segment, count_between, find_segments, rest_direction, segment_of
 
 NAMES = {
     Segment("pelvis"): "pelvis Pelvis Hips hip Skeleton:Hip mixamorig:Hips LowBack low_back PELV sacrum pelvis_sensor",
@@ -118,3 +120,39 @@ def test_legs_rest_downwards_arms_sideways_feet_forward_and_the_trunk_upwards() 
     assert rest_direction(Segment("clavicle", "r")) == "right"
     assert rest_direction(Segment("toe", "l")) == "forward"
     assert rest_direction(Segment("neck")) == "up"
+
+
+def between(names: Sequence[str]) -> dict[tuple[str, str], float]:
+    steps, _ = count_between(names)
+    return {(a, b): float(steps[i, j]) for i, a in enumerate(names) for j, b in enumerate(names) if i < j}
+
+
+def test_segments_between_two_bodies_are_counted_over_what_is_worn() -> None:
+    names = ("pelvis", "chest", "LeftUpLeg", "l_shank", "l_foot", "r_upper_arm", "r_forearm")
+    found = between(names)
+    assert found["pelvis", "chest"] == found["LeftUpLeg", "l_shank"] == found["r_upper_arm", "r_forearm"] == 0
+    assert found["pelvis", "l_foot"] == 2
+    assert found["l_foot", "r_forearm"] == 5
+    assert np.isinf(between(("pelvis", "l_shank", "l_foot"))["pelvis", "l_shank"])
+
+
+def test_two_sensors_on_one_segment_are_neighbours_and_sides_are_not() -> None:
+    assert between(("l_thigh1", "l_thigh2", "pelvis"))["l_thigh1", "l_thigh2"] == 0
+    assert between(("l_hand", "r_hand", "r_forearm"))["l_hand", "r_forearm"] > 0
+    assert between(("hand", "r_forearm"))["hand", "r_forearm"] == 0  # a side that is not told may be either
+
+
+@pytest.mark.parametrize("name", ["l_wrist", "LKnee", "leg", "s7", "world", "stick"])
+def test_names_of_joints_and_of_things_say_nothing(name: str) -> None:
+    assert all(np.isnan(steps) for pair, steps in between((name, "pelvis", "l_thigh")).items() if name in pair)
+
+
+def test_persons_are_told_by_what_stands_before_the_names_of_several_segments() -> None:
+    names = ("a_pelvis", "a_chest", "a_l_hand", "b_pelvis", "b_chest", "b_r_hand")
+    steps, strangers = count_between(names)
+    assert strangers[2, 5]
+    assert not strangers[0, 1]
+    assert steps[0, 1] == 0
+    assert np.isinf(steps[2, 5])
+    assert np.isnan(count_between(("medial_foot", "lateral_foot"))[0]).all()
+    assert count_between(("Bob:Hips", "Bob:LeftUpLeg", "Bob:Spine"))[0][0, 1] == 0

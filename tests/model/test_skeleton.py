@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle import UsageError
-from condyle.model.skeleton import Joint, Limb, Skeleton, limb_geometry
+from condyle.model.skeleton import Joint, Limb, Skeleton, Verdict, limb_geometry
 
 LENGTH = 1e-12  # m
 
@@ -95,5 +95,6 @@ def test_a_skeleton_prints_like_a_sentence() -> None:
     skeleton = Skeleton(
         ("a", "b"), ("a",), (), (joint("b", "a", [0] * 3, [0] * 3),), take={"frames": 9, "seconds": 1.0}
     )
-    assert str(skeleton) == "2 sensors, 9 frames, 1.0 s: tree found, worst joint b 1 mm, nothing to look at"
-    assert "no tree can be told" in str(Skeleton(("a", "b"), (), ("a", "b"), ()))
+    assert str(skeleton) == "2 sensors, 9 frames, 1.0 s. 1 joint"
+    judged = replace(skeleton, verdict=Verdict(1, 1, (), None, "good", "Found: 1 of 1 joint sure."))
+    assert str(judged) == "2 sensors, 9 frames, 1.0 s. Found: 1 of 1 joint sure."

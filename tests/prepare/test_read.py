@@ -133,12 +133,12 @@ def test_the_doctor_command_ranks_readings_and_says_what_to_give(
 
     path = tmp_path / "a.npz"
     write_take(path, transposed(take))
-    assert main(["doctor", str(path)]) == 3
+    assert main(["doctor", str(path), "--strict"]) == 3
     out = capsys.readouterr().out
     assert "matrices, transposed: fits" in out.splitlines()[0]
     assert "say --transposed" in out.splitlines()[0]
     assert "not to be seen in residuals" in out
-    assert main(["doctor", str(path), "--json"]) == 3
+    assert main(["doctor", str(path), "--json", "--strict"]) == 3
     facts = json.loads(capsys.readouterr().out)
     assert facts["verdict"] == "other"
     assert facts["ranking"][0]["transposed"]

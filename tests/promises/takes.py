@@ -248,7 +248,7 @@ def condyle(*words: str) -> Answer:
     """Runs the program in this process."""
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-        status = main(list(words))
+        status = main([*words, "--strict"])
     return Answer(status, out.getvalue(), err.getvalue())
 
 

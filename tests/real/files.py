@@ -308,7 +308,7 @@ def run(words: list[str]) -> Answer:
     """One command of the program, in this process."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed):
-        status = main([*words, "--json"])
+        status = main([*words, "--json", "--strict"])
     return Answer(status, json.loads(printed.getvalue()))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import condyle
 from condyle.faults.connections import find_connections
+from condyle.model.skeleton import SURE_SUPPORT
 from condyle.model.take import Take
 from tests.make import recordings
 
@@ -53,10 +55,20 @@ def test_one_pulls_the_other_by_the_hand() -> None:
     assert told.time[1] > 4.8
 
 
-def test_two_who_walk_arm_in_arm_all_the_time_are_one_tree() -> None:
-    fitted = condyle.fit(pair("20_02", "21_02"), tree=tree("ab"), intervals=False)
-    [(one, other)] = [(j.child, j.parent) for j in fitted.skeleton.joints if j.child[0] != j.parent[0]]
-    assert {one, other} <= ARMS
+def test_two_who_walk_arm_in_arm_all_the_time_are_two_by_their_names_and_their_link_is_in_question_without() -> None:
+    take, edges = pair("20_02", "21_02"), tree("ab")
+    fitted = condyle.fit(take, tree=edges, intervals=False)
+    assert not [joint for joint in fitted.skeleton.joints if joint.child[0] != joint.parent[0]]
+    [told] = [finding for finding in fitted.findings if finding.code == "connection"]
+    assert set(told.bodies) <= ARMS
+    number = {name: f"s{k}" for k, name in enumerate(take.names)}
+    plain = condyle.fit(
+        replace(take, names=tuple(number.values())), tree=[(number[a], number[b]) for a, b in edges], intervals=False
+    )
+    given = {frozenset((number[a], number[b])) for a, b in edges}
+    [link] = [joint for joint in plain.skeleton.joints if {joint.child, joint.parent} not in given]
+    assert {link.child, link.parent} <= {number[name] for name in ARMS}
+    assert link.support < SURE_SUPPORT
 
 
 def test_two_who_walk_arm_in_arm_are_connected_where_their_trees_are_told_apart() -> None:

@@ -144,7 +144,7 @@ def test_the_gaps_it_shows_are_those_of_the_motion_file(browser, pages) -> None:
             seen.page.click(f".multiple:nth-child({joint + 1})")
             for frame in (0, 100, 333):
                 seen.page.evaluate(SCRUB, frame)
-                shown = seen.page.text_content(".selection dl > div:nth-child(2) b")
+                shown = seen.page.text_content(".selection dl > div:nth-child(3) b")
                 if np.isfinite(gap[frame, joint]):
                     allowed = SHOWN_MM + 1000 * data.joints[joint].gap_step / 2
                     assert abs(float(shown) - 1000 * gap[frame, joint]) < allowed, (joint, frame)

@@ -173,7 +173,7 @@ def test_a_figure_says_what_it_was_made_from_and_asked_for(estimate: Estimate) -
 def test_findings_of_the_way_there_are_told_with_those_of_the_figure_worst_first(estimate: Estimate) -> None:
     on_the_way = Finding("slip", "info", "x"), Finding("swap", "error", "y")
     codes = [finding.code for finding in figure_of(estimate, OPTIONS, *on_the_way).skeleton.findings]
-    assert codes == ["swap", "not-rotary", "slip"]
+    assert codes == ["swap", "loose-body", "slip"]
 
 
 def test_intervals_are_left_out_on_request(estimate: Estimate) -> None:

@@ -14,6 +14,7 @@ from condyle import Skeleton, UsageError
 from condyle.cli import main
 from condyle.model.skeleton import limb_geometry
 from condyle.result.coverage import RECORDING_MIN_S, find_coverage
+from condyle.result.verdict import verdict_of
 from condyle.simulate import Disturbances, chain, linkage, simulate
 
 NAMED = np.radians(2.0)
@@ -123,6 +124,7 @@ def test_a_take_at_rest_has_nothing_to_judge() -> None:
     still = simulate(linkage(), "still", seconds=5, rate=30, disturbances=NOISY)
     coverage = find_coverage(condyle.fit(still.take).skeleton)
     assert (coverage.joints, coverage.limbs, coverage.verdict) == ((), (), "not determined")
+    assert "enough" not in str(coverage)
 
 
 def test_a_pair_without_an_interval_says_so() -> None:
@@ -142,9 +144,12 @@ def test_the_command_tells_the_same_by_text_and_by_json(tmp_path: Path, capsys: 
     skeleton = fitted(20)
     condyle.write_skeleton(tmp_path / "skeleton.json", skeleton)
     assert main(["coverage", str(tmp_path), "--width", "50"]) == 0
-    assert capsys.readouterr().out.startswith("enough motion")
-    assert main(["coverage", str(tmp_path / "skeleton.json"), "--width", "0.5", "--json"]) == 3
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == verdict_of(skeleton).text
+    assert lines[1].startswith("enough motion")
+    assert main(["coverage", str(tmp_path / "skeleton.json"), "--width", "0.5", "--json", "--strict"]) == 3
     facts = json.loads(capsys.readouterr().out)
     wanted = find_coverage(skeleton, 0.0005)
     assert facts["verdict"] == wanted.verdict == "weak"
+    assert facts["fit"]["text"] == verdict_of(skeleton).text
     assert [limb["text"] for limb in facts["limbs"]] == [limb.text for limb in wanted.limbs]

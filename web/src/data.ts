@@ -9,16 +9,22 @@
  * has of a joint, a limb, a placement or a finding are the fields of those in `model`.
  */
 
+export const SURE_SUPPORT = 0.95;
 export const FORMAT = "condyle.page";
 export const VERSION = 1;
 export const WEIGHT_STEPS = 15;
 
 /**
  * The sentence that is read from two metres. tone: good: nothing to look at; bad: no figure, or not to be used.
+ *
+ * sure       joints that are sure
+ * length_95  largest half-width of a length's interval as a share of that length; None where not known
  */
-export interface Verdict {
+export interface PageVerdict {
   readonly text: string;
   readonly tone: "good" | "look" | "bad";
+  readonly sure: number;
+  readonly length_95: number | null;
 }
 
 /**
@@ -45,6 +51,8 @@ export interface PageBody {
  * sigma            [m] standard deviations of the joint's place in the child along its own principal axes, descending;
  *                  None where not determined
  * margin           times the gap would grow with the best other edge, `runner_up`, in its place
+ * support          lower bound of the chance that the edge is right, and `rivals` that may stand in its place
+ * explained        [m] rms gap that noise and skin explain
  * rotation         [rad] rms relative rotation about the pair's own axes, descending
  * verdict, advice  how well it was exercised, and what to move more
  * gap_step         [m] of the packed gaps
@@ -65,6 +73,9 @@ export interface PageJoint {
   readonly margin: number | null;
   readonly runner_up: readonly [number, number] | null;
   readonly rotation: readonly [number, number, number];
+  readonly support: number | null;
+  readonly rivals: readonly (readonly [number, number])[];
+  readonly explained: number | null;
   readonly sigma: readonly [number, number, number] | null;
   readonly verdict: "enough" | "weak" | "not determined";
   readonly advice: string;
@@ -200,7 +211,7 @@ export interface PageData {
   readonly version: number;
   readonly condyle: string;
   readonly title: string;
-  readonly verdict: Verdict;
+  readonly verdict: PageVerdict;
   readonly seconds: number;
   readonly frames: number;
   readonly bodies: readonly PageBody[];

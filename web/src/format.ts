@@ -2,12 +2,6 @@
 
 export const NONE = "–";
 
-/** Digits after the point so that three figures show, at most two. */
-function digits(value: number): number {
-  const size = Math.abs(value);
-  return size >= 100 ? 0 : size >= 9.95 ? 1 : 2;
-}
-
 /** A length in millimetres from metres, with as many decimals as it is worth: 0.42, 8.5, 174.7. */
 export function mm(metres: number | null, decimals?: number): string {
   if (metres === null || !Number.isFinite(metres)) return NONE;
@@ -25,10 +19,10 @@ export function degrees(radians: number | null): string {
   return value.toFixed(Math.abs(value) < 9.95 ? 1 : 0);
 }
 
-/** A ratio: 4.37, 10.3, 125. */
-export function ratio(value: number | null): string {
+/** A share between 0 and 1, never rounded up: 0.94, 0.999. */
+export function share(value: number | null): string {
   if (value === null || !Number.isFinite(value)) return NONE;
-  return value >= 1e4 ? value.toExponential(1) : value.toFixed(digits(value));
+  return value < 0.95 ? (Math.floor(value * 100) / 100).toFixed(2) : (Math.floor(value * 1000) / 1000).toFixed(3);
 }
 
 /** A moment in seconds, with minutes from one minute on: 3.25 s, 2:05.10. */

@@ -7,10 +7,10 @@ import {
   duration,
   mm,
   NONE,
-  ratio,
   roundEnd,
   roundNear,
   roundUp,
+  share,
   short,
   shown,
 } from "../src/format";
@@ -43,9 +43,10 @@ describe("numbers for people", () => {
     expect(duration(44.98)).toBe("45.0 s");
     expect(duration(600)).toBe("10 min 0 s");
     expect(count(36000)).toBe("36\u2009000");
-    expect(ratio(4.374)).toBe("4.37");
-    expect(ratio(125.4)).toBe("125");
-    expect(ratio(null)).toBe(NONE);
+    expect(share(0.9499)).toBe("0.94");
+    expect(share(0.99999)).toBe("0.999");
+    expect(share(1)).toBe("1.000");
+    expect(share(null)).toBe(NONE);
   });
   it("ends and factors are round", () => {
     expect([0.13, 2, 2.1, 51].map(roundUp)).toEqual([0.2, 2, 5, 100]);

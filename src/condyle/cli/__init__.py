@@ -1,7 +1,7 @@
 """The program `condyle`: parse first, import later. One file per verb, with `add_arguments(parser)` and `run(args)`.
 
-Exit status: 0 done, 1 failed, 2 wrong usage, 3 done with a finding of severity warning or worse, 130 interrupted
-(143 by TERM, 129 by HUP).
+Exit status: 0 done, 1 failed, 2 wrong usage, 130 interrupted (143 by TERM, 129 by HUP); with --strict 3 where a finding
+is a warning or worse, or the verdict is not good.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .._version import __version__
 from ..errors import CondyleError, UsageError
 from ..maths.threads import THREAD_VARIABLES
 from .interrupts import raise_signals
-from .terminal import print_error, print_json
+from .terminal import DONE, DONE_WITH_WARNINGS, print_error, print_json
 
 VERBS = {
     "fit": "joints, tree and limb lengths from one or more recordings",
@@ -78,6 +78,8 @@ def _run(words: list[str]) -> int:
         return 2
     try:
         status = verb.run(args)
+        if status == DONE_WITH_WARNINGS and not args.strict:
+            status = DONE
     except CondyleError as error:
         _print_fault(error, as_json=args.json)
         status = 2 if isinstance(error, UsageError) else 1
@@ -101,6 +103,7 @@ def _make_parser(chosen: str | None, verb: Verb | None) -> argparse.ArgumentPars
     for name, words in VERBS.items():
         one = verbs.add_parser(name, help=words, description=_make_sentence(words), formatter_class=_make_formatter)
         one.add_argument("--json", action="store_true", help="print the facts as JSON")
+        one.add_argument("--strict", action="store_true", help="exit with 3 where something is to be looked at")
         if name == chosen and verb is not None:
             verb.add_arguments(one)
     return parser

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from .terminal import print_json, print_line
+from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -19,15 +19,18 @@ def run(args: argparse.Namespace) -> int:
 
     from ..io.skeleton_file import read_skeleton
     from ..result.coverage import find_coverage
+    from ..result.verdict import verdict_of
 
-    found = find_coverage(read_skeleton(args.skeleton), args.width / 1000)
+    skeleton = read_skeleton(args.skeleton)
+    found, fit = find_coverage(skeleton, args.width / 1000), verdict_of(skeleton)
     if args.json:
-        print_json({"verdict": found.verdict, **asdict(found)})
+        print_json({"verdict": found.verdict, "fit": asdict(fit), **asdict(found)})
     else:
+        print_line(fit.text, style="bold")
         print_line(str(found))
         for title, rows in (("Joints", found.joints), ("Lengths", found.limbs)):
             print_line()
             print_line(title, style="bold")
             for row in rows:
                 print_line(f"{row.verdict:14} {row.text}")
-    return 0 if found.verdict == "enough" else 3
+    return DONE if found.verdict == "enough" and not fit.in_question else DONE_WITH_WARNINGS

@@ -13,11 +13,14 @@ from .arguments import add_reading_arguments, collect_reading
 from .field import add_field_arguments, read_field_options
 from .report import has_page
 from .summary import print_fit
-from .terminal import choose_status, print_json, print_line
+from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line
 
 if TYPE_CHECKING:
     from ..io.format import ReadOptions
     from ..model.options import FitOptions
+
+
+OWN_TREE = "file"  # in the place of edges: those that the recording brings along
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,7 +47,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--tree",
         metavar="EDGES",
         help="known edges, all or some: parent:child,parent:child,... or a file with one 'parent child' a line, "
-        "or a skeleton.json",
+        "or a skeleton.json; the word file: the hierarchy that the recording brings along",
     )
     parser.add_argument(
         "--tree-score",
@@ -83,7 +86,7 @@ def run(args: argparse.Namespace) -> int:
     begin = time.perf_counter()
     check_export(args)
     options, reading = read_arguments(args)  # before files whose reading may take minutes
-    fit = fit_with(args.files, options, reading)
+    fit = fit_with(args.files, options, reading, own_tree=args.tree == OWN_TREE)
     spent = time.perf_counter() - begin
     if args.out:
         fit = fit.save(args.out, report=not args.no_report and has_page(), export=args.export or "")
@@ -96,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         for path in fit.files:
             print_line(f"wrote {path}")
         print_line(f"{spent:.2f} s", style="dim")
-    return choose_status(fit.findings)
+    return DONE if fit.skeleton.verdict and fit.skeleton.verdict.tone == "good" else DONE_WITH_WARNINGS
 
 
 def check_export(args: argparse.Namespace) -> None:
@@ -121,7 +124,7 @@ def read_arguments(args: argparse.Namespace) -> tuple[FitOptions, ReadOptions]:
     given: dict[str, Any] = {
         "method": args.method,
         "tree_score": args.tree_score,
-        "tree": check_pairs(read_edges(args.tree), "tree") if args.tree else None,
+        "tree": check_pairs(read_edges(args.tree), "tree") if args.tree and args.tree != OWN_TREE else None,
         "root": args.root,
         "loops": check_pairs([_parse_pair(text) for text in args.loop], "loops") if args.loop else None,
         "world": args.world,

@@ -19,15 +19,25 @@ def print_fit(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], float] | 
     print_line(str(skeleton), style="bold")
     if skeleton.joints:
         print_line()
+        own = {child: parent for parent, child in skeleton.own_tree}
         print_table(
-            ["joint", "parent", "kind", "residual mm", "turned deg", "margin"],
-            [_format_joint(joint) for joint in skeleton.joints],
+            [
+                "joint",
+                "parent",
+                "kind",
+                "residual mm",
+                "explained",
+                "turned deg",
+                "support",
+                *(["file's"] if own else []),
+            ],
+            [[*_format_joint(joint), *([own.get(joint.child)] if own else [])] for joint in skeleton.joints],
             left=3,
         )
     if skeleton.loops:
         print_line()
         print_table(
-            ["loop", "with", "kind", "residual mm", "turned deg", "from s", "to s"],
+            ["loop", "with", "kind", "residual mm", "explained", "turned deg", "from s", "to s"],
             [[*_format_joint(joint)[:-1], *_format_span(joint)] for joint in skeleton.loops[:MOST_LOOPS]],
             left=3,
         )
@@ -60,8 +70,9 @@ def _format_joint(joint: Joint) -> list[object]:
     if joint.kind == "hinge" and joint.point == "arbitrary":
         kind = "hinge, point open"
     turned = "/".join(f"{math.degrees(angle):.0f}" for angle in joint.rotation)
-    margin = None if joint.margin is None else f"{min(joint.margin, 99):.2f}"
-    return [joint.child, joint.parent, kind, f"{joint.residual * 1000:.2f}", turned, margin]
+    explained = None if joint.explained is None else f"{joint.explained * 1000:.2f}"
+    support = None if joint.support is None else f"{math.floor(1000 * joint.support) / 1000:.3f}"
+    return [joint.child, joint.parent, kind, f"{joint.residual * 1000:.2f}", explained, turned, support]
 
 
 def _format_limb(limb: Limb, truth: Mapping[tuple[str, str, str], float] | None) -> list[object]:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..findings import Finding, Severity, mm
 from ..maths.robust import median
+from ..model.skeleton import SURE_SUPPORT
 from ..model.take import WORLD, Take
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
-from .structure import RARE_PAIR_SHARE, Structure
+from .structure import RARE_PAIR_SHARE, Reason, Structure
 
 if TYPE_CHECKING:
+    from ..maths.arrays import Ints
     from ..model.skeleton import Joint
     from .intervals import Uncertainty
     from .kinds import PairMotion
     from .solve import Solution
+    from .support import EdgeSupport
 
 MISSING_WARNING_SHARE = 0.2  # share of missing poses from which a body's gaps are a warning
 OUTLIER_WARNING_SHARE = 0.005  # share of outliers from which they are a warning
-DOUBTFUL_MARGIN = 1.25  # margin below which an edge is reported
 SLOW_NOISE_MIN_JOINTS = 3  # joints that tell noise, which is alike at all of them, from one that is loose
 LARGE_RESIDUAL_NOISE_RATIO = 3.0  # residual over what the noise explains
 LARGE_RESIDUAL_SHARE, HUGE_RESIDUAL_SHARE = 0.03, 0.1  # residual over the sensors' distance
@@ -30,6 +32,7 @@ WIDE_INTERVAL_SHARE = 0.1  # half-width of a centre's interval over the sensors'
 FOLLOWING_NOISE_SHARE = 0.15  # gap that follows the angle, over what the noise explains, from which on it is told
 SLIGHT_GAP_SHARE = 0.002  # of the sensors' distance: less is not worth a word
 SMALLEST_JOINED_M, LARGEST_JOINED_M = 0.005, 3.0  # m between joined sensors, beyond which a unit is doubted
+OWN_EDGES_SHOWN = 3  # edges of a file's own hierarchy that are named where they were not found
 GIVEN_EDGE_MAX_RATIO = 1.5  # a given edge that fits so many times worse than another
 
 
@@ -51,6 +54,7 @@ def describe_take(take: Take) -> list[Finding]:
 def describe_structure(
     take: Take,
     structure: Structure,
+    support: Mapping[int, EdgeSupport],
     roots: Sequence[int],
     asked_root: int | None,
     given_tree: Sequence[tuple[str, str]],
@@ -71,7 +75,8 @@ def describe_structure(
         )
         found.append(Finding("loose-body", "error", text, tuple(names[k] for k in alone), value=len(alone), unit="1"))
     else:
-        found += [_loose(take, structure, body) for body in alone]
+        told = {int(k) for edge, why in structure.apart.items() if why != "loose" for k in pairs[edge]}
+        found += [_loose(take, structure, body) for body in alone if body not in told]
         found += describe_loose_pairs(take, [names[k] for k in alone])
     found += _size(structure)
     heads = [names[root] for root in roots if root not in alone]
@@ -86,23 +91,39 @@ def describe_structure(
         )
         found.append(Finding("root-chosen", "info", text, tuple(chosen)))
     known = {frozenset(pair) for pair in given_tree}
-    tied = {edge for edge, _ in structure.tied}
-    for edge, margin, runner in zip(tree.edges, tree.margin, tree.runner_up, strict=True):
+    for edge, margin, runner in zip(tree.edges.tolist(), tree.margin, tree.runner_up, strict=True):
         ends = tuple(names[k] for k in pairs[edge])
-        other = " - ".join(names[k] for k in pairs[runner])
-        if runner < 0:
-            continue
         if frozenset(ends) not in known:
-            found += [_doubt(ends, other, float(margin), edge in tied)] if margin < DOUBTFUL_MARGIN else []
-        elif margin < 1 / GIVEN_EDGE_MAX_RATIO:
-            text = f"{ends[0]} - {ends[1]} was given, but {other} fits {1 / margin:.1f} times better; check the tree"
+            found += _doubt(take, structure, edge, support[edge]) if support[edge].support < SURE_SUPPORT else []
+        elif runner >= 0 and margin < 1 / GIVEN_EDGE_MAX_RATIO:
+            other = _name_pair(take, pairs[runner])
+            text = f"{_name_pair(take, ends)} was given, but {other} fits {1 / margin:.1f} times better; check the tree"
             found.append(Finding("given-edge-misfit", "warning", text, ends, value=1 / margin, unit="1"))
+    found += [
+        _not_joined(take, structure, edge, reason) for edge, reason in structure.apart.items() if reason != "loose"
+    ]
     for k in structure.loops:
         ends = tuple(names[x] for x in pairs[k])
         size = float(structure.fits.residual[k])
         text = f"{ends[0]} - {ends[1]} fit like a joint ({mm(size)} mm) though the tree does not need it: a loop"
         found.append(Finding("loop-joint", "info", text, ends, value=size, unit="m"))
     return found
+
+
+def describe_own_tree(own: Sequence[tuple[str, str]], pairs: Ints, names: Sequence[str]) -> list[Finding]:
+    """How the hierarchy that a recording brought along, edges (parent, child), differs from the tree that was found."""
+    found = {frozenset((names[i], names[j])) for i, j in pairs}
+    others = [edge for edge in own if frozenset(edge) not in found]
+    if not others or not found:
+        return []
+    shown = ", ".join(" - ".join(edge) for edge in others[:OWN_EDGES_SHOWN])
+    more = f" and {len(others) - OWN_EDGES_SHOWN} more" if len(others) > OWN_EDGES_SHOWN else ""
+    text = (
+        f"{len(others)} of the {len(own)} edges of the recording's own hierarchy were not found: {shown}{more}; "
+        "take it with --tree file"
+    )
+    bodies = tuple(dict.fromkeys(child for _, child in others))
+    return [Finding("own-tree", "info", text, bodies, value=len(others), unit="1")]
 
 
 def _size(structure: Structure) -> list[Finding]:
@@ -127,27 +148,41 @@ def _loose(take: Take, structure: Structure, body: int) -> Finding:
         k = min(nearest, key=lambda pair: float(structure.fits.residual[pair]))
         other = take.names[next(int(x) for x in structure.fits.pairs[k] if x != body)]
         size = float(structure.fits.residual[k])
-        if structure.motion.lever[k] < 1:
-            text = f"{name}: moves against {other} without a common centre ({mm(size)} mm); it is not joined"
-            return Finding("not-rotary", "warning", text, (name, other), value=size, unit="m")
         text = f"{name}: joined to nothing; the nearest is {other}, {mm(size)} mm off; is it a loose thing?"
         return Finding("loose-body", "warning", text, (name,), value=size, unit="m")
     return Finding("loose-body", "warning", f"{name}: joined to nothing", (name,))
 
 
-def _doubt(ends: tuple[str, ...], other: str, margin: float, tied: bool) -> Finding:
-    worse = f"only {(margin - 1) * 100:.0f} % larger" if margin > 1 else "no larger"
-    if tied:
-        text = (
-            f"{ends[0]} - {ends[1]} and {other} share one point, so the motion hardly tells them apart "
-            f"(the gap is {worse}); if the tree matters there, give it with --tree"
-        )
-        return Finding("tied-edges", "warning", text, ends, value=margin, unit="1")
-    text = (
-        f"{ends[0]} - {ends[1]} is doubtful: with {other} instead the gap is {worse}; "
-        "move these joints more, or give the edge with --tree"
-    )
-    return Finding("thin-margin", "warning", text, ends, value=margin, unit="1")
+def _name_pair(take: Take, pair: Iterable[int | str]) -> str:
+    return " - ".join(name if isinstance(name, str) else take.names[name] for name in pair)
+
+
+def _doubt(take: Take, structure: Structure, edge: int, found: EdgeSupport) -> list[Finding]:
+    pairs = structure.fits.pairs
+    ends = tuple(take.names[k] for k in pairs[edge])
+    others = " or ".join(_name_pair(take, pairs[k]) for k in found.rivals) or "not joined"
+    text = f"{_name_pair(take, ends)} or {others}: "
+    if any((edge, k) in structure.tied for k in found.rivals):
+        text += "they share one point, so that the motion hardly tells them apart"
+    elif structure.between[edge] > 0:
+        text += "their names say that they are no neighbours; are sensors or names exchanged?"
+    elif found.rivals:
+        text += "the motion does not tell which; move these joints more"
+    else:
+        text += "they come apart like two bodies with something between them that was not worn; move them more"
+    text += f" (support {found.support:.2f}); give the edge with --tree if you know it"
+    return [Finding("rivals", "warning", text, ends, value=found.support, unit="1")]
+
+
+def _not_joined(take: Take, structure: Structure, edge: int, reason: Reason) -> Finding:
+    ends = tuple(take.names[k] for k in structure.fits.pairs[edge])
+    size = float(structure.fits.residual[edge])
+    both = " and ".join(ends)
+    if reason == "not-rotary":
+        text = f"{both} move against each other without a common centre ({mm(size)} mm); they are not joined"
+        return Finding("not-rotary", "warning", text, ends, value=size, unit="m")
+    why = "something between them was not worn" if reason == "not-worn" else "they are on two persons"
+    return Finding("not-joined", "info", f"{both} are not joined: by their names {why}", ends, value=size, unit="m")
 
 
 def _measure_slow_noise(joints: Sequence[Joint], sure: Uncertainty | None) -> float:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .fitting import Solved
     from .intervals import Uncertainty
     from .structure import Structure
+    from .support import EdgeSupport
 
 
 class Located(NamedTuple):
@@ -37,7 +38,13 @@ class Located(NamedTuple):
     gap: Floats
 
 
-def locate_joints(take: Take, structure: Structure, solved: Solved, sure: Uncertainty | None) -> Located:
+def locate_joints(
+    take: Take,
+    structure: Structure,
+    solved: Solved,
+    sure: Uncertainty | None,
+    support: Mapping[int, EdgeSupport] | None = None,
+) -> Located:
     """One Joint per pair of the solution, in its order: kind, point and held directions by one standard error."""
     solution, fits, sums = solved
     scale = np.sqrt(np.diagonal(solution.residual_cov))
@@ -47,7 +54,7 @@ def locate_joints(take: Take, structure: Structure, solved: Solved, sure: Uncert
     kinds, points, held = classify(fits, motion, structure.noise, structure.turn)
     solution, sure = hold_directions(solution, sure, fits, held)
     gap = gaps(take, *solution.joints)
-    joints = _assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, held, sure)
+    joints = _assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, held, sure, support)
     hinges = np.array([a for a, joint in enumerate(joints) if joint.kind == "hinge"])
     if sure is not None and len(hinges):
         axes = (np.stack([getattr(joints[a], half) for a in hinges]) for half in ("axis_child", "axis_parent"))
@@ -102,6 +109,7 @@ def _assemble_joints(
     points: Sequence[Point],
     held: Bools,
     sure: Uncertainty | None,
+    support: Mapping[int, EdgeSupport] | None = None,
 ) -> list[Joint]:
     residual = gap_residual(gap, solution.weight)
     child_axes, parent_axes = hinge_axes(fits, take)
@@ -109,12 +117,13 @@ def _assemble_joints(
     spread = motion.spread
     turned = np.sqrt(np.maximum(spread.sum(axis=1, keepdims=True) - 2 * spread, 0.0))
     wander = play(motion)
-    margins = _margins(take, structure)
+    evidence = _evidence(take, structure, support or {})
+    expected = structure.noise.gap_variance(*solution.joints)
     joints = []
     for a, (i, j) in enumerate(solution.pairs):
         hinge = kinds[a] == "hinge"
         line = hinge or (kinds[a] == "undetermined" and not held[a, 1:].any())  # open along one axis, known across it
-        margin, runner = margins.get(frozenset((int(i), int(j))), (None, None))
+        follows = 0.0 if sure is None else min(float(sure.effect[a, 0]), float(residual[a]))
         covariance = passing = None
         if sure is not None and kinds[a] in ("ball", "hinge"):
             covariance, shrinks = (
@@ -138,10 +147,10 @@ def _assemble_joints(
                 frames=int(fits.frames[a]),
                 singular_values=values[a],
                 covariance=covariance,
-                margin=margin,
-                runner_up=runner,
                 rotation=np.sort(turned[a])[::-1],
                 passing=passing,
+                explained=float(np.sqrt(3 * expected[a] + follows**2)),
+                **evidence.get(frozenset((int(i), int(j))), {"margin": None, "runner_up": None}),
             )
         )
     return joints
@@ -156,10 +165,17 @@ def gap_residual(gap: Floats, weight: Floats) -> Floats:
     return np.asarray(np.sqrt(square / np.maximum(weight.sum(axis=0), 1e-300)))
 
 
-def _margins(take: Take, structure: Structure) -> dict[frozenset[int], tuple[float | None, tuple[str, str] | None]]:
-    """By the bodies of an edge: its margin, and the names of its runner-up, where it has one."""
+def _evidence(take: Take, structure: Structure, support: Mapping[int, EdgeSupport]) -> dict[frozenset[int], Any]:
+    """By the bodies of an edge: what a joint has of margin, runner-up, support and rivals."""
     tree, pairs, names = structure.tree, structure.fits.pairs, np.array(take.names, dtype=object)
-    return {
-        frozenset(pairs[edge].tolist()): (None, None) if runner < 0 else (float(margin), tuple(names[pairs[runner]]))
-        for edge, margin, runner in zip(tree.edges, tree.margin, tree.runner_up, strict=True)
-    }
+    found = {}
+    for edge, margin, runner in zip(tree.edges.tolist(), tree.margin, tree.runner_up, strict=True):
+        known = {} if runner < 0 else {"margin": float(margin), "runner_up": tuple(names[pairs[runner]])}
+        own: dict[str, Any] = {"margin": None, "runner_up": None, **known}
+        if edge in support:
+            own |= {
+                "support": support[edge].support,
+                "rivals": tuple(tuple(names[pairs[k]]) for k in support[edge].rivals),
+            }
+        found[frozenset(pairs[edge].tolist())] = own
+    return found

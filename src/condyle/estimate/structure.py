@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -14,28 +15,33 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import components, sides, spanning_tree
 from ..maths.robust import median
 from ..maths.spool import over_frames
+from ..model.anatomy import count_between
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs, gaps
 from ..pairs.noise import Noise, estimate_noise
 from ..pairs.outliers import drop_gross, estimate_scales
 from ..pairs.sums import PairSums, sum_pairs
 from .kinds import LEVER_MIN_RATIO, RIGID_RATIO, PairMotion, measure_motion, measure_world_motion
-from .tree import TRIAL_ROUNDS, Tree, spanning_margins, swap_edges, try_rivals
+from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
 WHOLE_FRAMES_PER_DIMENSION = 6  # whole frames per dimension of the joints' covariance
 COVARIANCE_MAX_BODIES = (
     128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
 )
-REST_MAX_DRIFT_SHARE = 0.05  # drift in the room over the usual one, below which a body that does not turn rests
+REST_MAX_DRIFT_SHARE = 0.15  # drift in the room over the usual one, below which a body that does not turn rests
 REST_MAX_TURN_SHARE = 0.25  # ... and turn in the room over the usual one, or RESOLVABLE_TURN_RAD, if that is more
 # The ratios to the room and the powers below were chosen on recordings of people (REAL rules: data/more and others).
 REST_RESIDUAL_RATIO = 0.9  # residual over drift in the room: a pair that fits no better than two bodies at rest
+RESTING_PAIR_RATIO = 0.5  # the same of two bodies that both rest: feet rock together; recordings of deadlifts, squats
 ROOM_RESIDUAL_RATIO = 1.5  # ... and one that the room explains better, however much it turns
 ROOM_HANDICAP_RESIDUALS = 4.0  # usual residuals by which such a pair, and one of two resting bodies, counts as larger
 REST_HANDICAP_RESIDUALS = 2.0  # ... and a pair that only may repeat the room
+NAMES_FACTOR = 1.5  # by which a residual counts as larger for each human segment that names put between two bodies
+NAMES_MOST_BETWEEN = 3  # segments; with names of data/more exchanged the motion still overrules them
 NEARNESS_POWER = 0.5  # of a joint's distance from its two sensors, which its residual is weighted with
 SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who stand still
+MOVED_TURN_RAD = np.radians(4.0)  # ... of the joint that moved most: at most 3 in still takes, 15 in functional trials
 SHARP_LEVER_RATIO = 50.0  # lever motion over residual from which less rotation tells as much
 FREE_MAX_LEVER_RATIO = 12.0  # lever motion over residual up to which a body at rest may be no partner at all
 RESOLVABLE_TURN_RAD = np.radians(0.25)  # rms relative rotation below which a take is still, whatever its noise
@@ -44,7 +50,16 @@ THIN_MARGIN = 1.1  # margin below which an edge tells nothing
 APART_RESIDUAL_RATIO = 8.0  # residual over the median of the tree's: another figure or a loose thing
 APART_SHARE = 0.22  # ... and at least this share of the figure's usual distance between joined sensors
 UNRELATED_SHARE = 0.33  # that share when it alone tells, however few bodies there are
-SLIDING_RESIDUAL_SHARE = 0.1  # residual over the sensors' distance of a pair that moves without turning
+SLIDING_RESIDUAL_SHARE = 0.05  # residual over the sensors' distance of a pair that moves without turning
+SLIDING_MAX_LEVER_RATIO = (
+    0.5  # lever motion over residual of such a pair; joints with a fifth of stale samples have 0.9
+)
+SLIDING_SPREAD_SHARE = 0.65  # ... and over what a joint has to explain; joints of people leave at most 0.6 of it
+NOT_WORN_SPREAD_SHARE = 0.1  # the same of two bodies between which, by their names, something is not worn
+NOISE_MIN_RATIO = 4.0  # residual over what the sensors' noise explains, from which on it is no noise
+
+
+Reason = Literal["loose", "not-rotary", "not-worn", "two-persons"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,9 +68,12 @@ class Structure:
 
     fits        all pairs; edges, margin, runner_up index into them
     tree        the edges that are joints, with margins
-    apart       pairs the spanning tree would need that are no joints
+    apart       pairs the spanning tree would need that are no joints, with the reason for each
     determined  False: nothing moved enough to tell; then the tree has given edges only
     loops       pairs outside the tree that fit like joints
+    handicap    (P,) log factor by which a pair's residual counts as larger than it is; nearness: the part of it that
+                comes from the joint's distance to its sensors; trials: see `try_rivals`
+    between     (P,) human segments between two bodies by their names, see `count_between`
     tied        (edge, other) pairs whose joint is the same point, so that the motion cannot choose between them
     good        (n, m) poses that are no gross outliers
     noise       white noise of the sensors; turn, drift: motion of each body in the room
@@ -65,10 +83,14 @@ class Structure:
     fits: PairFits
     motion: PairMotion
     tree: Tree
-    apart: Ints
+    apart: dict[int, Reason]
     determined: bool
     loops: Ints
     tied: list[tuple[int, int]]
+    handicap: Floats
+    nearness: Floats
+    between: Floats
+    trials: Trials
     good: Bools
     noise: Noise
     turn: Floats
@@ -111,15 +133,7 @@ def infer_structure(
     all_given = 0 < len(held) == take.bodies - 1
     turn, drift = measure_world_motion(take, noise)
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
-    if paper:
-        motion = measure_motion(take, sums, fits, noise)
-        tree = spanning_margins(take.bodies, fits, edges)
-        none = np.empty(0, np.int64)
-        determined = all_given or _is_determined(motion, tree, fits, turn)
-        if not determined:
-            tree = tree.at(np.isin(tree.edges, held))
-        return Structure(sums, fits, motion, tree, none, determined, none, [], good, noise, turn, drift)
-    for _ in range(3):
+    for _ in range(0 if paper else 3):
         fresh = _without_gross(take, fits, edges)
         if (fresh == good).all():
             break
@@ -133,29 +147,53 @@ def infer_structure(
     motion = measure_motion(take, sums, fits, noise)
     resting = _resting(fits, motion, turn, drift, edges, still_world)
     nearness = NEARNESS_POWER * _log_reach(fits)
-    handicap = resting + nearness
-    settled = False
-    edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
-    tree = spanning_margins(take.bodies, fits, edges)
-    part, trusted = _whole_frames(take, good)
-    for _ in range(TRIAL_ROUNDS if take.bodies <= COVARIANCE_MAX_BODIES else 0):
-        tree, rivals = swap_edges(part, fits, edges, trusted, held, handicap, search=not settled)
-        tree, settled = try_rivals(part, sums, fits, tree, rivals, trusted, held, handicap)
-        if not settled:
+    between, strangers = (table[tuple(fits.pairs.T)] for table in count_between(take.names))
+    named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(between, NAMES_MOST_BETWEEN))
+    handicap = resting + nearness + named
+    trials: Trials = {}
+    if paper:
+        tree = spanning_margins(take.bodies, fits, edges)
+    else:
+        edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
+        tree, trials = _search(take, sums, fits, edges, good, held, handicap)
+        # That a joint is near its sensors, and what bodies are called, decides between rivals; it is no evidence that
+        # anything moved, and does not make a gap larger.
+        told = nearness + named
+        unaided = np.where(tree.runner_up >= 0, told[tree.runner_up] - told[tree.edges], 0.0)
+        tree = replace(tree, margin=tree.margin / np.exp(unaided))
+    moved = _is_determined(motion, tree, fits, turn) and _moves_enough(motion, tree, fits, turn)
+    determined = all_given or moved
+    apart: dict[int, Reason] = {}
+    if not determined:
+        apart = dict.fromkeys(tree.edges[~np.isin(tree.edges, held)].tolist(), "loose")
+    elif not paper:
+        free = _on_room(sums, fits, motion, tree.edges, noise, turn, drift, still_world)
+        apart = _apart(sums, fits, motion, tree, noise, free, between, strangers)
+        apart = {edge: reason for edge, reason in apart.items() if edge not in held}
+    tree = tree.at(~np.isin(tree.edges, list(apart)))
+    loops, tied = np.empty(0, np.int64), list[tuple[int, int]]()
+    if determined and not paper:
+        loops, tied = _loops(take, fits, motion, tree, resting)
+    facts = (sums, fits, motion, tree, apart, determined, loops, tied)
+    return Structure(*facts, handicap, nearness, between, trials, good, noise, turn, drift)
+
+
+def _search(
+    take: Take, sums: PairSums, fits: PairFits, edges: Ints, good: Bools, held: Sequence[int], handicap: Floats
+) -> tuple[Tree, Trials]:
+    """The tree after swaps that prove themselves, and the trials of the rivals that it beat."""
+    tree, trials, changed = spanning_margins(take.bodies, fits, edges), Trials(), False
+    if take.bodies > COVARIANCE_MAX_BODIES or not len(edges):
+        return tree, trials
+    part, trusted = whole_frames(take, good)
+    rows = ResidualRows(part, fits, edges, trusted)
+    for _ in range(TRIAL_ROUNDS):
+        tree, rivals = swap_edges(rows, edges, held, handicap, search=not changed)
+        tree, changed, trials = try_rivals(part, sums, fits, tree, rivals, trusted, held, handicap)
+        if not changed:
             break
         edges = tree.edges
-    # That a joint is near its sensors decides between rivals, but is no evidence that anything moved.
-    unaided = np.where(tree.runner_up >= 0, nearness[tree.runner_up] - nearness[tree.edges], 0.0)
-    plain = replace(tree, margin=tree.margin / np.exp(unaided))
-    moved = _is_determined(motion, plain, fits, turn) and _moves_enough(motion, tree, fits, turn)
-    determined = all_given or moved
-    apart = tree.edges[~np.isin(tree.edges, held)]
-    if determined:
-        free = _on_room(sums, fits, motion, tree.edges, noise, turn, drift, still_world)
-        apart = _apart(sums, fits, motion, tree, held, free)
-    tree = tree.at(~np.isin(tree.edges, apart))
-    loops, tied = _loops(take, fits, motion, tree, resting) if determined else (np.empty(0, np.int64), [])
-    return Structure(sums, fits, motion, tree, apart, determined, loops, tied, good, noise, turn, drift)
+    return tree, trials
 
 
 def _candidates(sums: PairSums) -> PairFits:
@@ -168,7 +206,7 @@ def _candidates(sums: PairSums) -> PairFits:
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
 
 
-def _whole_frames(take: Take, good: Bools) -> tuple[Take, Bools]:
+def whole_frames(take: Take, good: Bools) -> tuple[Take, Bools]:
     """The frames in which every body is trusted, if they are enough for a covariance of all joints; else all frames."""
     rows = np.flatnonzero(good.all(axis=1))
     if len(rows) == take.frames or len(rows) < WHOLE_FRAMES_PER_DIMENSION * 3 * (take.bodies - 1):
@@ -191,6 +229,12 @@ def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
     return drop_gross(take, pairs, length, seen, estimate_scales(length, seen))
 
 
+def find_resting(turn: Floats, drift: Floats) -> Bools:
+    """(m,) bodies that stay where they are in the room, as feet do that are planted."""
+    calm = np.maximum(2 * RESOLVABLE_TURN_RAD, REST_MAX_TURN_SHARE * median(turn))
+    return np.asarray((turn < calm) & (drift < REST_MAX_DRIFT_SHARE * median(drift)))
+
+
 def _resting(
     fits: PairFits, motion: PairMotion, turn: Floats, drift: Floats, edges: Ints, still_world: int | None
 ) -> Floats:
@@ -207,12 +251,11 @@ def _resting(
     usual = max(float(median(fits.residual[edges])), 1e-6 * float(median(motion.size[edges])))
     drift = np.where(drift > 1e-5 * drift.max(), drift, 0.0)  # less is rounding
     room = np.hypot(drift[i], drift[j])
-    calm = np.maximum(2 * RESOLVABLE_TURN_RAD, REST_MAX_TURN_SHARE * median(turn))
-    rests = (turn < calm) & (drift < REST_MAX_DRIFT_SHARE * median(drift))
+    rests = find_resting(turn, drift)
     at_rest = (fits.residual >= REST_RESIDUAL_RATIO * room) & (motion.lever < LEVER_MIN_RATIO)
     at_rest |= _farther_rest(fits, rests)
     explained = (fits.residual >= ROOM_RESIDUAL_RATIO * room) & (fits.residual > 1e-6 * motion.size)
-    explained |= rests[i] & rests[j] & (fits.residual >= REST_RESIDUAL_RATIO * room)
+    explained |= rests[i] & rests[j] & (fits.residual >= RESTING_PAIR_RATIO * room)
     larger = np.where(explained, ROOM_HANDICAP_RESIDUALS, np.where(at_rest, REST_HANDICAP_RESIDUALS, 0.0)) * usual
     if still_world is not None:
         larger = np.where((i == still_world) | (j == still_world), 0.0, larger)
@@ -265,10 +308,13 @@ def _is_determined(motion: PairMotion, tree: Tree, fits: PairFits, turn: Floats)
 
 
 def _moves_enough(motion: PairMotion, tree: Tree, fits: PairFits, turn: Floats) -> bool:
-    """Whether a third of the edges turn by more than people who stand still do, or far above what is left over."""
-    edges = tree.edges
-    lively = (motion.main[edges] > SWAY_TURN_RAD) | (motion.lever[edges] > SHARP_LEVER_RATIO)
-    return bool(3 * (lively | _one_body(motion, fits, edges, turn)).sum() >= len(edges))
+    """Whether a third of the edges turn by more than people who stand still do and one by much more, or a third of them
+    far above what is left over.
+    """
+    main = motion.main[tree.edges]
+    sharp = (motion.lever[tree.edges] > SHARP_LEVER_RATIO) | _one_body(motion, fits, tree.edges, turn)
+    lively, moved = sharp | (main > SWAY_TURN_RAD), main.max(initial=0.0) > MOVED_TURN_RAD
+    return bool(3 * (lively if moved else sharp).sum() >= len(main))
 
 
 def _one_body(motion: PairMotion, fits: PairFits, edges: Ints, turn: Floats) -> Bools:
@@ -276,6 +322,11 @@ def _one_body(motion: PairMotion, fits: PairFits, edges: Ints, turn: Floats) -> 
     carried = np.minimum(turn[fits.pairs[edges, 0]], turn[fits.pairs[edges, 1]])
     still = np.sqrt(motion.spread[edges].sum(axis=1)) <= RIGID_RATIO * carried
     return np.asarray(still & (carried > 10 * RESOLVABLE_TURN_RAD))
+
+
+def unexplained_share(sums: PairSums, fits: PairFits, edges: Ints) -> Floats:
+    """(J,) [-] residual over what a joint has to explain."""
+    return np.asarray(fits.residual[edges] / np.maximum(_spread(sums, fits, edges), 1e-300))
 
 
 def _spread(sums: PairSums, fits: PairFits, edges: Ints) -> Floats:
@@ -300,26 +351,48 @@ def _on_room(
     i, j = fits.pairs[edges].T
     residual = fits.residual[edges]
     still = [(drift[x] < 0.1 * residual) & (turn[x] < SWAY_TURN_RAD) | (x == still_world) for x in (i, j)]
-    reach = np.linalg.norm(fits.p_child_joint[edges], axis=1) + np.linalg.norm(fits.p_parent_joint[edges], axis=1)
-    turned = 2 * (np.maximum(noise.orientation[i], noise.orientation[j]) * reach) ** 2
-    loud = np.sqrt(3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + turned)
-    none = (residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & (residual > 4 * loud)
+    none = (residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & _above_noise(fits, edges, noise)
     none &= residual > 0.2 * _spread(sums, fits, edges)
     return np.asarray((still[0] != still[1]) & none & (motion.lever[edges] < FREE_MAX_LEVER_RATIO))
 
 
-def _apart(sums: PairSums, fits: PairFits, motion: PairMotion, tree: Tree, held: Sequence[int], free: Bools) -> Ints:
-    """Edges of the tree that are no joints: another person, a loose prop, a pair that only slides, and `free` ones."""
+def _above_noise(fits: PairFits, edges: Ints, noise: Noise) -> Bools:
+    """(J,) whether an edge leaves more than the noise of its two sensors explains."""
+    i, j = fits.pairs[edges].T
+    reach = np.linalg.norm(fits.p_child_joint[edges], axis=1) + np.linalg.norm(fits.p_parent_joint[edges], axis=1)
+    turned = 2 * (np.maximum(noise.orientation[i], noise.orientation[j]) * reach) ** 2
+    loud = np.sqrt(3 * (noise.position[i] ** 2 + noise.position[j] ** 2) + turned)
+    return np.asarray(fits.residual[edges] > NOISE_MIN_RATIO * loud)
+
+
+def _apart(
+    sums: PairSums,
+    fits: PairFits,
+    motion: PairMotion,
+    tree: Tree,
+    noise: Noise,
+    free: Bools,
+    between: Floats,
+    strangers: Bools,
+) -> dict[int, Reason]:
+    """Edges of the tree that are no joints: a pair that only slides, bodies between which something is not worn, two
+    persons, a loose thing, and `free` ones.
+    """
     edges = tree.edges
-    residual = fits.residual[edges]
+    residual, left = fits.residual[edges], unexplained_share(sums, fits, edges)
     share = residual / max(float(median(motion.size[edges])), 1e-300)
-    spread = _spread(sums, fits, edges)
     far = (residual > APART_RESIDUAL_RATIO * median(residual)) & (share > APART_SHARE)
-    unrelated = (share > UNRELATED_SHARE) & (spread < 2.5 * residual)
-    slides = (motion.lever[edges] < 1) & (residual > SLIDING_RESIDUAL_SHARE * motion.size[edges])
-    if len(edges) > 2:  # where all are soft, a gap larger than the motion is no sign of sliding
-        slides &= residual > 2 * median(residual)
-    return np.asarray(edges[(far | unrelated | slides | free) & ~np.isin(edges, list(held))])
+    unrelated = (share > UNRELATED_SHARE) & (left > 0.4)
+    slides = (left > SLIDING_SPREAD_SHARE) & (residual > SLIDING_RESIDUAL_SHARE * motion.size[edges])
+    slides &= (motion.lever[edges] < SLIDING_MAX_LEVER_RATIO) & _above_noise(fits, edges, noise)
+    not_worn = np.isinf(between[edges]) & (left > NOT_WORN_SPREAD_SHARE)
+    reasons: dict[Reason, Bools] = {
+        "loose": far | unrelated | free,
+        "not-rotary": slides,
+        "not-worn": not_worn,
+        "two-persons": strangers[edges],
+    }
+    return {int(edge): reason for reason, chosen in reasons.items() for edge in edges[chosen]}
 
 
 def _loops(
@@ -342,7 +415,7 @@ def _loops(
         path = edges[(side[:, i] != side[:, j]) & (side[:, i] >= 0) & (side[:, j] >= 0)]
         same = [int(e) for e in path if _same_point(take, fits, motion, int(k), int(e))]
         if same:
-            tied.append((same[0], int(k)))
+            tied += [(edge, int(k)) for edge in same]
         elif len(path) and fits.residual[k] <= max(1.5 * float(fits.residual[path].max()), 1e-6 * float(size)):
             loops.append(int(k))
     return np.array(loops, dtype=np.int64), tied

@@ -11,7 +11,7 @@ that moves with both thighs) is one small direction of that covariance, where a 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,19 +28,22 @@ from .solve import solve_together
 
 SEARCH_FRAMES = 2000  # frames the search looks at, evenly spread over the take
 NEAREST_PARTNERS = 12  # candidate partners per body above ALL_PAIRS_MAX_BODIES bodies
-ALL_PAIRS_MAX_BODIES = 32
+ALL_PAIRS_MAX_BODIES = 32  # bodies up to which every pair is a candidate
 RESIDUAL_FLOOR_SHARE = 1e-6  # of the scene's size: residuals below it are taken as zero
 LEAST_FLOOR_M2 = 1e-100  # m^2, where all bodies are at one place: the inverse of it is a number
 EXCHANGE_MIN_GAIN = 0.01  # fall of the log-determinant that makes a swap worth it: 0.2 % of one residual
-EXCHANGE_MAX_COUNT = 200
+EXCHANGE_MAX_COUNT = 200  # swaps at most in one search
 EXCHANGE_PROOF_SD = 2.0  # standard errors by which a swap must beat the tree it leaves; recordings of data/more
-JACKKNIFE_BLOCK_S = 1.0  # s of a block of frames that is left out, and how many there are at least and at most
-JACKKNIFE_FEWEST, JACKKNIFE_MOST = 5, 20
+JACKKNIFE_BLOCK_S = 1.0  # s of a block of frames that is left out
+JACKKNIFE_FEWEST, JACKKNIFE_MOST = 5, 20  # blocks at least and at most
 RIVAL_MAX_MARGIN = 1.6  # margin below which a rival gets its trial
-TRIAL_FRAMES = 700
-TRIAL_ROUNDS = 6
+TRIAL_FRAMES = 700  # frames that a trial looks at, evenly spread over the take
+TRIAL_ROUNDS = 6  # rounds of search and trials at most
 TRIALS_PER_ROUND = 24  # trials at most in one round
-TRIAL_SWEEPS = 4
+TRIAL_SWEEPS = 4  # sweeps of solving all joints together in a trial
+# {(edge, pair): log factor by which the gap of all joints solved together grows with the pair in the edge's place, its
+# standard error}
+Trials = dict[tuple[int, int], tuple[float, float]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,10 +85,8 @@ def nearest_pairs(fits: PairFits, bodies: int, keep: Ints) -> Ints:
 
 
 def swap_edges(
-    take: Take,
-    fits: PairFits,
+    rows: ResidualRows,
     start: Ints,
-    good: Bools | None = None,
     fixed: Sequence[int] = (),
     handicap: Floats | None = None,
     search: bool = True,
@@ -94,22 +95,20 @@ def swap_edges(
 
     With it (J, P) the log margin of every pair over every edge, inf where a pair cannot stand in for the edge.
 
-    good      (n, m) poses to trust; fixed: pairs that stay
+    fixed     pairs that stay
     handicap  (P,) log of the factor by which a pair's residual counts as larger than it is
     search    False: keep the tree, tell the margins only
     """
     if not len(start):
-        return no_tree(), np.full((0, len(fits.pairs)), np.inf)
-    candidates = nearest_pairs(fits, take.bodies, start)
-    rows = _Rows(take, fits, candidates, good)
-    tree = [int(np.flatnonzero(candidates == k)[0]) for k in start]
+        return no_tree(), np.full((0, rows.all_pairs), np.inf)
+    candidates = rows.candidates
+    tree = rows.places(start)
     held = np.isin(start, list(fixed))
-    pairs = fits.pairs[candidates]
     extra = np.zeros(len(candidates)) if handicap is None else 6 * handicap[candidates]
 
     def gains() -> Floats:
         gain = rows.gains(tree) + extra - extra[tree][:, None]
-        gain[~_crossing(take.bodies, pairs, tree)] = np.inf
+        gain[~rows.crossing(tree)] = np.inf
         return gain
 
     gain = gains()
@@ -125,7 +124,7 @@ def swap_edges(
         tree[a] = int(b)
         refused[:] = False
         gain = gains()
-    rivals = np.full((len(tree), len(fits.pairs)), np.inf)
+    rivals = np.full((len(tree), rows.all_pairs), np.inf)
     rivals[:, candidates] = gain / 6
     return _with_margin(candidates[tree], gain / 6, candidates), rivals
 
@@ -160,17 +159,6 @@ def _with_margin(edges: Ints, log_factor: Floats, candidates: Ints) -> Tree:
     return Tree(edges, np.where(np.isinf(least), np.inf, margin), np.where(np.isinf(least), -1, candidates[best]))
 
 
-def _crossing(bodies: int, pairs: Ints, tree: Sequence[int]) -> Bools:
-    """(J, P) whether a pair would join the two parts that the tree falls into without its edge."""
-    side = sides(bodies, pairs[list(tree)])
-    across = side[:, pairs[:, 0]] != side[:, pairs[:, 1]]
-    # Pairs between trees of a forest replace nothing.
-    across &= side[:, pairs[:, 0]] >= 0
-    across &= side[:, pairs[:, 1]] >= 0
-    across[np.arange(len(tree)), list(tree)] = False
-    return np.asarray(across)
-
-
 @dataclass(frozen=True, eq=False)
 class TimeBlocks:
     """Stretches of time that are left out one after the other: (n,) the number of the block of each frame."""
@@ -183,12 +171,16 @@ class TimeBlocks:
         count = int(np.clip(round(seconds / JACKKNIFE_BLOCK_S), JACKKNIFE_FEWEST, JACKKNIFE_MOST))
         return cls(np.arange(frames) * count // max(frames, 1), count)
 
+    def rows(self) -> list[slice]:
+        """The frames of each block."""
+        return [slice(*np.searchsorted(self.number, (k, k + 1))) for k in range(self.count)]
+
     def logdets(self, gap: Floats, both: Bools, floor: float) -> tuple[float, Floats]:
         """Log-determinant of the covariance of gaps (n, J, 3), 0 where not `both` (n, J) are seen: of all frames, and
         (B,) without each block.
         """
         flat = gap.reshape(len(gap), -1)
-        rows = [self.number == k for k in range(self.count)]
+        rows = self.rows()
         grams = np.stack([flat[one].T @ flat[one] for one in rows])
         seen = np.stack([both[one].sum(axis=0) for one in rows]).astype(np.float64)
         every, left = grams.sum(axis=0), seen.sum(axis=0)
@@ -203,27 +195,47 @@ class TimeBlocks:
         """What a difference must exceed to be more than chance, from its values (B,) without each block: neighbours may
         go along, and few blocks tell their own error badly.
         """
-        error = np.sqrt(float(correlated_square_sum(without)) * (self.count - 1) / self.count)
-        return EXCHANGE_PROOF_SD * (1 + 2 / self.count) * float(error)
+        return EXCHANGE_PROOF_SD * (1 + 2 / self.count) * float(self.error(without))
+
+    def error(self, without: Floats) -> Floats:
+        """Jackknife standard error of values (...) that are (B, ...) without each block."""
+        return np.asarray(np.sqrt(correlated_square_sum(without) * (self.count - 1) / self.count))
 
 
-class _Rows:
-    """Residual rows of the candidate pairs, and what exchanging one edge for another does to the log-determinant."""
+class ResidualRows:
+    """Residual rows of candidate pairs, and what exchanging one edge for another does to the log-determinant.
 
-    def __init__(self, take: Take, fits: PairFits, candidates: Ints, good: Bools | None) -> None:
-        part, pick = take.thinned(SEARCH_FRAMES)
-        pairs = fits.pairs[candidates]
-        gap = gaps(part, pairs, fits.p_child_joint[candidates], fits.p_parent_joint[candidates])
+    candidates  (C,) indices of the pairs whose rows these are; `pairs` (C, 2) their bodies, of all_pairs and bodies
+    gap         (n, C, 3) [m] 0 where one of the two is not seen: both (n, C)
+    """
+
+    def __init__(
+        self, take: Take, fits: PairFits, keep: Ints, good: Bools | None = None, frames: int = SEARCH_FRAMES
+    ) -> None:
+        part, pick = take.thinned(frames)
+        self.bodies, self.all_pairs = take.bodies, len(fits.pairs)
+        self.candidates = nearest_pairs(fits, take.bodies, keep)
+        self.pairs = fits.pairs[self.candidates]
+        gap = gaps(part, self.pairs, fits.p_child_joint[self.candidates], fits.p_parent_joint[self.candidates])
         seen = part.seen if good is None else part.seen & good[pick]
-        both = seen[:, pairs[:, 0]] & seen[:, pairs[:, 1]]
-        self.gap = np.where(both[..., None], gap, 0.0)
-        self.count = np.maximum(both.sum(axis=0), 1)
-        self.own = np.einsum("npa,npb->pab", self.gap, self.gap) / self.count[:, None, None]
+        self.both = seen[:, self.pairs[:, 0]] & seen[:, self.pairs[:, 1]]
+        self.gap = np.where(self.both[..., None], gap, 0.0)
         apart = np.linalg.norm(centre_positions(part.p_world_body, part.seen), axis=-1)[part.seen]
         size = float(median(apart)) or float(np.sqrt(np.mean(apart**2)))  # most may be at one place
         self.floor = max((RESIDUAL_FLOOR_SHARE * size) ** 2, LEAST_FLOOR_M2)
-        self.both = both
         self.blocks = TimeBlocks.of(len(gap), take.seconds)
+
+    def places(self, edges: Ints) -> list[int]:
+        """Where among the candidates these pairs are."""
+        return [int(np.flatnonzero(self.candidates == k)[0]) for k in edges]
+
+    def crossing(self, tree: Sequence[int]) -> Bools:
+        """(J, C) whether a pair would join the two parts that the tree falls into without its edge."""
+        side = sides(self.bodies, self.pairs[list(tree)])
+        one, other = side[:, self.pairs[:, 0]], side[:, self.pairs[:, 1]]
+        across = (one != other) & (one >= 0) & (other >= 0)  # pairs between trees of a forest replace nothing
+        across[np.arange(len(tree)), list(tree)] = False
+        return np.asarray(across)
 
     def leave_out(self, tree: list[int], a: int, b: int) -> Floats:
         """(B,) change of the log-determinant when edge a gives way to pair b, without each block of time."""
@@ -234,22 +246,42 @@ class _Rows:
         return self.blocks.logdets(self.gap[:, tree], self.both[:, tree], self.floor)[1]
 
     def gains(self, tree: list[int]) -> Floats:
-        """(J, P) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree."""
-        J, P = len(tree), len(self.count)
-        n = len(self.gap)
-        edge_rows = self.gap[:, tree].reshape(n, 3 * J)
-        cross = (edge_rows.T @ self.gap.reshape(n, 3 * P)).reshape(J, 3, P, 3)
+        """(J, C) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree."""
+        return self._gains(tree, *self._sums(tree, slice(None)))
+
+    def gains_without_blocks(self, tree: list[int]) -> Iterator[Floats]:
+        """The same without one block of time after the other."""
+        cross, own, count = self._sums(tree, slice(None))
+        for rows in self.blocks.rows():
+            cross_there, own_there, count_there = self._sums(tree, rows)
+            yield self._gains(tree, cross - cross_there, own - own_there, count - count_there)
+
+    def mean_squares(self) -> Floats:
+        """(1 + B, C) [m^2] mean square gap of each pair, over all frames and without each block of time."""
+        square = np.einsum("nci,nci->nc", self.gap, self.gap)
+        parts = [(square[rows].sum(axis=0), self.both[rows].sum(axis=0)) for rows in self.blocks.rows()]
+        total, seen = (np.stack(one) for one in zip(*parts, strict=True))
+        total, seen = (np.concatenate([[0 * one[0]], one]) for one in (total, seen))
+        return np.asarray((total.sum(axis=0) - total) / np.maximum(seen.sum(axis=0) - seen, 1) + self.floor)
+
+    def _sums(self, tree: list[int], frames: slice) -> tuple[Floats, Floats, Ints]:
+        """(3 J, 3 C) products of the tree's gaps and all, (C, 3, 3) of each with itself, (C,) frames: they add."""
+        gap = self.gap[frames]
+        cross = gap[:, tree].reshape(len(gap), -1).T @ gap.reshape(len(gap), -1)
+        return cross, np.einsum("nca,ncb->cab", gap, gap), self.both[frames].sum(axis=0)
+
+    def _gains(self, tree: list[int], cross: Floats, own: Floats, count: Ints) -> Floats:
+        J, C = len(tree), len(count)
+        count = np.maximum(count, 1)
         # Counts of single pairs, not of pairs of pairs: those would make the covariance indefinite.
-        cross = cross / np.sqrt(self.count[tree][:, None] * self.count)[:, None, :, None]
-        C = cross[:, :, tree].reshape(3 * J, 3 * J)
-        K = _inverse(C + self.floor * np.eye(3 * J))
-        flat = cross.reshape(3 * J, 3 * P)
+        flat = cross / np.repeat(np.repeat(np.sqrt(count[tree][:, None] * count), 3, axis=0), 3, axis=1)
+        K = _inverse(flat.reshape(3 * J, C, 3)[:, tree].reshape(3 * J, 3 * J) + self.floor * np.eye(3 * J))
         W = K @ flat
-        left = self.own - np.einsum("kpa,kpb->pab", flat.reshape(3 * J, P, 3), W.reshape(3 * J, P, 3))
+        left = own / count[:, None, None] - np.einsum("kca,kcb->cab", flat.reshape(3 * J, C, 3), W.reshape(3 * J, C, 3))
         k_aa = K.reshape(J, 3, J, 3)[np.arange(J), :, np.arange(J)]
         freed = np.linalg.inv(k_aa)
-        W = W.reshape(J, 3, P, 3)
-        back = np.einsum("jxpa,jxy,jypb->jpab", W, freed, W, optimize=True)
+        W = W.reshape(J, 3, C, 3)
+        back = np.einsum("jxca,jxy,jycb->jcab", W, freed, W, optimize=True)
         schur = left[None] + back + self.floor * np.eye(3)
         return np.asarray(_logdet(np.asarray(schur)) - _logdet(np.asarray(freed))[:, None])
 
@@ -278,8 +310,8 @@ def try_rivals(
     good: Bools,
     held: Sequence[int],
     handicap: Floats,
-) -> tuple[Tree, bool]:
-    """The tree after every close rival was tried, its margins from those trials, and whether an edge changed.
+) -> tuple[Tree, bool, Trials]:
+    """The tree after every close rival was tried, its margins from the trials, whether an edge changed, and the trials.
 
     The search compares residuals of joints fitted pair by pair. Where sensors wobble together the joints of a tree fit
     far better when they are solved together, so a rival that comes close is given that chance too.
@@ -291,8 +323,9 @@ def try_rivals(
         for a, b in zip(*np.nonzero(rivals < np.log(RIVAL_MAX_MARGIN)), strict=True)
     ]
     close = [entry for entry in sorted(close) if tree.edges[entry[1]] not in held][:TRIALS_PER_ROUND]
+    trials: Trials = {}
     if not close:
-        return tree, False
+        return tree, False, trials
     part, rows = take.thinned(TRIAL_FRAMES)
     part = part.mask(~good[rows])
     blocks = TimeBlocks.of(part.frames, take.seconds)
@@ -306,14 +339,15 @@ def try_rivals(
         other[a] = b
         value, without = _solved_logdet(part, sums, fits, other, blocks)
         gap = (value + 6 * handicap[other].sum() - base) / 6
+        trials[int(edges[a]), b] = gap, float(blocks.error(without - base_without)) / 6
         if gap < tried[a]:
             tried[a], margin[a], runner[a] = gap, np.exp(gap), b
         if gap < best - 1e-3 and -6 * gap > blocks.least_gain(without - base_without):
             best, winner = gap, (a, b)
     if winner is not None:
         edges[winner[0]] = winner[1]
-        return Tree(edges, margin, runner), True
-    return Tree(edges, margin, runner), False
+        return Tree(edges, margin, runner), True, {}
+    return Tree(edges, margin, runner), False, trials
 
 
 def _solved_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints, blocks: TimeBlocks) -> tuple[float, Floats]:

@@ -10,6 +10,7 @@ import numpy as np
 from ..estimate.fitting import Estimator, uncertainty_of
 from ..estimate.kinds import measure_world_motion
 from ..estimate.locate import locate_joints
+from ..estimate.structure import Structure, find_resting
 from ..maths.robust import median
 from ..model.take import WORLD, Take
 from ..pairs.sums import sum_pairs
@@ -18,7 +19,6 @@ from .planted import describe_planted, find_planted
 
 if TYPE_CHECKING:
     from ..estimate.solve import Solution
-    from ..estimate.structure import Structure
     from ..findings import Finding
     from ..model.options import FitOptions
     from ..model.skeleton import Joint
@@ -71,6 +71,10 @@ def touching_joints(
     pairs, edges = structure.fits.pairs, structure.edges
     known = {frozenset(pair) for pair in [*pairs[structure.loops].tolist(), *named]}
     known |= {frozenset(pairs[other].tolist()) for _, other in structure.tied}
+    # Feet that stay on the floor are joined by it alone, and what was not worn joins bodies that are told as apart.
+    resting = find_resting(structure.turn, structure.drift)[pairs].all(axis=1)
+    known |= {frozenset(pair) for pair in pairs[resting].tolist()}
+    known |= {frozenset(pairs[edge].tolist()) for edge, reason in structure.apart.items() if reason == "not-worn"}
     still = take.names.index(WORLD) if options.world else None
     good = lasting(take, structure.good)
     contacts = find_connections(take, edges, usual, known, good, still)

@@ -37,10 +37,11 @@ class JsonForm(NamedTuple):
 FORMS: dict[type, JsonForm] = {
     Finding: JsonForm(first=("code", "severity", "bodies", "time", "value", "unit", "text"), later=("frame", "count")),
     Joint: JsonForm(
-        inside={"coverage": ("rotation", "passing")}, later=("passing", "time", "axis_covariance", "line_95")
+        inside={"coverage": ("rotation", "passing")},
+        later=("passing", "time", "axis_covariance", "line_95", "support", "rivals", "explained"),
     ),
     Limb: JsonForm(names={"from_joint": "from", "to_joint": "to"}, later=("between", "passing")),
-    Skeleton: JsonForm(later=("markers", "fit_id")),
+    Skeleton: JsonForm(later=("markers", "fit_id", "verdict", "own_tree")),
 }
 _VALUES: dict[type, type] = {}  # the class that a schema was made from
 

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Literal, NamedTuple
+
+import numpy as np
+
+from ..maths.arrays import Bools, Floats
 
 Side = Literal["", "l", "r"]
 Part = Literal[
@@ -34,7 +39,7 @@ _WORDS: dict[Part, str] = {
     "hand": "hand hnd wrist palm",
     "thigh": "thigh thi femur fem upperleg upleg uleg upperlegbone",
     "shank": "shank shk shin tibia tib calf leg lowerleg lowleg lleg crus knee",
-    "foot": "foot ankle ft fut",
+    "foot": "foot ankle ft fut hindfoot rearfoot heel calcaneus calcn talus",
     "toe": "toe toes toebase ball forefoot",
 }
 _PART: dict[str, Part] = {word: part for part, words in _WORDS.items() for word in words.split()}
@@ -42,6 +47,10 @@ _MIDDLE = ("pelvis", "spine", "chest", "neck", "head")
 _TRUNK = ("spine", "chest")
 ABOVE_CHEST: tuple[Part, ...] = ("upper_arm", "clavicle", "neck", "head")
 _SIDES: dict[str, Side] = {"l": "l", "left": "l", "lt": "l", "lft": "l", "r": "r", "right": "r", "rt": "r", "rgt": "r"}
+# Names of joints: the sensor may be on either side. A leg is its lower part to some, all of it to others.
+_EITHER = {"shoulder", "shldr", "elbow", "wrist", "knee", "ankle", "leg"}
+_PREFIX = re.compile(r"[^\W_]+[\W_]+")
+PERSON_MIN_PARTS = 3  # different parts that make what stands before their names that of a person
 _NOISE = {"sensor", "segment", "seg", "bone", "body", "joint", "jnt", "rigidbody", "cluster", "tracker", "imu", "def"}
 
 # Which part may hang on which, seen from the pelvis outwards.
@@ -144,6 +153,48 @@ def _words(name: str) -> list[str]:
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", bare)
     words = [word.lower() for word in re.split(r"[\W_\s]+", spaced) if word]
     return [word for word in words if not word.isdigit() and word not in _NOISE]
+
+
+def count_between(names: Sequence[str]) -> tuple[Floats, Bools]:
+    """(m, m) how many segments of a human lie between two bodies, and whether they are of two persons, by their names.
+
+    0: neighbours, or two sensors on one segment; inf: something between them is not worn; NaN: the names do not say,
+    be it that they are not human or that they are those of joints.
+    """
+    known = {k: told for k, name in enumerate(names) if (told := _person_and_segment(name)) is not None}
+    parts: dict[str, set[Part]] = {}
+    for person, segment in known.values():
+        parts.setdefault(person, set()).add(segment.part)
+    human = [k for k, (person, _) in known.items() if not person or len(parts[person]) >= PERSON_MIN_PARTS]
+    steps = np.full((len(names), len(names)), np.nan)
+    strangers = np.zeros(steps.shape, dtype=bool)
+    steps[np.ix_(human, human)] = np.inf
+    for a, b in combinations(human, 2):
+        (person, segment), (other, second) = known[a], known[b]
+        strangers[a, b] = strangers[b, a] = person != other
+        if person == other and _are_neighbours(segment, second):
+            steps[a, b] = steps[b, a] = 1.0
+    for k in human:  # the shortest way over what is worn
+        steps = np.fmin(steps, steps[:, k, None] + steps[None, k])
+    np.fill_diagonal(steps, np.nan)
+    return steps - 1, strangers
+
+
+def _person_and_segment(name: str) -> tuple[str, Segment] | None:
+    """What stands before the name of a segment, and the segment; a limb may be without its side."""
+    person, colon, rest = name.rpartition(":")
+    first = _PREFIX.match(rest)
+    for before, own in ((person + colon, rest), *([(first.group(), rest[first.end() :])] if first else ())):
+        plain = "".join(word for word in _words(own) if word not in _SIDES)
+        segment = segment_of(own) or (Segment(_PART[plain]) if plain in _PART else None)
+        if segment is not None and _EITHER.isdisjoint((plain, plain[1:], plain[:-1])):
+            return before, segment
+    return None
+
+
+def _are_neighbours(a: Segment, b: Segment) -> bool:
+    beside = a.part == b.part or a.part in _HANGS_ON[b.part] or b.part in _HANGS_ON[a.part]
+    return beside and (a.side == b.side or "" in (a.side, b.side))
 
 
 def find_segments(bodies: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[str, Segment]:

@@ -10,10 +10,10 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import UsageError
-from ..findings import Finding
+from ..findings import Finding, many
 from ..maths.arrays import Floats, Vector, freeze
 from ..maths.robust import Z95
-from .take import WORLD, BodyMarker
+from .take import BodyMarker
 
 Between = Literal["joints", "joint and axis", "axes"]
 
@@ -21,6 +21,8 @@ Between = Literal["joints", "joint and axis", "axes"]
 ALONG_AXIS_RAD = np.radians(30.0)  # angle of a limb to a hinge's axis, below which its length is left open by the axis
 Kind = Literal["ball", "hinge", "rigid", "undetermined"]
 Point = Literal["determined", "arbitrary"]
+Tone = Literal["good", "look", "bad"]
+SURE_SUPPORT = 0.95  # support from which a joint is sure; at least 95 % of those are right on recordings of data/more
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,6 +47,10 @@ class Joint:
     rotation         (3,)  [rad]  rms relative rotation about the pair's own axes, descending, noise removed
     passing                [-]    share of the covariance from noise that changes from frame to frame; None without one
     time                   [s]    (start, end) in which a loop joint holds; None for joints of the tree
+    support                [-]    lower bound of the chance that these two bodies are joined and not others; 1 where the
+                                  edge was given, None for loops
+    rivals                        edges that may stand in its place, the likeliest first; of a sure joint none
+    explained              [m]    root mean square gap that the sensors' noise and skin explain
     """
 
     child: str
@@ -67,6 +73,9 @@ class Joint:
     time: tuple[float, float] | None = None
     axis_covariance: Annotated[Floats, "6 6"] | None = None
     line_95: float | None = None
+    support: float | None = None
+    rivals: tuple[tuple[str, str], ...] = ()
+    explained: float | None = None
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -143,6 +152,33 @@ class SensorNoise:
     orientation: float
 
 
+@dataclass(frozen=True)
+class Question:
+    """A joint in question: its edge (parent, child), and the edges that may be right instead; none: not joined."""
+
+    edge: tuple[str, str]
+    rivals: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What a fit is worth as a whole.
+
+    sure         how many of `joints` joints of the tree are sure: their support is 0.95 or more
+    in_question  the others
+    length_95    [-] largest half-width of a length's 95 % interval as a share of that length; None without lengths
+    tone         good: nothing to look at; bad: no figure, or not to be used
+    text         the same in sentences
+    """
+
+    sure: int
+    joints: int
+    in_question: tuple[Question, ...]
+    length_95: float | None
+    tone: Tone
+    text: str
+
+
 @dataclass(frozen=True, eq=False)
 class Skeleton:
     """The articulated figure of a take, or the figures: joints on a forest.
@@ -153,6 +189,8 @@ class Skeleton:
     scale     factor that was applied to the recorded lengths
     markers   where the markers are on the bodies that were formed from markers
     fit_id    of the fit that it came from, as it stands in every file of that fit; None where it came from none
+    verdict   what it is worth; None until it was judged
+    own_tree  edges (parent, child) of the hierarchy that the recording brought along, where it has one
     """
 
     bodies: tuple[str, ...]
@@ -172,6 +210,8 @@ class Skeleton:
     markers: tuple[BodyMarker, ...] = ()
     fit_id: str | None = None
     condyle: str = __version__
+    verdict: Verdict | None = None
+    own_tree: tuple[tuple[str, str], ...] = ()
 
     def joint(self, child: str) -> Joint:
         """The joint of a body with its parent; raises with the choices."""
@@ -211,18 +251,10 @@ class Skeleton:
     def __str__(self) -> str:
         seconds, frames = self.take.get("seconds"), self.take.get("frames")
         count = len(self.bodies) - bool(self.options.get("world"))
-        head = f"{count} sensor{'s' * (count != 1)}"
+        head = many(count, "sensor")
         if frames is not None and seconds is not None:
             head += f", {frames} frames, {seconds:.1f} s"
-        notes = sum(finding.severity != "info" for finding in self.findings)
-        tail = f"{notes} finding{'s' * (notes != 1)} to look at" if notes else "nothing to look at"
-        if not self.joints:
-            return f"{head}: no tree can be told from this motion, {tail}"
-        worst = max(self.joints, key=lambda joint: joint.residual)
-        trees = "tree found" if len(self.roots) == 1 else f"{len(self.roots)} figures found"
-        things = sum(name != WORLD for name in self.loose)
-        loose = f", {things} loose" if things else ""
-        return f"{head}: {trees}{loose}, worst joint {worst.child} {worst.residual * 1000:.3g} mm, {tail}"
+        return f"{head}. {self.verdict.text if self.verdict else many(len(self.joints), 'joint')}"
 
 
 def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Floats, Between] | None:

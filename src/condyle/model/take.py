@@ -45,6 +45,17 @@ class OwnSkeleton:
         object.__setattr__(self, "parent", frozen(self.parent, (m,), "parent", np.int64))
         object.__setattr__(self, "p_parent_joint", frozen(self.p_parent_joint, (m, 3), "p_parent_joint"))
 
+    def edges(self, bodies: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        """(parent, child) of the bones that are among the bodies; other bones between two of them are skipped."""
+        found = []
+        for bone, name in enumerate(self.names):
+            up = int(self.parent[bone])
+            while up >= 0 and self.names[up] not in bodies:
+                up = int(self.parent[up])
+            if name in bodies and up >= 0:
+                found.append((self.names[up], name))
+        return tuple(found)
+
     def changed(self, p_parent_joint: Floats) -> OwnSkeleton:
         """The same bones with their joints elsewhere: in another unit, or mirrored."""
         return OwnSkeleton(self.names, self.parent, p_parent_joint)

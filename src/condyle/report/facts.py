@@ -12,19 +12,19 @@ import msgspec
 import numpy as np
 
 from .._version import __version__
-from ..findings import Finding, many, merge_findings, worst_severity
+from ..findings import Finding, merge_findings
 from ..maths.arrays import Floats
 from ..model.clock import Clock
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
 from ..result.coverage import JointCoverage, find_coverage
+from ..result.verdict import verdict_of
 from . import page_data as page
 from .page_data import to_triple
 
 T = TypeVar("T", bound=msgspec.Struct)
 
 CONVENTION_CODES = ("convention-", "sensor-convention", "unit-assumed", "rotation-assumed", "scaled", "common-clock")
-GAP_SHOWN_MIN_M = 1e-5  # m; a smaller gap is told as being below
 _SWITCH = {True: "yes", False: "no", None: "not given"}
 
 
@@ -37,25 +37,9 @@ def make_title(skeleton: Skeleton) -> str:
     return ", ".join(names[:2]) + more
 
 
-def describe_verdict(skeleton: Skeleton) -> page.Verdict:
-    """Three short sentences: what was found, how well it holds together, whether there is something to look at."""
-    notes = sum(finding.severity != "info" for finding in merge_findings(skeleton.findings))
-    look = f"{many(notes, 'thing')} to look at." if notes else "Nothing to look at."
-    worst = worst_severity(skeleton.findings)
-    if not skeleton.joints:
-        return page.Verdict(f"No tree can be told from this motion. {look}", "bad")
-    found = "Tree found" if len(skeleton.roots) == 1 else f"{len(skeleton.roots)} figures found"
-    if things := sum(name != WORLD for name in skeleton.loose):
-        found += f", {things} loose"
-    joint = max(skeleton.joints, key=lambda joint: joint.residual)
-    text = f"{found}. Worst joint {joint.child}, {_millimetres(joint.residual)}. {look}"
-    return page.Verdict(text, "bad" if worst == "error" else "look" if notes else "good")
-
-
-def _millimetres(length: float) -> str:
-    if length < GAP_SHOWN_MIN_M:
-        return f"below {GAP_SHOWN_MIN_M * 1000:g} mm"
-    return f"{length * 1000:.{2 if length < 1e-3 else 1}f} mm"
+def show_verdict(skeleton: Skeleton) -> page.PageVerdict:
+    verdict = verdict_of(skeleton)
+    return page.PageVerdict(verdict.text, verdict.tone, verdict.sure, verdict.length_95)
 
 
 def list_bodies(skeleton: Skeleton) -> tuple[page.PageBody, ...]:
@@ -121,11 +105,13 @@ def _by_place(kind: type[T], value: Any, skeleton: Skeleton, /, **own: Any) -> T
     body = {name: k for k, name in enumerate(skeleton.bodies)}
     joint = {one.child: k for k, one in enumerate(skeleton.joints)}
 
+    def put(found: Any, place: dict[str, int]) -> Any:
+        return place[found] if isinstance(found, str) else tuple(put(one, place) for one in found)
+
     def plain(name: str) -> Any:
         found = getattr(value, name)
         if name in page.PLACE_TYPES and found is not None:
-            place = joint if "joint" in name else body
-            return place[found] if isinstance(found, str) else tuple(place[one] for one in found)
+            return put(found, joint if "joint" in name else body)
         return to_triple(found) if isinstance(found, np.ndarray) else found
 
     return kind(**{name: plain(name) for name in kind.__struct_fields__ if name not in own}, **own)
@@ -191,6 +177,7 @@ def describe_making(skeleton: Skeleton, up: str | None, rate: float | None, reco
             ("method", skeleton.method),
             *((_words(k), _describe_option(v)) for k, v in skeleton.options.items()),
         ],
+        "Hierarchy of the file": [(child, f"on {parent}") for parent, child in skeleton.own_tree],
         "Markers": [(body, ", ".join(names)) for body, names in _markers(skeleton).items()],
         "Frames": _frames(skeleton, rate, recordings),
         "Versions": [

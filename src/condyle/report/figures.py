@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 PictureFormat = Literal["svg", "png"]
 PNG_DOTS_PER_IN = 200  # per inch of a PNG
-DOUBT_CODES = ("thin-margin", "tied-edges")
+DOUBT_CODES = ("rivals",)
 
 
 def write_figures(folder: str | Path, out: str | Path | None = None, form: PictureFormat = "png") -> list[Path]:

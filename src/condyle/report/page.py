@@ -73,7 +73,7 @@ def assemble_page(
         version=VERSION,
         condyle=__version__,
         title=facts.make_title(skeleton),
-        verdict=facts.describe_verdict(skeleton),
+        verdict=facts.show_verdict(skeleton),
         seconds=facts.count_seconds(skeleton),
         frames=shown.source.frames,
         bodies=facts.list_bodies(skeleton),

@@ -8,14 +8,15 @@ has of a joint, a limb, a placement or a finding are the fields of those in `mod
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any, Literal, get_type_hints
+from typing import Any, get_type_hints
 
 import msgspec
 
 from ..findings import Finding
 from ..io.values import plain_type
 from ..maths.arrays import Floats
-from ..model.skeleton import Joint, Limb, Placement
+from ..model.skeleton import SURE_SUPPORT as SURE_SUPPORT  # the page marks joints below it
+from ..model.skeleton import Joint, Limb, Placement, Tone
 from ..result.coverage import Sufficiency
 
 FORMAT = "condyle.page"
@@ -32,6 +33,7 @@ class _Value(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 PLACE_TYPES = {  # fields that name bodies or joints in `model`, and have their places on the page
     **dict.fromkeys(("child", "parent", "body", "joint", "from_joint", "to_joint"), int),
     "runner_up": tuple[int, int] | None,
+    "rivals": tuple[tuple[int, int], ...],
     "bodies": tuple[int, ...],
 }
 
@@ -44,11 +46,17 @@ def _by_place(kind: type, *left_out: str) -> Any:
     return msgspec.defstruct(f"_{kind.__name__}", types, bases=(_Value,), frozen=True, forbid_unknown_fields=True)
 
 
-class Verdict(_Value, frozen=True):
-    """The sentence that is read from two metres. tone: good: nothing to look at; bad: no figure, or not to be used."""
+class PageVerdict(_Value, frozen=True):
+    """The sentence that is read from two metres. tone: good: nothing to look at; bad: no figure, or not to be used.
+
+    sure       joints that are sure
+    length_95  largest half-width of a length's interval as a share of that length; None where not known
+    """
 
     text: str
-    tone: Literal["good", "look", "bad"]
+    tone: Tone
+    sure: int
+    length_95: float | None
 
 
 class PageBody(_Value, frozen=True):
@@ -78,6 +86,8 @@ class PageJoint(_by_place(Joint, *_NOT_SHOWN)):  # type: ignore[misc]
     sigma            [m] standard deviations of the joint's place in the child along its own principal axes, descending;
                      None where not determined
     margin           times the gap would grow with the best other edge, `runner_up`, in its place
+    support          lower bound of the chance that the edge is right, and `rivals` that may stand in its place
+    explained        [m] rms gap that noise and skin explain
     rotation         [rad] rms relative rotation about the pair's own axes, descending
     verdict, advice  how well it was exercised, and what to move more
     gap_step         [m] of the packed gaps
@@ -192,7 +202,7 @@ class PageData(_Value, frozen=True):
     version: int
     condyle: str
     title: str
-    verdict: Verdict
+    verdict: PageVerdict
     seconds: float
     frames: int
     bodies: tuple[PageBody, ...]

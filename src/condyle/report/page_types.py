@@ -31,7 +31,7 @@ def write_typescript() -> str:
     constants = [
         f"export const {name} = {json.dumps(value)};"
         for name, value in vars(page_data).items()
-        if name.isupper() and isinstance(value, (str, int))
+        if name.isupper() and isinstance(value, (str, int, float))
     ]
     return "\n\n".join([TYPES_HEAD, _comment(page_data), "\n".join(constants), *map(_interface, structs)]) + "\n"
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from ..estimate.describe import describe_joints, describe_structure, describe_take
+from ..estimate.describe import describe_joints, describe_own_tree, describe_structure, describe_take
 from ..estimate.fitting import Estimate, Estimator, Solved, asked_root, uncertainty_of
 from ..estimate.intervals import Uncertainty
 from ..estimate.locate import gap_residual, locate_joints
 from ..estimate.structure import Structure
+from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
 from ..faults.loops import loop_joints, touching_joints, usual_gap
 from ..faults.part_time import PartTimeRepair, hidden
@@ -28,6 +29,7 @@ from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
 from .symmetry import mirror_lengths
+from .verdict import judge
 
 SKELETON_CONVENTIONS = {
     "length": "m",
@@ -79,11 +81,14 @@ def assemble_figure(
     connections  whether joints that hold for a part of the take are looked for beside the tree
     """
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
+    support = measure_support(take, structure)
+    own_tree = () if take.own is None else take.own.edges(take.names)
     asked = asked_root(take, options)
     findings = [
         *findings,
         *describe_take(take),
-        *describe_structure(take, structure, estimate.roots, asked, options.tree),
+        *describe_own_tree(own_tree, estimate.pairs, take.names),
+        *describe_structure(take, structure, support, estimate.roots, asked, options.tree),
     ]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
     joints: list[Joint] = []
@@ -93,7 +98,7 @@ def assemble_figure(
     gap = np.zeros((take.frames, 0, 3))
     if len(pairs):
         sure = estimate_uncertainty(estimate, estimator, options, changes)
-        joints, sure, gap, told = _locate(estimate, options, sure)
+        joints, sure, gap, told = _locate(estimate, support, options, sure)
         findings += told
         loops = loop_joints(take, structure, options, estimator, named)
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
@@ -115,6 +120,7 @@ def assemble_figure(
         limbs=tuple(assemble_limbs(joints, sure)),
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
+        own_tree=own_tree,
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
@@ -122,7 +128,7 @@ def assemble_figure(
     field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
-    return Calibration(skeleton, take, gap, solution.weight, field, tuple(changes))
+    return Calibration(judge(skeleton), take, gap, solution.weight, field, tuple(changes))
 
 
 def estimate_uncertainty(
@@ -139,12 +145,14 @@ def estimate_uncertainty(
 
 
 def _locate(
-    estimate: Estimate, options: FitOptions, sure: Uncertainty | None
+    estimate: Estimate, support: Mapping[int, EdgeSupport], options: FitOptions, sure: Uncertainty | None
 ) -> tuple[list[Joint], Uncertainty | None, Floats, list[Finding]]:
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure = estimate.take, estimate.structure
     solved = Solved(estimate.solution, estimate.fits, estimate.sums)
-    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure)
+    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support)
+    given = {frozenset(pair) for pair in options.tree}
+    joints = [replace(one, support=1.0, rivals=()) if {one.child, one.parent} in given else one for one in joints]
     findings: list[Finding] = []
     if options.symmetric is not None:
         mirrored = mirror_lengths(joints, sure, options.symmetric)

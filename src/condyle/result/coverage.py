@@ -89,6 +89,8 @@ class Coverage:
 
     def __str__(self) -> str:
         short = [one for one in self.limbs if one.verdict != "enough"]
+        if not self.limbs:
+            return "there is no length between two joints to be known"
         if not short:
             return f"enough motion: every length is known within an interval of {mm(self.wanted)} mm"
         return f"{len(short)} of {len(self.limbs)} lengths need more motion for an interval of {mm(self.wanted)} mm"

@@ -45,7 +45,7 @@ export function buildPage(model: Model, motion: Motion | null, store: Store): HT
     section(
       "tree",
       "Tree",
-      "The number on an edge is its margin: how many times larger the gap would be with the best other edge.",
+      "The number on an edge is its support: how sure it is at least that these two bodies are joined, and not others.",
       treeDiagram(model, store),
     ),
   );

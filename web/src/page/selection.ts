@@ -1,6 +1,6 @@
 import { at } from "../at";
 import { el } from "../dom";
-import { degrees, mm, NONE, ratio } from "../format";
+import { degrees, mm, NONE, share } from "../format";
 import type { Model } from "../model";
 import type { Motion } from "../motion/motion";
 import type { Store } from "../store";
@@ -57,9 +57,10 @@ function ofLink(model: Model, link: number, now: HTMLElement, counted: HTMLEleme
     "dl",
     {},
     entry("rms gap", mm(joint.residual), "mm"),
+    entry("explained", mm(joint.explained), joint.explained === null ? "" : "mm"),
     entry(counted, now, "mm"),
     entry("place ±", mm(joint.sigma?.[0] ?? null), joint.sigma ? "mm" : ""),
-    entry("margin", joint.margin === null ? NONE : `× ${ratio(joint.margin)}`),
+    entry("support", share(joint.support)),
     wide("turned", joint.rotation.map((angle) => degrees(angle)).join(" / "), "deg"),
   );
   if (joint.play !== null) numbers.append(entry("play", degrees(joint.play), "deg"));

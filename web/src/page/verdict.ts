@@ -39,11 +39,16 @@ function numbers(model: Model, store: Store): HTMLElement[] {
   const sensors = data.bodies.filter((body) => !body.world).length;
   const out = [
     entry(String(sensors), "", sensors === 1 ? "sensor" : "sensors"),
-    entry(String(data.joints.length), "", data.joints.length === 1 ? "joint" : "joints"),
+    entry(`${data.verdict.sure} of ${data.joints.length}`, "", "joints sure"),
   ];
   if (figures > 1) out.push(entry(String(figures), "", "figures"));
   if (loose > 0) out.push(entry(String(loose), "", "loose"));
   out.push(timeEntry(data.seconds, data.motion?.timed !== false, data.frames, entry));
+  const { length_95 } = data.verdict;
+  if (length_95 !== null) {
+    const digits = length_95 < 0.01 ? 2 : length_95 < 0.1 ? 1 : 0;
+    out.push(entry(`± ${(length_95 * 100).toFixed(digits)}`, "%", "worst length, 95\u00a0%"));
+  }
   if (worst !== null) {
     const jump = el(
       "button",

@@ -1,6 +1,6 @@
 import type { PageJoint, PageLimb, PagePlacement } from "../data";
 import { el } from "../dom";
-import { degrees, mm, NONE, ratio, roundUp } from "../format";
+import { degrees, mm, NONE, roundUp, share } from "../format";
 import { type Model, selectBody, selectLink } from "../model";
 import { quantile } from "../quantile";
 import type { Store } from "../store";
@@ -71,7 +71,7 @@ export function loopTable(model: Model, store: Store): HTMLElement {
   return table.element;
 }
 
-/** Joints of the tree: parent, kind, residual, margin, how well they were moved. */
+/** Joints of the tree: parent, kind, residual, support, how well they were moved. */
 export function jointTable(model: Model, store: Store): HTMLElement {
   type Row = LinkRow;
   const rows = model.data.joints.map((joint, link): Row => ({ joint, link }));
@@ -96,6 +96,14 @@ export function jointTable(model: Model, store: Store): HTMLElement {
       draw: (r) => mm(r.joint.residual),
     },
     {
+      title: "explained",
+      unit: "mm",
+      numeric: true,
+      hint: "What the sensors' noise and skin explain of it",
+      value: (r) => toMm(r.joint.explained),
+      draw: (r) => mm(r.joint.explained),
+    },
+    {
       title: "95 %",
       unit: "mm",
       numeric: true,
@@ -112,13 +120,17 @@ export function jointTable(model: Model, store: Store): HTMLElement {
       draw: (r) => mm(r.joint.sigma?.[0] ?? null),
     },
     {
-      title: "margin",
-      unit: "×",
+      title: "support",
       numeric: true,
-      hint: "How many times larger the gap would be with the best other edge",
-      value: (r) => r.joint.margin,
-      draw: (r) => ratio(r.joint.margin),
+      hint: "How sure it is at least that these two bodies are joined, and not others",
+      value: (r) => r.joint.support,
+      draw: (r) => share(r.joint.support),
       also: [
+        {
+          title: "rivals",
+          value: (r) => r.joint.rivals.map((pair) => pair.map((b) => model.name(b)).join(" – ")).join(", ") || null,
+        },
+        { title: "margin", value: (r) => r.joint.margin },
         {
           title: "runner-up",
           value: (r) => (r.joint.runner_up ? r.joint.runner_up.map((b) => model.name(b)).join(" – ") : null),

@@ -1,14 +1,12 @@
 import { at, last, lookup } from "../at";
-import type { PageJoint } from "../data";
+import { type PageJoint, SURE_SUPPORT } from "../data";
 import { contextOf, el, styleValue, svg } from "../dom";
-import { mm, ratio, short } from "../format";
+import { mm, share, short } from "../format";
 import { type Model, selectBody, selectLink } from "../model";
 import type { Store } from "../store";
 import { layoutOf } from "./layout";
 
-const THIN = 1.25; // margin below which another edge would do almost as well
-
-/** The tree with the margin on each edge; runner-up edges and loops on request. */
+/** The tree with the support of each edge; the edges that may stand in its place, and loops, on request. */
 export function treeDiagram(model: Model, store: Store): HTMLElement {
   const layout = layoutOf(model);
   const names = model.names.map((name) => short(name, 22));
@@ -41,27 +39,27 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
     const from = { x: end(joint.parent), y: spot(joint.parent).y };
     const to = spot(joint.child);
     const bend = to.x - 4.6 * font;
-    const thin = joint.margin !== null && joint.margin < THIN;
+    const thin = joint.support !== null && joint.support < SURE_SUPPORT;
     const g = svg("g", { class: thin ? "edge thin" : "edge" });
     g.append(
       svg("path", {
         d: `M${from.x} ${from.y} H${bend - font} C${bend} ${from.y} ${bend - font} ${to.y} ${bend} ${to.y} H${to.x - font / 2}`,
       }),
     );
-    const text = joint.margin === null ? "" : `×${ratio(joint.margin)}`;
+    const text = joint.support === null ? "" : share(joint.support);
     g.append(
       svg("text", {
-        class: "margin",
+        class: "support",
         x: to.x - font,
         y: to.y - 0.3 * font,
         "text-anchor": "end",
         text: thin ? `▲ ${text}` : text,
       }),
     );
-    const runner = joint.runner_up ? `; next best ${joint.runner_up.map((b) => model.name(b)).join(" – ")}` : "";
+    const others = joint.rivals.map((pair) => ` or ${pair.map((b) => model.name(b)).join(" – ")}`).join("");
     g.append(
       svg("title", {
-        text: `${model.name(joint.child)} on ${model.name(joint.parent)}: gap ${mm(joint.residual)} mm, margin ${ratio(joint.margin)}${runner}`,
+        text: `${model.name(joint.child)} on ${model.name(joint.parent)}${others}: gap ${mm(joint.residual)} mm, support ${share(joint.support)}`,
       }),
     );
     g.addEventListener("click", () => selectLink(store, model, j));
@@ -79,16 +77,16 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
     return path;
   };
   model.data.joints.forEach((joint) => {
-    if (joint.runner_up === null) return;
-    const [a, b] = joint.runner_up;
-    const path = arc(
-      a,
-      b,
-      "runner",
-      `${model.name(a)} – ${model.name(b)}, instead of ${model.name(joint.child)} – ${model.name(joint.parent)}`,
-    );
-    path.dataset.child = String(joint.child);
-    extras.append(path);
+    for (const [a, b] of joint.rivals) {
+      const path = arc(
+        a,
+        b,
+        "runner",
+        `${model.name(a)} – ${model.name(b)}, instead of ${model.name(joint.child)} – ${model.name(joint.parent)}`,
+      );
+      path.dataset.child = String(joint.child);
+      extras.append(path);
+    }
   });
   model.data.loops.forEach((loop) => {
     extras.append(
@@ -167,8 +165,8 @@ export function treeDiagram(model: Model, store: Store): HTMLElement {
   return box;
 }
 
-function edgeInWords(model: Model, { parent, residual, margin }: PageJoint): string {
-  return `on ${model.name(parent)}, gap ${mm(residual)} mm, margin ${ratio(margin)}`;
+function edgeInWords(model: Model, { parent, residual, support }: PageJoint): string {
+  return `on ${model.name(parent)}, gap ${mm(residual)} mm, support ${share(support)}`;
 }
 
 function textWidths(names: readonly string[], font: number): number[] {
@@ -185,7 +183,7 @@ function toggles(model: Model, picture: SVGElement): HTMLElement {
     input.addEventListener("change", () => picture.classList.toggle(kind, input.checked));
     tools.append(el("label", { class: "check" }, input, ` ${label}`));
   };
-  toggle("runner-up edges", "with-runners", model.data.joints.filter((joint) => joint.runner_up !== null).length);
+  toggle("edges in question", "with-runners", model.data.joints.filter((joint) => joint.rivals.length > 0).length);
   toggle("loops", "with-loops", model.data.loops.length);
   return tools;
 }

@@ -1,0 +1,203 @@
+"""Trees of recordings whose joints are known, by source, by motion and by person: least squares, the default, and the
+default without the names of the bodies; and how often an edge of which support is right.
+
+The recordings are not part of the project; without them nothing is measured. `--only lasem` takes part of them.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import condyle
+from condyle import CondyleError, Take
+from condyle.model.skeleton import SURE_SUPPORT
+
+from .harness import Table, progress, publish
+
+WAYS = ("least squares", "default", "default, no names")
+BINS = (0.0, 0.5, 0.8, 0.9, SURE_SUPPORT, 0.99, 1.01)  # of support
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "real-recordings.md"
+BEGIN, END = "<!-- people -->", "<!-- /people -->"
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one way found in one take: joints that are true, and support of edges that are right and wrong."""
+
+    refused: bool
+    true: int
+    right: tuple[float, ...]
+    wrong: tuple[tuple[str, float], ...]
+
+    @property
+    def good(self) -> bool:
+        return not self.wrong and len(self.right) == self.true
+
+
+@dataclass(frozen=True)
+class Recording:
+    """A take with what is known of it; still: there is nothing to be found."""
+
+    name: str
+    source: str
+    motion: str
+    person: str
+    still: bool
+    found: dict[str, Found]
+
+
+def entries(only: str = "") -> dict[str, dict[str, Any]]:
+    """The recordings whose joints are known, by name."""
+    from tests.make.recordings import DATA, all_truth
+
+    known = {name: entry for name, entry in all_truth().items() if entry.get("joints") and "tie_group" not in entry}
+    return {name: entry for name, entry in known.items() if only in name and (DATA / name).exists()}
+
+
+def measure(name: str, entry: dict[str, Any], ways: Sequence[str] = WAYS) -> Recording | None:
+    """All ways on one recording; None where it cannot be read without being told how."""
+    from tests.make.recordings import DATA
+
+    place = DATA / name
+    files = [place] if place.is_file() else sorted(path for path in place.rglob("*") if path.is_file())
+    reading: dict[str, Any] = {"bodies": entry["bodies_from_markers"]} if entry.get("bodies_from_markers") else {}
+    try:
+        with TemporaryDirectory() as folder:
+            if "columns" in entry and "\n" in entry["columns"]:
+                reading["columns"] = Path(folder) / "columns.toml"
+                reading["columns"].write_text(entry["columns"])
+            take = condyle.read(files, **reading)
+    except CondyleError:
+        return None
+    true = {frozenset(joint[:2]) for joint in entry["joints"]}
+    if not set().union(*true) <= set(take.names):
+        return None
+    source, _, rest = name.removeprefix("more/").partition("/")
+    motion = entry.get("activity") or entry["what"].partition(",")[0]
+    still = entry.get("expect") == "not determined"
+    person = entry.get("subject", source)
+    found = {way: compare(take, true, set(entry.get("props", ())), way) for way in ways}
+    return Recording(
+        name, source if source != "hard" else f"hard/{rest.partition('/')[0]}", motion, person, still, found
+    )
+
+
+def compare(take: Take, true: set[frozenset[str]], props: set[str], way: str) -> Found:
+    """What one way finds, against the true edges; edges to `props` count neither way."""
+    called = dict(zip(take.names, take.names, strict=True))
+    if way == WAYS[2]:
+        called = {name: f"s{k}" for k, name in enumerate(take.names)}
+        take = replace(take, names=tuple(called.values()), markers=())
+    back = {new: old for old, new in called.items()}
+    plan: Any = "least-squares" if way == WAYS[0] else "default"
+    joints = condyle.fit(take, plan, intervals=False).skeleton.joints
+    found = {frozenset((back[joint.child], back[joint.parent])): joint.support or 0.0 for joint in joints}
+    right = tuple(support for edge, support in found.items() if edge in true)
+    wrong = [(edge, support) for edge, support in found.items() if edge not in true and not edge & props]
+    return Found(not found, len(true), right, tuple(("-".join(sorted(edge)), support) for edge, support in wrong))
+
+
+def count(recordings: Sequence[Recording]) -> list[str]:
+    """Cells of a row: takes, and for each way trees and wrong edges; of the default sure edges; still takes."""
+    moving = [one for one in recordings if not one.still]
+    still = [one for one in recordings if one.still]
+    cells = [str(len(moving))]
+    for way in WAYS:
+        found = [one.found[way] for one in moving]
+        wrong = [support for one in found for _, support in one.wrong]
+        sure = sum(support >= SURE_SUPPORT for support in wrong)
+        cells += [str(sum(one.good for one in found)), f"{len(wrong)} ({sure})"]
+    found = [one.found[WAYS[1]] for one in moving]
+    right = [support for one in found for support in one.right]
+    cells.append(f"{sum(support >= SURE_SUPPORT for support in right)} of {sum(one.true for one in found)}")
+    refused = sum(one.found[WAYS[1]].refused for one in still)
+    return [*cells, f"{refused} of {len(still)}" if still else "-"]
+
+
+def table_by(recordings: Sequence[Recording], head: str, key: Callable[[Recording], str]) -> Table:
+    groups: dict[str, list[Recording]] = {}
+    for one in recordings:
+        groups.setdefault(key(one), []).append(one)
+    heads = [head, "moving takes, recorded"]
+    heads += [text for way in WAYS for text in (f"{way}: trees right", "wrong edges (sure)")]
+    heads += ["right edges sure, default", "still takes refused"]
+    rows = [[name, *count(groups[name])] for name in sorted(groups)]
+    return Table(heads, [*rows, ["all", *count(recordings)]])
+
+
+def calibrate(recordings: Iterable[Recording]) -> Table:
+    """How many edges of which support are right."""
+    heads = ["support", *(f"{way}: right" for way in WAYS)]
+    rows: list[Sequence[str]] = []
+    moving = [one for one in recordings if not one.still]
+    for low, high in pairwise(BINS):
+        cells = [f"{low:g} to {min(high, 1.0):g}"]
+        for way in WAYS:
+            right = [support for one in moving for support in one.found[way].right]
+            wrong = [support for one in moving for _, support in one.found[way].wrong]
+            inside = [sum(low <= support < high for support in part) for part in (right, wrong)]
+            cells.append(f"{inside[0]} of {sum(inside)}" if sum(inside) else "-")
+        rows.append(cells)
+    return Table(heads, rows)
+
+
+def list_wrong(recordings: Iterable[Recording]) -> Table:
+    """Takes of which the default is not right, with and without names."""
+    rows = []
+    for one in recordings:
+        for way in WAYS[1:]:
+            found = one.found[way]
+            if one.still and not found.refused:
+                rows.append([one.name, way, "a tree, though nobody moved"])
+            elif not one.still and not found.good:
+                wrong = [f"{edge} (support {support:.2f})" for edge, support in found.wrong]
+                lost = found.true - len(found.right)
+                rows.append([one.name, way, ", ".join([*wrong, *([f"{lost} not found"] if lost else [])])])
+    return Table(["take", "way", "wrong"], rows)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="run only the takes whose name contains this; nothing is written")
+    given = parser.parse_args()
+    recordings = []
+    for name, entry in entries(given.only).items():
+        one = measure(name, entry)
+        progress(
+            f"{name}: " + ("not read" if one is None else ", ".join(f"{w} {f.good}" for w, f in one.found.items()))
+        )
+        recordings += [one] if one is not None else []
+    if not recordings:
+        print("the recordings are not beside the project; nothing measured")
+        return
+    tables = {
+        "By source": table_by(recordings, "source", lambda one: one.source),
+        "By motion": table_by(recordings, "motion", lambda one: one.motion),
+        "By person": table_by(recordings, "person", lambda one: one.person),
+        "Support": calibrate(recordings),
+        "What is wrong": list_wrong(recordings),
+    }
+    how = (
+        "Recordings of people and linkages whose joints are known from their markers, all recorded, none simulated. A "
+        "tree is right where it has every true edge and no other. Sure: support of 0.95 or more. Without names the "
+        "bodies are called s0, s1, ...: what the motion alone tells."
+    )
+    data = {
+        one.name: {"still": one.still, **{way: vars(found) for way, found in one.found.items()}} for one in recordings
+    }
+    publish("people", "Trees of people", how, tables, data, given)
+    if not given.only:
+        text = PAGE.read_text()
+        begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
+        parts = "\n\n".join(str(tables[caption]) for caption in ("By source", "Support", "What is wrong"))
+        PAGE.write_text(f"{text[:begin]}\n{parts}\n{text[end:]}")
+
+
+if __name__ == "__main__":
+    main()

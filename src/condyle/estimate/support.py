@@ -1,0 +1,133 @@
+"""How sure each edge of a tree is: its support.
+
+Every pair that could stand in an edge's place is a rival, and three scores compare the two: the log-determinant of the
+whole tree, the residual of the pair alone, and the trial of both trees with all joints solved together. Each difference
+is taken in standard errors over blocks of time. What repeats in every block (skin, a planted foot) shows in no such
+error, so a constant is added to it, and edges of which the motion says little are held down.
+"""
+
+from __future__ import annotations
+
+from math import erf, sqrt
+from typing import NamedTuple
+
+import numpy as np
+
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.graph import sides
+from ..maths.robust import median
+from ..model.take import Take
+from ..pairs.fits import PairFits
+from .structure import COVARIANCE_MAX_BODIES, Structure, unexplained_share, whole_frames
+from .tree import SEARCH_FRAMES, ResidualRows
+
+SURE_SD = 1.645  # standard errors that SURE_SUPPORT is
+SCORE_SD = 0.1  # log residual by which two scores differ for reasons that repeat in every block of time
+MOST_RIVALS = 3  # that are named for an edge
+CALM_DRIFT_SHARE, CALM_TURN_SHARE = 0.25, 0.5  # drift and turn in the room over the usual ones of a body that is calm
+ALIKE_RESIDUAL_RATIO = 1.5  # residual over the edge's, up to which another calm body fits the same partner
+CALM_PAIR_SUPPORT = 0.5  # at most, of an edge of two calm bodies
+DOUBTED_SUPPORT = 0.9  # at most, of an edge that another calm body could have, or that is hardly a joint
+UNEXPLAINED_MAX_SHARE = 0.25  # residual over what the joint has to explain, from which on it may be several joints
+FIGURE_MIN_BODIES = 5  # of each of two figures that may hold on to each other by their ends
+
+
+class EdgeSupport(NamedTuple):
+    """Lower bound of the chance that an edge is right, and the pairs that may stand in its place, likeliest first."""
+
+    support: float
+    rivals: tuple[int, ...]
+
+
+def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
+    """The support of each edge of the tree."""
+    edges = structure.tree.edges
+    if not len(edges):
+        return {}
+    spanning = np.concatenate([edges, np.array(list(structure.apart), dtype=np.int64)])
+    z = _standard_errors(take, structure, spanning)[: len(edges)]
+    most, alike = _most_support(take.bodies, structure)
+    support = np.array([0.5 * (1 + erf(least / sqrt(2))) for least in z.min(axis=1)])
+    found = {}
+    for k, edge in enumerate(edges):
+        near = [int(other) for other in np.argsort(z[k], kind="stable")[:MOST_RIVALS] if z[k, other] < SURE_SD]
+        rivals = tuple(dict.fromkeys([*near, *alike[k]]))[:MOST_RIVALS]
+        found[int(edge)] = EdgeSupport(float(min(support[k], most[k])), rivals)
+    return found
+
+
+def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
+    """(J, P) by how many standard errors each edge beats each pair, by the score that says least; inf: no rival."""
+    fits, handicap = structure.fits, structure.handicap
+    many = take.bodies > COVARIANCE_MAX_BODIES
+    part, trusted = whole_frames(take, structure.good)
+    rows = ResidualRows(part, fits, edges, trusted, SEARCH_FRAMES // 4 if many else SEARCH_FRAMES)
+    tree = rows.places(edges)
+    extra, near = (part[rows.candidates] - part[edges][:, None] for part in (handicap, structure.nearness))
+    place = {int(edge): k for k, edge in enumerate(edges)}
+    square = rows.mean_squares()
+    exact = square[0] < 2 * rows.floor
+    # Of joints that are one point, and of poses that are exact, nearness tells only where the sensors sit.
+    tied = exact[tree][:, None] & exact
+    for edge, pair in structure.tied:
+        tied[place[edge], rows.candidates == pair] = True
+    extra = np.where(tied, extra - near, extra)
+    score = 0.5 * np.log(square)
+    larger = score[:, None] - score[:, tree, None]
+    least = (larger[0] + extra) / np.hypot(rows.blocks.error(larger[1:]), SCORE_SD)
+    if not many:
+        error = rows.blocks.error(np.stack(list(rows.gains_without_blocks(tree)))) / 6
+        least = np.fmin(least, (rows.gains(tree) / 6 + extra) / np.hypot(error, SCORE_SD))
+    z = np.full((len(edges), len(fits.pairs)), np.inf)
+    z[:, rows.candidates] = np.where(rows.crossing(tree), least, np.inf)
+    for (edge, pair), (gain, chance) in structure.trials.items():
+        if edge in place:
+            z[place[edge], pair] = min(z[place[edge], pair], gain / np.hypot(chance, SCORE_SD))
+    return z
+
+
+def _most_support(bodies: int, structure: Structure) -> tuple[Floats, list[list[int]]]:
+    """(J,) support that an edge has at most, whatever the scores, and pairs of another calm body that fit alike.
+
+    Of two calm bodies the room tells as much as a joint. An edge that leaves much of what it has to explain may be
+    several joints, and so may one whose names say that it is none. Names that say that it is one overrule this.
+    """
+    fits, edges = structure.fits, structure.tree.edges
+    calm = structure.drift < CALM_DRIFT_SHARE * median(structure.drift)
+    calm &= structure.turn < CALM_TURN_SHARE * median(structure.turn)
+    neighbours = structure.between == 0
+    left = unexplained_share(structure.sums, fits, edges)
+    doubted = (left > UNEXPLAINED_MAX_SHARE) & (left >= median(left))  # where skin moves, all joints leave much
+    doubted |= (structure.between[edges] > 0) | _links_figures(bodies, fits.pairs[edges])
+    most, alike = np.where(doubted, DOUBTED_SUPPORT, 1.0), []
+    for k, edge in enumerate(edges):
+        other = [] if neighbours[edge] else _alike(fits, calm, int(edge))
+        if other:
+            most[k] = min(most[k], DOUBTED_SUPPORT)
+        if calm[fits.pairs[edge]].all():
+            most[k] = CALM_PAIR_SUPPORT
+        alike.append(other)
+    return np.where(neighbours[edges], 1.0, most), alike
+
+
+def _alike(fits: PairFits, calm: Bools, edge: int) -> list[int]:
+    """Pairs of the moving body of an edge with another calm body than the edge's that fit like it."""
+    a, b = fits.pairs[edge]
+    if calm[a] == calm[b]:
+        return []
+    rest, mover = (a, b) if calm[a] else (b, a)
+    i, j = fits.pairs.T
+    other = ((i == mover) & calm[j] & (j != rest)) | ((j == mover) & calm[i] & (i != rest))
+    return [int(k) for k in np.flatnonzero(other & (fits.residual < ALIKE_RESIDUAL_RATIO * fits.residual[edge]))]
+
+
+def _links_figures(bodies: int, pairs: Ints) -> Bools:
+    """(J,) edges between the ends of two figures, each with limbs of its own: two people who hold hands look so."""
+    degree = np.bincount(pairs.ravel(), minlength=bodies)
+    ends = (degree[pairs] == 2).all(axis=1)
+    linked = []
+    for end, side in zip(ends, sides(bodies, pairs), strict=True):
+        halves = [np.flatnonzero(side == k) for k in (0, 1)]
+        branched = [len(half) >= FIGURE_MIN_BODIES and degree[half].max() >= 3 for half in halves]
+        linked.append(bool(end) and all(branched))
+    return np.array(linked)

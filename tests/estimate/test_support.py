@@ -1,0 +1,141 @@
+"""How sure an edge is: what beats it, what holds it down, and what names say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle.estimate.structure import Structure, infer_structure
+from condyle.estimate.support import (
+    CALM_PAIR_SUPPORT,
+    DOUBTED_SUPPORT,
+    SURE_SD,
+    EdgeSupport,
+    measure_support,
+)
+from condyle.maths.rotation import from_vector
+from condyle.model.skeleton import SURE_SUPPORT
+from condyle.model.take import Take
+from condyle.simulate import Disturbances, World, human, linkage, simulate, together
+from tests.oracle.worlds import moved, wander
+
+NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
+
+
+def nameless(take: Take) -> Take:
+    return replace(take, names=tuple(f"s{k}" for k in range(take.bodies)))
+
+
+def supports(take: Take, structure: Structure | None = None) -> dict[frozenset[str], EdgeSupport]:
+    found = infer_structure(take) if structure is None else structure
+    pairs = found.fits.pairs
+    return {
+        frozenset(take.names[k] for k in pairs[edge]): support for edge, support in measure_support(take, found).items()
+    }
+
+
+@pytest.fixture(scope="module")
+def walk() -> World:
+    return simulate(human(), "walk", seconds=20, seed=5, disturbances=NOISE)
+
+
+def test_every_edge_of_a_clean_take_is_sure_without_names(walk: World) -> None:
+    found = supports(nameless(walk.take))
+    assert len(found) == 14
+    assert min(one.support for one in found.values()) >= SURE_SUPPORT
+    assert {one.rivals for one in found.values()} == {()}
+
+
+def test_the_order_of_bodies_and_the_world_do_not_matter(walk: World) -> None:
+    order = np.random.default_rng(3).permutation(15)
+    turned = moved(walk.take, from_vector([0.3, -0.2, 1.0]), np.array([3.0, 1.0, -2.0]))
+    before, after = supports(nameless(walk.take)), supports(nameless(turned).select([f"s{k}" for k in order]))
+    assert before.keys() == after.keys()
+    for edge, one in before.items():
+        assert after[edge].support == pytest.approx(one.support, abs=1e-6)
+
+
+def test_a_pair_that_fits_as_well_takes_the_support_away() -> None:
+    """Three bodies that meet in one point: which of them are joined cannot be told."""
+    rng = np.random.default_rng(1)
+    n = 600
+    R = np.stack([from_vector(0.6 * wander(rng, n, 3)) for _ in range(3)], axis=1)
+    centre = np.cumsum(0.01 * rng.standard_normal((n, 3)), axis=0)
+    p = centre[:, None] + np.einsum("nmij,mj->nmi", R, 0.3 * np.eye(3))
+    take = Take(("a", "b", "c"), np.arange(n) / 30, R, p + 0.001 * rng.standard_normal(p.shape))
+    found = supports(take)
+    assert len(found) == 2
+    for one in found.values():
+        assert one.support < SURE_SUPPORT
+        assert len(one.rivals) == 1
+
+
+def test_a_trial_that_a_rival_nearly_won_counts(walk: World) -> None:
+    structure = infer_structure(walk.take)
+    edge = int(structure.tree.edges[0])
+    names = frozenset(walk.take.names[k] for k in structure.fits.pairs[edge])
+    [other] = [k for k in range(len(structure.fits.pairs)) if k not in structure.tree.edges][:1]
+    for gain, rivals in ((0.05, (other,)), (0.3, ())):
+        found = supports(walk.take, replace(structure, trials={(edge, other): (gain, 0.0)}))[names]
+        assert found.rivals == rivals
+        assert (found.support >= SURE_SUPPORT) == (not rivals)
+
+
+def test_two_bodies_that_stay_where_they_are_support_nothing(walk: World) -> None:
+    structure = infer_structure(nameless(walk.take))
+    edge = structure.tree.edges[0]
+    a, b = structure.fits.pairs[edge]
+    calm = np.isin(np.arange(15), [a, b])
+    quiet = replace(structure, turn=np.where(calm, 0, structure.turn), drift=np.where(calm, 0, structure.drift))
+    held = measure_support(walk.take, quiet)
+    assert held[int(edge)].support == CALM_PAIR_SUPPORT
+    between = structure.between.copy()
+    between[edge] = 0.0  # names that say that they are neighbours
+    assert measure_support(walk.take, replace(quiet, between=between))[int(edge)].support >= SURE_SUPPORT
+    between[edge] = 2.0
+    assert measure_support(walk.take, replace(structure, between=between))[int(edge)].support == DOUBTED_SUPPORT
+
+
+def test_two_people_who_hold_hands_throughout_are_in_question_or_two() -> None:
+    first, second = (simulate(human(), "walk", seconds=15, seed=seed, disturbances=NOISE) for seed in (1, 2))
+    hand, other = (w.take.p_world_body[:, w.take.index("l_hand")] for w in (first, second))
+    second = replace(second, take=replace(second.take, p_world_body=second.take.p_world_body + (hand - other)[:, None]))
+    both = together([first, second])
+    named = infer_structure(both.take)
+    assert "two-persons" in named.apart.values()
+    assert sorted(map(len, named.figures)) == [15, 15]
+    found = supports(nameless(both.take))
+    [link] = [one for edge, one in found.items() if len({int(name[1:]) < 15 for name in edge}) == 2]
+    assert link.support <= DOUBTED_SUPPORT
+
+
+def test_bodies_between_which_something_is_not_worn_are_not_joined() -> None:
+    take = simulate(human(), "walk", seconds=15, seed=4, disturbances=NOISE).take
+    part = take.select([name for name in take.names if "thigh" not in name])
+    found = infer_structure(part)
+    assert "not-worn" in found.apart.values()
+    edges = {frozenset(part.names[k] for k in pair) for pair in found.edges}
+    assert frozenset(("pelvis", "l_shank")) not in edges
+    assert frozenset(("l_shank", "l_foot")) in edges
+
+
+def test_motion_overrules_names_that_were_exchanged_and_says_so(walk: World) -> None:
+    exchanged = {"l_shank": "r_shank", "r_shank": "l_shank"}
+    take = replace(walk.take, names=tuple(exchanged.get(name, name) for name in walk.take.names))
+    found = supports(take)
+    true = {frozenset(exchanged.get(name, name) for name in edge) for edge in walk.truth.edges}
+    assert found.keys() == true
+    assert found[frozenset(("l_thigh", "r_shank"))].support <= DOUBTED_SUPPORT
+
+
+def test_sure_is_what_so_many_standard_errors_are() -> None:
+    from math import erf, sqrt
+
+    assert 0.5 * (1 + erf(SURE_SD / sqrt(2))) == pytest.approx(SURE_SUPPORT, abs=1e-4)
+
+
+def test_a_tree_without_edges_has_no_support() -> None:
+    still = simulate(linkage(), "still", seconds=3, seed=1, disturbances=NOISE).take
+    assert measure_support(still, infer_structure(still)) == {}
