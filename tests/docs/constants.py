@@ -23,7 +23,7 @@ ABOUT = """# Constants
 
 Every number that decides about a recording, room by room, as the code has it. `uv run python -m tests.docs.constants`
 writes this page. The last column says where what a number decides is measured, and by what it was fixed: a table of
-[benchmarks/results](../benchmarks/results/), or [recordings of people](real-recordings.md). Where it is empty nothing
+[benchmarks/results](../benchmarks/README.md), or [recordings of people](real-recordings.md). Where it is empty nothing
 was measured: the number is a bound on work, a matter of rounding, or was judged.
 """
 FIXED_BY = {  # what measures the decisions of a module
