@@ -86,5 +86,7 @@ def test_one_person_alone_is_connected_to_nothing(name: str) -> None:
 
 @pytest.mark.parametrize("fit", ALONE, ids=lambda fit: fit.name)
 def test_recordings_in_which_nothing_is_taken_up_or_put_down(fit: Fit, tmp_path: Path) -> None:
-    codes = run([*fit.words(tmp_path), "--no-intervals"]).codes()
-    assert not codes & {"connection", "part-time-joint"}
+    answer = run([*fit.words(tmp_path), "--no-intervals"])
+    # Where nothing is joined, since the arm between a hand and a back was not worn, they may be told as connected.
+    told = {"connection", "part-time-joint"} if answer.facts["joints"] else {"part-time-joint"}
+    assert not answer.codes() & told

