@@ -244,11 +244,11 @@ class Fit:
     def retarget(self, lengths: Lengths) -> Fit:
         """The motion on a figure with other limb lengths: see `retarget_motion`. Its poses are those of that figure."""
         from .motion.retarget import retarget_motion
-        from .result.verdict import judge
+        from .result.verdict import add_verdict
 
         before = self.skeleton
         skeleton, motion = retarget_motion(before, self.motion, lengths)
-        skeleton = judge(replace(skeleton, fit_id=_identify(to_json(before), to_json(skeleton))))
+        skeleton = add_verdict(replace(skeleton, fit_id=_identify(to_json(before), to_json(skeleton))))
         poses = forward(skeleton, motion)
         known = poses.seen[:, [poses.index(joint.child) for joint in skeleton.joints]]
         gap = np.where(known[..., None], 0.0, np.nan) * np.ones(3)
@@ -380,11 +380,11 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
 
 
 def _add_findings(skeleton: Skeleton, findings: Sequence[Finding]) -> Skeleton:
-    from .result.verdict import judge
+    from .result.verdict import add_verdict
 
     if not findings:
         return skeleton
-    return judge(replace(skeleton, findings=sort_findings([*skeleton.findings, *findings])))
+    return add_verdict(replace(skeleton, findings=sort_findings([*skeleton.findings, *findings])))
 
 
 def _hash_input(take: Take) -> str:

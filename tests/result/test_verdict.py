@@ -11,7 +11,7 @@ import condyle
 from condyle.findings import Finding
 from condyle.io.skeleton_file import from_json, to_json
 from condyle.model.skeleton import SURE_SUPPORT, Joint, Limb, Question, Skeleton, Verdict
-from condyle.result.verdict import WIDE_LENGTH_SHARE, judge, verdict_of
+from condyle.result.verdict import WIDE_LENGTH_SHARE, add_verdict, verdict_of
 from condyle.simulate import Disturbances, human, simulate
 from tests.make import jointed
 
@@ -35,7 +35,7 @@ def sure(**change: object) -> Skeleton:
 
 
 def judged(**change: object) -> Verdict:
-    verdict = judge(sure(**change)).verdict
+    verdict = add_verdict(sure(**change)).verdict
     assert verdict is not None
     return verdict
 
@@ -106,7 +106,7 @@ def test_without_a_joint_nothing_is_found() -> None:
 def test_files_of_older_versions_are_judged_when_they_are_read() -> None:
     old = replace(sure(), joints=tuple(replace(one, support=None) for one in sure().joints))
     assert verdict_of(old).text.startswith("Found: 2 joints. ")
-    assert verdict_of(judge(sure())) == judge(sure()).verdict
+    assert verdict_of(add_verdict(sure())) == add_verdict(sure()).verdict
 
 
 def test_the_sentence_of_a_fit_and_its_file_are_the_verdicts() -> None:

@@ -29,7 +29,7 @@ from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
 from .symmetry import mirror_lengths
-from .verdict import judge
+from .verdict import add_verdict
 
 SKELETON_CONVENTIONS = {
     "length": "m",
@@ -128,7 +128,7 @@ def assemble_figure(
     field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
-    return Calibration(judge(skeleton), take, gap, solution.weight, field, tuple(changes))
+    return Calibration(add_verdict(skeleton), take, gap, solution.weight, field, tuple(changes))
 
 
 def estimate_uncertainty(

@@ -15,7 +15,7 @@ SHORT_LENGTH_SHARE = 0.1  # of the usual length, as which shorter ones count
 MOST_QUESTIONS = 3  # joints in question that the sentence names
 
 
-def judge(skeleton: Skeleton) -> Skeleton:
+def add_verdict(skeleton: Skeleton) -> Skeleton:
     """The skeleton with its verdict."""
     joints = skeleton.joints
     asked = tuple(
@@ -31,7 +31,7 @@ def judge(skeleton: Skeleton) -> Skeleton:
 
 def verdict_of(skeleton: Skeleton) -> Verdict:
     """Its verdict; files of older versions have none yet."""
-    verdict = skeleton.verdict or judge(skeleton).verdict
+    verdict = skeleton.verdict or add_verdict(skeleton).verdict
     assert verdict is not None
     return verdict
 
