@@ -15,7 +15,7 @@ import numpy as np
 from ..maths.least_squares import clear_of, factor_columns
 from ..maths.robust import median
 from .effects import fit_effects
-from .intervals import EFFECT_MIN_GAIN, INTERVAL_WIDENING, USUAL_EFFECT_SHARE, Blocks, long_run
+from .intervals import EFFECT_MIN_GAIN, INTERVAL_WIDENING, Blocks, long_run, share_effects
 
 if TYPE_CHECKING:
     from ..maths.arrays import Floats, Ints
@@ -45,11 +45,11 @@ def estimate_axes(
     blocks = Blocks(take, solution)
     each = zip(hinges.tolist(), axis_child, axis_parent, strict=True)
     found = [_find_effects(blocks, *one, shown=bool(sure.effect[one[0]].any())) for one in each]
-    usual = float(median(np.array([one.variance for one in found])))
+    usual = median(np.array([[one.variance] for one in found]))
     covariance = []
     for one in found:
-        shared = max(one.variance, (1 - USUAL_EFFECT_SHARE) * one.variance + USUAL_EFFECT_SHARE * usual)
-        covariance.append(min(shared, one.limit) * one.onto @ one.onto.T + one.rest)
+        variance = share_effects(np.array([one.variance]), usual, one.limit)
+        covariance.append(variance * one.onto @ one.onto.T + one.rest)
     return INTERVAL_WIDENING**2 * np.stack(covariance)
 
 

@@ -9,7 +9,6 @@ Where the gap is white and no larger than the sensors' noise, no such effects ar
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.least_squares import clear_of, factor_columns, invert_normal
 from ..maths.robust import median
+from ..maths.series import block_starts, segment_slices
 from ..maths.spool import blocks_of
 from .effects import fit_effects
 
@@ -78,13 +78,13 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
     lag  [s] above 0: the solution came from differences of the gaps over so long
     """
     sure = _carry_errors(take, solution, noise, lag)
-    start = np.concatenate([[0], np.flatnonzero(np.diff(take.segment)) + 1, [take.frames]])
-    if sure is None or not 2 < len(start) <= SEGMENTS_MAX_COUNT + 1:
+    segments = segment_slices(take.segment)
+    if sure is None or not 1 < len(segments) <= SEGMENTS_MAX_COUNT:
         return sure
     parts = []
-    for first, stop in pairwise(start.tolist()):
-        own = replace(solution, weight=solution.weight[first:stop])
-        part = take.slice(first, stop)
+    for one in segments:
+        own = replace(solution, weight=solution.weight[one])
+        part = take.slice(one.start, one.stop)
         parts.append((_own_normals(Blocks(part, own)), _carry_errors(part, own, noise, lag)))
     if any(one is None for _, one in parts):
         return sure
@@ -223,9 +223,7 @@ def _carry_effects(found: list[_GapEffects], gain: Floats, S: Floats) -> tuple[F
     V, faint = np.zeros(gain.shape), np.zeros(gain.shape)
     common = np.zeros((len(gain), int((found[0].groups > 1).sum())))
     for a, one in enumerate(found):
-        # A joint that shows no effect while most others do is not free of it.
-        variance = np.maximum(one.variance, (1 - USUAL_EFFECT_SHARE) * one.variance + USUAL_EFFECT_SHARE * usual)
-        variance *= min(1.0, one.limit / max(float(variance.sum()), 1e-300))
+        variance = share_effects(one.variance, usual, one.limit)
         if not variance.any():
             continue
         B = gain @ (one.onto * np.repeat(S[:, a], 6)[:, None]) * np.sqrt(variance[one.groups])
@@ -240,6 +238,14 @@ def _carry_effects(found: list[_GapEffects], gain: Floats, S: Floats) -> tuple[F
     return V + common @ common.T, faint
 
 
+def share_effects(variance: Floats, usual: Floats, limit: float) -> Floats:
+    """(G,) [m^2] variances of a joint's effects, which add up to `limit` at most, raised towards those of the `usual`
+    joint (G,): one that shows no effect while most others do is not free of it.
+    """
+    raised = np.maximum(variance, (1 - USUAL_EFFECT_SHARE) * variance + USUAL_EFFECT_SHARE * usual)
+    return np.asarray(raised * min(1.0, limit / max(float(raised.sum()), 1e-300)))
+
+
 class Blocks:
     """Gaps and designs averaged over short blocks of frames, block by block within segments."""
 
@@ -247,8 +253,7 @@ class Blocks:
         rate = take.rate if np.isfinite(take.rate) else 1.0
         length = max(1, min(round(rate / BLOCK_RATE_HZ), take.frames // BLOCK_MIN_COUNT))
         self.step = length / rate
-        start = np.concatenate([[0], np.flatnonzero(np.diff(take.segment)) + 1, [take.frames]])
-        first = np.concatenate([np.arange(a, b, length) for a, b in pairwise(start)])
+        first = block_starts(take.segment, length)
         self.pairs, self.first = solution.pairs, first
         self._angles: dict[int, Floats] = {}
         i, j = solution.pairs.T
@@ -256,7 +261,8 @@ class Blocks:
         total = np.maximum(np.add.reduceat(w, first, axis=0), 1e-300)
         self.weight = np.where(total > 1e-200, total, 0.0)  # frames' worth of weight in each block and joint
         self.count = len(first)
-        self.fresh = np.isin(first, start)  # first block of a segment
+        starts = [one.start for one in segment_slices(take.segment)]
+        self.fresh = np.isin(first, starts)  # first block of a segment
         self.run = np.cumsum(self.fresh.astype(np.int64))
 
         if (w == 1).all():

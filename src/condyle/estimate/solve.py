@@ -20,7 +20,7 @@ from ..model.take import Take
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
 from ..pairs.normal import Rows, System, condition_covariance, gap_products
-from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, weigh_outliers
+from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, weigh_outliers, weigh_seen
 
 SOLVE_SWEEPS = 3  # over all frames at least, and two more while weights or covariance still change the joints
 # Errors that joints of trackers share: chosen on simulated fields, lumps of metal and slow noise, and on 54 recordings
@@ -116,7 +116,7 @@ def solve_together(
     basis = free_basis(start, held)
     u = basis @ (basis.T @ np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel())
     system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
-    inlier, base = _weigh_seen(rows.seen), None
+    inlier, base = weigh_seen(rows.seen), None
     fires, window = np.zeros(J, dtype=bool) if tukey is None else tukey, take.count_frames(LIVELY_S)
     weight, G, H = inlier, *rows.sums(inlier)
     for sweep in range(sweeps + 2):
@@ -210,7 +210,7 @@ def _precision(shares: Floats, own: Floats, relative: Floats, pairs: Ints) -> Fl
 def solution_of(take: Take, fits: PairFits) -> Solution:
     """Plain least squares as a Solution: every joint for itself, nothing weighed, no correction."""
     rows = Rows.of(take, fits.pairs)
-    weight = _weigh_seen(rows.seen)
+    weight = weigh_seen(rows.seen)
     u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
     C = rows.covariance(u, weight)
     G, _ = rows.sums(weight)
@@ -218,11 +218,6 @@ def solution_of(take: Take, fits: PairFits) -> Solution:
     basis = free_basis(fits, ~fits.determined)
     quiet = np.zeros(len(fits.pairs), dtype=bool)
     return Solution(*fits.joints, weight, N, basis, C, quiet, together=False)
-
-
-def _weigh_seen(seen: Bools) -> Floats:
-    """(n, J) weights to begin with: 1 where a joint is seen."""
-    return over_frames(lambda part: part.astype(np.float64), seen)
 
 
 def free_basis(fits: PairFits, held: Bools | None) -> Floats:

@@ -68,8 +68,7 @@ def find_part_time(take: Take, solution: Solution, gap: Floats, good: Bools) -> 
     if not take.timed or not np.isfinite(take.rate) or not len(solution.pairs):
         return []
     first = _cut_blocks(take)
-    size = over_frames(lambda part: np.sqrt(np.einsum("nji,nji->nj", part, part)), gap)
-    level = block_medians(size, first)
+    size, level = _block_gaps(take, gap)
     trusted = (
         np.add.reduceat(solution.weight, first, axis=0) > TRUSTED_MIN_WEIGHT * np.diff([*first, take.frames])[:, None]
     )
@@ -147,23 +146,32 @@ def _part_time(
     return PartTime(*names, holds, times, float(median(far[np.isfinite(far)])), usual, leaf)
 
 
-def _weigh_by_size(estimate: Estimate) -> tuple[Solution, Floats]:
-    """The joints and their gaps (n, J, 3) [m], where one comes far apart with weights by the size of the gaps.
+def _find_far(estimate: Estimate) -> Bools:
+    """(J,) joints that are far apart for a while: no other can hold for a part of the take only."""
+    take, gap = estimate.take, estimate.gap
+    if not take.timed or not np.isfinite(take.rate):
+        return np.zeros(len(estimate.pairs), dtype=bool)
+    with np.errstate(invalid="ignore"):
+        apart = _block_gaps(take, gap)[1] > APART_MIN_SHARE * _usual_distances(take, estimate.pairs)
+    return np.asarray(apart.any(axis=0))
+
+
+def _weigh_by_size(estimate: Estimate, far: Bools) -> tuple[Solution, Floats]:
+    """The joints and their gaps (n, J, 3) [m], those that are `far` apart (J,) weighed by the size of their gaps.
 
     What comes apart slowly is no outlier to the estimator, and draws the joint away from where it holds.
     """
-    take, solution, gap = estimate.take, estimate.solution, estimate.gap
-    if not take.timed or not np.isfinite(take.rate) or not solution.together:
-        return solution, gap
-    size = over_frames(lambda part: np.sqrt(np.einsum("nji,nji->nj", part, part)), gap)
-    with np.errstate(invalid="ignore"):
-        apart = block_medians(size, _cut_blocks(take)) > APART_MIN_SHARE * _usual_distances(take, estimate.pairs)
-    far = np.asarray(apart.any(axis=0))
-    if not far.any():
-        return solution, gap
-    fits, noise = estimate.fits, estimate.structure.noise
+    if not estimate.solution.together:
+        return estimate.solution, estimate.gap
+    take, fits, noise = estimate.take, estimate.fits, estimate.structure.noise
     solution = solve_together(take, fits, noise, held=~fits.determined, tukey=far)
     return solution, gaps(take, *solution.joints)
+
+
+def _block_gaps(take: Take, gap: Floats) -> tuple[Floats, Floats]:
+    """(n, J) [m] lengths of gaps (n, J, 3), and (b, J) [m] their medians in blocks of time."""
+    size = over_frames(lambda part: np.sqrt(np.einsum("nji,nji->nj", part, part)), gap)
+    return size, block_medians(size, _cut_blocks(take))
 
 
 def _cut_blocks(take: Take) -> Ints:
@@ -246,9 +254,12 @@ def leave_out_part_time(estimate: Estimate, options: FitOptions, refused: Sequen
     """The stage of it."""
     if not len(estimate.pairs):
         return Decision()
+    far = _find_far(estimate)
+    if not far.any():
+        return Decision()
     no = {one.hold for one in refused}
     good = lasting(estimate.take, estimate.structure.good)
-    found = find_part_time(estimate.take, *_weigh_by_size(estimate), good)
+    found = find_part_time(estimate.take, *_weigh_by_size(estimate, far), good)
     if not options.fixes("part-time"):
         return Decision(describe_part_time(found, repaired=False))
     changes = [PartTimeRepair(one) for one in found]

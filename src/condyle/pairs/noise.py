@@ -11,6 +11,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import CHI3_MEDIAN, median
 from ..maths.spool import blocks, over_frames
+from .fits import gap_columns
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -52,14 +53,12 @@ class Noise:
 
     def gap_covariance(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
         """(J, J) [m^2] per axis covariance of the joints' gaps by white noise: joints share that of their sensors."""
-        k, m = np.arange(len(pairs)), len(self.position)
-        columns = np.zeros((len(pairs), m, 4))  # what turns the errors of a sensor's pose into those of a gap
-        columns[k, pairs[:, 0], :3], columns[k, pairs[:, 0], 3] = p_child_joint, 1.0
-        columns[k, pairs[:, 1], :3], columns[k, pairs[:, 1], 3] = -p_parent_joint, -1.0
-        columns[..., :3] *= np.sqrt(2 / 3) * self.orientation[:, None]
-        columns[..., 3] *= self.position
-        flat = columns.reshape(len(pairs), 4 * m)
-        return np.asarray(flat @ flat.T)
+        columns = gap_columns(len(self.position), pairs, p_child_joint, p_parent_joint)
+        columns = columns.reshape(len(self.position), 4, len(pairs))
+        columns[:, :3] *= np.sqrt(2 / 3) * self.orientation[:, None, None]
+        columns[:, 3] *= self.position[:, None]
+        flat = columns.reshape(4 * len(self.position), len(pairs))
+        return np.asarray(flat.T @ flat)
 
     def capped(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats, residual: Floats) -> Noise:
         """With no more orientation noise than the residuals (J,) [m] of joints allow: the rest of it was fast motion.

@@ -64,6 +64,11 @@ def estimate_bar(length: Floats, seen: Bools, window: int, scale: float) -> Floa
     return np.clip(local[np.minimum(np.arange(len(length)) // window, blocks - 1)], scale, LIVELY_MAX_LIFT * scale)
 
 
+def weigh_seen(seen: Bools) -> Floats:
+    """(n, J) weights where nothing is known of outliers: 1 where a joint is seen."""
+    return over_frames(lambda part: part.astype(np.float64), seen)
+
+
 def weigh_outliers(
     gap: Floats, seen: Bools, window: int = 0, always: Bools | None = None, base_weight: Floats | None = None
 ) -> tuple[Floats, Bools]:
@@ -77,7 +82,7 @@ def weigh_outliers(
     """
     length = measure_gaps(gap, base_weight)
     scale = estimate_scales(length, seen)
-    weight = over_frames(lambda part: part.astype(np.float64), seen)
+    weight = weigh_seen(seen)
     limit = limit_outliers(seen.sum(axis=0))
     fires = np.zeros(len(scale), dtype=bool)
     tukey = fires if always is None else always
