@@ -172,3 +172,12 @@ def test_noise_that_is_correlated_in_time_is_no_large_residual_and_a_loose_joint
 def test_skin_is_told_as_before() -> None:
     soft = Disturbances(position_noise=0.0015, orientation_noise=np.radians(0.15), soft_tissue=0.01)
     assert "large-residual" in codes(simulate(human(), "exercise", seconds=20, seed=3, disturbances=soft).take)
+
+
+def test_outliers_in_the_last_digits_of_exact_numbers_are_not_told(rng: np.random.Generator) -> None:
+    take = simulate(linkage(), "exercise", seconds=12, seed=3).take
+    for size, told in ((1e-6, False), (0.05, True)):
+        p = take.p_world_body + 1e-7 * rng.standard_normal(take.p_world_body.shape)
+        p[100:110, 2] += size * rng.standard_normal((10, 3))
+        found = codes(replace(take, p_world_body=p), intervals=False)
+        assert ("outliers" in found) == told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.estimate.effects import _Sums, fit_effects, maximise_likelihood
+from condyle.estimate.effects import _Products, _Sums, fit_effects
 from condyle.estimate.intervals import EFFECT_MIN_GAIN
 from condyle.simulate.device import colour_noise
 
@@ -32,7 +32,7 @@ def test_newton_ends_at_the_fixed_point(rng: np.random.Generator, limit: float) 
         X[:, 9:18] += X[:, :9]
         y = Q @ rng.standard_normal(6) + X @ (sizes[groups] * rng.standard_normal(27)) + rng.standard_normal(600)
         slow = sizes_by_many_rounds(y, Q, X, groups, limit)
-        variance, *_ = maximise_likelihood(y, Q, X, groups, limit)
+        variance = fit_effects(y, Q, X, groups, np.ones(len(y), dtype=bool), limit).variance
         assert np.sqrt(variance) == pytest.approx(slow[:-1], abs=FIXED_POINT * slow.max())
         assert variance.sum() <= limit * (1 + 1e-9)
 
@@ -73,13 +73,45 @@ def test_random_effects_of_known_size_are_found(rng: np.random.Generator) -> Non
     for _ in range(12):
         Q, X = rng.standard_normal((rows, 6)), rng.standard_normal((rows, 36))
         y = Q @ rng.standard_normal(6) + X @ (sizes[groups] * rng.standard_normal(36)) + 0.3 * rng.standard_normal(rows)
-        variance, *_ = maximise_likelihood(y, Q, X, groups)
+        variance = fit_effects(y, Q, X, groups, np.ones(rows, dtype=bool)).variance
         found.append(np.sqrt(variance))
     assert np.mean(found, axis=0) == pytest.approx(sizes, abs=0.15)
 
 
 def test_gaps_that_are_exactly_zero_have_no_effects(rng) -> None:
-    variance, free, random, _ = maximise_likelihood(
-        np.zeros(60), rng.standard_normal((60, 3)), rng.standard_normal((60, 4)), np.array([0, 0, 1, 1])
-    )
-    assert not np.concatenate([variance, free, random]).any()
+    Q, X = rng.standard_normal((60, 3)), rng.standard_normal((60, 4))
+    found = fit_effects(np.zeros(60), Q, X, np.array([0, 0, 1, 1]), np.arange(20) == 0)
+    assert not np.concatenate([found.variance, found.free, found.random]).any()
+
+
+def test_whitening_of_products_is_that_of_the_rows(rng) -> None:
+    """The products are made once; those of whitened columns follow for any correlation, also across segments."""
+    fresh = np.isin(np.arange(40), [0, 13, 14])
+    table = rng.standard_normal((120, 9))
+    series = _Products(table, fresh, 3)
+    for rho in (0.0, 0.4, 0.9):
+        rows = table.reshape(40, 3, 9)
+        white = rows.copy()
+        white[1:] -= rho * rows[:-1]
+        white[fresh] = rows[fresh] * np.sqrt(1 - rho**2)
+        white = white.reshape(120, 9)
+        np.testing.assert_allclose(series.whiten(rho), white.T @ white, rtol=0, atol=1e-10)
+        left = white[:, [0, *range(4, 9)]]
+        left = left - white[:, 1:4] @ np.linalg.lstsq(white[:, 1:4], left, rcond=None)[0]
+        np.testing.assert_allclose(series.clear(rho)[0], left.T @ left, rtol=0, atol=1e-10)
+
+
+@pytest.mark.parametrize("limit", [0.02, 0.2])
+def test_a_limit_is_shared_by_what_groups_explain_and_not_by_how_fast_they_grow(limit: float) -> None:
+    """A group that hardly shows beside the free columns grows fast: if it took all, the likelihood would fall."""
+    rng = np.random.default_rng(0)
+    for shows in (0.001, 0.01, 0.03, 0.1):
+        Q, X = rng.standard_normal((300, 6)), rng.standard_normal((300, 12))
+        y = X[:, :6] @ rng.standard_normal(6) + 0.1 * rng.standard_normal(300)
+        X[:, 6:] = Q + shows * (y + 0.5 * rng.standard_normal(300))[:, None]
+        groups = np.repeat([0, 1], 6)
+        alone, both = (
+            fit_effects(y, Q, X[:, own], groups[own], np.ones(300, bool), limit) for own in (slice(6), slice(12))
+        )
+        assert both.variance.sum() == pytest.approx(limit)
+        assert both.gain > alone.gain - 2e-3

@@ -11,9 +11,11 @@ from condyle.estimate.fitting import (
     DRIFT,
     PLAIN,
     ROBUST,
+    Estimate,
     Estimator,
     asked_root,
     fit_tree,
+    solve_robust,
     uncertainty_of,
 )
 from condyle.maths import rotation
@@ -21,7 +23,8 @@ from condyle.model.options import FitOptions
 from condyle.model.take import Take, with_world
 from condyle.pairs.fits import gaps
 from condyle.pairs.noise import Noise
-from condyle.simulate import Disturbances, World, linkage, simulate
+from condyle.pairs.rows import read_rows
+from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
 NEAR_M = 0.004  # rms joint error at this noise
@@ -122,3 +125,69 @@ def test_motion_that_is_fast_is_not_taken_for_noise(rng: np.random.Generator) ->
     for (i, j), c, _ in zip(*estimate.solution.joints, strict=True):
         true = truth.p_child_joint[i] if truth.parent[i] == j else truth.p_parent_joint[j]
         np.testing.assert_allclose(c, true, atol=1e-4)
+
+
+ROWS = simulate(human(), "exercise", seconds=25, rate=120, seed=5, disturbances=NOISE)  # long enough to be read by rows
+
+
+def errors_of(world: World, estimate: Estimate) -> np.ndarray:
+    """(J,) [m] how far off the joints are, in the child."""
+    truth = {frozenset((k, int(up))): k for k, up in enumerate(world.truth.parent) if up >= 0}
+    off = []
+    for (i, j), c, l in zip(*estimate.solution.joints, strict=True):
+        child = truth[frozenset((int(i), int(j)))]
+        off.append(np.linalg.norm((c if child == i else l) - world.truth.p_child_joint[child]))
+    return np.array(off)
+
+
+def widths_of(estimate: Estimate) -> np.ndarray:
+    args = (estimate.take, estimate.solution, estimate.fits, estimate.structure)
+    sure = uncertainty_of(*args, lag=0.0)
+    assert sure is not None
+    return np.sqrt(np.diagonal(sure.covariance))
+
+
+def test_scattered_single_dropouts_cost_no_width(rng) -> None:
+    """Where rows that lack a frame were left out, they cost a quarter of it."""
+    spoilt = ROWS.take.mask(rng.random(ROWS.take.seen.shape) < 0.02)
+    whole, part = (fit_tree(take, [], OPTIONS, ROBUST) for take in (ROWS.take, spoilt))
+    assert whole.solution.every == part.solution.every == 4
+    assert np.median(widths_of(part) / widths_of(whole)) < 1.05
+
+
+def test_after_outliers_are_masked_everything_is_made_again() -> None:
+    """Else pairs, axes and held directions are those of the spoilt poses: 9 mm off under bursts."""
+    bursts = replace(NOISE, spikes=0.01, bursts=0.05)
+    world = simulate(human(), "exercise", seconds=25, rate=120, seed=5, disturbances=bursts)
+    spoilt = world.take
+    clean, robust = (fit_tree(take, [], OPTIONS, ROBUST) for take in (ROWS.take, spoilt))
+    assert edges(spoilt, robust.pairs) == edges(ROWS.take, clean.pairs)
+    bad = world.truth.burst | world.truth.spiked
+    assert (robust.structure.good[bad]).mean() < 0.5
+    assert errors_of(world, robust).max() < 1.5 * max(errors_of(ROWS, clean).max(), NEAR_M)
+    both = robust.structure.rows.sums.frames
+    assert both.mean() < 0.95 * clean.structure.rows.sums.frames.mean()
+    assert robust.solution.basis.shape == clean.solution.basis.shape
+
+
+def test_joints_read_off_rows_are_those_read_off_frames() -> None:
+    """By a small part of their error; the weights and the covariance of the gaps are those of frames."""
+    by_rows = fit_tree(ROWS.take, [], OPTIONS, ROBUST)
+    frames = replace(by_rows.structure, rows=read_rows(ROWS.take, frames=True))
+    by_frames, _, _ = solve_robust(ROWS.take, frames, by_rows.pairs)
+    assert (by_rows.solution.every, by_frames.every) == (4, 1)
+    sd = np.sqrt(np.diagonal(by_frames.covariance()))
+    assert (np.abs(by_rows.solution.unknowns - by_frames.unknowns) < 0.6 * sd + 1e-9).all()
+    sizes = (np.diagonal(one.residual_cov) for one in (by_rows.solution, by_frames))
+    np.testing.assert_allclose(*sizes, rtol=0.1)
+    assert by_rows.solution.weight.shape == by_frames.weight.shape
+    np.testing.assert_allclose(
+        np.diagonal(by_rows.solution.covariance()), np.diagonal(by_frames.covariance()), rtol=0.25
+    )
+
+
+def test_exact_poses_are_solved_frame_by_frame() -> None:
+    world = simulate(human(), "exercise", seconds=25, rate=120, seed=5)
+    estimate = fit_tree(world.take, [], OPTIONS, ROBUST)
+    assert estimate.solution.every == 1
+    assert errors_of(world, estimate).max() < 1e-12

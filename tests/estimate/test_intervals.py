@@ -18,6 +18,8 @@ from condyle.simulate import Disturbances, World, human, linkage, simulate
 PASSES = 0.8  # of the variance
 LITTLE_MORE = 1.1  # the parts are weighed as the whole is
 SIZE = 0.25  # of the size of gaps that are a third of the noise
+MOVED = 0.002  # m, of a centre that moves by a centimetre and a half
+CHI3_95 = 7.81  # 95 % of the squared standardised distances of a point in space
 WHITE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
 
 
@@ -61,6 +63,22 @@ def test_joints_that_move_with_their_angle_are_told_from_white_noise_with_their_
     assert (sure.white == ~moves).all()
     told, there = (np.sqrt(np.mean(np.square(size[moves]))) for size in (sure.effect[:, 0], true))
     assert told == pytest.approx(there, rel=SIZE)
+
+
+def test_where_all_else_is_exact_a_joint_that_moves_is_known_as_little_as_it_moves() -> None:
+    """Most of how a centre moves with its angle looks like another centre, and no noise hides what is left."""
+    far = []
+    for seed in range(3):
+        world = simulate(human(), seconds=20, seed=seed, disturbances=Disturbances(1e-6, 1e-6, non_rotary=1.0))
+        solution, sure = solved(world)
+        assert sure is not None
+        covariance = sure.covariance.reshape(len(solution.pairs), 6, -1, 6)
+        for a, (child, _) in enumerate(solution.pairs):
+            if world.truth.names[child].endswith(("shank", "upper_arm")):
+                off = solution.p_child_joint[a] - world.truth.p_child_joint[child]
+                assert np.linalg.norm(off) > MOVED
+                far.append(float(off @ np.linalg.solve(covariance[a, :3, a, :3], off)))
+    assert max(far) < CHI3_95
 
 
 def passing(seconds: float, disturbances: Disturbances) -> float:

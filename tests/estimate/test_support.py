@@ -17,7 +17,7 @@ from condyle.estimate.support import (
 )
 from condyle.maths.rotation import from_vector
 from condyle.model.skeleton import SURE_SUPPORT
-from condyle.model.take import Take
+from condyle.model.take import OwnSkeleton, Take
 from condyle.simulate import Disturbances, World, human, linkage, simulate, together
 from tests.oracle.worlds import moved, wander
 
@@ -139,3 +139,24 @@ def test_sure_is_what_so_many_standard_errors_are() -> None:
 def test_a_tree_without_edges_has_no_support() -> None:
     still = simulate(linkage(), "still", seconds=3, seed=1, disturbances=NOISE).take
     assert measure_support(still, infer_structure(still)) == {}
+
+
+def test_against_the_hierarchy_of_the_recording_no_edge_is_sure_and_its_edge_is_named() -> None:
+    world = simulate(human(), "walk", seconds=10, seed=5, disturbances=NOISE)
+    take, parent = world.take, world.truth.parent.copy()
+    names = list(take.names)
+    parent[names.index("l_hand")] = names.index("l_upper_arm")  # the file says so, the motion does not
+    told = replace(take, own=OwnSkeleton(take.names, parent, np.zeros((len(names), 3))))
+    hand = frozenset(("l_forearm", "l_hand"))
+    before, after = supports(take), supports(told)
+    assert before[hand].support > SURE_SUPPORT
+    assert after[hand].support == DOUBTED_SUPPORT
+    k = structure_pairs(told).index({"l_upper_arm", "l_hand"})
+    assert after[hand].rivals == (k,)
+    assert {edge: one for edge, one in after.items() if edge != hand} == {
+        edge: one for edge, one in before.items() if edge != hand
+    }
+
+
+def structure_pairs(take: Take) -> list[set[str]]:
+    return [{take.names[k] for k in pair} for pair in infer_structure(take).fits.pairs]

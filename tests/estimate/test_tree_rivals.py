@@ -8,7 +8,6 @@ import pytest
 from condyle.estimate import tree as module
 from condyle.estimate.tree import RIVAL_MAX_MARGIN, ResidualRows, Tree, Trials, swap_edges, try_rivals
 from condyle.maths.graph import spanning_tree
-from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, human, linkage, simulate
@@ -33,7 +32,7 @@ class Case:
 
     def settle(self, held=(), handicap=None) -> tuple[Tree, bool, Trials]:
         extra = self.free if handicap is None else handicap
-        return try_rivals(self.take, self.sums, self.fits, self.tree, self.rivals, self.take.seen, list(held), extra)
+        return try_rivals(self.take, self.sums, self.fits, self.tree, self.rivals, list(held), extra)
 
 
 @pytest.fixture(scope="module")
@@ -93,25 +92,15 @@ def test_without_close_rivals_nothing_is_solved(monkeypatch) -> None:
     start = spanning_tree(6, fits.pairs, fits.residual, take.names)
     tree, rivals = swap_edges(ResidualRows(take, fits, start), start)
     monkeypatch.setattr(module, "solve_together", None)
-    same, changed, trials = try_rivals(take, sums, fits, tree, rivals, take.seen, [], np.zeros(15))
+    same, changed, trials = try_rivals(take, sums, fits, tree, rivals, [], np.zeros(15))
     assert same is tree
     assert (changed, trials) == (False, {})
-
-
-def test_poses_that_are_not_good_have_no_say(right, rng) -> None:
-    bad = rng.random(right.take.seen.shape) < 0.02
-    args = (right.sums, right.fits, right.tree, right.rivals)
-    spoilt = right.take.p_world_body + bad[..., None] * rng.normal(size=(*bad.shape, 3))
-    take = Take(right.take.names, right.take.time, right.take.R_world_body, spoilt)
-    masked, *_ = try_rivals(right.take.mask(bad), *args, right.take.seen & ~bad, [], right.free)
-    left_out, *_ = try_rivals(take, *args, ~bad, [], right.free)
-    np.testing.assert_allclose(left_out.margin, masked.margin, rtol=1e-6)
 
 
 def test_a_tree_without_edges_is_settled() -> None:
     take = simulate(linkage(), seconds=2, seed=1).take
     sums = sum_pairs(take)
     none = Tree(np.empty(0, np.int64), np.empty(0), np.empty(0, np.int64))
-    tree, changed, _ = try_rivals(take, sums, fit_pairs(sums), none, np.empty((0, 15)), take.seen, [], np.zeros(15))
+    tree, changed, _ = try_rivals(take, sums, fit_pairs(sums), none, np.empty((0, 15)), [], np.zeros(15))
     assert len(tree.edges) == 0
     assert not changed

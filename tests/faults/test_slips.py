@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.faults.slips import Slip, describe_slips, group_creeping, moved_back
+from condyle.estimate.fitting import ROBUST, fit_tree
+from condyle.estimate.intervals import Blocks
+from condyle.faults.slips import Slip, describe_slips, find_suspects, group_creeping, moved_back
+from condyle.model.options import FitOptions
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
 TIME = 0.1  # s: error of the moment
@@ -200,3 +203,12 @@ def test_steps_of_other_sensors_other_ways_or_much_later_are_other_slips() -> No
     creep = [slip("a", 5, 0.01, 0, 0), slip("a", 7, 0.01, 0.002, 0), slip("a", 12, 0.01, 0, 0)]
     [finding] = describe_slips(creep, repaired=True)
     assert finding.text.startswith("a: the sensor crept 30 mm on its body from 5.0 to 12.0 s; ")
+
+
+def test_where_gaps_are_white_no_body_is_searched_and_after_a_small_slip_its_own_is(rng: np.random.Generator) -> None:
+    for slips in ((), (SensorSlip("chest", 14.0, moved(0.005, rng)),)):
+        take = world(*slips).take
+        solution = fit_tree(take, [], FitOptions(), ROBUST).solution
+        suspects = find_suspects(Blocks(take, replace(solution, weight=np.ones_like(solution.weight))))
+        assert [take.names[body] for body in suspects if take.names[body] == "chest"] == [slip.body for slip in slips]
+        assert len(suspects) < take.bodies if slips else not suspects

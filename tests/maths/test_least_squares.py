@@ -7,6 +7,7 @@ import pytest
 
 from condyle.maths.least_squares import (
     clear_of,
+    clear_of_columns,
     factor_columns,
     invert_normal,
     solve_normal,
@@ -66,6 +67,7 @@ def test_what_columns_span_is_cleared_away_also_where_two_are_alike(rows) -> Non
     twins = np.column_stack([A, A[:, 0], np.zeros(50)])
     left = clear_of(span_columns(twins), y)
     np.testing.assert_allclose(left, y - A @ np.linalg.lstsq(A, y, rcond=None)[0], atol=1e-6)
+    np.testing.assert_allclose(clear_of_columns(twins, y), left, atol=1e-12)
 
 
 def test_only_independent_columns_are_factored(rows) -> None:

@@ -9,10 +9,14 @@ from condyle.maths.series import (
     correlated_square_sum,
     cut_blocks,
     even_places,
+    even_step,
+    find_packets,
     held_frames,
     known_around,
     mean_step,
     segment_slices,
+    spread_packets,
+    usual_step,
 )
 
 EXACT = 1e-12  # s, and shares of a frame
@@ -80,3 +84,70 @@ def test_blocks_do_not_cross_segments_and_have_medians_of_what_is_known() -> Non
     np.testing.assert_array_equal(first, [0, 2, 3])
     values = np.array([[1.0], [3.0], [np.nan], [5.0], [np.nan]])
     np.testing.assert_array_equal(block_medians(values, first), [[2.0], [np.nan], [5.0]])
+
+
+def in_packets(frames: int = 756, size: int = 18, within: float = 5e-5, rate: float = 360.0) -> np.ndarray:
+    """Times of frames that are stamped when their packet arrives, with its last one."""
+    k = np.arange(frames)
+    return (k - k % size + size - 1) / rate + (k % size - size + 1) * within
+
+
+@pytest.mark.parametrize("size", [2, 3, 7, 18])
+@pytest.mark.parametrize("within", [0.0, 1e-9, 5e-5, 3e-4])
+def test_the_rate_of_packets_is_that_of_their_duration(size: int, within: float) -> None:
+    time = in_packets(size=size, within=within)
+    assert usual_step(np.diff(time)) == pytest.approx(1 / 360, rel=1e-3)
+    packets = find_packets(np.diff(time))
+    assert packets is not None
+    spread = spread_packets(time, np.zeros(len(time), np.int64), packets)
+    assert np.diff(spread) == pytest.approx(np.full(755, 1 / 360), rel=1e-2)
+    assert spread[-1] == time[-1]
+
+
+def test_packets_of_other_sizes_and_lost_ones_do_not_change_the_rate(rng: np.random.Generator) -> None:
+    tick = np.ceil(np.arange(1999) / 360 / 0.016) * 0.016  # five or six frames each
+    time = tick + 2e-5 * (np.arange(1999) - np.searchsorted(tick, tick))
+    lost = rng.choice(np.unique(tick), 20, replace=False)
+    kept = time[~np.isin(tick, lost)]
+    packets = find_packets(np.diff(kept))
+    assert packets is not None
+    assert 1 / packets.step == pytest.approx(360, rel=0.01)
+    spread = spread_packets(kept, np.zeros(len(kept), np.int64), packets)
+    assert (np.diff(spread) > 3 / 360).sum() == 20 - (np.diff(np.sort(lost)) < 0.017).sum()
+
+
+def test_frames_that_a_program_was_late_to_fetch_lie_on_the_clock_of_the_device(rng: np.random.Generator) -> None:
+    measured = np.arange(3000) / 360
+    fetched = np.cumsum(np.where(rng.random(2000) < 0.02, 0.1, rng.uniform(0.001, 0.012, 2000)))  # held up at times
+    which = np.searchsorted(fetched, measured)
+    arrived = fetched[which] + 3e-5 * (np.arange(3000) - np.searchsorted(which, which))
+    packets = find_packets(np.diff(arrived))
+    assert packets is not None
+    assert 1 / packets.step == pytest.approx(360, rel=0.02)
+    spread = spread_packets(arrived, np.zeros(3000, np.int64), packets)
+    assert (np.diff(spread) >= packets.step * (1 - 1e-6)).all()
+    assert np.diff(spread).max() < 5 / 360
+    assert np.abs(spread - measured).max() < 0.1 < np.abs(arrived - measured).max() + 0.01
+
+
+@pytest.mark.parametrize("lost", [0.0, 0.05, 0.3, 0.6, 0.8])
+def test_frames_that_were_lost_or_tremble_are_no_packets(lost: float, rng: np.random.Generator) -> None:
+    time = np.arange(3000)[rng.random(3000) >= lost] / 60
+    assert find_packets(np.diff(time)) is None
+    assert find_packets(np.diff(time + rng.uniform(-0.4, 0.4, len(time)) / 60)) is None
+
+
+def test_a_step_that_no_clock_counts_is_no_step() -> None:
+    assert np.isnan(usual_step(np.zeros(0)))
+    assert np.isnan(usual_step(np.full(50, 5e-324)))
+    assert usual_step(np.full(50, 1e-9)) == 1e-9
+
+
+def test_an_even_clock_makes_no_frames_without_number() -> None:
+    time = np.concatenate([1e-3 * np.arange(60), [0.95]])  # nearly all of it is one step
+    assert even_step(time) == pytest.approx(1e-3)
+    time = np.concatenate([3e-4 * np.arange(60), [0.95]])
+    assert even_step(time) == pytest.approx(0.95 / 60 / 20)
+    places = even_places(time)
+    assert places is not None
+    assert len(places.clock) <= 20 * len(time)

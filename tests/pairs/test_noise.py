@@ -7,11 +7,13 @@ import pytest
 
 from condyle.maths import rotation
 from condyle.model.take import Take, join
+from condyle.pairs.digest import digest_take
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import (
     DIFFERENCE_ORDER,
     NOISE_MIN_WINDOWS,
     Noise,
+    PlaceNoise,
     estimate_noise,
     fit_place_noise,
     windows,
@@ -30,6 +32,11 @@ EXACT_RAD = 1e-3  # rad, the same of their rotations
 
 def shaken(seconds: float = 30.0, rate: float = 60.0, motion: str = "exercise", **noise: float) -> Take:
     return simulate(linkage(), motion, seconds=seconds, rate=rate, seed=5, disturbances=Disturbances(**noise)).take
+
+
+def _place_noise(take: Take) -> PlaceNoise | None:
+    digest = digest_take(take)
+    return fit_place_noise(digest.d6[..., 0], digest.place)
 
 
 def assert_told(noise: Noise, position: float = POSITION_M, orientation: float = ORIENTATION_RAD) -> None:
@@ -155,13 +162,13 @@ def test_even_noise_asks_for_no_weights_by_place() -> None:
     take = simulate(
         human(), "walk", seconds=20, seed=2, disturbances=Disturbances(position_noise=0.003, orientation_noise=0.005)
     ).take
-    assert fit_place_noise(take) is None
+    assert _place_noise(take) is None
 
 
 def test_noise_that_grows_with_range_is_told_by_place() -> None:
     far = Disturbances(position_noise=0.001, orientation_noise=0.002, range_power=4, range_scale=1.0)
     take = simulate(human(), "walk", seconds=30, seed=2, disturbances=far).take
-    rule = fit_place_noise(take)
+    rule = _place_noise(take)
     assert rule is not None
     variance = rule.variance(take)
     assert variance.shape == take.seen.shape
@@ -175,7 +182,7 @@ def test_noise_that_grows_with_range_is_told_by_place() -> None:
 def test_the_rule_by_place_is_the_same_for_frames_it_was_not_fitted_to() -> None:
     far = Disturbances(position_noise=0.001, orientation_noise=0.002, range_power=4, range_scale=1.0)
     take = simulate(human(), "walk", seconds=30, seed=2, disturbances=far).take
-    rule = fit_place_noise(take)
+    rule = _place_noise(take)
     assert rule is not None
     variance = rule.variance(take)
     rows = np.arange(100, 200)

@@ -15,7 +15,7 @@ from condyle.errors import CondyleError, UsageError
 from condyle.io.exports import write_take
 from condyle.io.formats import ReadOptions
 from condyle.maths import rotation
-from condyle.prepare.read import load, read
+from condyle.prepare.read import load, read, read_turns
 from condyle.simulate import Disturbances, linkage, simulate
 from tests.make.spoilt import FAULTS, make_recording
 
@@ -152,3 +152,15 @@ def test_the_doctor_command_ranks_readings_and_says_what_to_give(
 
 def test_a_recording_survives_its_own_convention(take: Take) -> None:
     assert make_recording(take).convention.rotation == "wxyz"
+
+
+def test_rotations_without_a_position_are_read_beside_the_take(take: Take, tmp_path: Path) -> None:
+    place = take.p_world_body.copy()
+    place[:, 2] = 0.0
+    write_take(tmp_path / "a.npz", replace(take, p_world_body=place))
+    turns = read_turns(load([tmp_path / "a.npz"], ReadOptions(doctor=False)))
+    assert turns is not None
+    np.testing.assert_allclose(turns[:, 2], take.R_world_body[:, 2], atol=CLOSE)
+    assert np.isnan(np.delete(turns, 2, axis=1)).all()
+    write_take(tmp_path / "b.npz", take)
+    assert read_turns(load([tmp_path / "b.npz"], ReadOptions(doctor=False))) is None

@@ -10,7 +10,7 @@ import pytest
 
 import condyle
 from condyle import Take, join
-from condyle.prepare.swaps import Swap, describe_swaps, exchanged, find_crossings, find_swaps, hidden
+from condyle.prepare.swaps import Swap, describe_swaps, exchanged, find_swaps, hidden
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 FRAMES = 5  # within which an end that is covered by missing samples is found
@@ -188,13 +188,6 @@ def test_two_bodies_alone_are_enough() -> None:
     take = world("white", motion="walk").take.select(["l_upper_arm", "l_forearm"])
     found = find_swaps(swapped(take, "l_upper_arm", "l_forearm", 300, 420))
     assert ends(found) == [({"l_upper_arm", "l_forearm"}, 300, 420)]
-
-
-def test_tracks_that_change_places_are_seen_to_the_frame_and_spikes_are_none() -> None:
-    take = world("spikes").take
-    assert find_crossings(take) == {}
-    found = find_crossings(swapped(world().take, "head", "l_forearm", 250, 260))
-    assert [frames.tolist() for frames in found.values()] == [[250, 260]]
 
 
 def test_exchanging_twice_changes_nothing_and_hiding_hides_both() -> None:

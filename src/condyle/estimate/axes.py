@@ -42,7 +42,7 @@ def estimate_axes(
 
     axis_child, axis_parent  (H, 3) their unit axes
     """
-    blocks = Blocks(take, solution)
+    blocks = Blocks(*solution.by_rows(take))
     each = zip(hinges.tolist(), axis_child, axis_parent, strict=True)
     found = [_find_effects(blocks, *one, shown=bool(sure.effect[one[0]].any())) for one in each]
     usual = median(np.array([[one.variance] for one in found]))

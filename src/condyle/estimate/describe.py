@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..findings import Finding, Severity, mm
+from ..findings import Finding, Severity, many, mm
 from ..maths.robust import median
 from ..model.skeleton import SURE_SUPPORT
 from ..model.take import WORLD, Take
+from ..pairs.fits import gaps
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
 from .structure import RARE_PAIR_SHARE, Reason, Structure
@@ -42,11 +43,11 @@ def describe_take(take: Take) -> list[Finding]:
     for name, missing in zip(take.names, ~take.seen.T, strict=True):
         if count := int(missing.sum()):
             share = count / take.frames
-            many = share > MISSING_WARNING_SHARE
-            what = "check the sensor" if many else "they are left out for this sensor only"
+            often = share > MISSING_WARNING_SHARE
+            what = "check the sensor" if often else "they are left out for this sensor only"
             text = f"{name}: {count} of {take.frames} poses are missing ({share:.1%}); {what}"
             frame = int(np.argmax(missing))
-            level: Severity = "warning" if many else "info"
+            level: Severity = "warning" if often else "info"
             found.append(Finding("missing-samples", level, text, (name,), None, share, "1", frame, count))
     return found
 
@@ -119,8 +120,8 @@ def describe_own_tree(own: Sequence[tuple[str, str]], pairs: Ints, names: Sequen
     shown = ", ".join(" - ".join(edge) for edge in others[:OWN_EDGES_SHOWN])
     more = f" and {len(others) - OWN_EDGES_SHOWN} more" if len(others) > OWN_EDGES_SHOWN else ""
     text = (
-        f"{len(others)} of the {len(own)} edges of the recording's own hierarchy were not found: {shown}{more}; "
-        "take it with --tree file"
+        f"{len(others)} of the {len(own)} edges of the recording's own hierarchy "
+        f"{'was' if len(others) == 1 else 'were'} not found: {shown}{more}; take it with --tree file"
     )
     bodies = tuple(dict.fromkeys(child for _, child in others))
     return [Finding("own-tree", "info", text, bodies, value=len(others), unit="1")]
@@ -162,6 +163,14 @@ def _doubt(take: Take, structure: Structure, edge: int, found: EdgeSupport) -> l
     ends = tuple(take.names[k] for k in pairs[edge])
     others = " or ".join(_name_pair(take, pairs[k]) for k in found.rivals) or "not joined"
     text = f"{_name_pair(take, ends)} or {others}: "
+    own = set() if take.own is None else {frozenset(pair) for pair in take.own.edges(take.names)}
+    theirs = [k for k in found.rivals if frozenset(take.names[body] for body in pairs[k]) in own]
+    if theirs and frozenset(ends) not in own:
+        text += (
+            f"the recording's own hierarchy has {_name_pair(take, pairs[theirs[0]])}, which --tree file takes, and the "
+            f"motion speaks for the other (support {found.support:.2f})"
+        )
+        return [Finding("rivals", "warning", text, ends, value=found.support, unit="1")]
     if any((edge, k) in structure.tied for k in found.rivals):
         text += "they share one point, so that the motion hardly tells them apart"
     elif structure.between[edge] > 0:
@@ -237,7 +246,7 @@ def describe_joints(
                 "skin that moves, or a joint that does not turn about one point; its intervals allow for it"
             )
             found.append(Finding("follows-angle", "info", text, ends, value=follows, unit="m"))
-    return found + _outliers(take, structure, solution)
+    return found + _outliers(take, structure, solution, motion)
 
 
 def _kind(take: Take, joint: Joint, motion: PairMotion, a: int) -> list[Finding]:
@@ -267,16 +276,25 @@ def _kind(take: Take, joint: Joint, motion: PairMotion, a: int) -> list[Finding]
     return []
 
 
-def _outliers(take: Take, structure: Structure, solution: Solution) -> list[Finding]:
+def _outliers(take: Take, structure: Structure, solution: Solution, motion: PairMotion) -> list[Finding]:
     found: list[Finding] = []
     lost = take.seen & ~structure.good
     if solution.robust.any():
         lost |= take.seen & ~find_inliers(take, solution.pairs, solution.weight)
     lost &= ~blame_partners(solution.pairs, lost)
-    for name, own in zip(take.names, lost.T, strict=True):
-        if count := int(own.sum()):
-            share = count / take.frames
-            text = f"{name}: {count} poses ({share:.1%}) disagree with every joint of the sensor and were weighted out"
-            level: Severity = "warning" if share > OUTLIER_WARNING_SHARE else "info"
-            found.append(Finding("outliers", level, text, (name,), None, share, "1", int(np.argmax(own)), count))
+    rows = np.flatnonzero(lost.any(axis=1))
+    apart = np.linalg.norm(gaps(take.at(rows), *solution.joints), axis=2) if len(rows) else np.zeros((0, 0))
+    for body, name in enumerate(take.names):
+        own = lost[:, body]
+        near = (solution.pairs == body).any(axis=1)
+        size = apart[own[rows]][:, near] if len(rows) else apart
+        if not own.any() or (near.any() and not (size > SLIGHT_GAP_SHARE * motion.size[near]).any()):
+            continue  # in exact numbers the last digits are alike as well
+        count, share = int(own.sum()), float(own.mean())
+        text = (
+            f"{name}: {many(count, 'pose')} ({share:.1%}) {'disagrees' if count == 1 else 'disagree'} with every "
+            f"joint of the sensor and {'was' if count == 1 else 'were'} weighted out"
+        )
+        level: Severity = "warning" if share > OUTLIER_WARNING_SHARE else "info"
+        found.append(Finding("outliers", level, text, (name,), None, share, "1", int(np.argmax(own)), count))
     return found

@@ -22,6 +22,9 @@ NEWTON_ROUNDS = 12  # at most; five are usual
 NEWTON_MAX_STEP = 2.0  # up, in the logarithm of a variance
 NEWTON_SETTLED = 1e-3  # change of the logarithms of the variances at which the rounds end
 EFFECT_MIN_RATIO = 1e-9  # of the noise's variance: what an effect that is not there is given
+PRICE_ROUNDS = 30  # at most; five are usual
+PRICE_SETTLED = 1e-9  # share of the limit that may be asked for beyond it
+LEAST_NOISE_M2 = 1e-200  # m^2: of gaps that are exactly 0
 WHITENING_ROUNDS = 2  # of the correlation that the effects leave
 CORRELATION_MIN = 0.05  # from block to block, below which nothing is whitened
 CORRELATION_MAX = 0.95  # from block to block, above which noise would be taken for a drift
@@ -50,38 +53,99 @@ def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, lim
     fresh   (b,) blocks that follow none
     limit   most that the variances may add up to
     """
+    q, r, keep = factor_columns(Q)  # columns that are alike would be told apart by rounding
+    series = _Products(np.column_stack([y, q, X]), fresh, q.shape[1])
     rho = 0.0
-    variance, free, random, likely = maximise_likelihood(y, Q, X, groups, limit)
+    variance, b, likely = maximise_likelihood(series, rho, groups, limit)
     for _ in range(WHITENING_ROUNDS):
-        closer = _correlation(y - Q @ free - X @ random, fresh)
+        closer = series.correlate(rho, b)
         if closer < CORRELATION_MIN:
             break
         rho = closer
-        table = _whiten(np.column_stack([y, Q, X]), rho, fresh)
-        Q_white, X_white = np.split(table[:, 1:], [Q.shape[1]], axis=1)
-        variance, free, random, likely = maximise_likelihood(table[:, 0], Q_white, X_white, groups, limit, variance)
-    alone, fixed = _noise_alone(y, Q, rho, fresh)
+        variance, b, likely = maximise_likelihood(series, rho, groups, limit, variance)
+    none = np.zeros(len(groups))
+    at, alone = rho, series.noise_alone(rho)
     for _ in range(WHITENING_ROUNDS):
-        more, fixed = _noise_alone(y, Q, _correlation(y - Q @ fixed, fresh), fresh)
-        alone = max(alone, more)
-    return Effects(variance, free, random, 2 * (likely + _log_shrinkage(rho, fresh, len(y)) - alone))
+        at = series.correlate(at, none)
+        alone = max(alone, series.noise_alone(at))
+    free = np.zeros(Q.shape[1])
+    free[keep] = np.linalg.lstsq(r, series.free(rho, b), rcond=None)[0]
+    return Effects(variance, free, b, 2 * (likely - alone))
+
+
+class _Products:
+    """Products of the columns of a table (r b, 1 + K + F): y, columns that are free, those of effects. What whitening
+    makes of them follows without the table: with rho times the block before taken away, they are
+    now - rho (before + its transpose) + rho^2 (earlier - first).
+    """
+
+    def __init__(self, table: Floats, fresh: Bools, free: int) -> None:
+        self.blocks, self.rows, self.columns = len(fresh), len(table), 1 + free
+        self.first = int(fresh.sum())
+        rows = table.reshape(self.blocks, -1, table.shape[1])
+        last = np.append(fresh[1:], True)
+
+        def multiply(one: Floats, two: Floats) -> Floats:
+            return np.asarray(one.reshape(-1, table.shape[1]).T @ two.reshape(-1, table.shape[1]))
+
+        self.now = table.T @ table
+        self.before = multiply(rows[:-1][~fresh[1:]], rows[1:][~fresh[1:]])
+        self.earlier = self.now - multiply(rows[last], rows[last])
+        self.change = self.earlier - multiply(rows[fresh], rows[fresh])
+
+    def whiten(self, rho: float) -> Floats:
+        """The products of whitened columns."""
+        if rho == 0:
+            return self.now
+        return np.asarray(self.now - rho * (self.before + self.before.T) + rho**2 * self.change)
+
+    def clear(self, rho: float) -> tuple[Floats, float]:
+        """(1 + F, 1 + F) products of whitened y and effects without the free columns, and the log of these' volume."""
+        inner = self.whiten(rho)
+        k = slice(1, self.columns)
+        rest = np.r_[0, self.columns : len(inner)]
+        root = np.linalg.cholesky(inner[k, k])
+        across = np.linalg.solve(root, inner[k][:, rest])
+        return inner[np.ix_(rest, rest)] - across.T @ across, float(np.log(np.diagonal(root)).sum())
+
+    def free(self, rho: float, b: Floats) -> Floats:
+        """(K,) coefficients of the free columns beside those of effects (F,)."""
+        inner, k = self.whiten(rho), slice(1, self.columns)
+        right = inner[k, 0] - inner[k, self.columns :] @ b
+        return np.asarray(np.linalg.solve(inner[k, k], right))
+
+    def correlate(self, rho: float, b: Floats) -> float:
+        """Correlation from block to block of what coefficients b (F,), and the free ones beside them, leave of y; none
+        below zero is looked for.
+        """
+        left = np.concatenate([[1.0], -self.free(rho, b), -b])
+        closer = float(left @ self.before @ left) / max(float(left @ self.earlier @ left), 1e-300)
+        return min(max(closer, 0.0), CORRELATION_MAX)
+
+    def log_shrinkage(self, rho: float) -> float:
+        """Log of what whitening makes of a volume."""
+        return 0.5 * self.rows / self.blocks * self.first * float(np.log(1 - rho**2))
+
+    def noise_alone(self, rho: float) -> float:
+        """Restricted log likelihood of y without effects, with noise of this correlation."""
+        inner, volume = self.clear(rho)
+        rows = self.rows - self.columns + 1
+        noise = max(float(inner[0, 0]) / rows, 1e-300)
+        return -0.5 * rows * (1 + float(np.log(noise))) - volume + self.log_shrinkage(rho)
 
 
 def maximise_likelihood(
-    y: Floats, Q: Floats, X: Floats, groups: Ints, limit: float = np.inf, start: Floats | None = None
-) -> tuple[Floats, Floats, Floats, float]:
-    """Variance of each group of effects, the coefficients of Q and X, and the log of the restricted likelihood."""
-    q, r, keep = factor_columns(Q)
-    inner = q.T @ np.column_stack([y, X])
-    free_y, free_X = y - q @ inner[:, 0], X - q @ inner[:, 1:]
-    sums = _Sums(free_X.T @ free_X, free_X.T @ free_y, float(free_y @ free_y), len(y) - q.shape[1], groups, limit)
-    fixed = np.zeros(Q.shape[1])
-    if sums.yy < 1e-200:  # gaps of exact data have no effects
-        return np.zeros(groups.max() + 1), fixed, np.zeros(X.shape[1]), 0.0
+    series: _Products, rho: float, groups: Ints, limit: float = np.inf, start: Floats | None = None
+) -> tuple[Floats, Floats, float]:
+    """Variance of each group of effects, their coefficients, and the log of the restricted likelihood."""
+    inner, volume = series.clear(rho)
+    yy = float(inner[0, 0])
+    if yy < 1e-200:  # gaps of exact data have no effects
+        return np.zeros(groups.max() + 1), np.zeros(len(groups)), 0.0
+    sums = _Sums(inner[1:, 1:], inner[1:, 0], yy, series.rows - series.columns + 1, groups, limit)
     variance, noise = _solve_sizes(sums, start)
     b, likely = sums.likelihood(variance, noise)
-    fixed[keep] = np.linalg.lstsq(r, inner[:, 0] - inner[:, 1:] @ b, rcond=None)[0]
-    return variance, fixed, b, likely - float(np.log(np.abs(np.diagonal(r))).sum())
+    return variance, b, likely - volume + series.log_shrinkage(rho)
 
 
 def _solve_sizes(sums: _Sums, start: Floats | None) -> tuple[Floats, float]:
@@ -118,11 +182,11 @@ class _Sums:
         """Logarithms of variances and noise, with the variances between the least and the limit."""
         variance = np.maximum(np.exp(at[:-1]), EFFECT_MIN_RATIO * np.exp(at[-1]))
         variance *= min(1.0, self.limit / float(variance.sum()))
-        return np.append(np.log(variance), at[-1])
+        return np.append(np.log(np.maximum(variance, 1e-300)), at[-1])
 
     def update(self, at: Floats) -> tuple[Floats, Floats]:
         """One round of MacKay's fixed point in the logarithms (G + 1,), and its slope (G + 1, G + 1)."""
-        variance, noise = np.exp(at[:-1]), float(np.exp(at[-1]))
+        variance, noise = np.exp(at[:-1]), max(float(np.exp(at[-1])), LEAST_NOISE_M2)
         A = self.XX / noise
         A[np.diag_indices_from(A)] += 1 / variance[self.groups]
         C = np.linalg.inv(A)
@@ -131,62 +195,42 @@ class _Sums:
         known = np.maximum(self.size - told, 1e-3 * self.size)
         left = max(self.yy - 2 * float(b @ self.Xy) + float(b @ self.XX @ b), 1e-12 * self.yy)
         free = max(self.rows - float(known.sum()), 1.0)
-        to = np.append(np.log(np.maximum(square / known, 1e-300)), np.log(left / free))
+        price = self._price(square, known, variance)
+        whole = known + price * variance
+        to = np.append(np.log(np.maximum(square / whole, 1e-300)), np.log(left / free))
         # dC = C_h C_h' / v_h and db = C_h b_h / v_h for a step of log v_h; a step of the log noise undoes all of them.
         M = 2 * (self.member * b) @ C @ (self.member * b).T / variance  # (G, H) slope of `square`
         root = np.sqrt(variance[self.groups])
         K = self.member @ np.square(C / root / root[:, None]) @ self.member.T - np.diag(told)  # of `told`
         M, K = (np.column_stack([part, -part.sum(axis=1)]) for part in (M, K))
         K_known = np.where((self.size - told > 1e-3 * self.size)[:, None], -K, 0.0)
-        slope = M / np.maximum(square, 1e-300)[:, None] - K_known / known[:, None]
+        K_whole = K_known + np.eye(len(variance), len(at)) * (price * variance)[:, None]
+        slope = M / np.maximum(square, 1e-300)[:, None] - K_whole / whole[:, None]
+        if price > 0:
+            share, dear = np.exp(to[:-1]), variance / whole
+            slope -= np.outer(dear, share @ slope / (share @ dear))
         fall = -noise * (M / variance[:, None]).sum(axis=0) / left + K_known.sum(axis=0) / free
-        slope = np.vstack([slope, fall])
-        over = np.exp(to[:-1])
-        if over.sum() > self.limit:
-            share = over / over.sum()
-            slope[:-1] -= share @ slope[:-1]
-            to[:-1] += np.log(self.limit / over.sum())
-        return to, slope
+        return to, np.vstack([slope, fall])
+
+    def _price(self, square: Floats, known: Floats, variance: Floats) -> float:
+        """Likelihood per variance at which the groups together ask for no more than the limit; 0 where they do not.
+
+        Groups that share a limit by how fast they grow would leave it to one that hardly shows, and grows for that.
+        """
+        price = 0.0
+        for _ in range(PRICE_ROUNDS):  # one over what is asked is concave in it, so Newton's steps come from below
+            whole = known + price * variance
+            asked = square / whole
+            if asked.sum() <= self.limit * (1 + PRICE_SETTLED):
+                break
+            price += float((asked.sum() - self.limit) * asked.sum() / self.limit / (asked * variance / whole).sum())
+        return price
 
     def likelihood(self, variance: Floats, noise: float) -> tuple[Floats, float]:
         """Coefficients of X, and the log likelihood but for Q's volume."""
-        own = variance[self.groups]
+        own, noise = variance[self.groups], max(noise, LEAST_NOISE_M2)
         A = self.XX / noise + np.diag(1 / own)
         b = np.asarray(np.linalg.solve(A, self.Xy) / noise, dtype=np.float64)
         fits = (self.yy - float(self.Xy @ b)) / noise
         volume = float(np.linalg.slogdet(A)[1] + np.log(own).sum()) + self.rows * float(np.log(noise))
         return b, -0.5 * (fits + volume)
-
-
-def _correlation(left: Floats, fresh: Bools) -> float:
-    """From block to block, of (r b,); none below zero is looked for."""
-    e, follows = left.reshape(len(fresh), -1), ~fresh[1:, None]
-    rho = float((e[1:] * e[:-1] * follows).sum() / max((e[:-1] ** 2 * follows).sum(), 1e-300))
-    return min(max(rho, 0.0), CORRELATION_MAX)
-
-
-def _noise_alone(y: Floats, Q: Floats, rho: float, fresh: Bools) -> tuple[float, Floats]:
-    """Restricted log likelihood of y without effects, with noise of this correlation, and the coefficients of Q."""
-    table = _whiten(np.column_stack([y, Q]), rho, fresh)
-    q, r, keep = factor_columns(table[:, 1:])
-    inner = q.T @ table[:, 0]
-    rows = len(y) - q.shape[1]
-    noise = max(float(table[:, 0] @ table[:, 0] - inner @ inner) / rows, 1e-300)
-    fixed = np.zeros(Q.shape[1])
-    fixed[keep] = np.linalg.lstsq(r, inner, rcond=None)[0]
-    volume = float(np.log(np.abs(np.diagonal(r))).sum())
-    return -0.5 * rows * (1 + float(np.log(noise))) - volume + _log_shrinkage(rho, fresh, len(y)), fixed
-
-
-def _log_shrinkage(rho: float, fresh: Bools, rows: int) -> float:
-    """Log of what `_whiten` makes of a volume."""
-    return 0.5 * rows / len(fresh) * float(fresh.sum()) * float(np.log(1 - rho**2))
-
-
-def _whiten(table: Floats, rho: float, fresh: Bools) -> Floats:
-    """Rows (r b, F) with what the previous block predicts taken away."""
-    rows = table.reshape(len(fresh), -1, table.shape[1])
-    out = rows.copy()
-    out[1:] -= rho * rows[:-1]
-    out[fresh] = rows[fresh] * np.sqrt(1 - rho**2)
-    return np.asarray(out.reshape(table.shape))

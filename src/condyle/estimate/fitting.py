@@ -14,17 +14,21 @@ from ..maths.graph import choose_root, orient
 from ..maths.spool import blocks
 from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
+from ..pairs.digest import digest_take
 from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
 from ..pairs.noise import Noise, fit_place_noise
 from ..pairs.outliers import find_inliers
+from ..pairs.rows import RowTake, read_rows
 from ..pairs.sums import PairSums, sum_pairs
 from .drift import DRIFT_LAG_S, solve_differences
 from .intervals import Uncertainty, estimate_uncertainty
 from .kinds import classify, measure_motion
-from .solve import EXACT_RESIDUAL_SHARE, Solution, gap_scale, solution_of, solve_together
+from .solve import EXACT_RESIDUAL_SHARE, Solution, SolvedRows, gap_scale, solution_of, solve_together
 from .structure import Structure, infer_structure
 
 Finish = Callable[[Take, PairFits, Solution, Noise, Bools], Solution]
+RESIDUAL_FRAMES = 500  # spread over the take, by which a joint's residual is told
+NEARLY_EXACT_SHARE = 1e-4  # residual over lever length below which the usual joint is solved to the last digit
 NOISE_VARIANCE_DOUBT = 0.05  # relative error of a sensor's noise variance in a long take
 
 
@@ -85,7 +89,7 @@ def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, 
     structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
     fits, joined = structure.fits, structure.tree.edges
     ends = fits.p_child_joint[joined], fits.p_parent_joint[joined]
-    noise = structure.noise.capped(structure.edges, *ends, fits.residual[joined])
+    noise = structure.noise.capped(structure.edges, *ends, _frame_residuals(structure, *ends))
     structure = replace(structure, noise=noise)
     roots, parent = _roots(take, structure, options)
     pairs = _ordered(parent, roots)
@@ -101,37 +105,70 @@ def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, 
     return Estimate(take, structure, roots, parent, pairs, *solve(take, structure, pairs), refit)
 
 
+def _frame_residuals(structure: Structure, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
+    """(J,) [m] root mean square gap of the tree's joints in frames, noise and all, from some of them."""
+    if structure.rows.digest is None:
+        return structure.fits.residual[structure.tree.edges]
+    part, frames = structure.rows.source.thinned(RESIDUAL_FRAMES)
+    trusted: Bools = np.asarray(structure.good[frames][:, structure.edges].all(axis=2))
+    gap = np.where(trusted[..., None], gaps(part, structure.edges, p_child_joint, p_parent_joint), 0.0)
+    return np.asarray(np.sqrt(np.square(gap).sum(axis=(0, 2)) / np.maximum(trusted.sum(axis=0), 1)))
+
+
 def solve_plain(take: Take, structure: Structure, pairs: Ints) -> Solved:
     """The paper's estimator: every joint for itself, from all poses that were seen."""
-    sums = structure.sums if (structure.good == take.seen).all() else sum_pairs(take)
+    rows = structure.rows
+    same = rows.source is take and rows.digest is None and bool((rows.good == take.seen).all())
+    sums = rows.sums if same else sum_pairs(take)
     fits = refine_pairs(take, fit_pairs(sums, pairs))
     return Solved(solution_of(take, fits), fits, sums)
 
 
 def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish | None = None) -> Solved:
     """All joints together, corrected for orientation noise and robust; `finish` solves once more from there."""
-    sums = structure.sums
-    trusted = take if (structure.good == take.seen).all() else take.mask(~structure.good)
-    fits = refine_pairs(trusted, fit_pairs(sums, pairs))
-    scale = np.minimum(gap_scale(trusted, fits), fits.residual / np.sqrt(3))
-    motion = measure_motion(take, sums, fits, structure.noise, scale)
+    rows = structure.rows if structure.rows.source is take else read_rows(take, structure.good)
+    fits = fit_pairs(rows.sums, pairs)
+    size = measure_motion(rows.take, rows.sums, fits, rows.noise).size
+    exact = 2 * (fits.residual <= NEARLY_EXACT_SHARE * size).sum() > len(pairs)
+    if rows.digest is not None and (exact or finish is not None):  # to the last digit, or differences of single poses
+        rows = read_rows(take, structure.good, frames=True)
+        fits = fit_pairs(rows.sums, pairs)
+    if rows.digest is None:
+        fits = refine_pairs(rows.take, fits)
+    sums, noise = rows.sums, structure.noise.of_rows(rows.every)
+    scale = np.minimum(gap_scale(rows.take, fits), fits.residual / np.sqrt(3))
+    motion = measure_motion(rows.take, sums, fits, noise, scale)
     if (fits.residual <= EXACT_RESIDUAL_SHARE * motion.size).all():
         return Solved(solution_of(take, fits), fits, sums)
-    held = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
-    place = fit_place_noise(take, structure.good)
-    relative = None if place is None else place.variance(take)
-    solution = solve_together(trusted, fits, structure.noise, held, relative)
+    held = classify(fits, motion, noise, structure.turn)[2] | ~fits.determined
+    digest = digest_take(take, structure.good)
+    place = fit_place_noise(digest.d6[..., 0], digest.place)
+    relative = None if place is None else place.variance(rows.take)
+    solution = solve_together(rows.take, fits, noise, held, relative, source=rows)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
-        best = take.mask(~(find_inliers(take, pairs, solution.weight) & structure.good))
-        sums = sum_pairs(best)
-        fits = refine_pairs(best, fit_pairs(sums, pairs))
-        motion = measure_motion(take, sums, fits, structure.noise, np.sqrt(np.diagonal(solution.residual_cov)))
-        again = classify(fits, motion, structure.noise, structure.turn)[2] | ~fits.determined
+        good = find_inliers(rows.take, pairs, solution.weight)
+        sums = rows.sum_masked(good)
+        fits = fit_pairs(sums, pairs)
+        if rows.digest is None:
+            fits = refine_pairs(rows.take.mask(~good), fits)
+        motion = measure_motion(rows.take, sums, fits, noise, np.sqrt(np.diagonal(solution.residual_cov)))
+        again = classify(fits, motion, noise, structure.turn)[2] | ~fits.determined
         if (again != held).any():
-            solution = solve_together(trusted, fits, structure.noise, again, relative)
+            solution = solve_together(rows.take, fits, noise, again, relative, source=rows)
     if finish is not None:
-        solution = finish(trusted, fits, solution, structure.noise, held)
-    return Solved(solution, fits, sums)
+        solution = finish(rows.take, fits, solution, noise, held)
+    return Solved(_by_frames(rows, solution, structure.noise), fits, sums)
+
+
+def _by_frames(rows: RowTake, solution: Solution, noise: Noise) -> Solution:
+    """A solution by rows with weights and the gaps' covariance of frames, where white noise is larger."""
+    if rows.digest is None:
+        return solution
+    both: Bools = np.asarray(rows.good[:, solution.pairs].all(axis=2))
+    white = (1 - 1 / rows.every) * noise.gap_covariance(*solution.joints)
+    read = SolvedRows(rows, solution.weight, solution.residual_cov)
+    weight = rows.to_frames(solution.weight, both)
+    return replace(solution, weight=weight, residual_cov=solution.residual_cov + white, read=read)
 
 
 PLAIN = Estimator("residual", solve_plain)
@@ -147,16 +184,17 @@ def uncertainty_of(
     sure = estimate_uncertainty(take, solution, structure.noise, lag) if take.timed else None
     if sure is None:
         return None
+    noise = structure.noise.of_rows(solution.every)
     if solution.together:
         # The pull of orientation noise was taken away as far as the noise is known, which is better in longer takes.
         doubt = min(0.5, max(NOISE_VARIANCE_DOUBT, 2.5 / np.sqrt(take.frames)))
-        alone = np.diag(structure.noise.orientation)
+        alone = np.diag(noise.orientation)
         pulls = np.stack([doubt * orientation_bias(fits, one).ravel() for one in alone])
         pulls = pulls @ solution.basis @ solution.basis.T
         sure = replace(sure, passing=sure.passing + (1 - (NOISE_VARIANCE_DOUBT / doubt) ** 2) * pulls.T @ pulls)
     else:
         # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
-        pulls = orientation_bias(fits, structure.noise.orientation).reshape(1, -1)
+        pulls = orientation_bias(fits, noise.orientation).reshape(1, -1)
     return replace(sure, covariance=sure.covariance + pulls.T @ pulls)
 
 

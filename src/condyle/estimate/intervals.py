@@ -9,15 +9,17 @@ Where the gap is white and no larger than the sensors' noise, no such effects ar
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths import rotation
-from ..maths.least_squares import clear_of, factor_columns, invert_normal
+from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, invert_normal, is_well_conditioned
 from ..maths.robust import median
 from ..maths.series import block_starts, segment_slices
 from ..maths.spool import blocks_of
+from ..pairs.normal import COVARIANCE_LOADING
 from .effects import fit_effects
 
 if TYPE_CHECKING:
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from .solve import Solution
 
 BLOCK_RATE_HZ = 6.0  # Hz: motion is slower, white noise is averaged away
+LOCAL_GROUPS, EFFECT_GROUPS = 2, 4  # of effects: those of a joint's own angle, and with those of the sensors' place
 BLOCK_MIN_COUNT = 60  # a short take is cut into shorter blocks
 CORRELATION_LAG_S = 1.0  # s over which what is left after the effects may still be correlated
 WHITE_CORRELATION_SE = 2.6  # standard errors of the first autocorrelation that still count as none
@@ -42,7 +45,7 @@ BEND_MIN_CHI2 = (
 # of most rotation and across it right at 0 to 0.5, simulated skin at 1; see docs/methods.md.
 ANGLE_POWER = 0.5
 CAM_EFFECT_RATIO = (
-    2.0  # a gap that the joint's angle explains down to the noise: effects that no gap shows over those that it shows
+    2.0  # a gap that no skin makes, but the joint itself: effects that no gap shows over those that it shows
 )
 USUAL_EFFECT_SHARE = 0.5  # weight of the take's usual joint in the effects of a joint that shows less of them
 FAINT_EFFECT_SHARE = 0.5  # of the variance of effects that slow noise explains as well
@@ -52,7 +55,7 @@ SEGMENTS_MAX_COUNT = 12  # segments up to which a take is no less sure than they
 # (FAILT01 of data/more) have a median d2 of 0.85, at 0.7 of 1.10, at 0.5 of 1.39 (2.37 is right), and the worst world
 # of benchmarks/coverage.py holds 92, 91 and 90 %.
 FOLLOWING_MAX_SHARE = 0.7
-SHOWN_MIN_SHARE = 1 / 3  # of an error that follows the angle: motion about one axis shows as much
+SHOWN_MIN_SHARE = 1 / 3  # of an error that follows something: of the angle, motion about one axis shows as much
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,9 +78,12 @@ class Uncertainty:
 def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: float = 0.0) -> Uncertainty | None:
     """Random-effect covariance of all joints of a solution; None for a take too short to tell.
 
-    lag  [s] above 0: the solution came from differences of the gaps over so long
+    noise  of the sensors in a frame
+    lag    [s] above 0: the solution came from differences of the gaps over so long
     """
-    sure = _carry_errors(take, solution, noise, lag)
+    every, noise = solution.every, noise.of_rows(solution.every)
+    take, solution = solution.by_rows(take)
+    sure = _carry_errors(take, solution, noise, lag, every)
     segments = segment_slices(take.segment)
     if sure is None or not 1 < len(segments) <= SEGMENTS_MAX_COUNT:
         return sure
@@ -85,7 +91,7 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
     for one in segments:
         own = replace(solution, weight=solution.weight[one])
         part = take.slice(one.start, one.stop)
-        parts.append((_own_normals(Blocks(part, own)), _carry_errors(part, own, noise, lag)))
+        parts.append((_own_normals(Blocks(part, own)), _carry_errors(part, own, noise, lag, every)))
     if any(one is None for _, one in parts):
         return sure
     return _bound_by_parts(sure, solution, [(N, one.covariance) for N, one in parts if one is not None])
@@ -118,8 +124,8 @@ def _bound_by_parts(sure: Uncertainty, solution: Solution, parts: list[tuple[Flo
     return replace(sure, covariance=sure.covariance * both, passing=sure.passing * both)
 
 
-def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float) -> Uncertainty | None:
-    """The same with one size of every effect for the whole take."""
+def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float, every: int) -> Uncertainty | None:
+    """The same of rows, means of `every` frames, with one size of every effect for the whole take."""
     blocks = Blocks(take, solution)
     J = len(solution.pairs)
     if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
@@ -133,10 +139,15 @@ def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float) -> U
         rows, flat = blocks.differences(flat, lag)
     gain = invert_normal((rows.T @ rows) * np.kron(S, np.ones((6, 6))), solution.basis)
     explained = noise.gap_variance(*solution.joints)
-    white = _is_white(solution, explained, blocks)
-    found = [_find_effects(blocks, a, flat, explained[a], bool(white[a]), world=not take.markers) for a in range(J)]
+    # Of a frame, where white noise is larger: `every` times as large as in a row.
+    own = np.diagonal(solution.residual_cov) / (1 + COVARIANCE_LOADING)
+    small = own <= (1 + (NOISE_EXCESS_RATIO - 1) * every) * explained
+    white = small & ~_is_correlated(blocks)
+    # Where most joints come apart by noise alone no skin moves and no field is bent: what another one shows is its own.
+    clean, world = bool(2 * small.sum() > J), not take.markers  # bodies that cameras see are in no bent field
+    found = [_find_effects(blocks, a, explained[a], bool(white[a]), clean, world) for a in range(J)]
     white = np.array([one.white for one in found])
-    V, faint = _carry_effects(found, gain, S)
+    V, faint = _carry_effects(blocks, found, flat, gain, S, world)
     rest = np.stack([one.rest for one in found], axis=2)  # (b, 3, J)
     stretch = np.array([1.0 if one.white else long_run(one.rest, blocks.step, blocks.run) for one in found])
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
@@ -164,15 +175,14 @@ def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float) -> U
 class _GapEffects:
     """Effects in the gap of one joint.
 
-    onto      (6J, F) products of the unknowns' columns with their shapes, weighted as the gap is;  groups (F,)
+    base      (3 b, K) orthonormal columns of its centre, weighted as the gap is
     variance  (G,) [m^2] of each group, and the most [m^2] that they may add up to
     rest      (b, 3) [m] what they leave of the gap
     gain      twice the log likelihood that they gain over correlated noise
     shown     [m] rms length of the gap that follows the angle, and the place
     """
 
-    onto: Floats
-    groups: Ints
+    base: Floats
     variance: Floats
     limit: float
     rest: Floats
@@ -181,22 +191,24 @@ class _GapEffects:
     white: bool
 
 
-def _find_effects(blocks: Blocks, a: int, flat: Floats, explained: float, white: bool, world: bool) -> _GapEffects:
-    """`explained` [m^2]: per axis variance of the gap that the sensors' noise makes."""
+def _find_effects(blocks: Blocks, a: int, explained: float, white: bool, clean: bool, world: bool) -> _GapEffects:
+    """The effects at joint a.
+
+    explained   [m^2] per axis variance of the gap that the sensors' noise makes
+    clean       whether the usual joint has no more than that
+    """
     root, total = np.sqrt(blocks.weight[:, a]), max(float(blocks.weight[:, a].sum()), 1e-300)
     y, Q = (blocks.gap[:, :, a] * root[:, None]).ravel(), (blocks.Z[:, :, a] * root[:, None, None]).reshape(-1, 6)
-    X, groups = blocks.features(a, world)  # bodies that cameras see are in no bent field
-    X = X * np.repeat(root, 3)[:, None]
     q, _, _ = factor_columns(Q)
     clear = clear_of(q, y)
     # Of an error that follows the joint's angle a part looks like another centre and leaves no gap: a third in motion
-    # about all axes, two thirds in motion about one. The gap that is seen, over the share that shows, is all there is.
-    angle = X[:, groups == 0]
-    shows = 1 - float(np.square(q.T @ angle).sum()) / max(float(np.square(angle).sum()), 1e-300)
-    limit = FOLLOWING_MAX_SHARE * float(clear @ clear) / total / (3 * max(shows, SHOWN_MIN_SHARE))
-    none = np.zeros(groups.max() + 1)
-    if white and _chi2_of_bend(y, q, np.column_stack([Q, X[:, groups <= 1]])) <= BEND_MIN_CHI2:
-        return _GapEffects(flat.T @ X, groups, none, limit, clear.reshape(-1, 3), 0.0, (0.0, 0.0), True)
+    # about all axes, two thirds in motion about one; of one that stretches the room, more. Each kind of effect is given
+    # in the size that shows, and all that shows together is no more than the gap that is seen.
+    limit = FOLLOWING_MAX_SHARE * float(clear @ clear) / total / 3
+    if white and _chi2_of_bend(clear, q, blocks.weighted_features(a, world=False)[0]) <= BEND_MIN_CHI2:
+        none = np.zeros(EFFECT_GROUPS if world else LOCAL_GROUPS)
+        return _GapEffects(q, none, limit, clear.reshape(-1, 3), 0.0, (0.0, 0.0), True)
+    X, groups = _shapes(blocks, a, q, world)
     found = fit_effects(y, Q, X, groups, blocks.fresh, limit)
     rest = (y - Q @ found.free - X @ found.random).reshape(-1, 3)
     shown = (0.0, 0.0)
@@ -205,32 +217,52 @@ def _find_effects(blocks: Blocks, a: int, flat: Floats, explained: float, white:
         angle_part, place_part = (float(np.sqrt(part @ part / total)) for part in parts)
         shown = angle_part, place_part
     variance = found.variance
-    if found.gain > EFFECT_MIN_GAIN and float(np.square(rest).mean()) <= NOISE_EXCESS_RATIO * explained:
+    if found.gain > EFFECT_MIN_GAIN and (clean or float(np.square(rest).mean()) <= NOISE_EXCESS_RATIO * explained):
         # Then nothing but the joint itself moves, as a cam does, and most of that looks like another centre.
         variance, limit = (
-            variance * np.where(np.arange(len(variance)) <= 1, CAM_EFFECT_RATIO**2, 1.0),
+            variance * np.where(np.arange(len(variance)) < LOCAL_GROUPS, CAM_EFFECT_RATIO**2, 1.0),
             limit * CAM_EFFECT_RATIO**2,
         )
-    return _GapEffects(flat.T @ X, groups, variance, limit, rest, found.gain, shown, False)
+    return _GapEffects(q, variance, limit, rest, found.gain, shown, False)
 
 
-def _carry_effects(found: list[_GapEffects], gain: Floats, S: Floats) -> tuple[Floats, Floats]:
+def _shapes(blocks: Blocks, a: int, q: Floats, world: bool) -> tuple[Floats, Ints]:
+    """(3 b, F) shapes an error could take at joint a in the size that shows beside its centre's columns q, weighted as
+    its gap is, and the group of each.
+    """
+    X, groups = blocks.weighted_features(a, world)
+    return X / np.sqrt(_shown_shares(q, X, groups))[groups], groups
+
+
+def _shown_shares(q: Floats, X: Floats, groups: Ints) -> Floats:
+    """(G,) of the squared columns of each group, the share that lies outside the orthonormal columns q."""
+    hidden, whole = np.square(q.T @ X).sum(axis=0), np.square(X).sum(axis=0)
+    hidden, whole = (np.bincount(groups, part) for part in (hidden, whole))
+    return np.asarray(np.maximum(1 - hidden / np.maximum(whole, 1e-300), SHOWN_MIN_SHARE))
+
+
+def _carry_effects(
+    blocks: Blocks, found: list[_GapEffects], flat: Floats, gain: Floats, S: Floats, world: bool
+) -> tuple[Floats, Floats]:
     """(6J, 6J) [m^2] what the effects of all joints make of the unknowns, and that of effects that slow noise explains.
 
     Every joint's angle is its own, but the room is one: what bends it at one joint bends it at the others.
+
+    flat   (3b, 6J) the unknowns' columns, weighted as the gaps are
     """
     usual = median(np.stack([one.variance for one in found]))
     V, faint = np.zeros(gain.shape), np.zeros(gain.shape)
-    common = np.zeros((len(gain), int((found[0].groups > 1).sum())))
+    common = np.zeros((len(gain), 0))
     for a, one in enumerate(found):
         variance = share_effects(one.variance, usual, one.limit)
         if not variance.any():
             continue
-        B = gain @ (one.onto * np.repeat(S[:, a], 6)[:, None]) * np.sqrt(variance[one.groups])
-        room = one.groups > 1
+        X, groups = _shapes(blocks, a, one.base, world)
+        B = gain @ ((flat.T @ X) * np.repeat(S[:, a], 6)[:, None]) * np.sqrt(variance[groups])
+        room = groups >= LOCAL_GROUPS
         V += B[:, ~room] @ B[:, ~room].T
         if one.gain > EFFECT_MIN_GAIN or one.white:
-            common += B[:, room]
+            common = B[:, room] if not common.size else common + B[:, room]
         else:
             V += B[:, room] @ B[:, room].T
         if one.gain <= EFFECT_MIN_GAIN:
@@ -255,7 +287,6 @@ class Blocks:
         self.step = length / rate
         first = block_starts(take.segment, length)
         self.pairs, self.first = solution.pairs, first
-        self._angles: dict[int, Floats] = {}
         i, j = solution.pairs.T
         w = solution.weight
         total = np.maximum(np.add.reduceat(w, first, axis=0), 1e-300)
@@ -265,21 +296,15 @@ class Blocks:
         self.fresh = np.isin(first, starts)  # first block of a segment
         self.run = np.cumsum(self.fresh.astype(np.int64))
 
-        if (w == 1).all():
-            size = np.diff(np.append(first, take.frames)).astype(np.float64)
-            R = np.add.reduceat(take.R_world_body, first, axis=0) / size[:, None, None, None]
-            p = np.add.reduceat(take.p_world_body, first, axis=0) / size[:, None, None]
-            R_child, R_parent, p_child, p_parent = R[:, i], R[:, j], p[:, i], p[:, j]
-        else:
-            R_child, R_parent, p_child, p_parent = (
-                _block_mean(values, bodies, w, first, total)
-                for values, bodies in (
-                    (take.R_world_body, i),
-                    (take.R_world_body, j),
-                    (take.p_world_body, i),
-                    (take.p_world_body, j),
-                )
+        R_child, R_parent, p_child, p_parent = (
+            _block_mean(values, bodies, w, first, total)
+            for values, bodies in (
+                (take.R_world_body, i),
+                (take.R_world_body, j),
+                (take.p_world_body, i),
+                (take.p_world_body, j),
             )
+        )
         d = p_parent - p_child
         self.place = 0.5 * (p_parent + p_child)
         self.R_child, self.R_parent = R_child, R_parent
@@ -289,9 +314,13 @@ class Blocks:
         )  # the sensors' distance as the joint has it; the measured one would explain its own noise
         self.gap = (self.arm - d).transpose(0, 2, 1)  # (b, 3, J)
 
+    def count_blocks(self, seconds: float) -> int:
+        """Blocks in so many seconds, at most those there are."""
+        return round(min(seconds / self.step, float(self.count)))
+
     def differences(self, flat: Floats, lag: float) -> tuple[Floats, Floats]:
         """DZ and D'DZ of rows Z (3 b, F), where D takes differences over `lag` [s] within segments."""
-        Z, steps = flat.reshape(self.count, 3, -1), min(max(1, round(lag / self.step)), self.count - 1)
+        Z, steps = flat.reshape(self.count, 3, -1), min(max(1, self.count_blocks(lag)), self.count - 1)
         change = (Z[steps:] - Z[:-steps]) * (self.run[steps:] == self.run[:-steps])[:, None, None]
         back = np.zeros_like(Z)
         back[steps:] += change
@@ -300,14 +329,17 @@ class Blocks:
 
     def angle(self, a: int) -> Floats:
         """(b, 3) [rad] rotation vector of joint a from its middle pose."""
-        if a in self._angles:
-            return self._angles[a]
-        relative = np.swapaxes(self.R_child[:, a], 1, 2) @ self.R_parent[:, a]
-        known = self.weight[:, a] > 0
-        relative = rotation.project(np.where(known[:, None, None], relative, np.eye(3)))
-        middle = rotation.project(relative[known].mean(axis=0)) if known.any() else np.eye(3)
-        self._angles[a] = rotation.to_vector(middle.T @ relative)
-        return self._angles[a]
+        return self._angles[:, a]
+
+    @cached_property
+    def _angles(self) -> Floats:
+        """(b, J, 3) [rad] the same of all joints."""
+        relative = np.swapaxes(self.R_child, 2, 3) @ self.R_parent
+        known = (self.weight > 0)[..., None, None]
+        relative = rotation.project(relative if known.all() else np.where(known, relative, np.eye(3)))
+        mean = (relative * known).sum(axis=0)
+        middle = rotation.project(np.where(known.any(axis=0), mean, np.eye(3)))
+        return rotation.between(np.broadcast_to(middle, relative.shape), relative)
 
     def _ranged_angle(self, a: int, known: Bools) -> Floats:
         """(b, 3) the angle of joint a about its own axes, each over its range to the power of 1 - ANGLE_POWER.
@@ -334,29 +366,38 @@ class Blocks:
         room = [(2, arm), (3, (arm[:, :, None] * place[:, None, :]).reshape(len(arm), 9))]
         columns, groups = [], []
         for group, values in local:  # displacements that live in a body's own axes
-            block = np.einsum("bxr,bs->bxrs", self.R_parent[:, a], _unit(values, known))
+            block = self.R_parent[:, a, :, :, None] * _unit(values, known)[:, None, None]
             columns.append(block.reshape(3 * len(arm), -1))
             groups += [group] * columns[-1].shape[1]
         for group, values in room if world else []:  # bent fields live in the room
-            block = np.einsum("xr,bs->bxrs", np.eye(3), _unit(values, known))
+            block = np.eye(3)[..., None] * _unit(values, known)[:, None, None]
             columns.append(block.reshape(3 * len(arm), -1))
             groups += [group] * columns[-1].shape[1]
         return np.concatenate(columns, axis=1), np.array(groups)
 
+    def weighted_features(self, a: int, world: bool = True) -> tuple[Floats, Ints]:
+        """The same, weighted as the gap is."""
+        X, groups = self.features(a, world)
+        return X * np.repeat(np.sqrt(self.weight[:, a]), 3)[:, None], groups
+
 
 def _block_mean(values: Floats, bodies: Ints, weight: Floats, first: Ints, total: Floats) -> Floats:
     """Weighted means of (n, m, ...) of J bodies over blocks that start at `first`; 0 where nothing has weight."""
-    spare = (1,) * (values.ndim - 2)
-    w = weight.reshape(*weight.shape, *spare)
-    summed = np.empty((len(first), len(bodies), *values.shape[2:]))
+    of, J = values.shape[2:], len(bodies)
+    out = np.empty((len(first), J, *of))
     stop = np.append(first[1:], len(values))
     length = int((stop - first).max(initial=1))
-    for rows in blocks_of(len(first), length * values.itemsize * values[0].size):
-        part = slice(int(first[rows.start]), int(stop[rows.stop - 1]))
-        own = w[part]
-        known = np.where(own > 0, values[part][:, bodies], 0.0) * own
-        summed[rows] = np.add.reduceat(known, first[rows] - part.start, axis=0)
-    return np.asarray(summed / total.reshape(*total.shape, *spare))
+    step = np.arange(length)
+    for rows in blocks_of(len(first), length * values.itemsize * J * values[0, 0].size):
+        inside = step < (stop - first)[rows, None]
+        frames = np.where(inside, first[rows, None] + step, first[rows, None])
+        own = np.where(inside[..., None], weight[frames], 0.0)  # (b, length, J)
+        part = values[frames[..., None], bodies].reshape(*own.shape, -1)
+        if not (own > 0).all():
+            part = np.where(own[..., None] > 0, part, 0.0)
+        mean = np.matmul((own / total[rows, None]).transpose(0, 2, 1)[:, :, None], part.transpose(0, 2, 1, 3))
+        out[rows] = mean.reshape(-1, J, *of)
+    return out
 
 
 def _unit(values: Floats, known: Bools) -> Floats:
@@ -365,12 +406,20 @@ def _unit(values: Floats, known: Bools) -> Floats:
     return values / max(size, 1e-12)
 
 
-def _chi2_of_bend(y: Floats, q: Floats, both: Floats) -> float:
-    """Twice the log likelihood that the columns of `both` gain over those of q, as chi-squared."""
-    wider, _, _ = factor_columns(both)
-    before, after = (float(y @ y - np.square(part.T @ y).sum()) for part in (q, wider))
-    rows = len(y) - q.shape[1] - 0.5 * (wider.shape[1] - q.shape[1] + 1)
-    return rows * float(np.log(before / after)) if after > 1e-200 else 0.0
+def _chi2_of_bend(y: Floats, q: Floats, X: Floats) -> float:
+    """Twice the log likelihood that columns X gain over orthonormal q in y that is clear of these, as chi-squared."""
+    X = clear_of(q, X)
+    size = np.sqrt(np.square(X).sum(axis=0))
+    apart = size > INDEPENDENT_RATIO * size.max(initial=0.0)
+    X = X[:, apart] / size[apart]
+    gram, right, before = X.T @ X, X.T @ y, float(y @ y)
+    if is_well_conditioned(gram):
+        told, columns = float(right @ np.linalg.solve(gram, right)), X.shape[1]
+    else:
+        wider, _, _ = factor_columns(X)
+        told, columns = float(np.square(wider.T @ y).sum()), wider.shape[1]
+    rows = len(y) - q.shape[1] - 0.5 * (columns + 1)
+    return rows * float(np.log(before / (before - told))) if before - told > 1e-200 else 0.0
 
 
 def long_run(left: Floats, step: float, run: Ints) -> float:
@@ -390,11 +439,9 @@ def long_run(left: Floats, step: float, run: Ints) -> float:
     return max(total, 1.0)
 
 
-def _is_white(solution: Solution, explained: Floats, blocks: Blocks) -> Bools:
-    """(J,) whether a gap is as large as the sensors' noise and uncorrelated from block to block."""
-    own = np.diagonal(solution.residual_cov) / 1.02
-    small = own <= NOISE_EXCESS_RATIO * explained
+def _is_correlated(blocks: Blocks) -> Bools:
+    """(J,) whether a gap is correlated from block to block."""
     e = blocks.gap * np.sqrt(blocks.weight)[:, None, :]
     zero = np.maximum((e * e).sum(axis=(0, 1)), 1e-300)
     lag = (e[1:] * e[:-1] * ~blocks.fresh[1:, None, None]).sum(axis=(0, 1)) / zero
-    return np.asarray(small & (np.abs(lag) < WHITE_CORRELATION_SE / np.sqrt(3 * blocks.count)))
+    return np.asarray(np.abs(lag) >= WHITE_CORRELATION_SE / np.sqrt(3 * blocks.count))

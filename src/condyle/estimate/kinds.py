@@ -89,14 +89,19 @@ def measure_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sca
     return PairMotion(size, spread, main, np.where(turns, lever, 0.0), error, turns)
 
 
-def measure_world_motion(take: Take, noise: Noise) -> tuple[Floats, Floats]:
+def measure_world_motion(take: Take, noise: Noise, good: Bools | None = None) -> tuple[Floats, Floats]:
     """Rotation (m,) [rad] of each body in the world with the noise taken off, and the rms distance (m,) [m] by which
     its best fixed point moves: what a body at rest, or turning about a point of the room, has little of.
+
+    good   (n, m) poses to trust; all that are seen by default
     """
     rows = evenly(take.frames, GLANCE_FRAMES)
-    seen = take.seen[rows][..., None].astype(np.float64)
+    trusted = (take.seen if good is None else good & take.seen)[rows]
+    seen = trusted[..., None].astype(np.float64)
     count = np.maximum(seen.sum(axis=0), 1.0)  # (m, 1)
-    R, p = _filled(take.R_world_body[rows]), _filled(take.p_world_body[rows])
+    R, p = take.R_world_body[rows], take.p_world_body[rows]
+    if not trusted.all():
+        R, p = np.where(trusted[..., None, None], R, 0.0), np.where(trusted[..., None], p, 0.0)
     p = (p - p.sum(axis=0) / count) * seen
     # The room is a body at rest, in the middle of where this one was.
     b_child, dd = -np.einsum("nmxy,nmx->my", R, p), np.square(p).sum(axis=(0, 2))

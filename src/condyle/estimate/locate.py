@@ -47,11 +47,12 @@ def locate_joints(
 ) -> Located:
     """One Joint per pair of the solution, in its order: kind, point and held directions by one standard error."""
     solution, fits, sums = solved
-    scale = np.sqrt(np.diagonal(solution.residual_cov))
-    motion = measure_motion(take, sums, fits, structure.noise, scale)
+    rows, read = solution.by_rows(take)
+    noise = structure.noise.of_rows(solution.every)
+    motion = measure_motion(rows, sums, fits, noise, np.sqrt(np.diagonal(read.residual_cov)))
     if sure is not None:
         motion = replace(motion, error=centre_errors(sure.covariance, solution, fits))
-    kinds, points, held = classify(fits, motion, structure.noise, structure.turn)
+    kinds, points, held = classify(fits, motion, noise, structure.turn)
     solution, sure = hold_directions(solution, sure, fits, held)
     gap = gaps(take, *solution.joints)
     joints = _assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, held, sure, support)
@@ -113,7 +114,8 @@ def _assemble_joints(
 ) -> list[Joint]:
     residual = gap_residual(gap, solution.weight)
     child_axes, parent_axes = hinge_axes(fits, take)
-    values = fits.singular_values
+    values = np.sqrt(solution.every) * fits.singular_values
+    frames = np.count_nonzero((structure.good & take.seen)[:, solution.pairs].all(axis=2), axis=0)
     spread = motion.spread
     turned = np.sqrt(np.maximum(spread.sum(axis=1, keepdims=True) - 2 * spread, 0.0))
     wander = play(motion)
@@ -144,7 +146,7 @@ def _assemble_joints(
                 axis_parent=parent_axes[a] if line else None,
                 play=float(wander[a]) if hinge else None,
                 residual=float(residual[a]),
-                frames=int(fits.frames[a]),
+                frames=int(frames[a]),
                 singular_values=values[a],
                 covariance=covariance,
                 rotation=np.sort(turned[a])[::-1],

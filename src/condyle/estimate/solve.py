@@ -6,8 +6,9 @@ robust weights where the residuals ask for them. The paper's estimator is the fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,12 +16,15 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.least_squares import invert_normal
 from ..maths.robust import CHI3_MEDIAN, median
 from ..maths.series import correlated_square_sum
-from ..maths.spool import over_frames
+from ..maths.spool import empty, over_frames
 from ..model.take import Take
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
-from ..pairs.normal import Rows, System, condition_covariance, gap_products
-from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, weigh_outliers, weigh_seen
+from ..pairs.normal import Rows, System, condition_covariance, multiply_gaps
+from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, Steps, weigh_outliers, weigh_seen
+
+if TYPE_CHECKING:
+    from ..pairs.rows import RowTake
 
 SOLVE_SWEEPS = 3  # over all frames at least, and two more while weights or covariance still change the joints
 # Errors that joints of trackers share: chosen on simulated fields, lumps of metal and slow noise, and on 54 recordings
@@ -31,6 +35,16 @@ SHARED_ROOM_SHARE = 0.6  # of the pairs of joints on four sensors that share an 
 SHARED_SENSOR_SHARE = 0.8  # of pairs of joints on one sensor that share an error as they do where that sensor is off
 EXACT_RESIDUAL_SHARE = 1e-8  # residual over lever length below which the data are exact and nothing needs weighing
 NOISE_CORRECTION_MAX_SHARE = 0.5  # share of the weakest rotation's signal that the noise correction may take away
+
+
+class SolvedRows(NamedTuple):
+    """What a solution was read off: rows in the place of frames, their weight (N, J), and the per axis covariance
+    (J, J) [m^2] of the joints' gaps in them.
+    """
+
+    rows: RowTake
+    weight: Floats
+    residual_cov: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +61,7 @@ class Solution:
     robust          (J,)            whether outliers made the weights count
     together                        False: every joint for itself, as the paper does
     factor          (6J,)      [-]  what undoes the shrinking of rotations by orientation noise; None: nothing does
+    read            the rows that it was read off, by which `information` counts; None: the frames themselves
     """
 
     pairs: Ints
@@ -59,6 +74,7 @@ class Solution:
     robust: Bools
     together: bool = True
     factor: Floats | None = None
+    read: SolvedRows | None = None
 
     @property
     def joints(self) -> tuple[Ints, Floats, Floats]:
@@ -69,6 +85,18 @@ class Solution:
     def unknowns(self) -> Floats:
         """(6J,) joint by joint: child half, parent half."""
         return np.concatenate([self.p_child_joint, self.p_parent_joint], axis=1).ravel()
+
+    @property
+    def every(self) -> int:
+        """Frames in a row of what it was read off."""
+        return 1 if self.read is None else self.read.rows.every
+
+    def by_rows(self, take: Take) -> tuple[Take, Solution]:
+        """The rows that it was read off in the place of its take, and the solution by their weights and gaps."""
+        if self.read is None:
+            return take, self
+        rows, weight, covariance = self.read
+        return rows.take, replace(self, weight=weight, residual_cov=covariance, read=None)
 
     def covariance(self) -> Floats:
         """(6J, 6J) [m^2] of the unknowns if the gaps were white; held directions have none."""
@@ -94,6 +122,7 @@ def solve_together(
     sweeps: int = SOLVE_SWEEPS,
     shared: bool | None = None,
     tukey: Bools | None = None,
+    source: RowTake | None = None,
 ) -> Solution:
     """The default estimator over the joints of `start`, whose pairs are the edges of a tree (child, parent).
 
@@ -103,6 +132,7 @@ def solve_together(
     shared       whether errors that joints share beyond the white noise count: all, none, or None: where trackers show
                  that they do
     tukey        (J,) joints whose gaps are weighed by their size, whether they have outliers or not
+    source       what the take is, where its frames are rows: single frames tell what is abrupt
     """
     rows = Rows.of(take, start.pairs)
     J = len(start.pairs)
@@ -123,7 +153,8 @@ def solve_together(
         gap, joints = rows.gap(u), (start.pairs, *u.reshape(J, 2, 3).swapaxes(0, 1))
         if robust:
             # Once a joint had outliers it keeps its weights.
-            inlier, now = weigh_outliers(gap, rows.seen, window, fires, base)
+            steps = None if source is None or source.digest is None else _steps_of(source, noise, joints)
+            inlier, now = weigh_outliers(gap, rows.seen, window, fires, base, steps)
             fires = fires | now
         C, own = gap_covariance(gap, inlier, noise.gap_covariance(*joints), start.pairs, shared, take.seconds)
         if relative is not None:
@@ -145,6 +176,17 @@ def solve_together(
     return Solution(start.pairs, halves[:, 0], halves[:, 1], weight, N, basis, C, lost, factor=system.factor)
 
 
+def _steps_of(source: RowTake, noise: Noise, joints: tuple[Ints, Floats, Floats]) -> Steps:
+    """By how much gaps of rows change from frame to frame; noise: of the sensors in a row."""
+    white = source.every * noise.gap_variance(*joints)
+
+    def measure(a: int, scale: float, before: Ints, after: Ints) -> Floats:
+        one = joints[0][a], joints[1][a], joints[2][a]
+        return source.steps(one, float(white[a]), scale, before, after)
+
+    return measure
+
+
 def gap_covariance(
     gap: Floats, weight: Floats, white: Floats, pairs: Ints, shared: bool | None, seconds: float
 ) -> tuple[Floats, Floats]:
@@ -155,7 +197,9 @@ def gap_covariance(
     """
     parts = int(np.clip(seconds, *SHARED_BLOCKS)) if shared is None else 1
     edges = np.linspace(0, len(weight), parts + 1).astype(np.int64)
-    products = [gap_products(gap[:, lo:hi], weight[lo:hi]) for lo, hi in pairwise(edges)]
+    root = over_frames(np.sqrt, weight)
+    scaled = np.multiply(gap, root, out=empty(gap.shape))
+    products = [multiply_gaps(scaled[:, lo:hi], root[lo:hi]) for lo, hi in pairwise(edges)]
     square, count = (np.stack(values) for values in zip(*products, strict=True))
     every, total = square.sum(axis=0), np.maximum(count.sum(axis=0), 1e-300)
     more = every / (3 * total) - white

@@ -18,14 +18,15 @@ from ..maths.spool import over_frames
 from ..model.anatomy import count_between
 from ..model.take import Take
 from ..pairs.fits import PairFits, fit_pairs, gaps
-from ..pairs.noise import Noise, estimate_noise
-from ..pairs.outliers import drop_gross, estimate_scales
-from ..pairs.sums import PairSums, sum_pairs
+from ..pairs.noise import Noise
+from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars
+from ..pairs.rows import RowTake, read_rows
+from ..pairs.sums import PairSums
 from .kinds import LEVER_MIN_RATIO, RIGID_RATIO, PairMotion, measure_motion, measure_world_motion
 from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
-WHOLE_FRAMES_PER_DIMENSION = 6  # whole frames per dimension of the joints' covariance
+WHOLE_ROWS_PER_DIMENSION = 6  # whole rows per dimension of the joints' covariance
 COVARIANCE_MAX_BODIES = (
     128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
 )
@@ -66,19 +67,22 @@ Reason = Literal["loose", "not-rotary", "not-worn", "two-persons"]
 class Structure:
     """The forest of a take.
 
-    fits        all pairs; edges, margin, runner_up index into them
+    rows        what it was read off; sums, fits, motion: of all pairs of its bodies, by rows
+    fits        edges, margin, runner_up index into them
     tree        the edges that are joints, with margins
     apart       pairs the spanning tree would need that are no joints, with the reason for each
     determined  False: nothing moved enough to tell; then the tree has given edges only
     loops       pairs outside the tree that fit like joints
     handicap    (P,) log factor by which a pair's residual counts as larger than it is; nearness: the part of it that
-                comes from the joint's distance to its sensors; trials: see `try_rivals`
+                comes from the joint's distance to its sensors; trials: see `try_rivals`; search: the residuals that
+                trees were compared by
     between     (P,) human segments between two bodies by their names, see `count_between`
     tied        (edge, other) pairs whose joint is the same point, so that the motion cannot choose between them
     good        (n, m) poses that are no gross outliers
-    noise       white noise of the sensors; turn, drift: motion of each body in the room
+    noise       white noise of the sensors in a frame; turn, drift: motion of each body in the room
     """
 
+    rows: RowTake
     sums: PairSums
     fits: PairFits
     motion: PairMotion
@@ -91,6 +95,7 @@ class Structure:
     nearness: Floats
     between: Floats
     trials: Trials
+    search: ResidualRows | None
     good: Bools
     noise: Noise
     turn: Floats
@@ -125,37 +130,32 @@ def infer_structure(
     paper        the minimum spanning tree of the residuals as it is, without robustness, swaps or cuts
     still_world  index of a body that is the room itself, which is still by right
     """
-    good = take.seen
-    noise = estimate_noise(take)
-    sums = sum_pairs(take)
-    fits = _candidates(sums)
+    rows = read_rows(take, frames=paper)
+    fits = _candidates(rows.sums)
     held = [_row(fits.pairs, pair) for pair in fixed]
     all_given = 0 < len(held) == take.bodies - 1
-    turn, drift = measure_world_motion(take, noise)
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     for _ in range(0 if paper else 3):
-        fresh = _without_gross(take, fits, edges)
-        if (fresh == good).all():
+        fresh = _without_gross(rows, fits, edges)
+        if (fresh == rows.good).all():
             break
-        good = fresh
-        part = take.mask(~good)
-        sums = sum_pairs(part)
-        fits = _candidates(sums)
-        noise = estimate_noise(part)
-        turn, drift = measure_world_motion(part, noise)
+        rows = read_rows(take, fresh)
+        fits = _candidates(rows.sums)
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
-    motion = measure_motion(take, sums, fits, noise)
+    sums, good, noise = rows.sums, rows.good, rows.noise.of_rows(rows.every)
+    turn, drift = measure_world_motion(take, rows.noise, good)
+    motion = measure_motion(rows.take, sums, fits, noise)
     resting = _resting(fits, motion, turn, drift, edges, still_world)
     nearness = NEARNESS_POWER * _log_reach(fits)
     between, strangers = (table[tuple(fits.pairs.T)] for table in count_between(take.names))
     named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(between, NAMES_MOST_BETWEEN))
     handicap = resting + nearness + named
-    trials: Trials = {}
+    trials, search = Trials(), None
     if paper:
         tree = spanning_margins(take.bodies, fits, edges)
     else:
         edges = spanning_tree(take.bodies, fits.pairs, fits.residual * np.exp(handicap), take.names, held)
-        tree, trials = _search(take, sums, fits, edges, good, held, handicap)
+        tree, trials, search = _search(rows.take, sums, fits, edges, held, handicap)
         # That a joint is near its sensors, and what bodies are called, decides between rivals; it is no evidence that
         # anything moved, and does not make a gap larger.
         told = nearness + named
@@ -173,27 +173,27 @@ def infer_structure(
     tree = tree.at(~np.isin(tree.edges, list(apart)))
     loops, tied = np.empty(0, np.int64), list[tuple[int, int]]()
     if determined and not paper:
-        loops, tied = _loops(take, fits, motion, tree, resting)
-    facts = (sums, fits, motion, tree, apart, determined, loops, tied)
-    return Structure(*facts, handicap, nearness, between, trials, good, noise, turn, drift)
+        loops, tied = _loops(rows.take, fits, motion, tree, resting)
+    facts = (rows, sums, fits, motion, tree, apart, determined, loops, tied)
+    return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift)
 
 
 def _search(
-    take: Take, sums: PairSums, fits: PairFits, edges: Ints, good: Bools, held: Sequence[int], handicap: Floats
-) -> tuple[Tree, Trials]:
-    """The tree after swaps that prove themselves, and the trials of the rivals that it beat."""
+    take: Take, sums: PairSums, fits: PairFits, edges: Ints, held: Sequence[int], handicap: Floats
+) -> tuple[Tree, Trials, ResidualRows | None]:
+    """The tree after swaps that prove themselves, the trials of the rivals that it beat, and what compared them."""
     tree, trials, changed = spanning_margins(take.bodies, fits, edges), Trials(), False
     if take.bodies > COVARIANCE_MAX_BODIES or not len(edges):
-        return tree, trials
-    part, trusted = whole_frames(take, good)
-    rows = ResidualRows(part, fits, edges, trusted)
+        return tree, trials, None
+    part = whole_rows(take)
+    rows = ResidualRows(part, fits, edges)
     for _ in range(TRIAL_ROUNDS):
         tree, rivals = swap_edges(rows, edges, held, handicap, search=not changed)
-        tree, changed, trials = try_rivals(part, sums, fits, tree, rivals, trusted, held, handicap)
+        tree, changed, trials = try_rivals(part, sums, fits, tree, rivals, held, handicap)
         if not changed:
             break
         edges = tree.edges
-    return tree, trials
+    return tree, trials, rows
 
 
 def _candidates(sums: PairSums) -> PairFits:
@@ -206,12 +206,12 @@ def _candidates(sums: PairSums) -> PairFits:
     return replace(fits, residual=np.where(rare, np.nan, fits.residual))
 
 
-def whole_frames(take: Take, good: Bools) -> tuple[Take, Bools]:
-    """The frames in which every body is trusted, if they are enough for a covariance of all joints; else all frames."""
-    rows = np.flatnonzero(good.all(axis=1))
-    if len(rows) == take.frames or len(rows) < WHOLE_FRAMES_PER_DIMENSION * 3 * (take.bodies - 1):
-        return take, good
-    return take.at(rows), good[rows]
+def whole_rows(take: Take) -> Take:
+    """The rows in which every body is seen, if they are enough for a covariance of all joints; else all rows."""
+    rows = np.flatnonzero(take.seen.all(axis=1))
+    if len(rows) == take.frames or len(rows) < WHOLE_ROWS_PER_DIMENSION * 3 * (take.bodies - 1):
+        return take
+    return take.at(rows)
 
 
 def _row(pairs: Ints, pair: tuple[int, int]) -> int:
@@ -219,14 +219,42 @@ def _row(pairs: Ints, pair: tuple[int, int]) -> int:
     return int(np.flatnonzero((pairs[:, 0] == low) & (pairs[:, 1] == high))[0])
 
 
-def _without_gross(take: Take, fits: PairFits, edges: Ints) -> Bools:
-    """(n, m) poses left when those far off at every joint of the tree are gone."""
-    pairs = fits.pairs[edges]
-    gap = gaps(take, pairs, fits.p_child_joint[edges], fits.p_parent_joint[edges])
-    size = over_frames(lambda part: np.linalg.norm(part, axis=2), gap)
+def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
+    """(n, m) poses left when those far off at every joint of the tree are gone.
+
+    A frame that is far off sets its row off from the rows around it, by as many times less as that has frames: only
+    such rows are looked at frame by frame, with those around them, and rows that were bridged.
+    """
+    take, digest = rows.source, rows.digest
+    joints = fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges]
+    gap = gaps(rows.take, *joints)
+    length, seen = _gap_lengths(gap)
+    if digest is None:
+        return drop_gross(take, joints[0], length, seen, estimate_bars(rows.take, length, seen))
+    bar = estimate_bars(rows.take, length, seen, GROSS_SD / 2)
+    frame_bar = np.sqrt(np.square(bar) + (1 - 1 / digest.every) * rows.noise.gap_variance(*joints))
+    around = gap[1:-1] - 0.5 * (gap[2:] + gap[:-2])
+    alone = np.concatenate([gap[:1], np.where(np.isfinite(around), around, gap[1:-1]), gap[-1:]])[: len(gap)]
+    beyond = (length > GROSS_SD / 2 * bar) | (_gap_lengths(alone)[0] > GROSS_SD / digest.every * frame_bar + ROUNDING_M)
+    odd: Bools = np.asarray(beyond.any(axis=1))
+    odd[1:] |= odd[:-1].copy()
+    odd[:-1] |= odd[1:].copy()
+    odd[np.searchsorted(digest.first, digest.spike[:, 0], "right") - 1] = True
+    odd |= np.add.reduceat(take.seen & ~rows.good, digest.first, axis=0).any(axis=1)
+    frames = np.flatnonzero(digest.to_frames(odd))
+    good = take.seen.copy()
+    if len(frames):
+        part = take.at(frames)
+        lengths = _gap_lengths(gaps(part, *joints))
+        good[frames] = drop_gross(part, joints[0], *lengths, digest.to_frames(frame_bar)[frames])
+    return good
+
+
+def _gap_lengths(gap: Floats) -> tuple[Floats, Bools]:
+    """(n, J) [m] lengths of gaps (n, J, 3), 0 where they are not seen, and where they are."""
+    size = over_frames(lambda part: np.sqrt(np.einsum("nji,nji->nj", part, part)), gap)
     seen = over_frames(np.isfinite, size)
-    length = over_frames(lambda known, part: np.where(known, part, 0.0), seen, size)
-    return drop_gross(take, pairs, length, seen, estimate_scales(length, seen))
+    return over_frames(lambda known, part: np.where(known, part, 0.0), seen, size), seen
 
 
 def find_resting(turn: Floats, drift: Floats) -> Bools:

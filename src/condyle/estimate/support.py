@@ -18,7 +18,7 @@ from ..maths.graph import sides
 from ..maths.robust import median
 from ..model.take import Take
 from ..pairs.fits import PairFits
-from .structure import COVARIANCE_MAX_BODIES, Structure, unexplained_share, whole_frames
+from .structure import COVARIANCE_MAX_BODIES, Structure, unexplained_share, whole_rows
 from .tree import SEARCH_FRAMES, ResidualRows
 
 SURE_SD = 1.645  # standard errors that SURE_SUPPORT is
@@ -47,6 +47,8 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     spanning = np.concatenate([edges, np.array(list(structure.apart), dtype=np.int64)])
     z = _standard_errors(take, structure, spanning)[: len(edges)]
     most, alike = _most_support(take.bodies, structure)
+    for k, others in _contradict_own(take, structure, z).items():
+        most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
     support = np.array([0.5 * (1 + erf(least / sqrt(2))) for least in z.min(axis=1)])
     found = {}
     for k, edge in enumerate(edges):
@@ -60,8 +62,9 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
     """(J, P) by how many standard errors each edge beats each pair, by the score that says least; inf: no rival."""
     fits, handicap = structure.fits, structure.handicap
     many = take.bodies > COVARIANCE_MAX_BODIES
-    part, trusted = whole_frames(take, structure.good)
-    rows = ResidualRows(part, fits, edges, trusted, SEARCH_FRAMES // 4 if many else SEARCH_FRAMES)
+    rows = structure.search
+    if rows is None:
+        rows = ResidualRows(whole_rows(structure.rows.take), fits, edges, SEARCH_FRAMES // 4 if many else SEARCH_FRAMES)
     tree = rows.places(edges)
     extra, near = (part[rows.candidates] - part[edges][:, None] for part in (handicap, structure.nearness))
     place = {int(edge): k for k, edge in enumerate(edges)}
@@ -108,6 +111,21 @@ def _most_support(bodies: int, structure: Structure) -> tuple[Floats, list[list[
             most[k] = CALM_PAIR_SUPPORT
         alike.append(other)
     return np.where(neighbours[edges], 1.0, most), alike
+
+
+def _contradict_own(take: Take, structure: Structure, z: Floats) -> dict[int, list[int]]:
+    """By the number of an edge that the recording's own hierarchy does not have, its edges in that one's place.
+
+    Nothing is estimated from a file's hierarchy, but who wrote it had reasons: against it no edge is sure.
+    """
+    if take.own is None:
+        return {}
+    own = {frozenset(edge) for edge in take.own.edges(take.names)}
+    ends = [frozenset(take.names[body] for body in pair) for pair in structure.fits.pairs]
+    theirs = np.flatnonzero([pair in own for pair in ends])
+    other = [k for k, edge in enumerate(structure.tree.edges) if ends[edge] not in own]
+    found = {k: [int(pair) for pair in theirs if np.isfinite(z[k, pair])] for k in other}
+    return {k: pairs for k, pairs in found.items() if pairs}
 
 
 def _alike(fits: PairFits, calm: Bools, edge: int) -> list[int]:

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.graph import sides
+from ..maths.least_squares import WELL_CONDITIONED_MIN, is_well_conditioned
 from ..maths.robust import median
 from ..maths.series import correlated_square_sum
 from ..model.take import Take
@@ -188,7 +190,10 @@ class TimeBlocks:
         scale = np.repeat(1 / np.sqrt(np.maximum(count, 1)), 3, axis=1)
         floor = max(floor, LEAST_FLOOR_M2)
         C = gram * scale[:, None] * scale[..., None] + floor * np.eye(flat.shape[1])
-        value = np.log(np.maximum(np.linalg.eigvalsh(C), floor)).sum(axis=1)
+        try:
+            value = 2 * np.log(np.diagonal(np.linalg.cholesky(C), axis1=1, axis2=2)).sum(axis=1)
+        except np.linalg.LinAlgError:
+            value = np.log(np.maximum(np.linalg.eigvalsh(C), floor)).sum(axis=1)
         return float(value[0]), value[1:]
 
     def least_gain(self, without: Floats) -> float:
@@ -209,16 +214,13 @@ class ResidualRows:
     gap         (n, C, 3) [m] 0 where one of the two is not seen: both (n, C)
     """
 
-    def __init__(
-        self, take: Take, fits: PairFits, keep: Ints, good: Bools | None = None, frames: int = SEARCH_FRAMES
-    ) -> None:
-        part, pick = take.thinned(frames)
+    def __init__(self, take: Take, fits: PairFits, keep: Ints, frames: int = SEARCH_FRAMES) -> None:
+        part, _ = take.thinned(frames)
         self.bodies, self.all_pairs = take.bodies, len(fits.pairs)
         self.candidates = nearest_pairs(fits, take.bodies, keep)
         self.pairs = fits.pairs[self.candidates]
         gap = gaps(part, self.pairs, fits.p_child_joint[self.candidates], fits.p_parent_joint[self.candidates])
-        seen = part.seen if good is None else part.seen & good[pick]
-        self.both = seen[:, self.pairs[:, 0]] & seen[:, self.pairs[:, 1]]
+        self.both = part.seen[:, self.pairs[:, 0]] & part.seen[:, self.pairs[:, 1]]
         self.gap = np.where(self.both[..., None], gap, 0.0)
         apart = np.linalg.norm(centre_positions(part.p_world_body, part.seen), axis=-1)[part.seen]
         size = float(median(apart)) or float(np.sqrt(np.mean(apart**2)))  # most may be at one place
@@ -247,43 +249,62 @@ class ResidualRows:
 
     def gains(self, tree: list[int]) -> Floats:
         """(J, C) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree."""
-        return self._gains(tree, *self._sums(tree, slice(None)))
+        own, count = self._own
+        return self._gains(tree, self._cross(tree, slice(None)), own.sum(axis=0), count.sum(axis=0))
 
     def gains_without_blocks(self, tree: list[int]) -> Iterator[Floats]:
         """The same without one block of time after the other."""
-        cross, own, count = self._sums(tree, slice(None))
-        for rows in self.blocks.rows():
-            cross_there, own_there, count_there = self._sums(tree, rows)
-            yield self._gains(tree, cross - cross_there, own - own_there, count - count_there)
+        cross, (own, count) = self._cross(tree, slice(None)), self._own
+        every, seen = own.sum(axis=0), count.sum(axis=0)
+        for k, rows in enumerate(self.blocks.rows()):
+            yield self._gains(tree, cross - self._cross(tree, rows), every - own[k], seen - count[k])
 
     def mean_squares(self) -> Floats:
         """(1 + B, C) [m^2] mean square gap of each pair, over all frames and without each block of time."""
-        square = np.einsum("nci,nci->nc", self.gap, self.gap)
-        parts = [(square[rows].sum(axis=0), self.both[rows].sum(axis=0)) for rows in self.blocks.rows()]
-        total, seen = (np.stack(one) for one in zip(*parts, strict=True))
-        total, seen = (np.concatenate([[0 * one[0]], one]) for one in (total, seen))
+        own, count = self._own
+        square = own[..., _SQUARES].sum(axis=2)
+        total, seen = (np.concatenate([[0 * one[0]], one]) for one in (square, count))
         return np.asarray((total.sum(axis=0) - total) / np.maximum(seen.sum(axis=0) - seen, 1) + self.floor)
 
-    def _sums(self, tree: list[int], frames: slice) -> tuple[Floats, Floats, Ints]:
-        """(3 J, 3 C) products of the tree's gaps and all, (C, 3, 3) of each with itself, (C,) frames: they add."""
+    @cached_property
+    def _own(self) -> tuple[Floats, Ints]:
+        """(B, C, 6) products of each pair's gap with itself in each block of time, and (B, C) its frames: they add."""
+        rows = self.blocks.rows()
+        own = np.stack([(self.gap[one][..., _ROW] * self.gap[one][..., _COLUMN]).sum(axis=0) for one in rows])
+        return own, np.stack([self.both[one].sum(axis=0) for one in rows])
+
+    def _cross(self, tree: list[int], frames: slice) -> Floats:
+        """(3 J, 3 C) products of the tree's gaps and all: they add."""
         gap = self.gap[frames]
-        cross = gap[:, tree].reshape(len(gap), -1).T @ gap.reshape(len(gap), -1)
-        return cross, np.einsum("nca,ncb->cab", gap, gap), self.both[frames].sum(axis=0)
+        width = 3 * gap.shape[1]
+        return np.asarray(gap[:, tree].reshape(len(gap), 3 * len(tree)).T @ gap.reshape(len(gap), width))
 
     def _gains(self, tree: list[int], cross: Floats, own: Floats, count: Ints) -> Floats:
         J, C = len(tree), len(count)
-        count = np.maximum(count, 1)
         # Counts of single pairs, not of pairs of pairs: those would make the covariance indefinite.
-        flat = cross / np.repeat(np.repeat(np.sqrt(count[tree][:, None] * count), 3, axis=0), 3, axis=1)
-        K = _inverse(flat.reshape(3 * J, C, 3)[:, tree].reshape(3 * J, 3 * J) + self.floor * np.eye(3 * J))
+        share = np.repeat(1 / np.sqrt(np.maximum(count, 1)), 3)
+        columns = (3 * np.array(tree)[:, None] + np.arange(3)).ravel()
+        flat = cross * share[columns][:, None] * share
+        K = _inverse(flat[:, columns] + self.floor * np.eye(3 * J))
         W = K @ flat
-        left = own / count[:, None, None] - np.einsum("kca,kcb->cab", flat.reshape(3 * J, C, 3), W.reshape(3 * J, C, 3))
-        k_aa = K.reshape(J, 3, J, 3)[np.arange(J), :, np.arange(J)]
-        freed = np.linalg.inv(k_aa)
-        W = W.reshape(J, 3, C, 3)
-        back = np.einsum("jxca,jxy,jycb->jcab", W, freed, W, optimize=True)
-        schur = left[None] + back + self.floor * np.eye(3)
-        return np.asarray(_logdet(np.asarray(schur)) - _logdet(np.asarray(freed))[:, None])
+        F, V = flat.reshape(3 * J, C, 3), W.reshape(3 * J, C, 3)
+        left = own * (share[::3] ** 2)[:, None]
+        left -= np.stack([(F[..., a] * V[..., b]).sum(axis=0) for a, b in zip(_ROW, _COLUMN, strict=True)], axis=1)
+        left[:, _SQUARES] += self.floor
+        freed = np.linalg.inv(K.reshape(J, 3, J, 3)[np.arange(J), :, np.arange(J)])
+        size, axes = np.linalg.eigh(0.5 * (freed + np.swapaxes(freed, 1, 2)))
+        size = np.maximum(size, 1e-14 * np.abs(size[:, -1:]) + 1e-300)
+        root = np.sqrt(size)[..., None] * np.swapaxes(axes, 1, 2)
+        back = (root @ W.reshape(J, 3, 3 * C)).reshape(J, 3, C, 3)
+        schur = [
+            left[:, k] + (back[..., a] * back[..., b]).sum(axis=1)
+            for k, (a, b) in enumerate(zip(_ROW, _COLUMN, strict=True))
+        ]
+        return np.asarray(_logdet(schur) - np.log(size).sum(axis=1)[:, None])
+
+
+_ROW, _COLUMN = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)  # of the entries of a symmetric matrix that are kept
+_SQUARES = [0, 3, 5]  # of them, those on the diagonal
 
 
 def _inverse(C: Floats) -> Floats:
@@ -291,14 +312,26 @@ def _inverse(C: Floats) -> Floats:
     scale = 1 / np.sqrt(
         np.maximum(np.diagonal(C), 1e-300)
     )  # residuals of micrometres and of decimetres stand side by side
-    value, vector = np.linalg.eigh(0.5 * (C + C.T) * scale * scale[:, None])
-    value = np.maximum(value, 1e-10 * value[-1])
+    unit = 0.5 * (C + C.T) * scale * scale[:, None]
+    if is_well_conditioned(unit):
+        return np.asarray(np.linalg.inv(unit) * scale * scale[:, None])
+    value, vector = np.linalg.eigh(unit)
+    value = np.maximum(value, WELL_CONDITIONED_MIN * value[-1])
     return np.asarray((vector / value) @ vector.T * scale * scale[:, None])
 
 
-def _logdet(S: Floats) -> Floats:
-    value = np.linalg.eigvalsh(0.5 * (S + np.swapaxes(S, -1, -2)))
-    return np.asarray(np.log(np.maximum(value, 1e-14 * np.abs(value[..., -1:]) + 1e-300)).sum(axis=-1))
+def _logdet(entries: Sequence[Floats]) -> Floats:
+    """(...) log-determinants of symmetric 3 x 3 matrices, given as six entries; none below rounding."""
+    a, b, c, d, e, f = entries
+    value = a * (d * f - e * e) - b * (b * f - e * c) + c * (b * e - d * c)
+    flat = ~(value > 1e-9 * (a + d + f) ** 3)  # nearly singular: what is left of it is rounding
+    out = np.log(np.where(flat, 1.0, value))
+    if flat.any():
+        one = [part[flat] for part in entries]
+        S = np.stack([one[0], one[1], one[2], one[1], one[3], one[4], one[2], one[4], one[5]], axis=-1)
+        values = np.linalg.eigvalsh(S.reshape(-1, 3, 3))
+        out[flat] = np.log(np.maximum(values, 1e-14 * np.abs(values[:, -1:]) + 1e-300)).sum(axis=-1)
+    return out
 
 
 def try_rivals(
@@ -307,7 +340,6 @@ def try_rivals(
     fits: PairFits,
     tree: Tree,
     rivals: Floats,
-    good: Bools,
     held: Sequence[int],
     handicap: Floats,
 ) -> tuple[Tree, bool, Trials]:
@@ -326,8 +358,7 @@ def try_rivals(
     trials: Trials = {}
     if not close:
         return tree, False, trials
-    part, rows = take.thinned(TRIAL_FRAMES)
-    part = part.mask(~good[rows])
+    part, _ = take.thinned(TRIAL_FRAMES)
     blocks = TimeBlocks.of(part.frames, take.seconds)
     base, base_without = _solved_logdet(part, sums, fits, tree.edges, blocks)
     base += 6 * handicap[tree.edges].sum()

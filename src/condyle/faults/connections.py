@@ -199,16 +199,16 @@ class _Pairs:
         gap = np.maximum(gap, GAP_MIN_SHARE * self.size)
         near = (gap <= self.largest) & self.open
         for point in (c, l):
-            near &= np.sum(point * point, axis=-1) <= (CONTACT_REACH_SHARE * self.size) ** 2
+            near &= np.einsum("wpi,wpi->wp", point, point) <= (CONTACT_REACH_SHARE * self.size) ** 2
         window, pair = np.nonzero(near)
         i, j, own = self.i[pair], self.j[pair], gap[near]
         table = np.zeros((len(gap), self.room + 1, self.room + 1))
         table[:, self.i, self.j] = table[:, self.j, self.i] = np.where(
             np.isfinite(gap), gap, 0.0
         )  # unseen: no evidence
-        off = np.zeros(table.shape[:2])
-        for body in np.unique(self.edges):
-            off[:, body] = table[:, body, self._joined(int(body))].min(axis=1)
+        off = np.where(np.isin(np.arange(self.room + 1), self.edges), np.inf, np.zeros(table.shape[:2]))
+        for a, b in self.edges:
+            off[:, a], off[:, b] = np.minimum(off[:, a], table[:, a, b]), np.minimum(off[:, b], table[:, a, b])
         free = _free(table[window, i], table[window, j], off[window])
         free = np.where(self.between[pair], free, 0.0).max(axis=1)
         moves = np.zeros(len(pair))

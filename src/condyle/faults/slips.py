@@ -14,18 +14,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..estimate.intervals import CORRELATION_LAG_S, Blocks, long_run
+from ..estimate.intervals import CORRELATION_LAG_S, Blocks
 from ..findings import Finding
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, frozen
-from ..maths.least_squares import clear_of, span_columns
+from ..maths.arrays import Floats, Ints, frozen
 from ..maths.robust import median
-from ..maths.spool import blocks_of, copied, one_of_many, over_frames, sealed
+from ..maths.spool import copied, over_frames, sealed
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
+from ..pairs.digest import digest_take
 from ..pairs.fits import gaps
 from ..pairs.outliers import find_steady
 from ..prepare.flips import describe_left_flips
+from .jumps import find_abrupt_step
+from .steps import GapSeries, Step, find_step, measure_rigid_steps, measure_step
 
 if TYPE_CHECKING:
     from ..estimate.fitting import Estimate
@@ -34,16 +36,13 @@ if TYPE_CHECKING:
 
 SLIP_MIN_RATIO = 150.0  # likelihood ratio from which a step is a slip
 SLIP_MIN_SHARE = 0.01  # of the usual distance between the joined sensors: a lesser step does no harm
-TURN_MIN_RATIO = 60.0  # likelihood ratio from which a slip counts as a rotation as well
 SLIP_MIN_S = 1.5  # s on either side of a slip, below which it is not told from a pause
-LIVELY_REACH_S = 2.0  # s around a block in which its noise is judged
-QUIET_MIN_SHARE = 0.5  # of the overall noise: a quieter stretch counts no more than this
-ROUNDING_SHARE = 1e-5  # of the distance between joined sensors: gaps below it are rounding
 MOST_SLIPS = 8  # slips in one take
-MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once,
-TWICE_MIN_SHARE = 0.25  # if a single one is so far on the way to the threshold
 CREEP_MAX_PAUSE_S = 10.0  # s between steps of one creep: up to 8.4 s where a sensor crept 15 mm in 15 s
 CREEP_MIN_COSINE = 0.7  # between their directions
+# A step with SLIP_MIN_RATIO makes the gaps of a body with four joints alike by 6 standard errors, however long the take
+LOOK_BLOCKS = 40  # is: blocks of a take for each later one that a block is compared with, those of a second at least
+LOOK_MIN_SE = 3.0  # standard errors above which a body is searched
 REFINE_ROUNDS = 3  # of fitting the joints and the slips in turn
 
 
@@ -84,23 +83,25 @@ def find_slips(
     """
     if not take.timed or not len(solution.pairs):
         return []
-    blocks = Blocks(take, replace(solution, weight=steady(take, solution)))
-    edge = max(2, round(SLIP_MIN_S / blocks.step))
+    rows = _GapRows.of(take, solution)
+    blocks, edge = rows.blocks, max(2, rows.blocks.count_blocks(SLIP_MIN_S))
     if blocks.count < 4 * edge:
         return []
-    joints = [_GapSeries.of(blocks, a) for a in range(len(solution.pairs))]
+    bodies = [body for body in find_suspects(blocks) if body != still]
+    touched = np.flatnonzero(np.isin(blocks.pairs, bodies).any(axis=1)).tolist()
+    joints = [GapSeries.of(blocks, a) for a in touched]
     found: list[Slip] = []
     while len(found) < most:
-        step = _next_step(joints, [body for body in range(take.bodies) if body != still], edge, threshold)
+        step = find_step(joints, bodies, edge, threshold)
+        step = step or find_abrupt_step(take, solution, rows.first, joints, bodies, edge)
         if step is None:
             break
-        body, block, ratio = step
-        shift = _step(joints, body, block)
-        if np.linalg.norm(shift) < SLIP_MIN_SHARE * _distance(blocks, body):
+        shift = measure_step(joints, step)
+        if np.linalg.norm(shift) < SLIP_MIN_SHARE * _distance(blocks, step.body):
             break
-        frame = _moment(take, solution, body, int(blocks.first[block]), shift, blocks)
-        found.append(Slip(take.names[body], frame, float(take.time[frame]), shift, np.zeros(3), ratio))
-        joints = [joint.with_step(body, block) for joint in joints]
+        frame = step.frame or _moment(take, solution, step.body, rows, step.block, shift)
+        found.append(Slip(take.names[step.body], frame, float(take.time[frame]), shift, np.zeros(3), step.ratio))
+        joints = [joint.with_step(step) for joint in joints]
     return found
 
 
@@ -122,9 +123,10 @@ def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[
 
     take   moved back by `slips` already; solution: its joints
     """
-    blocks = Blocks(take, replace(solution, weight=steady(take, solution)))
-    steps = [(take.index(slip.body), int(np.searchsorted(blocks.first, slip.frame))) for slip in slips]
-    left = _rigid_steps([_GapSeries.of(blocks, a) for a in range(len(solution.pairs))], steps, solution)
+    rows = _GapRows.of(take, solution)
+    steps = [Step(take.index(slip.body), int(np.searchsorted(rows.first, slip.frame)), slip.ratio) for slip in slips]
+    touched = np.flatnonzero(np.isin(solution.pairs, [step.body for step in steps]).any(axis=1)).tolist()
+    left = measure_rigid_steps({a: GapSeries.of(rows.blocks, a) for a in touched}, steps, solution)
     out = []
     for slip, (shift, turn) in zip(slips, left, strict=True):
         # What is left was seen in the axes of before: it comes after the slip as known so far.
@@ -171,230 +173,37 @@ def describe_slips(slips: Sequence[Slip], repaired: bool) -> list[Finding]:
     return found
 
 
-def steady(take: Take, solution: Solution) -> Floats:
-    """(n, J) 1 where both bodies are seen and the gap is not far off its own course of the second around."""
-    gap = gaps(take, *solution.joints)
-    return find_steady(gap, max(take.count_frames(CORRELATION_LAG_S), 5)).astype(np.float64)
-
-
 @dataclass(frozen=True, eq=False)
-class _GapSeries:
-    """What is left of one joint's gap over b blocks, all rows weighted, and what it was cleared of.
+class _GapRows:
+    """The gaps of a take's joints over blocks of its rows, with the first frame of each block (b,)."""
 
-    bodies    child and parent
-    child, parent  (b, 3, 3)  how a step in the axes of either would show in the gap
-    gap       (b, 3)
-    base      (3 b, F)  orthonormal columns that span what may move the gap without a slip
-    left      (b, 3)    the gap without that
-    variance            of `left` per axis, times what its correlation in time costs
-    floor               least variance that is believed
-    """
-
-    bodies: tuple[int, int]
-    child: Floats
-    parent: Floats
-    gap: Floats
-    base: Floats
-    left: Floats
-    variance: float
-    floor: float
     blocks: Blocks
+    first: Ints
 
     @classmethod
-    def of(cls, blocks: Blocks, a: int) -> _GapSeries:
-        X, _ = blocks.features(a)
-        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_pulled_skin(blocks, a)], axis=1)
-        bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
-        gap = blocks.gap[:, :, a]
-        sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
-        root = np.sqrt(blocks.weight[:, a])
-        weighted = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
-        rough = clear_of(span_columns(weighted), (gap * root[:, None]).ravel()).reshape(-1, 3)
-        root = root / _local_size(rough, round(LIVELY_REACH_S / blocks.step))
-        return cls._cleared(blocks, bodies, sides, gap, design, root)
-
-    @classmethod
-    def _cleared(
-        cls,
-        blocks: Blocks,
-        bodies: tuple[int, int],
-        sides: tuple[Floats, Floats],
-        gap: Floats,
-        design: Floats,
-        root: Floats,
-    ) -> _GapSeries:
-        """The joint with its rows weighted by `root` (b,)."""
-        child, parent = (side * root[:, None, None] for side in sides)
-        gap = gap * root[:, None]
-        design = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
-        base = one_of_many(span_columns(design), len(blocks.pairs))
-        left = clear_of(base, gap.ravel()).reshape(-1, 3)
-        floor = float((root**2).mean()) * (ROUNDING_SHARE * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
-        variance = _long_run_variance(left, base.shape[1], blocks, floor)
-        return cls(bodies, child, parent, gap, base, left, variance, floor, blocks)
-
-    def side(self, body: int) -> Floats:
-        return self.child if body == self.bodies[0] else self.parent
-
-    def with_step(self, body: int, block: int) -> _GapSeries:
-        """The same joint with a step of a body allowed for, which may take three blocks of time."""
-        if body not in self.bodies:
-            return self
-        steps = np.zeros((len(self.left), 3, 9))
-        for k in range(3):
-            steps[block - 1 + k :, :, 3 * k : 3 * k + 3] = self.side(body)[block - 1 + k :]
-        flat = clear_of(self.base, steps.reshape(-1, 9))
-        u, size, _ = np.linalg.svd(flat, full_matrices=False)
-        base = np.concatenate([self.base, u[:, size > 1e-9 * size.max(initial=1e-300)]], axis=1)
-        base = one_of_many(base, len(self.blocks.pairs))
-        left = clear_of(base, self.gap.ravel()).reshape(-1, 3)
-        variance = _long_run_variance(left, base.shape[1], self.blocks, self.floor)
-        return replace(self, base=base, left=left, variance=variance)
-
-    def scores(self, body: int) -> tuple[Floats, Floats]:
-        """For a step of the body from each block on: gradient (b, 3) and information (b, 3, 3)."""
-        side, base = self.side(body), self.base.reshape(len(self.left), 3, -1)
-        gradient, information = np.empty((len(side), 3)), np.empty((len(side), 3, 3))
-        after: list[Floats] = []  # what the blocks behind add up to
-        for rows in reversed(list(blocks_of(len(side), base[:1].nbytes))):
-            axes = np.swapaxes(side[rows], 1, 2)
-            sums = [np.einsum("bxr,bx->br", side[rows], self.left[rows]), axes @ base[rows], axes @ side[rows]]
-            for values, behind in zip(sums, after, strict=False):
-                values[-1] += behind
-            pull, meet, own = (np.cumsum(values[::-1], axis=0)[::-1] for values in sums)
-            after = [values[0].copy() for values in (pull, meet, own)]
-            gradient[rows], information[rows] = pull, own - meet @ np.swapaxes(meet, 1, 2)
-        return gradient / self.variance, information / self.variance
+    def of(cls, take: Take, solution: Solution) -> _GapRows:
+        """From rows whose gap is not far off its own course of the second around."""
+        digest = digest_take(take)
+        rows = digest.as_take(take)
+        steady = find_steady(gaps(rows, *solution.joints), max(rows.count_frames(CORRELATION_LAG_S), 5))
+        blocks = Blocks(rows, replace(solution, weight=steady.astype(np.float64)))
+        return cls(blocks, digest.first[blocks.first])
 
 
-def _pulled_skin(blocks: Blocks, a: int) -> list[Floats]:
-    """(3 b, 9) each: skin that the other joints of the two bodies pull along, which moves in the body's axes."""
-    columns = []
-    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
-        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
-            if other != a:
-                block = np.einsum("bxr,bs->bxrs", axes, blocks.angle(int(other)))
-                columns.append(block.reshape(3 * len(axes), -1))
-    return columns
-
-
-def _local_size(left: Floats, reach: int) -> Floats:
-    """(b,) rms of what is left (b, 3) around each block, over the overall one, and at least QUIET_MIN_SHARE."""
-    square = np.concatenate([[0.0], np.cumsum((left * left).sum(axis=1))])
-    k = np.arange(len(left))
-    low, high = np.maximum(k - reach, 0), np.minimum(k + reach + 1, len(left))
-    local = (square[high] - square[low]) / (high - low)
-    return np.asarray(np.sqrt(np.maximum(local / max(float(local.mean()), 1e-300), QUIET_MIN_SHARE**2)))
-
-
-def _long_run_variance(left: Floats, used: int, blocks: Blocks, floor: float) -> float:
-    """Variance per axis of (b, 3), times what its correlation in time makes a sum of it less sure."""
-    size = float((left * left).sum()) / max(3 * len(left) - used, 1)
-    return max(size * long_run(left, blocks.step, blocks.run), floor, 1e-300)
-
-
-def _next_step(
-    joints: Sequence[_GapSeries], bodies: Sequence[int], edge: int, threshold: float
-) -> tuple[int, int, float] | None:
-    """Body, first block and likelihood ratio of the clearest step, if one is clear enough."""
-    best = _clearest_steps(joints, bodies, edge)
-    for body, block, ratio in best[:1]:
-        ratio = max(ratio, _ratio_after(joints, body, block))  # a large step inflates the noise it is judged by
-        if ratio >= threshold:
-            return body, block, ratio
-    suspects = [step for step in best[:MOST_TWICE_TRIED] if step[2] > TWICE_MIN_SHARE * threshold]
-    for body, block, _ in suspects:  # and so does a second one of the same sensor
-        first = [joint.with_step(body, block) for joint in joints]
-        [(_, other, _)] = _clearest_steps(first, [body], edge)
-        ratio = _ratio_after([joint.with_step(body, other) for joint in joints], body, block)
-        if ratio >= threshold and _ratio_after(first, body, other) >= threshold:
-            return body, block, ratio
-    return None
-
-
-def _clearest_steps(joints: Sequence[_GapSeries], bodies: Sequence[int], edge: int) -> list[tuple[int, int, float]]:
-    """For each body the first block of its clearest step and the likelihood ratio of that, the clearest first."""
-    found = []
-    for body in bodies:
-        own = [joint.scores(body) for joint in joints if body in joint.bodies]
-        if not own:
-            continue
-        gradient, information = (np.sum([one[k] for one in own], axis=0) for k in range(2))
-        size = np.trace(information, axis1=1, axis2=2)
-        loaded = information + (1e-6 * size + 1e-300)[:, None, None] * np.eye(3)
-        ratio = np.einsum("bi,bi->b", gradient, np.linalg.solve(loaded, gradient[..., None])[..., 0])
-        block = edge + int(np.argmax(ratio[edge : len(ratio) - edge]))
-        found.append((body, block, float(ratio[block])))
-    return sorted(found, key=lambda one: -one[2])
-
-
-def _at(joints: Sequence[_GapSeries], body: int, block: int, after: bool = False) -> tuple[Floats, Floats]:
-    """Gradient (3,) and information (3, 3) of one step; `after`: by the noise that the step leaves."""
-    gradient, information = np.zeros(3), np.zeros((3, 3))
-    for joint in joints:
-        if body in joint.bodies:
-            pull, own = joint.scores(body)
-            factor = joint.variance / joint.with_step(body, block).variance if after else 1.0
-            gradient += factor * pull[block]
-            information += factor * own[block]
-    return gradient, information + (1e-9 * np.trace(information) + 1e-300) * np.eye(3)
-
-
-def _ratio_after(joints: Sequence[_GapSeries], body: int, block: int) -> float:
-    gradient, information = _at(joints, body, block, after=True)
-    return float(gradient @ np.linalg.solve(information, gradient))
-
-
-def _step(joints: Sequence[_GapSeries], body: int, block: int) -> Floats:
-    """(3,) [m] by which the joints of a body seem to move in its axes."""
-    gradient, information = _at(joints, body, block, after=True)
-    return np.asarray(np.linalg.solve(information, gradient))
-
-
-def _rigid_steps(
-    joints: Sequence[_GapSeries], steps: Sequence[tuple[int, int]], solution: Solution
-) -> list[tuple[Floats, Floats]]:
-    """Displacement [m] and rotation [rad] of sensors that step at given blocks, from all joints together.
-
-    A sensor that moves by s and turns by r carries what was fitted as a point c of its body to c + s + r x c. One joint
-    shows three of these six numbers: a rotation is told only where two or more joints ask for it.
-    """
-    size = 6 * len(steps)
-    information, gradient = np.zeros((size, size)), np.zeros(size)
-    for a, joint in enumerate(joints):
-        own = [k for k, (body, _) in enumerate(steps) if body in joint.bodies]
-        if not own:
-            continue
-        columns = np.zeros((len(joint.left), 3, size))
-        for k in own:
-            body, block = steps[k]
-            c = solution.p_child_joint[a] if body == joint.bodies[0] else solution.p_parent_joint[a]
-            moves = np.concatenate([np.eye(3), -rotation.skew(c)], axis=1)
-            columns[block:, :, 6 * k : 6 * k + 6] = joint.side(body)[block:] @ moves
-        flat = clear_of(joint.base, columns.reshape(-1, size))
-        information += flat.T @ flat / joint.variance
-        gradient += flat.T @ joint.gap.ravel() / joint.variance
-    used = (np.arange(size) % 6) < 3
-    for k in range(len(steps)):
-        turn = np.arange(size) // 6 == k
-        if _gain(information, gradient, used | turn) - _gain(information, gradient, used) > TURN_MIN_RATIO:
-            used = used | turn
-    found = np.zeros(size)
-    found[used] = _least(information, gradient, used)
-    return [(found[6 * k : 6 * k + 3], found[6 * k + 3 : 6 * k + 6]) for k in range(len(steps))]
-
-
-def _least(information: Floats, gradient: Floats, used: Bools) -> Floats:
-    """The solution for the unknowns in use, least where they are open."""
-    own = information[np.ix_(used, used)]
-    size = np.sqrt(np.maximum(np.diagonal(own), 1e-300))
-    return np.asarray(
-        np.linalg.pinv(own / size / size[:, None], rcond=1e-3, hermitian=True) @ (gradient[used] / size) / size
-    )
-
-
-def _gain(information: Floats, gradient: Floats, used: Bools) -> float:
-    return float(gradient[used] @ _least(information, gradient, used))
+def find_suspects(blocks: Blocks) -> list[int]:
+    """Bodies whose joints' gaps are not white: alike from block to block, or for long, as they are after a step."""
+    gap = blocks.gap * np.sqrt(blocks.weight)[:, None]  # (b, 3, J)
+    gap = gap / np.maximum(np.sqrt(np.square(gap).sum(axis=(0, 1)) / (3 * blocks.count)), 1e-300)
+    total = np.concatenate([np.zeros((1, *gap.shape[1:])), np.cumsum(gap, axis=0)])
+    block, end = np.arange(blocks.count), np.searchsorted(blocks.run, blocks.run, side="right")
+    bodies = np.unique(blocks.pairs)
+    own = (blocks.pairs == bodies[:, None, None]).any(axis=2)  # (k, J)
+    suspect = np.zeros(len(bodies), dtype=bool)
+    for reach in (1, max(blocks.count_blocks(CORRELATION_LAG_S), blocks.count // LOOK_BLOCKS)):
+        stop = np.minimum(block + reach + 1, end)
+        alike = (gap * (total[stop] - total[block + 1])).sum(axis=(0, 1))  # (J,), of as many products of unit variance
+        suspect |= np.abs(own @ alike) > LOOK_MIN_SE * np.sqrt(3 * (stop - block - 1).sum() * own.sum(axis=1))
+    return [int(body) for body in bodies[suspect]]
 
 
 def _distance(blocks: Blocks, body: int) -> float:
@@ -403,9 +212,9 @@ def _distance(blocks: Blocks, body: int) -> float:
     return float(median(np.linalg.norm(blocks.arm[:, own], axis=2).ravel()))
 
 
-def _moment(take: Take, solution: Solution, body: int, near: int, shift: Floats, blocks: Blocks) -> int:
-    """The frame around `near` before which the gaps fit without the step, and from which on with it."""
-    reach = 2 * max(1, take.count_frames(blocks.step))
+def _moment(take: Take, solution: Solution, body: int, blocks: _GapRows, block: int, shift: Floats) -> int:
+    """The frame around a step's block before which the gaps fit without it, and from which on with it."""
+    near, reach = int(blocks.first[block]), 2 * max(1, take.count_frames(blocks.blocks.step))
     rows = np.arange(max(near - reach, 1), min(near + reach, take.frames - 1))
     own = (solution.pairs == body).any(axis=1)
     part = take.at(np.arange(max(rows[0] - 2 * reach, 0), min(rows[-1] + 2 * reach, take.frames)))

@@ -22,6 +22,7 @@ import numpy as np
 from .arrays import Floats, Ints
 
 Freedom = Literal["free", "ball", "hinge", "rigid"]
+COFACTOR_POWER = 0.3  # of the largest number that there is: the cube of what is smaller is a number
 DAMPING_ARM_M = 0.3  # m: damping holds a free body's place as it holds a turn at the end of such an arm
 
 
@@ -232,11 +233,22 @@ def skew(r: Floats) -> Floats:
 
 
 def inverse_symmetric(H: Floats) -> Floats:
-    """Inverses of symmetric (g, 3, 3, n), by cofactors."""
+    """Inverses of symmetric (g, 3, 3, n), by cofactors; zeros where there is none."""
+    largest = np.abs(H).max(axis=(1, 2))
+    most = float(np.finfo(H.dtype).max) ** COFACTOR_POWER
+    if largest.size and not (1 / most < float(largest.min()) and float(largest.max()) < most):
+        power = -np.frexp(largest)[1][:, None, None]  # by powers of two, which no digit notices
+        return np.asarray(np.ldexp(_inverse_by_cofactors(np.ldexp(H, power)), power))
+    return _inverse_by_cofactors(H)
+
+
+def _inverse_by_cofactors(H: Floats) -> Floats:
     out = np.empty_like(H)
     a, b, c, d, e, f = H[:, 0, 0], H[:, 0, 1], H[:, 0, 2], H[:, 1, 1], H[:, 1, 2], H[:, 2, 2]
     A, B, C = d * f - e * e, c * e - b * f, b * e - c * d
-    scale = 1 / (a * A + b * B + c * C)
+    determinant = a * A + b * B + c * C
+    there = np.abs(determinant) > np.finfo(H.dtype).tiny
+    scale = np.divide(1, determinant, out=np.zeros_like(determinant), where=there)
     out[:, 0, 0] = A * scale
     out[:, 0, 1] = out[:, 1, 0] = B * scale
     out[:, 0, 2] = out[:, 2, 0] = C * scale

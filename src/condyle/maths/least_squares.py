@@ -8,6 +8,7 @@ from .arrays import Bools, Floats
 from .spool import blocks, over_frames
 
 SPAN_LOADING = 1e-9  # of unit columns: what keeps two that are alike from being told apart by rounding
+WELL_CONDITIONED_MIN = 1e-10  # mean eigenvalues: least eigenvalue of a matrix that is inverted as it is
 INDEPENDENT_RATIO = 1e-9  # of the largest diagonal entry of a triangle, below which a column says nothing new
 
 
@@ -19,15 +20,38 @@ def solve_normal(N: Floats, h: Floats, basis: Floats | None = None, loading: flo
     h         (F, ...) one right side, or several
     loading   what is added to the diagonal, as if x were known to be 0 with this precision
     """
-    inner, right = (N.copy(), h) if basis is None else (basis.T @ N @ basis, basis.T @ h)
+    if basis is None or basis.shape[0] == basis.shape[1]:  # then all directions are free
+        inner, right, basis = N.copy(), h, None
+    else:
+        inner, right = basis.T @ N @ basis, basis.T @ h
     inner[np.diag_indices_from(inner)] += np.where(np.diagonal(inner) == 0, 1.0, loading)
-    x = np.linalg.solve(inner, right)
+    try:
+        x = np.linalg.solve(inner, right)
+    except np.linalg.LinAlgError:  # what nothing determines is left at 0
+        x = np.linalg.lstsq(inner, right, rcond=None)[0]
     return np.asarray(x if basis is None else basis @ x)
 
 
 def invert_normal(N: Floats, basis: Floats) -> Floats:
     """(F, F) inverse of normal equations in the span of `basis`; directions outside it, and open ones, have 0."""
+    whole = basis.shape[0] == basis.shape[1]
+    inner = N if whole else basis.T @ N @ basis
+    scale = np.sqrt(np.maximum(np.diagonal(inner), 0.0))
+    if (scale > 0).all():
+        unit = inner / scale / scale[:, None]
+        if is_well_conditioned(unit):
+            inverse = np.linalg.inv(unit) / scale / scale[:, None]
+            return np.asarray(inverse if whole else basis @ inverse @ basis.T)
     return np.asarray(basis @ np.linalg.pinv(basis.T @ N @ basis, hermitian=True) @ basis.T)
+
+
+def is_well_conditioned(unit: Floats) -> bool:
+    """Whether a symmetric matrix with a diagonal of ones is positive, by far more than rounding."""
+    try:
+        np.linalg.cholesky(unit - WELL_CONDITIONED_MIN * len(unit) * np.eye(len(unit)))
+    except np.linalg.LinAlgError:
+        return False
+    return True
 
 
 def solve_symmetric(S: Floats, right: Floats) -> Floats:
@@ -41,15 +65,30 @@ def solve_symmetric(S: Floats, right: Floats) -> Floats:
 
 def span_columns(columns: Floats) -> Floats:
     """(n, G) orthonormal columns that span the given ones, but for what only rounding keeps apart."""
-    size = np.sqrt(sum((columns[rows] ** 2).sum(axis=0) for rows in blocks(columns)))
-    used = size > 0
+    if not len(columns):
+        return np.zeros((0, 0))
+    used, size, gram = _unit_gram(columns)
+    back = np.linalg.inv(np.linalg.cholesky(gram)).T / size[:, None]
+    return over_frames(lambda part: (part if used.all() else part[:, used]) @ back, columns)
 
-    def scale(part: Floats) -> Floats:
-        return np.asarray(part[:, used] / size[used])
 
-    gram = sum((unit := scale(columns[rows])).T @ unit for rows in blocks(columns))
-    back = np.linalg.inv(np.linalg.cholesky(gram + SPAN_LOADING * np.eye(int(used.sum())))).T
-    return over_frames(lambda part: scale(part) @ back, columns)
+def clear_of_columns(columns: Floats, values: Floats) -> Floats:
+    """Values (n,) without what columns (n, F) explain of them."""
+    if not len(columns):
+        return values
+    used, size, gram = _unit_gram(columns)
+    share = np.zeros(len(used))
+    onto = np.asarray(sum(columns[rows].T @ values[rows] for rows in blocks(columns)))
+    share[used] = np.linalg.solve(gram, onto[used] / size) / size
+    return np.asarray(values - over_frames(lambda part: part @ share, columns))
+
+
+def _unit_gram(columns: Floats) -> tuple[Bools, Floats, Floats]:
+    """Which of the columns (n, F) are not 0, their lengths (G,), and their products (G, G) in unit length, loaded."""
+    gram = np.asarray(sum(columns[rows].T @ columns[rows] for rows in blocks(columns)))
+    used = np.diagonal(gram) > 0
+    size = np.sqrt(np.diagonal(gram)[used])
+    return used, size, gram[np.ix_(used, used)] / size / size[:, None] + SPAN_LOADING * np.eye(len(size))
 
 
 def factor_columns(Q: Floats) -> tuple[Floats, Floats, Bools]:

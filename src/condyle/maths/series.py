@@ -13,6 +13,16 @@ if TYPE_CHECKING:
 
 EVEN_CLOCK_MAX_OFF = 0.1  # of a frame: a time stamp further off an even clock calls for resampling
 SAME_FRAME_MAX_OFF = 1e-9  # of a frame: a time as near to a frame's is that frame's
+SENSOR_RATES_HZ = (1.0, 5000.0)  # Hz between which a rate is believed
+SHORTEST_STEP_S = 1e-12  # s between frames: no clock counts faster
+PACKET_SHORT_STEP = (
+    0.25  # of the mean step: a shorter one is within a packet; none in 8400 clocks of random steps and losses
+)
+PACKET_MIN_SHORT_SHARE = 0.25  # of the steps: clocks that tremble have fewer short ones
+PACKET_MAX_OFF = 0.4  # of the usual time of a frame, by which that of a packet may be off; sizes 2 and 3 may take turns
+PACKET_MIN_LIKE_SHARE = 0.75  # of the packets that must be so; where frames were lost at random fewer are
+PACKET_MIN_COUNT = 10  # whole packets
+MOST_EVEN_FRAMES = 20  # frames of an even clock for each that was recorded: pauses are cut out at as many steps
 
 
 class EvenPlaces(NamedTuple):
@@ -24,8 +34,75 @@ class EvenPlaces(NamedTuple):
 
 
 def mean_step(time: Floats) -> float:
-    """Time between frames [s]; a hundredth where there is one frame only."""
-    return float((time[-1] - time[0]) / (len(time) - 1)) if len(time) > 1 else 0.01
+    """Time between frames [s]; a hundredth where there is one frame only. None is shorter than a clock can count."""
+    return max(float((time[-1] - time[0]) / (len(time) - 1)), SHORTEST_STEP_S) if len(time) > 1 else 0.01
+
+
+class Packets(NamedTuple):
+    """Stamps that come in packets, several frames at nearly the same time, then none for a while: those of arrival.
+
+    step  [s] between the frames as they were measured
+    """
+
+    step: float
+
+
+def find_packets(steps: Floats) -> Packets | None:
+    """Packets in the steps of time (n,) [s] within segments; None where frames are stamped one by one.
+
+    Packets are alike, a few frames in as much time; or so irregular, as after a program was held up, that only a usual
+    step which no sensor has tells them from frames that were lost.
+    """
+    if len(steps) < 2 * PACKET_MIN_COUNT:
+        return None
+    mean = float(steps.mean())
+    begins = np.flatnonzero(steps >= PACKET_SHORT_STEP * mean)
+    if len(begins) > (1 - PACKET_MIN_SHORT_SHARE) * len(steps):
+        return None
+    if len(begins) > PACKET_MIN_COUNT:
+        count, span = np.diff(begins), np.add.reduceat(steps, begins)[:-1]  # the last may be cut
+        usual = float(median(span / count))
+        like = np.abs(span / count - usual) <= PACKET_MAX_OFF * usual
+        if like.mean() >= PACKET_MIN_LIKE_SHARE:
+            return Packets(float(span[like].sum() / count[like].sum()))
+    return Packets(mean) if float(median(steps)) * SENSOR_RATES_HZ[1] < 1 else None
+
+
+def usual_step(steps: Floats) -> float:
+    """[s] between frames, given the steps of time (n,) within segments: the median, or the time of a frame where stamps
+    come in packets. NaN where there is no step, or none that a clock could count.
+    """
+    if not len(steps):
+        return float("nan")
+    packets = find_packets(steps)
+    step = float(median(steps)) if packets is None else packets.step
+    return step if step > SHORTEST_STEP_S else float("nan")
+
+
+def spread_packets(time: Floats, segment: Ints, packets: Packets, fresh: Bools | None = None) -> Floats:
+    """(n,) [s] when frames were measured that arrived in packets: as late as may be, but no two nearer than their step.
+
+    fresh  (n,) frames that are none of the one before written again; all by default. Those lie between the others
+
+    A frame that arrived without delay keeps its time, and where frames were lost a hole stays.
+    """
+    row = np.arange(len(time))
+    number = row.astype(np.float64)
+    if fresh is not None and not fresh.all():
+        first = np.flatnonzero(fresh)
+        number = np.interp(row, np.append(first, len(time)), np.arange(len(first) + 1.0))
+    even, out = packets.step * number, np.empty(len(time))
+    for part in segment_slices(segment):
+        delayed = time[part] - even[part]
+        out[part] = even[part] + np.minimum.accumulate(delayed[::-1])[::-1]
+    return out
+
+
+def even_step(time: Floats) -> float:
+    """[s] between frames of an even clock for one segment's time (n,): the usual step, and not so short a one that it
+    would make many frames of each.
+    """
+    return max(float(np.nan_to_num(usual_step(np.diff(time)))), mean_step(time) / MOST_EVEN_FRAMES)
 
 
 def even_places(time: Floats, step: float | None = None) -> EvenPlaces | None:
@@ -40,7 +117,7 @@ def even_places(time: Floats, step: float | None = None) -> EvenPlaces | None:
     off = float(np.abs(time - time[0] - mean * np.arange(len(time))).max())
     if off <= EVEN_CLOCK_MAX_OFF * mean and (step is None or abs(step - mean) <= SAME_FRAME_MAX_OFF * mean):
         return None
-    step = float(median(np.diff(time))) if step is None else step
+    step = even_step(time) if step is None else step
     count = int(np.floor((time[-1] - time[0]) / step + SAME_FRAME_MAX_OFF)) + 1
     clock = time[0] + step * np.arange(count)
     before = np.clip(np.searchsorted(time, clock, side="right") - 1, 0, len(time) - 2)

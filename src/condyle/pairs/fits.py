@@ -11,13 +11,14 @@ from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.least_squares import solve_symmetric
 from ..maths.robust import median
 from ..maths.spool import empty
-from .sums import PairSums, blocks, chunks
+from .sums import PairSums, RowSums, blocks, chunks
 
 if TYPE_CHECKING:
     from ..model.take import Take
 
 DISTANCE_FRAMES = 500  # spread over a take, whose median distance is the usual one
 DENSE_MAX_BODIES = 64  # bodies up to which gaps come from one product of all poses with all joints
+OWN_LOADING = 1e-15  # of mean rotations' own products, which a body that spins through its rows leaves singular
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 
 
@@ -81,12 +82,40 @@ def fit_pairs(sums: PairSums, pairs: Ints | None = None, rank_ratio: float = RAN
     pairs = all_pairs(len(sums.frames)) if pairs is None else np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     sums = sums if sums.frames.ndim == 1 else sums[pairs[:, 0], pairs[:, 1]]
     mean = _mean(sums)
+    if isinstance(mean, RowSums):
+        return _fit_rows(pairs, mean, sums.frames, rank_ratio)
     # With M = U S V' the 6 x 6 system falls apart into (n - s)(c' + l') and (n + s)(c' - l').
     U, s, Vt = np.linalg.svd(mean.M)
     spread = np.where(sums.frames[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
     c, l = _least_norm(U, Vt, spread, mean.b_child, mean.b_parent, rank_ratio)
     residual = np.where(sums.frames > 0, _residual(mean, c, l), np.nan)
     return PairFits(pairs, c, l, residual, sums.frames, spread, U, np.swapaxes(Vt, 1, 2))
+
+
+def _fit_rows(pairs: Ints, mean: RowSums, frames: Floats, rank_ratio: float) -> PairFits:
+    """The same of mean rotations: with own products L L' on the diagonal, L'c and L'l solve the system of rotations."""
+    none = np.where(frames > 0, OWN_LOADING, 1.0)[:, None, None] * np.eye(3)
+    back = [np.linalg.inv(np.linalg.cholesky(own + none)) for own in (mean.own_child, mean.own_parent)]
+    U, s, Vt = np.linalg.svd(back[0] @ mean.M @ np.swapaxes(back[1], 1, 2))
+    spread = np.where(frames[:, None] > 0, np.maximum(1 - s, 0.0), 0.0)
+    b_child, b_parent = (
+        np.einsum("pxy,py->px", L, b) for L, b in zip(back, (mean.b_child, mean.b_parent), strict=True)
+    )
+    halves = _least_norm(U, Vt, spread, b_child, b_parent, rank_ratio)
+    c, l = (np.einsum("pyx,py->px", L, half) for L, half in zip(back, halves, strict=True))
+    residual = np.where(frames > 0, _residual(mean, c, l), np.nan)
+    axes = (_orthonormal(np.swapaxes(L, 1, 2) @ one) for L, one in zip(back, (U, np.swapaxes(Vt, 1, 2)), strict=True))
+    return PairFits(pairs, c, l, residual, frames, spread, *axes)
+
+
+def _orthonormal(columns: Floats) -> Floats:
+    """(P, 3, 3) orthonormal columns of nearly orthonormal ones, the first in its own direction."""
+    first, second, third = (columns[..., k] for k in range(3))
+    first = first / np.linalg.norm(first, axis=1, keepdims=True)
+    second = second - first * np.sum(first * second, axis=1, keepdims=True)
+    second = second / np.linalg.norm(second, axis=1, keepdims=True)
+    cross = np.cross(first, second)
+    return np.stack([first, second, cross * np.sign(np.sum(cross * third, axis=1, keepdims=True))], axis=2)
 
 
 def fit_joints(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
@@ -114,8 +143,12 @@ def _mean(sums: PairSums) -> PairSums:
 
 def _residual(mean: PairSums, c: Floats, l: Floats, ridge: float = 0.0, ridge_parent: Floats | float = 0.0) -> Floats:
     """(...) [m] root mean square gap of joints that solve the normal equations."""
-    square = mean.dd - np.sum(mean.b_child * c, axis=-1) - np.sum(mean.b_parent * l, axis=-1)
-    square = square - (ridge * np.sum(c * c, axis=-1) + ridge_parent * np.sum(l * l, axis=-1))
+
+    def dot(a: Floats, b: Floats) -> Floats:
+        return np.asarray(np.einsum("...i,...i->...", a, b))  # many times faster here than a sum of products
+
+    square = mean.dd - dot(mean.b_child, c) - dot(mean.b_parent, l)
+    square = square - (ridge * dot(c, c) + ridge_parent * dot(l, l))
     return np.asarray(np.sqrt(np.maximum(square, 0.0)))
 
 

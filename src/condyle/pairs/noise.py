@@ -10,7 +10,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import CHI3_MEDIAN, median
-from ..maths.spool import blocks, over_frames
+from ..maths.spool import over_frames
 from .fits import gap_columns
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ _SIXTH = (1.0, -6.0, 15.0, -20.0, 15.0, -6.0, 1.0)  # weights of a sixth differe
 _SIXTH_VARIANCE = 924.0  # C(12, 6): variance of a sixth difference of white noise, in units of its variance
 NOISE_MIN_WINDOWS = 20  # windows below which a sensor's noise is not told
 NOISE_MAX_WINDOWS = 500  # windows looked at, spread over the take; more would hardly change the median
+PLACE_MIN_WINDOWS = 400  # of all sensors, below which nothing is told of how noise grows with place
 PLACE_MIN_LOG_SPREAD = (
     0.5  # spread of log variance over the capture space from which noise counts as growing with place
 )
@@ -41,6 +42,16 @@ class Noise:
     @classmethod
     def none(cls, bodies: int) -> Noise:
         return cls(np.zeros(bodies), np.zeros(bodies))
+
+    @classmethod
+    def from_differences(cls, square: Floats) -> Noise:
+        """From squares (S, m, 2) of sixth differences, NaN where not known; see `sixth_differences`."""
+        return cls(*_spread(square))
+
+    def of_rows(self, every: int) -> Noise:
+        """That of means of so many frames."""
+        share = 1 / np.sqrt(every)
+        return Noise(self.position * share, self.orientation * share)
 
     def gap_shares(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
         """(J, 2) [m^2] per axis variance that the white noise of either sensor, child first, gives a joint's gap."""
@@ -68,7 +79,8 @@ class Noise:
         lever = np.stack([np.sum(p_child_joint**2, axis=1), np.sum(p_parent_joint**2, axis=1)], axis=1)
         least = np.sqrt(2 * (self.orientation[pairs] ** 2 * lever).sum(axis=1))
         scale = np.ones(len(self.orientation))
-        np.minimum.at(scale, pairs, np.where(least > residual, residual / np.maximum(least, 1e-300), 1.0)[:, None])
+        share = np.minimum(residual, least) / np.maximum(least, 1e-300)
+        np.minimum.at(scale, pairs, np.where(least > residual, share, 1.0)[:, None])
         return Noise(self.position, self.orientation * scale)
 
 
@@ -115,22 +127,29 @@ def estimate_noise(take: Take, good: Bools | None = None) -> Noise:
 
 def _differences(take: Take, starts: Ints, whole: Bools) -> tuple[Floats, Floats]:
     """Noise (m,) of position [m] and orientation [rad] from windows of frames that begin at `starts`."""
+    return _spread(np.where(whole[..., None], sixth_differences(take, starts), np.nan))
+
+
+def sixth_differences(take: Take, starts: Ints) -> Floats:
+    """(S, m, 2) [m^2, rad^2] squared lengths of the sixth difference of every body's place, and of the fifth difference
+    of its step rotation (log R_k' R_k+1), in windows of seven frames; lengths do not depend on the axes of anything.
+    """
     with np.errstate(invalid="ignore"):
         dp = sum(w * take.p_world_body[starts + k] for k, w in enumerate(_SIXTH))
         frames = take.R_world_body[starts + np.arange(DIFFERENCE_ORDER + 1)[:, None]]
         step = rotation.between(frames[:-1], frames[1:])
         dr = np.diff(step, n=DIFFERENCE_ORDER - 1, axis=0)[0]
-    return _spread(np.asarray(dp), whole), _spread(dr, whole)
+    return np.stack([np.square(part).sum(axis=-1) for part in (np.asarray(dp), dr)], axis=-1)
 
 
-def _spread(differences: Floats, whole: Bools) -> Floats:
-    """From the lengths of the differences, so that nothing depends on the axes of a body or of the room."""
-    lengths = np.linalg.norm(np.where(whole[..., None], differences, np.nan), axis=-1)
-    out = np.zeros(whole.shape[1])
-    told = whole.sum(axis=0) >= NOISE_MIN_WINDOWS
-    if told.any():
-        out[told] = median(lengths[:, told]) / (CHI3_MEDIAN * np.sqrt(_SIXTH_VARIANCE))
-    return out
+def _spread(square: Floats) -> tuple[Floats, Floats]:
+    """(m,) noise of position [m] and of orientation [rad] from squares of sixth differences, NaN where not known; 0
+    where too few tell.
+    """
+    size = np.sqrt(median(square)) / (CHI3_MEDIAN * np.sqrt(_SIXTH_VARIANCE))
+    told = np.isfinite(square).sum(axis=0) >= NOISE_MIN_WINDOWS
+    position, orientation = np.where(told, size, 0.0).T
+    return position, orientation
 
 
 @dataclass(frozen=True, eq=False)
@@ -158,41 +177,31 @@ class PlaceNoise:
         return over_frames(grow, take.p_world_body, take.seen)
 
 
-def fit_place_noise(take: Take, good: Bools | None = None) -> PlaceNoise | None:
+def fit_place_noise(square: Floats, place: Floats) -> PlaceNoise | None:
     """How noise depends on place, or None where it does not.
 
     Magnetic noise grows with the distance to the transmitter, wherever that stands: the log of the squared sixth
     difference is fitted by one quadratic in position, shared by all sensors, so no origin is assumed.
+
+    square  (S, m) [m^2] squares of sixth differences of position, NaN where not known;  place (S, m, 3) [m] of them
     """
-    if not take.timed:
-        return None
-    starts, whole = windows(take, good)
-    if whole.sum() < 50 * NOISE_MIN_WINDOWS:
-        return None
-    every = max(1, len(starts) * take.bodies // 20000)
-    pick, whole = starts[::every], whole[::every]
     with np.errstate(invalid="ignore", divide="ignore"):
-        d6 = sum(w * take.p_world_body[pick + k] for k, w in enumerate(_SIXTH))
-        y = np.log(np.square(d6).sum(axis=-1))
-    use = whole & np.isfinite(y)
-    p = take.p_world_body
-    seen = take.seen.sum(axis=0)
-    centre = sum(np.nansum(p[rows], axis=(0, 1)) for rows in blocks(p)) / seen.sum()
-    middle = centre.mean()
-    square = sum(float(np.nansum(np.square(p[rows] - middle))) for rows in blocks(p))
-    size = float(np.sqrt(square / (3 * seen.sum()))) or 1.0
-    X = _quadratic((take.p_world_body[pick + DIFFERENCE_ORDER // 2] - centre) / size)
-    y = np.where(use, y, 0.0)
-    X = np.where(use[..., None], X, 0.0)
-    count = np.maximum(use.sum(axis=0), 1)
-    y = np.where(use, y - y.sum(axis=0) / count, 0.0)  # every sensor has its own level
-    X = np.where(use[..., None], X - X.sum(axis=0) / count[:, None], 0.0)
-    beta, *_ = np.linalg.lstsq(X.reshape(-1, 9), y.ravel(), rcond=None)
-    fitted = X @ beta
-    if float(fitted[use].std()) < PLACE_MIN_LOG_SPREAD:
+        y = np.log(square)
+    use = np.isfinite(y)
+    if use.sum() < PLACE_MIN_WINDOWS:
         return None
-    level = sum(np.nansum(_quadratic((p[rows] - centre) / size) @ beta, axis=0) for rows in blocks(p)) / seen
-    return PlaceNoise(centre, size, np.asarray(beta), level)
+    centre = place[use].mean(axis=0)
+    size = float(np.sqrt(np.square(place[use] - centre).mean())) or 1.0
+    count = np.maximum(use.sum(axis=0), 1)
+    X = np.where(use[..., None], _quadratic((place - centre) / size), 0.0)
+    level = X.sum(axis=0) / count[:, None]
+    y = np.where(use, y, 0.0)
+    y = np.where(use, y - y.sum(axis=0) / count, 0.0)  # every sensor has its own level
+    X = np.where(use[..., None], X - level, 0.0).reshape(-1, 9)
+    beta = np.linalg.lstsq(X.T @ X, X.T @ y.ravel(), rcond=None)[0]
+    if float((X @ beta)[use.ravel()].std()) < PLACE_MIN_LOG_SPREAD:
+        return None
+    return PlaceNoise(centre, size, np.asarray(beta), level @ beta)
 
 
 def _quadratic(x: Floats) -> Floats:

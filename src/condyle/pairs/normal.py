@@ -132,10 +132,13 @@ class Rows:
 
 def gap_products(gap: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """(J, J) products [m^2] of gaps (3, n, J) weighted by (n, J), and what two joints' gaps weigh together."""
-    _, n, J = gap.shape
     root = over_frames(np.sqrt, weight)
-    scaled = np.multiply(gap, root, out=empty(gap.shape)).reshape(3 * n, J)
-    return scaled.T @ scaled, root.T @ root
+    return multiply_gaps(np.multiply(gap, root, out=empty(gap.shape)), root)
+
+
+def multiply_gaps(scaled: Floats, root: Floats) -> tuple[Floats, Floats]:
+    """The same of gaps that are multiplied by the roots of their weights already."""
+    return np.tensordot(scaled, scaled, axes=([0, 1], [0, 1])), root.T @ root
 
 
 def estimate_covariance(square: Floats, count: Floats) -> Floats:

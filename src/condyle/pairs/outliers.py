@@ -5,18 +5,21 @@ Every rule is a number of robust standard deviations: of the take, of a lively s
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
 from ..maths.spool import over_frames
 
 if TYPE_CHECKING:
-    from ..maths.arrays import Bools, Floats, Ints
     from ..model.take import Take
 
+Steps = Callable[[int, float, Ints, Ints], Floats]  # joint, its scale [m], rows before and after: see `RowTake.steps`
 ROUNDING_M = 1e-12  # gaps of exact data, which are no outliers of each other
 FAINT_GAP_SHARE = 1e-4  # of the largest gap: smaller ones count as this
 TUKEY_SD = 5.0  # robust standard deviations at which a gap stops counting
@@ -70,7 +73,12 @@ def weigh_seen(seen: Bools) -> Floats:
 
 
 def weigh_outliers(
-    gap: Floats, seen: Bools, window: int = 0, always: Bools | None = None, base_weight: Floats | None = None
+    gap: Floats,
+    seen: Bools,
+    window: int = 0,
+    always: Bools | None = None,
+    base_weight: Floats | None = None,
+    steps: Steps | None = None,
 ) -> tuple[Floats, Bools]:
     """Weights (n, J) of gaps (3, n, J) [m], 0 where not seen, and whether a joint's gaps have outliers.
 
@@ -79,6 +87,7 @@ def weigh_outliers(
     beyond the bar are abrupt: it gets Tukey's weights, as do joints in `always` (J,). The others lose abrupt gaps only.
 
     base_weight  (n, J) relative precision of the gaps, 1 on average
+    steps        where the gaps are those of rows: by how much they change from one frame to the next
     """
     length = measure_gaps(gap, base_weight)
     scale = estimate_scales(length, seen)
@@ -89,20 +98,30 @@ def weigh_outliers(
     for a in np.flatnonzero(tukey | (length > TUKEY_SD * np.maximum(scale, _least(scale))).any(axis=0)):
         bar = _bar(length, seen, scale, window, int(a))
         beyond = length[:, a] > bar
-        out = find_abrupt(gap[:, :, a], bar, beyond, seen[:, a]) | (length[:, a] > GROSS_SD / TUKEY_SD * bar)
+        by_frames = None if steps is None else partial(steps, int(a), float(scale[a]))
+        out = find_abrupt(gap[:, :, a], bar, beyond, seen[:, a], by_frames)
+        out |= length[:, a] > GROSS_SD / TUKEY_SD * bar
         fires[a] = beyond.sum() > limit[a] and out.sum() >= ABRUPT_SHARE * beyond.sum()
         weight[:, a] *= tukey_weight(length[:, a] / bar) if fires[a] or tukey[a] else ~out
     return weight, fires
 
 
-def find_abrupt(gap: Floats, bar: Floats, beyond: Bools, seen: Bools) -> Bools:
-    """(n,) frames of those `beyond` the bar (n,) [m] in whose run a gap (3, n) [m] both comes and goes by a step."""
+def find_abrupt(
+    gap: Floats, bar: Floats, beyond: Bools, seen: Bools, steps: Callable[[Ints, Ints], Floats] | None = None
+) -> Bools:
+    """(n,) frames of those `beyond` the bar (n,) [m] in whose run a gap (3, n) [m] both comes and goes by a step; of
+    rows, `steps` tells the largest one between frames of one and of the next.
+    """
     known = np.flatnonzero(seen)
     out, there = np.zeros(len(seen), dtype=bool), beyond[known]
     change = np.diff(there.astype(np.int8), prepend=0, append=0)
     first, stop = np.flatnonzero(change == 1), np.flatnonzero(change == -1)
     step = np.linalg.norm(np.diff(gap[:, known], axis=1), axis=0)
     step = np.concatenate([[np.inf], step, [np.inf]])  # to the frame before; nothing is known beyond the ends
+    if steps is not None:
+        ends = np.unique(np.concatenate([first, stop]))
+        ends = ends[(ends > 0) & (ends < len(known))]
+        step[ends] = steps(known[ends - 1], known[ends])
     enough = ABRUPT_STEP_SHARE * bar[known]
     abrupt = (step[first] >= enough[first]) & (step[stop] >= enough[stop - 1])
     out[known[there]] = np.repeat(abrupt, stop - first)
@@ -125,12 +144,22 @@ def _bar(length: Floats, seen: Bools, scale: Floats, window: int, a: int) -> Flo
     return np.asarray(TUKEY_SD * np.maximum(bar, _least(scale)))
 
 
-def drop_gross(take: Take, pairs: Ints, length: Floats, seen: Bools, scale: Floats) -> Bools:
-    """(n, m) poses left when those whose gaps (n, J) are far off at every joint of their body are gone."""
-    weight, window = seen.copy(), take.count_frames(3 * LIVELY_S)
-    for a in np.flatnonzero((length > GROSS_SD * scale + ROUNDING_M).any(axis=0)):
-        bar = estimate_bar(length[:, a], seen[:, a], window, float(scale[a]))
-        weight[:, a] &= length[:, a] <= GROSS_SD * bar + ROUNDING_M
+def estimate_bars(take: Take, length: Floats, seen: Bools, least: float = GROSS_SD) -> Floats:
+    """(n, J) [m] robust per axis size of gap lengths (n, J) around each frame, see `estimate_bar`; the overall one of
+    joints none of whose gaps is `least` times as long.
+    """
+    scale, window = estimate_scales(length, seen), take.count_frames(3 * LIVELY_S)
+    bars = np.tile(scale, (len(length), 1))
+    for a in np.flatnonzero((length > least * scale + ROUNDING_M).any(axis=0)):
+        bars[:, a] = estimate_bar(length[:, a], seen[:, a], window, float(scale[a]))
+    return bars
+
+
+def drop_gross(take: Take, pairs: Ints, length: Floats, seen: Bools, bar: Floats) -> Bools:
+    """(n, m) poses left when those whose gaps (n, J) are far off at every joint of their body, by bars (n, J) [m], are
+    gone.
+    """
+    weight = seen & (length <= GROSS_SD * bar + ROUNDING_M)
     return find_inliers(take, pairs, weight) if not (weight == seen).all() else take.seen
 
 

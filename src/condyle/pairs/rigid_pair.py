@@ -256,7 +256,7 @@ def _turn(R_world_body: Floats, noise: float = 0.0, nearly_all: bool = False) ->
 def _explained(values: Floats, place: Floats, apart: Floats) -> tuple[float, bool]:
     """Share of the variance of (n,) that a quadratic in place and direction explains beyond chance; if that is sure."""
     x = (place - place.mean(axis=0)) / max(float(place.std()), 1e-12)
-    u = apart / np.linalg.norm(apart, axis=1)[:, None]
+    u = apart / np.maximum(np.linalg.norm(apart, axis=1), 1e-300)[:, None]
     pairs = [(0, 0), (1, 1), (2, 2), (0, 1), (0, 2), (1, 2)]
     squares = [np.stack([v[:, i] * v[:, j] for i, j in pairs], axis=1) for v in (x, u)]
     bent = (squares[1][:, :, None] * x[:, None, :]).reshape(len(x), -1)  # a stretch along a direction, by place

@@ -65,6 +65,31 @@ class PairSums(Additive):
     dd: Floats
 
 
+@dataclass(frozen=True, eq=False)
+class RowSums(PairSums):
+    """The same over rows of mean poses, which are no rotations: n I in the normal equations is their own products.
+
+    own_child, own_parent  (..., m, m, 3, 3)  [-]  sums of R_i' R_i and of R_j' R_j
+    """
+
+    own_child: Floats
+    own_parent: Floats
+
+
+def sum_rows(pose: Floats, seen: Bools) -> RowSums:
+    """The sums of all pairs of m bodies over rows of mean poses (3, N, m, 4), 0 where not seen (N, m)."""
+    _, n, m, _ = pose.shape
+    whole = bool(seen.all())
+    sums = _Products.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen).pairs()
+    R = pose[..., :3]
+    own = np.matmul(R.transpose(1, 2, 3, 0), R.transpose(1, 2, 0, 3))  # (N, m, 3, 3)
+    if whole:
+        child = np.broadcast_to(own.sum(axis=0)[:, None], (m, m, 3, 3))
+    else:
+        child = (seen.T.astype(np.float64) @ own.reshape(n, 9 * m)).reshape(m, m, 3, 3).swapaxes(0, 1)
+    return RowSums(sums.frames, sums.M, sums.b_child, sums.b_parent, sums.dd, child, child.swapaxes(0, 1))
+
+
 def stack_sums(parts: Sequence[PairSums]) -> PairSums:
     """The sums of several windows or pairs side by side, along a new first axis."""
     return parts[0].map(lambda *values: np.stack(values), *parts[1:])
@@ -174,6 +199,11 @@ def forget_stacks() -> None:
     """Drops the kept matrices; for measurements that must not find them made."""
     _kept.clear()
     _grams.clear()
+
+
+def keep_stack(take: Take, X: Floats) -> None:
+    """Keeps a stacked matrix that there is already beside its take."""
+    _kept[take] = X
 
 
 def whole_stack(take: Take) -> Floats:

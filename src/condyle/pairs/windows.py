@@ -82,7 +82,7 @@ def sum_windows(take: Take, good: Bools | None = None) -> Iterator[Windows]:
     """
     every = _every(take)
     rows = np.arange(0, take.frames, every)
-    blocks, run = _blocks(take, rows, max(2, round(WINDOW_BLOCK_S * take.rate / every)))
+    blocks, run = _blocks(take, rows, max(2, take.count_frames(WINDOW_BLOCK_S, every)))
     reach = 2**WINDOW_DOUBLINGS
     m = take.bodies + 1
     most = max(WINDOW_CHUNK_BYTES // (112 * m * m), 2 * reach)
@@ -112,7 +112,7 @@ def cut_windows(
 
 def _every(take: Take) -> int:
     """Every so-manieth frame is enough."""
-    return max(1, int(take.rate / WINDOW_RATE_HZ))
+    return max(1, int(min(take.rate / WINDOW_RATE_HZ, take.frames)))
 
 
 def _scales(windows: Windows) -> Iterator[Windows]:

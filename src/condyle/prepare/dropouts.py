@@ -14,6 +14,7 @@ import numpy as np
 from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
+from ..maths.series import find_packets, spread_packets
 from ..maths.spool import POSE_BYTES, blocks_of, hide, over_frames, take_rows
 from ..model.options import FitOptions
 from ..model.stage import Decision
@@ -61,8 +62,11 @@ def find_holes(take: Take) -> list[Finding]:
     """Frames that are missing in the middle of a segment; nothing is interpolated there."""
     if not take.timed or take.frames < 3:
         return []
-    step = np.where(np.diff(take.segment) == 0, np.diff(take.time), np.nan)
-    inside = np.sort(step[np.isfinite(step)])
+    within = np.diff(take.segment) == 0
+    packets = find_packets(np.diff(take.time)[within])
+    time = take.time if packets is None else spread_packets(take.time, take.segment, packets)
+    step = np.where(within, np.diff(time), np.nan)
+    inside = np.sort(step[within])
     if not len(inside):
         return []
     usual = inside[int(0.9 * (len(inside) - 1))]  # a clock that trembles has no holes

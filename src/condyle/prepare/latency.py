@@ -18,13 +18,14 @@ from ..maths.spool import blocks, copied, empty, over_frames, sealed
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof, describe_refusal
 from ..model.take import Take
+from ..pairs.digest import digest_take
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise, estimate_noise
 from ..pairs.outliers import ROUNDING_M
 from ..pairs.sums import sum_pairs
 from .samples import Neighbours
 
-FIRST_LOOK_FRAMES = 1000  # frames of the first look, spread over the take
+FIRST_LOOK_FRAMES = 1000  # rows of the first look, spread over the take; half as many where they are of several frames
 SECOND_LOOK_FRAMES = 2500  # frames looked at where that shows something; more hardly sharpen a delay that matters
 MOST_SHIFT_ROUNDS = 10  # times that poses are shifted and what is left is estimated again, at most
 SETTLED_DELAY_S = 1e-3  # s of change from one round to the next below which all those frames are worth it
@@ -76,19 +77,12 @@ def find_latency(take: Take) -> Latency | None:
     ):
         return None
     near = Neighbours.of(take)
-    take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
-    every = np.flatnonzero(near.whole)
-    if len(every) < 10 * DELAY_BLOCKS:
-        return None
-    few, many = (
-        every[evenly(len(every), min(most, MOST_LOOKED_AT_POSES // take.bodies))]
-        for most in (FIRST_LOOK_FRAMES, SECOND_LOOK_FRAMES)
-    )
-    shift = np.zeros(take.bodies)
-    told = _round(take, near, few, shift, None)
+    told = _look_at_rows(take) if near.even else _look_at(take, near, FIRST_LOOK_FRAMES)
     if told is None or not _any_late(told, FIRST_LOOK_MIN_SE):
         return None if told is None else _none_late(told, take.bodies)
-    rows, noise = few, estimate_noise(take)
+    take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
+    few, many = (_spread(near, take.bodies, most) for most in (FIRST_LOOK_FRAMES, SECOND_LOOK_FRAMES))
+    rows, shift, noise = few, np.zeros(take.bodies), estimate_noise(take)
     for _ in range(MOST_SHIFT_ROUNDS):
         again = _round(take, near, rows, shift, noise)
         if again is None:
@@ -105,6 +99,32 @@ def find_latency(take: Take) -> Latency | None:
     # Only now is it asked whether anything is sure: while a sensor is late by much, what its delay does not explain
     # of the gap makes it look less sure than it is.
     return found if _any_late(told, LATENCY_MIN_SE) else _none_late(told, take.bodies)
+
+
+def _look_at_rows(take: Take) -> _Told | None:
+    """What the joints tell of the delays in mean poses of an even clock.
+
+    The gap of mean poses is the mean gap, and their velocity the mean velocity: a delay shows in them as in the frames,
+    with less noise.
+    """
+    digest = digest_take(take)
+    rows = digest.as_take(take)
+    return _look_at(rows, Neighbours.of(rows), max(FIRST_LOOK_FRAMES // digest.every, FIRST_LOOK_FRAMES // 2))
+
+
+def _look_at(take: Take, near: Neighbours, most: int) -> _Told | None:
+    """What the joints tell of the delays as recorded; None where too few samples follow each other."""
+    few = _spread(near, take.bodies, most)
+    if len(few) < 10 * DELAY_BLOCKS:
+        return None
+    take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
+    return _round(take, near, few, np.zeros(take.bodies), None)
+
+
+def _spread(near: Neighbours, bodies: int, most: int) -> Ints:
+    """Samples whose neighbours are all there, so many at most, spread over the take."""
+    every = np.flatnonzero(near.whole)
+    return every[evenly(len(every), min(most, MOST_LOOKED_AT_POSES // bodies))]
 
 
 def _spikes(take: Take) -> Bools:

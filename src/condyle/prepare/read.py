@@ -13,9 +13,12 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..io.format import Reading, ReadOptions
 from ..io.formats import read_recording
+from ..maths.arrays import Floats
+from ..model.field import Rod
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
 from ..model.take import Take, join
 from .convention import Diagnosis, apply_diagnosis, diagnose
+from .cutting import choose_bodies, cut_time
 from .odd_sensors import repair_odd_sensors
 
 MOST_TRIED_BODIES = 64  # bodies beyond which trying conventions would take longer than the fit
@@ -49,7 +52,11 @@ def load(paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> Loade
     """The take in several files under the convention that the motion tells, with what it was made from."""
     if not paths:
         raise UsageError("no file to read", code="bad-call")
-    recordings = recordings_in(paths, options)
+    return understand(recordings_in(paths, options), options)
+
+
+def understand(recordings: list[Recording], options: ReadOptions) -> Loaded:
+    """The take in recordings whose bodies are formed, under the convention that the motion tells."""
     diagnosis: Diagnosis | None = None
     findings: list[Finding] = []
     if _is_in_doubt(recordings, options):
@@ -64,9 +71,31 @@ def load(paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> Loade
     return Loaded(take.telling((*findings, *take.findings)), tuple(recordings), diagnosis)
 
 
+def read_turns(loaded: Loaded) -> Floats | None:
+    """(n, m, 3, 3) rotations that were recorded without a position, NaN elsewhere; None where there are none.
+
+    A position of zeros in every frame is none: programs write it for sensors that measure no position.
+    """
+    parts = []
+    for recording in loaded.recordings:
+        bodies = recording.bodies
+        assert bodies is not None
+        gone = np.isnan(bodies.position).any(axis=-1) | (np.nan_to_num(bodies.position) == 0).all(axis=(0, 2))
+        alone = gone & np.isfinite(bodies.orientation).all(axis=-1)
+        marked = Bodies(bodies.names, np.where(alone[..., None], np.ones(3), np.nan), bodies.orientation)
+        parts.append(take_of(replace(recording, bodies=marked, convention=recording.convention.but(unit="m"))))
+    turned = join_takes(parts)
+    return turned.R_world_body if turned.seen.any() else None
+
+
 def recordings_in(paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> list[Recording]:
-    """The numbers in every file, with bodies formed where that was asked."""
-    return bodies_in([read_recording(path, options) for path in paths], options)
+    """The part of every file that is asked for, with bodies formed where that was asked."""
+    recordings = [read_recording(path, options) for path in paths]
+    if options.bodies is not None:  # what markers do in the part that is not wanted tells nothing
+        recordings = bodies_in([cut_time(one, options.start, options.stop) for one in recordings], options)
+    else:  # files side by side have one clock once they are together
+        recordings = [cut_time(one, options.start, options.stop) for one in bodies_in(recordings, options)]
+    return [choose_bodies(one, options.only, options.drop, options.rename) for one in recordings]
 
 
 def _is_in_doubt(recordings: Sequence[Recording], options: ReadOptions) -> bool:
@@ -105,6 +134,22 @@ def take_of(recording: Recording) -> Take:
         return to_take(recording)
     except CondyleError as error:
         raise error.at(recording.source) from None
+
+
+def read_rod(
+    names: Sequence[str] | None, distance: float, file: str | os.PathLike[str] | None, reading: ReadOptions
+) -> Rod:
+    """A rod with the recording in a file, or in the recording itself; without names, of the file's two sensors."""
+    if file is None:
+        a, b = names or ("", "")
+        return Rod((a, b), distance)
+    take = load([file], reading).take
+    pair = tuple(names or take.names)
+    if len(pair) != 2:
+        raise UsageError(
+            f"has {len(pair)} sensors; name the rod's two with --rod-pair A B", code="bad-option", path=str(file)
+        )
+    return Rod((take.names[take.index(pair[0])], take.names[take.index(pair[1])]), distance, take)
 
 
 def _alike(recordings: Sequence[Recording]) -> bool:

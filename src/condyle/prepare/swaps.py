@@ -21,7 +21,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..maths.series import cut_blocks
-from ..maths.spool import blocks_of, copied, empty, over_frames, sealed
+from ..maths.spool import copied, over_frames, sealed
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect, Proof, describe_refusal
 from ..model.take import WORLD, Take
@@ -29,13 +29,11 @@ from ..pairs.exchange import Exchange, fit_residual, sum_stretches
 from ..pairs.fits import fit_pairs, gaps
 from ..pairs.sums import sum_pairs
 from .flips import describe_left_flips
+from .tracks import Moves, find_crossings, find_lone_spikes, find_moves, measure_nearness
 
-TRACK_MAX_GAP_S = 0.25  # s: samples farther apart do not tell where a track goes on
-STEP_BYTES = 400  # of what is worked out for one step of one body
-TRACK_JUMP_MIN_STEPS = 4.0  # usual steps from which a track may have changed places
-CROSSED_MAX_SHARE = 0.4  # of the jump: what is left where each track goes on at the other's place
 SUSPECT_STRETCH_S = 0.75  # s in which the usual gap of a body's best joint is looked at,
 SUSPECT_MIN_SHARE = 0.1  # over the sensors' distance, from which a body is tried without a sign of changing places
+HALF_OFF_MIN_SHARE = 0.25  # of a take's stretches: a body that is so far off in more may be exchanged for half of it
 MOST_SUSPECTS = 6  # such bodies, the worst ones
 GUESSED_STRETCHES = 16  # stretches into which a take is cut to try them,
 MOST_HOLES = 36  # beside the longest times without samples
@@ -78,10 +76,13 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
     """The exchanged stretches of a take, pair by pair; `known` are edges of the tree, as pairs of bodies."""
     if not take.timed or take.bodies < 2 or take.frames < 4 * SWAP_MIN_FRAMES:
         return []
-    found = _find_circles(take)
-    take = exchanged(take, found)
-    crossings = find_crossings(take)
-    take = take.mask(spikes) if (spikes := _there_and_back(take)).any() else take
+    moves = find_moves(take)
+    found = _find_circles(take, moves)
+    if found:
+        take = exchanged(take, found)
+        moves = find_moves(take)
+    crossings = find_crossings(moves)
+    take = take.mask(spikes) if (spikes := find_lone_spikes(take)).any() else take
     done: set[tuple[int, int]] = set()
     tried: set[tuple[int, int]] = set()
     for _ in range(2 * MOST_SWAPPED_PAIRS):
@@ -149,39 +150,10 @@ def describe_swaps(swaps: Sequence[Swap], repaired: bool) -> list[Finding]:
     return found
 
 
-def find_crossings(take: Take) -> dict[tuple[int, int], Ints]:
-    """{pair of bodies: frames from which on each goes on where the other was}."""
-    out: dict[tuple[int, int], list[int]] = {}
-    for t, goes in _find_moves(take).items():
-        for a, b in goes:
-            if a < b and (b, a) in goes:
-                out.setdefault((a, b), []).append(t)
-    return {pair: np.array(frames, dtype=np.int64) for pair, frames in sorted(out.items())}
-
-
-def _find_moves(take: Take) -> dict[int, set[tuple[int, int]]]:
-    """{frame: pairs (a, b) of which both jump into it, and a goes on where b was}, in the order of time."""
-    before, size = _Before.of(take), _size(take)
-    kept = before.steps(take, size)
-    with np.errstate(invalid="ignore"):
-        frame, body = np.nonzero(kept > np.maximum(TRACK_JUMP_MIN_STEPS * median(kept), 1e-6 * size))
-    out: dict[int, set[tuple[int, int]]] = {}
-    for shift in range(1, take.bodies):
-        same = np.flatnonzero(frame[shift:] == frame[:-shift]) if len(frame) > shift else np.empty(0, np.int64)
-        if not len(same):
-            break
-        t = frame[same]
-        for a, b in ((body[same], body[same + shift]), (body[same + shift], body[same])):
-            goes = before.step(take, size, t, a, b) < CROSSED_MAX_SHARE * np.minimum(kept[t, a], kept[t, b])
-            for k in np.flatnonzero(goes):
-                out.setdefault(int(t[k]), set()).add((int(a[k]), int(b[k])))
-    return dict(sorted(out.items()))
-
-
-def _find_circles(take: Take) -> list[Swap]:
+def _find_circles(take: Take, moves: Moves) -> list[Swap]:
     """Stretches in which three sensors went round: each goes on where the next was, in one moment that is seen."""
     turns: dict[tuple[int, ...], list[tuple[int, int]]] = {}
-    for t, goes in _find_moves(take).items():
+    for t, goes in moves.items():
         bodies = sorted({body for pair in goes for body in pair})
         for three in combinations(bodies, 3) if 3 <= len(bodies) <= MOST_SWAPPED_PAIRS else ():
             for way, ring in ((1, three), (-1, three[::-1])):
@@ -196,69 +168,6 @@ def _find_circles(take: Take) -> list[Swap]:
         for way in (1, 2):
             found += _verified(take, members if way == 1 else members[::-1], state == way)
     return sorted(found, key=lambda one: one.first)
-
-
-@dataclass(frozen=True, eq=False)
-class _Before:
-    """(n, m) frames of the last two samples of each body before each frame, in its segment and near; -1: none."""
-
-    last: Ints
-    second: Ints
-
-    @classmethod
-    def of(cls, take: Take) -> _Before:
-        row = np.arange(take.frames)
-        fresh = np.concatenate([[True], np.diff(take.segment) != 0])
-        start = np.maximum.accumulate(np.where(fresh, row, 0))
-        last, second = empty(take.seen.shape, np.int64), empty(take.seen.shape, np.int64)
-        for body in range(take.bodies):
-            at = np.maximum.accumulate(np.where(take.seen[:, body], row, -1))
-            own = np.concatenate([[-1], at[:-1]])
-            own = np.where((own >= start) & (take.time - take.time[own] <= TRACK_MAX_GAP_S), own, -1)
-            last[:, body], second[:, body] = own, np.where(own >= 0, own[np.maximum(own, 0)], -1)
-        return cls(last, second)
-
-    def steps(self, take: Take, size: float) -> Floats:
-        """(n, m) [m] step of each body into each frame; NaN where it has no sample there or before."""
-        out = empty(take.seen.shape)
-        for rows in blocks_of(take.frames, STEP_BYTES * take.bodies):
-            frame, body = np.nonzero(take.seen[rows] & (self.last[rows] >= 0))
-            out[rows] = np.nan
-            out[rows][frame, body] = self.step(take, size, frame + rows.start, body, body)
-        return out
-
-    def step(self, take: Take, size: float, frame: Ints, body: Ints, track: Ints) -> Floats:
-        """[m] from where `track` was going to where `body` is in `frame`; rotation counts as way at half the size."""
-        last, second = self.last[frame, track], self.second[frame, track]
-        p, p1, p2 = (take.p_world_body[k, who] for k, who in ((frame, body), (last, track), (second, track)))
-        pace = (take.time[frame] - take.time[last]) / np.where(second >= 0, take.time[last] - take.time[second], np.inf)
-        ahead = np.linalg.norm(p - p1 - pace[:, None] * (p1 - p2), axis=1)
-        plain = np.linalg.norm(p - p1, axis=1)
-        turn = np.linalg.norm(take.R_world_body[frame, body] - take.R_world_body[last, track], axis=(1, 2)) / np.sqrt(2)
-        out = np.hypot(np.where(second >= 0, np.minimum(ahead, plain), plain), 0.5 * size * turn)
-        return np.where(last >= 0, out, np.inf)
-
-
-def _there_and_back(take: Take) -> Bools:
-    """(n, m) lone samples off their path: way there and back, and none from the sample before to the one after."""
-    out = np.zeros(take.seen.shape, dtype=bool)
-    for body in range(take.bodies):
-        p = take.p_world_body[:, body]
-        step = np.linalg.norm(np.diff(p, axis=0), axis=1)
-        across = np.linalg.norm(p[2:] - p[:-2], axis=1)
-        with np.errstate(invalid="ignore"):
-            shorter = np.minimum(step[1:], step[:-1])
-            out[1:-1, body] = (shorter > TRACK_JUMP_MIN_STEPS * median(step)) & (across < CROSSED_MAX_SHARE * shorter)
-    return out
-
-
-def _size(take: Take) -> float:
-    """[m] usual distance of a body to the nearest other one."""
-    part, _ = take.thinned(50)
-    apart = np.linalg.norm(part.p_world_body[:, :, None] - part.p_world_body[:, None], axis=-1)
-    apart[:, np.arange(take.bodies), np.arange(take.bodies)] = np.nan
-    apart = median(apart)
-    return float(median(np.where(apart > 0, apart, np.inf).min(axis=1)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,16 +189,15 @@ class _Best:
 def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: set[tuple[int, int]]) -> _Best | None:
     """The pair not tried so far whose exchange lowers the residuals most; None where none is worth it."""
     residual, share = _best_joints(take)
-    worst = np.argsort(-share)[:MOST_SUSPECTS]
-    suspects = set(worst[share[worst] > SUSPECT_MIN_SHARE].tolist())
-    pairs = {*crossings, *combinations(sorted(suspects), 2)} - tried
+    guessed = _suspect_pairs(share)
+    pairs = {*crossings, *guessed} - tried
     if not pairs:
         return None
     part, rows = take.thinned(SUMMED_FRAMES)
-    floor = EXACT_SHARE * _size(take)
+    floor = EXACT_SHARE * measure_nearness(take)
     best = None
     for pair in sorted(pairs):
-        for guess in (False, True) if suspects >= set(pair) else (False,):
+        for guess in (False, True) if pair in guessed else (False,):
             cuts, seen = _cuts(take, pair, crossings.get(pair, np.empty(0, np.int64)), guess)
             edges = np.searchsorted(rows, cuts)
             apart = np.concatenate([np.diff(edges) > 0, [True]])
@@ -304,8 +212,25 @@ def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: se
     return best
 
 
+def _suspect_pairs(share: Floats) -> set[tuple[int, int]]:
+    """Pairs that may be exchanged though no track is seen to change places; `share` (k, m) as of `_best_joints`.
+
+    Two that are exchanged come apart in the same stretch. Where they are for about half of the take, the joint of one
+    may have been fitted to one half and that of the other to the other.
+    """
+    most = share.max(axis=0, initial=0.0)
+    worst = np.argsort(-most)[:MOST_SUSPECTS]
+    off = share > SUSPECT_MIN_SHARE
+    long = off.mean(axis=0) > HALF_OFF_MIN_SHARE
+    return {
+        (a, b)
+        for a, b in combinations(sorted(worst[most[worst] > SUSPECT_MIN_SHARE].tolist()), 2)
+        if (off[:, a] & off[:, b]).any() or (long[a] and long[b])
+    }
+
+
 def _best_joints(take: Take) -> tuple[Floats, Floats]:
-    """Residuals [m] of all pairs (m, m), and for each body (m,) the gap of its best joint where that is worst.
+    """Residuals [m] of all pairs (m, m), and (k, m) the gap of each body's best joint in stretches of the take.
 
     Of every stretch the median counts, over the distance of the two sensors: spikes do not show, another body does.
     """
@@ -319,9 +244,9 @@ def _best_joints(take: Take) -> tuple[Floats, Floats]:
     fits = fit_pairs(sums, np.stack([k, partner], axis=1))
     gap = np.linalg.norm(gaps(part, *fits.joints), axis=2)
     length = max(SWAP_MIN_FRAMES, round(min(SUSPECT_STRETCH_S / max(part.seconds, 1e-9), 1.0) * part.frames))
-    worst = median(cut_blocks(gap, length)).max(axis=0)
     apart = np.sqrt(sums.dd[k, partner] / np.maximum(sums.frames[k, partner], 1))
-    return residual, np.where(np.isfinite(residual[k, partner]), worst / np.maximum(apart, 1e-300), 0.0)
+    share = median(cut_blocks(gap, length)) / np.maximum(apart, 1e-300)
+    return residual, np.where(np.isfinite(residual[k, partner]), share, 0.0)
 
 
 def _cuts(take: Take, pair: tuple[int, int], crossings: Ints, guess: bool) -> tuple[Ints, Bools]:
@@ -436,7 +361,7 @@ def _verified(take: Take, pair: tuple[int, ...], swapped: Bools) -> list[Swap]:
         return []
     both: Bools = np.asarray(take.seen[:, list(pair)].any(axis=1))
     share = (swapped & both).sum() / max(both.sum(), 1)
-    floor = EXACT_SHARE * _size(take)
+    floor = EXACT_SHARE * measure_nearness(take)
     usual = np.maximum(median(np.where(swapped[:, None], np.nan, right)), floor)
     out = []
     for first, stop in _runs(swapped):

@@ -1,0 +1,236 @@
+"""Limb lengths that several mountings share: the one thing that does not change when sensors are strapped on anew.
+
+Every mounting tells the lengths with errors of its own, since skin moves otherwise under every place; their covariances
+have that in them. Together they are a generalised least squares, and what it gives is carried back into the joints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+
+import numpy as np
+
+from ..errors import CondyleError
+from ..maths.arrays import Floats
+from ..maths.robust import Z95
+from ..model.profile import LengthKey, Profile, name_length
+from ..model.skeleton import Joint, Limb, Placement, Skeleton, limb_geometry
+
+LENGTH_MIN_SD_M = 1e-4  # m: no length is known better, and no geometry need hold lengths more exactly
+SHARED_WIDENING = 1.2  # of intervals that several mountings share: their weights are estimates, and err themselves
+GEOMETRY_ROUNDS = 3  # in which joints move until they have the lengths: these are not linear in the joints
+
+
+@dataclass(frozen=True, eq=False)
+class Lengths:
+    """Lengths [m] by their names, and their covariance (L, L) [m^2]."""
+
+    keys: tuple[LengthKey, ...]
+    value: Floats
+    covariance: Floats
+
+    @property
+    def sd(self) -> Floats:
+        """(L,) [m]"""
+        return np.sqrt(np.diagonal(self.covariance))
+
+    def part(self, keys: Sequence[LengthKey]) -> Lengths:
+        """Some of them, in this order."""
+        rows = [self.keys.index(key) for key in keys]
+        return Lengths(tuple(keys), self.value[rows], self.covariance[np.ix_(rows, rows)])
+
+
+def measure_lengths(skeleton: Skeleton) -> Lengths:
+    """The lengths of a skeleton that have an interval; those that share a joint are correlated."""
+    limbs = [limb for limb in skeleton.limbs if limb.length is not None and limb.high is not None]
+    joints = {joint.child: joint for joint in skeleton.joints}
+    slopes = _slope(skeleton, limbs)
+    V = _block_covariance(skeleton)
+    own = slopes @ V @ slopes.T
+    sd = np.array([max((limb.high - limb.length) / Z95, LENGTH_MIN_SD_M) for limb in limbs])  # type: ignore[operator]
+    size = np.sqrt(np.maximum(np.diagonal(own), 1e-300))
+    likeness = np.where(np.eye(len(limbs)) > 0, 1.0, own / np.outer(size, size))
+    keys = tuple(_key(limb, joints) for limb in limbs)
+    return Lengths(keys, np.array([float(limb.length or 0) for limb in limbs]), likeness * np.outer(sd, sd))
+
+
+def measure_between(joints: Sequence[Joint]) -> Lengths:
+    """The lengths between every two joints of a body that have a covariance, each joint with its own errors."""
+    figure = Skeleton((), (), (), tuple(joints))
+    known = [joint for joint in joints if joint.covariance is not None]
+    limbs, bodies = [], dict.fromkeys(name for joint in known for name in (joint.child, joint.parent))
+    for body in bodies:
+        for one, other in combinations([joint for joint in known if body in (joint.child, joint.parent)], 2):
+            shape = limb_geometry(one, other, body)
+            if shape is not None:
+                limbs.append(Limb(body, one.child, other.child, shape[0], None, None, shape[2]))
+    slopes = _slope(figure, limbs)
+    named = {joint.child: joint for joint in joints}
+    value = np.array([float(limb.length or 0) for limb in limbs])
+    return Lengths(tuple(_key(limb, named) for limb in limbs), value, slopes @ _block_covariance(figure) @ slopes.T)
+
+
+def profile_lengths(profile: Profile) -> Lengths:
+    """The lengths of a performer."""
+    value = np.array([one.length for one in profile.lengths])
+    return Lengths(
+        tuple(one.key for one in profile.lengths), value, profile.matrix + LENGTH_MIN_SD_M**2 * np.eye(len(value))
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Shared:
+    """Lengths that several mountings share.
+
+    lengths  the best of all of them
+    spread   [-] their scatter over what their covariances say; above 1 it widened the covariance
+    degrees  numbers that the scatter is told from
+    """
+
+    lengths: Lengths
+    spread: float
+    degrees: int
+
+
+def share_lengths(parts: Sequence[Lengths], alike: Sequence[int] | None = None) -> Shared:
+    """The lengths that all parts tell, by generalised least squares.
+
+    alike  (parts,) number of the mounting of each; parts of one mounting have the same error, and count as one
+    """
+    mountings = list(range(len(parts))) if alike is None else list(alike)
+    keys = tuple(dict.fromkeys(key for part in parts for key in part.keys))
+    if not keys:
+        raise CondyleError("no length has an interval; fit with intervals, on longer takes", code="no-lengths")
+    N, b = np.zeros((len(keys), len(keys))), np.zeros(len(keys))
+    place = {key: k for k, key in enumerate(keys)}
+    for part, mounting in zip(parts, mountings, strict=True):
+        rows = [place[key] for key in part.keys]
+        W = np.linalg.inv(_regular(part.covariance)) / mountings.count(mounting)
+        N[np.ix_(rows, rows)] += W
+        b[rows] += W @ part.value
+    V: Floats = np.asarray(np.linalg.inv(N), dtype=np.float64)
+    value = V @ b
+    total, degrees = 0.0, -len(keys)
+    for part, mounting in zip(parts, mountings, strict=True):
+        off = part.value - value[[place[key] for key in part.keys]]
+        total += float(off @ np.linalg.inv(_regular(part.covariance)) @ off) / mountings.count(mounting)
+    degrees += sum(len(parts[mountings.index(one)].keys) for one in set(mountings))
+    spread = float(np.sqrt(total / degrees)) if degrees > 0 else 1.0
+    widening = max(spread, 1.0) * (SHARED_WIDENING if len(set(mountings)) > 1 else 1.0)
+    return Shared(Lengths(keys, value, V * widening**2), spread, max(degrees, 0))
+
+
+def _regular(V: Floats) -> Floats:
+    """A covariance that can be inverted: a body with many joints has more lengths than freedoms."""
+    return np.asarray(V + LENGTH_MIN_SD_M**2 * np.eye(len(V)))
+
+
+def hold_lengths(skeleton: Skeleton, target: Lengths) -> Skeleton:
+    """The skeleton with its joints moved, as far as their own errors let them, until its limbs have these lengths.
+
+    target  with a covariance that is no wider than that of the skeleton's own lengths, which counted in it
+    """
+    own = measure_lengths(skeleton)
+    keys = [key for key in own.keys if key in target.keys]
+    if not keys:
+        return skeleton
+    joints = {joint.child: joint for joint in skeleton.joints}
+    limbs = [limb for limb in skeleton.limbs if limb.length is not None and limb.high is not None]
+    limbs = [limb for limb in limbs if _key(limb, joints) in keys]
+    keys = [_key(limb, joints) for limb in limbs]
+    aim, before = target.part(keys), own.part(keys)
+    V = _block_covariance(skeleton)
+    moved = skeleton
+    for _ in range(GEOMETRY_ROUNDS):
+        H = _slope(moved, limbs)
+        S = _regular(H @ V @ H.T)
+        gain = V @ H.T @ np.linalg.inv(S)
+        moved = _move(moved, gain @ (aim.value - _lengths_now(moved, limbs)))
+    scale = np.sqrt(np.diagonal(S)) / before.sd
+    left = aim.covariance * np.outer(scale, scale)
+    V_held = V - gain @ (S - left) @ gain.T
+    held = tuple(
+        joint
+        if joint.covariance is None
+        else joint.with_covariance(_positive(V_held[6 * k : 6 * k + 6, 6 * k : 6 * k + 6]))
+        for k, joint in enumerate(moved.joints)
+    )
+    moved = replace(moved, joints=held)
+    width = {key: Z95 * float(sd) for key, sd in zip(keys, aim.sd, strict=True)}
+    return replace(moved, limbs=_measure_limbs(moved, width), sensors=_place_sensors(moved))
+
+
+def _positive(V: Floats) -> Floats:
+    """A covariance (6, 6) without the variances below zero that rounding leaves."""
+    value, axes = np.linalg.eigh(0.5 * (V + V.T))
+    return np.asarray((axes * np.maximum(value, 0.0)) @ axes.T)
+
+
+def _measure_limbs(skeleton: Skeleton, width: Mapping[LengthKey, float]) -> tuple[Limb, ...]:
+    joints, found = {joint.child: joint for joint in skeleton.joints}, []
+    for limb in skeleton.limbs:
+        shape = limb_geometry(joints[limb.from_joint], joints[limb.to_joint], limb.body)
+        if shape is None or limb.length is None:
+            found.append(limb)
+            continue
+        half = width.get(_key(limb, joints), None if limb.high is None else limb.high - limb.length)
+        low, high = (None, None) if half is None else (max(shape[0] - half, 0.0), shape[0] + half)
+        found.append(replace(limb, length=shape[0], low=low, high=high))
+    return tuple(found)
+
+
+def _place_sensors(skeleton: Skeleton) -> tuple[Placement, ...]:
+    joints, found = {joint.child: joint for joint in skeleton.joints}, []
+    for sensor in skeleton.sensors:
+        joint = joints[sensor.joint]
+        place = joint.p_child_joint if joint.child == sensor.body else joint.p_parent_joint
+        distance = float(np.linalg.norm(place))
+        shift = distance - sensor.distance
+        low, high = (None if end is None else max(end + shift, 0.0) for end in (sensor.low, sensor.high))
+        found.append(replace(sensor, p_body_joint=place, distance=distance, low=low, high=high))
+    return tuple(found)
+
+
+def _key(limb: Limb, joints: Mapping[str, Joint]) -> LengthKey:
+    one, other = joints[limb.from_joint], joints[limb.to_joint]
+    return name_length(limb.body, (one.child, one.parent), (other.child, other.parent))
+
+
+def _block_covariance(skeleton: Skeleton) -> Floats:
+    """(6J, 6J) [m^2] of the joints, each with its own; those without one are held."""
+    J = len(skeleton.joints)
+    V = np.zeros((6 * J, 6 * J))
+    for k, joint in enumerate(skeleton.joints):
+        if joint.covariance is not None:
+            V[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] = joint.covariance
+    return V
+
+
+def _slope(skeleton: Skeleton, limbs: Sequence[Limb]) -> Floats:
+    """(L, 6J) how lengths change with the joints."""
+    number = {joint.child: k for k, joint in enumerate(skeleton.joints)}
+    slopes = np.zeros((len(limbs), 6 * len(skeleton.joints)))
+    for row, limb in zip(slopes, limbs, strict=True):
+        ends = [skeleton.joints[number[name]] for name in (limb.from_joint, limb.to_joint)]
+        shape = limb_geometry(ends[0], ends[1], limb.body)
+        for joint, sign in zip(ends, (1.0, -1.0), strict=True) if shape is not None else ():
+            first = 6 * number[joint.child] + (0 if joint.child == limb.body else 3)
+            row[first : first + 3] += sign * shape[1]  # type: ignore[index]
+    return slopes
+
+
+def _lengths_now(skeleton: Skeleton, limbs: Sequence[Limb]) -> Floats:
+    joints = {joint.child: joint for joint in skeleton.joints}
+    shapes = [limb_geometry(joints[limb.from_joint], joints[limb.to_joint], limb.body) for limb in limbs]
+    return np.array([limb.length if shape is None else shape[0] for limb, shape in zip(limbs, shapes, strict=True)])
+
+
+def _move(skeleton: Skeleton, step: Floats) -> Skeleton:
+    moved = []
+    for k, joint in enumerate(skeleton.joints):
+        own = step[6 * k : 6 * k + 6]
+        p_child, p_parent = joint.p_child_joint + own[:3], joint.p_parent_joint + own[3:]
+        moved.append(replace(joint, p_child_joint=p_child, p_parent_joint=p_parent))
+    return replace(skeleton, joints=tuple(moved))

@@ -1,0 +1,270 @@
+"""Steps in the gaps of joints: a body whose joints all move at one moment, by one vector in its axes, and stay there.
+
+Each joint's gap is cleared of the joint's own constants and of all that follows angles and places, and every body and
+moment is tried for a step in what is left, by its likelihood ratio. A quiet stretch counts for more than a lively one:
+skin moves while its joint does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from ..estimate.intervals import Blocks, long_run
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats
+from ..maths.least_squares import clear_of, clear_of_columns, solve_symmetric, span_columns
+from ..maths.spool import blocks_of, one_of_many, over_frames
+
+if TYPE_CHECKING:
+    from ..estimate.solve import Solution
+
+TURN_MIN_RATIO = 60.0  # likelihood ratio from which a slip counts as a rotation as well
+LIVELY_REACH_S = 2.0  # s around a block in which its noise is judged
+QUIET_MIN_SHARE = 0.5  # of the overall noise: a quieter stretch counts no more than this
+ROUNDING_SHARE = 1e-5  # of the distance between joined sensors: gaps below it are rounding
+MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two slips at once,
+TWICE_MIN_SHARE = 0.25  # if a single one is so far on the way to the threshold
+
+
+class Step(NamedTuple):
+    """A step of a body from a block on, its likelihood ratio, and the frame where that was seen."""
+
+    body: int
+    block: int
+    ratio: float
+    frame: int | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class GapSeries:
+    """What is left of one joint's gap over b blocks, all rows weighted, and what it was cleared of.
+
+    bodies    child and parent
+    child, parent  (b, 3, 3)  how a step in the axes of either would show in the gap
+    gap       (b, 3)
+    base      (3 b, F)  orthonormal columns that span what may move the gap without a slip
+    left      (b, 3)    the gap without that
+    variance            of `left` per axis, times what its correlation in time costs
+    floor               least variance that is believed
+    known     {body: its scores}, each worked out once
+    """
+
+    bodies: tuple[int, int]
+    child: Floats
+    parent: Floats
+    gap: Floats
+    base: Floats
+    left: Floats
+    variance: float
+    floor: float
+    blocks: Blocks
+    known: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, blocks: Blocks, a: int) -> GapSeries:
+        X, _ = blocks.features(a)
+        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_pulled_skin(blocks, a)], axis=1)
+        bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
+        gap = blocks.gap[:, :, a]
+        sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
+        root = np.sqrt(blocks.weight[:, a])
+        weighted = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
+        rough = clear_of_columns(weighted, (gap * root[:, None]).ravel()).reshape(-1, 3)
+        root = root / _local_size(rough, blocks.count_blocks(LIVELY_REACH_S))
+        return cls._cleared(blocks, bodies, sides, gap, design, root)
+
+    @classmethod
+    def _cleared(
+        cls,
+        blocks: Blocks,
+        bodies: tuple[int, int],
+        sides: tuple[Floats, Floats],
+        gap: Floats,
+        design: Floats,
+        root: Floats,
+    ) -> GapSeries:
+        """The joint with its rows weighted by `root` (b,)."""
+        child, parent = (side * root[:, None, None] for side in sides)
+        gap = gap * root[:, None]
+        design = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
+        base = one_of_many(span_columns(design), len(blocks.pairs))
+        left = clear_of(base, gap.ravel()).reshape(-1, 3)
+        floor = float((root**2).mean()) * (ROUNDING_SHARE * float(np.sqrt((blocks.arm**2).sum(axis=2).mean()))) ** 2
+        variance = _long_run_variance(left, base.shape[1], blocks, floor)
+        return cls(bodies, child, parent, gap, base, left, variance, floor, blocks)
+
+    def side(self, body: int) -> Floats:
+        return self.child if body == self.bodies[0] else self.parent
+
+    def with_step(self, step: Step) -> GapSeries:
+        """The same joint with a step of a body allowed for, which may take three blocks of time."""
+        if step.body not in self.bodies:
+            return self
+        steps = np.zeros((len(self.left), 3, 9))
+        for k in range(3):
+            first = step.block - 1 + k
+            steps[first:, :, 3 * k : 3 * k + 3] = self.side(step.body)[first:]
+        flat = clear_of(self.base, steps.reshape(-1, 9))
+        u, size, _ = np.linalg.svd(flat, full_matrices=False)
+        base = np.concatenate([self.base, u[:, size > 1e-9 * size.max(initial=1e-300)]], axis=1)
+        base = one_of_many(base, len(self.blocks.pairs))
+        left = clear_of(base, self.gap.ravel()).reshape(-1, 3)
+        variance = _long_run_variance(left, base.shape[1], self.blocks, self.floor)
+        return replace(self, base=base, left=left, variance=variance, known={})
+
+    def scores(self, body: int) -> tuple[Floats, Floats]:
+        """For a step of the body from each block on: gradient (b, 3) and information (b, 3, 3)."""
+        if body not in self.known:
+            self.known[body] = self._scores(body)
+        return self.known[body]
+
+    def _scores(self, body: int) -> tuple[Floats, Floats]:
+        side, base = self.side(body), self.base.reshape(len(self.left), 3, -1)
+        gradient, information = np.empty((len(side), 3)), np.empty((len(side), 3, 3))
+        after: list[Floats] = []  # what the blocks behind add up to
+        for rows in reversed(list(blocks_of(len(side), base[:1].nbytes))):
+            axes = np.swapaxes(side[rows], 1, 2)
+            sums = [np.einsum("bxr,bx->br", side[rows], self.left[rows]), axes @ base[rows], axes @ side[rows]]
+            for values, behind in zip(sums, after, strict=False):
+                values[-1] += behind
+            pull, meet, own = (np.cumsum(values[::-1], axis=0)[::-1] for values in sums)
+            after = [values[0].copy() for values in (pull, meet, own)]
+            gradient[rows], information[rows] = pull, own - meet @ np.swapaxes(meet, 1, 2)
+        return gradient / self.variance, information / self.variance
+
+
+def _pulled_skin(blocks: Blocks, a: int) -> list[Floats]:
+    """(3 b, 9) each: skin that the other joints of the two bodies pull along, which moves in the body's axes."""
+    columns = []
+    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
+        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
+            if other != a:
+                block = np.einsum("bxr,bs->bxrs", axes, blocks.angle(int(other)))
+                columns.append(block.reshape(3 * len(axes), -1))
+    return columns
+
+
+def _local_size(left: Floats, reach: int) -> Floats:
+    """(b,) rms of what is left (b, 3) around each block, over the overall one, and at least QUIET_MIN_SHARE."""
+    square = np.concatenate([[0.0], np.cumsum((left * left).sum(axis=1))])
+    k = np.arange(len(left))
+    low, high = np.maximum(k - reach, 0), np.minimum(k + reach + 1, len(left))
+    local = (square[high] - square[low]) / (high - low)
+    return np.asarray(np.sqrt(np.maximum(local / max(float(local.mean()), 1e-300), QUIET_MIN_SHARE**2)))
+
+
+def _long_run_variance(left: Floats, used: int, blocks: Blocks, floor: float) -> float:
+    """Variance per axis of (b, 3), times what its correlation in time makes a sum of it less sure."""
+    size = float((left * left).sum()) / max(3 * len(left) - used, 1)
+    return max(size * long_run(left, blocks.step, blocks.run), floor, 1e-300)
+
+
+def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, threshold: float) -> Step | None:
+    """The clearest step, if one is clear enough."""
+    best = _clearest_steps(joints, bodies, edge)
+    for step in best[:1]:
+        ratio = max(step.ratio, _ratio_after(joints, step))  # a large step inflates the noise it is judged by
+        if ratio >= threshold:
+            return step._replace(ratio=ratio)
+    suspects = [step for step in best[:MOST_TWICE_TRIED] if step.ratio > TWICE_MIN_SHARE * threshold]
+    for step in suspects:  # and so does a second one of the same sensor
+        first = [joint.with_step(step) for joint in joints]
+        [other] = _clearest_steps(first, [step.body], edge)
+        ratio = _ratio_after([joint.with_step(other) for joint in joints], step)
+        if ratio >= threshold and _ratio_after(first, other) >= threshold:
+            return step._replace(ratio=ratio)
+    return None
+
+
+def _clearest_steps(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int) -> list[Step]:
+    """For each body its clearest step, the clearest first."""
+    found = []
+    for body in bodies:
+        own = [joint.scores(body) for joint in joints if body in joint.bodies]
+        if not own:
+            continue
+        ratio = likelihood_ratio(*(np.sum([one[k] for one in own], axis=0) for k in range(2)))
+        block = edge + int(np.argmax(ratio[edge : len(ratio) - edge]))
+        found.append(Step(body, block, float(ratio[block])))
+    return sorted(found, key=lambda one: -one.ratio)
+
+
+def likelihood_ratio(gradient: Floats, information: Floats) -> Floats:
+    """(...) of steps with these gradients (..., 3) and informations (..., 3, 3)."""
+    size = np.maximum(np.abs(np.trace(information, axis1=-2, axis2=-1)), 1e-300)
+    unit, pull = information / size[..., None, None], gradient / np.sqrt(size)[..., None]
+    return np.asarray(np.einsum("...i,...i->...", pull, solve_symmetric(unit + 1e-6 * np.eye(3), pull)))
+
+
+def _after(joints: Sequence[GapSeries], step: Step) -> tuple[Floats, Floats]:
+    """Gradient (3,) and information (3, 3) of a step by the noise that it leaves."""
+    gradient, information = np.zeros(3), np.zeros((3, 3))
+    for joint in joints:
+        if step.body in joint.bodies:
+            pull, own = joint.scores(step.body)
+            factor = joint.variance / joint.with_step(step).variance
+            gradient += factor * pull[step.block]
+            information += factor * own[step.block]
+    return gradient, information + (1e-9 * np.trace(information) + 1e-300) * np.eye(3)
+
+
+def _ratio_after(joints: Sequence[GapSeries], step: Step) -> float:
+    gradient, information = _after(joints, step)
+    return float(gradient @ np.linalg.solve(information, gradient))
+
+
+def measure_step(joints: Sequence[GapSeries], step: Step) -> Floats:
+    """(3,) [m] by which the joints of a body seem to move in its axes."""
+    gradient, information = _after(joints, step)
+    return np.asarray(np.linalg.solve(information, gradient))
+
+
+def measure_rigid_steps(
+    joints: Mapping[int, GapSeries], steps: Sequence[Step], solution: Solution
+) -> list[tuple[Floats, Floats]]:
+    """Displacement [m] and rotation [rad] of sensors that step at given blocks, from all their joints together, by the
+    number of each in the solution.
+
+    A sensor that moves by s and turns by r carries what was fitted as a point c of its body to c + s + r x c. One joint
+    shows three of these six numbers: a rotation is told only where two or more joints ask for it.
+    """
+    size = 6 * len(steps)
+    information, gradient = np.zeros((size, size)), np.zeros(size)
+    for a, joint in joints.items():
+        own = [k for k, step in enumerate(steps) if step.body in joint.bodies]
+        if not own:
+            continue
+        columns = np.zeros((len(joint.left), 3, size))
+        for k in own:
+            body, block = steps[k][:2]
+            c = solution.p_child_joint[a] if body == joint.bodies[0] else solution.p_parent_joint[a]
+            moves = np.concatenate([np.eye(3), -rotation.skew(c)], axis=1)
+            columns[block:, :, 6 * k : 6 * k + 6] = joint.side(body)[block:] @ moves
+        flat = clear_of(joint.base, columns.reshape(-1, size))
+        information += flat.T @ flat / joint.variance
+        gradient += flat.T @ joint.gap.ravel() / joint.variance
+    used = (np.arange(size) % 6) < 3
+    for k in range(len(steps)):
+        turn = np.arange(size) // 6 == k
+        if _gain(information, gradient, used | turn) - _gain(information, gradient, used) > TURN_MIN_RATIO:
+            used = used | turn
+    found = np.zeros(size)
+    found[used] = _least(information, gradient, used)
+    return [(found[6 * k : 6 * k + 3], found[6 * k + 3 : 6 * k + 6]) for k in range(len(steps))]
+
+
+def _least(information: Floats, gradient: Floats, used: Bools) -> Floats:
+    """The solution for the unknowns in use, least where they are open."""
+    own = information[np.ix_(used, used)]
+    size = np.sqrt(np.maximum(np.diagonal(own), 1e-300))
+    return np.asarray(
+        np.linalg.pinv(own / size / size[:, None], rcond=1e-3, hermitian=True) @ (gradient[used] / size) / size
+    )
+
+
+def _gain(information: Floats, gradient: Floats, used: Bools) -> float:
+    return float(gradient[used] @ _least(information, gradient, used))

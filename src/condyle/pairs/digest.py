@@ -1,0 +1,307 @@
+"""The digest of a take: rows, the mean pose [R | p] of every body about every 1/30 s, made in one pass over its frames.
+
+A gap R_i c + p_i - R_j l - p_j is linear in the poses, so the gap of the mean poses is the mean gap, exactly: rows are
+rows of the same regression, with as many times less white noise as a row has frames, whatever the frame rate. Mean
+rotations are no rotations (R'R < I), so what needs R'R = I reads `sum_rows`, which puts back what the means lost.
+
+Digests add: those of pieces that were cut at rows' borders, one after the other, have the rows of the whole.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..maths.arrays import Bools, Floats, Ints
+from ..maths.robust import median
+from ..maths.spool import POSE_BYTES, blocks_of, empty, sealed
+from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, sixth_differences
+
+if TYPE_CHECKING:
+    from ..model.take import Take
+
+ROW_RATE_HZ = 30.0  # rows a second; people move below 10 Hz. Below 45 frames a second a row is a frame
+ROW_MIN_COUNT = 500  # rows of a take at least, if it has the frames: covariances of many joints need as many
+ROW_MIN_SOUND_SHARE = 0.5  # of a row's frames, from which on the others are bridged
+DIFFERENCES_RATE_HZ = 12.0  # sixth differences a second that tell the noise
+JUMP_MIN_STEPS = 4.0  # usual steps from which on a track does not go on
+SPIKE_MAX_SHARE = 0.4  # of the way there: what a spike leaves between the frame before and the one after
+STEP_FRAMES = 500  # spread over the take, whose median step is the usual one
+
+
+@dataclass(frozen=True, eq=False)
+class Digest:
+    """N rows of m bodies.
+
+    every    frames in a row; the last row before a break has half of it to one and a half, or all there is
+    frames   frames that were read, and rate [Hz] of them; NaN where there are fewer than two
+    first    (N,)               first frame of each row, and count (N,) its frames
+    span     (N, 2)       [s]   time of its first and of its last frame
+    segment  (N,)               recording that it belongs to; nothing is averaged across two of them
+    pose     (3, N, m, 4) [-, m]  mean of [R | p - origin], world axis first; 0 where not seen
+    seen     (N, m)             whether the body's frames are seen and sound, all of them or enough to bridge the rest
+    origin   (3,)         [m]
+    d6       (S, m, 2)    [m^2, rad^2]  squares of sixth differences of place and turn, in windows of seven frames
+    place    (S, m, 3)    [m]   in the middle of each window; NaN, as d6, where a frame of it is not seen
+    spike    (L, 2)             frame and body where a track leaves and comes back at once: not sound
+    jump     (K, 2)             frame and body where it does not go on
+    """
+
+    every: int
+    frames: int
+    rate: float
+    first: Ints
+    count: Ints
+    span: Floats
+    segment: Ints
+    pose: Floats
+    seen: Bools
+    origin: Floats
+    d6: Floats
+    place: Floats
+    spike: Ints
+    jump: Ints
+
+    @property
+    def rows(self) -> int:
+        return len(self.first)
+
+    @cached_property
+    def time(self) -> Floats:
+        """(N,) [s] the middle of each row."""
+        return np.asarray(self.span.mean(axis=1))
+
+    @cached_property
+    def run(self) -> Ints:
+        """(N,) rows with the same number follow each other without a break."""
+        hole = self.span[1:, 0] - self.span[:-1, 1] > _longest_step(self.every, self.rate)
+        broken = hole | (np.diff(self.segment) != 0)
+        return np.concatenate([[0], np.cumsum(broken)])[: self.rows]
+
+    @cached_property
+    def noise(self) -> Noise:
+        """White noise of the sensors in a frame."""
+        return Noise.from_differences(self.d6)
+
+    def add(self, later: Digest) -> Digest:
+        """The digest of both, where the frames of the later one follow. Windows, spikes and jumps that the cut divides
+        are those of neither.
+        """
+        if (self.every, self.seen.shape[1]) != (later.every, later.seen.shape[1]):
+            raise ValueError("digests add where they have the same bodies and as many frames in a row")
+        pose = later.pose.copy()
+        pose[..., 3] += np.where(later.seen, (later.origin - self.origin)[:, None, None], 0.0)
+        beyond = np.array([self.frames, 0])
+
+        def joined(name: str) -> Any:
+            return np.concatenate([getattr(self, name), getattr(later, name)])
+
+        return replace(
+            self,
+            frames=self.frames + later.frames,
+            rate=self.rate if np.isfinite(self.rate) else later.rate,
+            first=np.concatenate([self.first, later.first + self.frames]),
+            count=joined("count"),
+            span=joined("span"),
+            segment=joined("segment"),
+            pose=np.concatenate([self.pose, pose], axis=1),
+            seen=joined("seen"),
+            d6=joined("d6"),
+            place=joined("place"),
+            spike=np.concatenate([self.spike, later.spike + beyond]),
+            jump=np.concatenate([self.jump, later.jump + beyond]),
+        )
+
+    def to_frames(self, values: Floats | Bools) -> Floats:
+        """(n, ...) what rows (N, ...) have, for each of their frames."""
+        return np.repeat(values, self.count, axis=0)
+
+    def as_take(self, take: Take) -> Take:
+        """The rows in the place of the frames of their take, for what is linear in the poses; NaN where not seen."""
+        p, R = self.pose[..., 3].transpose(1, 2, 0) + self.origin, self.pose[..., :3].transpose(1, 2, 0, 3)
+        if not self.seen.all():
+            p, R = np.where(self.seen[..., None], p, np.nan), np.where(self.seen[..., None, None], R, np.nan)
+        return replace(take, time=self.time, segment=self.segment, p_world_body=p, R_world_body=R)
+
+
+_made: WeakKeyDictionary[Take, list[tuple[Bools | None, Digest]]] = WeakKeyDictionary()
+
+
+def forget_digests() -> None:
+    """Drops the kept digests; for measurements that must not find them made."""
+    _made.clear()
+
+
+def count_row_frames(take: Take) -> int:
+    """Frames in a row of a take: as many as a 1/30 s has, fewer where that leaves too few rows."""
+    if not take.timed or not np.isfinite(take.rate):
+        return 1
+    return max(1, min(round(take.rate / ROW_RATE_HZ), take.frames // ROW_MIN_COUNT))
+
+
+def digest_take(take: Take, good: Bools | None = None, every: int | None = None) -> Digest:
+    """The digest of a take, made once and kept beside it: that of all its poses, and that of those trusted last.
+
+    good    (n, m) poses to trust; all that are seen by default
+    every   frames in a row, of a piece of a recording; as `count_row_frames` tells by default
+    """
+    every = count_row_frames(take) if every is None else every
+    if good is not None and (good | ~take.seen).all():
+        good = None
+    for trusted, made in _made.get(take, ()):
+        if made.every != every:
+            continue
+        if trusted is good or (trusted is not None and good is not None and np.array_equal(trusted, good)):
+            return made
+    first, count = _cut_rows(take, every)
+    spike, jump = _find_marks(take)
+    sound = take.seen if good is None else take.seen & good
+    if len(spike):
+        sound = sound.copy()
+        sound[tuple(spike.T)] = False
+    known = np.argwhere(sound)[:1]
+    origin = take.p_world_body[tuple(known[0])] if len(known) else np.zeros(3)
+    pose, seen = _average(take, first, count, sound, origin)
+    span = np.stack([take.time[first], take.time[first + count - 1]], axis=1) if len(first) else np.empty((0, 2))
+    starts = _window_starts(take)
+    d6 = sixth_differences(take, starts)
+    place = take.p_world_body[starts + DIFFERENCE_ORDER // 2]
+    lost = np.zeros(d6.shape[:2], dtype=bool)
+    for k in range(DIFFERENCE_ORDER + 1):
+        lost |= ~sound[starts + k]
+    d6[lost] = np.nan
+    place[lost] = np.nan
+    facts = (first, count, span, take.segment[first], sealed(pose), sealed(seen), origin, d6, place, spike, jump)
+    made = Digest(every, take.frames, take.rate, *facts)
+    _made[take] = [*[one for one in _made.get(take, ()) if one[0] is None], (good, made)]
+    return made
+
+
+def _longest_step(every: int, rate: float) -> float:
+    """[s] between two frames of one run: less than a row is missing."""
+    return (every + 0.5) / rate if np.isfinite(rate) else np.inf
+
+
+def _cut_rows(take: Take, every: int) -> tuple[Ints, Ints]:
+    """First frame and number of frames of each row: none across a break, none much shorter than the others."""
+    if not take.frames:
+        return np.empty(0, np.int64), np.empty(0, np.int64)
+    broken = np.diff(take.segment) != 0
+    if every > 1:
+        broken |= np.diff(take.time) > _longest_step(every, take.rate)
+    begin = np.concatenate([[0], np.flatnonzero(broken) + 1])
+    length = np.diff(np.append(begin, take.frames))
+    rows = np.maximum((2 * length + every) // (2 * every), 1)
+    before = np.concatenate([[0], np.cumsum(rows)[:-1]])
+    first = np.repeat(begin, rows) + every * (np.arange(rows.sum()) - np.repeat(before, rows))
+    return first, np.diff(np.append(first, take.frames))
+
+
+def _average(take: Take, first: Ints, count: Ints, sound: Bools, origin: Floats) -> tuple[Floats, Bools]:
+    """Mean poses (3, N, m, 4) of rows, and (N, m) where they count."""
+    m, longest = take.bodies, int(count.max(initial=1))
+    pose, seen = empty((3, len(first), m, 4)), np.empty((len(first), m), dtype=bool)
+    for rows in blocks_of(len(first), longest * m * POSE_BYTES):
+        here, own = first[rows], count[rows]
+        frames = slice(int(here[0]), int(here[-1] + own[-1]))
+        R = take.R_world_body[frames].reshape(-1, 9 * m)
+        p = take.p_world_body[frames].reshape(-1, 3 * m)
+        good = sound[frames]
+        start = here - frames.start
+        mean_R, mean_p = _row_means(R, start, own), _row_means(p, start, own)
+        pose[:, rows, :, :3] = mean_R.reshape(-1, m, 3, 3).transpose(2, 0, 1, 3)
+        pose[:, rows, :, 3] = (mean_p.reshape(-1, m, 3) - origin).transpose(2, 0, 1)
+        seen[rows] = True
+        if not good.all():
+            _bridge(pose[:, rows], seen[rows], R, p, good, start, own, origin)
+    return pose, seen
+
+
+def _row_means(values: Floats, start: Ints, count: Ints) -> Floats:
+    """(N, w) means of values (n, w) over rows of frames, as products: many times faster than `np.add.reduceat`."""
+    size = int(count[0])
+    if size == 1 and (count == 1).all():
+        return values
+    if (count == size).all():
+        return np.asarray(np.matmul(np.full((1, size), 1 / size), values.reshape(len(count), size, -1))[:, 0])
+    out = np.empty((len(count), values.shape[1]))
+    border = np.flatnonzero(np.diff(count)) + 1
+    for a, b in zip([0, *border], [*border, len(count)], strict=True):  # stretches of rows that are equally long
+        part = values[start[a] : start[b - 1] + count[b - 1]]
+        size = int(count[a])
+        out[a:b] = np.matmul(np.full((1, size), 1 / size), part.reshape(b - a, size, -1))[:, 0]
+    return out
+
+
+def _bridge(
+    pose: Floats, seen: Bools, R: Floats, p: Floats, good: Bools, start: Ints, count: Ints, origin: Floats
+) -> None:
+    """Fills in the rows that lack frames: the line through those that are sound, in the middle of all; 0 where they are
+    too few.
+    """
+    known = np.add.reduceat(good, start, axis=0, dtype=np.int64)
+    row, body = np.nonzero(known < count[:, None])
+    sound = known[row, body]
+    lost = (sound < 2) | (sound < ROW_MIN_SOUND_SHARE * count[row])
+    seen[row[lost], body[lost]] = False
+    pose[:, row[lost], body[lost]] = 0.0
+    row, body, sound = row[~lost], body[~lost], sound[~lost]
+    if not len(row):
+        return
+    step = np.arange(int(count[row].max()))
+    inside = step < count[row][:, None]
+    frame = np.where(inside, start[row][:, None] + step, start[row][:, None])
+    use = inside & good[frame, body[:, None]]
+    middle, own = 0.5 * (count[row] - 1), (use * step).sum(axis=1) / sound
+    off = (step - own[:, None]) * use
+    weight = use / sound[:, None] + ((middle - own) / np.square(off).sum(axis=1))[:, None] * off
+    there, m = (frame, body[:, None]), good.shape[1]
+    turns = np.where(use[..., None, None], R.reshape(-1, m, 3, 3)[there], 0.0)
+    places = np.where(use[..., None], p.reshape(-1, m, 3)[there] - origin, 0.0)
+    pose[:, row, body, :3] = np.einsum("qk,qkxy->xqy", weight, turns)
+    pose[:, row, body, 3] = np.einsum("qk,qkx->xq", weight, places)
+
+
+def _window_starts(take: Take) -> Ints:
+    """First frames of windows of seven frames that no break divides, evenly spread; close together in a short take."""
+    if not take.timed or take.frames <= DIFFERENCE_ORDER:
+        return np.empty(0, np.int64)
+    rate = take.rate if np.isfinite(take.rate) else 0.0
+    apart = min(round(min(rate / DIFFERENCES_RATE_HZ, float(take.frames))), take.frames // NOISE_MAX_WINDOWS)
+    starts = np.arange(0, take.frames - DIFFERENCE_ORDER, max(1, apart))
+    step = np.diff(take.time)
+    broken = (np.diff(take.segment) != 0) | (step > (1.5 / take.rate if np.isfinite(take.rate) else np.inf))
+    before = np.concatenate([[0], np.cumsum(broken)])
+    return np.asarray(starts[before[starts] == before[starts + DIFFERENCE_ORDER]])
+
+
+def _find_marks(take: Take) -> tuple[Ints, Ints]:
+    """(L, 2) spikes and (K, 2) jumps of tracks: frame and body, where a step is many times the usual one."""
+    n, m = take.frames, take.bodies
+    none = np.empty((0, 2), np.int64)
+    if n < 3:
+        return none, none
+    p, square = take.p_world_body, np.full((n, m), np.nan)
+    for rows in blocks_of(n - 1, 48 * m):
+        move = p[rows.start + 1 : rows.stop + 1] - p[rows]
+        np.einsum("nmk,nmk->nm", move, move, out=square[rows.start + 1 : rows.stop + 1])
+    if take.segment[0] != take.segment[-1]:
+        square[1:][np.diff(take.segment) != 0] = np.nan
+    usual = median(square[1 :: max(1, n // STEP_FRAMES)])
+    with np.errstate(invalid="ignore"):
+        far = square > JUMP_MIN_STEPS**2 * usual
+    frame, body = np.nonzero(far & (usual > 0))
+    inner = np.flatnonzero(frame < n - 1)
+    f, k = frame[inner], body[inner]
+    across = np.square(p[f + 1, k] - p[f - 1, k]).sum(axis=1)
+    with np.errstate(invalid="ignore"):
+        back = across < SPIKE_MAX_SHARE**2 * np.minimum(square[f, k], square[f + 1, k])
+    spike = np.stack([f[back], k[back]], axis=1)
+    part = np.zeros((n, m), dtype=bool)  # steps to a spike and from it
+    part[tuple(spike.T)] = part[tuple((spike + [1, 0]).T)] = True
+    jump = np.stack([frame, body], axis=1)[~part[frame, body]]
+    return spike, jump

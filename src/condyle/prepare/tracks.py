@@ -1,0 +1,144 @@
+"""Tracks that change places: from one frame to the next each of two sensors goes on where the other was.
+
+A step is judged by where a track was going. Few frames have steps far above the usual one; only those are looked at.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.robust import median
+from ..maths.spool import empty, over_frames
+from ..model.take import Take
+from ..pairs.digest import STEP_FRAMES
+
+TRACK_MAX_GAP_S = 0.25  # s: samples farther apart do not tell where a track goes on
+TRACK_JUMP_MIN_STEPS = 4.0  # usual steps from which a track may have changed places
+CROSSED_MAX_SHARE = 0.4  # of the jump: what is left where each track goes on at the other's place
+
+Moves = dict[int, set[tuple[int, int]]]
+
+
+def find_crossings(moves: Moves) -> dict[tuple[int, int], Ints]:
+    """{pair of bodies: frames from which on each goes on where the other was}."""
+    out: dict[tuple[int, int], list[int]] = {}
+    for t, goes in moves.items():
+        for a, b in goes:
+            if a < b and (b, a) in goes:
+                out.setdefault((a, b), []).append(t)
+    return {pair: np.array(frames, dtype=np.int64) for pair, frames in sorted(out.items())}
+
+
+def find_moves(take: Take) -> Moves:
+    """{frame: pairs (a, b) of which both jump into it, and a goes on where b was}, in the order of time."""
+    before, size = _Before(take), measure_nearness(take)
+    far = np.maximum(TRACK_JUMP_MIN_STEPS * before.usual_steps(size), 1e-6 * size)
+    with np.errstate(invalid="ignore"):
+        frame, body = np.nonzero(before.longest_steps(size) > far)
+    known = before.any(frame, body)
+    frame, body = frame[known], body[known]
+    kept = before.step(size, frame, body, body)
+    jumps = kept > far[body]
+    frame, body, kept = frame[jumps], body[jumps], kept[jumps]
+    out: Moves = {}
+    for shift in range(1, take.bodies):
+        same = np.flatnonzero(frame[shift:] == frame[:-shift]) if len(frame) > shift else np.empty(0, np.int64)
+        if not len(same):
+            break
+        t, least = frame[same], CROSSED_MAX_SHARE * np.minimum(kept[same], kept[same + shift])
+        for a, b in ((body[same], body[same + shift]), (body[same + shift], body[same])):
+            for k in np.flatnonzero(before.step(size, t, a, b) < least):
+                out.setdefault(int(t[k]), set()).add((int(a[k]), int(b[k])))
+    return dict(sorted(out.items()))
+
+
+def measure_nearness(take: Take) -> float:
+    """[m] usual distance of a body to the nearest other one."""
+    part, _ = take.thinned(50)
+    apart = np.linalg.norm(part.p_world_body[:, :, None] - part.p_world_body[:, None], axis=-1)
+    apart[:, np.arange(take.bodies), np.arange(take.bodies)] = np.nan
+    apart = median(apart)
+    return float(median(np.where(apart > 0, apart, np.inf).min(axis=1)))
+
+
+class _Before:
+    """The samples of each body before a frame, in its segment and near, and the step from there."""
+
+    def __init__(self, take: Take) -> None:
+        self.take = take
+        fresh = np.concatenate([[True], np.diff(take.segment) != 0])
+        self._start = np.maximum.accumulate(np.where(fresh, np.arange(take.frames), 0))
+        self._seen: dict[int, Ints] = {}
+
+    def _last(self, frame: Ints, body: Ints) -> Ints:
+        """(q,) frame of the last sample of a body (q,) before a frame (q,), -1: none."""
+        last = frame - 1
+        seen = self.take.seen
+        for one in np.unique(body[~seen[last, body]]):  # the others were seen in the frame before
+            if one not in self._seen:
+                self._seen[one] = np.flatnonzero(seen[:, one])
+            own = body == one
+            samples = np.concatenate([[-1], self._seen[one]])
+            last[own] = samples[np.searchsorted(self._seen[one], frame[own])]
+        near = (last >= self._start[frame]) & (self.take.time[frame] - self.take.time[last] <= TRACK_MAX_GAP_S)
+        return np.where(near, last, -1)
+
+    def any(self, frame: Ints, body: Ints) -> Bools:
+        """(q,) whether a body has a sample before a frame."""
+        return self._last(frame, body) >= 0
+
+    def longest_steps(self, size: float) -> Floats:
+        """(n, m) [m] no step into a frame is longer; NaN where it has no sample, infinite where none is in the frame
+        before.
+        """
+
+        def measure(p: Floats, p1: Floats, R: Floats, R1: Floats) -> Floats:
+            way = p - p1
+            turn = np.maximum(3 - np.einsum("nmij,nmij->nm", R, R1), 0.0)  # half the square of the difference
+            return np.asarray(np.sqrt(np.einsum("nmi,nmi->nm", way, way) + 0.25 * size**2 * turn))
+
+        take, out = self.take, empty(self.take.seen.shape)
+        p, R = take.p_world_body, take.R_world_body
+        out[:1] = np.nan
+        out[1:] = over_frames(measure, p[1:], p[:-1], R[1:], R[:-1])
+        if not take.seen.all():
+            out[1:][take.seen[1:] & ~take.seen[:-1]] = np.inf
+        return out
+
+    def usual_steps(self, size: float) -> Floats:
+        """(m,) [m] median step of each body, of frames spread over the take."""
+        rows = 1 + evenly(self.take.frames - 1, STEP_FRAMES)
+        frame, body = (one.ravel() for one in np.meshgrid(rows, np.arange(self.take.bodies), indexing="ij"))
+        step = self.step(size, frame, body, body).reshape(len(rows), -1)
+        return median(np.where(np.isfinite(step), step, np.nan))
+
+    def step(self, size: float, frame: Ints, body: Ints, track: Ints) -> Floats:
+        """[m] from where `track` was going to where `body` is in `frame`; rotation counts as way at half the size."""
+        take, last = self.take, self._last(frame, track)
+        second = np.where(last >= 1, self._last(np.maximum(last, 1), track), -1)
+        p, p1, p2 = (take.p_world_body[k, who] for k, who in ((frame, body), (last, track), (second, track)))
+        pace = (take.time[frame] - take.time[last]) / np.where(second >= 0, take.time[last] - take.time[second], np.inf)
+        ahead = np.linalg.norm(p - p1 - pace[:, None] * (p1 - p2), axis=1)
+        plain = np.linalg.norm(p - p1, axis=1)
+        turn = np.linalg.norm(take.R_world_body[frame, body] - take.R_world_body[last, track], axis=(1, 2)) / np.sqrt(2)
+        out = np.hypot(np.where(second >= 0, np.minimum(ahead, plain), plain), 0.5 * size * turn)
+        return np.where(last >= 0, out, np.inf)
+
+
+def find_lone_spikes(take: Take) -> Bools:
+    """(n, m) lone samples off their path: way there and back, and none from the sample before to the one after."""
+    out, p = np.zeros(take.seen.shape, dtype=bool), take.p_world_body
+
+    def measure(a: Floats, b: Floats) -> Floats:
+        return np.asarray(np.sqrt(np.einsum("nmi,nmi->nm", way := b - a, way)))
+
+    step = over_frames(measure, p[:-1], p[1:])
+    usual = median(step[evenly(len(step), STEP_FRAMES)])
+    with np.errstate(invalid="ignore"):
+        far = step > TRACK_JUMP_MIN_STEPS * usual
+        frame, body = np.nonzero(far[1:] & far[:-1])
+        across = np.linalg.norm(p[frame + 2, body] - p[frame, body], axis=1)
+        back = across < CROSSED_MAX_SHARE * np.minimum(step[frame + 1, body], step[frame, body])
+    out[frame[back] + 1, body[back]] = True
+    return out

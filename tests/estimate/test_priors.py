@@ -1,0 +1,55 @@
+"""Priors on lengths whose weight is learned, against lengths that keep to them and lengths that do not."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from condyle.estimate.lengths import Lengths
+from condyle.estimate.priors import STATURE_SHARES, find_shares, find_twins, make_proportioned, make_sides_alike
+from condyle.model.profile import name_length
+
+BODIES = ("pelvis", "l_thigh", "l_shank", "l_foot", "r_thigh", "r_shank", "r_foot")
+EDGES = [(side + a, side + b) for side in ("l_", "r_") for a, b in (("thigh", "shank"), ("shank", "foot"))]
+EDGES += [("pelvis", "l_thigh"), ("pelvis", "r_thigh")]
+KEYS = tuple(
+    name_length(side + body, (up if up == "pelvis" else side + up, side + body), (side + body, side + down))
+    for side in ("l_", "r_")
+    for up, body, down in (("pelvis", "thigh", "shank"), ("thigh", "shank", "foot"))
+)
+SD = 0.01
+
+
+def _lengths(*value: float) -> Lengths:
+    return Lengths(KEYS, np.array(value), SD**2 * np.eye(4))
+
+
+def test_lengths_that_mirror_each_other_are_found() -> None:
+    assert find_twins(KEYS, BODIES, EDGES) == [(0, 2), (1, 3)]
+    assert find_twins(KEYS[:2], BODIES, EDGES) == []
+    assert find_shares(KEYS, BODIES, EDGES) == dict(enumerate([0.245, 0.246] * 2))
+
+
+def test_sides_that_are_alike_are_drawn_together() -> None:
+    learned = make_sides_alike(_lengths(0.43, 0.40, 0.432, 0.401), [(0, 2), (1, 3)])
+    assert learned.spread < SD
+    assert abs(learned.lengths.value[0] - learned.lengths.value[2]) < 1e-3
+    assert SD / np.sqrt(2) < learned.lengths.sd[0] < 0.85 * SD
+
+
+def test_sides_that_differ_are_left_apart() -> None:
+    learned = make_sides_alike(_lengths(0.43, 0.40, 0.49, 0.46), [(0, 2), (1, 3)])
+    assert learned.spread > 0.025
+    assert abs(learned.lengths.value[0] - learned.lengths.value[2]) > 0.04
+    assert learned.lengths.sd[0] > 0.9 * SD
+
+
+def test_proportions_count_as_far_as_the_lengths_keep_to_them() -> None:
+    shares = find_shares(KEYS, BODIES, EDGES)
+    thigh, shank = 1.7 * STATURE_SHARES["thigh"], 1.7 * STATURE_SHARES["shank"]
+    kept = make_proportioned(_lengths(thigh + 0.01, shank, thigh - 0.01, shank), shares)
+    assert kept.spread < 0.12
+    assert abs(kept.lengths.value[0] - thigh) < 0.0099
+    assert (kept.lengths.sd >= SD).all()  # no table of proportions makes a length surer
+    odd = make_proportioned(_lengths(0.3, 0.5, 0.3, 0.5), shares)
+    assert odd.spread > kept.spread
+    np.testing.assert_allclose(odd.lengths.value, [0.3, 0.5, 0.3, 0.5], atol=0.01)

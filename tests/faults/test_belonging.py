@@ -1,0 +1,110 @@
+"""Do files belong together, on small figures whose truth is known."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle.estimate.lengths import measure_between
+from condyle.faults.belonging import check_belonging, compare_files, is_other_person, mirror_names
+from condyle.faults.files import locate_places
+from condyle.model.options import FitOptions
+from condyle.model.skeleton import Joint
+from condyle.model.take import Take, join
+from condyle.simulate import Mounts, chain, simulate
+from tests.make.performers import NOISE, SECONDS, mount_chain
+
+EDGES = list(zip(chain().names, chain().names[1:], strict=False))
+
+
+def _file(name: str, take: Take) -> Take:
+    return replace(take, sources=(f"/day/{name}.npz",))
+
+
+def _joints(take: Take) -> list[Joint]:
+    return locate_places(take, EDGES)
+
+
+def _one_moved(body: int) -> Take:
+    """A later take of the first mounting with one sensor put on anew."""
+    before, anew = mount_chain(1).truth.mounts, mount_chain(2).truth.mounts
+    R, p = before.R_bone_body.copy(), before.p_bone_body.copy()
+    R[body], p[body] = anew.R_bone_body[body], anew.p_bone_body[body]
+    return simulate(chain(), seconds=SECONDS, seed=9, disturbances=NOISE, mounts=Mounts(R, p)).take
+
+
+FIRST, AGAIN, ANEW = mount_chain(1).take, mount_chain(1, 1).take, mount_chain(2, 1).take
+TALLER = mount_chain(3, 1, 1.1).take
+
+
+@pytest.mark.parametrize(
+    ("later", "relation"), [(AGAIN, "same"), (ANEW, "remounted"), (TALLER, "other person"), (_one_moved(1), "moved")]
+)
+def test_a_file_is_told_for_what_it_is(later: Take, relation: str) -> None:
+    assert compare_files(_joints(FIRST), _joints(later)).relation == relation
+
+
+def test_what_hardly_moves_is_not_told() -> None:
+    assert compare_files(_joints(FIRST), []).relation == "unknown"
+
+
+def test_a_figure_of_another_size_is_another_person() -> None:
+    small, large = measure_between(_joints(FIRST)), measure_between(_joints(TALLER))
+    assert is_other_person(small, large)
+    assert not is_other_person(small, measure_between(_joints(ANEW)))
+    assert not is_other_person(small, small.part(()))
+
+
+def test_files_of_one_mounting_are_left_alone() -> None:
+    found = check_belonging(join([_file("a", FIRST), _file("b", AGAIN)]), FitOptions())
+    assert (list(found.findings), found.take) == ([], None)
+
+
+@pytest.mark.parametrize(("later", "code"), [(ANEW, "remounted"), (TALLER, "another-person")])
+def test_a_file_that_does_not_belong_is_left_out_and_named(later: Take, code: str) -> None:
+    take = join([_file("a", FIRST), _file("b", later), _file("c", AGAIN)])
+    found = check_belonging(take, FitOptions())
+    (told,) = found.findings
+    assert (told.code, told.severity) == (code, "error")
+    assert told.text.startswith("b.npz:")
+    assert found.take is not None
+    assert found.take.sources == ("/day/a.npz", "/day/c.npz")
+    assert found.take.frames == FIRST.frames + AGAIN.frames
+    assert found.take.in_source(1).sum() == AGAIN.frames
+    np.testing.assert_array_equal(found.take.p_world_body[found.take.in_source(1)], AGAIN.p_world_body)
+
+
+def test_a_sensor_that_moved_is_left_out_in_its_file_only() -> None:
+    found = check_belonging(join([_file("a", FIRST), _file("b", _one_moved(2))]), FitOptions())
+    (told,) = found.findings
+    assert (told.code, told.bodies) == ("sensor-moved-between-files", (FIRST.names[2],))
+    assert "b.npz" in told.text
+    assert "--remounted" in told.text
+    assert found.take is not None
+    gone = ~found.take.seen
+    assert gone[found.take.in_source(1), 2].all()
+    assert gone.sum() == gone[:, 2].sum() == FIRST.frames
+
+
+def test_one_file_and_files_that_are_taken_as_one_are_not_asked() -> None:
+    take = join([_file("a", FIRST), _file("b", ANEW)])
+    assert check_belonging(take, FitOptions(belong=False)).take is None
+    assert check_belonging(FIRST, FitOptions()).take is None
+
+
+def test_a_file_that_tells_nothing_is_said() -> None:
+    still = simulate(chain(), "still", seconds=4, seed=1, disturbances=NOISE, mounts=mount_chain(1).truth.mounts).take
+    (told,) = check_belonging(join([_file("a", FIRST), _file("b", still)]), FitOptions()).findings
+    assert (told.code, told.severity) == ("files-not-compared", "info")
+
+
+def test_left_and_right_are_exchanged_by_the_names() -> None:
+    joints = _joints(FIRST)
+    legs = [replace(joints[0], parent="pelvis", child=name) for name in ("l_thigh", "r_thigh")]
+    assert mirror_names(joints) is None  # no sides
+    assert mirror_names(legs[:1]) is None  # a thigh without its twin
+    turned = mirror_names(legs)
+    assert turned is not None
+    assert [(one.parent, one.child) for one in turned] == [("pelvis", "r_thigh"), ("pelvis", "l_thigh")]

@@ -1,0 +1,59 @@
+"""Do recordings belong together: joints tell where sensors sit."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle.faults.files import describe_moved, find_moved, locate_places
+from condyle.model.skeleton import Joint
+from condyle.model.take import Take
+from condyle.simulate import Disturbances, Mounts, chain, simulate
+
+NOISE = Disturbances(position_noise=0.003, orientation_noise=0.009)
+EDGES = [(a, b) for a, b in zip(chain().names, chain().names[1:], strict=False)]
+
+
+def _record(seed: int, mounts: Mounts | None = None, seconds: float = 15.0) -> tuple[Take, Mounts]:
+    world = simulate(chain(), "exercise", seconds=seconds, seed=seed, disturbances=NOISE, mounts=mounts)
+    return world.take, world.truth.mounts
+
+
+@pytest.fixture(scope="module")
+def before() -> tuple[list[Joint], Mounts]:
+    take, mounts = _record(1)
+    return locate_places(take, EDGES), mounts
+
+
+def test_every_edge_is_located_with_its_covariance(before: tuple[list[Joint], Mounts]) -> None:
+    assert {(joint.parent, joint.child) for joint in before[0]} == set(EDGES)
+    assert all(joint.covariance is not None for joint in before[0])
+
+
+@pytest.mark.parametrize("seed", range(2, 6))
+def test_sensors_that_stay_are_not_told(before: tuple[list[Joint], Mounts], seed: int) -> None:
+    take, _ = _record(seed, before[1])
+    assert find_moved(before[0], locate_places(take, EDGES)) == []
+
+
+@pytest.mark.parametrize("body", [0, 1, 3])
+def test_a_sensor_that_moved_is_named_with_its_distance(before: tuple[list[Joint], Mounts], body: int) -> None:
+    joints, mounts = before
+    away = np.array(mounts.p_bone_body)
+    away[body] += [0.0, 0.03, 0.0]
+    take, _ = _record(7, Mounts(mounts.R_bone_body, away))
+    (moved,) = find_moved(joints, locate_places(take, EDGES))
+    assert moved.body == take.names[body]
+    assert moved.distance == pytest.approx(0.03, abs=0.005)
+    (finding,) = describe_moved([moved])
+    assert (finding.code, finding.bodies, finding.unit) == ("sensor-moved", (moved.body,), "m")
+
+
+def test_a_take_that_tells_nothing_has_no_places() -> None:
+    take, _ = _record(1, seconds=0.2)
+    assert locate_places(take, EDGES) == []
+    assert locate_places(take.select(take.names[:1]), EDGES) == []
+    assert locate_places(take.slice(0, 1), EDGES) == []
+    untimed = Take.from_poses(take.p_world_body, R_world_body=take.R_world_body, names=take.names)
+    assert locate_places(untimed, EDGES) == []
+    assert locate_places(take.mask(np.ones((take.frames, take.bodies), bool)), EDGES) == []

@@ -1,0 +1,75 @@
+"""Steps in gaps: which body, from which block on, how far, and what is left once one is allowed for."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle.estimate.fitting import ROBUST, fit_tree
+from condyle.estimate.intervals import Blocks
+from condyle.faults.steps import GapSeries, Step, find_step, likelihood_ratio, measure_rigid_steps, measure_step
+from condyle.model.options import FitOptions
+from condyle.simulate import Disturbances, SensorSlip, World, linkage, simulate
+
+SHIFT = (0.012, -0.006, 0.008)  # m
+SIZE = 2e-3  # m: error of a step under 3 mm of noise
+EDGE = 9  # blocks
+ENOUGH = 150.0  # likelihood ratio
+
+
+@pytest.fixture(scope="module")
+def slipped() -> World:
+    d = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3), slips=(SensorSlip("chest", 14.0, SHIFT),))
+    return simulate(linkage(), "exercise", seconds=30, rate=30, seed=5, disturbances=d)
+
+
+@pytest.fixture(scope="module")
+def joints(slipped: World) -> list[GapSeries]:
+    solution = fit_tree(slipped.take, [], FitOptions(), ROBUST).solution
+    blocks = Blocks(slipped.take, replace(solution, weight=np.ones_like(solution.weight)))
+    return [GapSeries.of(blocks, a) for a in range(len(solution.pairs))]
+
+
+@pytest.fixture(scope="module")
+def step(slipped: World, joints: list[GapSeries]) -> Step:
+    found = find_step(joints, range(slipped.take.bodies), EDGE, ENOUGH)
+    assert found is not None
+    return found
+
+
+def test_the_clearest_step_is_that_of_the_body_at_its_moment(
+    slipped: World, joints: list[GapSeries], step: Step
+) -> None:
+    assert slipped.take.names[step.body] == "chest"
+    first = joints[0].blocks.first[[step.block - 1, step.block + 1]]
+    assert slipped.take.time[first[0]] <= 14.0 <= slipped.take.time[first[1]]
+    np.testing.assert_allclose(measure_step(joints, step), SHIFT, atol=SIZE)
+
+
+def test_a_body_that_is_not_asked_for_is_not_found(slipped: World, joints: list[GapSeries]) -> None:
+    others = [body for body in range(slipped.take.bodies) if "chest" != slipped.take.names[body]]
+    found = find_step(joints, others, EDGE, 10 * ENOUGH)
+    assert found is None
+    assert find_step([], [], EDGE, ENOUGH) is None
+
+
+def test_nothing_is_left_of_a_step_that_is_allowed_for(slipped: World, joints: list[GapSeries], step: Step) -> None:
+    again = find_step([joint.with_step(step) for joint in joints], range(slipped.take.bodies), EDGE, ENOUGH / 3)
+    assert again is None
+
+
+def test_a_rotation_is_not_told_where_there_was_none(slipped: World, joints: list[GapSeries], step: Step) -> None:
+    solution = fit_tree(slipped.take, [], FitOptions(), ROBUST).solution
+    [(shift, turn)] = measure_rigid_steps(dict(enumerate(joints)), [step], solution)
+    np.testing.assert_allclose(shift, SHIFT, atol=SIZE)
+    np.testing.assert_array_equal(turn, 0.0)
+
+
+def test_the_likelihood_ratio_is_that_of_the_step_which_suits_best(rng: np.random.Generator) -> None:
+    half = rng.standard_normal((7, 3, 3))
+    information, gradient = half @ np.swapaxes(half, 1, 2), rng.standard_normal((7, 3))
+    expected = [g @ np.linalg.solve(i, g) for g, i in zip(gradient, information, strict=True)]
+    np.testing.assert_allclose(likelihood_ratio(gradient, information), expected, rtol=1e-2)
+    assert likelihood_ratio(np.zeros(3), np.zeros((3, 3))) == 0.0

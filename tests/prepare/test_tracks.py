@@ -1,0 +1,74 @@
+"""Tracks that change places, to the frame; spikes, holes and fast motion are none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from condyle import Take
+from condyle.prepare.swaps import Swap, exchanged
+from condyle.prepare.tracks import find_crossings, find_lone_spikes, find_moves, measure_nearness
+from condyle.simulate import Disturbances, linkage, simulate
+
+NOISY = {"position_noise": 0.003, "orientation_noise": np.radians(0.3)}
+
+
+@cache
+def take_of(motion: str = "exercise", **more: float) -> Take:
+    d = Disturbances(**{**NOISY, **more})  # type: ignore[arg-type]
+    return simulate(linkage(), motion, seconds=30, rate=30, seed=3, disturbances=d).take  # type: ignore[arg-type]
+
+
+def swapped(take: Take, *bodies: str) -> Take:
+    return exchanged(take, [Swap(bodies, 250, 260, 0.0, 0.0, 0.0, 0.0)])
+
+
+def crossings(take: Take) -> dict[tuple[int, int], list[int]]:
+    return {pair: frames.tolist() for pair, frames in find_crossings(find_moves(take)).items()}
+
+
+def test_tracks_that_change_places_are_seen_to_the_frame_and_spikes_are_none() -> None:
+    assert crossings(take_of(spikes=0.02, bursts=0.05)) == {}
+    assert list(crossings(swapped(take_of(), "head", "l_forearm")).values()) == [[250, 260]]
+
+
+def test_they_are_seen_across_lost_samples_but_not_across_a_long_hole_or_into_another_recording() -> None:
+    take = swapped(take_of(), "head", "l_forearm")
+    pair = [take.index("head"), take.index("l_forearm")]
+    for lost, seen in ((4, [254, 260]), (12, [])):
+        gone = np.zeros(take.seen.shape, dtype=bool)
+        gone[250 : 250 + lost, pair] = True
+        assert [frames for frames in crossings(take.mask(gone)).values() if frames] == ([seen] if seen else [])
+    parted = replace(take, segment=(np.arange(take.frames) >= 250).astype(np.int64))
+    assert list(crossings(parted).values()) == [[260]]
+
+
+def test_three_that_go_round_are_no_pair_but_three_moves() -> None:
+    take = swapped(take_of(), "head", "l_forearm", "r_forearm")
+    moves = find_moves(take)
+    assert sorted(moves) == [250, 260]
+    assert all(len(goes) == 3 for goes in moves.values())
+    assert find_crossings(moves) == {}
+
+
+def test_fast_motion_and_bodies_that_are_not_seen_are_no_moves() -> None:
+    assert find_moves(take_of("walk")) == {}
+    take = take_of()
+    assert find_moves(take.mask(np.ones_like(take.seen))) == {}
+
+
+def test_a_lone_sample_off_its_path_is_a_spike_and_a_step_is_none() -> None:
+    take = take_of()
+    p = take.p_world_body.copy()
+    p[100, 1] += 0.5
+    p[200:, 2] += 0.5
+    assert np.argwhere(find_lone_spikes(replace(take, p_world_body=p))).tolist() == [[100, 1]]
+
+
+def test_nearness_is_the_usual_distance_to_the_nearest_body() -> None:
+    p = np.zeros((20, 3, 3))
+    p[:, 1, 0], p[:, 2, 0] = 0.2, 1.0
+    take = Take.from_poses(p, R_world_body=np.broadcast_to(np.eye(3), (20, 3, 3, 3)), names=("a", "b", "c"))
+    np.testing.assert_allclose(measure_nearness(take), 0.2)
