@@ -16,6 +16,7 @@ from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
 from condyle.maths import rotation
 from condyle.model.options import FitOptions, Method
 from condyle.model.stage import Change, Decision, Effect, Proof, describe_refusal
+from condyle.pipeline import PLAN_OF, describe_left_out
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 
 EXACT_LENGTH = 1e-9  # m
@@ -607,3 +608,19 @@ def test_a_run_follows_its_plan_in_order_and_says_what_every_stage_found(
     assert {"latency", "bent-field", "slip"} <= {finding.code for finding in made.findings}
     taken = noisy_linkage.take.select(noisy_linkage.take.names[:4])
     np.testing.assert_array_equal(made.take.p_world_body, move.apply(taken).p_world_body)
+
+
+@pytest.mark.parametrize(
+    ("bodies", "words"),
+    [
+        (64, ""),
+        (65, "connections for a part of the take (up to 64)"),
+        (129, "connections for a part of the take (up to 64), latency (up to 128)"),
+    ],
+)
+def test_checks_that_are_left_out_among_many_bodies_are_told(bodies: int, words: str) -> None:
+    take = Take.from_poses(np.zeros((3, bodies, 3)), R_world_body=np.tile(np.eye(3), (3, bodies, 1, 1)), rate=60)
+    told = [finding.text for finding in describe_left_out(take, PLAN_OF["default"])]
+    whole = f"among {bodies} bodies nothing is looked for of: {words}; fit fewer with --only for that"
+    assert told == ([whole] if words else [])
+    assert describe_left_out(take, PLAN_OF["least-squares"]) == []

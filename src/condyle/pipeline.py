@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from .estimate.checks import check_asked, check_twins
 from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, fit_tree
 from .estimate.proof import prove
+from .faults.belonging import check_belonging
+from .faults.connections import MOST_CONNECTED_BODIES
 from .faults.field import correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
 from .faults.slips import repair_slips
@@ -22,7 +24,7 @@ from .model.scale import scaled
 from .model.stage import Change, Decision, Proof, apply_changes
 from .model.take import Take, with_world
 from .prepare.dropouts import mask_unmeasured
-from .prepare.latency import repair_latency
+from .prepare.latency import LATENCY_MOST_BODIES, repair_latency
 from .prepare.swaps import repair_swaps
 from .result.assemble import Calibration, assemble_figure
 
@@ -53,14 +55,17 @@ def add_world(take: Take, options: FitOptions) -> Decision:
     return Decision(take=with_world(take)) if options.world else Decision()
 
 
-PREPARE = (scale_lengths, mask_unmeasured, repair_swaps, repair_latency, correct_known_field, add_world)
+PREPARE = (scale_lengths, mask_unmeasured, repair_swaps, repair_latency, correct_known_field)
 REPAIR = (leave_out_part_time, repair_slips, correct_field, look_for_bend)
 PLAN_OF: dict[Method, Plan] = {
-    "default": Plan(PREPARE, ROBUST, REPAIR),
+    "default": Plan((*PREPARE, check_belonging, add_world), ROBUST, REPAIR),
     "least-squares": Plan(
-        (scale_lengths, mask_unmeasured, correct_known_field, add_world), PLAIN, (correct_field,), connections=False
+        (scale_lengths, mask_unmeasured, correct_known_field, check_belonging, add_world),
+        PLAIN,
+        (correct_field,),
+        connections=False,
     ),
-    "drift": Plan(PREPARE, DRIFT, REPAIR),
+    "drift": Plan((*PREPARE, check_belonging, add_world), DRIFT, REPAIR),
 }
 
 
@@ -69,6 +74,30 @@ def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibratio
     check_options(options)
     check_twins(take)
     plan = plan or PLAN_OF[options.method]
+    ready, changes, findings = prepare_take(take, options, plan)
+    findings += describe_left_out(ready, plan)
+    estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
+    for repair in plan.repair:
+        estimate, kept, told = carry_out(repair, estimate, options)
+        changes, findings = [*changes, *kept], [*findings, *told]
+    return assemble_figure(estimate, plan.estimator, options, findings, changes, ready, connections=plan.connections)
+
+
+def describe_left_out(take: Take, plan: Plan) -> list[Finding]:
+    """What is not looked for among so many bodies."""
+    asked = {
+        "connections for a part of the take": (plan.connections, MOST_CONNECTED_BODIES),
+        "latency": (repair_latency in plan.prepare, LATENCY_MOST_BODIES),
+    }
+    left = [f"{what} (up to {most})" for what, (looked, most) in asked.items() if looked and take.bodies > most]
+    if not left:
+        return []
+    text = f"among {take.bodies} bodies nothing is looked for of: {', '.join(left)}; fit fewer with --only for that"
+    return [Finding("checks-left-out", "info", text, value=float(take.bodies), unit="1")]
+
+
+def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, list[Change], list[Finding]]:
+    """The take as the plan has it before there is a figure, the changes that were kept, and what is to be said."""
     findings, changes = list[Finding](), list[Change]()
     for stage in plan.prepare:
         decision = stage(take, options)
@@ -78,12 +107,7 @@ def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibratio
             before = estimate_early(take, options, plan.estimator)
             after, kept, told = keep_proved(before, decision.changes)
             take, changes, findings = after.take, [*changes, *kept], [*findings, *told]
-    ready = take
-    estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
-    for repair in plan.repair:
-        estimate, kept, told = carry_out(repair, estimate, options)
-        changes, findings = [*changes, *kept], [*findings, *told]
-    return assemble_figure(estimate, plan.estimator, options, findings, changes, ready, connections=plan.connections)
+    return take, changes, findings
 
 
 def carry_out(

@@ -221,3 +221,36 @@ def test_another_id_is_told_with_both(noisy: Path) -> None:
     with pytest.raises(CondyleError, match=f"is of fit {skeleton.fit_id}, but skeleton.json is of fit 1f") as error:
         open_motion(noisy, replace(skeleton, fit_id="1f"))
     assert error.value.code == "files-disagree"
+
+
+def test_what_is_no_rotation_in_a_changed_file_is_not_seen(noisy: Path, tmp_path: Path) -> None:
+    with np.load(noisy / "motion.npz") as archive:
+        R, time = np.array(archive["R_world_body"]), np.array(archive["time"])
+    R[3, 0], R[4, 0, 0], R[5, 0] = 0.0, np.inf, 1e200 * R[5, 0]
+    seen = open_motion(rewritten(noisy, tmp_path / "a", R_world_body=R)).take().seen
+    assert not seen[3:6, 0].any()
+    with pytest.raises(CondyleError, match="time does not increase"):
+        open_motion(rewritten(noisy, tmp_path / "b", time=1e60 * (1 + time)))
+
+
+def test_a_header_that_python_cannot_read_is_damage(noisy: Path, tmp_path: Path) -> None:
+    out = rewritten(noisy, tmp_path / "a")
+    raw = (out / "motion.npz").read_bytes()
+    (out / "motion.npz").write_bytes(raw.replace(b"'descr'", b"{{{{{{{", 1))
+    with pytest.raises(CondyleError) as error:
+        open_motion(out)
+    assert error.value.code == "damaged-file"
+
+
+def test_names_of_no_letters_and_gaps_of_no_size_in_a_changed_file_are_told_or_left_out(
+    noisy: Path, tmp_path: Path
+) -> None:
+    with np.load(noisy / "motion.npz") as archive:
+        names, gap, weight = (np.array(archive[name]) for name in ("names", "gap", "weight"))
+    names.view("u4")[0] = 0x7FFFFFFF
+    with pytest.raises(CondyleError, match="'names' holds numbers that are no letters"):
+        open_motion(rewritten(noisy, tmp_path / "a", names=names))
+    gap[:, 0], weight[:, 0] = 1e300, 1e300
+    held = open_motion(rewritten(noisy, tmp_path / "b", gap=gap, weight=weight)).rows(slice(0, 50))
+    assert np.isnan(held.gap[:, 0]).all()
+    assert (held.weight[:, 0] == 0).all()

@@ -85,3 +85,31 @@ def test_truncation_at_any_byte_is_refused(skeleton: Skeleton) -> None:
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     with pytest.raises(CondyleError, match=r"skeleton\.json"):
         read_skeleton(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("axis_child", [0.0, 0.0, 0.0], "has an axis that is not of unit length"),
+        ("axis_parent", [3.0, 4.0, 0.0], "has an axis that is not of unit length"),
+        ("p_child_joint", [0.0, 1e300, 0.0], "is farther away than any sensor"),
+        ("p_parent_joint", [-1e13, 0.0, 0.0], "is farther away than any sensor"),
+    ],
+)
+def test_a_joint_that_cannot_be_is_refused(skeleton: Skeleton, name: str, value: list[float], words: str) -> None:
+    plain = json.loads(to_json(skeleton))
+    joint = next(one for one in plain["joints"] if one["kind"] == "hinge")
+    joint[name] = value
+    with pytest.raises(CondyleError, match=f"the joint of '{joint['child']}' and '{joint['parent']}' {words}") as error:
+        from_json(json.dumps(plain).encode())
+    assert error.value.code == "bad-skeleton"
+
+
+def test_a_file_that_is_nested_without_end_or_too_large_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(CondyleError, match="not a skeleton that this version reads"):
+        from_json(b'{"take":' + b"[" * 100_000)
+    path = tmp_path / "skeleton.json"
+    with path.open("wb") as stream:
+        stream.truncate(2**32)
+    with pytest.raises(CondyleError, match="is larger than 64 MiB"):
+        read_skeleton(path)

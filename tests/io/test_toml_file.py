@@ -26,6 +26,9 @@ def test_content_and_text_come_back_whatever_the_editor(tmp_path: Path, encoding
         (b'a = "x', "at the end of the file|is no TOML", None),
         (b"a = " + b"9" * 5000, "is no TOML", None),
         (b"a = " + b"[" * 50_000, "nested too deeply|is no TOML", None),
+        (b"a" + b".a" * 30_000 + b" = 1", "nested too deeply", None),
+        (b"[a" + b".a" * 30_000 + b"]", "nested too deeply", None),
+        (b"x = {a" + b".a" * 30_000 + b" = 1}", "nested too deeply", None),
     ],
 )
 def test_a_fault_has_its_line_its_code_and_the_hint(tmp_path: Path, raw: bytes, words: str, line: int | None) -> None:
@@ -46,3 +49,9 @@ def test_a_file_of_another_kind_is_too_large(tmp_path: Path, monkeypatch: pytest
     with pytest.raises(CondyleError) as error:
         read_toml(tmp_path / "none.toml", "a list", "bad-list")
     assert error.value.code == "no-such-file"
+
+
+def test_many_numbers_in_a_line_are_no_nesting(tmp_path: Path) -> None:
+    path = tmp_path / "a.toml"
+    path.write_text("a = [" + ", ".join(["1.5"] * 1000) + "]\n")
+    assert read_toml(path, "a list", "bad-list")[0] == {"a": [1.5] * 1000}

@@ -88,6 +88,92 @@ def test_given_segments_stay_apart_where_time_is_repaired() -> None:
     assert finding.count == 1
 
 
+def test_rows_from_the_last_to_the_first_are_turned_round() -> None:
+    rows, segment, time, (finding,) = in_order(np.array([0.3, 0.2, 0.1, 0.0]), None, 4)
+    assert kept(rows, 4) == [3, 2, 1, 0]
+    assert segment is None
+    assert time.tolist() == [0.0, 0.1, 0.2, 0.3]
+    assert (finding.code, finding.severity, finding.count) == ("time-backwards", "warning", 3)
+    assert finding.text == (
+        "time runs backwards throughout: the rows are taken from the last to the first, and the joints do not depend "
+        "on it"
+    )
+
+
+def test_rows_turned_round_keep_their_segments_and_lose_their_repeats() -> None:
+    time, parts = np.array([0.3, 0.2, 0.2, 0.1, 5.2, 5.1]), np.array([0, 0, 0, 0, 1, 1])
+    rows, segment, out, findings = in_order(time, parts, 6)
+    assert kept(rows, 6) == [3, 2, 0, 5, 4]
+    assert segment.tolist() == [0, 0, 0, 1, 1]
+    assert out.tolist() == [0.1, 0.2, 0.3, 5.1, 5.2]
+    assert [finding.code for finding in findings] == ["time-backwards", "repeated-time"]
+
+
+def test_times_that_count_from_a_date_are_given_from_the_start() -> None:
+    _, _, time, (finding,) = in_order(1686000000.25 + np.arange(50) / 64, None, 50)
+    assert time.tolist() == (np.arange(50) / 64).tolist()
+    assert (finding.code, finding.severity, finding.value) == ("clock-origin", "info", 1686000000.25)
+    assert finding.text == (
+        "its times begin at 1686000000.250000 s (2023-06-05 21:20:00 UTC, if they count from 1970); "
+        "they are given from the start of the take"
+    )
+
+
+def test_a_clock_since_midnight_or_since_a_machine_began_is_left() -> None:
+    time = 86399.0 + np.arange(50) / 64
+    assert in_order(time, None, 50)[2] is time
+
+
+def packets(frames: int = 360, size: int = 18, within: float = 5e-5) -> np.ndarray:
+    k = np.arange(frames)
+    return (k - k % size) / 360 + (k % size) * within
+
+
+def test_frames_stamped_in_packets_are_spread() -> None:
+    rows, _, time, (finding,) = in_order(packets(), None, 360)
+    assert rows == slice(None)
+    assert np.diff(time) == pytest.approx(np.full(359, 1 / 360), rel=1e-3)
+    assert (finding.code, finding.severity) == ("clock-packets", "warning")
+    assert finding.value == pytest.approx(360, rel=1e-3)
+    assert finding.text == (
+        "frames are stamped in packets, 360 frames per second in all; "
+        "those of a packet are spread over the time before it"
+    )
+
+
+def test_packets_of_one_stamp_are_frames_where_they_differ_and_repeats_where_not() -> None:
+    time = packets(within=0.0)
+    *_, out, (finding,) = in_order(time, None, 360, lambda: np.ones(359, dtype=bool))
+    assert finding.code == "clock-packets"
+    assert len(out) == 360
+    for moved in (None, lambda: np.diff(time) > 0):
+        *_, out, (finding,) = in_order(time, None, 360, moved)
+        assert finding.code == "repeated-time"
+        assert len(out) == 20
+
+
+def test_rows_that_a_program_read_twice_are_no_frames_of_a_packet() -> None:
+    fresh = np.arange(360) % 3 != 2  # a device of 240 Hz that is read at 360
+    _, _, time, (finding,) = in_order(packets(), None, 360, lambda: fresh[1:])
+    assert finding.value == pytest.approx(240, rel=1e-2)
+    assert np.diff(time[fresh]) == pytest.approx(np.full(239, 1 / 240), rel=1e-2)
+    assert (np.diff(time) > 0).all()
+
+
+def test_packets_are_spread_within_their_recordings() -> None:
+    time = np.concatenate([packets(), 40 + packets()])
+    _, segment, out, findings = in_order(time, None, 720)
+    assert [finding.code for finding in findings] == ["clock-packets", "time-jumps"]
+    assert segment.tolist() == np.repeat([0, 1], 360).tolist()
+    assert np.diff(out)[np.diff(segment) == 0] == pytest.approx(np.full(718, 1 / 360), rel=1e-3)
+
+
+def test_short_recordings_with_equal_pauses_are_no_packets() -> None:
+    time = (np.arange(50) / 50 + 30.0 * np.arange(8)[:, None]).ravel()
+    *_, findings = in_order(time, None, 400)
+    assert [finding.code for finding in findings] == ["time-jumps"]
+
+
 def test_time_that_is_no_number_is_refused_with_its_frame() -> None:
     with pytest.raises(CondyleError) as caught:
         in_order(np.array([0, np.nan, 1]), None, 3)

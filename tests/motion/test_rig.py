@@ -39,6 +39,6 @@ def test_unknown_rotations_are_held_from_the_nearest_frame(rng: np.random.Genera
     R[1, 0] *= -1
     R[[0, 2], 0] = np.nan
     R[:, 1] = np.nan
-    filled = hold_unknown(R, np.zeros(4, np.int64))
+    filled = hold_unknown(R, np.zeros(4, np.int64), np.tile(np.eye(3), (R.shape[1], 1, 1)))
     np.testing.assert_array_equal(filled[[0, 2], 0], R[[1, 1], 0])
     np.testing.assert_array_equal(filled[:, 1], np.tile(np.eye(3), (4, 1, 1)))

@@ -124,7 +124,7 @@ def test_tasks_of_any_kind_add_up_to_one_problem(rng: np.random.Generator) -> No
     motion = jointed.motion(rng, skeleton, 5)
     poses = forward(skeleton, motion)
     rig = build_rig(skeleton, np.tile(np.eye(3), (4, 1, 1)))
-    sensors = SensorPoses(poses, np.full(4, 0.1), np.full(4, 0.2), poses.R_world_body, np.ones((5, 4)))
+    sensors = SensorPoses(poses, np.full(4, 0.1), np.full(4, 0.2), poses.R_world_body, np.ones((5, 4)), poses.seen)
     loop = LoopClosure(replace(skeleton.joints[0], time=(0.0, motion.time[1])), motion.time, 0.5)
     problem = add_up([sensors, Heavier(2.0), loop, Smoothness(1.0, 2.0, motion.time)], rig, slice(1, 5), 4)
     np.testing.assert_allclose(problem.w_position, 2 / 0.1**2)
@@ -141,7 +141,7 @@ def test_a_pose_without_weight_leaves_its_place_open_and_its_turn_vague(rng: np.
     rig = build_rig(skeleton, np.tile(np.eye(3), (2, 1, 1)))
     weight = np.ones((3, 2))
     weight[1, 0] = 0.0
-    sensors = SensorPoses(poses, np.ones(2), np.ones(2), np.tile(np.eye(3), (3, 2, 1, 1)), weight)
+    sensors = SensorPoses(poses, np.ones(2), np.ones(2), np.tile(np.eye(3), (3, 2, 1, 1)), weight, poses.seen)
     problem = add_up([sensors], rig, slice(None), 3)
     row = rig.names.index(skeleton.bodies[0])
     assert (problem.w_position[row, 1], problem.w_rotation[row, 1]) == (0.0, 1 / GUESS_SIGMA_RAD**2)

@@ -110,6 +110,11 @@ def stage_files(
             _commit(stage)
         except OSError as error:
             raise CondyleError(f"cannot be written: {error.strerror or error}", code="unwritable", path=place) from None
+        except CondyleError as error:
+            if error.path is None or not Path(error.path).is_relative_to(stage.path):
+                raise
+            file = place / Path(error.path).relative_to(stage.path)  # where it would stand
+            raise CondyleError(error.text, code=error.code, path=file) from None
         finally:
             if not os.path.lexists(place / JOURNAL):
                 _remove_tree(stage.path)
@@ -289,6 +294,15 @@ def _clear(folder: Path) -> None:
     for left in folder.glob(f"{PREFIX}*"):
         if left.name != LOCK:
             _remove_tree(left)
+
+
+def clear_folder(folder: Path) -> None:
+    """Finishes or removes what a killed writer left in a folder, which goes where nothing else is in it."""
+    if folder.is_dir():
+        with lock_folder(folder):
+            _clear(folder)
+        with suppress(OSError):  # something else is in it
+            folder.rmdir()
 
 
 def _remove_tree(path: Path) -> None:

@@ -29,6 +29,11 @@ class Reading(TypedDict, total=False):
     columns: str | Path | None
     format: str | None
     doctor: bool | None
+    start: float | None
+    stop: float | None
+    only: str | Sequence[str]
+    drop: str | Sequence[str]
+    rename: Mapping[str, str] | None
 
 
 @dataclass(frozen=True)
@@ -48,6 +53,9 @@ class ReadOptions:
     columns     path to a column map (TOML) for a table that no format knows
     format      name of the format, where the content leaves it open
     doctor      False: take the convention as it is said, without trying others
+    start, stop the part of every file that is read [s], from its first frame
+    only, drop  bodies that are read, or not: their names in the file, or patterns such as "l_*"
+    rename      {name in the file: name from now on}
     fix         repairs by name; with `bodies`, "swaps" exchanges markers back that bear each other's labels for a while
     """
 
@@ -64,9 +72,23 @@ class ReadOptions:
     columns: str | Path | None = None
     format: str | None = None
     doctor: bool | None = None
+    start: float | None = None
+    stop: float | None = None
+    only: str | Sequence[str] = ()
+    drop: str | Sequence[str] = ()
+    rename: Mapping[str, str] | None = None
     fix: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
+        for name in ("only", "drop"):
+            value = getattr(self, name)
+            object.__setattr__(self, name, (value,) if isinstance(value, str) else tuple(value))
+        if not 0 <= (self.start or 0.0) < (float("inf") if self.stop is None else self.stop):
+            raise UsageError(
+                f"a part from {self.start or 0:g} s to {self.stop or 0:g} s has no frame; start is 0 or more, and stop "
+                "is later",
+                code="bad-option",
+            )
         if self.rate is not None and not 0 < self.rate < float("inf"):
             raise UsageError(f"rate {self.rate} Hz is not a positive number", code="bad-option")
         if self.unit is not None:
@@ -91,7 +113,7 @@ class ReadOptions:
     @property
     def given(self) -> tuple[str, ...]:
         """Names of the options that were given."""
-        return tuple(f.name for f in fields(self) if getattr(self, f.name) not in (None, ()))
+        return tuple(f.name for f in fields(self) if getattr(self, f.name) not in (None, (), {}))
 
     @classmethod
     def of(cls, fix: str | Iterable[str] = (), **values: Unpack[Reading]) -> ReadOptions:

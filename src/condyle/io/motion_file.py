@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import mmap
 import struct
+import sys
 import warnings
 import zipfile
 import zlib
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from ..errors import CondyleError
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.spool import hide, over_frames
+from ..model.clock import LATEST
 from ..model.motion import Motion, derive_motion
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import FARTHEST, UNTIMED_RATE, Take
@@ -33,7 +35,7 @@ _AGAIN = "write it anew with condyle fit -o"
 _TURNS, _PLACES = ("R_world_body", "R_world_played"), ("p_world_body", "p_world_played")
 _DAMAGE = (zipfile.BadZipFile, struct.error, EOFError, ValueError, NotImplementedError, RuntimeError, OSError)
 AROUND_S = 1.0  # before and after a loop holds in which its gap is told as well: how it came and went
-_LARGEST_ENTRY = 2.0  # of a rotation matrix; beyond, it is none
+_ROTATION_MAX_OFF = 0.01  # of the sum of squares and of the determinant of a rotation matrix, rounded to float16 or so
 _SUMMED_AT_ONCE = 2**20  # bytes
 
 
@@ -60,12 +62,18 @@ class MotionFile:
     def frames(self) -> int:
         return len(self.time)
 
+    def check_whole(self) -> None:
+        """Raises where the file was cut since it was opened: to touch what is gone would end the process."""
+        if self.mapping is not None and self.mapping.size() < len(self.mapping):
+            raise CondyleError(f"motion.npz was cut while it was read; {_AGAIN}", code="damaged-file")
+
     def rows(self, rows: slice | Ints) -> Frames:
         """These frames with the skeleton's bodies, and the gaps of its joints, then of its loops. `time` is the take's.
         A loop has a gap while it holds and AROUND_S that, and counts while it holds.
 
         A pose that is none, in a file that somebody changed, is not seen.
         """
+        self.check_whole()
         R, R_played = (self._poses(name, rows) for name in _TURNS)
         p, p_played = (self._poses(name, rows) for name in _PLACES)
         for turn, place in ((R, p), (R_played, p_played)):
@@ -73,6 +81,8 @@ class MotionFile:
             turn[wrong], place[wrong] = np.nan, np.nan
         gap = np.array(self.arrays["gap"][rows][:, self.gaps], np.float64)
         weight = np.array(self.arrays["weight"][rows][:, self.gaps], np.float64)
+        gap[~(np.abs(gap) < FARTHEST)] = np.nan
+        weight[~(np.abs(weight) < FARTHEST)] = 0.0
         _forget(self.mapping)
         time = self.time[rows]
         loops = [_measure_loop(joint, self.skeleton, R, p) for joint in self.skeleton.loops]
@@ -89,11 +99,13 @@ class MotionFile:
     @property
     def gap(self) -> Floats:
         """(n, J, 3) [m] world vector from the parent's to the child's side of each of the skeleton's joints."""
+        self.check_whole()
         return over_frames(lambda part: np.array(part[:, self.gaps], np.float64), self.arrays["gap"])
 
     @property
     def weight(self) -> Floats:
         """(n, J) [-] how much each gap counted."""
+        self.check_whole()
         return over_frames(lambda part: np.array(part[:, self.gaps], np.float64), self.arrays["weight"])
 
     def take(self) -> Take:
@@ -105,6 +117,7 @@ class MotionFile:
         return derive_motion(self.skeleton, self._take("R_world_played", "p_world_played"))
 
     def _take(self, turns: str, places: str) -> Take:
+        self.check_whole()
         read = [over_frames(self._pick, self.arrays[name]) for name in (turns, places)]
         wrong = over_frames(lambda R, p: ~find_poses(R, p), *read)
         R, p = (hide(values, wrong) for values in read)
@@ -120,9 +133,14 @@ class MotionFile:
 
 
 def find_poses(R: Floats, p: Floats) -> Bools:
-    """(n, m) where there is a pose: numbers throughout, and none that no pose has."""
-    with np.errstate(invalid="ignore"):
-        turned = (np.abs(R) <= _LARGEST_ENTRY).all(axis=(-2, -1))
+    """(n, m) where there is a pose: a rotation, and a place that is one.
+
+    Of matrices whose squares add up to 3 and whose determinant is 1, all singular values are 1.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        square = np.einsum("...ij,...ij->...", R, R)
+        volume = np.einsum("...i,...i->...", R[..., 0], np.cross(R[..., 1], R[..., 2]))
+        turned = (np.abs(square - 3) <= _ROTATION_MAX_OFF) & (np.abs(volume - 1) <= _ROTATION_MAX_OFF)
         return np.asarray(turned & (np.abs(p) < FARTHEST).all(axis=-1))
 
 
@@ -201,7 +219,7 @@ def _match_arrays(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton:
     timed = "time" in arrays
     time = np.array(arrays["time"], np.float64) if timed else np.arange(n) / UNTIMED_RATE
     segment = np.array(arrays["segment"], np.int64) if "segment" in arrays else np.zeros(n, np.int64)
-    if not np.isfinite(time).all() or ((np.diff(time) <= 0) & (np.diff(segment) == 0)).any():
+    if not (np.abs(time) < LATEST).all() or ((np.diff(time) <= 0) & (np.diff(segment) == 0)).any():
         raise CondyleError(f"time does not increase; {_AGAIN}", code="bad-time")
     return MotionFile(
         skeleton,
@@ -218,6 +236,9 @@ def _match_arrays(arrays: dict[str, NDArray[Any]], mapping: mmap.mmap, skeleton:
 def _read_names(names: NDArray[Any], what: str) -> tuple[str, ...]:
     if names.dtype.kind != "U" or names.ndim != 1:
         raise CondyleError(f"'{what}' is no list of texts; {_AGAIN}", code="bad-shape")
+    letters = np.ascontiguousarray(names).view(f"{names.dtype.byteorder}u4")
+    if (letters > sys.maxunicode).any():  # numpy would make texts of them that nothing can print
+        raise CondyleError(f"'{what}' holds numbers that are no letters; {_AGAIN}", code="damaged-file")
     return tuple(names.tolist())
 
 
@@ -258,7 +279,7 @@ def _map_member(mapping: mmap.mmap, stream: IO[bytes], member: zipfile.ZipInfo) 
             raise zipfile.BadZipFile(f"the header of {member.filename} is of another version")
         try:
             shape, fortran, dtype = reader(stream)
-        except (SyntaxError, TypeError, KeyError, MemoryError) as error:  # numpy reads it as Python
+        except Exception as error:  # numpy reads it as Python: SyntaxError, TokenError, MemoryError, ...
             raise ValueError(f"the header of {member.filename} is no header") from error
     start = stream.tell()
     size = math.prod(shape) * dtype.itemsize

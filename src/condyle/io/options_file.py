@@ -24,8 +24,10 @@ from .atomic import open_atomic
 from .bodies_file import bodies_of
 from .folder import FIELD
 from .format import ReadOptions
+from .tables.column_map import suggest
 from .toml_file import read_toml
 
+TYPO_ALIKE = 0.7  # of 1: how alike a word and a name must be for the one to be a slip of the other
 _ROD = {"pair": tuple[str, str], "distance": float, "file": str}
 
 
@@ -70,15 +72,21 @@ def read_options(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str
     file = Path(path)
     content, _ = read_toml(file, "a list of options", "bad-option")
     try:
-        types = {**_types(ReadOptions), "bodies": dict[str, list[str]], "columns": str}
-        types.pop("fix")  # stands with the repairs of the fit
-        reading = _convert(content.pop("reading", {}), types)
-        if "columns" in reading:
-            reading["columns"] = file.parent / reading["columns"]
-        ReadOptions(**reading)  # raises where one cannot be
-        return _read_fit(content, file.parent), reading
+        return parse_options(content, file.parent)
     except CondyleError as error:
         raise error.at(file) from None
+
+
+def parse_options(content: Mapping[str, Any], folder: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The same from the content of such a file, whose paths are relative to `folder`."""
+    told = dict(content)
+    types = {**_types(ReadOptions), "bodies": dict[str, list[str]], "columns": str}
+    types.pop("fix")  # stands with the repairs of the fit
+    reading = _convert(told.pop("reading", {}), types)
+    if "columns" in reading:
+        reading["columns"] = folder / reading["columns"]
+    ReadOptions(**reading)  # raises where one cannot be
+    return _read_fit(told, folder), reading
 
 
 def _read_fit(content: dict[str, Any], folder: Path) -> dict[str, Any]:
@@ -111,7 +119,7 @@ def _convert(content: Any, types: Mapping[str, Any]) -> dict[str, Any]:
     values = {}
     for name, value in content.items():
         if name not in types:
-            raise UsageError(f"no option '{name}'; choose from {', '.join(types)}", code="bad-option")
+            raise UsageError(f"no option '{name}'; {suggest(name, list(types), TYPO_ALIKE)}", code="bad-option")
         try:
             values[name] = msgspec.convert(value, types[name], strict=True)
         except (msgspec.ValidationError, TypeError) as error:

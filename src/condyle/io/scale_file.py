@@ -12,6 +12,7 @@ from ..errors import CondyleError, UsageError
 from ..model.scale import LEAST, MOST, Scale
 from ..model.skeleton import SensorNoise
 from .atomic import open_atomic, read_small
+from .toml_file import parse_toml
 
 FORMAT, VERSION = "condyle.scale", 1
 MOST_BYTES = 10**6
@@ -28,13 +29,11 @@ def write_scale(path: str | os.PathLike[str], scale: Scale) -> None:
 
 def read_scale(path: str | os.PathLike[str]) -> Scale:
     """The scale in a calibration file; raises with what is wrong in it."""
-    import tomllib
-
     file = Path(path)
     raw = read_small(file, MOST_BYTES)
     try:
         text = raw.decode("utf-8-sig")
-        content = json.loads(text) if text.lstrip().startswith("{") else tomllib.loads(text.replace("\r\n", "\n"))
+        content = json.loads(text) if text.lstrip().startswith("{") else parse_toml(text.replace("\r\n", "\n"))
     except (ValueError, RecursionError):  # UnicodeDecodeError and both decoders' errors are ValueErrors
         raise _bad(file, "is neither TOML nor JSON") from None
     if len(raw) > MOST_BYTES or not isinstance(content, dict) or content.get("format") != FORMAT:

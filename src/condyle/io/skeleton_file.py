@@ -7,15 +7,18 @@ from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from ..errors import CondyleError
-from ..model.skeleton import Skeleton
+from ..model.skeleton import Joint, Skeleton
+from ..model.take import FARTHEST
 from . import values
 from .atomic import open_atomic
 from .folder import MANIFEST, SKELETON, check_ids, read_checked, read_manifest
 
 VERSION = 2  # of what is written; version 1 is read as well
-MOST_BYTES = 2**28  # of a skeleton.json: a fit of 64 bodies with 10,000 findings takes 5 MB
+MOST_BYTES = 2**26  # of a skeleton.json: a fit of 64 bodies with 10,000 findings takes 5 MB
+AXIS_MAX_OFF = 1e-6  # of the squared length of an axis from 1
 
 
 @cache
@@ -40,7 +43,7 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
     """A Skeleton from the file's bytes; raises CondyleError with the place in the file that is wrong."""
     try:
         skeleton: Skeleton = values.from_struct(msgspec.json.decode(data, type=_schema()))
-    except (msgspec.DecodeError, UnicodeDecodeError, CondyleError, ValueError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, CondyleError, ValueError, RecursionError) as error:
         raise CondyleError(
             f"not a skeleton that this version reads ({error}); write it anew with condyle fit",
             code="bad-skeleton",
@@ -51,7 +54,22 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
         raise CondyleError(
             f"a joint names '{unknown[0]}', which is not among the bodies", code="bad-skeleton", path=path
         )
+    for joint in (*skeleton.joints, *skeleton.loops):
+        _check_joint(joint, path)
     return skeleton
+
+
+def _check_joint(joint: Joint, path: str | Path | None) -> None:
+    """Raises where a joint is so far away that it is none, or turns about an axis that is no direction."""
+    far = not all((np.abs(p) < FARTHEST).all() for p in (joint.p_child_joint, joint.p_parent_joint))
+    axes = [axis for axis in (joint.axis_child, joint.axis_parent) if axis is not None]
+    if far or any(abs(float(axis @ axis) - 1) > AXIS_MAX_OFF for axis in axes):
+        what = "is farther away than any sensor" if far else "has an axis that is not of unit length"
+        raise CondyleError(
+            f"the joint of '{joint.child}' and '{joint.parent}' {what}; write it anew with condyle fit",
+            code="bad-skeleton",
+            path=path,
+        )
 
 
 def read_skeleton(path: str | Path) -> Skeleton:

@@ -12,7 +12,18 @@ from ..errors import CondyleError
 from .atomic import read_small
 from .tables.text import decode, to_utf8, unify_line_ends
 
-MOST_TOML_BYTES = 10**7  # more is another kind of file
+MOST_TOML_BYTES = 10**6  # more is another kind of file
+MOST_TOML_DOTS = 100  # in a name: each is a table in another, and the time to read it grows with their square
+
+
+def parse_toml(text: str) -> dict[str, Any]:
+    """The content of TOML; raises ValueError, or RecursionError where it is nested too deeply."""
+    for line in text.split("\n"):
+        if line.count(".") > MOST_TOML_DOTS:
+            names = (part.split("=")[0] for part in re.split(r"[{,]", line))
+            if any(name.count(".") > MOST_TOML_DOTS for name in names):
+                raise RecursionError
+    return tomllib.loads(text)
 
 
 def read_toml(path: str | os.PathLike[str], what: str, code: str, hint: str = "") -> tuple[dict[str, Any], str]:
@@ -26,7 +37,7 @@ def read_toml(path: str | os.PathLike[str], what: str, code: str, hint: str = ""
         raise CondyleError(f"is too large for {what}{hint}", code=code, path=file)
     text = decode(unify_line_ends(to_utf8(raw)))
     try:
-        return tomllib.loads(text), text
+        return parse_toml(text), text
     except ValueError as error:  # TOMLDecodeError, or a whole number of thousands of digits
         words = str(error)
     except RecursionError:

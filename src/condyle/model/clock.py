@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime
 
 import numpy as np
 
@@ -10,28 +12,31 @@ from ..errors import CondyleError
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..maths.series import segment_slices
+from ..maths.series import SENSOR_RATES_HZ, find_packets, segment_slices, spread_packets, usual_step
 
 PAUSE = 1.0  # s: a longer step may be a pause of the recording
 PERIODS = 20.0  # ... if it is also so many times the usual step
 FEWEST_CLOCKED_FRAMES = 10  # frames from which a rate is doubted
-SENSOR_RATES_HZ = (1.0, 5000.0)  # Hz between which a rate is believed
 USUAL_RATES_HZ = (5.0, 2000.0)  # Hz that the times in another unit must give
 CLOCK_UNITS_S = {
     "milliseconds": 1e-3, "microseconds": 1e-6, "nanoseconds": 1e-9, "minutes": 60.0, "hours": 3600.0, "days": 86400.0,
 }  # fmt: skip
-LATEST = 1e100  # s, and as early: no clock, whatever it counts, and differences of such numbers are finite
+EPOCH_MIN_S = 1e7  # s: a clock that stands later counts from a date, not from the start of a recording or a machine
+UNIX_TIMES_S = (9e8, 4e9)  # s: years 1998 to 2096, when a count since 1970 is told as a date
+LATEST = 1e30  # s, and as early: no clock, whatever it counts, and differences of such numbers are finite
 
 
 def in_order(
-    time: Floats | None, segment: Ints | None, frames: int
+    time: Floats | None, segment: Ints | None, frames: int, moved: Callable[[], Bools] | None = None
 ) -> tuple[Ints | slice, Ints | None, Floats | None, list[Finding]]:
     """Rows to keep, their segment and time, and what was repaired.
 
     time, segment   (frames,) [s], (frames,), or None where a recording has none
+    moved           gives (frames - 1,) whether a row differs from the one before in more than its time
     A stamp that repeats keeps its first row. Where time runs backwards, or jumps forward far, a new segment begins:
-    nothing in a fit needs one clock throughout, but nothing may differentiate across the jump. Time itself is left as
-    it is.
+    nothing in a fit needs one clock throughout, but nothing may differentiate across the jump. Rows that are written
+    from the last to the first are turned round. Times that count from a date are given from the start of the take, and
+    frames that were stamped in packets are spread between the packets; else time is left as it is.
     """
     if time is None:
         return slice(None), segment, None, []
@@ -44,11 +49,67 @@ def in_order(
             frame=frame,
         )
     own = np.zeros(frames, np.int64) if segment is None else segment
+    turned, findings = _turn_round(time, own)
+    rows: Ints | slice = slice(None) if turned is None else turned
+    time, findings = _count_from_start(time if turned is None else time[turned], findings)
     inside = np.diff(own) == 0
+    time, findings = _spread(time, own, moved, turned, findings)
     step = np.diff(time)
     if ((step > 0) | ~inside).all() and not _jumps(step, inside).any():
-        return slice(None), segment, time, []
-    return _repaired(time, own)
+        return rows, segment, time, findings
+    kept, segment, time, told = _repaired(time, own)
+    return (kept if turned is None else turned[kept]), segment, time, [*findings, *told]
+
+
+def _turn_round(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]]:
+    """The rows in their order of time where each segment is written from its end to its beginning; None: they are."""
+    step = np.diff(time)[np.diff(segment) == 0]
+    if len(step) < 2 or (step > 0).any() or not (step < 0).any():
+        return None, []
+    rows = np.concatenate([np.arange(part.stop - 1, part.start - 1, -1) for part in segment_slices(segment)])
+    text = (
+        "time runs backwards throughout: the rows are taken from the last to the first, and the joints do not depend "
+        "on it"
+    )
+    return rows, [Finding("time-backwards", "warning", text, frame=1, count=int((step < 0).sum()))]
+
+
+def _count_from_start(time: Floats, findings: list[Finding]) -> tuple[Floats, list[Finding]]:
+    """Times that count from a date, from the first one on."""
+    origin = float(time[0]) if len(time) else 0.0
+    if abs(origin) < EPOCH_MIN_S:
+        return time, findings
+    date = ""
+    if UNIX_TIMES_S[0] < origin < UNIX_TIMES_S[1]:
+        date = f" ({datetime.fromtimestamp(origin, UTC):%Y-%m-%d %H:%M:%S} UTC, if they count from 1970)"
+    text = f"its times begin at {origin:.6f} s{date}; they are given from the start of the take"
+    return time - origin, [*findings, Finding("clock-origin", "info", text, value=origin, unit="s")]
+
+
+def _spread(
+    time: Floats, segment: Ints, moved: Callable[[], Bools] | None, turned: Ints | None, findings: list[Finding]
+) -> tuple[Floats, list[Finding]]:
+    """Times of frames that were stamped in packets, spread between the packets."""
+    step, inside = np.diff(time), np.diff(segment) == 0
+    inside &= ~_jumps(step, inside)
+    packets = None if (step[inside] < 0).any() else find_packets(step[inside])
+    if packets is None:
+        return time, findings
+    fresh = np.ones(len(time), dtype=bool)
+    if moved is not None:
+        fresh[1:] = (moved() if turned is None else moved()[::-1]) | ~inside
+    if (inside & (step == 0) & (~fresh[1:] | (moved is None))).any():
+        return time, findings  # rows that were written twice are no frames of a packet
+    part = np.cumsum(np.append(False, ~inside))
+    apart = np.diff(time[fresh])[np.diff(part[fresh]) == 0]
+    packets = find_packets(apart) or packets
+    spread = spread_packets(time, part, packets, fresh)
+    text = (
+        f"frames are stamped in packets, {1 / packets.step:.4g} frames per second in all; those of a packet are "
+        "spread over the time before it"
+    )
+    told = Finding("clock-packets", "warning", text, value=1 / packets.step, unit="Hz")
+    return spread, [*findings, told]
 
 
 def describe_clock_unit(time: Floats | None, segment: Ints | None) -> list[Finding]:
@@ -134,7 +195,7 @@ class Clock:
     first   (s,) frame at which each recording begins
     begin   (s,) [s] its own time there, and end (s,) at its last frame
     offset  (s,) [s] to be added to its own times
-    step    [s] between frames, median
+    step    [s] between frames, as usual; 0 where it is not known
     """
 
     first: Ints
@@ -150,7 +211,7 @@ class Clock:
         first = np.array([part.start for part in parts], np.int64)
         last = np.array([part.stop for part in parts], np.int64) - 1
         steps = np.diff(time)[np.diff(segment) == 0]
-        step = float(median(steps)) if len(steps) else 0.0
+        step = float(np.nan_to_num(usual_step(steps)))
         begin, end = time[first], time[last]
         offset = np.zeros(len(first))
         now = -np.inf

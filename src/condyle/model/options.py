@@ -32,6 +32,7 @@ class FitOptions:
     no_fix      repairs by name (REPAIRS) not to be done, such as "slips"
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     scale       factor on recorded lengths, from two sensors at a known distance
+    belong      ask whether several files are of one person and one mounting; False: they are taken as one
     field       take the bend of the room away. True: as the joints tell it; a Rod: as a rod tells it as well; a
                 FieldModel: one that is known
     """
@@ -48,6 +49,7 @@ class FitOptions:
     no_fix: tuple[str, ...] = ()
     symmetric: float | None = None
     scale: float = 1.0
+    belong: bool = True
     field: bool | FieldModel | Rod = False
 
     def __post_init__(self) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
-from ..maths.arrays import Floats, Ints, evenly, frozen
+from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..maths.robust import median
 from ..maths.spool import over_frames, sealed, take_rows
 from .clock import describe_clock_unit, in_order
@@ -223,9 +223,11 @@ def to_take(recording: Recording) -> Take:
     findings = list(recording.findings)
     metres, doubt = length_of(recording)
     findings += doubt
-    rows, segment, time, repaired = in_order(recording.time, recording.segment, recording.frames)
-    findings += [*repaired, *describe_clock_unit(time, segment)]
     position, orientation = bodies.position, bodies.orientation
+    rows, segment, time, repaired = in_order(
+        recording.time, recording.segment, recording.frames, lambda: _find_moved(position)
+    )
+    findings += [*repaired, *describe_clock_unit(time, segment)]
     if not isinstance(rows, slice):  # not all of them, as nearly always
         position, orientation = take_rows(position, rows), take_rows(orientation, rows)
     if metres != 1:
@@ -259,6 +261,14 @@ def to_take(recording: Recording) -> Take:
     markers = tuple(BodyMarker(body, name, metres * place) for body, name, place in recording.placed)
     everything = (*findings, *take.findings)
     return take.telling(everything, up=convention.up, own=own, read_as=read_as, markers=markers)
+
+
+def _find_moved(position: Floats) -> Bools:
+    """(n - 1,) whether any body is elsewhere than in the row before."""
+    same = over_frames(
+        lambda a, b: ((a == b) | (np.isnan(a) & np.isnan(b))).all(axis=(1, 2)), position[1:], position[:-1]
+    )
+    return np.asarray(~same)
 
 
 def matrices(orientation: Floats, convention: Convention, names: Sequence[str] = ()) -> tuple[Floats, list[Finding]]:

@@ -250,7 +250,7 @@ class Skeleton:
 
     def __str__(self) -> str:
         seconds, frames = self.take.get("seconds"), self.take.get("frames")
-        count = len(self.bodies) - bool(self.options.get("world"))
+        count = len(self.take.get("sensors", self.bodies)) - bool(self.options.get("world"))
         head = many(count, "sensor")
         if frames is not None and seconds is not None:
             head += f", {frames} frames, {seconds:.1f} s"

@@ -16,7 +16,7 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, frozen
-from ..maths.robust import median
+from ..maths.series import usual_step
 from ..maths.spool import hide, joined, over_frames, sealed, take_rows
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
@@ -87,6 +87,7 @@ class Take:
     own           skeleton that the file brought along, or None; nothing is estimated from it
     read_as       how the numbers of the file were understood, in words; empty where there was no file
     markers       places of the markers that bodies were formed from, in the order they were named
+    of_source     number of the source that each segment is of; empty where all are of one
     """
 
     names: tuple[str, ...]
@@ -101,6 +102,7 @@ class Take:
     own: OwnSkeleton | None = None
     read_as: str = ""
     markers: tuple[BodyMarker, ...] = ()
+    of_source: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
@@ -229,13 +231,16 @@ class Take:
 
     @cached_property
     def rate(self) -> float:
-        """Median frames per second, or NaN for fewer than two frames."""
-        steps = np.diff(self.time)[np.diff(self.segment) == 0]
-        return float(1 / median(steps)) if len(steps) else float("nan")
+        """Frames per second, by the usual step of time; NaN where no two frames follow each other."""
+        return 1 / usual_step(np.diff(self.time)[np.diff(self.segment) == 0])
 
-    def count_frames(self, seconds: float) -> int:
-        """Frames in so many seconds, at most those there are; 0 for a take without time."""
-        return min(round(seconds * self.rate), self.frames) if self.timed and np.isfinite(self.rate) else 0
+    def count_frames(self, seconds: float, every: int = 1) -> int:
+        """Frames in so many seconds where every so-manieth is looked at, at most those there are; 0 for a take without
+        time. No other count is made from seconds: a clock may be wrong by any factor.
+        """
+        if not self.timed or not np.isfinite(self.rate):
+            return 0
+        return round(min(seconds * self.rate / every, float(self.frames)))
 
     def index(self, name: str) -> int:
         """Position of a body by name; raises with the names there are."""
@@ -268,6 +273,11 @@ class Take:
             R_world_body=take_rows(self.R_world_body, rows),
             p_world_body=take_rows(self.p_world_body, rows),
         )
+
+    def in_source(self, number: int) -> Bools:
+        """(n,) the frames of one of the sources."""
+        own = [k for k, source in enumerate(self.of_source) if source == number]
+        return np.isin(self.segment, own) if self.of_source else np.full(self.frames, number == 0)
 
     def mask(self, hidden: ArrayLike) -> Take:
         """The same take with the poses in `hidden` (n, m) taken as not seen."""
@@ -307,11 +317,14 @@ def join(takes: Sequence[Take]) -> Take:
     rest = [_matched(take, first) for take in takes[1:]]
     parts = [first, *rest]
     starts = np.cumsum([0] + [take.frames for take in parts[:-1]]).tolist()
-    segments, offset = [], 0
+    segments, of_source, offset, before = [], list[int](), 0, 0
     for take in parts:
         within = np.concatenate([[0], np.cumsum(np.diff(take.segment) != 0)])[: take.frames]
         segments.append(within + offset)
-        offset += int(within.max(initial=-1)) + 1
+        count = int(within.max(initial=-1)) + 1
+        offset += count
+        of_source += [before + k for k in take.of_source] or [before] * count
+        before += max(len(take.sources), 1)
     return Take(
         first.names,
         np.concatenate([take.time for take in parts]),
@@ -325,6 +338,7 @@ def join(takes: Sequence[Take]) -> Take:
         first.own,
         "; ".join(dict.fromkeys(take.read_as for take in parts if take.read_as)),
         first.markers if all(_same_markers(first, take) for take in rest) else (),
+        tuple(of_source),
     )
 
 

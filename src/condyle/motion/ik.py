@@ -26,7 +26,7 @@ from ..model.take import UNTIMED_RATE, Take
 from .bridging import describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve
-from .rig import build_rig, build_state, centre, hold_unknown, restore_state, store, to_rows
+from .rig import build_rig, build_state, centre, hold_unknown, restore_state, store, to_bodies, to_rows
 from .smoothing import solve_smooth
 from .tasks import FrameRows, Posture, SensorPoses, Smoothness, Target, Task, add_up, close_loops
 
@@ -79,6 +79,8 @@ def fit_motion(
     loops: bool | None = None,
     smooth: tuple[float, float] | None = None,
     longest_gap: float = BRIDGED_GAP_MAX_S,
+    reference: Floats | None = None,
+    turns: Floats | None = None,
 ) -> MotionFit:
     """The motion whose poses are nearest to all sensors.
 
@@ -88,17 +90,23 @@ def fit_motion(
     loops      whether loop joints stay closed; None: those that were named when the skeleton was fitted
     smooth     standard deviations of the bodies' angular accelerations [rad/s^2] and of the free bodies' accelerations
                [m/s^2], which then count among the errors; None: every frame is fitted for itself
+    reference  (m, 3, 3) R_parent_body that each joint has as a rule, known from elsewhere: rigid joints keep it, and a
+               body without a sensor is near it; NaN: not known. None: as the take has it
+    turns      (n, m, 3, 3) rotations of sensors that report no position, NaN where they report none either. A figure
+               has a pose in frames in which one of its sensors at least has a position
 
     A body whose joint holds for part of the take only, and what hangs on it, has no pose outside that part. A pose that
     was not seen does not count. The body's own is then found from the bodies beyond it; where none is seen
     there, it keeps its bridged rotation to its parent over gaps up to `longest_gap` [s], and is NaN over longer ones.
     """
     take = _mask_unjoined(skeleton, match_bodies(skeleton, take))
+    placed, take = take.seen, take if turns is None else add_turns(take, turns)
     if smooth is not None and not (take.timed and min(smooth) > 0):
         raise UsageError("smoothness needs recorded time and two standard deviations above zero", code="bad-call")
     kept = skeleton.loops if loops else () if loops is False else skeleton.named_loops
     sigmas = choose_sigmas(skeleton, sigma_position, sigma_rotation)
-    run = _SensorRun(replace(skeleton, loops=kept), take, sigmas, keep_axes=keep_axes)
+    figure = replace(skeleton, loops=kept)
+    run = _SensorRun(figure, take, sigmas, keep_axes=keep_axes, reference=reference, placed=placed)
     for rows in _cut_chunks(np.arange(take.frames)):
         problem = run.problem(rows)
         run.solve(rows, run.start(rows, problem), problem, leave=STRAGGLER_SHARE)
@@ -174,6 +182,20 @@ def _repeat_start(start: Motion, targets: Sequence[Target]) -> Motion:
     )
 
 
+def add_turns(take: Take, turns: Floats) -> Take:
+    """The take with rotations of sensors that report no position, which lie at the origin."""
+    if turns.shape != take.R_world_body.shape:
+        raise UsageError(f"turns has shape {turns.shape}, expected {take.R_world_body.shape}", code="bad-shape")
+    alone = ~take.seen & np.isfinite(turns).all(axis=(-2, -1))
+
+    def fill(part: Floats, more: Floats, rows: Bools) -> Floats:
+        return np.where(rows[..., None, None], more, part)
+
+    R = over_frames(fill, take.R_world_body, turns, alone)
+    p = over_frames(lambda part, rows: np.where(rows[..., None], np.zeros(3), part), take.p_world_body, alone)
+    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
+
+
 def _mask_unjoined(skeleton: Skeleton, take: Take) -> Take:
     """The take without the poses of bodies that are not joined to the figure at the time."""
     apart = np.zeros((take.frames, take.bodies), bool)
@@ -227,20 +249,32 @@ class _Run:
 
 
 class _SensorRun(_Run):
-    """A figure drawn to its sensors, of which some may be left out (n, m)."""
+    """A figure drawn to its sensors, of which some may be left out (n, m), and only those `placed` have a position."""
 
-    def __init__(self, skeleton: Skeleton, take: Take, sigmas: tuple[Floats, Floats], *, keep_axes: bool) -> None:
+    def __init__(
+        self,
+        skeleton: Skeleton,
+        take: Take,
+        sigmas: tuple[Floats, Floats],
+        *,
+        keep_axes: bool,
+        reference: Floats | None,
+        placed: Bools,
+    ) -> None:
         n, m = take.frames, take.bodies
-        self.skeleton, self.take, self.out = skeleton, take, np.zeros((n, m), bool)
+        self.skeleton, self.take, self.out, self.placed = skeleton, take, np.zeros((n, m), bool), placed
         balls = not keep_axes or all(joint.kind not in ("hinge", "rigid") for joint in skeleton.joints)
+        usual = np.tile(np.eye(3), (m, 1, 1))
         if balls and take.seen.all():  # then nothing else is needed to start with
-            R, reference = empty((n, m, 3, 3)), np.tile(np.eye(3), (m, 1, 1))
+            R = empty((n, m, 3, 3))
         else:
             R = bridge(skeleton, take, np.inf)[0]
-            reference = find_reference(skeleton, R)
-        rig = build_rig(skeleton, reference, keep_axes=keep_axes)
+            usual = find_reference(skeleton, R)
+        if reference is not None:
+            usual = np.where(np.isfinite(reference).all(axis=(-2, -1), keepdims=True), reference, usual)
+        rig = build_rig(skeleton, usual, keep_axes=keep_axes)
         weight = over_frames(lambda seen: seen.astype(np.float64), take.seen)
-        self.sensors = SensorPoses(take, *sigmas, _guess_rotations(rig, take, R), weight)
+        self.sensors = SensorPoses(take, *sigmas, _guess_rotations(rig, take, R), weight, placed)
         loops = close_loops(skeleton, take.time, LOOP_SIGMA_SHARE * float(sigmas[0].min(initial=1.0)))
         super().__init__(rig, [self.sensors, *loops], R)
 
@@ -260,7 +294,18 @@ class _SensorRun(_Run):
             measure_errors(self.rig, state, replace(problem, loops=())),
             self.sensors.variance(self.rig),
         )
-        return self._by_body(np.sqrt(dot(found.d, found.d) / place + dot(found.e, found.e) / turn)) * seen
+        apart = dot(found.d, found.d) * self.placed[rows].T[self.rig.bodies]
+        return self._by_body(np.sqrt(apart / place + dot(found.e, found.e) / turn)) * seen
+
+    def _find_unplaced(self) -> Bools:
+        """(n, m) the free bodies of figures of which no sensor has a position."""
+        above, free = self.placed.copy(), np.zeros(self.placed.shape[1], bool)
+        for row in reversed(range(len(free))):
+            body, parent = self.rig.bodies[row], self.rig.parent[row]
+            free[body] = parent < 0
+            if parent >= 0:
+                above[:, self.rig.bodies[parent]] |= above[:, body]
+        return np.asarray(free & ~above)
 
     def motion(self, longest_gap: float) -> Motion:
         """What is known of the motion, and findings on what is not."""
@@ -268,12 +313,12 @@ class _SensorRun(_Run):
         columns = [self.skeleton.bodies.index(name) for name in free_bodies(self.skeleton)]
         R, p = self.R, over_frames(lambda part: part[:, columns], self.p)
         findings: list[Finding] = []
-        if not take.seen.all():
+        if not self.placed.all():
             short, beyond = bridge(self.skeleton, take, longest_gap)[2], take.seen.copy()
             for row in reversed(range(take.bodies)):
                 if rig.parent[row] >= 0:
                     beyond[:, rig.bodies[rig.parent[row]]] |= beyond[:, rig.bodies[row]]
-            lost = ~beyond & ~short
+            lost = (~beyond & ~short) | self._find_unplaced()
             R[lost] = np.nan
             p[lost[:, columns]] = np.nan
             findings += describe_gaps(take, ~take.seen & beyond, "gap-inferred")
@@ -373,8 +418,18 @@ def _guess_rotations(rig: Rig, take: Take, relative: Floats) -> Floats:
     """(n, m, 3, 3) rotations in the world to start from: the measured ones, bridged or held where there are none."""
     if take.seen.all():
         return take.R_world_body
-    guess, R = hold_unknown(relative, take.segment), copied(take.R_world_body)
+    guess, R = hold_unknown(relative, take.segment, to_bodies(rig, rig.R_reference)), copied(take.R_world_body)
+    for row in reversed(range(len(rig.bodies))):  # a figure whose root has no sensor stands as its other bodies say
+        body, parent = rig.bodies[row], rig.parent[row]
+        if parent >= 0 and not take.seen[:, rig.bodies[parent]].any():
+            above, known = rig.bodies[parent], np.isfinite(R[:, body, 0, 0])
+            R[known, above] = R[known, body] @ np.swapaxes(guess[known, body], -1, -2)
     for row, body in enumerate(rig.bodies):
         gone, parent = ~take.seen[:, body], rig.parent[row]
-        R[gone, body] = guess[gone, body] if parent < 0 else R[gone, rig.bodies[parent]] @ guess[gone, body]
+        if parent >= 0:
+            R[gone, body] = R[gone, rig.bodies[parent]] @ guess[gone, body]
+        elif take.seen[:, body].any():
+            R[gone, body] = guess[gone, body]
+        else:
+            R[np.isnan(R[:, body, 0, 0]), body] = rig.R_reference[row]
     return R

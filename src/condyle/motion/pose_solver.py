@@ -19,6 +19,7 @@ SOLVE_MAX_STEPS = 60  # of damped Gauss-Newton for one pose
 STEP_MIN_GAIN = 1e-8  # of the cost: a frame whose further steps would gain less is done
 COST_ROUNDING = 1e-18  # of the weights: a cost below is rounding
 DAMPING_START = 1e-9  # of the weights, at first: keeps what nothing holds where it is
+SINGLE_MAX_M = 1e4  # m: errors and arms up to which squares of squares are numbers in single precision
 SINGLE_PRECISION_DAMPING = 1e-7  # of the weights: damping that single precision can tell from none
 DAMPING_FIRST_HELP = 1e-3  # of the weights, where a step did not lower the cost
 DAMPING_MAX = 1e8  # of the weights: no step lowers the cost by more than rounding
@@ -206,6 +207,7 @@ def step(
         not aims.loops
         and gs is None
         and bool((aims.w_rotation > 0).all() and (damping < SINGLE_PRECISION_DAMPING * scale).all())
+        and max(np.abs(part).max(initial=0.0) for part in (now.d, state.inboard - state.origin)) < SINGLE_MAX_M
     ):
         return _single_step(rig, state, aims, gx, gt, scale)
     return Equations(rig, state, aims, damping).solve(gx, gt, gs, now.c)

@@ -46,8 +46,10 @@ def _differs(depth: Ints, freedom: Any, a: int, b: int) -> bool:
     return bool(depth[a] != depth[b] or freedom[a] != freedom[b])
 
 
-def hold_unknown(R: Floats, segment: Ints) -> Floats:
-    """R (n, m, 3, 3) with what is unknown as in the nearest known frame of its segment, else of any; else identity."""
+def hold_unknown(R: Floats, segment: Ints, usual: Floats) -> Floats:
+    """R (n, m, 3, 3) with what is unknown as in the nearest known frame of its segment, else of any; else `usual`
+    (m, 3, 3).
+    """
     unknown = over_frames(lambda part: ~np.isfinite(np.einsum("nmij->nm", part)), R)
     if not unknown.any():
         return R
@@ -55,7 +57,7 @@ def hold_unknown(R: Floats, segment: Ints) -> Floats:
     for body in np.flatnonzero(unknown.any(axis=0)):
         gone = unknown[:, body]
         if gone.all():
-            R[:, body] = np.eye(3)
+            R[:, body] = usual[body]
             continue
         R[gone, body] = R[find_nearest_known(~gone, segment)[gone], body]
     return R
@@ -119,6 +121,11 @@ def store(rig: Rig, state: State) -> tuple[Floats, Floats]:
     relative[free] = state.R[free]
     row = np.argsort(rig.bodies)
     return np.moveaxis(relative[row], -1, 0), np.moveaxis(state.origin[row], -1, 0)
+
+
+def to_bodies(rig: Rig, values: Floats) -> Floats:
+    """(m, ...) of the rig's rows in the order of the skeleton's bodies."""
+    return np.asarray(values[np.argsort(rig.bodies)])
 
 
 def to_rows(rig: Rig, values: Floats) -> Floats:

@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ..errors import UsageError
-from ..maths.arrays import Floats, Ints, Vector, freeze, frozen
+from ..maths.arrays import Bools, Floats, Ints, Vector, freeze, frozen
 from ..maths.elimination import Rig
 from ..model.motion import Motion
 from ..model.skeleton import Joint, Skeleton
@@ -49,6 +49,7 @@ class SensorPoses:
     sigma_position, sigma_rotation  (m,) [m], [rad]
     R_guess  (n, m, 3, 3)  rotations that stand, vaguely, for those that do not count
     weight   (n, m) [-]    how much each pose counts; changed while a fit goes on
+    placed   (n, m)        which sensors have a position
     """
 
     take: Take
@@ -56,6 +57,7 @@ class SensorPoses:
     sigma_rotation: Floats
     R_guess: Floats
     weight: Floats
+    placed: Bools
 
     def variance(self, rig: Rig) -> tuple[Floats, Floats]:
         """(m, 1) [m^2], [rad^2] by the rig's rows."""
@@ -67,6 +69,8 @@ class SensorPoses:
         none = weight == 0
         w = weight.T[rig.bodies]
         w_position, w_rotation = (w / variance for variance in self.variance(rig))
+        if not self.placed[rows].all():
+            w_position = w_position * self.placed[rows].T[rig.bodies]
         if none.any():
             R, p = np.where(none[..., None, None], self.R_guess[rows], R), np.where(none[..., None], 0.0, p)
             w_rotation[none.T[rig.bodies]] = 1 / GUESS_SIGMA_RAD**2

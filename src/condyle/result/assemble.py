@@ -225,13 +225,11 @@ def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty 
     length, direction, between = shape
     if sure is None:
         return Limb(body, first.child, second.child, length, None, None, between)
-    slope = np.zeros(len(sure.covariance))
-    for k, sign in ((a, 1.0), (b, -1.0)):
-        half = 0 if joints[k].child == body else 3
-        slope[6 * k + half : 6 * k + half + 3] += sign * direction
-    variance = max(float(slope @ sure.covariance @ slope), 0.0)
+    ends = np.concatenate([6 * k + (0 if joints[k].child == body else 3) + np.arange(3) for k in (a, b)])
+    slope, own = np.concatenate([direction, -direction]), np.ix_(ends, ends)
+    variance = max(float(slope @ sure.covariance[own] @ slope), 0.0)
     half_width = Z95 * float(np.sqrt(variance))
-    passing = float(slope @ sure.passing @ slope) / variance if variance > 0 else None
+    passing = float(slope @ sure.passing[own] @ slope) / variance if variance > 0 else None
     low, high = max(length - half_width, 0.0), length + half_width
     return Limb(body, first.child, second.child, length, low, high, between, passing)
 

@@ -25,8 +25,10 @@ RECORDING_MIN_S = 5.0  # s: a joint is not turned about an axis of its own in le
 POOR_MIN_RATIO = (
     2.0  # standard deviation along one direction over those across it, from which that direction is the poor one
 )
+FADING_MIN_SHARE = 0.5  # of the variance that must fade with time, for more of the same motion to be advised
 TWIST_MAX_RAD, BEND_MIN_RAD = np.radians(35.0), np.radians(55.0)  # angle to the limb: a twist, a bend
 Sufficiency = Literal["enough", "weak", "not determined"]
+Limit = Literal["motion", "noise", "skin"]
 
 
 @dataclass(frozen=True)
@@ -39,6 +41,9 @@ class JointCoverage:
     half     [m] half-width of the 95 % interval of its centre, in the direction in which it is worst; None: not known
     poor     (3,) [-] that direction in the child's frame where it stands out: the axis about which the joint turned
              while it did not turn enough about any other; None where none stands out
+    limit    what keeps the interval as wide as it is: too little motion, noise that fades as more is recorded, or an
+             error that repeats with the motion, as of skin; None where nothing tells
+    advice   what to do about it; "" where it is enough
     text     a sentence
     """
 
@@ -48,6 +53,8 @@ class JointCoverage:
     half: float | None
     poor: tuple[float, float, float] | None
     verdict: Sufficiency
+    limit: Limit | None
+    advice: str
     text: str
 
 
@@ -113,14 +120,17 @@ def _joint(joint: Joint, joints: Sequence[Joint], width: float) -> JointCoverage
     turned = (float(joint.rotation[0]), float(joint.rotation[1]), float(joint.rotation[2]))
     axes = sum(angle >= TURNED_MIN_RAD for angle in turned)
     angles = f"{joint.child}: turned {', '.join(f'{np.degrees(angle):.0f}' for angle in turned)} deg rms about its axes"
-    half, poor = None, _poor(joint)
+    half, poor, advice = None, _poor(joint), ""
     verdict: Sufficiency = "not determined"
     if joint.kind == "rigid":
-        text = f"{joint.child}: does not turn against {joint.parent}; if it should, move it"
+        advice = "move it"
+        text = f"{joint.child}: does not turn against {joint.parent}; if it should, {advice}"
     elif joint.kind == "hinge" and joint.point == "arbitrary":
-        text = f"{angles}; its axis is known, the point along it is not; if it is no hinge, {_other_way(joint, joints)}"
+        advice = _other_way(joint, joints)
+        text = f"{angles}; its axis is known, the point along it is not; if it is no hinge, {advice}"
     elif joint.point == "arbitrary":
-        text = f"{angles}, too little to locate it; turn it about two axes"
+        advice = "turn it about two axes"
+        text = f"{angles}, too little to locate it; {advice}"
     elif joint.half_width is None:
         text = f"{angles}; nothing tells how well it is known"
     else:
@@ -128,9 +138,25 @@ def _joint(joint: Joint, joints: Sequence[Joint], width: float) -> JointCoverage
         verdict = "enough" if half <= width / 2 else "weak"
         text = f"{angles}; its centre is known to {mm(half)} mm"
         if verdict == "weak":
-            text += f"; {_advice(joint, joints, axes)}"
+            advice = _advice(joint, joints, axes)
+            text += f"; {advice}"
     named = None if poor is None else (float(poor[0]), float(poor[1]), float(poor[2]))
-    return JointCoverage(joint.child, axes, turned, half, named, verdict, text)
+    return JointCoverage(joint.child, axes, turned, half, named, verdict, _limit(joint, axes), advice, text)
+
+
+def _limit(joint: Joint, axes: int) -> Limit | None:
+    if joint.point == "arbitrary" or joint.kind == "rigid":
+        return "motion"
+    if joint.passing is None:
+        return None
+    if _repeats(joint):
+        return "skin"
+    return "motion" if axes < 2 or _poor(joint) is not None else "noise"
+
+
+def _repeats(joint: Joint) -> bool:
+    """Whether more of the same motion brings little."""
+    return joint.passing is not None and joint.passing < FADING_MIN_SHARE
 
 
 def _poor(joint: Joint) -> Floats | None:
@@ -144,7 +170,7 @@ def _poor(joint: Joint) -> Floats | None:
 
 
 def _advice(joint: Joint, joints: Sequence[Joint], axes: int) -> str:
-    if joint.passing is not None and joint.passing < 0.5:
+    if _repeats(joint):
         return "the error repeats with the motion: move it in other ways, and fix its sensors harder"
     return _other_way(joint, joints) if axes < 2 or _poor(joint) is not None else "move it longer or wider"
 

@@ -69,6 +69,11 @@ def _describe(skeleton: Skeleton, found: Verdict) -> str:
     look = f"{many(causes, 'thing')} to look at." if causes else "Nothing to look at."
     if not found.joints:
         return f"No joint can be told from this motion. {look}"
+    if "calibration" in skeleton.take:
+        worn, bodies = len(skeleton.take.get("sensors", ())), len(skeleton.bodies)
+        return (
+            f"Played on a known figure of {many(found.joints, 'joint')} with {worn} of {many(bodies, 'sensor')}. {look}"
+        )
     figures, loose = len(skeleton.roots), sum(name != WORLD for name in skeleton.loose)
     known = any(joint.support is not None for joint in skeleton.joints)
     text = (

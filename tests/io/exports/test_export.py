@@ -139,3 +139,11 @@ def test_a_scene_keeps_hinges_to_their_axes_where_a_format_asks_for_it() -> None
     off = [np.abs(f.turns[:, 1] @ f.axis[1] - f.axis[1]).max() for f in (scene.figure, scene.figure_on_axes)]
     assert off[0] > 0.01
     assert off[1] < 1e-12
+
+
+def test_all_formats_may_be_asked_for_at_once(scene: Scene, tmp_path: Path) -> None:
+    """So that a list of them never fails when the fit is done."""
+    written = write_figure(scene, ",".join(name for name in FORMATS if name != "usd"), tmp_path)
+    names = [file.name for file in written.files]
+    assert len(names) == len(set(names))
+    assert {"figure-joints.csv", "figure-joint-states.csv", "figure-qpos.csv"} <= set(names)

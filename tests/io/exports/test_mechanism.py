@@ -48,7 +48,7 @@ def test_all_three_are_written_beside_each_other(tmp_path: Path) -> None:
     scene = _scene(moving.links(seconds=1))
     written = write_figure(scene, parse_formats("mjcf,urdf,osim"), tmp_path, "clip")
     names = [file.name for file in written.files]
-    assert names == ["clip.xml", "clip-qpos.csv", "clip.urdf", "clip-joints.csv", "clip.osim", "clip.sto"]
+    assert names == ["clip.xml", "clip-qpos.csv", "clip.urdf", "clip-joint-states.csv", "clip.osim", "clip.sto"]
     assert sorted(names) == sorted(file.name for file in tmp_path.iterdir())
 
 

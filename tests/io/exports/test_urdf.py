@@ -1,15 +1,17 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from condyle.io.exports._angles import find_angles
+from condyle.io.exports._angles import split_joint
 from condyle.io.exports.scene import Scene
 from condyle.io.exports.urdf import Robot, find_roll_pitch_yaw, write_urdf
 from condyle.maths import rotation
+from condyle.maths.euler import find_angles
 from tests.docs.pages import DOCS, blocks
 from tests.make import moving, simulators
 from tests.make.clients import ask
@@ -95,7 +97,7 @@ def test_a_ball_is_three_hinges_whose_limits_are_the_angles_of_the_motion(tmp_pa
     assert types["link3_joint"] == "fixed"
     turning = [name for name, kind in types.items() if kind == "revolute"]
     assert turning == ["link1_joint_rx", "link1_joint_rz", "link1_joint_ry", "link2_joint"]
-    table = _table(tmp_path / "clip-joints.csv")
+    table = _table(tmp_path / "clip-joint-states.csv")
     assert list(table)[8:] == turning
     for joint in root.findall("joint"):
         if joint.get("type") == "revolute":
@@ -111,7 +113,7 @@ def test_a_forest_is_a_file_with_a_table_for_every_tree(tmp_path: Path) -> None:
     written = write_urdf(simulators.cases()["forest"].scene, tmp_path / "clip.urdf")
     names = [file.name for file in written.files]
     roots = ["hips", "b_link0", "c_prop"]
-    assert names == [f"clip-{root}{end}" for root in roots for end in (".urdf", "-joints.csv")]
+    assert names == [f"clip-{root}{end}" for root in roots for end in (".urdf", "-joint-states.csv")]
 
 
 def test_names_that_are_made_up_do_not_meet_those_of_bones() -> None:
@@ -133,18 +135,24 @@ def test_roll_pitch_and_yaw_turn_about_the_fixed_axes(rng: np.random.Generator) 
 
 
 @pytest.mark.parametrize(("client", "script"), [("mujoco", MUJOCO_AT_ZERO), ("pinocchio", PINOCCHIO_AT_ZERO)])
-def test_at_zero_the_figure_has_its_rest_pose_over_the_origin(client: str, script: str, tmp_path: Path) -> None:
+def test_at_zero_the_figure_has_its_rest_pose_with_hanging_arms_over_the_origin(
+    client: str, script: str, tmp_path: Path
+) -> None:
     links = moving.links(("ball", "hinge", "rigid"), seconds=2)
     scenes = [_scene(moving.person(seconds=2)), _scene(links), simulators.scaled(links, 3e-3)]
     files = [str(write_urdf(scene, tmp_path / f"{k}.urdf").files[0]) for k, scene in enumerate(scenes)]
     for scene, file, told in zip(scenes, files, ask(client, script, {"files": files}), strict=True):
         figure = scene.figure_on_axes.turn_up("z")
-        R, p = figure.rest
+        zero = [
+            split_joint(figure, k).zero if kind == "ball" else figure.R_parent_bone_rest[k]
+            for k, kind in enumerate(figure.kind)
+        ]
+        R, p = replace(figure, R_parent_bone_rest=zero).rest
         poses = np.array([told["poses"][name] for name in figure.names])
         np.testing.assert_allclose(poses[:, :3], p - p[0], atol=PLACES)
         np.testing.assert_allclose(poses[:, 3:].reshape(-1, 3, 3), R, atol=TURNS)
         assert min(told["mass"]) > 0
-        table = _table(Path(file.replace(".urdf", "-joints.csv")))
+        table = _table(Path(file.replace(".urdf", "-joint-states.csv")))
         for joint, (low, high) in told["limits"].items():
             if joint in table:
                 assert low == pytest.approx(table[joint].min(), abs=1e-14)

@@ -120,7 +120,9 @@ def test_time_goes_on_past_midnight(path: Path) -> None:
 
 
 def test_time_comes_from_the_column_in_seconds_and_else_there_is_none(path: Path) -> None:
-    np.testing.assert_allclose(take_of(path, TOOLS).time - 17780674, [0.05, 0.15, 0.25, 0.35], atol=ROUNDED)
+    take = take_of(path, TOOLS)
+    np.testing.assert_allclose(take.time, [0, 0.1, 0.2, 0.3], atol=ROUNDED)
+    assert [one.value for one in take.findings if one.code == "clock-origin"] == [17780674.05]
     assert "no-time" in codes(take_of(path, OLD_TOOLS))
     assert take_of(path, OLD_TOOLS, rate=40).time.tolist() == [0, 0.025, 0.05, 0.075]
 
@@ -130,7 +132,7 @@ def test_time_in_seconds_and_nanoseconds_is_put_together(path: Path) -> None:
     for k in range(4):
         for port in (1, 2):
             text = text.replace(f"{k},Port:{port},0,", f"{k},Port:{port},0,17780674,{k}00000000,")
-    np.testing.assert_allclose(take_of(path, text).time - 17780674, [0, 0.1, 0.2, 0.3], atol=ROUNDED)
+    np.testing.assert_allclose(take_of(path, text).time, [0, 0.1, 0.2, 0.3], atol=ROUNDED)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +151,7 @@ def test_time_in_seconds_and_nanoseconds_is_put_together(path: Path) -> None:
 def test_a_pose_that_was_not_measured_is_not_seen(path: Path, variant: str, old: str, new: str) -> None:
     take = take_of(path, row_changed(variant, 1, old, new))
     assert np.argwhere(~take.seen).tolist() == [[1, 1]]
-    assert set(codes(take)) <= {"no-time"}
+    assert set(codes(take)) <= {"no-time", "clock-origin"}
 
 
 def test_a_tool_at_the_origin_of_the_tracker_is_seen(path: Path) -> None:

@@ -1,97 +1,111 @@
-"""Rotations as three angles about a body's own axes: without jumps, and in an order that keeps out of gimbal lock."""
+"""Ball joints as three hinges in a fixed order: that of `condyle angles` for a person's joints, never the data's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from ...maths import rotation
-from ...maths.arrays import Bools, Floats
+from ...maths.arrays import Floats
+from ...maths.euler import find_angles
+from ...model.anatomy import Part
+from ...model.angle_conventions import CONVENTIONS, JointRow
+from .figure import Figure, find_axis, find_world_turn
 
-GIMBAL_LOCK_MAX_COSINE = (
-    1e-14  # cosine of the middle angle below which the first angle is held: rounding alone would tell it
-)
-SAFE_MAX_SINE = np.sin(np.radians(60))  # of the middle angle: up to here an order of axes is taken before all after it
-NEAR_LOCK_MIN_SINE = np.sin(np.radians(80))  # of the middle angle: from here on the mean pose is tried as the zero
-
-# With y along the bone: bend, side bend, twist; then others that end in the twist, as joints are read.
-BENDS_FIRST = ("XZY", "ZXY", "ZYX", "YXZ", "XYZ", "YZX")
-HEADING_FIRST = ("YZX", "YXZ", "ZXY", "XZY", "ZYX", "XYZ")  # in a room with y up: a way round is no lock
+BALL_ORDER = "XZY"  # of other joints, with y along the bone: bend, side bend, twist
+HEADING_ORDER = "YZX"  # of free bones, in a room with y up: a way round is no lock
+_LIMBS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm", "hand")
+_TRUNK: tuple[Part, ...] = ("pelvis", "spine", "chest", "neck", "head")
+_X, _Y, _Z = np.eye(3)
+AXES_OF: dict[str, Floats] = {  # ISB's X, Y, Z as columns, in the bone's axes at rest
+    **dict.fromkeys(_LIMBS, np.stack([_Z, -_Y, _X], axis=1)),
+    **dict.fromkeys(_TRUNK, np.stack([_Z, _Y, -_X], axis=1)),
+    "foot": np.stack([_Y, _Z, _X], axis=1),
+}
+# YXY has its singular pose where arms hang, so a shoulder is exported as OpenSim's models have it.
+_ROWS: dict[str, JointRow] = {
+    **{row.distal: row for row in CONVENTIONS["isb"].joints if row.proximal is not None and row.order == "ZXY"},
+    "upper_arm": JointRow(
+        "shoulder",
+        "upper_arm",
+        "chest",
+        "ZXY",
+        (1, 1, 1),
+        ("shoulder_flexion", "shoulder_adduction", "shoulder_rotation"),
+        "OpenSim",
+    ),
+}
+_ROWS["spine"] = _ROWS["neck"] = _ROWS["chest"]
 
 
 @dataclass(frozen=True, eq=False)
 class Turning:
-    """A ball joint as three hinges: R_parent_bone = zero @ R_first(angle) @ R_second(angle) @ R_third(angle).
+    """A ball joint as three hinges: R_parent_bone = zero @ R(axis 1, angle) @ R(axis 2, angle) @ R(axis 3, angle).
 
-    zero    (3, 3)        where all angles are zero: the rest pose, unless the motion from there meets gimbal lock
-    order   such as "XZY", axes of the bone
-    angles  (n, 3) [rad]  in that order
+    zero    (3, 3)        where all angles are zero: the rest pose, for a shoulder the arm that hangs
+    axes    (3, 3)        rows: unit axes in the bone's frame
+    names   of the three angles
+    angles  (n, 3) [rad]
     rest    (3,)   [rad]  angles of the rest pose
     """
 
     zero: Floats
-    order: str
+    axes: Floats
+    names: tuple[str, ...]
     angles: Floats
     rest: Floats
 
 
-def split_rotation(rest: Floats, R: Floats, orders: Sequence[str] = BENDS_FIRST) -> Turning:
-    """The angles of R_parent_bone (n, 3, 3), in the first of `orders` that is safe, else in the safest of all."""
-    zero = rest
-    order, worst = _order(rest.T @ R, orders)
-    if worst > NEAR_LOCK_MIN_SINE:
-        mean = rotation.mean(R)
-        other, less = _order(mean.T @ R, orders)
-        if less < worst:
-            zero, order = mean, other
-    at_rest = np.zeros(3) if zero is rest else find_angles((zero.T @ rest)[None], order)[0]
-    return Turning(zero, order, find_angles(zero.T @ R, order), at_rest)
+def split_joint(figure: Figure, k: int) -> Turning:
+    """The three angles of bone k in its parent: ISB's order and signs where a person's joint has them, else bend first.
 
-
-def find_angles(R: Floats, order: str) -> Floats:
-    """(n, 3) [rad] with R = R_first @ R_second @ R_third about the axes in `order`, all different, for R (n, 3, 3).
-
-    Two triples give one rotation, (a, b, c) and (a + pi, pi - b, c + pi). From frame to frame the nearer one is taken,
-    then whole turns are taken out. The product is R to rounding, in gimbal lock too.
+    Angles go on without jumps through gimbal lock and whole turns.
     """
-    i, j, k = ("XYZ".index(letter) for letter in order)
-    sign = 1.0 if (j - i) % 3 == 1 else -1.0
-    a = np.arctan2(-sign * R[:, j, k], R[:, k, k])
-    a = _held(a, np.hypot(R[:, j, k], R[:, k, k]) > GIMBAL_LOCK_MAX_COSINE)
-    sine, cosine = (sign * np.sin(a))[:, None], np.cos(a)[:, None]
-    row_j, row_k = cosine * R[:, j] + sine * R[:, k], cosine * R[:, k] - sine * R[:, j]  # of R_second @ R_third
-    b = np.arctan2(sign * R[:, i, k], row_k[:, k])
-    c = np.arctan2(sign * row_j[:, i], row_j[:, j])
-    angles = np.stack([a, b, c], axis=1)
-    other = np.stack([a + np.pi, np.pi - b, c + np.pi], axis=1)
-    # Whether a step crosses over does not depend on the side it starts from, so the sides are a running count.
-    cross = _apart(other[1:], angles[:-1]) < _apart(angles[1:], angles[:-1])
-    side = np.concatenate([[0], np.cumsum(cross)])[: len(R)] % 2
-    return np.unwrap(np.where(side[:, None] == 1, other, angles), axis=0)
+    rest, R, joint = figure.R_parent_bone_rest[k], figure.R_parent_bone[:, k], figure.joints[k]
+    row, side = _ROWS.get(figure.parts[k]), figure.sides[k]
+    if row is None:
+        letters, names = BALL_ORDER, tuple(f"{joint}_r{letter.lower()}" for letter in BALL_ORDER)
+        axes, signs, zero, own = np.eye(3), np.ones(3), rest, np.eye(3)
+    else:
+        letters, own = row.order, AXES_OF[figure.parts[k]]
+        names = tuple(_name_angle(joint, side, str(name).removeprefix(f"{row.joint}_")) for name in row.names)
+        signs = np.array(row.signs) * ((1, -1, -1) if side == "l" else (1, 1, 1))  # a left joint is mirrored
+        zero = _find_hanging(figure, k) if row.joint == "shoulder" else rest
+        axes = own
+    angles = find_angles(own.T @ zero.T @ R @ own, letters) * signs
+    at_rest = find_angles((own.T @ zero.T @ rest @ own)[None], letters)[0] * signs if zero is not rest else np.zeros(3)
+    rows = np.stack([sign * axes[:, "XYZ".index(letter)] for sign, letter in zip(signs, letters, strict=True)])
+    return Turning(zero, rows, names, angles, at_rest)
 
 
-def _order(turns: Floats, orders: Sequence[str]) -> tuple[str, float]:
-    """The first order whose middle angle stays safe, or that where it stays smallest; and the sine of its extreme.
-
-    The sine of the middle angle of order ijk is, up to its sign, the entry (i, k) of the matrix.
-    """
-    worst = np.abs(turns).max(axis=0, initial=0.0)
-    sines = {order: float(worst["XYZ".index(order[0]), "XYZ".index(order[2])]) for order in orders}
-    order = next(
-        (order for order, sine in sines.items() if sine <= SAFE_MAX_SINE), min(sines, key=lambda one: sines[one])
-    )
-    return order, sines[order]
+def split_free(figure: Figure, k: int) -> Turning:
+    """The turns of a free bone about the axes of a room with y up, since its rest pose; heading first."""
+    rest, joint = figure.R_parent_bone_rest[k], figure.joints[k]
+    axes = np.eye(3)[["XYZ".index(letter) for letter in HEADING_ORDER]]
+    names = tuple(f"{joint}_r{letter.lower()}" for letter in HEADING_ORDER)
+    return Turning(np.eye(3), axes, names, find_angles(figure.R_parent_bone[:, k] @ rest.T, HEADING_ORDER), np.zeros(3))
 
 
-def _held(a: Floats, told: Bools) -> Floats:
-    """The last value that is told stands for those after it that are not; zero before the first."""
-    last = np.maximum.accumulate(np.where(told, np.arange(len(a)), -1))
-    return np.where(last >= 0, a[last], 0.0) if len(a) else a
+def count_flexion(figure: Figure) -> Floats:
+    """(b, 3) axes of the hinges, a person's the way round that flexion is positive on both sides."""
+    axis = figure.axis.copy()
+    for k, part in enumerate(figure.parts):
+        row = _ROWS.get(part)
+        if figure.kind[k] == "hinge" and row is not None:
+            bend = row.signs[0] * AXES_OF[part][:, 2]
+            axis[k] = axis[k] if axis[k] @ bend >= 0 else -axis[k]
+    return axis
 
 
-def _apart(a: Floats, b: Floats) -> Floats:
-    """Squared distance of angles, whole turns apart."""
-    d = (a - b + np.pi) % (2 * np.pi) - np.pi
-    return np.asarray((d * d).sum(axis=1))
+def _name_angle(joint: str, side: str, word: str) -> str:
+    """hip_l and flexion to hip_flexion_l."""
+    end = f"_{side}"
+    return f"{joint.removesuffix(end)}_{word}{end}" if side and joint.endswith(end) else f"{joint}_{word}"
+
+
+def _find_hanging(figure: Figure, k: int) -> Floats:
+    """(3, 3) R_parent_bone of an arm that hangs, its front forward, while all above is at rest."""
+    y, z = -find_axis(figure.up), find_world_turn("z", figure.up) @ find_axis("-y")
+    hanging = np.stack([np.cross(y, z), y, z], axis=1)
+    above = int(figure.parent[k])
+    return np.asarray(figure.rest[0][above].T @ hanging)

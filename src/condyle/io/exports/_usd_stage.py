@@ -12,8 +12,7 @@ from pxr import Gf, Kind, Sdf, Tf, Usd, UsdGeom, UsdShade, UsdSkel, Vt  # type: 
 from ..._version import __version__
 from ...maths import rotation
 from ...maths.arrays import Floats
-from ...maths.robust import median
-from ...maths.series import even_places, mean_step
+from ...maths.series import even_places, even_step, mean_step
 from .figure import Figure
 from .gltf import align_signs
 from .shapes import PART_COLOURS, DrawnPart, draw_parts, find_usual_length
@@ -53,7 +52,7 @@ def find_time_codes(time: Floats) -> tuple[float, Floats]:
     """Time codes per second, and the time code (n,) of every frame: its number, or where an uneven clock has it."""
     if even_places(time) is None:
         return 1 / mean_step(time), np.arange(len(time), dtype=np.float64)
-    rate = 1 / float(median(np.diff(time)))
+    rate = 1 / even_step(time)
     codes = (time - time[0]) * rate
     near = np.round(codes)
     return rate, np.where(np.abs(codes - near) < WHOLE_CODE_MAX_OFF, near, codes)

@@ -83,6 +83,10 @@ def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", u
             for link, known in zip(chain, human, strict=True)
         ),
         skeleton.fit_id,
+        tuple(
+            link.segment.side if link.segment is not None and known else ""
+            for link, known in zip(chain, human, strict=True)
+        ),
     )
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 
 from ...maths.arrays import Floats
+from ...maths.euler import find_angles
 from ...maths.series import mean_step
-from ._angles import find_angles
 from .figure import Figure
 from .scene import FigureFormat, Scene, Written
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from ...errors import CondyleError, UsageError
 from ...findings import Finding
 from ..folder import FIELD, MANIFEST, MOTION, OPTIONS, SKELETON, stage_files
+from .inertia import MASS_FORMATS, check_body_mass
 from .registry import FORMATS
 from .scene import FigureFormat, Scene, Written
 
@@ -59,6 +60,11 @@ def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) 
     if not scene.motion.frames:
         raise CondyleError("the motion has no frame; fit a recording first", code="no-data")
     chosen = parse_formats(formats) if isinstance(formats, str) else tuple(formats)
+    if scene.body_mass is not None:
+        wrong = [form.name for form in chosen if form.name not in MASS_FORMATS]
+        if len(wrong) == len(chosen):
+            raise UsageError(f"a body mass is for {', '.join(MASS_FORMATS)}, not {wrong[0]}", code="option-not-used")
+        check_body_mass(scene.figure, scene.body_mass)
     for form in chosen:
         if form.check is not None:
             form.check(scene)

@@ -14,8 +14,7 @@ from ...errors import UsageError
 from ...findings import Finding, many
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints, concatenate, freeze, select
-from ...maths.robust import median
-from ...maths.series import even_places, held_frames, mean_step, segment_slices
+from ...maths.series import even_places, held_frames, mean_step, segment_slices, usual_step
 from ...model.take import Take
 from .bones import BoneKind
 
@@ -45,6 +44,7 @@ class Figure:
     p_world_free        (n, k, 3)     [m]  origins of the k free bones; NaN where not known
     segment             (n,)               number of the recording a frame belongs to
     parts                                  b names of human segments, "thigh", or "" where there is none
+    sides                                  b of "l", "r", "" of those
     fit_id                                 of the fit it came from, which stands in the files where there is a place
     """
 
@@ -70,10 +70,12 @@ class Figure:
     findings: tuple[Finding, ...] = ()
     parts: tuple[str, ...] = ()
     fit_id: str | None = None
+    sides: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self, n=len(self.time), b=len(self.names), k=int((np.asarray(self.parent) < 0).sum()))
-        object.__setattr__(self, "parts", tuple(self.parts) or ("",) * len(self.names))
+        for name in ("parts", "sides"):
+            object.__setattr__(self, name, tuple(getattr(self, name)) or ("",) * len(self.names))
 
     @property
     def frames(self) -> int:
@@ -81,9 +83,8 @@ class Figure:
 
     @cached_property
     def rate(self) -> float:
-        """Median frames per second; NaN for fewer than two frames."""
-        steps = np.diff(self.time)[np.diff(self.segment) == 0]
-        return float(1 / median(steps)) if len(steps) else float("nan")
+        """Frames per second, by the usual step of time; NaN where no two frames follow each other."""
+        return 1 / usual_step(np.diff(self.time)[np.diff(self.segment) == 0])
 
     @cached_property
     def free(self) -> Ints:
@@ -178,7 +179,10 @@ class Figure:
         return tuple(self._only(np.flatnonzero(top == root)) for root in self.free.tolist())
 
     def _only(self, rows: Ints) -> Figure:
-        texts, arrays = ("names", "bodies", "joints", "kind", "parts"), ("R_body_bone", "p_body_bone", "p_parent_bone")
+        texts, arrays = (
+            ("names", "bodies", "joints", "kind", "parts", "sides"),
+            ("R_body_bone", "p_body_bone", "p_parent_bone"),
+        )
         own: dict[str, Any] = {name: tuple(getattr(self, name)[k] for k in rows) for name in texts}
         own |= {name: getattr(self, name)[rows] for name in (*arrays, "R_parent_bone_rest", "tip", "axis")}
         return replace(

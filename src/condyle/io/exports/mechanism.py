@@ -14,6 +14,7 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.series import segment_slices
 from ...model.take import WORLD
+from ._angles import count_flexion
 from .figure import Figure, legalise
 from .scene import Scene, number_file
 
@@ -27,7 +28,7 @@ def build_mechanism(scene: Scene, up: str, allowed: str, first: str, reserved: S
     A body that is the room (`--world`) is a free bone of kind "rigid", fixed where it stands.
     """
     figure = scene.figure_on_axes.turn_up(up).rename(allowed, first, form).fill_gaps()
-    return _anchor_room(_avoid_names(figure, reserved, form))
+    return _anchor_room(_avoid_names(replace(figure, axis=count_flexion(figure)), reserved, form))
 
 
 def _avoid_names(figure: Figure, reserved: Sequence[str], form: str) -> Figure:

@@ -12,7 +12,17 @@ from ...maths.arrays import Floats
 from ...maths.series import segment_slices
 from .figure import Figure
 from .gltf import align_signs
-from .mechanism import RANGE_MIN_WIDTH, add, build_mechanism, make_title, to_xml, widen_range, write_tables
+from .inertia import weigh_bones
+from .mechanism import (
+    RANGE_MIN_WIDTH,
+    add,
+    build_mechanism,
+    format_weights,
+    make_title,
+    to_xml,
+    widen_range,
+    write_tables,
+)
 from .scene import FigureFormat, Scene, Written
 from .shapes import PART_COLOURS, Shapes, shape_bones
 
@@ -43,7 +53,7 @@ def write_mjcf(scene: Scene, path: Path) -> Written:
     """The model at `path`, and beside it <stem>-qpos.csv for every segment."""
     figure = build_mechanism(scene, "z", MJCF_LETTERS, MJCF_FIRST_LETTER, ("world",), "MJCF")
     columns, qpos = list_qpos(figure)
-    path.write_bytes(to_mjcf(figure, qpos, make_title(path)))
+    path.write_bytes(to_mjcf(figure, qpos, make_title(path), scene.body_mass))
     tables = write_tables(path.with_name(f"{path.stem}-qpos.csv"), figure, columns, qpos)
     return Written((path, *tables), figure.findings)
 
@@ -67,7 +77,7 @@ def list_qpos(figure: Figure) -> tuple[list[str], Floats]:
     return columns, np.concatenate(values, axis=1)
 
 
-def to_mjcf(figure: Figure, qpos: Floats, title: str) -> bytes:
+def to_mjcf(figure: Figure, qpos: Floats, title: str, body_mass: float | None = None) -> bytes:
     """The file of a figure that is z up and without unknown poses."""
     root = ET.Element("mujoco", model=title)
     add(root, "compiler", angle="radian", autolimits="true", **MUJOCO_BOUNDS)
@@ -80,8 +90,13 @@ def to_mjcf(figure: Figure, qpos: Floats, title: str) -> bytes:
     add(world, "light", pos=[0, 0, 4 + floor], dir="0 0 -1", directional="true")
     add(world, "geom", name="floor", type="plane", size="0 0 0.1", pos=[0, 0, floor], material="floor")
     elements: dict[int, ET.Element] = {}
+    weights = weigh_bones(figure, shapes, body_mass)
     for k in figure.depth_first:
         elements[k] = _body(elements.get(int(figure.parent[k]), world), figure, k, shapes[k], lift)
+        if body_mass is not None:
+            mass, centre, inertia = weights[k]
+            whole = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
+            add(elements[k], "inertial", pos=centre, mass=format_weights(mass), fullinertia=format_weights(whole))
     keys = add(root, "keyframe")
     for number, rows in enumerate(segment_slices(figure.segment), start=1):
         add(keys, "key", name=f"start_{number}", qpos=qpos[rows.start])

@@ -10,9 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from ...maths.arrays import Floats
+from ...maths.euler import find_angles
 from ...maths.series import segment_slices
-from ._angles import HEADING_FIRST, find_angles, split_rotation
+from ._angles import Turning, split_free, split_joint
 from .figure import Figure
+from .inertia import Inertial, weigh_bones
 from .mechanism import add, align_axis, build_mechanism, format_weights, make_title, to_xml, widen_range
 from .scene import FigureFormat, Scene, Written, number_file
 from .shapes import PART_COLOURS, Shapes, shape_bones
@@ -51,7 +53,7 @@ def write_osim(scene: Scene, path: Path) -> Written:
     """The model at `path`, and its coordinates over time as <stem>.sto for every segment."""
     figure = build_mechanism(scene, "y", OSIM_LETTERS, OSIM_FIRST_LETTER, ("ground",), "OpenSim")
     joints = [_joint(figure, k) for k in range(len(figure.names))]
-    path.write_bytes(to_osim(figure, joints, make_title(path)))
+    path.write_bytes(to_osim(figure, joints, make_title(path), scene.body_mass))
     files = [path]
     coordinates = [one for joint in joints for one in joint.coordinates]
     for number, rows in enumerate(segment_slices(figure.segment), start=1):
@@ -62,10 +64,13 @@ def write_osim(scene: Scene, path: Path) -> Written:
     return Written(tuple(files), figure.findings)
 
 
-def to_sto(time: Floats, columns: Iterable[tuple[str, Floats]], fit_id: str | None = None) -> bytes:
-    """A storage file of coordinates [rad, m] over time [s]."""
+def to_sto(
+    time: Floats, columns: Iterable[tuple[str, Floats]], fit_id: str | None = None, *, degrees: bool = False
+) -> bytes:
+    """A storage file of coordinates [rad or deg, m] over time [s]."""
     names, values = zip(("time", time), *columns, strict=True)
-    head = ["Coordinates", "version=1", f"nRows={len(time)}", f"nColumns={len(names)}", "inDegrees=no"]
+    unit = f"inDegrees={'yes' if degrees else 'no'}"
+    head = ["Coordinates", "version=1", f"nRows={len(time)}", f"nColumns={len(names)}", unit]
     head += [f"condyleFit={fit_id}"] * (fit_id is not None) + ["endheader"]
     rows = ["\t".join(map(repr, row)) for row in (np.stack(values, axis=1) + 0.0).tolist()]
     return ("\n".join([*head, "\t".join(names), *rows]) + "\n").encode("ascii")
@@ -73,7 +78,7 @@ def to_sto(time: Floats, columns: Iterable[tuple[str, Floats]], fit_id: str | No
 
 def _joint(figure: Figure, k: int) -> OsimJoint:
     name, kind, eye = figure.joints[k], figure.kind[k], np.eye(3)
-    rest, place, R = figure.R_parent_bone_rest[k], figure.p_parent_bone[k], figure.R_parent_bone[:, k]
+    rest, place = figure.R_parent_bone_rest[k], figure.p_parent_bone[k]
     if kind == "rigid":
         return OsimJoint("WeldJoint", (), rest, place, eye)
     if kind == "hinge":
@@ -81,26 +86,25 @@ def _joint(figure: Figure, k: int) -> OsimJoint:
         angle = Coordinate(f"{name}_angle", "rotational", figure.axis[k], figure.angles[:, k], 0.0)
         return OsimJoint("PinJoint", (angle,), rest @ frame, place, frame)
     if kind == "ball":
-        turned = split_rotation(rest, R)
-        return OsimJoint("CustomJoint", _turns(name, turned.order, turned.angles, turned.rest), turned.zero, place, eye)
+        turned = split_joint(figure, k)
+        return OsimJoint("CustomJoint", _turns(turned), turned.zero, place, eye)
     # A free bone turns about the room's axes, from its rest pose.
-    turned = split_rotation(eye, R @ rest.T, HEADING_FIRST)
+    turned = split_free(figure, k)
     p = figure.p_world_free[:, figure.free.tolist().index(k)]
     moves = tuple(
         Coordinate(f"{name}_t{'xyz'[i]}", "translational", eye[i], p[:, i], float(place[i])) for i in range(3)
     )
-    turns = _turns(name, turned.order, turned.angles, turned.rest)
-    return OsimJoint("CustomJoint", (*turns, *moves), turned.zero, np.zeros(3), rest.T)
+    return OsimJoint("CustomJoint", (*_turns(turned), *moves), turned.zero, np.zeros(3), rest.T)
 
 
-def _turns(name: str, order: str, angles: Floats, rest: Floats) -> tuple[Coordinate, ...]:
+def _turns(turned: Turning) -> tuple[Coordinate, ...]:
     return tuple(
-        Coordinate(f"{name}_r{axis.lower()}", "rotational", np.eye(3)["XYZ".index(axis)], angles[:, i], float(rest[i]))
-        for i, axis in enumerate(order)
+        Coordinate(name, "rotational", turned.axes[i], turned.angles[:, i], float(turned.rest[i]))
+        for i, name in enumerate(turned.names)
     )
 
 
-def to_osim(figure: Figure, joints: list[OsimJoint], title: str) -> bytes:
+def to_osim(figure: Figure, joints: list[OsimJoint], title: str, body_mass: float | None = None) -> bytes:
     """The model of a figure that is y up and without unknown poses."""
     root = ET.Element("OpenSimDocument", Version=OSIM_VERSION)
     model = add(root, "Model", name=title)
@@ -108,8 +112,9 @@ def to_osim(figure: Figure, joints: list[OsimJoint], title: str) -> bytes:
     add(model, "length_units", "meters")
     add(model, "force_units", "N")
     bodies = add(add(model, "BodySet", name="bodyset"), "objects")
-    for k, shapes in enumerate(shape_bones(figure)):
-        _body(bodies, figure, k, shapes)
+    every = shape_bones(figure)
+    for k, weight in enumerate(weigh_bones(figure, every, body_mass)):
+        _body(bodies, figure, k, every[k], weight)
     links = add(add(model, "JointSet", name="jointset"), "objects")
     for k, joint in enumerate(joints):
         _add_joint(links, figure, k, joint)
@@ -122,7 +127,7 @@ def to_osim(figure: Figure, joints: list[OsimJoint], title: str) -> bytes:
     return to_xml(root, figure.fit_id)
 
 
-def _body(bodies: ET.Element, figure: Figure, k: int, shapes: Shapes) -> None:
+def _body(bodies: ET.Element, figure: Figure, k: int, shapes: Shapes, weight: Inertial) -> None:
     name = figure.names[k]
     body = add(bodies, "Body", name=name)
     frames = add(body, "components")
@@ -138,7 +143,7 @@ def _body(bodies: ET.Element, figure: Figure, k: int, shapes: Shapes) -> None:
     sensor = _frame(frames, f"{name}_sensor", "..", figure.R_bone_body[k], figure.p_bone_body[k])
     box = _shape(add(sensor, "attached_geometry"), "Brick", f"{name}_sensor_shape", "sensors")
     add(box, "half_lengths", [shapes.box] * 3)
-    mass, centre, inertia = shapes.inertial()
+    mass, centre, inertia = weight
     add(body, "mass", format_weights(mass))
     add(body, "mass_center", centre)
     add(body, "inertia", format_weights([*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]))

@@ -22,6 +22,7 @@ class Scene:
     take   measured poses, where they are known
     names  "anatomy": bones are called as their segments are where body names tell them; "bodies": as the bodies
     up     axis of the world that points up, to overrule the recording; None: as the recording says
+    body_mass  [kg] of the person, for formats that hold masses; None: that of the shapes at the density of water
     """
 
     skeleton: Skeleton
@@ -29,6 +30,7 @@ class Scene:
     take: Take | None = None
     names: Names = "anatomy"
     up: str | None = None
+    body_mass: float | None = None
 
     @cached_property
     def figure(self) -> Figure:

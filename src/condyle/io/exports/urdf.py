@@ -9,9 +9,11 @@ import numpy as np
 
 from ...maths import rotation
 from ...maths.arrays import Floats
-from ._angles import Turning, find_angles, split_rotation
+from ...maths.euler import find_angles
+from ._angles import Turning, split_joint
 from .figure import Figure, legalise
 from .gltf import align_signs
+from .inertia import Inertial, weigh_bones
 from .mechanism import add, align_axis, build_mechanism, format_weights, make_title, to_xml, widen_range, write_tables
 from .scene import FigureFormat, Scene, Written
 from .shapes import PART_COLOURS, Shapes, shape_bones
@@ -27,16 +29,16 @@ EFFORT_LIMIT_NM, SPEED_LIMIT_RAD_S = (
 
 
 def write_urdf(scene: Scene, path: Path) -> Written:
-    """One file per tree: `path`, or with the root's name where there are several. Beside it <stem>-joints.csv."""
+    """One file per tree: `path`, or with the root's name where there are several. Beside it <stem>-joint-states.csv."""
     figure = build_mechanism(scene, "z", URDF_LETTERS, URDF_FIRST_LETTER, (WORLD_LINK, BASE_LINK), "URDF")
     trees = figure.trees()
     files: list[Path] = []
     for tree in trees:
         own = path if len(trees) == 1 else path.with_name(f"{path.stem}-{tree.names[0]}{path.suffix}")
         robot = Robot(tree)
-        own.write_bytes(to_urdf(robot, make_title(own)))
+        own.write_bytes(to_urdf(robot, make_title(own), scene.body_mass if tree.parts[0] else None))
         columns, values = robot.table()
-        files += [own, *write_tables(own.with_name(f"{own.stem}-joints.csv"), tree, columns, values)]
+        files += [own, *write_tables(own.with_name(f"{own.stem}-joint-states.csv"), tree, columns, values)]
     return Written(tuple(files), figure.findings)
 
 
@@ -46,12 +48,10 @@ class Robot:
     def __init__(self, figure: Figure) -> None:
         self.figure = figure
         self.turning: dict[int, Turning] = {
-            k: split_rotation(figure.R_parent_bone_rest[k], figure.R_parent_bone[:, k])
-            for k, kind in enumerate(figure.kind)
-            if kind == "ball"
+            k: split_joint(figure, k) for k, kind in enumerate(figure.kind) if kind == "ball"
         }
         single = [figure.joints[k] for k in range(len(figure.names)) if k not in self.turning]
-        triple = [f"{figure.joints[k]}_r{axis.lower()}" for k, t in self.turning.items() for axis in t.order]
+        triple = [name for turning in self.turning.values() for name in turning.names]
         joints = iter(legalise((*single, *triple, f"{BASE_LINK}_{figure.names[0]}"), "."))
         self.joint: dict[int, tuple[str, ...]] = {
             k: (next(joints),) for k in range(len(figure.names)) if k not in self.turning
@@ -83,7 +83,7 @@ class Robot:
         return columns, np.concatenate(values, axis=1)
 
 
-def to_urdf(robot: Robot, title: str) -> bytes:
+def to_urdf(robot: Robot, title: str, body_mass: float | None = None) -> bytes:
     """The file of one tree that is z up and without unknown poses."""
     figure = robot.figure
     root = ET.Element("robot", name=title)
@@ -94,23 +94,24 @@ def to_urdf(robot: Robot, title: str) -> bytes:
         add(add(root, "material", name=name), "color", rgba=[*colour, 1])
     add(root, "link", name=WORLD_LINK)
     shapes = shape_bones(figure)
+    weights = weigh_bones(figure, shapes, body_mass)
     for k, name in enumerate(figure.names):
-        _link(root, name, shapes[k])
-        _joints(root, robot, k, shapes[k])
+        _link(root, name, shapes[k], weights[k])
+        _joints(root, robot, k, weights[k])
         sensor = add(root, "link", name=robot.sensor[k])
         _visual(sensor, "sensors", add(ET.Element("geometry"), "box", size=[2 * shapes[k].box] * 3))
         _joint(root, robot.sensor[k], "fixed", name, robot.sensor[k], figure.R_bone_body[k], figure.p_bone_body[k])
     return to_xml(root, figure.fit_id)
 
 
-def _joints(root: ET.Element, robot: Robot, k: int, shapes: Shapes) -> None:
+def _joints(root: ET.Element, robot: Robot, k: int, weight: Inertial) -> None:
     """The joint between a bone and its parent, or the world."""
     figure, name, joints = robot.figure, robot.figure.names[k], robot.joint[k]
     rest, place = figure.R_parent_bone_rest[k], figure.p_parent_bone[k]
     kind = figure.kind[k]
     up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD_LINK
     if kind == "free":
-        _weightless(add(root, "link", name=BASE_LINK), shapes)
+        _weightless(add(root, "link", name=BASE_LINK), weight)
         _joint(root, joints[0], "floating", WORLD_LINK, BASE_LINK, np.eye(3), np.zeros(3))
         _joint(root, robot.stands, "fixed", BASE_LINK, name, rest, np.zeros(3))
     elif kind == "rigid":
@@ -120,12 +121,12 @@ def _joints(root: ET.Element, robot: Robot, k: int, shapes: Shapes) -> None:
     else:
         turned = robot.turning[k]
         links = (up, *robot.between[k], name)
-        for step, (joint, axis) in enumerate(zip(joints, turned.order, strict=True)):
+        for step, (joint, axis) in enumerate(zip(joints, turned.axes, strict=True)):
             if step:
-                _weightless(add(root, "link", name=links[step]), shapes)
+                _weightless(add(root, "link", name=links[step]), weight)
             R, p = (np.eye(3), np.zeros(3)) if step else (turned.zero, place)
             one = _joint(root, joint, "revolute", links[step], links[step + 1], R, p)
-            _turns(one, np.eye(3)["XYZ".index(axis)], turned.angles[:, step])
+            _turns(one, axis, turned.angles[:, step])
 
 
 def _joint(root: ET.Element, name: str, kind: str, parent: str, child: str, R: Floats, p: Floats) -> ET.Element:
@@ -142,9 +143,9 @@ def _turns(joint: ET.Element, axis: Floats, angles: Floats) -> None:
     add(joint, "limit", lower=low, upper=high, effort=EFFORT_LIMIT_NM, velocity=SPEED_LIMIT_RAD_S)
 
 
-def _link(root: ET.Element, name: str, shapes: Shapes) -> None:
+def _link(root: ET.Element, name: str, shapes: Shapes, weight: Inertial) -> None:
     link = add(root, "link", name=name)
-    _inertial(link, *shapes.inertial())
+    _inertial(link, *weight)
     for end in shapes.rods:
         rod = add(ET.Element("geometry"), "cylinder", radius=shapes.thick, length=float(np.linalg.norm(end)))
         _visual(link, "links", rod, align_axis(end, 2), end / 2)
@@ -162,8 +163,8 @@ def _visual(
     add(visual, "material", name=material)
 
 
-def _weightless(link: ET.Element, shapes: Shapes) -> None:
-    mass, _, inertia = shapes.inertial()
+def _weightless(link: ET.Element, weight: Inertial) -> None:
+    mass, _, inertia = weight
     _inertial(link, BETWEEN_LINK_SHARE * mass, np.zeros(3), BETWEEN_LINK_SHARE * np.trace(inertia) / 3 * np.eye(3))
 
 

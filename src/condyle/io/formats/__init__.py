@@ -32,6 +32,7 @@ _MODULES = (
     "mvnx",
     "opensim",
     "rosbag",
+    "session_log",
     "gltf",
     "parquet",
     "motive",

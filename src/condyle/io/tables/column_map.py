@@ -128,11 +128,11 @@ def read_map(path: str | Path) -> ColumnMap:
     )
 
 
-def suggest(name: str, choices: Sequence[str]) -> str:
-    """Words that suggest the choices nearest to a name, or list the first of them."""
+def suggest(name: str, choices: Sequence[str], alike: float = 0.5) -> str:
+    """Words that suggest the choices nearest to a name, at least `alike` [-] of 1, or list the first of them."""
     named = [choice for choice in choices if choice]
     lower = {choice.lower(): choice for choice in named}
-    near = [lower[hit] for hit in difflib.get_close_matches(name.lower(), lower, 3, 0.5)]
+    near = [lower[hit] for hit in difflib.get_close_matches(name.lower(), lower, 3, alike)]
     if near:
         return "did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     shown = ", ".join(named[:12]) + (f" and {len(named) - 12} more" if len(named) > 12 else "")

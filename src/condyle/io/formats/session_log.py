@@ -1,0 +1,36 @@
+"""Logs that `condyle live` records: the packets of one or several sources as they came; docs/live.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from ...model.recording import Recording
+from ..format import Format, ReadOptions
+from ..log_records import LOG_MAGIC
+from ._log_frames import SourceFrames, read_frames
+from ._log_sources import merge_sources, put_in_order, recording_of
+
+
+def looks_like(head: bytes) -> bool:
+    """The first line of a session log."""
+    return head.startswith(LOG_MAGIC)
+
+
+def read(path: Path, options: ReadOptions) -> Recording:
+    """The numbers of the only source as they came, or those of several on one clock."""
+    sources, damage = read_frames(path)
+    recording = assemble_recording(sources)
+    return replace(recording, findings=(*recording.findings, *damage))
+
+
+def assemble_recording(sources: Sequence[SourceFrames]) -> Recording:
+    """The frames of all sources as one recording."""
+    ordered = [put_in_order(source) for source in sources]
+    recording = recording_of(ordered[0][0]) if len(sources) == 1 else merge_sources([one for one, _ in ordered])
+    moved = [finding for _, told in ordered for finding in told]
+    return replace(recording, findings=(*recording.findings, *moved))
+
+
+FORMAT = Format("session-log", "condyle session log", looks_like, read)

@@ -1,0 +1,128 @@
+"""Profile: a performer as a value. Limb lengths with their joint covariance, kinds of joints, names, sides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .._version import __version__
+from ..errors import CondyleError
+from ..findings import many
+from ..maths.arrays import Floats
+from .anatomy import Side
+from .skeleton import Kind
+
+Edge = tuple[str, str]  # two bodies that are joined, in the order of the alphabet
+LengthKey = tuple[str, tuple[Edge, Edge]]  # a body, and the joints between which a length on it is measured
+SYMMETRIC_SHARE = 1e-6  # by which a covariance may differ from its transpose, or fall below zero, by rounding
+
+
+def name_edge(a: str, b: str) -> Edge:
+    """A joint by its two bodies, whichever of them is the parent."""
+    return (a, b) if a < b else (b, a)
+
+
+def name_length(body: str, one: Edge, other: Edge) -> LengthKey:
+    """A length by its body and two joints, in the same order whichever way the tree runs."""
+    first, second = sorted((name_edge(*one), name_edge(*other)))
+    return body, (first, second)
+
+
+@dataclass(frozen=True)
+class ProfileJoint:
+    """A connection of two bodies, as the fits have it."""
+
+    child: str
+    parent: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class ProfileLength:
+    """Distance [m] on one body between two of its joints, each given by its two bodies, with its 95 % interval."""
+
+    body: str
+    joints: tuple[Edge, Edge]
+    length: float
+    low: float
+    high: float
+
+    @property
+    def key(self) -> LengthKey:
+        return self.body, self.joints
+
+    @property
+    def ends(self) -> str:
+        """The other bodies of its two joints, for people."""
+        others = [next(name for name in joint if name != self.body) for joint in self.joints]
+        return f"{others[0]} to {others[1]}"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """A performer: what does not change with where sensors sit.
+
+    bodies      names of the segments; sides: "l", "r" or "" of each, by its name
+    joints      the tree, parents before children
+    lengths     with their intervals; covariance (L, L) [m^2] of all of them
+    mountings   how many independent mountings they come from
+    fits        ids of the fits they come from
+    """
+
+    bodies: tuple[str, ...]
+    sides: tuple[Side, ...]
+    joints: tuple[ProfileJoint, ...]
+    lengths: tuple[ProfileLength, ...]
+    covariance: tuple[tuple[float, ...], ...]
+    mountings: int
+    fits: tuple[str, ...] = ()
+    condyle: str = __version__
+
+    def __post_init__(self) -> None:
+        known = set(self.bodies)
+        count = len(self.lengths)
+        named = {name for joint in self.joints for name in (joint.child, joint.parent)}
+        named |= {name for one in self.lengths for name in (one.body, *one.joints[0], *one.joints[1])}
+        if unknown := sorted(named - known):
+            raise _damage(f"'{unknown[0]}' is not among the bodies")
+        if len(self.sides) != len(self.bodies) or len(known) != len(self.bodies):
+            raise _damage("a body is named twice, or has no side")
+        if len(self.covariance) != count or any(len(row) != count for row in self.covariance):
+            raise _damage(f"the covariance is not {count} x {count}")
+        if len({one.key for one in self.lengths}) != count:
+            raise _damage("a length stands twice")
+        if any(one.body not in joint for one in self.lengths for joint in one.joints):
+            raise _damage("a length ends at a joint that its body does not have")
+        values = np.array([(one.length, one.low, one.high) for one in self.lengths]).reshape(count, 3)
+        if not (
+            np.isfinite(values).all() and (values[:, 1] <= values[:, 0]).all() and (values[:, 0] <= values[:, 2]).all()
+        ):
+            raise _damage("a length lies outside its interval")
+        V = self.matrix
+        size = float(np.abs(V).max(initial=0.0))
+        if not np.isfinite(V).all() or np.abs(V - V.T).max(initial=0.0) > SYMMETRIC_SHARE * size:
+            raise _damage("the covariance is not symmetric")
+        if count and np.linalg.eigvalsh(V)[0] < -SYMMETRIC_SHARE * size:
+            raise _damage("the covariance has a negative variance")
+
+    @cached_property
+    def matrix(self) -> Floats:
+        """(L, L) [m^2] the covariance."""
+        return np.array(self.covariance, dtype=np.float64).reshape(len(self.lengths), len(self.lengths))
+
+    @property
+    def edges(self) -> tuple[tuple[str, str], ...]:
+        """(parent, child) of the tree."""
+        return tuple((joint.parent, joint.child) for joint in self.joints)
+
+    def __str__(self) -> str:
+        return (
+            f"{many(len(self.bodies), 'segment')}, {many(len(self.lengths), 'length')} from "
+            f"{many(self.mountings, 'mounting')}, {many(len(self.fits), 'fit')}"
+        )
+
+
+def _damage(text: str) -> CondyleError:
+    return CondyleError(text, code="bad-profile")

@@ -1,0 +1,64 @@
+"""What errors of frames and sensors do to angles: frames are turned a little, and the angles counted again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..maths import rotation
+from ..maths.arrays import Floats, evenly
+from ..model.skeleton import Skeleton
+from .counting import Counted, count_each, find_usable
+
+PROBE_RAD = np.radians(1.0)  # by which a frame is turned to see what its errors do to the angles
+PROBE_FRAMES = 200  # in which that is looked at
+DEFINITION_MIN_SHARE = 0.5  # of a frame's turn that shows in the level of an angle which depends on its definition
+
+
+def find_errors(joints: Sequence[Counted], skeleton: Skeleton) -> tuple[Floats, Floats, Floats, tuple[bool, ...]]:
+    """Of every column (c,) [rad]: errors of level and course that the frames make, noise of a frame; by definition."""
+    noise = {one.body: one.orientation for one in skeleton.noise}
+    offsets, curves, noises, defined = [np.zeros(0)], [np.zeros(0)], [np.zeros(0)], []
+    for joint in joints:
+        level, course, white, open_ = _probe_joint(joint, noise)
+        offsets.append(level)
+        curves.append(course)
+        noises.append(white)
+        defined += open_
+    return np.concatenate(offsets), np.concatenate(curves), np.concatenate(noises), tuple(defined)
+
+
+def _probe_joint(joint: Counted, noise: Mapping[str, float]) -> tuple[Floats, Floats, Floats, list[bool]]:
+    """`find_errors` of one joint: its frames are turned a little about each axis, and what that does is looked at."""
+    known = np.flatnonzero(np.isfinite(np.einsum("nij->n", joint.R)))
+    R = joint.R[known[evenly(len(known), PROBE_FRAMES)]]
+    c = len(joint.columns)
+    if not len(R):
+        return np.full(c, np.nan), np.full(c, np.nan), np.full(c, np.nan), [False] * c
+    usable = find_usable(joint, R)
+    before = count_each(joint, R)
+    level, course, white = np.zeros(c), np.zeros(c), np.zeros(c)
+    lost, defined = np.zeros(c, bool), np.zeros(c, bool)
+    for side, frame in enumerate(joint.ends):
+        for i in range(3):
+            turn = rotation.from_vector(PROBE_RAD * np.eye(3)[i])
+            moved = count_each(joint, turn.T @ R if side == 0 else R @ turn)
+            change = ((moved - before + np.pi) % (2 * np.pi) - np.pi) / PROBE_RAD
+            change = np.where(usable, change, np.nan)
+            mean, spread = np.nanmean(change, axis=0), np.nanstd(change, axis=0)
+            if side == 1:
+                white += np.nanmean(np.square(change), axis=0)
+            if frame is None:
+                continue
+            sd = float(frame.sd[i])
+            if np.isfinite(sd):
+                level += np.square(mean * sd)
+                course += np.square(spread * sd)
+            else:
+                lost |= spread > DEFINITION_MIN_SHARE
+                defined |= np.abs(mean) > DEFINITION_MIN_SHARE
+    child, parent = noise.get(joint.columns[0].child), noise.get(joint.columns[0].parent or "", 0.0)
+    sensor = np.nan if child is None else float(np.hypot(child, parent))
+    course = np.where(lost, np.nan, np.sqrt(course))
+    return np.where(defined, np.nan, np.sqrt(level)), course, np.sqrt(white) * sensor, defined.tolist()

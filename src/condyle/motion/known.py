@@ -1,0 +1,220 @@
+"""Later takes on a known figure: sensors are matched, what is absent or moved is said, and the motion is solved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import CondyleError
+from ..estimate.locate import gap_residual
+from ..faults.files import describe_moved, find_moved, locate_places
+from ..findings import Finding, sort_findings
+from ..maths.arrays import Bools, Floats
+from ..maths.spool import over_frames, sealed
+from ..model.motion import Motion, forward
+from ..model.skeleton import Joint, Skeleton
+from ..model.take import WORLD, BodyMarker, Take, join, with_world
+from ..pairs.fits import gaps
+from ..prepare.shapes import Shape, fit_poses
+from ..result.verdict import add_verdict
+from .freedom import Absent, describe_absent, find_absent
+from .ik import choose_sigmas, fit_motion
+
+
+@dataclass(frozen=True, eq=False)
+class Played:
+    """A take played on a known figure.
+
+    skeleton  the figure, with the findings and the joints' residuals of this take
+    take      the measured poses of the figure's bodies; NaN where there was no sensor
+    gap, weight  as of `Calibration`
+    """
+
+    skeleton: Skeleton
+    take: Take
+    motion: Motion
+    gap: Floats
+    weight: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Matched:
+    """A take with the bodies of a figure in the figure's order.
+
+    take   NaN where a body has no sensor, or one without a position
+    turns  (n, m, 3, 3) rotations of sensors that report no position, NaN elsewhere; None: there are none
+    """
+
+    take: Take
+    turns: Floats | None
+
+
+def match_sensors(skeleton: Skeleton, take: Take, turns: Floats | None = None) -> Matched:
+    """The take with the figure's bodies; sensors that the figure does not have are left out. Bodies formed from markers
+    get the axes that they have in the skeleton.
+
+    turns  (n, m, 3, 3) rotations of the take's sensors that report no position
+    """
+    if skeleton.options.get("world") and WORLD in skeleton.bodies and WORLD not in take.names:
+        take = with_world(take)
+        turns = None if turns is None else _spread(turns, [*range(turns.shape[1]), -1])
+    known = [name for name in skeleton.bodies if name in take.names]
+    if not any(name != WORLD for name in known):
+        raise CondyleError(
+            f"has none of the figure's sensors: the figure has {', '.join(skeleton.bodies)}, "
+            f"the recording {', '.join(take.names)}; rename them, or take the skeleton of this set-up",
+            code="bodies-differ",
+            path=", ".join(take.sources) or None,
+        )
+    columns = [take.names.index(name) if name in take.names else -1 for name in skeleton.bodies]
+    if turns is not None:
+        take = take.mask(np.isfinite(turns).all(axis=(-2, -1)))
+        turns = _spread(turns, columns)
+    more = tuple(name for name in take.names if name not in skeleton.bodies)
+    if more:
+        text = f"sensors that the figure does not have are left out: {', '.join(more)}"
+        take = take.telling((*take.findings, Finding("extra-sensors", "info", text, more)))
+    take = _align_markers(take.select(known), skeleton.markers)
+    if len(known) < len(skeleton.bodies):
+        columns = [known.index(name) if name in known else -1 for name in skeleton.bodies]
+        R, p = (_spread(values, columns) for values in (take.R_world_body, take.p_world_body))
+        take = replace(take, names=skeleton.bodies, R_world_body=R, p_world_body=p)
+    return Matched(take, turns)
+
+
+def join_matched(parts: Sequence[Matched]) -> Matched:
+    """Several takes of one figure as segments of one."""
+    if len(parts) == 1:
+        return parts[0]
+    turns = None
+    if any(part.turns is not None for part in parts):
+        none = [np.full(part.take.R_world_body.shape, np.nan) for part in parts]
+        turns = np.concatenate(
+            [empty if part.turns is None else part.turns for part, empty in zip(parts, none, strict=True)]
+        )
+    return Matched(join([part.take for part in parts]), turns)
+
+
+def _spread(values: Floats, columns: Sequence[int]) -> Floats:
+    """(n, m, ...) with these columns of the values, -1: NaN."""
+
+    def pick(part: Floats) -> Floats:
+        found = part[:, [max(k, 0) for k in columns]].copy()
+        found[:, [k < 0 for k in columns]] = np.nan
+        return found
+
+    return sealed(over_frames(pick, values))
+
+
+def _align_markers(take: Take, markers: Sequence[BodyMarker]) -> Take:
+    """The take with the axes of bodies as `markers` have them: those of a cluster follow from what was seen of it."""
+    R, p = np.tile(np.eye(3), (take.bodies, 1, 1)), np.zeros((take.bodies, 3))
+    for k, body in enumerate(take.names):
+        was = {one.name: one.p_body_marker for one in markers if one.body == body}
+        now = {one.name: one.p_body_marker for one in take.markers if one.body == body}
+        both = [name for name in was if name in now]
+        if len(both) < 3:
+            continue
+        turn, shift = fit_poses(np.stack([now[name] for name in both])[None], Shape(np.stack([was[n] for n in both])))
+        if np.isfinite(turn).all():
+            R[k], p[k] = turn[0], shift[0]
+    if not p.any() and (R == np.eye(3)).all():
+        return take
+
+    def move(turns: Floats, places: Floats) -> Floats:
+        return np.asarray(places + np.einsum("nmij,mj->nmi", turns, p))
+
+    place = sealed(over_frames(move, take.R_world_body, take.p_world_body))
+    return replace(take, R_world_body=sealed(over_frames(lambda part: part @ R, take.R_world_body)), p_world_body=place)
+
+
+def play_known(
+    skeleton: Skeleton,
+    take: Take,
+    findings: Sequence[Finding] = (),
+    *,
+    reference: Floats | None = None,
+    turns: Floats | None = None,
+) -> Played:
+    """A take of `match_sensors` played on the figure.
+
+    reference  (m, 3, 3) R_parent_body that each joint had as a rule at the calibration; NaN: not known
+    turns      (n, m, 3, 3) rotations of sensors that report no position; NaN elsewhere
+    """
+    turned = take.seen if turns is None else take.seen | np.isfinite(turns).all(axis=(-2, -1))
+    _check_placed(take)
+    figure = replace(
+        skeleton, loops=skeleton.named_loops, joints=tuple(replace(joint, time=None) for joint in skeleton.joints)
+    )
+    before = [joint for joint in figure.joints if joint.covariance is not None]
+    moved = find_moved(before, locate_places(take, [(joint.parent, joint.child) for joint in before]))
+    motion = fit_motion(figure, take, reference=reference, turns=turns).motion
+    absent = find_absent(figure, forward(figure, motion), take.seen, turned, choose_sigmas(figure))
+    told = [*take.findings, *findings, *describe_moved(moved), *describe_absent(absent)]
+    told += _describe_unplaced(take, turned)
+    told += [one for one in motion.findings if not _is_of_absent(one, absent)]
+    gap, weight, joints = measure_gaps(figure, take)
+    known = {
+        **skeleton.take,
+        "frames": take.frames,
+        "seconds": take.seconds,
+        "sources": list(take.sources),
+        "masked": {},
+        "calibration": {"fit_id": skeleton.fit_id, "sources": list(skeleton.take.get("sources", ()))},
+        "sensors": [name for k, name in enumerate(take.names) if turned[:, k].any()],
+    }
+    known.pop("sha256", None)
+    conventions = {**skeleton.conventions, "up": take.up or skeleton.conventions.get("up")}
+    conventions["read_as"] = take.read_as or None
+    played = replace(
+        figure, joints=joints, findings=sort_findings(told), take=known, conventions=conventions, verdict=None
+    )
+    return Played(add_verdict(played), take, replace(motion, findings=()), gap, weight)
+
+
+def _check_placed(take: Take) -> None:
+    if not take.seen.any():
+        raise CondyleError(
+            "no sensor of the figure has a position in any frame; one at least must report where it is",
+            code="no-positions",
+            path=", ".join(take.sources) or None,
+        )
+
+
+def _describe_unplaced(take: Take, turned: Bools) -> list[Finding]:
+    """What to say of sensors that never have a position."""
+    names = tuple(name for k, name in enumerate(take.names) if turned[:, k].any() and not take.seen[:, k].any())
+    if not names:
+        return []
+    text = f"{', '.join(names)} report orientation only; where they are follows from the figure and the other sensors"
+    return [Finding("orientation-only", "info", text, names)]
+
+
+def _is_of_absent(finding: Finding, absent: Sequence[Absent]) -> bool:
+    return finding.code.startswith("gap-") and any(one.body in finding.bodies for one in absent)
+
+
+def measure_gaps(
+    skeleton: Skeleton, take: Take, weight: Floats | None = None
+) -> tuple[Floats, Floats, tuple[Joint, ...]]:
+    """Gaps (n, J, 3) [m] of the measured poses, their weights (n, J), and the joints with what these leave of them.
+
+    weight  (n, J) [-] as it is known; None: 1 where both bodies are seen
+    """
+    if not skeleton.joints:
+        return np.zeros((take.frames, 0, 3)), np.zeros((take.frames, 0)), ()
+    pairs = np.array([[take.index(joint.child), take.index(joint.parent)] for joint in skeleton.joints])
+    halves = (
+        np.stack([getattr(joint, name) for joint in skeleton.joints]) for name in ("p_child_joint", "p_parent_joint")
+    )
+    gap = gaps(take, pairs, *halves)
+    both: Bools = np.asarray(take.seen[:, pairs[:, 0]] & take.seen[:, pairs[:, 1]])
+    weight = both.astype(np.float64) if weight is None else weight
+    sizes = gap_residual(gap, weight)
+    joints = tuple(
+        replace(joint, residual=float(size), frames=int(count))
+        for joint, size, count in zip(skeleton.joints, sizes, both.sum(axis=0), strict=True)
+    )
+    return gap, weight, joints

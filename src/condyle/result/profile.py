@@ -1,0 +1,178 @@
+"""A performer from fits: lengths shared by mountings, kinds of joints, sides."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from ..errors import CondyleError
+from ..estimate.lengths import Lengths, hold_lengths, measure_lengths, profile_lengths, share_lengths
+from ..faults.files import find_moved
+from ..findings import Finding, many, mm, sort_findings
+from ..maths.robust import Z95
+from ..model.anatomy import find_segments
+from ..model.profile import Edge, LengthKey, Profile, ProfileJoint, ProfileLength, name_edge
+from ..model.skeleton import Kind, Skeleton
+from .verdict import add_verdict
+
+MIXED_CODES = ("lengths-shared", "profile-used")  # of fits whose lengths are not their own
+OTHER_PERSON_MIN_SIGMAS = 4.0  # standard errors by which a length differs from the others' from which it is doubted
+
+
+def make_profile(sources: Sequence[Skeleton | Profile]) -> tuple[Profile, list[Finding]]:
+    """The performer that fits, and profiles made before, are of; and what is to be said of them.
+
+    Fits whose sensors sit where they sat in another are of one mounting, and share its errors.
+    """
+    if not sources:
+        raise CondyleError("no fit to make a profile from", code="bad-profile")
+    check_figures(sources)
+    for one in sources:
+        if isinstance(one, Skeleton) and any(finding.code in MIXED_CODES for finding in one.findings):
+            text = f"fit {one.fit_id} has lengths that other fits told as well; take its profile.json, or fit it alone"
+            raise CondyleError(text, code="bad-profile")
+    fits = [name for one in sources for name in _fit_ids(one)]
+    twice = [name for name, count in Counter(fits).items() if count > 1]
+    if twice:
+        raise CondyleError(f"fit {twice[0]} is in it twice; name it once", code="bad-profile")
+    parts = [measure_lengths(one) if isinstance(one, Skeleton) else profile_lengths(one) for one in sources]
+    mountings = find_mountings(sources)
+    shared = share_lengths(parts, mountings)
+    sizes = [one.mountings if isinstance(one, Profile) else 1 for one in sources]
+    count = sum(max(size for size, own in zip(sizes, mountings, strict=True) if own == k) for k in set(mountings))
+    return build_profile(sources[0], kinds_of(sources), shared.lengths, count, fits), describe_shared(parts)
+
+
+def build_profile(
+    figure: Skeleton | Profile,
+    kinds: dict[Edge, Kind],
+    lengths: Lengths,
+    mountings: int,
+    fits: Sequence[str],
+) -> Profile:
+    """A performer with the bodies and the tree of a figure."""
+    edges = figure.edges if isinstance(figure, Profile) else tuple((one.parent, one.child) for one in figure.joints)
+    segments = find_segments(figure.bodies, edges)
+    sd = lengths.sd
+    return Profile(
+        figure.bodies,
+        tuple(segments[body].side if body in segments else "" for body in figure.bodies),
+        tuple(ProfileJoint(child, parent, kinds[name_edge(child, parent)]) for parent, child in edges),
+        tuple(
+            ProfileLength(*key, float(value), max(float(value - Z95 * one), 0.0), float(value + Z95 * one))
+            for key, value, one in zip(lengths.keys, lengths.value, sd, strict=True)
+        ),
+        tuple(tuple(map(float, row)) for row in 0.5 * (lengths.covariance + lengths.covariance.T)),
+        mountings,
+        tuple(fits),
+    )
+
+
+def find_mountings(sources: Sequence[Skeleton | Profile]) -> list[int]:
+    """The number of the mounting of each: fits in which every joint is in the same places have one."""
+    found: list[int] = []
+    for k, one in enumerate(sources):
+        same = [
+            found[j]
+            for j, other in enumerate(sources[:k])
+            if isinstance(one, Skeleton) and isinstance(other, Skeleton) and _sit_alike(other, one)
+        ]
+        found.append(same[0] if same else max(found, default=-1) + 1)
+    return found
+
+
+def kinds_of(sources: Sequence[Skeleton | Profile]) -> dict[Edge, Kind]:
+    """{edge: kind}: what most of them say that can tell."""
+    said: dict[Edge, list[Kind]] = {}
+    for one in sources:
+        for joint in one.joints:
+            said.setdefault(name_edge(joint.child, joint.parent), []).append(joint.kind)
+    return {
+        edge: Counter([kind for kind in kinds if kind != "undetermined"] or kinds).most_common(1)[0][0]
+        for edge, kinds in said.items()
+    }
+
+
+def describe_shared(parts: Sequence[Lengths]) -> list[Finding]:
+    """Lengths of one part that differ from the rest's by more than both may be off: perhaps another person's."""
+    findings = []
+    for k, part in enumerate(parts if len(parts) > 1 else ()):
+        rest = share_lengths([one for j, one in enumerate(parts) if j != k]).lengths
+        off = compare_lengths(rest, part)
+        if off and abs(off[0][2]) > OTHER_PERSON_MIN_SIGMAS:
+            (body, _), apart, sigmas = off[0]
+            text = (
+                f"in fit {k + 1} the length on {body} differs by {mm(abs(apart))} mm from the others', "
+                f"{abs(sigmas):.1f} standard errors; is it another person?"
+            )
+            findings.append(Finding("another-person", "warning", text, (body,), value=abs(apart), unit="m"))
+    return findings
+
+
+def compare_lengths(a: Lengths, b: Lengths) -> list[tuple[LengthKey, float, float]]:
+    """(length, how much longer in b [m], the same in standard errors) of the lengths that both have; largest first."""
+    found = []
+    for key in a.keys:
+        if key in b.keys:
+            i, j = a.keys.index(key), b.keys.index(key)
+            apart = float(b.value[j] - a.value[i])
+            found.append((key, apart, apart / float(np.hypot(a.sd[i], b.sd[j]))))
+    return sorted(found, key=lambda one: -abs(one[2]))
+
+
+def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
+    """The skeleton with what is known of the performer as a prior on its lengths; how much that mattered is told."""
+    check_figures([skeleton, profile])
+    if skeleton.fit_id in profile.fits:
+        raise CondyleError(f"fit {skeleton.fit_id} is in the profile already; it would count twice", code="bad-profile")
+    own, known = measure_lengths(skeleton), profile_lengths(profile)
+    keys = [key for key in own.keys if key in known.keys]
+    if not keys:
+        text = "has no length with an interval that the profile has; fit with intervals, on a longer take"
+        raise CondyleError(text, code="bad-profile", path=", ".join(skeleton.take.get("sources", ())) or None)
+    before, prior = own.part(keys), known.part(keys)
+    shared = share_lengths([before, prior]).lengths.part(keys)
+    held = hold_lengths(skeleton, shared)
+    moved = shared.value - before.value
+    most, share = int(np.abs(moved).argmax()), 1 - float(np.median(np.diagonal(shared.covariance) / before.sd**2))
+    off = compare_lengths(prior, before)
+    body = keys[most][0]
+    text = (
+        f"the profile of {many(len(profile.fits), 'fit')} was used: {body} changed by "
+        f"{mm(abs(float(moved[most])))} mm, and {100 * max(share, 0):.0f} % of what is known of lengths is from it"
+    )
+    findings = [*skeleton.findings, Finding("profile-used", "info", text, (body,), value=abs(moved[most]), unit="m")]
+    if abs(off[0][2]) > OTHER_PERSON_MIN_SIGMAS:
+        (body, _), apart, sigmas = off[0]
+        doubt = f"the length on {body} differs by {mm(abs(apart))} mm from the profile's, {abs(sigmas):.1f} standard "
+        doubt += "errors; is it another person?"
+        findings.append(Finding("another-person", "warning", doubt, (body,), value=abs(apart), unit="m"))
+    return add_verdict(replace(held, findings=sort_findings(findings)))
+
+
+def _sit_alike(a: Skeleton, b: Skeleton) -> bool:
+    common = {name_edge(j.child, j.parent) for j in a.joints if j.covariance is not None}
+    common &= {name_edge(j.child, j.parent) for j in b.joints if j.covariance is not None}
+    return bool(common) and not find_moved(a.joints, b.joints)
+
+
+def _fit_ids(source: Skeleton | Profile) -> tuple[str, ...]:
+    return source.fits if isinstance(source, Profile) else ((source.fit_id,) if source.fit_id else ())
+
+
+def check_figures(sources: Sequence[Skeleton | Profile]) -> None:
+    """Raises where the figures have other bodies or other edges."""
+    first = sources[0]
+    for one in sources[1:]:
+        other = sorted(set(first.bodies) ^ set(one.bodies))
+        if other:
+            text = f"the figures have other bodies: '{other[0]}' is not in all of them; rename it, or drop it"
+            raise CondyleError(text, code="bodies-differ", body=other[0])
+        edges = [{name_edge(joint.child, joint.parent) for joint in figure.joints} for figure in (first, one)]
+        apart = sorted(edges[0] ^ edges[1])
+        if apart:
+            text = f"the figures have other trees: {' - '.join(apart[0])} is not joined in all of them; fit with --tree"
+            raise CondyleError(text, code="trees-differ")

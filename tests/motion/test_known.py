@@ -1,0 +1,130 @@
+"""Later takes on a known figure, against the truth of simulated ones."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle.errors import CondyleError
+from condyle.maths import rotation
+from condyle.model.take import BodyMarker, Take
+from condyle.motion.known import Matched, join_matched, match_sensors, play_known
+from condyle.simulate import Disturbances, World, chain, human, simulate
+
+NOISE = Disturbances(position_noise=0.003, orientation_noise=0.009)
+NEAR_M = 0.006  # m, of a body whose sensor has 3 mm of noise
+
+
+@pytest.fixture(scope="module")
+def performer() -> tuple[condyle.Fit, World]:
+    """A calibration, and a later walk with the sensors where they were."""
+    first = simulate(human(), "exercise", seconds=20, seed=1, disturbances=NOISE)
+    later = simulate(human(), "walk", seconds=4, seed=2, disturbances=NOISE, mounts=first.truth.mounts)
+    return condyle.fit(first.take, intervals=False), later
+
+
+def _distance(fit: condyle.Fit, take: Take, world: World) -> np.ndarray:
+    """(n, m) [m] of the played bodies from the truth."""
+    reference = condyle.reference_rotations(fit.skeleton, fit.motion)
+    played = play_known(fit.skeleton, match_sensors(fit.skeleton, take).take, reference=reference)
+    poses = condyle.forward(played.skeleton, played.motion)
+    assert poses.names == world.truth.names
+    return np.asarray(np.linalg.norm(poses.p_world_body - world.truth.p_world_body, axis=-1))
+
+
+def test_a_later_take_is_near_the_truth(performer: tuple[condyle.Fit, World]) -> None:
+    fit, later = performer
+    assert np.sqrt((_distance(fit, later.take, later) ** 2).mean()) < NEAR_M
+
+
+@pytest.mark.parametrize("gone", ["l_thigh", "pelvis", "chest"])
+def test_a_body_without_a_sensor_is_where_its_neighbours_tell(performer: tuple[condyle.Fit, World], gone: str) -> None:
+    fit, later = performer
+    kept = [name for name in later.take.names if name != gone]
+    distance = _distance(fit, later.take.select(kept), later)
+    assert np.sqrt((distance**2).mean()) < NEAR_M
+    assert np.sqrt((distance[:, later.take.index(gone)] ** 2).mean()) < 5 * NEAR_M  # its sensor may turn about a line
+
+
+def test_the_end_of_a_limb_without_sensors_has_no_pose(performer: tuple[condyle.Fit, World]) -> None:
+    fit, later = performer
+    gone = ["l_forearm", "l_hand"]
+    take = match_sensors(fit.skeleton, later.take.select([n for n in later.take.names if n not in gone])).take
+    played = play_known(fit.skeleton, take)
+    poses = condyle.forward(played.skeleton, played.motion)
+    assert [name for k, name in enumerate(poses.names) if not poses.seen[:, k].any()] == gone
+    told = [finding for finding in played.skeleton.findings if finding.code == "sensor-absent"]
+    assert {finding.bodies[0] for finding in told} == set(gone)
+    assert not [one for one in played.skeleton.findings if one.code == "gap-left"]
+
+
+def test_one_position_is_enough_for_sensors_that_report_orientation_only(
+    performer: tuple[condyle.Fit, World],
+) -> None:
+    fit, later = performer
+    alone = np.tile([name != "pelvis" for name in later.take.names], (later.take.frames, 1))
+    turns = np.where(alone[..., None, None], later.take.R_world_body, np.nan)
+    matched = match_sensors(fit.skeleton, later.take, turns)
+    played = play_known(fit.skeleton, matched.take, turns=matched.turns)
+    away = condyle.forward(played.skeleton, played.motion).p_world_body - later.truth.p_world_body
+    assert np.sqrt((away**2).sum(axis=-1).mean()) < 0.02
+    assert "orientation-only" in {finding.code for finding in played.skeleton.findings}
+
+
+def test_frames_without_any_position_have_no_pose(performer: tuple[condyle.Fit, World]) -> None:
+    fit, later = performer
+    hidden = np.zeros((later.take.frames, later.take.bodies), bool)
+    hidden[40:60] = True
+    turns = np.where(hidden[..., None, None], later.take.R_world_body, np.nan)
+    matched = match_sensors(fit.skeleton, later.take, turns)
+    played = play_known(fit.skeleton, matched.take, turns=matched.turns)
+    assert not condyle.forward(played.skeleton, played.motion).seen[40:60].any()
+    assert condyle.forward(played.skeleton, played.motion).seen[:40].all()
+    with pytest.raises(CondyleError, match="one at least must report where it is"):
+        play_known(fit.skeleton, matched.take.slice(40, 60))
+
+
+def test_a_recording_of_other_sensors_is_refused_and_more_sensors_are_left_out(
+    performer: tuple[condyle.Fit, World],
+) -> None:
+    fit, later = performer
+    other = simulate(chain(), seconds=2, seed=1).take
+    with pytest.raises(CondyleError, match="none of the figure's sensors") as caught:
+        match_sensors(fit.skeleton, other)
+    assert caught.value.code == "bodies-differ"
+    few = fit.skeleton.bodies[:3]
+    small = replace(fit.skeleton, bodies=few, joints=fit.skeleton.joints[:0], roots=(), loose=few)
+    matched = match_sensors(small, later.take)
+    assert matched.take.names == few
+    assert matched.take.findings[-1].code == "extra-sensors"
+
+
+def test_takes_with_different_sensors_are_joined(performer: tuple[condyle.Fit, World]) -> None:
+    fit, later = performer
+    parts = [match_sensors(fit.skeleton, later.take.select(later.take.names[k:])) for k in (0, 2)]
+    turned = Matched(parts[1].take, np.array(later.take.R_world_body))
+    joined = join_matched([parts[0], turned])
+    assert joined.take.frames == 2 * later.take.frames
+    assert joined.turns is not None
+    assert np.isnan(joined.turns[: later.take.frames]).all()
+    assert join_matched(parts).turns is None
+
+
+def test_bodies_of_markers_get_the_axes_of_the_calibration(rng: np.random.Generator) -> None:
+    take = simulate(chain(), seconds=2, seed=1).take
+    fit = condyle.fit(take, intervals=False)
+    points = rng.normal(size=(4, 3)) * 0.05
+    R, p = rotation.random(rng, ()), np.array([0.01, -0.02, 0.03])  # of the old axes in the new ones
+    body = take.names[1]
+    before = tuple(BodyMarker(body, f"m{k}", point) for k, point in enumerate(points))
+    now = tuple(BodyMarker(body, f"m{k}", R @ point + p) for k, point in enumerate(points))
+    turned, placed = take.R_world_body.copy(), take.p_world_body.copy()
+    turned[:, 1] = take.R_world_body[:, 1] @ R.T
+    placed[:, 1] = take.p_world_body[:, 1] - np.einsum("nij,j->ni", turned[:, 1], p)
+    later = replace(take, R_world_body=turned, p_world_body=placed, markers=now)
+    back = match_sensors(replace(fit.skeleton, markers=before), later).take
+    np.testing.assert_allclose(back.p_world_body, take.select(fit.skeleton.bodies).p_world_body, atol=1e-12)
+    np.testing.assert_allclose(back.R_world_body, take.select(fit.skeleton.bodies).R_world_body, atol=1e-12)

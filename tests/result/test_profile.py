@@ -1,0 +1,96 @@
+"""A performer from fits."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle.errors import CondyleError
+from condyle.estimate.lengths import measure_lengths, profile_lengths
+from condyle.model.skeleton import Skeleton
+from condyle.result.profile import apply_profile, compare_lengths, find_mountings, kinds_of, make_profile
+from tests.make.performers import fit_chain
+
+
+def _named(name: str, skeleton: Skeleton) -> Skeleton:
+    return replace(skeleton, fit_id=name)
+
+
+def test_a_profile_of_two_mountings_is_surer_than_of_one() -> None:
+    one, _ = make_profile([_named("a", fit_chain(1))])
+    two, findings = make_profile([_named("a", fit_chain(1)), _named("b", fit_chain(2))])
+    assert (one.mountings, two.mountings, two.fits) == (1, 2, ("a", "b"))
+    assert (np.diagonal(two.matrix) < np.diagonal(one.matrix)).all()
+    assert not findings
+    assert {joint.kind for joint in two.joints} == {"ball"}
+
+
+def test_takes_of_one_mounting_share_its_errors() -> None:
+    skeletons = [_named("a", fit_chain(1)), _named("b", fit_chain(1, 1)), _named("c", fit_chain(2))]
+    assert find_mountings(skeletons) == [0, 0, 1]
+    assert make_profile(skeletons)[0].mountings == 2
+
+
+def test_fits_add_to_a_profile_and_none_counts_twice() -> None:
+    first, _ = make_profile([_named("a", fit_chain(1))])
+    more, _ = make_profile([first, _named("b", fit_chain(2))])
+    both, _ = make_profile([_named("a", fit_chain(1)), _named("b", fit_chain(2))])
+    assert more.mountings == both.mountings
+    np.testing.assert_allclose(profile_lengths(more).value, profile_lengths(both).value, atol=1e-5)
+    with pytest.raises(CondyleError, match="fit a is in it twice"):
+        make_profile([more, _named("a", fit_chain(1))])
+
+
+def test_another_person_is_told() -> None:
+    _, findings = make_profile([_named("a", fit_chain(1)), _named("b", fit_chain(2, longer=1.1))])
+    assert {finding.code for finding in findings} == {"another-person"}
+
+
+def test_other_bodies_and_other_trees_are_refused() -> None:
+    skeleton = fit_chain(1)
+    with pytest.raises(CondyleError, match="other bodies"):
+        make_profile([skeleton, replace(skeleton, bodies=(*skeleton.bodies[:-1], "nose"))])
+    with pytest.raises(CondyleError, match="other trees"):
+        make_profile([skeleton, replace(skeleton, joints=skeleton.joints[:-1])])
+    with pytest.raises(CondyleError, match="no fit"):
+        make_profile([])
+
+
+def test_kinds_are_what_most_say() -> None:
+    skeleton = fit_chain(1)
+    hinges = replace(skeleton, joints=tuple(replace(one, kind="hinge") for one in skeleton.joints))
+    open_ = replace(skeleton, joints=tuple(replace(one, kind="undetermined") for one in skeleton.joints))
+    assert set(kinds_of([skeleton, hinges, hinges, open_, open_, open_]).values()) == {"hinge"}
+    assert set(kinds_of([open_]).values()) == {"undetermined"}
+
+
+def test_a_profile_is_a_prior_that_says_how_much_it_mattered() -> None:
+    profile, _ = make_profile([_named("b", fit_chain(2)), _named("c", fit_chain(3))])
+    before = fit_chain(1)
+    after = apply_profile(before, profile)
+    (told,) = [finding for finding in after.findings if finding.code == "profile-used"]
+    assert told.value is not None
+    assert 0 < told.value < 0.01
+    assert (measure_lengths(after).sd < measure_lengths(before).sd).all()
+    other, _ = make_profile([_named("d", fit_chain(2, longer=1.1))])
+    assert "another-person" in {finding.code for finding in apply_profile(before, other).findings}
+    with pytest.raises(CondyleError, match="no length with an interval"):
+        apply_profile(replace(before, limbs=()), profile)
+    with pytest.raises(CondyleError, match="in the profile already"):
+        apply_profile(_named("b", before), profile)
+
+
+def test_differences_are_in_standard_errors_the_largest_first() -> None:
+    a, b = measure_lengths(fit_chain(1)), measure_lengths(fit_chain(2, longer=1.1))
+    found = compare_lengths(a, b)
+    assert len(found) == len(a.keys)
+    assert all(apart > 0 for _, apart, _ in found)
+    assert abs(found[0][2]) >= abs(found[-1][2]) > 3
+
+
+def test_fits_that_share_lengths_already_are_not_counted_again() -> None:
+    profile, _ = make_profile([_named("a", fit_chain(1))])
+    with pytest.raises(CondyleError, match="other fits told as well"):
+        make_profile([profile, _named("b", apply_profile(fit_chain(2), profile))])
