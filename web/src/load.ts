@@ -14,3 +14,8 @@ export function readPage(text: string): PageData | string {
     return `The data in this page is of version ${data.version}, the page shows ${VERSION}. Write it again with: condyle report DIR`;
   return data;
 }
+
+/** Whether the page is that of a session in progress, which is told everything by its stream. */
+export function isLive(text: string): boolean {
+  return text.startsWith('{"format":"condyle.live"');
+}

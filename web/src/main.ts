@@ -4,8 +4,10 @@ import "./style/first_screen.css";
 import "./style/plots.css";
 import "./style/tables.css";
 import "./style/print.css";
+import "./style/live.css";
 import { button, el } from "./dom";
-import { readPage } from "./load";
+import { startLive } from "./live/page";
+import { isLive, readPage } from "./load";
 import { Model, selectBody } from "./model";
 import { bytesOf, Motion } from "./motion/motion";
 import { buildPage } from "./page/build";
@@ -22,7 +24,12 @@ function firstBody(model: Model): number | null {
 async function start(): Promise<void> {
   const root = document.getElementById("page");
   if (root === null) throw new Error("the page has no place to be built in");
-  const data = readPage(document.getElementById("condyle-data")?.textContent ?? "");
+  const text = document.getElementById("condyle-data")?.textContent ?? "";
+  if (isLive(text)) {
+    startLive(root);
+    return;
+  }
+  const data = readPage(text);
   if (typeof data === "string") {
     root.append(
       el(

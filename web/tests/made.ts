@@ -85,6 +85,7 @@ export function page(change: Partial<PageData> = {}): PageData {
     masked: [],
     made: [],
     motion: motion(),
+    angles: null,
     ...change,
   };
 }

@@ -21,6 +21,7 @@ from ..io.motion_file import MotionFile, open_motion
 from ..io.skeleton_file import read_skeleton
 from ..model.motion import forward
 from ..pairs.rigid_pair import measure_pair
+from .angles import count_angles, plot_angles
 from .drawing import TimeAxis, draw_lengths, draw_series, draw_tree, lay_out_time, shorten_name, styled
 from .model import choose_frame, draw_model
 
@@ -43,6 +44,7 @@ def write_figures(folder: str | Path, out: str | Path | None = None, form: Pictu
     lengths              limb lengths with their intervals
     gap-01-NAME, ...     the gap of every joint over time, and its histogram (figures 6 to 8)
     pair-A-B             the distance of two sensors on one rigid body over time (figure 4)
+    angles               joint angles over time, left and right, by ISB
 
     out  the folder for them, made where it is missing; DIR/figures by default. Returns the files in this order. Raises
     CondyleError (missing-extra) without matplotlib, and where motion.npz is missing or not of this fit.
@@ -76,6 +78,9 @@ def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
     yield "lengths", draw_lengths(skeleton.limbs)
     yield from _gaps(motion, axis)
     yield from _pairs(measured, skeleton.joints, axis)
+    angles = count_angles(skeleton, measured)
+    if angles is not None:
+        yield "angles", plot_angles(angles)
 
 
 def draw_gap(

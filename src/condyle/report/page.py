@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from html import escape
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +17,7 @@ from .._version import __version__
 from ..errors import CondyleError
 from ..io.atomic import open_atomic
 from ..io.exports.build_figure import build_figure
+from ..io.exports.figure import Figure
 from ..io.folder import REPORT, find_folder, stage_files
 from ..io.motion_file import open_motion
 from ..io.skeleton_file import read_skeleton
@@ -23,6 +27,7 @@ from ..model.motion import derive_motion, order_joints
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from . import facts
+from .angles import show_angles
 from .page_data import FORMAT, VERSION, Masked, PageData
 from .shown import MOTION_MAX_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
 
@@ -32,6 +37,7 @@ FRAMES_FOR_UP = 60
 TRUNK_PARTS: tuple[Part, ...] = ("pelvis", "spine", "chest", "neck", "head")  # two of them tell a person's direction
 # What could end the script, or a line of it. JSON has none of these letters outside its texts.
 _ESCAPES = tuple((letter.encode(), f"\\u{ord(letter):04x}".encode()) for letter in "<>&\u2028\u2029")
+_POLICY = re.compile(rb'http-equiv="Content-Security-Policy" content="([^"]*)"')
 NO_PAGE_TEXT = (
     "this installation was built without its page; install condyle again without CONDYLE_NO_PAGE, or with "
     "uv sync --reinstall-package condyle"
@@ -66,7 +72,7 @@ def assemble_page(
         pieces = link_pieces(shown)
     else:
         shown, pieces = pack_pieces(shown, most)
-    clock, up = shown.clock, find_up(skeleton, shown)
+    clock, up = shown.clock, find_up(skeleton, partial(_make_figure, skeleton, shown))
     joints, loops = facts.list_joints(skeleton, shown.packing.gap, shown.gaps)
     return PageData(
         format=FORMAT,
@@ -86,26 +92,33 @@ def assemble_page(
         masked=_masked(shown),
         made=facts.describe_making(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
         motion=shown.page(pieces, up),
+        angles=show_angles(skeleton, shown, up),
     )
 
 
-def find_up(skeleton: Skeleton, shown: MotionPieces) -> str | None:
-    """The axis that points up, as the recording says or as a person's trunk tells; None where neither does."""
+def find_up(skeleton: Skeleton, make_figure: Callable[[], Figure | None]) -> str | None:
+    """The axis that points up, as the recording says or as a person's trunk tells in some frames; None: neither."""
     given = skeleton.conventions.get("up")
     if given in WORLD_AXES:
         return str(given)
     parts = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints]).values()
     if sum(segment.part in TRUNK_PARTS for segment in parts) < 2:
         return None
-    few = shown.few.at(evenly(len(shown.few.time), FRAMES_FOR_UP))
-    clock = np.arange(len(few.time), dtype=np.float64)
-    take = Take(skeleton.bodies, clock, few.R_played, few.p_played)
-    try:
-        figure = build_figure(skeleton, derive_motion(skeleton, take))
-    except CondyleError:  # no figure to be exported; the page can be shown all the same
+    figure = make_figure()
+    if figure is None:  # none to be exported; the page can be shown all the same
         return None
     told = any(finding.code == "up-assumed" and finding.severity == "warning" for finding in figure.findings)
     return None if told else figure.up
+
+
+def _make_figure(skeleton: Skeleton, shown: MotionPieces) -> Figure | None:
+    """The figure in some frames of the played motion."""
+    few = shown.few.at(evenly(len(shown.few.time), FRAMES_FOR_UP))
+    played = Take(skeleton.bodies, np.arange(len(few.time), dtype=np.float64), few.R_played, few.p_played)
+    try:
+        return build_figure(skeleton, derive_motion(skeleton, played))
+    except CondyleError:
+        return None
 
 
 def _masked(shown: MotionPieces) -> tuple[Masked, ...]:
@@ -123,12 +136,24 @@ def to_html(page: PageData, template: bytes | None = None, fit_id: str | None = 
     fit_id  stands in the head of the file as the content of <meta name="condyle-fit">
     """
     template = read_template() if template is None else template
-    if template.count(DATA_PLACE) != 1:
-        raise CondyleError("the page inside condyle has no place for its data; install condyle again", code="no-page")
     if fit_id is not None:
         mark = f'<meta name="condyle-fit" content="{escape(fit_id)}">'.encode()
         template = template.replace(b"<head>", b"<head>" + mark, 1)
-    return template.replace(DATA_PLACE, DATA_PLACE.replace(b"></", b">" + to_json(page) + b"</"))
+    return fill_template(template, to_json(page))
+
+
+def fill_template(template: bytes, data: bytes) -> bytes:
+    """The template with JSON in the place of its data."""
+    if template.count(DATA_PLACE) != 1:
+        raise CondyleError("the page inside condyle has no place for its data; install condyle again", code="no-page")
+    return template.replace(DATA_PLACE, DATA_PLACE.replace(b"></", b">" + data + b"</"))
+
+
+def linked_template() -> tuple[bytes, str]:
+    """The page without data that may fetch from the server it came from, and the policy for that server's headers."""
+    template = read_template().replace(b"connect-src 'none'", b"connect-src 'self'")
+    found = _POLICY.search(template)
+    return template, (found[1].decode("ascii") if found else "default-src 'self'") + "; frame-ancestors 'none'"
 
 
 def to_json(page: PageData) -> bytes:

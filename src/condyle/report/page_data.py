@@ -22,6 +22,7 @@ from ..result.coverage import Sufficiency
 FORMAT = "condyle.page"
 VERSION = 1
 WEIGHT_STEPS = 15  # a packed weight of so much stands for 1
+NO_ANGLE = -32768  # a packed angle that is not known
 
 Triple = tuple[float, float, float]
 
@@ -135,6 +136,44 @@ class PageFinding(_by_place(Finding, "unit", "frame", "count")):  # type: ignore
     unit: str | None
 
 
+class PageAngle(_Value, frozen=True):
+    """One joint angle over time.
+
+    panel      what it is shown under with the other side's, "knee flexion"; side "l", "r" or "" for the middle
+    body       the distal body
+    low, high, median  [rad] over all frames; None where it is never known
+    level      [rad] standard error of its offset, course of its curve, as the frames' errors make them; None: open
+    noise      [rad] of a single frame
+    definition its offset depends on how a frame was defined
+    values     base64 of 16-bit whole numbers, lowest byte first, evenly over the shown frames; NO_ANGLE: not known
+    """
+
+    name: str
+    panel: str
+    side: str
+    body: int
+    low: float | None
+    high: float | None
+    median: float | None
+    level: float | None
+    course: float | None
+    noise: float | None
+    definition: bool
+    values: str
+
+
+class PageAngles(_Value, frozen=True):
+    """The joint angles, by ISB. step [rad]: what 1 stands for in `values`; made: (segment, how its frame was made)."""
+
+    title: str
+    neutral: str
+    heading: str
+    note: str
+    step: float
+    columns: tuple[PageAngle, ...]
+    made: tuple[tuple[str, str], ...]
+
+
 class Masked(_Value, frozen=True):
     """A stretch in which a body was seen badly or not at all, in s."""
 
@@ -215,6 +254,7 @@ class PageData(_Value, frozen=True):
     masked: tuple[Masked, ...]
     made: tuple[Made, ...]
     motion: PageMotion | None
+    angles: PageAngles | None = None
 
 
 def to_triple(values: Floats) -> Triple:

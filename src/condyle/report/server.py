@@ -10,24 +10,27 @@ import errno
 import os
 import re
 import secrets
+import socket
 import socketserver
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from .._version import __version__
 from ..errors import CondyleError
-from .page import assemble_page, open_page, read_template, to_html
+from .page import assemble_page, linked_template, open_page, to_html
 
 HOST = "127.0.0.1"
 KEPT_PIECES = 16  # pieces that stay packed, for a reader that comes back to them
+MOST_CONNECTIONS = 32  # at a time; a browser opens six
+REQUEST_MAX_S = 60.0  # s from the first byte of a request to the last of its answer
 SILENCE_MAX_S = 30.0  # s for which a silent connection is kept
-_POLICY = re.compile(rb'http-equiv="Content-Security-Policy" content="([^"]*)"')
 
 
 class PageServer(ThreadingHTTPServer):
@@ -37,9 +40,7 @@ class PageServer(ThreadingHTTPServer):
     allow_reuse_address = os.name == "posix"  # elsewhere it would let two servers share a port
 
     def __init__(self, place: str | Path, port: int = 0) -> None:
-        template = read_template().replace(b"connect-src 'none'", b"connect-src 'self'")
-        found = _POLICY.search(template)
-        self.policy = (found[1].decode("ascii") if found else "default-src 'self'") + "; frame-ancestors 'none'"
+        template, self.policy = linked_template()
         skeleton, shown = open_page(place)
         self.page = to_html(assemble_page(skeleton, shown, linked=True), template)
         self.count = shown.count
@@ -52,6 +53,7 @@ class PageServer(ThreadingHTTPServer):
                 return shown.packed(number)
 
         self.piece = piece
+        self.free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         try:
             super().__init__((HOST, port), _PageHandler)
         except (OSError, OverflowError) as error:
@@ -64,6 +66,19 @@ class PageServer(ThreadingHTTPServer):
     def server_bind(self) -> None:
         socketserver.TCPServer.server_bind(self)  # without asking for the machine's name, which may take seconds
         self.server_name, self.server_port = HOST, int(self.server_address[1])
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """In a thread of its own, unless there are too many."""
+        if self.free.acquire(blocking=False):
+            super().process_request(request, client_address)
+        else:
+            self.shutdown_request(request)
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.free.release()
 
     def handle_error(self, request: object, client_address: object) -> None:
         """A browser that went away in the middle of an answer is nobody's fault; all else is told."""
@@ -95,6 +110,28 @@ class _PageHandler(BaseHTTPRequestHandler):
     server_version, sys_version = f"condyle/{__version__}", ""
     timeout = SILENCE_MAX_S
 
+    def handle_one_request(self) -> None:
+        """One request within its time, however slowly it comes."""
+        late = threading.Timer(REQUEST_MAX_S, self._cut_off)
+        late.daemon = True
+        late.start()
+        try:
+            super().handle_one_request()
+        finally:
+            late.cancel()
+
+    def _cut_off(self) -> None:
+        with suppress(OSError):
+            self.connection.shutdown(socket.SHUT_RDWR)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the library refuses, with the same headers as every answer."""
+        self.close_connection = True
+        self.request_version = self.protocol_version  # one that it does not know would get no headers
+        status = HTTPStatus(code)
+        body = f"{status.phrase}.\n".encode("ascii")
+        self._say(status, body, "text/plain", "no-store", self.command != "HEAD")
+
     def do_GET(self) -> None:
         self._answer(whole=True)
 
@@ -105,7 +142,12 @@ class _PageHandler(BaseHTTPRequestHandler):
         if not self._asked_by_its_page():
             self._say(HTTPStatus.FORBIDDEN, b"Only the page itself is answered.\n", "text/plain", "no-store", whole)
             return
-        found = self.server.answer(self.path)
+        try:
+            found = self.server.answer(self.path)
+        except CondyleError as error:  # the file was cut, or is gone
+            body = f"{error}\n".encode(errors="replace")
+            self._say(HTTPStatus.INTERNAL_SERVER_ERROR, body, "text/plain; charset=utf-8", "no-store", whole)
+            return
         if found is None:
             self._say(HTTPStatus.NOT_FOUND, b"There is nothing here.\n", "text/plain", "no-store", whole)
         else:
@@ -127,6 +169,7 @@ class _PageHandler(BaseHTTPRequestHandler):
             "Referrer-Policy": "no-referrer",
             "Cross-Origin-Resource-Policy": "same-origin",
             "Cross-Origin-Opener-Policy": "same-origin",
+            **({"Connection": "close"} if self.close_connection else {}),
         }.items():
             self.send_header(name, value)
         self.end_headers()

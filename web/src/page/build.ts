@@ -9,6 +9,7 @@ import { Stage } from "../scene/stage";
 import type { Store } from "../store";
 import { jointTable, limbTable, loopTable, placementTable } from "../tables/tables";
 import { treeDiagram } from "../tree/diagram";
+import { anglesPart } from "./angles";
 import { sceneControls, sceneLegend } from "./controls";
 import { findingsPart } from "./findings";
 import { listenToKeys } from "./keyboard";
@@ -40,6 +41,16 @@ export function buildPage(model: Model, motion: Motion | null, store: Store): HT
       el("aside", { class: "beside" }, findingsPart(model, motion, store), selectionPart(model, motion, store)),
     ),
   );
+  const { angles } = model.data;
+  if (motion && angles)
+    main.append(
+      section(
+        "angles",
+        "Angles",
+        `${angles.title}. Offsets depend on how frames are defined; ranges of flexion do not.`,
+        anglesPart(angles, model, motion, store, theme),
+      ),
+    );
   if (motion && model.links.length) main.append(residuals(model, motion, store, theme));
   main.append(
     section(
@@ -68,6 +79,7 @@ function header(model: Model, theme: Theme, dialog: HTMLDialogElement): HTMLElem
   name();
   const link = (id: string, text: string): HTMLElement => el("a", { href: `#${id}`, text });
   const parts = [
+    model.data.angles && model.data.motion ? link("angles", "Angles") : null,
     model.links.length && model.data.motion ? link("residuals", "Residuals") : null,
     link("tree", "Tree"),
     model.links.length ? link("tables", "Tables") : null,

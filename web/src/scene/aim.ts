@@ -1,6 +1,6 @@
 import { Vector3 } from "three";
 import type { Model } from "../model";
-import type { Motion } from "../motion/motion";
+import type { MotionView } from "../motion/view";
 import type { Eye } from "./camera";
 import { standApart } from "./names";
 import type { Room } from "./room";
@@ -20,7 +20,7 @@ export class Aim {
 
   constructor(
     private readonly model: Model,
-    private readonly motion: Motion,
+    private readonly motion: MotionView,
     private readonly room: Room,
     private readonly eye: Eye,
   ) {

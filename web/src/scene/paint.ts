@@ -2,7 +2,7 @@ import { Color } from "three";
 import { at } from "../at";
 import { roundEnd } from "../format";
 import type { Model } from "../model";
-import type { Motion } from "../motion/motion";
+import type { MotionView } from "../motion/view";
 import { median } from "../quantile";
 import type { Colour, Store } from "../store";
 import { type Colours, ramp } from "./colours";
@@ -17,7 +17,7 @@ export function scaleEnd(model: Model, colour: Colour): number {
 }
 
 /** Colours of links and bodies at the moment that the store tells. */
-export function makePaint(model: Model, motion: Motion, store: Store, colours: Colours): Paint {
+export function makePaint(model: Model, motion: MotionView, store: Store, colours: Colours): Paint {
   const colour = new Color();
   const ends = { residual: scaleEnd(model, "residual"), gap: scaleEnd(model, "gap"), figure: 1 };
   const spans = model.data.joints.map((_, j) => model.data.connections.filter((connection) => connection.joint === j));

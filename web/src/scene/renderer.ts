@@ -16,6 +16,11 @@ export class Renderer {
     this.gl.setPixelRatio(finest());
   }
 
+  dispose(): void {
+    this.gl.dispose();
+    this.gl.forceContextLoss();
+  }
+
   resize(width: number, height: number): void {
     this.width = width;
     this.height = height;

@@ -4,13 +4,14 @@ import {
   DirectionalLight,
   DoubleSide,
   HemisphereLight,
+  InstancedMesh,
   MeshBasicMaterial,
   Scene,
   Vector3,
 } from "three";
 import type { Model } from "../model";
-import type { Motion } from "../motion/motion";
 import type { Poses } from "../motion/unpack";
+import type { MotionView } from "../motion/view";
 import type { State } from "../store";
 import type { Vector } from "../vector";
 import type { Eye } from "./camera";
@@ -36,7 +37,7 @@ export class Room {
   private readonly lamp = new DirectionalLight(0xffffff, 2.1);
 
   /** Sizes are those of the figure in `frame`. */
-  constructor(model: Model, motion: Motion, frame: number, up: Vector3) {
+  constructor(model: Model, motion: MotionView, frame: number, up: Vector3) {
     const { page } = motion;
     const corner = (v: Vector): Vector3 => new Vector3(...v).sub(new Vector3(...page.origin));
     const low = corner(page.low);
@@ -58,6 +59,14 @@ export class Room {
     const sky = new HemisphereLight(0xffffff, 0xb0a89c, 1.6);
     sky.position.copy(up);
     this.scene.add(this.floor.lines, this.trails.lines, sky, new AmbientLight(0xffffff, 0.5), this.lamp);
+  }
+
+  /** Gives back what the graphics card holds of it. */
+  dispose(): void {
+    this.scene.traverse((part) => {
+      if (part instanceof InstancedMesh) part.dispose();
+    });
+    this.trails.lines.geometry.dispose();
   }
 
   get rigs(): readonly Rig[] {

@@ -1,7 +1,7 @@
 import { at } from "../at";
 import { el, onResize } from "../dom";
 import { type Model, selectBody, selectLink } from "../model";
-import type { Motion } from "../motion/motion";
+import type { MotionView } from "../motion/view";
 import type { Store } from "../store";
 import { Aim } from "./aim";
 import { Eye } from "./camera";
@@ -29,9 +29,9 @@ export class Stage {
   private readonly captions = el("div", { class: "captions" });
   private readonly labels = new Labels();
   private readonly paper = new PaperCopy();
-  private readonly room: Room;
+  private room: Room;
   private readonly renderer: Renderer;
-  private readonly aim: Aim;
+  private aim: Aim;
   private readonly pointer: Pointer;
   private paint: Paint;
   /** frame that the figure was moved to, null where something else changed since */
@@ -41,8 +41,8 @@ export class Stage {
   private awake = false;
 
   constructor(
-    private readonly model: Model,
-    readonly motion: Motion,
+    private model: Model,
+    public motion: MotionView,
     private readonly store: Store,
   ) {
     const { frame } = store.state;
@@ -62,6 +62,31 @@ export class Stage {
     this.element.append(this.canvas, this.paper.element, this.labels.layer, this.captions);
     this.canvas.setAttribute("aria-label", describe(model));
     this.listen();
+  }
+
+  /** Gives back what the graphics card holds; nothing is drawn any more. */
+  dispose(): null {
+    this.awake = true; // for good
+    this.room.dispose();
+    this.renderer.dispose();
+    this.element.remove();
+    return null;
+  }
+
+  /** Another figure; `keepsView`: the camera stays. */
+  show(model: Model, motion: MotionView, keepsView: boolean): void {
+    this.model = model;
+    this.motion = motion;
+    this.room.dispose();
+    this.room = new Room(model, motion, this.store.state.frame, this.eye.up);
+    this.room.resize(this.renderer.width, this.renderer.height);
+    this.room.measured.pale = this.store.state.view === "ghost";
+    this.aim = new Aim(model, motion, this.room, this.eye);
+    this.aim.isSet = keepsView;
+    this.paint = this.mixPaint();
+    this.canvas.setAttribute("aria-label", describe(model));
+    this.shownFrame = null;
+    this.wake();
   }
 
   get shape(): Shape {

@@ -2,7 +2,7 @@ import { Color, InstancedInterleavedBuffer, InterleavedBufferAttribute, Vector2 
 import { LineMaterial } from "three/examples/jsm/lines/LineMaterial.js";
 import { LineSegments2 } from "three/examples/jsm/lines/LineSegments2.js";
 import { LineSegmentsGeometry } from "three/examples/jsm/lines/LineSegmentsGeometry.js";
-import type { Motion } from "../motion/motion";
+import type { MotionView } from "../motion/view";
 import type { Role } from "./body_poses";
 
 /** How far back a trail reaches [s], and into how many pieces it is cut. */
@@ -23,7 +23,7 @@ export class Trails {
   private readonly colour = new Color();
 
   constructor(
-    private readonly motion: Motion,
+    private readonly motion: MotionView,
     private readonly bodies: number,
   ) {
     const segments = bodies * PIECES;

@@ -1,0 +1,26 @@
+"""A comparison in words and as a page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from condyle.report.comparison import describe_comparison, list_lengths, write_comparison
+from condyle.result.compare import compare_figures
+from tests.make.performers import fit_chain
+
+
+def test_the_sentences_say_what_differs(tmp_path: Path) -> None:
+    cut = replace(fit_chain(1), joints=fit_chain(1).joints[:1], limbs=())
+    found = compare_figures([fit_chain(1), cut], ["<a>", "b"])
+    told = describe_comparison(found)
+    assert told[0].startswith("The trees differ")
+    assert told[1] == "No length is told by two of them."
+    heads, rows = list_lengths(found)
+    assert heads[2:4] == ["<a> mm", "b mm"]
+    assert all(row[3] is None for row in rows)
+    write_comparison(tmp_path / "page.html", found)
+    page = (tmp_path / "page.html").read_text()
+    assert "<a>" not in page  # names cannot act on the page
+    assert "&lt;a&gt;" in page
+    assert "<svg" not in page

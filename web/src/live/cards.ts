@@ -1,0 +1,87 @@
+import { el } from "../dom";
+import { clock } from "../format";
+import type { Alarm, Progress, Solve, SourceStatus, Status } from "./messages";
+
+const LIMITS = { motion: "needs motion", noise: "needs time", skin: "skin limits it" } as const;
+const STATES = { waiting: "nothing yet", live: "", stale: "stale", lost: "lost" } as const;
+
+/** What to do next, large enough to be read from where one moves. */
+export function coachCard({ prompt, finished }: Solve): HTMLElement[] {
+  if (prompt === null) return [];
+  return [
+    el("h2", { text: finished ? "Enough" : "Now" }),
+    el("p", { class: finished ? "ask done" : "ask", text: prompt.text }),
+  ];
+}
+
+/** Alarms, the newest first. */
+export function alarmList(alarms: readonly Alarm[]): HTMLElement[] {
+  if (alarms.length === 0) return [];
+  const items = [...alarms]
+    .sort((a, b) => (b.raised ?? 0) - (a.raised ?? 0))
+    .map((alarm) =>
+      el(
+        "li",
+        { class: "finding warning" },
+        el(
+          "span",
+          { class: "code" },
+          el("span", { text: "▲" }),
+          el("span", { text: alarm.code.replaceAll("-", " ") }),
+          el("span", { class: "when", text: alarm.time ? clock(alarm.time[0], 1) : "" }),
+        ),
+        el("span", { class: "text", text: alarm.text }),
+      ),
+    );
+  return [el("h2", { text: "Alarms" }), el("ol", { class: "pressing" }, ...items)];
+}
+
+/** How far every joint is, those that need most first. */
+export function progressList(progress: readonly Progress[], interval: (joint: string) => string): HTMLElement[] {
+  if (progress.length === 0) return [];
+  const rows = [...progress]
+    .sort((a, b) => Number(a.done) - Number(b.done) || a.share - b.share)
+    .map((one) =>
+      el(
+        "li",
+        { class: one.done ? "done" : "" },
+        el("bdi", { class: "name", text: one.name, title: one.joint }),
+        bar(one.share),
+        el("span", { class: "half", text: interval(one.joint) }),
+        el("span", { class: "limit quiet", text: one.limit ? LIMITS[one.limit] : "" }),
+      ),
+    );
+  return [el("h2", { text: "Joints" }), el("ol", {}, ...rows)];
+}
+
+function bar(share: number): HTMLElement {
+  const meter = el("meter", { min: 0, max: 1, value: share.toFixed(3), low: 0.5, high: 0.9, optimum: 1 });
+  meter.textContent = `${Math.round(share * 100)} %`;
+  return meter;
+}
+
+/** What streams in, and what is kept of it. */
+export function sourceList({ sources, frames, seconds, behind, restarts, viewers }: Status): HTMLElement[] {
+  const facts = [
+    `${clock(seconds, 0)}`,
+    `${frames.toLocaleString("en")} frames recorded`,
+    behind === null ? "" : `solved up to ${behind.toFixed(1)} s ago`,
+    restarts ? `solver started again ${restarts} ×` : "",
+    viewers > 1 ? `${viewers} viewers` : "",
+  ];
+  return [
+    el("ul", {}, ...sources.map(sourceLine)),
+    el("p", { class: "quiet", text: facts.filter((fact) => fact).join(" · ") }),
+  ];
+}
+
+function sourceLine(one: SourceStatus): HTMLElement {
+  const rate = one.rate === null ? "" : `${one.rate.toFixed(0)} Hz`;
+  const words = [`${one.seen} of ${one.bodies}`, rate, one.ended ? "ended" : STATES[one.state], one.fault];
+  return el(
+    "li",
+    { class: one.ended ? "ended" : one.state },
+    el("bdi", { class: "name", text: one.word }),
+    el("span", { class: "quiet", text: ` ${words.filter((word) => word).join(", ")}` }),
+  );
+}

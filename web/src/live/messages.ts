@@ -1,0 +1,87 @@
+/** What the stream of a session says; src/condyle/live/messages.py writes it. */
+
+import type { PageData } from "../data";
+import type { Vector } from "../vector";
+
+export interface Hello {
+  readonly type: "hello";
+  /** whether this page may stop and restart */
+  readonly acts: boolean;
+}
+
+/** Names of the bodies whose poses come from now on. */
+export interface Bodies {
+  readonly type: "bodies";
+  readonly names: readonly string[];
+}
+
+export interface Alarm {
+  /** [s] when it was raised */
+  readonly raised: number | null;
+  readonly code: string;
+  readonly severity: "info" | "warning" | "error";
+  readonly text: string;
+  readonly bodies: readonly string[];
+  readonly time: readonly [number, number] | null;
+}
+
+export interface Progress {
+  readonly joint: string;
+  readonly name: string;
+  /** 0 to 1 */
+  readonly share: number;
+  readonly done: boolean;
+  readonly limit: "motion" | "noise" | "skin" | null;
+}
+
+export interface Solve {
+  readonly type: "solve";
+  /** [s] of the newest frame in it */
+  readonly until: number;
+  /** why there is no figure; "" where there is one */
+  readonly problem: string;
+  readonly shown: {
+    readonly page: PageData;
+    readonly up: string | null;
+    readonly low: Vector;
+    readonly high: Vector;
+  } | null;
+  readonly alarms: readonly Alarm[];
+  readonly prompt: { readonly joint: string | null; readonly text: string; readonly axis: Vector | null } | null;
+  readonly progress: readonly Progress[];
+  readonly finished: boolean;
+  readonly cpu: number;
+}
+
+export interface SourceStatus {
+  readonly word: string;
+  readonly state: "waiting" | "live" | "stale" | "lost";
+  readonly ended: boolean;
+  readonly bodies: number;
+  readonly seen: number;
+  readonly rate: number | null;
+  readonly fault: string;
+}
+
+export interface Status {
+  readonly type: "status";
+  /** [s] since the session began */
+  readonly seconds: number;
+  readonly sources: readonly SourceStatus[];
+  readonly frames: number;
+  readonly lost: number;
+  readonly fault: string;
+  /** [s] that the newest solve is behind what comes in; null before the first */
+  readonly behind: number | null;
+  readonly restarts: number;
+  readonly given_up: boolean;
+  readonly viewers: number;
+}
+
+/** The session is over; where its result is. */
+export interface End {
+  readonly type: "end";
+  readonly text: string;
+}
+
+export type Message = Hello | Bodies | Solve | Status | End;

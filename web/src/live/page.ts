@@ -1,0 +1,196 @@
+import { button, el } from "../dom";
+import { mm } from "../format";
+import { Model, selectBody } from "../model";
+import { Theme } from "../page/theme";
+import { verdictPart } from "../page/verdict";
+import { Stage } from "../scene/stage";
+import { Store } from "../store";
+import type { Vector } from "../vector";
+import { Bell } from "./bell";
+import { alarmList, coachCard, progressList, sourceList } from "./cards";
+import { emptyPage } from "./empty";
+import type { Bodies, Message, Solve, Status } from "./messages";
+import { LiveMotion } from "./motion";
+import { Stream, streamUrl } from "./stream";
+
+const NOWHERE: { up: string | null; low: Vector; high: Vector } = { up: null, low: [0, 0, 0], high: [0, 0, 0] };
+
+/** The page of a session in progress: everything on it is told by the stream. */
+export function startLive(root: HTMLElement): void {
+  const page = new LivePage();
+  root.append(page.header, page.main);
+  document.title = "live · condyle";
+}
+
+class LivePage {
+  readonly header: HTMLElement;
+  readonly main: HTMLElement;
+  private readonly theme = new Theme();
+  private readonly bell = new Bell();
+  private readonly store = new Store({
+    frame: 0,
+    playing: true,
+    speed: 1,
+    body: null,
+    link: null,
+    view: "measured",
+    enlarged: 1,
+    colour: "figure",
+    follow: true,
+    trails: false,
+    labels: true,
+  });
+  private readonly verdict = el("div", { class: "live-verdict" });
+  private readonly figure = el("section", { class: "figure", "aria-label": "Figure" });
+  private readonly coach = el("section", { class: "coach", "aria-live": "polite" });
+  private readonly alarms = el("section", { class: "alarms", role: "alert" });
+  private readonly joints = el("section", { class: "progress" });
+  private readonly sources = el("section", { class: "sources" });
+  private readonly banner = el("p", { class: "banner", role: "status" });
+  private readonly tools = el("div", { class: "tools" });
+  private readonly stream: Stream;
+  private names: readonly string[] = [];
+  private model: Model | null = null;
+  private motion: LiveMotion | null = null;
+  private stage: Stage | null = null;
+  private over = false;
+
+  constructor() {
+    this.header = this.buildHeader();
+    this.main = el(
+      "main",
+      { class: "live" },
+      this.banner,
+      el(
+        "div",
+        { class: "first" },
+        this.verdict,
+        this.figure,
+        el("aside", { class: "beside" }, this.coach, this.alarms, this.joints, this.sources),
+      ),
+    );
+    this.verdict.append(waiting("Waiting for the first poses."));
+    this.theme.onChange(() => this.stage?.repaint());
+    this.stream = new Stream(streamUrl(location), {
+      message: (message) => this.take(message),
+      frame: (time, values) => this.move(time, values),
+      connected: (there) => this.say(there || this.over ? "" : "The stream was cut. Trying to reach it again …"),
+    });
+  }
+
+  private buildHeader(): HTMLElement {
+    const switcher = button("", "Light or dark", () => this.theme.toggle());
+    const name = (): void => {
+      switcher.textContent = this.theme.dark ? "Light" : "Dark";
+    };
+    this.theme.onChange(name);
+    name();
+    this.tools.append(this.bell.button, switcher);
+    return el(
+      "header",
+      { class: "bar" },
+      el("h1", {}, el("span", { class: "mark", text: "condyle" }), el("span", { class: "title", text: "live" })),
+      this.tools,
+    );
+  }
+
+  private take(message: Message): void {
+    if (message.type === "hello") this.greet(message.acts);
+    else if (message.type === "bodies") this.meet(message);
+    else if (message.type === "solve") this.show(message);
+    else if (message.type === "status") this.report(message);
+    else this.end(message.text);
+  }
+
+  private greet(acts: boolean): void {
+    if (!acts || this.tools.querySelector(".act")) return;
+    const act = (label: string, title: string, word: string): HTMLElement =>
+      button(label, title, () => this.stream.say(word), { class: "act" });
+    this.tools.prepend(
+      act("Restart", "Forget what came so far and begin anew; the recording goes on", "restart"),
+      act("Stop", "End the session and fit all of it", "stop"),
+    );
+  }
+
+  private meet({ names }: Bodies): void {
+    this.names = names;
+    this.build(new Model(emptyPage(names)), NOWHERE);
+  }
+
+  /** Another figure; `keepsView`: seen from where the last one was. */
+  private build(model: Model, room: typeof NOWHERE, keepsView = false): void {
+    this.model = model;
+    this.motion = new LiveMotion(model, this.names, room);
+    if (this.stage && (room.up === null || room.up === this.stage.upAxis))
+      this.stage.show(model, this.motion, keepsView);
+    else this.stage = this.stage?.dispose() ?? null; // made by the next frame, the right way up
+  }
+
+  private move(time: number, values: Float32Array): void {
+    const { model, motion, store } = this;
+    if (model === null || motion === null) return;
+    const frame = 1 - store.state.frame;
+    motion.write(frame, time, values);
+    if (this.stage === null) {
+      motion.write(1 - frame, time, values);
+      try {
+        this.stage = new Stage(model, motion, store);
+        this.figure.replaceChildren(this.stage.element);
+      } catch {
+        this.figure.replaceChildren(
+          el("p", { class: "no-figure", text: "The figure needs WebGL, which this browser does not offer here." }),
+        );
+        this.motion = null;
+      }
+    }
+    store.set({ frame });
+  }
+
+  private show(solve: Solve): void {
+    if (solve.shown !== null) {
+      const { page } = solve.shown;
+      const first = this.model === null || this.model.data.joints.length === 0;
+      const model = new Model(page);
+      this.build(model, solve.shown, !first);
+      if (first && page.joints.length) this.store.set({ view: "played", colour: "residual" });
+      this.verdict.replaceChildren(verdictPart(model, this.store));
+      const asked = model.bodies.findIndex((body) => body.name === solve.prompt?.joint);
+      selectBody(this.store, model, asked < 0 ? null : asked);
+    } else this.verdict.replaceChildren(waiting(`No figure yet: ${solve.problem}`));
+    this.coach.replaceChildren(...coachCard(solve));
+    this.alarms.replaceChildren(...alarmList(solve.alarms));
+    this.joints.replaceChildren(...progressList(solve.progress, (joint) => this.halfWidth(joint)));
+    this.bell.ring(solve.alarms.length);
+  }
+
+  /** The 95 % interval of a joint in words. */
+  private halfWidth(child: string): string {
+    const { model } = this;
+    const joint = model?.data.joints.find((one) => model.body(one.child).name === child);
+    return joint?.sigma == null || joint.point === "arbitrary" ? "" : `± ${mm(1.96 * joint.sigma[0])} mm`;
+  }
+
+  private report(status: Status): void {
+    this.sources.replaceChildren(...sourceList(status));
+    document.documentElement.dataset.seconds = status.seconds.toFixed(1);
+    if (status.fault) this.say(`Not recorded: ${status.lost} frames. ${status.fault}`);
+    else if (status.given_up) this.say("Nothing is solved any more: the solver died too often. The recording goes on.");
+    else if (status.behind !== null && status.behind > 6) this.say(`Behind by ${status.behind.toFixed(1)} s.`);
+    else this.say("");
+  }
+
+  private end(text: string): void {
+    this.over = true;
+    this.say(text);
+    for (const one of this.tools.querySelectorAll(".act")) one.remove();
+  }
+
+  private say(text: string): void {
+    this.banner.textContent = text;
+    this.banner.hidden = text === "";
+  }
+}
+
+function waiting(text: string): HTMLElement {
+  return el("section", { class: "verdict-part look" }, el("p", { class: "sentence" }, el("span", { text })));
+}

@@ -1,0 +1,65 @@
+import { describe, expect, it } from "vitest";
+import { LiveMotion } from "../src/live/motion";
+import { streamUrl } from "../src/live/stream";
+import { isLive } from "../src/load";
+import { Model } from "../src/model";
+import { rotate } from "../src/motion/quaternion";
+import { page } from "./made";
+
+const ROOM = { up: "z", low: [0, 0, 0], high: [1, 1, 1] } as const;
+
+/** Poses of all bodies but the last, in another order than the page has them; turned a quarter about z. */
+function frame(model: Model, names: readonly string[]): Float32Array {
+  const half = Math.SQRT1_2;
+  return Float32Array.from(
+    names.flatMap((name) => {
+      const b = model.bodies.findIndex((body) => body.name === name);
+      return [b + 0.5, 2 * b, 1, half, 0, 0, half];
+    }),
+  );
+}
+
+describe("what comes in", () => {
+  const model = new Model(page());
+  const names = [...model.bodies.map((body) => body.name)].reverse().slice(1);
+
+  it("finds its bodies by name, and shows those that do not come as not seen", () => {
+    const motion = new LiveMotion(model, names, ROOM);
+    motion.write(1, 12.5, frame(model, names));
+    const poses = motion.poses();
+    const m = model.bodies.length;
+    model.bodies.forEach((body, b) => {
+      expect(poses.seen[m + b]).toBe(names.includes(body.name) ? 1 : 0);
+      if (names.includes(body.name)) expect(poses.p[(m + b) * 3]).toBeCloseTo(b + 0.5, 6);
+    });
+    expect(motion.timeAt(1)).toBe(12.5);
+    expect(motion.pointsAt(1)).toHaveLength(3 * names.length);
+  });
+
+  it("puts the figure together at its joints", () => {
+    const all = model.bodies.map((body) => body.name);
+    const motion = new LiveMotion(model, all, ROOM);
+    motion.write(0, 0, frame(model, all));
+    const { playedP, playedQ } = motion.poses();
+    for (const joint of model.data.joints) {
+      const sides = [
+        [joint.child, joint.p_child_joint],
+        [joint.parent, joint.p_parent_joint],
+      ] as const;
+      const [a, b] = sides.map(([body, point]) => {
+        const out: [number, number, number] = [0, 0, 0];
+        rotate(playedQ, body * 4, point, out);
+        return out.map((value, x) => value + (playedP[body * 3 + x] ?? NaN));
+      });
+      a?.forEach((value, x) => expect(value).toBeCloseTo(b?.[x] ?? NaN, 5));
+    }
+  });
+
+  it("is streamed from beside the page", () => {
+    expect(streamUrl({ protocol: "http:", host: "127.0.0.1:80", pathname: "/word/" })).toBe(
+      "ws://127.0.0.1:80/word/stream",
+    );
+    expect(isLive('{"format":"condyle.live","version":1}')).toBe(true);
+    expect(isLive('{"format":"condyle.page"}')).toBe(false);
+  });
+});
