@@ -25,6 +25,7 @@ CUT_STEP = pick(7, 2, 1)  # bytes from one cut of a file to the next
 MOST_CUTS = pick(300, 2000, 100_000)  # of the smallest file of a format, where all formats are cut
 FEWER_CUTS = pick(20, 50, 5000)  # of each other file
 DAMAGED_FILES = pick(60, 2000, 20_000)  # of a format
+ADVERSE_RUNS = pick(40, 1600, 20_000)  # of spoilt takes; of damaged folders and options a quarter as many each
 GOLDEN_STEP = pick(6, 1, 1)  # takes from one that is compared with its golden to the next
 SAMPLED = ("benchmarks", "faults", "fuzz", "oracle", "prepare", "promises", "properties", "real")  # folders
 CASE_STEP = pick(4, 1, 1)  # cases from one that is run to the next, of a parametrised test in these folders

@@ -1,0 +1,111 @@
+"""What to move next, one thing at a time, and when more of it brings little."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from ..model.anatomy import JOINT_NAMES, find_segments
+from ..model.skeleton import Skeleton
+from ..report.facts import count_seconds
+from ..result.coverage import TURNED_MIN_RAD, WANTED_WIDTH_M, Coverage, JointCoverage, find_coverage
+from ..result.verdict import verdict_of
+
+PATIENCE_S = 20.0  # s after which another joint is asked for, if this one gained nothing
+SKIN_FROM_S = 30.0  # s of motion from which the share of the interval that repeats with the motion is believed
+GAIN_MIN_SHARE = 0.05  # of the way that counts as a gain
+UNLOCATED_SHARE = 0.5  # of the way that a joint can be while its place is not determined
+_SIDES = {"l": "left ", "r": "right ", "": ""}
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a joint is: share in 0..1 of what is wanted, and whether more of this motion brings it no further."""
+
+    joint: str
+    name: str
+    share: float
+    done: bool
+    limit: str | None
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """One thing to do: the joint it is for (None: nothing more), a sentence, and the direction in the child's frame
+    about which the joint did turn, while it should turn about another one.
+    """
+
+    joint: str | None
+    text: str
+    axis: tuple[float, float, float] | None = None
+
+
+@dataclass(eq=False)
+class Coach:
+    """Chooses what to ask for, and stays with it while it helps."""
+
+    width: float = WANTED_WIDTH_M
+    _set_aside: set[str] = field(default_factory=set)  # joints that gained nothing while they were asked for
+    _joint: str | None = None
+    _best: float = 0.0
+    _since: float = 0.0
+
+    def advise(self, skeleton: Skeleton, now: float) -> tuple[Prompt, tuple[Progress, ...]]:
+        """What to do as of a session time [s], and how far every joint is."""
+        coverage = find_coverage(skeleton, self.width)
+        progress = tuple(self._progress(one, skeleton) for one in coverage.joints)
+        if not progress:
+            return Prompt(None, "move every joint, one after the other, as far as it goes"), ()
+        current = next((one for one in progress if one.joint == self._joint and not one.done), None)
+        if current is not None and current.share >= self._best + GAIN_MIN_SHARE:
+            self._best, self._since = current.share, now
+        if current is not None and now - self._since > PATIENCE_S:
+            self._set_aside.add(current.joint)
+            progress = tuple(replace(one, done=one.done or one is current) for one in progress)
+            current = None
+        if current is None:
+            current = self._choose(progress, now)
+        if current is None:
+            return Prompt(None, describe_end(skeleton, coverage)), progress
+        one = next(one for one in coverage.joints if one.joint == current.joint)
+        text = f"{current.name}: {current.share:.0%}, {one.advice or 'move it longer and wider'}"
+        return Prompt(current.joint, text, one.poor), progress
+
+    def _progress(self, one: JointCoverage, skeleton: Skeleton) -> Progress:
+        if one.half is None:
+            share = UNLOCATED_SHARE * min(one.turned[1] / TURNED_MIN_RAD, 1.0)
+        else:
+            share = min(UNLOCATED_SHARE + (1 - UNLOCATED_SHARE) * self.width / 2 / max(one.half, 1e-9), 1.0)
+        skin = one.half is not None and one.limit == "skin" and count_seconds(skeleton) >= SKIN_FROM_S
+        done = one.verdict == "enough" or one.joint in self._set_aside or skin
+        return Progress(one.joint, name_joint(one.joint, skeleton), share, done, one.limit)
+
+    def _choose(self, progress: tuple[Progress, ...], now: float) -> Progress | None:
+        """The joint that is least far of those that are open."""
+        chosen = min((one for one in progress if not one.done), key=lambda one: one.share, default=None)
+        self._joint, self._best, self._since = (chosen.joint, chosen.share, now) if chosen else (None, 0.0, now)
+        return chosen
+
+
+def name_joint(child: str, skeleton: Skeleton) -> str:
+    """What people call the joint above a body: right hip; the body's name where that is not known."""
+    edges = [(joint.parent, joint.child) for joint in skeleton.joints]
+    segment = find_segments(skeleton.bodies, edges).get(child)
+    named = None if segment is None else JOINT_NAMES.get(segment.part)
+    return child if segment is None or named is None else f"{_SIDES[segment.side]}{named}"
+
+
+def is_finished(skeleton: Skeleton, progress: Sequence[Progress]) -> bool:
+    """Whether more of this motion brings little: the tree is sure, and every joint is known or no time would do."""
+    sure = bool(skeleton.joints) and not skeleton.loose and not verdict_of(skeleton).in_question
+    return sure and all(one.done for one in progress)
+
+
+def describe_end(skeleton: Skeleton, coverage: Coverage) -> str:
+    """Why nothing more is asked for."""
+    skin = sum(one.verdict != "enough" for one in coverage.joints)
+    if verdict_of(skeleton).in_question:
+        return "every joint is known, but not which bodies are joined: move in other ways"
+    if not skin:
+        return f"every joint is known to {1000 * coverage.wanted / 2:.0f} mm: that is enough"
+    return f"more of this motion brings little: skin limits {skin} of {len(coverage.joints)} joints, not time"

@@ -1,0 +1,122 @@
+"""What a session remembers of its log: the newest seconds whole, older ones in stretches spread over all of it.
+
+An excerpt is read as a whole log is, so a solve of a session in progress is a fit of part of its recording.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..io.formats._log_frames import LogContents, SourceFrames
+from ..io.formats.session_log import assemble_recording
+from ..io.log_records import (
+    FRAME,
+    FRAME_HEAD,
+    LAYOUT,
+    LAYOUT_NUMBER,
+    LOG_MAGIC,
+    Damage,
+    Layout,
+    Record,
+    decode_layout,
+    walk_records,
+)
+from ..model.recording import Recording
+
+NEWEST_S = 45.0  # s: kept whole; slips of 1 cm under skin are found in takes of that length (benchmarks/slips.py)
+OLDER_S = 45.0  # s: of everything before that
+STRETCH_S = 3.0  # s: of arrival, or of a replayed file's own time, kept or dropped together
+
+
+@dataclass(eq=False)
+class LogTail:
+    """A log that another process writes: each `read` gives the whole records that were appended since the last."""
+
+    path: str | os.PathLike[str]
+    _at: int = len(LOG_MAGIC)
+
+    def read(self) -> Iterator[Record]:
+        with open(self.path, "rb") as stream:
+            stream.seek(self._at)
+            fresh = LOG_MAGIC + stream.read()
+        damage = Damage()
+        yield from walk_records(memoryview(fresh), damage)
+        self._at += len(fresh) - len(LOG_MAGIC) - damage.torn
+
+
+@dataclass(eq=False)
+class Excerpt:
+    """Records of a log, bounded: add what came, ask for a recording of what is kept.
+
+    newest  [s] arrival of the newest frame
+    stride  one older stretch of so many is kept; it doubles when there are too many, so early and late count alike
+    """
+
+    newest_s: float = NEWEST_S
+    older_s: float = OLDER_S
+    newest: float = -np.inf
+    stride: int = 1
+    _layouts: dict[int, Layout] = field(default_factory=dict)
+    _layout_records: list[Record] = field(default_factory=list)
+    _stretches: dict[int, list[Record]] = field(default_factory=dict)
+
+    def add(self, record: Record) -> None:
+        """Takes in the next record of the log."""
+        if record.kind == LAYOUT:
+            payload = bytes(record.payload)
+            self._layouts[LAYOUT_NUMBER.unpack_from(payload)[0]] = decode_layout(payload[LAYOUT_NUMBER.size :])
+            self._layout_records.append(Record(LAYOUT, memoryview(payload)))
+        elif record.kind == FRAME and len(record.payload) >= FRAME_HEAD.size:
+            layout, _, device, arrival = FRAME_HEAD.unpack_from(record.payload)
+            if layout not in self._layouts:
+                return
+            number = int((device if self._layouts[layout].clock == "file" else arrival) // STRETCH_S)
+            if number not in self._stretches:
+                self._stretches[number] = []
+                self._forget(number)
+            self._stretches[number].append(record)
+            self.newest = max(self.newest, arrival)
+
+    def _forget(self, number: int) -> None:
+        """Drops what is neither new nor one of the older stretches that are kept, when stretch `number` begins."""
+        first = number - int(self.newest_s / STRETCH_S)
+        older = [one for one in self._stretches if one < first]
+        while sum(one % self.stride == 0 for one in older) * STRETCH_S > self.older_s:
+            self.stride *= 2
+        for one in older:
+            if one % self.stride:
+                del self._stretches[one]
+
+    @property
+    def frames(self) -> int:
+        return sum(len(records) for records in self._stretches.values())
+
+    @property
+    def sources(self) -> list[str]:
+        """Words of the sources."""
+        return list(dict.fromkeys(layout.source for layout in self._layouts.values()))
+
+    def restart(self) -> None:
+        """Forgets all frames."""
+        self._stretches, self.stride = {}, 1
+
+    def recording(self) -> Recording:
+        """What is kept, as a recording; nothing is carried across what was dropped."""
+        contents = LogContents()
+        for record in self._layout_records:
+            contents.add(record)
+        for number in sorted(self._stretches):
+            for record in self._stretches[number]:
+                contents.add(record)
+        return assemble_recording([_mark_breaks(source) for source in contents.assemble()])
+
+
+def _mark_breaks(source: SourceFrames) -> SourceFrames:
+    """The source with a new segment after every stretch that was dropped."""
+    number = (source.device if source.layout.clock == "file" else source.arrival) // STRETCH_S
+    dropped = np.diff(number, prepend=number[:1]) > 1
+    return replace(source, segment=source.segment + np.cumsum(dropped)) if dropped.any() else source

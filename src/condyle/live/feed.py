@@ -1,0 +1,154 @@
+"""Sources, each read by a thread of its own: every packet goes to the recorder first, then to its clock, then on."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..errors import CondyleError, UsageError
+from .clock import SourceClock, Stamp, State
+from .recorder import Recorder
+from .source import Packet, Source, now
+
+READ_TIMEOUT_S = 0.1  # s that a source is waited for before it is asked again whether to stop
+RATE_PACKETS = 200  # newest packets whose rate is shown
+Listener = Callable[[Packet, Stamp], None]
+
+
+@dataclass(frozen=True)
+class SourceStatus:
+    """How a source is at a moment.
+
+    bodies     of its newest packet, and seen, how many of them have a pose; markers are counted with them
+    rate       [Hz] of its newest packets; None before there are any
+    delay      [s] of the newest packet beyond the shortest
+    packets    that came; again, late, jumps and resumed of them (clock.Stamp); bad ones are not counted among them
+    fault      what is wrong with it, or ""
+    """
+
+    word: str
+    state: State
+    ended: bool
+    bodies: int
+    seen: int
+    rate: float | None
+    delay: float
+    packets: int
+    again: int
+    late: int
+    jumps: int
+    resumed: int
+    bad_packets: int
+    fault: str
+
+
+def check_distinct(sources: Sequence[Source]) -> None:
+    """Raises where two sources have one name: a log could not tell their packets apart."""
+    for word, count in Counter(source.word for source in sources).items():
+        if count > 1:
+            raise UsageError(f"the source {word} is named twice", code="bad-call")
+
+
+class _Reader:
+    """One source and the thread that reads it."""
+
+    def __init__(self, source: Source, recorder: Recorder, listener: Listener | None, stop: threading.Event) -> None:
+        self.source, self.clock = source, SourceClock()
+        self.failed = ""
+        self._recorder, self._listener, self._stop = recorder, listener, stop
+        self._kinds: Counter[str] = Counter()
+        self._arrivals: deque[float] = deque(maxlen=RATE_PACKETS)
+        self._newest: tuple[Packet, Stamp] | None = None
+        self.thread = threading.Thread(target=self._run, name=f"condyle-{source.word}", daemon=True)
+
+    def _run(self) -> None:
+        try:
+            while not self._stop.is_set() and not self.source.ended:
+                for packet in self.source.read(READ_TIMEOUT_S):
+                    self._take(packet)
+        except Exception as error:  # whatever a source does wrong, the others go on, and it is told
+            self.failed = str(error) if isinstance(error, (CondyleError, OSError)) else repr(error)
+
+    def _take(self, packet: Packet) -> None:
+        with suppress(CondyleError):  # the recorder keeps and tells the fault; who looks on still sees the packet
+            self._recorder.write(packet)
+        replayed = packet.layout.clock in ("file", "frames")
+        stamp = (self.clock.add_replayed if replayed else self.clock.add)(packet.device_time, packet.arrival_time)
+        self._kinds[stamp.kind] += 1
+        self._arrivals.append(packet.arrival_time)
+        self._newest = packet, stamp
+        if self._listener is not None:
+            self._listener(packet, stamp)
+
+    def status(self, moment: float) -> SourceStatus:
+        newest, kinds, arrivals = self._newest, self._kinds, list(self._arrivals)
+        span = arrivals[-1] - arrivals[0] if arrivals else 0.0
+        bodies = seen = 0
+        if newest is not None:
+            layout, values = newest[0].layout, newest[0].values
+            m, k = len(layout.bodies), len(layout.markers)
+            bodies = m + k
+            places = np.concatenate([values[: 3 * m], values[len(values) - 3 * k :]]).reshape(-1, 3)
+            seen = int(np.isfinite(places).all(axis=1).sum())
+        return SourceStatus(
+            word=self.source.word,
+            state=self.clock.state(moment),
+            ended=self.source.ended or bool(self.failed),
+            bodies=bodies,
+            seen=seen,
+            rate=(len(arrivals) - 1) / span if span > 0 else None,
+            delay=newest[1].delay if newest is not None else math.nan,
+            packets=kinds.total(),
+            again=kinds["again"],
+            late=kinds["late"],
+            jumps=kinds["jump"],
+            resumed=kinds["resumed"],
+            bad_packets=self.source.bad_packets,
+            fault=self.failed or self.source.fault,
+        )
+
+
+class Feed:
+    """Sources that are recorded. listener: called with every packet and its stamp, by the threads of the sources."""
+
+    def __init__(self, sources: Sequence[Source], recorder: Recorder, listener: Listener | None = None) -> None:
+        check_distinct(sources)
+        self.recorder = recorder
+        self._stop = threading.Event()
+        self._readers = [_Reader(source, recorder, listener, self._stop) for source in sources]
+
+    def start(self) -> None:
+        for reader in self._readers:
+            reader.thread.start()
+
+    @property
+    def ended(self) -> bool:
+        """Nothing more will come from any source."""
+        return not any(reader.thread.is_alive() for reader in self._readers)
+
+    def status(self) -> list[SourceStatus]:
+        """How every source is now."""
+        moment = now()
+        return [reader.status(moment) for reader in self._readers]
+
+    def wait(self, timeout: float) -> bool:
+        """Whether all sources ended within so many seconds."""
+        end = now() + timeout
+        for reader in self._readers:
+            reader.thread.join(max(end - now(), 0.0))
+        return self.ended
+
+    def close(self) -> None:
+        """Stops reading, closes the sources and ends the log."""
+        self._stop.set()
+        for reader in self._readers:
+            if reader.thread.ident is not None:
+                reader.thread.join()
+            reader.source.close()
+        self.recorder.close()

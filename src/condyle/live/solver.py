@@ -1,0 +1,137 @@
+"""The solver of a session: a process of its own that reads the log as it grows, so it is never in anybody's way.
+
+It may die: another one reads the log again, and nothing that was recorded is lost.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import multiprocessing
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..io.format import ReadOptions
+from ..model.options import FitOptions
+from ..model.skeleton import Skeleton
+from .excerpt import LogTail
+
+if TYPE_CHECKING:
+    from .session import Solve
+
+SOLVE_PERIOD_S = 2.0  # s from the begin of one solve to that of the next
+LEAST_IDLE_SHARE = 0.5  # of a solve's time that the solver rests after it, so that a core is never all its own
+RESTARTS_MAX = 5  # times that a solver may die before the session goes on without one
+STOP, RESTART = "stop", "restart"  # what a solver is told
+STOP_PATIENCE_S = 5.0  # s that a solver gets to end by itself
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """What a solver is to do: the log it reads, and how its numbers are read and fitted."""
+
+    log: Path
+    options: FitOptions = field(default_factory=FitOptions)
+    reading: ReadOptions = field(default_factory=ReadOptions)
+    period: float = SOLVE_PERIOD_S
+
+
+def solve_forever(asked: Asked, connection: Connection) -> None:
+    """Sends a Solve whenever there is something new, until the other side hangs up or says so."""
+    from .session import Session
+
+    tail, session = LogTail(asked.log), Session(asked.options, asked.reading)
+    newest = None
+    while True:
+        began, spent = time.monotonic(), time.process_time()
+        for record in tail.read():
+            session.add(record)
+        if session.excerpt.frames and session.excerpt.newest != newest:
+            newest = session.excerpt.newest
+            found = session.solve()
+            try:
+                connection.send(found)
+            except OSError:
+                return
+        rest = max(asked.period - (time.monotonic() - began), LEAST_IDLE_SHARE * (time.process_time() - spent))
+        try:
+            if connection.poll(rest):
+                if connection.recv() == STOP:
+                    return
+                session = Session(asked.options, asked.reading, session.excerpt)
+                session.excerpt.restart()
+        except (EOFError, OSError):
+            return
+
+
+class SolverProcess:
+    """A solver that is started again where it dies.
+
+    newest    the newest solve; None before the first
+    restarts  how often it died
+    """
+
+    def __init__(self, asked: Asked, run: Callable[[Asked, Connection], None] = solve_forever) -> None:
+        self.asked, self.newest, self.restarts = asked, None, 0
+        self._run = run
+        self._context: Any = multiprocessing.get_context("spawn")  # threads of this process must not be copied
+        self._start()
+
+    newest: Solve | None
+
+    def _start(self) -> None:
+        self._connection, theirs = self._context.Pipe()
+        self._process = self._context.Process(target=self._run, args=(self.asked, theirs), daemon=True)
+        self._process.start()
+        theirs.close()
+
+    @property
+    def pid(self) -> int:
+        return int(self._process.pid)
+
+    @property
+    def given_up(self) -> bool:
+        return self.restarts > RESTARTS_MAX
+
+    def poll(self) -> list[Solve]:
+        """Solves that came since the last call; a solver that died is started again."""
+        fresh: list[Solve] = []
+        while not self.given_up:
+            try:
+                if not self._connection.poll():
+                    break
+                fresh.append(self._connection.recv())
+            except (EOFError, OSError):
+                self._revive()
+        if fresh:
+            self.newest = fresh[-1]
+        return fresh
+
+    def _revive(self) -> None:
+        self._connection.close()
+        self._process.join(STOP_PATIENCE_S)
+        self.restarts += 1
+        if not self.given_up:
+            self._start()
+
+    @property
+    def skeleton(self) -> Skeleton | None:
+        return None if self.newest is None else self.newest.skeleton
+
+    def restart(self) -> None:
+        """Begins anew with what comes from now on."""
+        with contextlib.suppress(OSError):
+            self._connection.send(RESTART)
+
+    def close(self) -> None:
+        """Ends the solver."""
+        with contextlib.suppress(OSError):
+            self._connection.send(STOP)
+        self._process.join(STOP_PATIENCE_S)
+        if self._process.is_alive():
+            self._process.kill()
+            self._process.join()
+        self._connection.close()

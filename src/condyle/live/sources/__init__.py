@@ -1,0 +1,83 @@
+"""Where packets come from: one file a protocol, opened by a word such as `natnet:192.168.0.4`.
+
+A protocol is a module with `open_source(address)`, and its line in `PROTOCOLS`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import NamedTuple
+
+from ...errors import CondyleError, UsageError
+from ..source import Source
+
+
+class Protocol(NamedTuple):
+    """A word before the colon.
+
+    module   that speaks it
+    address  what stands behind the colon
+    about    what it connects
+    needs    extra that has to be installed for it, or ""
+    finds    the module's `find_streams` tells what streams here
+    """
+
+    module: str
+    address: str
+    about: str
+    needs: str = ""
+    finds: bool = False
+
+
+class Stream(NamedTuple):
+    """Something that streams here now: the word to open it by, and what it is."""
+
+    word: str
+    about: str
+
+
+PROTOCOLS: dict[str, Protocol] = {
+    "demo": Protocol("demo", "", "a simulated performer whose sensor slips"),
+    "igtl": Protocol("igtl", "HOST[:PORT]", "poses of an OpenIGTLink server: PLUS, 3D Slicer, surgical trackers"),
+    "lsl": Protocol("lsl", "NAME", "a stream of the Lab Streaming Layer", needs="condyle[lsl]", finds=True),
+    "mvn": Protocol("mvn", "PORT", "segments of Xsens MVN, sent to this machine as positions and quaternions"),
+    "natnet": Protocol("natnet", "HOST[:PORT]", "rigid bodies of OptiTrack Motive", finds=True),
+    "osc": Protocol("osc", "PORT", "OSC messages to this machine: any address with x y z qx qy qz qw"),
+    "vmc": Protocol("vmc", "PORT", "trackers, controllers and headset of the VMC protocol, sent to this machine"),
+    "vrpn": Protocol("vrpn", "NAME@HOST[:PORT]", "the sensors of a VRPN tracker; * in the place of NAME: of all"),
+    "polhemus": Protocol("polhemus", "TTY[@BAUD]", "a Polhemus Liberty or Patriot on a serial line"),
+    "ascension": Protocol("ascension", "BIRDS@TTY", "an Ascension Flock of Birds on a serial line"),
+    "replay": Protocol("replay", "FILE[@FACTOR|@max]", "any recording that condyle reads, as if it came now"),
+    "ros": Protocol("replay", "BAG[@FACTOR|@max]", "a bag of ROS 1, ROS 2 or MCAP, as if it came now"),
+}
+
+
+def open_source(word: str) -> Source:
+    """The source that a word names; raises UsageError with what can be connected."""
+    name, colon, address = word.partition(":")
+    if name not in PROTOCOLS or bool(colon) != bool(PROTOCOLS[name].address):
+        words = ", ".join(name_protocol(known) for known in PROTOCOLS)
+        raise UsageError(f"no source '{word}'; what can be connected is {words}", code="bad-option")
+    if PROTOCOLS[name].address and not address:
+        text = f"'{word}' does not say what to connect; it is {name}:{PROTOCOLS[name].address}"
+        raise UsageError(text, code="bad-option")
+    source: Source = import_module(f".{PROTOCOLS[name].module}", __name__).open_source(address)
+    return source
+
+
+def name_protocol(name: str) -> str:
+    """How a protocol is asked for: natnet:HOST[:PORT], demo."""
+    address = PROTOCOLS[name].address
+    return f"{name}:{address}" if address else name
+
+
+def find_streams() -> list[Stream]:
+    """What streams here and can be found by asking; a protocol whose extra is not installed is not asked."""
+    found: list[Stream] = []
+    for protocol in PROTOCOLS.values():
+        if protocol.finds:
+            try:
+                found += import_module(f".{protocol.module}", __name__).find_streams()
+            except CondyleError:
+                continue
+    return found

@@ -1,0 +1,81 @@
+"""Messages of VRPN over TCP: names of senders and of kinds of messages, and the poses of trackers.
+
+Whatever the bytes, reading is bounded in time and memory.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import NamedTuple
+
+import numpy as np
+
+from ...maths.arrays import Floats
+from ..source import PacketError
+from ._cursor import Cursor
+
+COOKIE_BYTES = 24
+COOKIE = b"vrpn: ver. 07.35  0".ljust(COOKIE_BYTES, b"\0")
+HEADER = struct.Struct(">IIIiiI")  # bytes of header and body, seconds, microseconds, sender, kind, count
+MOST_MESSAGE_BYTES = 2**16
+SENDER_NAME, KIND_NAME = -1, -2  # kinds of messages that give a name to a number
+POSE = "vrpn_Tracker Pos_Quat"
+_ALIGN = 8
+_LENGTH = struct.Struct(">I")
+_POSE = struct.Struct(">iI7d")  # sensor, nothing, place, quaternion xyzw
+
+
+class Header(NamedTuple):
+    """What is known of a message before its body: bytes that follow, with what fills them up; time [s]."""
+
+    size: int
+    padded: int
+    time: float
+    sender: int
+    kind: int
+
+
+def check_cookie(data: bytes) -> None:
+    """Raises where the other end does not speak VRPN 7."""
+    if not data.startswith(b"vrpn: ver. 07."):
+        raise PacketError("does not greet as a server of VRPN 7 does")
+
+
+def read_header(data: bytes) -> Header:
+    """The 24 bytes before every message."""
+    length, seconds, micros, sender, kind, _ = Cursor(data).unpack(HEADER)
+    size = length - HEADER.size
+    if not 0 <= size <= MOST_MESSAGE_BYTES:
+        raise PacketError(f"a message of {length} bytes is none of VRPN")
+    return Header(size, size + -size % _ALIGN, seconds + micros / 1e6, sender, kind)
+
+
+def read_name(body: bytes) -> str:
+    """The name in a SENDER_NAME or KIND_NAME."""
+    cursor = Cursor(body)
+    cursor.unpack(_LENGTH)
+    return cursor.name()
+
+
+def read_pose(body: bytes) -> tuple[int, Floats]:
+    """The sensor of a tracker, and its place and quaternion xyzw (7,)."""
+    sensor, _, *numbers = Cursor(body).unpack(_POSE)
+    return sensor, np.array(numbers)
+
+
+def pack_message(kind: int, sender: int, body: bytes, time: float = 0.0) -> bytes:
+    """A message."""
+    seconds, rest = divmod(time, 1.0)
+    head = HEADER.pack(HEADER.size + len(body), int(seconds), round(rest * 1e6), sender, kind, 0)
+    return head + body + bytes(-len(body) % _ALIGN)
+
+
+def pack_name(kind: int, number: int, name: str) -> bytes:
+    """SENDER_NAME or KIND_NAME."""
+    text = name.encode() + b"\0"
+    return pack_message(kind, number, _LENGTH.pack(len(text)) + text)
+
+
+def pack_pose(kind: int, sender: int, sensor: int, numbers: Floats, time: float) -> bytes:
+    """A pose as a server sends it."""
+    return pack_message(kind, sender, _POSE.pack(sensor, 0, *numbers), time)

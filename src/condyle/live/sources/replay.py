@@ -1,0 +1,120 @@
+"""replay:FILE[@FACTOR|@max]: any recording that condyle reads, packet by packet as if it came now.
+
+The numbers are those of the file, before any convention is applied, so that a log of them gives the skeleton of the
+file.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from ...errors import UsageError
+from ...io.formats import read_recording
+from ...io.log_records import ClockKind, Layout
+from ...maths.arrays import Floats
+from ...model.clock import PAUSE
+from ...model.recording import Recording
+from ...model.take import UNTIMED_RATE
+from ..source import Packet, now
+
+PACKETS_AT_ONCE = 256  # at most, of a file that is replayed as fast as it can be
+SPEED_AT_MOST = "max"  # the word for that
+
+
+class ReplaySource:
+    """The frames of a recording. factor: how many times faster than recorded; infinite: as fast as they are read."""
+
+    def __init__(self, recording: Recording, word: str, factor: float = 1.0) -> None:
+        self.word = word
+        self.ended = False
+        self.bad_packets, self.fault = 0, ""
+        self._recording, self._factor, self._next = recording, factor, 0
+        self._due = find_due_times(recording) / factor
+        self._begin: float | None = None
+        self._layout: Layout | None = None
+
+    def read(self, timeout: float) -> list[Packet]:
+        if self._begin is None:
+            self._begin = time.perf_counter()
+        if self.ended:
+            return []
+        waiting = self._begin + float(self._due[self._next]) - time.perf_counter()
+        if waiting > 0:
+            time.sleep(min(waiting, timeout))
+        stop = int(np.searchsorted(self._due, time.perf_counter() - self._begin, "right"))
+        stop = min(stop, self._next + PACKETS_AT_ONCE)
+        if stop <= self._next:
+            return []
+        packets = self._make_packets(self._next, stop)
+        self._next = stop
+        self.ended = self._next >= self._recording.frames
+        return packets
+
+    def _make_packets(self, start: int, stop: int) -> list[Packet]:
+        if self._layout is None:
+            self._layout = describe_recording(self._recording, self.word)
+        recording, rows = self._recording, slice(start, stop)
+        parts: list[Floats] = []
+        if recording.bodies is not None:
+            parts += [recording.bodies.position[rows], recording.bodies.orientation[rows]]
+        if recording.markers is not None:
+            parts.append(recording.markers.position[rows])
+        count = stop - start
+        values = np.concatenate([part.reshape(count, -1) for part in parts], axis=1)
+        times: Sequence[float] = [math.nan] * count if recording.time is None else recording.time[rows].tolist()
+        segments = [0] * count if recording.segment is None else recording.segment[rows].tolist()
+        arrival = now()
+        return [
+            Packet(self._layout, device, arrival, row, segment)
+            for device, row, segment in zip(times, values, segments, strict=True)
+        ]
+
+    def close(self) -> None:
+        self.ended = True
+
+
+def find_due_times(recording: Recording) -> Floats:
+    """(n,) [s] after the first when frames are due: as they were recorded, without pauses and jumps."""
+    n = recording.frames
+    if recording.time is None:
+        return np.arange(n) / (recording.rate or UNTIMED_RATE)
+    step = np.diff(recording.time)
+    step = np.where(np.isfinite(step), np.clip(step, 0.0, PAUSE), 0.0)
+    return np.concatenate([[0.0], np.cumsum(step)])[:n]
+
+
+def describe_recording(recording: Recording, word: str) -> Layout:
+    """What the numbers of a recording mean, as a log keeps it."""
+    clock: ClockKind = "frames" if recording.time is None else "file"
+    bodies, markers = recording.bodies, recording.markers
+    return Layout(
+        source=word,
+        bodies=() if bodies is None else bodies.names,
+        markers=() if markers is None else markers.names,
+        convention=recording.convention,
+        clock=clock,
+        rate=recording.rate,
+        facts=recording.facts,
+        findings=recording.findings,
+        solved_by=recording.solved_by,
+        own=recording.own,
+    )
+
+
+def open_source(address: str) -> ReplaySource:
+    """The recording FILE, FILE@2 twice as fast, FILE@max as fast as can be."""
+    file, _, speed = address.rpartition("@")
+    if not file or os.path.exists(address):
+        return ReplaySource(read_recording(address), f"replay:{address}")
+    try:
+        factor = math.inf if speed == SPEED_AT_MOST else float(speed)
+    except ValueError:
+        factor = math.nan
+    if not factor > 0:
+        raise UsageError(f"'@{speed}' is no speed; give a factor such as @2, or @{SPEED_AT_MOST}", code="bad-option")
+    return ReplaySource(read_recording(file), f"replay:{file}", factor)

@@ -1,0 +1,50 @@
+"""live/coach.py: one thing at a time, until more of it brings little."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import condyle
+from condyle.live.coach import PATIENCE_S, Coach, is_finished, name_joint
+from condyle.simulate import Disturbances, human, simulate
+from tests.make.sessions import person
+
+
+def skeleton_of(seconds: float, motion: str = "exercise", **noise: float) -> condyle.Skeleton:
+    how = Disturbances(**{"position_noise": 0.001, "orientation_noise": 0.002, **noise})  # type: ignore[arg-type]
+    take = simulate(human(), motion, seconds=seconds, rate=30, seed=3, disturbances=how).take  # type: ignore[arg-type]
+    return condyle.fit(take).skeleton
+
+
+def test_a_joint_is_asked_for_until_it_gains_nothing_then_another() -> None:
+    skeleton = condyle.fit(person(seconds=6)).skeleton
+    coach = Coach()
+    first, progress = coach.advise(skeleton, 0.0)
+    assert first.joint is not None
+    assert first.text.startswith(name_joint(first.joint, skeleton))
+    assert "%" in first.text
+    assert min(one.share for one in progress if not one.done) == next(
+        p.share for p in progress if p.joint == first.joint
+    )
+    assert coach.advise(skeleton, PATIENCE_S - 1)[0] == first
+    second, _ = coach.advise(skeleton, PATIENCE_S + 1)
+    assert second.joint != first.joint
+
+
+def test_a_session_whose_joints_are_known_is_finished_and_says_so() -> None:
+    skeleton = skeleton_of(60)
+    coach = Coach(width=0.03)
+    prompt, progress = coach.advise(skeleton, 0.0)
+    assert [one.joint for one in progress if not one.done] == []
+    assert prompt.joint is None
+    assert "that is enough" in prompt.text
+    assert is_finished(skeleton, progress)
+    assert not is_finished(replace(skeleton, loose=("l_foot",)), progress)
+
+
+def test_joints_bear_the_names_of_people_where_bodies_do() -> None:
+    skeleton = skeleton_of(12)
+    names = {joint.child: name_joint(joint.child, skeleton) for joint in skeleton.joints}
+    assert names.get("r_thigh", "right hip") == "right hip"
+    assert names.get("l_forearm", "left elbow") == "left elbow"
+    assert name_joint("box", skeleton) == "box"

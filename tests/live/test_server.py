@@ -1,0 +1,120 @@
+"""live/server.py: the page and its stream, for its own pages only; one that is stuck costs the others nothing."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+
+pytest.importorskip("websockets", reason="websockets is not installed")
+
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
+
+from condyle.errors import CondyleError
+from condyle.live import server as module
+from condyle.live.server import LiveServer
+from condyle.report import page as pages
+from tests.report.test_server import TEMPLATE
+
+
+@pytest.fixture
+def said() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, said: list[str]) -> Iterator[LiveServer]:
+    monkeypatch.setattr(pages, "read_template", lambda: TEMPLATE)
+    one = LiveServer(said.append)
+    yield one
+    one.close()
+
+
+def stream_of(address: str) -> str:
+    return address.replace("http:", "ws:") + "stream"
+
+
+def wait_for(what: Callable[[], bool]) -> None:
+    end = time.monotonic() + 10
+    while not what():
+        assert time.monotonic() < end, "it took too long"
+        time.sleep(0.01)
+
+
+def test_the_page_is_served_with_its_policy_and_nothing_else_is(server: LiveServer) -> None:
+    def ask(path: str, **headers: str) -> http.client.HTTPResponse:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection.request("GET", path, headers=headers)
+        return connection.getresponse()
+
+    word = server.look.split("/")[3]
+    page = ask(f"/{word}/")
+    assert page.status == 200
+    assert b'"condyle.live"' in page.read()
+    assert "connect-src 'self'" in (page.getheader("Content-Security-Policy") or "")
+    for path, headers, status in (
+        ("/", {}, 404),
+        ("/guess/", {}, 404),
+        (f"/{word}/other", {}, 404),
+        (f"/{word}/", {"Host": "evil.example"}, 403),
+        (f"/{word}/", {"Origin": "http://evil.example"}, 403),
+    ):
+        refused = ask(path, **headers)
+        assert refused.status == status
+        assert refused.getheader("X-Content-Type-Options") == "nosniff"
+
+
+def test_whoever_comes_later_is_told_the_newest_of_every_kind(server: LiveServer) -> None:
+    for text in ('{"type":"status","n":1}', '{"type":"status","n":2}', '{"type":"bodies"}'):
+        server.send(json.loads(text)["type"], text)
+    with connect(stream_of(server.look)) as viewer:
+        first = [json.loads(viewer.recv(timeout=5)) for _ in range(3)]
+        assert first == [{"type": "hello", "acts": False}, {"type": "status", "n": 2}, {"type": "bodies"}]
+        server.send_frame(b"12345678")
+        assert viewer.recv(timeout=5) == b"12345678"
+
+
+def test_only_the_operators_word_acts(server: LiveServer, said: list[str]) -> None:
+    with connect(stream_of(server.look)) as viewer, connect(stream_of(server.act)) as operator:
+        assert json.loads(operator.recv(timeout=5)) == {"type": "hello", "acts": True}
+        viewer.send("stop")
+        operator.send("restart")
+        wait_for(lambda: said == ["restart"])
+
+
+def test_a_stranger_is_refused(server: LiveServer) -> None:
+    with pytest.raises(InvalidStatus):
+        connect(stream_of(server.look), origin="http://evil.example").close()  # type: ignore[arg-type]
+    with pytest.raises(InvalidStatus):
+        connect(stream_of(server.look).replace("/stream", "x/stream")).close()
+
+
+def test_a_viewer_that_is_stuck_costs_nothing_and_the_others_miss_nothing(server: LiveServer) -> None:
+    stuck = socket.create_connection(("127.0.0.1", server.port))
+    stuck.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    path = "/" + server.look.split("/")[3] + "/stream"
+    stuck.sendall(
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+        "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13\r\n\r\n".encode()
+    )
+    frame = bytes(20_000)
+    with connect(stream_of(server.look), max_queue=None) as viewer:
+        viewer.recv(timeout=5)
+        wait_for(lambda: server.viewers == 2)
+        for _ in range(400):
+            server.send_frame(frame)
+            assert len(viewer.recv(timeout=5)) == len(frame)
+        wait_for(lambda: server.skipped > 100)
+        held = [one.transport.get_write_buffer_size() for one in server._viewers]
+        assert max(held) < module.SKIP_FROM_BYTES + 2 * len(frame)
+    stuck.close()
+
+
+def test_a_port_that_is_taken_is_told(server: LiveServer) -> None:
+    with pytest.raises(CondyleError, match="in use by another program"):
+        LiveServer(lambda _: None, port=server.port)

@@ -1,0 +1,71 @@
+"""A VRPN server for tests: it answers over TCP, and over TCP after a datagram, as mainline VRPN does."""
+
+from __future__ import annotations
+
+import select
+import socket
+import threading
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from condyle.live.sources._vrpn_messages import COOKIE, COOKIE_BYTES, KIND_NAME, POSE, SENDER_NAME, pack_name, pack_pose
+
+
+class VrpnServer:
+    """Sends the poses of trackers {name: sensors} over and over, `rate` times a second, until it is closed.
+
+    Pose k of sensor s is at (k, s, 0) and turned by the quaternion xyzw `turn`.
+    """
+
+    def __init__(self, trackers: dict[str, int], turn: Sequence[float] = (0, 0, 0, 1), rate: float = 100.0) -> None:
+        self.trackers, self.turn, self.rate = trackers, turn, rate
+        self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        self.tcp = socket.create_server(("127.0.0.1", 0))
+        self.port = self.tcp.getsockname()[1]
+        self.udp.bind(("127.0.0.1", self.port))
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        while not self._stop.is_set():
+            ready, _, _ = select.select([self.tcp, self.udp], [], [], 0.05)
+            for one in ready:
+                if one is self.tcp:
+                    client, _ = self.tcp.accept()
+                else:
+                    host, port = self.udp.recv(1000).rstrip(b"\0").decode().split()[:2]
+                    client = socket.create_connection((host, int(port)), 2)
+                try:
+                    with client:
+                        self._serve(client)
+                except OSError:
+                    continue
+
+    def _serve(self, client: socket.socket) -> None:
+        client.settimeout(2)
+        client.sendall(COOKIE)
+        client.recv(COOKIE_BYTES)
+        client.sendall(pack_name(KIND_NAME, 4, "VRPN_Connection_Got_First_Connection") + pack_name(KIND_NAME, 7, POSE))
+        for number, name in enumerate(self.trackers):
+            client.sendall(pack_name(SENDER_NAME, number, name))
+        k = 0
+        while not self._stop.wait(1 / self.rate):
+            raw = b"".join(
+                pack_pose(7, number, sensor, np.array([k, sensor, 0, *self.turn], float), time.time())
+                for number, sensors in enumerate(self.trackers.values())
+                for sensor in range(sensors)
+            )
+            client.sendall(raw)
+            k += 1
+
+    def __enter__(self) -> VrpnServer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+        self.tcp.close()
+        self.udp.close()
