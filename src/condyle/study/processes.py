@@ -1,0 +1,156 @@
+"""Steps on this machine: as many processes as cores, each with one thread for linear algebra.
+
+Each is a pool of one process (concurrent.futures). When a process dies its pool is broken, and only the step that it
+was at: in a pool of many all steps that run would be lost, and which of them did it would not be known.
+
+Processes end with this one, however it ends: each watches a pipe of which this process holds the other end, and on
+Linux the system kills them when their parent is gone.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import Connection
+
+from ..errors import CondyleError
+from ..maths.spool import ARRAY_BYTES, largest_in_memory
+from ..maths.threads import THREAD_VARIABLES
+from .engine import WorkerDied
+from .ledger import Record
+from .plan import Step
+from .step import run_step
+
+PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
+# What a fit imports on its way: loaded once, and shared by the processes that are forked from there.
+_PRELOADED = [
+    "condyle.study.step",
+    "condyle.api",
+    "condyle.pipeline",
+    "condyle.motion.ik",
+    "condyle.motion.known",
+    "condyle.motion.play",
+    "condyle.report.page",
+]
+
+
+def count_cores() -> int:
+    """Cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
+
+
+class Processes:
+    """An engine of so many processes."""
+
+    def __init__(self, workers: int) -> None:
+        self._workers = workers
+        kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
+        self._context = multiprocessing.get_context(kind)
+        if kind == "forkserver":
+            self._context.set_forkserver_preload(_PRELOADED)
+        self._watched, self._held = self._context.Pipe(duplex=False)
+        self._idle: list[ProcessPoolExecutor] = []
+        self._pools: set[ProcessPoolExecutor] = set()
+        with _one_thread():
+            self._check()
+
+    def room(self) -> int:
+        return self._workers
+
+    def submit(self, step: Step) -> Future[Record]:
+        pool = self._idle.pop() if self._idle else self._make_pool()
+        outer: Future[Record] = Future()
+        outer.set_running_or_notify_cancel()
+
+        def pass_on(inner: Future[Record]) -> None:
+            error = CancelledError() if inner.cancelled() else inner.exception()
+            if isinstance(error, BrokenProcessPool | CancelledError):
+                self._drop(pool)
+                outer.set_exception(WorkerDied(""))
+                return
+            self._idle.append(pool)
+            if error is None:
+                outer.set_result(inner.result())
+            else:
+                outer.set_exception(error)
+
+        try:
+            pool.submit(run_step, step).add_done_callback(pass_on)
+        except BrokenProcessPool:  # it died while it had nothing to do
+            self._drop(pool)
+            return self.submit(step)
+        return outer
+
+    def close(self) -> None:
+        """Ends all processes at once: what they have written so far appears in no folder."""
+        self._held.close()
+        self._watched.close()
+        for pool in list(self._pools):
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _make_pool(self) -> ProcessPoolExecutor:
+        pool = ProcessPoolExecutor(1, self._context, _begin, (self._watched, self._workers))
+        self._pools.add(pool)
+        return pool
+
+    def _drop(self, pool: ProcessPoolExecutor) -> None:
+        self._pools.discard(pool)
+        pool.shutdown(wait=False)
+
+    def _check(self) -> None:
+        """Raises where no process can be started at all."""
+        pool = self._make_pool()
+        try:
+            pool.submit(os.getpid).result()
+        except (BrokenProcessPool, OSError) as error:
+            self.close()
+            raise CondyleError(
+                "no process can be started for the takes; in a script, call condyle.batch below "
+                f'if __name__ == "__main__": ({error})',
+                code="no-worker",
+            ) from None
+        self._idle.append(pool)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """One thread for linear algebra in processes that are started meanwhile; the environment is then as before."""
+    before = {name: os.environ.get(name) for name in THREAD_VARIABLES}
+    os.environ.update(dict.fromkeys(THREAD_VARIABLES, "1"))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _begin(watched: Connection, workers: int) -> None:
+    """What a process does before its first step."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to all; the parent ends this one
+    if any(os.environ.get(name) != "1" for name in THREAD_VARIABLES):  # numpy is loaded by now
+        from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
+
+        threadpool_limits(1, user_api="blas")
+    os.environ[ARRAY_BYTES] = str(largest_in_memory() // workers)  # they share the memory
+    if sys.platform == "linux":
+        import ctypes
+
+        ctypes.CDLL(None).prctl(PARENT_DEATH_SIGNAL, signal.SIGKILL)
+    threading.Thread(target=_watch, args=(watched,), daemon=True).start()
+
+
+def _watch(watched: Connection) -> None:
+    """Ends this process when the other end of the pipe is closed, which it is when the parent is gone."""
+    with suppress(EOFError, OSError):
+        watched.recv_bytes()
+    os._exit(1)
