@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 
 import condyle
+from condyle import api
 from condyle.cli import main
 from condyle.io.exports.registry import FORMATS
 from condyle.model.options import FitOptions
 from condyle.model.take import OwnSkeleton
 from condyle.report import page as pages
-from condyle.simulate import Disturbances, linkage, simulate
+from condyle.simulate import Disturbances, chain, linkage, simulate
+from tests.make.performers import mount_chain
 
 SAME = 1e-12  # m, entries of matrices
 NOISE = Disturbances(position_noise=0.002, orientation_noise=0.005, missing=0.05)
@@ -232,3 +234,58 @@ def test_the_tree_can_be_the_one_that_the_recording_brings_along(tmp_path: Path)
     assert told.bodies == ("l_forearm",)
     with pytest.raises(condyle.UsageError, match="brings no hierarchy along"):
         condyle.fit(world.take, tree="file")
+
+
+def test_a_later_file_with_orientation_alone_is_solved_on_one_position(tmp_path: Path) -> None:
+    first = simulate(chain(), seconds=10, seed=1)
+    condyle.write_take(tmp_path / "first.npz", first.take)
+    calibration = condyle.fit(tmp_path / "first.npz", intervals=False)
+    later = simulate(chain(), seconds=3, seed=2, mounts=first.truth.mounts).take
+    place = later.p_world_body.copy()
+    place[:, 1:] = 0.0  # as programs write where there is no position
+    condyle.write_take(tmp_path / "later.npz", replace(later, p_world_body=place))
+    solved = condyle.solve(tmp_path / "later.npz", calibration)
+    assert {finding.code for finding in solved.findings} >= {"orientation-only"}
+    np.testing.assert_allclose(
+        condyle.forward(solved.skeleton, solved.motion).p_world_body, later.p_world_body, atol=1e-6
+    )
+    again = condyle.solve(tmp_path / "later.npz", calibration)
+    assert solved.provenance.fit_id == again.provenance.fit_id != calibration.provenance.fit_id
+    back = condyle.load(solved.save(tmp_path / "out", report=False).folder or "")
+    np.testing.assert_allclose(back.motion.p_world_free, solved.motion.p_world_free, atol=1e-6)
+
+
+def test_a_skeleton_alone_serves_as_the_calibration() -> None:
+    first = simulate(chain(), seconds=10, seed=1)
+    skeleton = condyle.fit(first.take, intervals=False).skeleton
+    later = simulate(chain(), seconds=3, seed=2, mounts=first.truth.mounts).take
+    solved = condyle.solve(later, skeleton)
+    np.testing.assert_allclose(
+        condyle.forward(solved.skeleton, solved.motion).p_world_body, later.p_world_body, atol=1e-6
+    )
+    with pytest.raises(condyle.UsageError, match="for files"):
+        condyle.solve(later, skeleton, unit="mm")
+
+
+def test_several_mountings_are_fits_with_one_set_of_lengths(tmp_path: Path) -> None:
+    files = []
+    for seed in (1, 2):
+        files.append(tmp_path / f"m{seed}.npz")
+        condyle.write_take(files[-1], mount_chain(seed).take)
+    several = condyle.fit_remounted(files)
+    saved = several.save(tmp_path / "out", report=False)
+    assert {path.name for path in (tmp_path / "out").iterdir()} == {"m1", "m2", "profile.json"}
+    lengths = [[limb.length for limb in condyle.load(one.folder or "").skeleton.limbs] for one in saved.fits]
+    np.testing.assert_allclose(sorted(lengths[0]), sorted(lengths[1]), atol=3e-4)
+    ids = [one.provenance.fit_id for one in saved.fits]
+    assert several.profile.fits == tuple(ids)
+    assert len(set(ids)) == 2
+    for wrong in (files[:1], str(files[0])):
+        with pytest.raises(condyle.UsageError, match="two or more"):
+            condyle.fit_remounted(wrong)
+    with pytest.raises(condyle.UsageError, match="intervals"):
+        condyle.fit_remounted(files, options=FitOptions(intervals=False))
+
+
+def test_folders_of_files_with_one_name_are_numbered() -> None:
+    assert api._name_folders(["a", "b", "a"]) == ["a-1", "b", "a-2"]

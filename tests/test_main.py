@@ -31,3 +31,16 @@ def test_an_interrupt_when_all_is_done_ends_without_a_traceback() -> None:
     code += "signal.raise_signal(signal.SIGINT)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (128 + signal.SIGINT, "")
+
+
+def test_warnings_of_libraries_do_not_reach_a_terminal_unless_they_are_asked_for() -> None:
+    code = (
+        "import warnings; import condyle.cli as cli; cli.main = lambda: warnings.warn('loud') or 0\n"
+        "from condyle.__main__ import main; main()"
+    )
+    quiet, asked = (
+        subprocess.run([sys.executable, *words, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+        for words in ((), ("-W", "default"))
+    )
+    assert quiet.stderr == ""
+    assert "loud" in asked.stderr

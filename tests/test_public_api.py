@@ -11,9 +11,10 @@ import condyle
 
 PUBLIC = [
     "CODES", "CondyleError", "FieldModel", "Finding", "Fit", "Joint", "Limb", "Motion", "Placement", "Rod", "Skeleton",
-    "Take", "Target", "UsageError", "__version__", "departure", "fit", "fit_motion", "fit_pairs", "forward", "join",
-    "load", "on_axes", "play", "reach_targets", "read", "read_field", "read_skeleton", "reference_rotations",
-    "retarget_motion", "rotation", "simulate", "sum_pairs", "write_skeleton", "write_take",
+    "Study", "Take", "Target", "UsageError", "__version__", "batch", "departure", "fit", "fit_motion", "fit_pairs",
+    "fit_remounted", "forward", "join", "load", "on_axes", "play", "reach_targets", "read", "read_field",
+    "read_skeleton", "reference_rotations", "retarget_motion", "rotation", "simulate", "solve", "sum_pairs",
+    "write_skeleton", "write_take",
 ]  # fmt: skip
 
 

@@ -3,7 +3,9 @@ from . import simulate as simulate
 from ._version import __version__ as __version__
 from .api import Fit as Fit
 from .api import fit as fit
+from .api import fit_remounted as fit_remounted
 from .api import load as load
+from .api import solve as solve
 from .errors import CondyleError as CondyleError
 from .errors import UsageError as UsageError
 from .findings import CODES as CODES
@@ -34,3 +36,5 @@ from .motion.tasks import Target as Target
 from .pairs.fits import fit_pairs as fit_pairs
 from .pairs.sums import sum_pairs as sum_pairs
 from .prepare.read import read as read
+from .study.batch import Study as Study
+from .study.batch import batch as batch

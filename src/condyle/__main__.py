@@ -13,8 +13,12 @@ def main() -> int:
     """Runs the command line; an interrupt ends it without a traceback from the first moment to the last."""
     if getsignal(SIGINT) is not SIG_IGN:
         signal(SIGINT, _end)
+    import warnings
+
     from .cli import main as run
 
+    if not sys.warnoptions:
+        warnings.simplefilter("ignore")  # what there is to say of the data is a finding, not a warning of a library
     return run()
 
 

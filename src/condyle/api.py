@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,6 +23,8 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
+from .io.angles_file import AngleUnit, parse_angle_formats, write_mot, write_tables
+from .io.atomic import read_small
 from .io.exports.export import check_scene, write_figure, write_formats
 from .io.exports.figure import Names
 from .io.exports.scene import Scene, Written
@@ -30,16 +32,20 @@ from .io.exports.take_npz import write_motion_npz
 from .io.field_file import read_field, write_field
 from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, find_folder, stage_files
 from .io.format import Reading, ReadOptions
+from .io.landmarks_file import read_landmarks
 from .io.motion_file import open_motion
-from .io.options_file import describe_options, write_options
+from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
 from .io.skeleton_file import read_skeleton, to_json, write_skeleton
+from .io.toml_file import MOST_TOML_BYTES
 from .maths.arrays import Floats
 from .maths.spool import blocks
 from .maths.threads import limit_threads
+from .model.angles import Angles, Landmarks
 from .model.field import FieldModel, Rod
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
+from .model.profile import Profile
 from .model.scale import Scale
 from .model.skeleton import Skeleton
 from .model.take import Take
@@ -49,6 +55,7 @@ if TYPE_CHECKING:  # a folder is read and exported without what fits it
 
 FilePath = str | os.PathLike[str]
 Recorded = FilePath | Sequence[FilePath] | Take | NDArray[Any]  # what a fit is made from
+QUICK_MAX_BODIES = 250  # with 100 frames 2 s of CPU time for 150 bodies, 26 s for 300, over 150 s for 1000
 FIT_ID_DIGITS = 16  # hexadecimal, of a SHA-256
 
 
@@ -97,6 +104,19 @@ class _InMemory:
         from .motion.ik import fit_motion
 
         return fit_motion(self.skeleton, self.measured).motion if self.moved is None else self.moved
+
+
+class _NoFrames:
+    """Frames of a skeleton that stands alone."""
+
+    def take(self) -> Take:
+        raise UsageError("the skeleton stands alone; there is no recording with it", code="bad-call")
+
+    def motion(self) -> Motion:
+        raise UsageError("the skeleton stands alone; there is no motion with it", code="bad-call")
+
+    gap = property(take)
+    weight = property(take)
 
 
 @dataclass(frozen=True, eq=False)
@@ -165,6 +185,66 @@ class Fit:
         moved = play(self.skeleton, self.take) if motion == "play" else self.motion
         return Scene(self.skeleton, moved, self.take, names, up)
 
+    def angles(
+        self,
+        convention: str = "isb",
+        *,
+        take: Take | None = None,
+        neutral: str | float | tuple[float, float] | Take = "auto",
+        zero: bool = False,
+        heading: str = "auto",
+        landmarks: FilePath | Mapping[str, Landmarks] | None = None,
+        keep_locked: bool = False,
+        up: str | None = None,
+    ) -> Angles:
+        """Joint angles over time, by the measured rotations; docs/angles.md explains the conventions and the frames.
+
+        convention   "isb", "xzy", "opensim", "opensim:gait2392", "pig", "rotvec", "hinge", "euler:ZXY"
+        take         another recording of the same sensors, mounted as they were
+        neutral      "auto": a quiet stand where there is one; "quiet", "none", a time or (from, to) [s], or a Take of
+                     the neutral pose
+        zero         every joint reads zero in the neutral pose
+        heading      "auto", "travel", "facing", or an axis of the world such as "-y"
+        landmarks    file, or {segment: {landmark: marker, or its place [m]}}, that stand for what the motion tells
+        keep_locked  keep angles near gimbal lock that noise makes useless
+        up           axis of the world that points up, to overrule the recording
+        """
+        from .motion.angles import AngleOptions, find_joint_angles
+
+        points = read_landmarks(landmarks) if isinstance(landmarks, str | os.PathLike) else landmarks
+        options = AngleOptions(convention, neutral, zero, heading, points, keep_locked, up)
+        return find_joint_angles(self.skeleton, self.take if take is None else take, options)
+
+    def write_angles(
+        self,
+        formats: str = "csv",
+        folder: FilePath | None = None,
+        *,
+        name: str = "angles",
+        unit: AngleUnit = "deg",
+        convention: str = "isb",
+        **options: Any,
+    ) -> tuple[Angles, Written]:
+        """The angles, and files of them called `name`, by default in the folder of the fit; `options`: see `angles`.
+
+        formats  "csv", "mot" (OpenSim: always in a convention of OpenSim, in degrees and without gaps), "parquet";
+                 beside them stands a .json with how the angles were counted
+        """
+        chosen = parse_angle_formats(formats)
+        angles = self.angles(convention, **options)
+        findings = list(angles.findings)
+        with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
+            files = write_tables(stage.path, name, angles, chosen, unit)
+            if "mot" in chosen:
+                own = convention if convention.startswith("opensim") else "opensim"
+                # OpenSim has one room for a whole file, and no empty cells.
+                if options.get("heading", "auto") == "auto" and angles.heading != "travel":
+                    options = {**options, "heading": "facing"}
+                coordinates = self.angles(own, **{**options, "keep_locked": True})
+                written, told = write_mot(stage.path / f"{name}.mot", coordinates)
+                files, findings = files + written, findings + told
+        return angles, Written(tuple(stage.folder / file.name for file in files), tuple(findings))
+
     def save(
         self,
         folder: FilePath,
@@ -217,12 +297,15 @@ class Fit:
         motion: Literal["ik", "play"] = "ik",
         names: Names = "anatomy",
         up: str | None = None,
+        body_mass: float | None = None,
     ) -> Written:
         """The figure in motion in every format ("bvh,glb"), as files called `name`; see `scene` for the others.
 
-        folder  where; by default the folder of the fit
+        folder     where; by default the folder of the fit
+        body_mass  [kg] of the person, which the segments share in MJCF, URDF and OpenSim; None: shapes of water
         """
-        return write_figure(self.scene(motion, names, up), formats, self._folder(folder), name)
+        scene = replace(self.scene(motion, names, up), body_mass=body_mass)
+        return write_figure(scene, formats, self._folder(folder), name)
 
     def report(self, out: FilePath | None = None, *, figures: Literal["png", "svg"] | None = None) -> tuple[Path, ...]:
         """Writes the page of the fit, or with `figures` the paper's figures, and returns their files.
@@ -254,6 +337,17 @@ class Fit:
         gap = np.where(known[..., None], 0.0, np.nan) * np.ones(3)
         return Fit(skeleton, _InMemory(skeleton, poses, gap, known.astype(np.float64), motion))
 
+    def use_profile(self, profile: FilePath | Profile) -> Fit:
+        """The fit with what is known of its performer as a prior on lengths; a finding says how much that mattered."""
+        from .motion.known import measure_gaps
+        from .result.profile import apply_profile
+
+        skeleton = apply_profile(self.skeleton, _open_profile(profile))
+        gap, weight, joints = measure_gaps(skeleton, self.take, self.weight)
+        skeleton = replace(skeleton, joints=joints, fit_id=_identify(to_json(self.skeleton), to_json(skeleton)))
+        frames = _InMemory(skeleton, self.take, gap, weight)
+        return replace(self, skeleton=skeleton, frames=frames, folder=None, files=())
+
     def _folder(self, given: FilePath | None) -> Path:
         if given is None and self.folder is None:
             raise UsageError("the fit is in no folder yet; save it, or name one", code="bad-call")
@@ -278,6 +372,7 @@ def fit(
     no_fix: str | Iterable[str] = (),
     symmetric: float | None = None,
     scale: float | FilePath | Scale = 1.0,
+    belong: bool = True,
     field: bool | FieldModel | Rod = False,
     **reading: Unpack[Reading],
 ) -> Fit:
@@ -297,6 +392,7 @@ def fit(
     fix, no_fix repairs by name to be done, or not: dropouts, flips, repeats, latency, slips, part-time, swaps
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     scale       factor on recorded lengths [-], or what `condyle scale` wrote
+    belong      ask whether several files are of one person and one mounting, and leave out what is not
     field       take the bend of the room away: True as the joints tell it, a Rod, or a FieldModel that is known
     reading     how the numbers of files are to be read: see ReadOptions
     """
@@ -315,15 +411,25 @@ def fit(
         no_fix=no_fix,  # type: ignore[arg-type]
         symmetric=symmetric,
         scale=factor_of(scale),
+        belong=belong,
         field=field,
     )
     return fit_with(source, options, ReadOptions.of(**reading), own_tree=own_tree)
 
 
 def fit_with(
-    source: Recorded, options: FitOptions, reading: ReadOptions | None = None, *, own_tree: bool = False
+    source: Recorded,
+    options: FitOptions,
+    reading: ReadOptions | None = None,
+    *,
+    own_tree: bool = False,
+    tell: Callable[[str], None] | None = None,
 ) -> Fit:
-    """`fit` with its options as values; own_tree: the tree is the hierarchy that the recording brings along."""
+    """`fit` with its options as values.
+
+    own_tree  the tree is the hierarchy that the recording brings along
+    tell      is given a sentence before work that takes long
+    """
     from .pipeline import run
 
     reading = replace(reading or ReadOptions(), fix=("swaps",) if options.fixes("swaps") else ())
@@ -333,6 +439,8 @@ def fit_with(
             if take.own is None:
                 raise UsageError("the recording brings no hierarchy along; name the edges", code="bad-tree")
             options = replace(options, tree=take.own.edges(take.names))
+        if tell is not None and take.bodies > QUICK_MAX_BODIES:
+            tell(f"{take.bodies} bodies take minutes, by the cube of their number; --only fits some of them")
         digest = _hash_input(take)
         result = run(take, options)
     fit_id = _identify(digest.encode(), __version__.encode(), _pack_options(options, reading))
@@ -340,6 +448,231 @@ def fit_with(
     skeleton = replace(result.skeleton, fit_id=fit_id, take=known)
     frames = _InMemory(skeleton, result.take, result.gap, result.weight)
     return Fit(skeleton, frames, result.field, (options, reading))
+
+
+@dataclass(frozen=True, eq=False)
+class Remounted:
+    """Fits of one person, one for every mounting, with one set of limb lengths.
+
+    profile   the performer;  findings: what is to be said of all of them
+    """
+
+    profile: Profile
+    fits: tuple[Fit, ...]
+    findings: tuple[Finding, ...]
+
+    def save(self, folder: FilePath, *, report: bool = True, export: str = "") -> Remounted:
+        """Writes every fit to a folder of its own in `folder`, named after its file, and profile.json beside them."""
+        from .io.profile_file import PROFILE, write_profile
+
+        names = _name_folders([Path(one.provenance.sources[0]).stem or "fit" for one in self.fits])
+        fits = [
+            one.save(Path(folder) / name, report=report, export=export)
+            for one, name in zip(self.fits, names, strict=True)
+        ]
+        write_profile(Path(folder) / PROFILE, self.profile)
+        return replace(self, fits=tuple(fits))
+
+
+def _name_folders(stems: Sequence[str]) -> list[str]:
+    """The names, with a number behind those that stand twice."""
+    return [f"{stem}-{stems[:k].count(stem) + 1}" if stems.count(stem) > 1 else stem for k, stem in enumerate(stems)]
+
+
+def fit_remounted(
+    sources: Sequence[FilePath | Take],
+    *,
+    sides: bool = False,
+    proportions: bool = False,
+    options: FitOptions | None = None,
+    reading: ReadOptions | None = None,
+) -> Remounted:
+    """Takes of one person with the sensors put on anew for each: they share limb lengths and kinds, and nothing else.
+
+    sources      one file, or take, a mounting
+    sides        left and right lengths are drawn together, as far as the lengths themselves say that they are alike
+    proportions  limb lengths are drawn towards human proportions, as far as they keep to them
+    options, reading  of every fit
+
+    Where trees differ, that of the fit whose least sure joint is surest is taken for all.
+    """
+    from .motion.known import measure_gaps
+    from .result.mountings import share_figures
+
+    if isinstance(sources, str | os.PathLike) or len(sources) < 2:
+        raise UsageError("several mountings are several files, one each; name two or more", code="bad-call")
+    options = options or FitOptions()
+    if not options.intervals:
+        raise UsageError("lengths of several mountings are weighed by their intervals; fit with them", code="bad-call")
+    fits = [fit_with(source, options, reading) for source in sources]
+    best = max(fits, key=lambda one: min((joint.support or 0.0 for joint in one.skeleton.joints), default=0.0))
+    tree = tuple((joint.parent, joint.child) for joint in best.skeleton.joints)
+    edges = {frozenset(pair) for pair in tree}
+    for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
+        if {frozenset((joint.parent, joint.child)) for joint in one.skeleton.joints} != edges:
+            fits[k] = fit_with(source, replace(options, tree=tree), reading)
+    shared = share_figures([one.skeleton for one in fits], sides=sides, proportions=proportions)
+    found = []
+    for one, skeleton in zip(fits, shared.skeletons, strict=True):
+        fit_id = _identify(to_json(skeleton), *(str(other.skeleton.fit_id).encode() for other in fits))
+        gap, weight, joints = measure_gaps(replace(skeleton, fit_id=fit_id), one.take, one.weight)
+        held = replace(skeleton, fit_id=fit_id, joints=joints)
+        found.append(replace(one, skeleton=held, frames=_InMemory(held, one.take, gap, weight)))
+    profile = replace(shared.profile, fits=tuple(str(one.skeleton.fit_id) for one in found))
+    return Remounted(profile, tuple(found), shared.findings)
+
+
+def solve(
+    source: Recorded,
+    skeleton: FilePath | Fit | Skeleton | None = None,
+    *,
+    profile: FilePath | Profile | None = None,
+    remounted: bool = False,
+    prepare: bool = True,
+    fix: str | Iterable[str] = (),
+    no_fix: str | Iterable[str] = (),
+    scale: float | FilePath | Scale | None = None,
+    field: bool = True,
+    **reading: Unpack[Reading],
+) -> Fit:
+    """A later take played on a known figure, with the sensors where they were at its calibration.
+
+    Sensors may be absent, and may report orientation only as long as one has a position. What the others do not tell is
+    a finding (`sensor-absent`), as is a sensor that moved since (`sensor-moved`).
+
+    source      as of `fit`
+    skeleton    the calibration: its folder, its skeleton.json, a Fit, or a Skeleton. With a Skeleton, or without the
+                motion beside the file, nothing tells how a body without a sensor is turned as a rule
+    profile     in its place: the performer, whose sensors were put on anew. Mounts are fitted to this take, and its
+                lengths are held to the profile within what both are known to
+    remounted   with a skeleton: the same by the profile of that fit alone
+    prepare, fix, no_fix  as of `fit`
+    scale       factor on recorded lengths [-], or what `condyle scale` wrote; None: as in the calibration
+    field       take the bend of the room away that the calibration found
+    reading     how the numbers of files are to be read; what is not given is as in the calibration
+    """
+    if (skeleton is None) == (profile is None):
+        raise UsageError("give the skeleton of a calibration, or a profile", code="bad-call")
+    if skeleton is None or remounted:
+        from .result.profile import make_profile
+
+        known_as = make_profile([_open_calibration(skeleton).skeleton])[0] if skeleton is not None else profile
+        performer = _open_profile(known_as)  # type: ignore[arg-type]
+        fitted = fit(
+            source, tree=performer.edges, prepare=prepare, fix=fix, no_fix=no_fix, scale=scale or 1.0, **reading
+        )
+        return fitted.use_profile(performer)
+    calibration = _open_calibration(skeleton)
+    known, model = calibration.skeleton, calibration.field if field else None
+    factor = (
+        known.scale / (calibration.field.scale if calibration.field else 1.0) if scale is None else factor_of(scale)
+    )
+    options = FitOptions(
+        tree=tuple((joint.parent, joint.child) for joint in known.joints),
+        world=bool(known.options.get("world")),
+        prepare=prepare,
+        fix=fix,  # type: ignore[arg-type]
+        no_fix=no_fix,  # type: ignore[arg-type]
+        scale=factor,
+        field=model or False,
+    )
+    if isinstance(source, Take | np.ndarray):
+        return solve_with(source, calibration, options, ReadOptions.of(**reading))
+    before = _reading_of(calibration)
+    return solve_with(source, calibration, options, ReadOptions(**{**before, **reading}))
+
+
+def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading: ReadOptions) -> Fit:
+    """`solve` with its options as values."""
+    from .model.motion import reference_rotations
+    from .motion.ik import add_turns
+    from .motion.known import join_matched, match_sensors, play_known
+    from .pipeline import PLAN_OF, prepare_take
+
+    known = calibration.skeleton
+    reading = replace(reading, fix=("swaps",) if options.fixes("swaps") else ())
+    with limit_threads():
+        takes = [match_sensors(known, *part) for part in _load_parts(source, known, reading)]
+        matched = join_matched(takes)
+        take, turns = matched.take, matched.turns
+        digest = _hash_input(take if turns is None else add_turns(take, turns))
+        ready, _, findings = prepare_take(take, replace(options, world=False, belong=False), PLAN_OF["default"])
+        if turns is not None and ready.frames < take.frames:  # rows that repeat whole were dropped
+            turns = turns[np.isin(take.segment + 1j * take.time, ready.segment + 1j * ready.time)]
+        reference = None
+        if not isinstance(calibration.frames, _NoFrames):
+            reference = reference_rotations(known, calibration.motion)
+        played = play_known(known, ready, findings, reference=reference, turns=turns)
+    fit_id = _identify(digest.encode(), __version__.encode(), to_json(known), _pack_options(options, reading))
+    skeleton = replace(played.skeleton, fit_id=fit_id, take={**played.skeleton.take, "sha256": digest})
+    frames = _InMemory(skeleton, played.take, played.gap, played.weight, played.motion)
+    return Fit(skeleton, frames, options.field if isinstance(options.field, FieldModel) else None)
+
+
+def _load_parts(source: Recorded, known: Skeleton, reading: ReadOptions) -> list[tuple[Take, Floats | None]]:
+    """The takes in files, and the rotations without a position: one take where all files have the same sensors.
+
+    The convention is that of the calibration where the files say the same; else the motion is asked, as in a fit.
+    """
+    from .prepare.read import load as load_files
+    from .prepare.read import read_turns
+
+    if isinstance(source, Take | np.ndarray):
+        return [(_load(source, reading), None)]
+    groups = [_check_files(source)]
+    as_said = replace(reading, doctor=bool(reading.doctor))
+    try:
+        loaded = [load_files(groups[0], as_said)]
+    except CondyleError as error:
+        if error.code != "bodies-differ":
+            raise
+        groups = [[file] for file in groups[0]]
+        loaded = [load_files(group, as_said) for group in groups]
+    if reading.doctor is None and any(one.take.read_as != known.conventions.get("read_as") for one in loaded):
+        loaded = [load_files(group, reading) for group in groups]
+    return [(one.take, read_turns(one)) for one in loaded]
+
+
+def _open_calibration(given: FilePath | Fit | Skeleton) -> Fit:
+    """The calibration with its motion, where there is one."""
+    if isinstance(given, Fit):
+        return given
+    if isinstance(given, Skeleton):
+        return Fit(given, _NoFrames())
+    place = Path(given)
+    skeleton = read_skeleton(place)
+    return load(place) if (find_folder(place) / MOTION).is_file() else Fit(skeleton, _NoFrames())
+
+
+def _reading_of(calibration: Fit) -> dict[str, Any]:
+    """How the files of a calibration were read, as far as it was said; the part that was read is its own."""
+    if calibration.asked is not None:
+        asked = calibration.asked[1]
+        given = {name: getattr(asked, name) for name in asked.given}
+    else:
+        place = None if calibration.folder is None else calibration.folder / OPTIONS
+        given = read_options(place)[1] if place is not None and place.is_file() else {}
+    return {name: value for name, value in given.items() if name not in ("fix", "start", "stop", "only", "drop")}
+
+
+def _open_profile(given: FilePath | Profile) -> Profile:
+    from .io.profile_file import read_profile
+
+    return given if isinstance(given, Profile) else read_profile(Path(given))
+
+
+def open_figures(places: Sequence[FilePath]) -> list[Skeleton | Profile]:
+    """The skeletons in folders, and the profiles in files."""
+    from .io.profile_file import PROFILE, read_profile
+
+    found: list[Skeleton | Profile] = []
+    for place in map(Path, places):
+        beside = place / PROFILE
+        if place.is_dir() and not (place / SKELETON).exists() and beside.is_file():
+            place = beside
+        skeleton = place.is_dir() or place.name == SKELETON
+        found.append(read_skeleton(place) if skeleton else read_profile(place))
+    return found
 
 
 def load(place: FilePath) -> Fit:
@@ -363,8 +696,6 @@ def load(place: FilePath) -> Fit:
 def _load(source: Recorded, reading: ReadOptions) -> Take:
     from .prepare.read import load as load_files
 
-    if isinstance(source, str | os.PathLike):
-        return load_files([source], reading).take
     if isinstance(source, Take | np.ndarray):
         others = [name for name in reading.given if name not in ("rate", "fix")]
         if others or (reading.rate is not None and isinstance(source, Take)):
@@ -372,11 +703,17 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
                 f"'{(others or ['rate'])[0]}' is for files, and the poses are given", code="option-not-used"
             )
         return source if isinstance(source, Take) else Take.from_matrices(source, rate=reading.rate)
-    files = [Path(one) for one in source]
+    return load_files(_check_files(source), reading).take
+
+
+def _check_files(source: FilePath | Sequence[FilePath]) -> list[FilePath]:
+    """The files that are meant; raises where one is named twice."""
+    given = [source] if isinstance(source, str | os.PathLike) else list(source)
+    files = [Path(one) for one in given]
     twice = [file for k, file in enumerate(files) if file.resolve() in {one.resolve() for one in files[:k]}]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
-    return load_files(list(source), reading).take
+    return given
 
 
 def _add_findings(skeleton: Skeleton, findings: Sequence[Finding]) -> Skeleton:
@@ -406,7 +743,7 @@ def _pack_options(options: FitOptions, reading: ReadOptions) -> bytes:
     """The options with all that they stand for, as bytes that are the same for the same options."""
     plain: dict[str, Any] = {**options.to_plain(), "reading": describe_options(FitOptions(), reading).get("reading")}
     if reading.columns is not None:
-        plain["reading"]["columns"] = hashlib.sha256(Path(reading.columns).read_bytes()).hexdigest()
+        plain["reading"]["columns"] = hashlib.sha256(read_small(reading.columns, MOST_TOML_BYTES)).hexdigest()
     if isinstance(options.field, FieldModel):
         plain["field"] = options.field.to_plain()
     elif isinstance(options.field, Rod):

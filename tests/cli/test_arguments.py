@@ -10,6 +10,8 @@ from condyle.cli.arguments import (
     parse_not_negative,
     parse_percent,
     parse_positive,
+    parse_renames,
+    split_names,
 )
 
 
@@ -38,3 +40,11 @@ def test_only_the_options_that_were_given_are_passed_on() -> None:
     add_reading_arguments(parser)
     assert collect_reading(parser.parse_args([])) == {}
     assert collect_reading(parser.parse_args(["--rate", "50"])) == {"rate": 50.0}
+
+
+def test_names_and_renames_are_lists() -> None:
+    assert split_names(" a, b,,c ") == ("a", "b", "c")
+    assert parse_renames("a=b, c=d") == {"a": "b", "c": "d"}
+    for wrong in ("a", "a=", "=b", "a=b,a=c"):
+        with pytest.raises(argparse.ArgumentTypeError, match="old=new"):
+            parse_renames(wrong)

@@ -13,6 +13,7 @@ from condyle.cli import main
 from condyle.cli.fit import read_edges
 from condyle.errors import UsageError
 from condyle.simulate import Disturbances, linkage, simulate
+from tests.make.performers import mount_chain
 
 NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
 
@@ -161,3 +162,31 @@ def test_a_tree_that_is_no_text_or_names_no_edge_is_a_usage_error(recording: Pat
 @pytest.mark.parametrize("words", [["demo", "--seed", "-3"], ["simulate", "x.npz", "--seconds", "0.001"]])
 def test_impossible_worlds_are_usage_errors(words: list[str]) -> None:
     assert main(words) == 2
+
+
+def test_a_list_of_edges_without_end_is_refused_before_it_is_read(
+    recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    listing = tmp_path / "tree.txt"
+    with listing.open("wb") as stream:
+        stream.truncate(2**31)  # zeros that take no room
+    assert main(["fit", str(recording), "--tree", str(listing)]) == 2
+    assert capsys.readouterr().err == (
+        f"condyle: error: {listing}: is no list of 'parent child' lines: it is larger than 1 MB\n"
+    )
+
+
+def test_several_mountings_have_a_folder_each_and_a_profile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = []
+    for seed in (1, 2):
+        files.append(str(tmp_path / f"m{seed}.npz"))
+        write_take(files[-1], mount_chain(seed).take)
+    assert main(["fit", *files, "--remounted", "-o", str(tmp_path / "out"), "--no-report"]) == 0
+    text = capsys.readouterr().out
+    assert "2 lengths from 2 mountings, 2 fits" in text
+    assert (tmp_path / "out" / "profile.json").is_file()
+    assert (tmp_path / "out" / "m2" / "skeleton.json").is_file()
+    assert main(["fit", *files, "--alike"]) == 2
+    assert "--remounted" in capsys.readouterr().err
+    assert main(["fit", *files, "--remounted", "--json"]) == 0
+    assert '"mountings": 2' in capsys.readouterr().out

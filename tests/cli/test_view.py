@@ -13,7 +13,7 @@ from urllib.request import urlopen
 import pytest
 
 from condyle.cli import main
-from condyle.report import server as servers
+from condyle.report import page as pages
 from condyle.report.page import DATA_PLACE
 from tests.make.fitted import fitted, take
 
@@ -28,7 +28,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Addresses that a browser was asked for."""
     asked: list[str] = []
     monkeypatch.setattr(webbrowser, "open", asked.append)
-    monkeypatch.setattr(servers, "read_template", lambda: DATA_PLACE)
+    monkeypatch.setattr(pages, "read_template", lambda: DATA_PLACE)
     return asked
 
 

@@ -17,14 +17,21 @@ from .._version import __version__
 from ..errors import CondyleError, UsageError
 from ..maths.threads import THREAD_VARIABLES
 from .interrupts import raise_signals
+from .streams import end_output, replace_closed
 from .terminal import DONE, DONE_WITH_WARNINGS, print_error, print_json
 
 VERBS = {
     "fit": "joints, tree and limb lengths from one or more recordings",
+    "solve": "later recordings of a known figure: its motion, with the sensors where they were",
+    "profile": "a performer as a file: lengths of several fits, kinds, sides",
+    "batch": "every take of a folder or a list, by many processes, with one page over all",
+    "compare": "fits or performers side by side, in units of their intervals",
     "info": "what is in a recording: bodies, frames, gaps, movement",
+    "live": "the figure while sensors stream: recorded, solved, shown and sent on",
     "report": "the page of a fit written anew, and its figures for papers and slides",
     "view": "the page of a large fit, from a server on this machine",
     "coverage": "whether every joint was moved enough, and what every length needs",
+    "angles": "joint angles over time, by ISB or another convention, with their ranges",
     "export": "the figure and its motion in files that other programs open",
     "retarget": "the motion on a figure with other limb lengths",
     "scale": "unit of length and noise of a set-up, from two sensors at a known distance",
@@ -32,7 +39,15 @@ VERBS = {
     "simulate": "a recording of a known figure, with the truth beside it",
     "demo": "the whole chain on a simulated recording, in a few seconds",
 }
-INTERRUPTED, BROKEN_PIPE = 130, 141  # what a shell reports for a program ended by SIGINT and by SIGPIPE
+INTERRUPTED = 130  # what a shell reports for a program ended by SIGINT
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose help does not vanish without a word where it cannot be written."""
+
+    def _print_message(self, message: str, file: Any = None) -> None:
+        if message:
+            (file or sys.stderr).write(message)
 
 
 class Verb(Protocol):
@@ -47,16 +62,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     for name in THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
+    closed = replace_closed()
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")  # a name must not fail on a terminal without Unicode
     with raise_signals() as signals:
         try:
-            return _run(words)
-        except BrokenPipeError:
-            # The reader of our output has gone. Python would complain once more when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return BROKEN_PIPE
+            return end_output(None, _run(words), closed=closed)
+        except OSError as error:
+            return end_output(error, 1, closed=closed)
         except BaseException as error:  # C code may have made another error of an interrupt
             if signals.received is None and not isinstance(error, KeyboardInterrupt):
                 raise
@@ -71,6 +85,7 @@ def _run(words: list[str]) -> int:
     try:
         args = parser.parse_args(words)
     except SystemExit as error:
+        sys.stdout.flush()
         return error.code if isinstance(error.code, int) else 2
     if verb is None:
         parser.print_help()
@@ -92,7 +107,7 @@ def _run(words: list[str]) -> int:
 
 def _make_parser(chosen: str | None, verb: Verb | None) -> argparse.ArgumentParser:
     """Every verb with its line of help; only the chosen one is imported for its arguments."""
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="condyle",
         description="The articulated figure inside a recording of positions and orientations.",
         epilog="condyle VERB --help tells the options of a verb.",

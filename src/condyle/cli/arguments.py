@@ -41,6 +41,22 @@ def parse_percent(text: str) -> float:
     return value
 
 
+def split_names(text: str) -> tuple[str, ...]:
+    """The names in `a,b,c`."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def parse_renames(text: str) -> dict[str, str]:
+    """{old: new} of `old=new,old=new`."""
+    found: dict[str, str] = {}
+    for part in split_names(text):
+        old, sign, new = (word.strip() for word in part.partition("="))
+        if not (old and sign and new) or old in found:
+            raise argparse.ArgumentTypeError(f"'{part}' is not old=new, each old name once")
+        found[old] = new
+    return found
+
+
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """What the user may say about the numbers in the files."""
     reading = parser.add_argument_group("where a file does not say, or says it wrongly (what is given here wins)")
@@ -78,10 +94,19 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
         help="try no other convention than the one said",
     )
 
+    part = parser.add_argument_group("which part of the files")
+    part.add_argument("--from", dest="start", type=parse_not_negative, metavar="S", help="from so many seconds on")
+    part.add_argument(
+        "--to", dest="stop", type=parse_positive, metavar="S", help="up to so many seconds from its start"
+    )
+    part.add_argument("--only", type=split_names, metavar="BODIES", help="only these: pelvis,l_thigh, or patterns: l_*")
+    part.add_argument("--drop", type=split_names, metavar="BODIES", help="all but these")
+    part.add_argument("--rename", type=parse_renames, metavar="OLD=NEW", help="other names: s1=pelvis,s2=chest")
+
 
 READING = (
     "rate", "unit", "up", "handed", "quaternion", "euler", "degrees", "transposed", "axes", "bodies", "columns",
-    "format", "doctor",
+    "format", "doctor", "start", "stop", "only", "drop", "rename",
 )  # fmt: skip
 
 

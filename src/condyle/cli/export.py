@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from .arguments import parse_positive
 from .terminal import choose_status, print_findings, print_json, print_line
 
 if TYPE_CHECKING:
@@ -29,6 +30,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--up", metavar="AXIS", help="axis that points up, where the recording does not tell: z, -y")
     parser.add_argument(
+        "--body-mass",
+        type=parse_positive,
+        metavar="KG",
+        help="mass of the person, for segments' masses and inertias in mjcf, urdf, osim (de Leva 1996)",
+    )
+    parser.add_argument(
         "--names",
         choices=("anatomy", "bodies"),
         default="anatomy",
@@ -43,7 +50,15 @@ def run(args: argparse.Namespace) -> int:
 
     parse_formats(args.to)  # before a folder whose reading may take seconds
     fit = load(args.skeleton)
-    written = fit.export(args.to, args.out, name=args.name, motion=args.motion, names=args.names, up=args.up)
+    written = fit.export(
+        args.to,
+        args.out,
+        name=args.name,
+        motion=args.motion,
+        names=args.names,
+        up=args.up,
+        body_mass=args.body_mass,
+    )
     figure = fit.scene(args.motion, args.names, args.up).figure
     if args.json:
         print_json(_facts(figure, written))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
@@ -42,6 +41,8 @@ def read_field_options(
 
     config  what --config says: a `field`, or the pair, distance and file of a `rod`; options that are given win
     """
+    from ..prepare.read import read_rod
+
     rod = args.rod is not None or args.rod_pair is not None
     if args.field_file is not None:
         if args.field or rod or args.distance is not None:
@@ -51,7 +52,7 @@ def read_field_options(
         return read_field(args.field_file)
     if not rod and args.distance is None:
         if args.field is None and "rod" in config:
-            return _read_rod(config["rod"][0], config["rod"][1], config["rod"][2], reading)
+            return read_rod(config["rod"][0], config["rod"][1], config["rod"][2], reading)
         return None if args.field is None else bool(args.field)
     if not args.field:
         raise UsageError("a rod is used with --field; add it, or leave the rod out", code="bad-option")
@@ -59,22 +60,4 @@ def read_field_options(
         raise UsageError("--distance needs a rod: give --rod FILE or --rod-pair A B", code="bad-option")
     if args.distance is None:
         raise UsageError("a rod needs --distance, in metres, between its two sensors", code="bad-option")
-    return _read_rod(args.rod_pair, args.distance, args.rod, reading)
-
-
-def _read_rod(names: Sequence[str] | None, distance: float, file: str | Path | None, reading: ReadOptions) -> Rod:
-    """A rod with the recording in a file, or in the recording itself; without names, of the file's two sensors."""
-    from ..model.field import Rod
-
-    if file is None:
-        a, b = names or ("", "")
-        return Rod((a, b), distance)
-    from ..prepare.read import load
-
-    take = load([file], reading).take
-    pair = tuple(names or take.names)
-    if len(pair) != 2:
-        raise UsageError(
-            f"has {len(pair)} sensors; name the rod's two with --rod-pair A B", code="bad-option", path=file
-        )
-    return Rod((take.names[take.index(pair[0])], take.names[take.index(pair[1])]), distance, take)
+    return read_rod(args.rod_pair, args.distance, args.rod, reading)

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .arguments import add_reading_arguments, collect_reading
+from .arguments import add_reading_arguments, collect_reading, split_names
 from .field import add_field_arguments, read_field_options
 from .report import has_page
 from .summary import print_fit
-from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line
+from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_note
 
 if TYPE_CHECKING:
+    from ..api import Fit, Remounted
     from ..io.format import ReadOptions
     from ..model.options import FitOptions
 
 
+MOST_TREE_BYTES = 10**6  # of a list of edges: more is another kind of file
 OWN_TREE = "file"  # in the place of edges: those that the recording brings along
 
 
@@ -28,12 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     yes_or_no = argparse.BooleanOptionalAction
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, with unmoved sensors")
-    parser.add_argument(
-        "-o", "--out", metavar="DIR", help="folder for skeleton.json, motion.npz, report.html; made if it is missing"
-    )
-    parser.add_argument(
-        "--export", metavar="LIST", help="formats to write to DIR as well, such as bvh,glb: see condyle export --help"
-    )
+    add_output_arguments(parser)
     parser.add_argument(
         "--config", metavar="FILE", help="take options from the options.toml of a fit; those given here win"
     )
@@ -73,11 +70,40 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--scale", metavar="FILE", help="factor on recorded lengths: the file that condyle scale wrote, or a number"
     )
+    parser.add_argument(
+        "--belong",
+        action=yes_or_no,
+        default=None,
+        help="ask whether several files are of one person with unmoved sensors; default: yes",
+    )
+    parser.add_argument(
+        "--remounted",
+        action="store_true",
+        help="every file is a mounting of its own, of one person: limb lengths are shared. DIR has a folder for each, "
+        "and profile.json",
+    )
+    parser.add_argument("--profile", metavar="FILE", help="lengths of the performer as a prior: see condyle profile")
+    parser.add_argument(
+        "--alike", action="store_true", help="with it: left and right lengths as alike as they themselves tell"
+    )
+    parser.add_argument(
+        "--proportions", action="store_true", help="with it: human proportions, as far as the lengths keep to them"
+    )
     add_field_arguments(parser)
     parser.add_argument("--as-recorded", action=yes_or_no, default=None, help="mask and repair nothing before the fit")
     parser.add_argument("--intervals", action=yes_or_no, default=None, help="intervals, the slowest step; default: yes")
-    parser.add_argument("--no-report", action="store_true", help="write no report.html")
     add_reading_arguments(parser)
+
+
+def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    """Where a figure and its motion go."""
+    parser.add_argument(
+        "-o", "--out", metavar="DIR", help="folder for skeleton.json, motion.npz, report.html; made if it is missing"
+    )
+    parser.add_argument(
+        "--export", metavar="LIST", help="formats to write to DIR as well, such as bvh,glb: see condyle export --help"
+    )
+    parser.add_argument("--no-report", action="store_true", help="write no report.html")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -86,8 +112,23 @@ def run(args: argparse.Namespace) -> int:
     begin = time.perf_counter()
     check_export(args)
     options, reading = read_arguments(args)  # before files whose reading may take minutes
-    fit = fit_with(args.files, options, reading, own_tree=args.tree == OWN_TREE)
-    spent = time.perf_counter() - begin
+    if args.remounted:
+        from ..api import fit_remounted
+
+        several = fit_remounted(
+            args.files, sides=args.alike, proportions=args.proportions, options=options, reading=reading
+        )
+        return print_several(several, args, time.perf_counter() - begin)
+    if args.alike or args.proportions:
+        raise UsageError("--alike and --proportions go with --remounted", code="bad-option")
+    fit = fit_with(args.files, options, reading, own_tree=args.tree == OWN_TREE, tell=print_note)
+    if args.profile:
+        fit = fit.use_profile(args.profile)
+    return print_result(fit, args, time.perf_counter() - begin)
+
+
+def print_result(fit: Fit, args: argparse.Namespace, spent: float) -> int:
+    """Saves a fit where that was asked, prints it, and returns the exit status; `spent` [s] is what it took."""
     if args.out:
         fit = fit.save(args.out, report=not args.no_report and has_page(), export=args.export or "")
     if args.json:
@@ -100,6 +141,28 @@ def run(args: argparse.Namespace) -> int:
             print_line(f"wrote {path}")
         print_line(f"{spent:.2f} s", style="dim")
     return DONE if fit.skeleton.verdict and fit.skeleton.verdict.tone == "good" else DONE_WITH_WARNINGS
+
+
+def print_several(several: Remounted, args: argparse.Namespace, spent: float) -> int:
+    """Saves fits of several mountings where that was asked, prints them, and returns the exit status."""
+    from ..io.profile_file import to_plain
+    from .profile import print_profile
+
+    if args.out:
+        several = several.save(args.out, report=not args.no_report and has_page(), export=args.export or "")
+    verdicts = [one.skeleton.verdict for one in several.fits]
+    status = DONE if all(one is not None and one.tone == "good" for one in verdicts) else DONE_WITH_WARNINGS
+    if args.json:
+        print_json({**to_plain(several.profile), "findings": several.findings})
+        return status
+    for file, one in zip(args.files, several.fits, strict=True):
+        print_line(f"{file}: {one.skeleton}")
+    print_line()
+    print_profile(several.profile, several.findings)
+    for path in [path for one in several.fits for path in one.files]:
+        print_line(f"wrote {path}")
+    print_line(f"{spent:.2f} s", style="dim")
+    return status
 
 
 def check_export(args: argparse.Namespace) -> None:
@@ -130,10 +193,11 @@ def read_arguments(args: argparse.Namespace) -> tuple[FitOptions, ReadOptions]:
         "world": args.world,
         "intervals": args.intervals,
         "prepare": None if args.as_recorded is None else not args.as_recorded,
-        "fix": None if args.fix is None else _split_names(args.fix),
-        "no_fix": None if args.no_fix is None else _split_names(args.no_fix),
+        "fix": None if args.fix is None else split_names(args.fix),
+        "no_fix": None if args.no_fix is None else split_names(args.no_fix),
         "symmetric": None if args.symmetric is None else args.symmetric / 1000,
         "scale": read_factor(args.scale) if args.scale else None,
+        "belong": args.belong,
         "field": read_field_options(args, fit, ReadOptions(**reading)),
     }
     fit.pop("rod", None)
@@ -160,11 +224,7 @@ def read_edges(text: str) -> list[tuple[str, str]]:
         return _require_edges([(joint.parent, joint.child) for joint in read_skeleton(path).joints], text)
     if os.path.isfile(text):  # os.path answers no where a list of edges is too long for a name
         edges = []
-        try:
-            lines = path.read_text(encoding="utf-8-sig").splitlines()
-        except (OSError, UnicodeDecodeError) as error:
-            raise UsageError(f"is no list of 'parent child' lines: {error}", code="bad-tree", path=path) from None
-        for number, line in enumerate(lines, 1):
+        for number, line in enumerate(_read_lines(path), 1):
             words = line.split("#")[0].replace(":", " ").replace(",", " ").split()
             if words and len(words) != 2:
                 raise UsageError(f"'{line.strip()}' is not 'parent child'", code="bad-tree", path=path, line=number)
@@ -174,14 +234,22 @@ def read_edges(text: str) -> list[tuple[str, str]]:
     return _require_edges([_parse_pair(part) for part in text.split(",") if part.strip()], text)
 
 
+def _read_lines(path: Path) -> list[str]:
+    from ..io.atomic import read_small
+
+    raw = read_small(path, MOST_TREE_BYTES)
+    try:
+        if len(raw) > MOST_TREE_BYTES:
+            raise ValueError(f"it is larger than {MOST_TREE_BYTES // 10**6} MB")
+        return raw.decode("utf-8-sig").splitlines()
+    except ValueError as error:  # UnicodeDecodeError is one
+        raise UsageError(f"is no list of 'parent child' lines: {error}", code="bad-tree", path=path) from None
+
+
 def _require_edges(edges: list[tuple[str, str]], text: str) -> list[tuple[str, str]]:
     if not edges:
         raise UsageError(f"'{text}' names no edge", code="bad-tree")
     return edges
-
-
-def _split_names(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def _parse_pair(text: str) -> tuple[str, str]:

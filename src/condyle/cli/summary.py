@@ -72,7 +72,8 @@ def _format_joint(joint: Joint) -> list[object]:
     turned = "/".join(f"{math.degrees(angle):.0f}" for angle in joint.rotation)
     explained = None if joint.explained is None else f"{joint.explained * 1000:.2f}"
     support = None if joint.support is None else f"{math.floor(1000 * joint.support) / 1000:.3f}"
-    return [joint.child, joint.parent, kind, f"{joint.residual * 1000:.2f}", explained, turned, support]
+    residual = f"{joint.residual * 1000:.2f}" if joint.frames else None
+    return [joint.child, joint.parent, kind, residual, explained, turned, support]
 
 
 def _format_limb(limb: Limb, truth: Mapping[tuple[str, str, str], float] | None) -> list[object]:

@@ -6,7 +6,8 @@ import json
 import math
 import sys
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -84,9 +85,33 @@ def print_findings(findings: Iterable[Finding]) -> None:
             print(escape_text(finding))
 
 
+@contextmanager
+def show_progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
+    """A function to be called with a line, how many are done, and of how many.
+
+    In a terminal a bar on standard error; else one line each on standard output.
+    """
+    if quiet:
+        yield lambda text, done, of: None
+    elif not sys.stderr.isatty():
+        yield lambda text, done, of: print(f"{done}/{of} {escape_text(text)}", flush=True)
+    else:
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True, highlight=False, markup=False, emoji=False)) as progress:
+            bar = progress.add_task(what, total=None)
+            yield lambda text, done, of: progress.update(bar, completed=done, total=of)
+
+
 def print_error(error: Exception) -> None:
     """One line on standard error."""
     print(f"condyle: error: {escape_text(error)}", file=sys.stderr)
+
+
+def print_note(text: str) -> None:
+    """One line on standard error about what is going on."""
+    print(f"condyle: {escape_text(text)}", file=sys.stderr, flush=True)
 
 
 def print_json(facts: Any) -> None:

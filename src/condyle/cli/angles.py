@@ -1,0 +1,119 @@
+"""condyle angles DIR: joint angles over time, in a convention that a reviewer accepts."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from .terminal import choose_status, print_findings, print_json, print_line, print_table
+
+if TYPE_CHECKING:
+    from ..model.angles import AngleRange, Angles
+
+HEADS = (
+    "± level and ± course: standard errors of an angle's offset and of its curve that the frames make; def.: the "
+    "offset is a definition; open: the motion leaves it open; ± noise: of a single frame."
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("skeleton", metavar="DIR", help="folder that condyle fit wrote, or its skeleton.json")
+    parser.add_argument(
+        "files", metavar="FILE", nargs="*", help="other recordings of the same sensors, mounted as in the fit"
+    )
+    parser.add_argument(
+        "--convention",
+        default="isb",
+        metavar="NAME",
+        help="isb (default), xzy (shoulders as XZY), opensim, opensim:gait2392, pig, rotvec, hinge, euler:ZXY",
+    )
+    parser.add_argument(
+        "--neutral",
+        metavar="WHEN",
+        help="auto: a quiet stand where there is one (default); quiet, none, 12.5 or 12:13 [s]",
+    )
+    parser.add_argument("--neutral-file", metavar="FILE", help="recording of the neutral pose, same sensors")
+    parser.add_argument("--zero", action="store_true", help="every joint reads zero in the neutral pose")
+    parser.add_argument(
+        "--heading",
+        default="auto",
+        metavar="WAY",
+        help="of the room for pelvis and thorax: auto (default), travel, facing, or an axis: --heading=-y",
+    )
+    parser.add_argument(
+        "--landmarks", metavar="FILE", help="landmarks.toml with markers or palpated points of segments"
+    )
+    parser.add_argument(
+        "--keep-locked", action="store_true", help="keep angles near gimbal lock, which noise makes large"
+    )
+    parser.add_argument("--up", metavar="AXIS", help="axis that points up, where the recording does not tell: z, -y")
+    parser.add_argument("--unit", choices=("deg", "rad"), default="deg", help="of CSV and Parquet; default: deg")
+    parser.add_argument(
+        "--to", default="csv", metavar="LIST", help="formats, with commas between: csv (default), mot, parquet"
+    )
+    parser.add_argument("-o", "--out", metavar="OUT", help="folder for the files, made if it is missing; default: DIR")
+    parser.add_argument("--name", default="angles", metavar="NAME", help="name of the files; default: angles")
+
+
+def run(args: argparse.Namespace) -> int:
+    from ..api import load, solve
+    from ..errors import UsageError
+    from ..findings import merge_findings
+    from ..io.angles_file import parse_angle_formats, to_facts
+    from ..model.angle_conventions import find_convention
+
+    parse_angle_formats(args.to)  # before a folder whose reading may take seconds
+    find_convention(args.convention)
+    if args.neutral is not None and args.neutral_file is not None:
+        raise UsageError("give one of --neutral and --neutral-file", code="bad-option")
+    fit = load(args.skeleton)
+    options: dict[str, Any] = {
+        "take": solve(args.files, fit).take if args.files else fit.take,
+        "neutral": solve(args.neutral_file, fit).take if args.neutral_file else args.neutral or "auto",
+        "zero": args.zero,
+        "heading": args.heading,
+        "landmarks": args.landmarks,
+        "keep_locked": args.keep_locked,
+        "up": args.up,
+    }
+    angles, written = fit.write_angles(
+        args.to, args.out, name=args.name, unit=args.unit, convention=args.convention, **options
+    )
+    if args.json:
+        print_json({"files": [str(file) for file in written.files], **to_facts(angles)})
+    else:
+        print_angles(angles)
+        print_findings(merge_findings(written.findings))
+        for file in written.files:
+            print_line(f"wrote {file}")
+    return choose_status(written.findings)
+
+
+def print_angles(angles: Angles) -> None:
+    """The ranges of motion, and how they were counted."""
+    from ..model.angles import CAVEAT
+
+    print_line(str(angles), style="bold")
+    print_line()
+    print_table(
+        ["angle, deg", "from", "to", "range", "median", "± level", "± course", "± noise", "left-right"],
+        [_format_range(row) for row in angles.ranges],
+    )
+    print_line()
+    print_line(f"neutral pose: {angles.neutral}" + (f"; heading: {angles.heading}" if angles.heading else ""))
+    print_line(HEADS)
+    print_line(CAVEAT)
+
+
+def _format_range(row: AngleRange) -> list[object]:
+    if row.range is None:
+        return [row.name, *[None] * 8]
+    level = "def." if row.definition else _format(row.offset_sd)
+    numbers = [f"{value:.1f}" if value is not None else None for value in (row.low, row.high, row.range, row.median)]
+    apart = None if row.other_side is None else f"{row.other_side:.1f}"
+    noise = None if row.noise_sd is None else f"{row.noise_sd:.1f}"
+    return [row.name, *numbers, level, _format(row.curve_sd), noise, apart]
+
+
+def _format(value: float | None) -> str:
+    return "open" if value is None else f"{value:.1f}"

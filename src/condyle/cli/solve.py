@@ -1,0 +1,60 @@
+"""condyle solve FILE...: later takes played on a known figure."""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from .arguments import add_reading_arguments, collect_reading, split_names
+from .fit import add_output_arguments, check_export, print_result
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    from ..model.repairs import REPAIRS
+
+    parser.add_argument("files", nargs="+", metavar="FILE", help="later recordings of a person who was calibrated")
+    known = parser.add_mutually_exclusive_group(required=True)
+    known.add_argument(
+        "--skeleton",
+        metavar="DIR",
+        help="the calibration, whose sensors have not moved since: folder that condyle fit -o wrote",
+    )
+    known.add_argument(
+        "--profile", metavar="FILE", help="the performer, whose sensors were put on anew: what condyle profile wrote"
+    )
+    parser.add_argument(
+        "--remounted", action="store_true", help="the sensors were put on anew: lengths are held, mounts are fitted"
+    )
+    add_output_arguments(parser)
+    done = [name for name, on in REPAIRS.items() if on]
+    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
+    parser.add_argument("--fix", metavar="LIST", help="repairs to be done as well: swaps")
+    parser.add_argument(
+        "--scale", metavar="FILE", help="factor on recorded lengths, as of condyle fit; by default the calibration's"
+    )
+    parser.add_argument(
+        "--no-field", action="store_true", help="leave the bend of the room that the calibration took away"
+    )
+    parser.add_argument("--as-recorded", action="store_true", help="mask and repair nothing before")
+    add_reading_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    from ..api import solve
+    from .fit import read_factor
+
+    begin = time.perf_counter()
+    check_export(args)
+    fit = solve(
+        args.files,
+        args.skeleton,
+        profile=args.profile,
+        remounted=args.remounted,
+        prepare=not args.as_recorded,
+        fix=split_names(args.fix or ""),
+        no_fix=split_names(args.no_fix or ""),
+        scale=read_factor(args.scale) if args.scale else None,
+        field=not args.no_field,
+        **collect_reading(args),
+    )
+    return print_result(fit, args, time.perf_counter() - begin)
