@@ -45,7 +45,7 @@ def test_a_late_sensor_costs_nothing_once_it_is_moved(motion) -> None:
     assert found.told == found.asked
     assert preparing.rms(found.delay) < DELAY
     assert error(found.ready) <= SYNCHRONOUS * error(found.clean)
-    assert np.mean(found.plain["least-squares"]) > 3 * np.mean(found.clean["least-squares"])
+    assert np.mean(found.plain["least-squares"]) > 10 * np.mean(found.clean["least-squares"])
     assert found.late == found.asked
 
 

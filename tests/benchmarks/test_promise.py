@@ -11,6 +11,7 @@ SEED = 30_000
 KEPT = 0.7  # of the promises for white noise within a tenth of the wanted width
 NAMED = np.radians(5.0)
 HELD = 0.9  # of the intervals
+MOSTLY = 0.75  # of the lengths
 
 
 def case(cases, name):
@@ -25,10 +26,14 @@ def test_the_seconds_that_are_asked_for_are_kept_in_noise(monkeypatch: pytest.Mo
 
 
 def test_nothing_is_promised_where_the_same_errors_come_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of every length it is told that no time would do, and a recording three times as long does not do for most. Not
+    for all: places are visited again a little differently, and three of these seventeen lengths are known by that.
+    """
     monkeypatch.setattr(promise, "TIMES", (1, 3))
     kept = promise.measure_more(case(promise.MORE, "warped field, the same exercise again"), [SEED])[0.7]
     assert not kept.ratio
-    assert len(kept.never) == len(kept.shrunk)  # of every length it is told that no time would do
+    assert len(kept.never) == len(kept.shrunk)
+    assert np.mean(kept.never) >= MOSTLY
 
 
 def test_verdicts_are_right_and_the_missing_axis_is_named() -> None:

@@ -12,7 +12,7 @@ from condyle.model.skeleton import SURE_SUPPORT
 from .pages import DOCS, PROJECT, codes, rows, sections
 
 PAGE = DOCS / "findings.md"
-TABLES = ("The recording", "Joints", "Structure", "Motion", "Exports")
+TABLES = ("The recording", "Joints", "A known figure", "Structure", "Motion", "Exports")
 
 
 def listed() -> dict[str, list[str]]:

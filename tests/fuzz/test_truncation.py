@@ -24,6 +24,7 @@ DECLARED: dict[str, set[str] | None] = {  # None: all of them
     "mvnx": None,
     "opensim": {"BodyKinematics", "SIMM"},
     "rosbag": None,
+    "session_log": None,
     "parquet": None,
     "motive": None,
     "qualisys": None,

@@ -81,7 +81,7 @@ class Outcome:
     failures: list[Failure] = field(default_factory=list)
 
 
-class _Hang(BaseException):
+class Stuck(BaseException):
     """Raised by the alarm: nothing catches it by accident."""
 
 
@@ -127,7 +127,7 @@ def work(target: Target, executions: int, seed: str, folder: Path) -> Outcome:
         _read(target.format, main, options, words)
         _show(main, words)
     outcome = Outcome()
-    _limit_memory()
+    limit_memory()
     mutator = Mutator(list(target.seeds.values()), np.random.default_rng(zlib.crc32(seed.encode())))
     start = time.process_time()
     kinds: set[str] = set()
@@ -136,11 +136,11 @@ def work(target: Target, executions: int, seed: str, folder: Path) -> Outcome:
         file.write_bytes(raw)
         before = time.process_time()
         try:
-            with _alarm():
+            with alarm():
                 outcome.read += _read(target.format, main, options, words, outcome.codes)
                 if k % SHOWN == 0:
                     _show(main, words)
-        except (Exception, _Hang, SystemExit) as error:
+        except (Exception, Stuck, SystemExit) as error:
             frames = traceback.extract_tb(error.__traceback__)
             kind = f"{type(error).__name__} {frames[-1].filename}:{frames[-1].lineno}"
             if kind not in kinds:
@@ -155,7 +155,7 @@ def work(target: Target, executions: int, seed: str, folder: Path) -> Outcome:
         if len(outcome.failures) >= ENOUGH:
             break
     outcome.seconds = time.process_time() - start
-    outcome.memory = _memory("VmHWM")
+    outcome.memory = measure_memory("VmHWM")
     return outcome
 
 
@@ -198,18 +198,18 @@ def _show(path: Path, words: dict[str, Any]) -> None:
         raise AssertionError(f"condyle info prints {acting!r}")
 
 
-def _limit_memory() -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (_memory("VmSize") + MEMORY, resource.RLIM_INFINITY))
+def limit_memory() -> None:
+    resource.setrlimit(resource.RLIMIT_AS, (measure_memory("VmSize") + MEMORY, resource.RLIM_INFINITY))
 
 
-def _memory(name: str) -> int:
+def measure_memory(name: str) -> int:
     """Bytes of this process by their name in /proc; getrusage would tell the largest of the parent before the start."""
     with open("/proc/self/status") as stream:
         return next(int(line.split()[1]) * 1024 for line in stream if line.startswith(f"{name}:"))
 
 
 @contextlib.contextmanager
-def _alarm() -> Iterator[None]:
+def alarm() -> Iterator[None]:
     signal.setitimer(signal.ITIMER_VIRTUAL, HANG)
     try:
         yield
@@ -217,8 +217,8 @@ def _alarm() -> Iterator[None]:
         signal.setitimer(signal.ITIMER_VIRTUAL, 0)
 
 
-def _ring(*_: object) -> None:
-    raise _Hang(f"no end within {HANG:g} s of CPU time")
+def ring(*_: object) -> None:
+    raise Stuck(f"no end within {HANG:g} s of CPU time")
 
 
 def main() -> None:
@@ -226,7 +226,7 @@ def main() -> None:
     answer, sys.stdout = sys.stdout, sys.stderr  # nothing else may print there
     target, executions, seed = pickle.loads(job)
     warnings.simplefilter("error")
-    signal.signal(signal.SIGVTALRM, _ring)
+    signal.signal(signal.SIGVTALRM, ring)
     left: list[str] = []
     sys.unraisablehook = lambda what: left.append(f"{what.exc_value!r} in {what.object!r}")  # files left open
     outcome = work(target, executions, seed, Path(sys.argv[1]))

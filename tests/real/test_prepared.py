@@ -59,7 +59,8 @@ def test_a_magnetic_hinge_read_too_fast_loses_its_repeated_rows_and_keeps_its_an
     ready = prepare(take)
     assert 0.6 * take.frames < ready.frames < 0.7 * take.frames
     assert ready.seen.all()
-    assert new_codes(take, ready) == {"repeated-rows", "time-gaps"}
+    assert new_codes(take, ready) == {"repeated-rows"}
+    assert 235 < ready.rate < 245  # Hz, as the device has it; its stamps come in packets
     assert answer(ready) == answer(take)
 
 

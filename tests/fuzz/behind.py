@@ -1,0 +1,316 @@
+"""What lies behind the readers, run on adversity in a process of its own under limits: `run` starts it.
+
+A run is known by its class, a word and its number, from which everything in it follows: `python -m tests.fuzz.behind
+poses WORD 17` does run 17 again and shows what happens.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import pickle
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+import zlib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tests.make import PROJECT
+
+from .mutate import Mutator
+from .worker import CODE, ENOUGH, Failure, Outcome, Stuck, alarm, limit_memory, measure_memory, ring
+
+SLOW_S = 10.0  # s of CPU time for one small take, every format written
+WARM_RUNS = 4
+EXPORTED = 6  # one fit in so many is written, read and exported as well
+TEXTS = (".bvh", ".osim", ".mot", ".sto", ".trc", ".xml", ".urdf", ".csv", ".json")
+FORMATS = "bvh,glb,mjcf,osim,c3d,csv,npz,json"
+
+
+def run_poses(rng: np.random.Generator, folder: Path) -> None:
+    """A spoilt take is fitted, played and printed, and at times written, read, shown and exported."""
+    from condyle.api import fit_with, load
+    from condyle.cli.summary import print_fit
+    from condyle.io.skeleton_file import from_json, to_json
+
+    from .adversity import choose_options, spoil
+
+    _, poses = spoil(rng)
+    options, whole = choose_options(rng, tuple(poses.names)), rng.integers(EXPORTED) == 0
+    fit = fit_with(poses.take(), options)
+    from_json(to_json(fit.skeleton))
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        print_fit(fit.skeleton)
+        print(fit.motion, fit.take)
+    if re.search(r"\b(nan|inf)\b", out.getvalue()):
+        raise AssertionError(f"nan is printed: {out.getvalue()}")
+    if whole:
+        fit.save(folder / "out", export=FORMATS)
+        load(folder / "out").export("urdf", folder / "out")
+        check_written(folder / "out")
+
+
+@cache
+def sound_folder(number: int) -> dict[str, bytes]:
+    """The files of a fit: a chain, one with a loop and gaps, one of several recordings."""
+    from condyle.api import fit_with
+    from condyle.model.options import FitOptions
+    from condyle.model.take import join
+    from tests.make.fitted import take
+
+    one = take(seconds=2.0, seed=number, missing=0.05 if number else 0.0)
+    options = FitOptions(intervals=False, loops=((one.names[0], one.names[2]),) if number == 1 else ())
+    with tempfile.TemporaryDirectory() as folder:
+        fit_with(one if number < 2 else join([one, take(seconds=1.0, seed=9)]), options).save(folder, report=False)
+        return {path.name: path.read_bytes() for path in sorted(Path(folder).iterdir())}
+
+
+def damage_arrays(raw: bytes, rng: np.random.Generator) -> bytes:
+    """A motion.npz that is sound as a file, with numbers that no fit writes in one or two of its arrays."""
+    with np.load(io.BytesIO(raw)) as archive:
+        arrays: dict[str, Any] = dict(archive)
+    for name in rng.choice(list(arrays), int(rng.integers(1, 3)), replace=False):
+        values = np.array(arrays[name])
+        how = int(rng.integers(7))
+        if how == 0:
+            arrays.pop(name, None)
+        elif how == 1:
+            arrays[name] = values[..., : values.shape[-1] // 2] if values.ndim else values
+        elif how == 2:
+            arrays[name] = (
+                values.astype(rng.choice(["f4", "i8", "U3", "c16", "?"])) if values.dtype.kind in "fi" else values
+            )
+        elif how == 3 and values.ndim:
+            arrays[name] = values[::-1]
+        elif values.dtype.kind == "f" and values.size:
+            some = rng.random(values.shape) < rng.choice([0.01, 0.3, 1.0])
+            values[some] = rng.choice([np.nan, np.inf, -np.inf, 0.0, -1.0, 1e-320, 1e11, 1e30, 1e300])
+            arrays[name] = values
+    out = io.BytesIO()
+    np.savez(out, **arrays)
+    return out.getvalue()
+
+
+def run_folder(rng: np.random.Generator, folder: Path) -> None:
+    """A folder with a damaged file is loaded, shown, exported, retargeted and written again."""
+    from condyle.api import load
+
+    files = dict(sound_folder(int(rng.integers(3))))
+    name = str(rng.choice([*files, "motion.npz", "motion.npz", "skeleton.json", ".condyle-journal"]))
+    if name == "motion.npz" and rng.random() < 0.7:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            files[name] = damage_arrays(files[name], rng)
+    else:
+        seeds = [files.get(name, b'{"remove":["skeleton.json"],"move":["motion.npz"]}')]
+        files[name] = Mutator(seeds, rng).next()
+    if name != "manifest.json" and rng.random() < 0.8:
+        files.pop("manifest.json")
+    out = folder / "out"
+    out.mkdir()
+    for file, data in files.items():
+        (out / file).write_bytes(data)
+    verb = int(rng.integers(6))
+    words = [
+        ["export", "--to", FORMATS],
+        ["report"],
+        ["coverage", "--width", "5"],
+        ["retarget", "--scale", "1.1", "-o", str(folder / "tall")],
+    ]
+    if verb < len(words):
+        show([words[verb][0], str(out), *words[verb][1:]])
+        check_written(out)
+        return
+    fit = load(out)
+    str(fit.motion), fit.gap.shape, fit.weight.shape
+    fit.export("urdf,csv" if verb == 4 else "osim", folder / "more")
+    fit.save(folder / "again", report=False)
+    check_written(folder / "more")
+
+
+def show(words: list[str]) -> None:
+    """A command as a user gives it: it ends as it should, and a fault is one sentence."""
+    from condyle import CondyleError
+    from condyle.cli import main
+
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        status = main(words)
+    said = err.getvalue()
+    if status not in (0, 1, 2, 3) or "Traceback" in said or (status in (1, 2) and not said.strip()):
+        raise AssertionError(f"condyle {words[0]} ended with {status}: {said[-2000:]}")
+    if re.search(r"\b(nan|inf)\b", out.getvalue()):
+        raise AssertionError(f"nan is printed: {out.getvalue()}")
+    if status in (1, 2):
+        raise CondyleError(said.strip(), code="refused")
+
+
+OPTION_FILES: dict[str, tuple[str, str, bytes]] = {  # option: recording, file, its content where it is sound
+    "--config": (
+        "take.npz",
+        "options.toml",
+        b'method = "default"\ntree = [["link0", "link1"]]\nno_fix = ["slips"]\nscale = 1.02\nworld = false\n'
+        b'[reading]\nunit = "m"\n',
+    ),
+    "--tree": ("take.npz", "tree.txt", b"link0 link1\nlink1:link2 # known\nlink2, link3\n"),
+    "--bodies": ("take.trc", "bodies.toml", b'[bodies]\na = ["a1", "a2", "a3"]\n"b" = ["b1", "b2", "b3"]\n'),
+    "--columns": (
+        "take.csv",
+        "map.toml",
+        b'unit = "m"\nrotation = "matrix"\ntime = 1\n[bodies.a]\nposition = [2, 3, 4]\n'
+        b'orientation = [5, 6, 7, 8, 9, 10, 11, 12, 13]\n[bodies.b]\nposition = [14, 15, 16]\n'
+        b'orientation = [17, 18, 19, 20, 21, 22, 23, 24, 25]\n',
+    ),
+    "--scale": (
+        "take.npz",
+        "scale.toml",
+        b'format = "condyle.scale"\nversion = 1\nscale = 1.02\npair = ["link0", "link1"]\ndistance = 0.3\n'
+        b"measured = 0.29\nsd = 0.001\nwhite = 0.001\nframes = 100\nsources = []\n",
+    ),
+}  # fmt: skip
+
+
+@cache
+def sound_recording(name: str) -> bytes:
+    """A chain of links as NPZ, two of them as a table of numbers, or as a table of markers on them."""
+    from condyle.io.exports import write_take
+    from tests.make.fitted import take
+
+    one = take(seconds=1.5)
+    if name.endswith(".npz"):
+        with tempfile.TemporaryDirectory() as folder:
+            write_take(Path(folder) / name, one)
+            return (Path(folder) / name).read_bytes()
+    p, R = one.p_world_body[:, :2], one.R_world_body[:, :2]
+    if name.endswith(".csv"):
+        poses = np.concatenate([p, R.reshape(one.frames, 2, 9)], axis=2).reshape(one.frames, -1)
+        return "".join(",".join(map(str, row)) + "\n" for row in np.column_stack([one.time, poses]).tolist()).encode()
+    places = np.array([[0.1, 0, 0], [0, 0.1, 0], [0, 0, 0.1]])
+    markers = 1000 * (p[:, :, None] + np.einsum("nbij,kj->nbki", R, places)).reshape(one.frames, -1)
+    head = (
+        "PathFileType\t4\t(X/Y/Z)\ttake.trc\nDataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\t"
+        f"OrigDataStartFrame\tOrigNumFrames\n60\t60\t{one.frames}\t6\tmm\t60\t1\t{one.frames}\n"
+        "Frame#\tTime\ta1\t\t\ta2\t\t\ta3\t\t\tb1\t\t\tb2\t\t\tb3\t\t\n\t\t"
+    )
+    head += "\t".join(f"{axis}{k}" for k in range(1, 7) for axis in "XYZ") + "\n\n"
+    rows = [f"{k + 1}\t{k / 60:.5f}\t" + "\t".join(f"{x:.4f}" for x in row) for k, row in enumerate(markers.tolist())]
+    return (head + "\n".join(rows) + "\n").encode()
+
+
+def run_options(rng: np.random.Generator, folder: Path, damaged: bool = True) -> None:
+    """A fit is asked for with a damaged file of options, edges, bodies, columns or a scale."""
+    option = str(rng.choice(list(OPTION_FILES)))
+    recording, name, seed = OPTION_FILES[option]
+    (folder / recording).write_bytes(sound_recording(recording))
+    (folder / name).write_bytes(Mutator([seed], rng).next() if damaged else seed)
+    show(["fit", str(folder / recording), "--no-intervals", option, str(folder / name)])
+
+
+def check_written(folder: Path) -> None:
+    """No text that was written holds a number that is none."""
+    for file in folder.rglob("*"):
+        if file.suffix in TEXTS and re.search(rb"(?i)(?<![a-z_.])-?(nan|inf|infinity)(?![a-z_])", file.read_bytes()):
+            raise AssertionError(f"{file.name} holds nan or inf")
+
+
+CLASSES: dict[str, Callable[[np.random.Generator, Path], None]] = {
+    "poses": run_poses, "folders": run_folder, "options": run_options
+}  # fmt: skip
+
+
+def seeded(word: str, number: int) -> np.random.Generator:
+    return np.random.default_rng([zlib.crc32(word.encode()), number])
+
+
+def work(name: str, word: str, numbers: range, folder: Path) -> Outcome:
+    """Runs of a class in this process; what each leaves in the folder goes."""
+    from condyle import CondyleError
+
+    outcome, kinds = Outcome(), set[str]()
+    start = time.process_time()
+    for number in numbers:
+        before = time.process_time()
+        why, trace = "", ""
+        try:
+            with alarm():
+                CLASSES[name](seeded(word, number), folder)
+                outcome.read += 1
+        except CondyleError as error:
+            if CODE.fullmatch(error.code) is None or not error.text:
+                why = f"an error without code or text: {error!r}"
+            outcome.codes[error.code] = outcome.codes.get(error.code, 0) + 1
+        except (Exception, Stuck) as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            kind = f"{type(error).__name__} {frames[-1].filename}:{frames[-1].lineno}"
+            why, trace = ("" if kind in kinds else f"{type(error).__name__}: {error}"[:300]), traceback.format_exc()
+            kinds.add(kind)
+        spent = time.process_time() - before
+        outcome.slowest = max(outcome.slowest, spent)
+        if spent > SLOW_S and not why:
+            why = f"took {spent:.1f} s of CPU time"
+        if why:
+            outcome.failures.append(Failure(f"{word} {number}: {why}", b"", trace))
+        for left in folder.iterdir():
+            shutil.rmtree(left) if left.is_dir() else left.unlink()
+        outcome.executions += 1
+        if len(outcome.failures) >= ENOUGH:
+            break
+    outcome.seconds, outcome.memory = time.process_time() - start, measure_memory("VmHWM")
+    return outcome
+
+
+def run(name: str, word: str, numbers: range, *, timeout: float = 3600.0) -> Outcome:
+    """The outcome of a process that does these runs; one that dies or does not end is a failure."""
+    paths = os.pathsep.join([str(PROJECT), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with tempfile.TemporaryDirectory(dir="/dev/shm" if os.path.isdir("/dev/shm") else None) as folder:
+        job = pickle.dumps((name, word, numbers, folder))
+        command = [sys.executable, "-c", "from tests.fuzz.behind import serve; serve()"]
+        try:
+            done = subprocess.run(
+                command, input=job, capture_output=True, timeout=timeout, env={**os.environ, "PYTHONPATH": paths}
+            )
+        except subprocess.TimeoutExpired:
+            return Outcome(failures=[Failure(f"{word}: no end within {timeout:g} s", b"")])
+    if done.returncode:
+        why = f"{word}: the process died with status {done.returncode}"
+        return Outcome(failures=[Failure(why, b"", done.stderr.decode(errors="replace"))])
+    found = pickle.loads(done.stdout)
+    assert isinstance(found, Outcome)
+    return found
+
+
+def serve() -> None:
+    job = sys.stdin.buffer.read()
+    answer, sys.stdout = sys.stdout, sys.stderr  # nothing else may print there
+    name, word, numbers, folder = pickle.loads(job)
+    warnings.simplefilter("error")
+    signal.signal(signal.SIGVTALRM, ring)
+    for number in range(WARM_RUNS):  # imports and caches are no matter of the runs
+        work(name, "warm", range(number, number + 1), Path(folder))
+    limit_memory()
+    answer.buffer.write(pickle.dumps(work(name, word, numbers, Path(folder))))
+
+
+def main() -> int:
+    """One run, in the open."""
+    warnings.simplefilter("error")
+    name, word, number = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    with tempfile.TemporaryDirectory() as folder:
+        CLASSES[name](seeded(word, number), Path(folder))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,82 @@
+"""Nothing behind the readers does anything but its work or refuse it: takes, folders, options that nobody should have.
+
+`python -m tests.fuzz.behind CLASS WORD NUMBER` does one run again; `python -m benchmarks.adversity` does thousands.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from condyle import CondyleError
+from condyle.api import fit_with
+from condyle.model.options import FitOptions, Method
+from tests.make.size import ADVERSE_RUNS
+
+from .adversity import KINDS, spoil
+from .behind import CLASSES, SLOW_S, run
+from .test_readers import report
+from .worker import MEMORY
+
+RUNS = {"poses": ADVERSE_RUNS, "folders": ADVERSE_RUNS // 4, "options": ADVERSE_RUNS // 4}
+PARTS = 4  # processes, so that they may go side by side
+# Runs that once failed, as (class, word, numbers).
+FOUND = [
+    ("poses", "a", (7, 21, 22, 27)),
+    ("poses", "b", (22, 29, 36, 55, 175, 216, 258, 265, 271, 301)),
+    ("poses", "c", (0, 111, 285, 358, 443, 534)),
+    ("folders", "b", (38, 75, 199)),
+    ("folders", "benchmark", (1110, 3631)),
+]
+REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
+    "few_frames": ("few-frames",),
+    "infinite_numbers": ("not-rotations", "nothing-seen"),
+    "left_handed": ("not-rotations",),
+    "no_places": ("no-positions",),
+    "one_body": ("one-sensor",),
+    "rounded": ("not-rotations",),
+    "sheared": ("not-rotations",),
+    "time_late": ("few-frames",),
+    "time_scaled": ("bad-time",),
+    "twins": ("identical-sensors",),
+}
+ENOUGH_RUNS = 20  # of which at least one is worked through; options are refused in nine of ten
+
+
+@pytest.mark.sized
+@pytest.mark.parametrize("part", range(PARTS))
+@pytest.mark.parametrize("name", CLASSES)
+def test_adversity_is_worked_through_or_refused_in_time_and_memory(name: str, part: int) -> None:
+    count = RUNS[name] // PARTS
+    outcome = run(name, "tests", range(part * count, (part + 1) * count))
+    assert not outcome.failures, report(outcome.failures)
+    assert outcome.executions == count
+    assert outcome.slowest < SLOW_S
+    assert outcome.memory < MEMORY
+    assert outcome.read or count < ENOUGH_RUNS, "nothing was worked through: the adversity is too coarse"
+    assert outcome.codes, "nothing was refused"
+
+
+@pytest.mark.parametrize(("name", "word", "numbers"), FOUND)
+def test_what_once_failed_does_not(name: str, word: str, numbers: tuple[int, ...]) -> None:
+    failures = [failure for k in numbers for failure in run(name, word, range(k, k + 1)).failures]
+    assert not failures, report(failures)
+
+
+@pytest.mark.parametrize("method", ["default", "least-squares", "drift"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_adversity_alone_is_fitted_or_refused(kind: str, method: Method, rng: np.random.Generator) -> None:
+    _, poses = spoil(rng, (kind,))
+    refused = ""
+    try:
+        fit = fit_with(poses.take(), FitOptions(method=method))
+    except CondyleError as error:
+        refused = error.code
+    if refused:
+        assert refused in REFUSED.get(kind, ())
+    else:
+        assert fit.motion.frames == fit.take.frames
+
+
+def test_there_are_as_many_kinds_of_adversity_as_are_told() -> None:
+    assert len(KINDS) >= 28
