@@ -25,7 +25,13 @@ NAMES = (
     "promise",
     "moving_joints",
     "page",
+    "belong",
+    "mountings",
     "kills",
+    "studies",
+    "split_file",
+    "recorder_kills",
+    "live",
     "paper",
 )
 

@@ -133,13 +133,20 @@ def measure(case: Case, seeds: Sequence[int], methods: Sequence[str] = METHODS, 
     return found
 
 
-def joint_errors(skeleton: Skeleton, truth: Truth) -> np.ndarray:
-    """(2J,) [m] distance of every joint's two halves to where they are."""
+def joint_errors(skeleton: Skeleton, truth: Truth, lines: bool = False) -> np.ndarray:
+    """(2J,) [m] distance of every joint's two halves to where they are.
+
+    lines   of a joint that is told as a hinge: of its line, since its point along that is told as arbitrary
+    """
     out = []
     for joint in skeleton.joints:
         k = truth.names.index(joint.child)
-        out.append(np.linalg.norm(joint.p_child_joint - truth.p_child_joint[k]))
-        out.append(np.linalg.norm(joint.p_parent_joint - truth.p_parent_joint[k]))
+        for off, axis in (
+            (joint.p_child_joint - truth.p_child_joint[k], joint.axis_child),
+            (joint.p_parent_joint - truth.p_parent_joint[k], joint.axis_parent),
+        ):
+            along = 0.0 if not lines or joint.kind != "hinge" or axis is None else (off @ axis) * axis
+            out.append(np.linalg.norm(off - along))
     return np.array(out)
 
 

@@ -267,7 +267,9 @@ GOOD = (
 
 @dataclass
 class Errors:
-    """Mean square joint error [m^2] by method for takes as they should be, as they came, and prepared."""
+    """Mean square joint error [m^2] by method for takes as they should be, as they came, and prepared; of hinges that
+    of their line.
+    """
 
     clean: dict[str, list[float]] = field(default_factory=lambda: {m: [] for m in METHODS})
     plain: dict[str, list[float]] = field(default_factory=lambda: {m: [] for m in METHODS})
@@ -291,7 +293,7 @@ class Errors:
                 intervals=False,
                 prepare=False,
             )
-            which[method].append(float(np.mean(joint_errors(made.skeleton, world.truth) ** 2)))
+            which[method].append(float(np.mean(joint_errors(made.skeleton, world.truth, lines=True) ** 2)))
 
     def cells(self, which: dict[str, list[float]]) -> str:
         return " / ".join(f"{rms(np.sqrt(which[m])) / CM:.3f}" for m in METHODS)

@@ -1,0 +1,92 @@
+"""What lies behind the readers, by the thousand: spoilt takes, damaged folders and files of options.
+
+`python -m benchmarks.adversity --runs 20000`; `--only poses` for one class. What is done, the limits and what counts as
+a failure are those of tests/fuzz/behind.py; runs that failed are kept in tests/fuzz/test_behind.py.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from datetime import date
+
+from tests.fuzz.adversity import KINDS, MOST_KINDS
+from tests.fuzz.behind import CLASSES, SLOW_S, run
+from tests.fuzz.worker import MEMORY, Outcome
+
+from .harness import RESULTS, Table, progress, versions
+
+ROWS, PAGE = RESULTS / "adversity.json", RESULTS / "adversity.md"
+AT_ONCE = 200  # runs of one process: what they leave in memory is told apart from what they need
+HEADS = ("class", "runs", "worked through", "most frequent refusals", "slowest [s]", "memory [MB]", "failures", "seeds")
+HOW = (
+    f"poses: takes of 3 to 6 bodies and 24 to 160 frames with one to {MOST_KINDS} of {len(KINDS)} kinds of adversity, "
+    "fitted by any plan with any options, played and printed, one in six written, shown and exported. folders: the "
+    "folder of a fit with a damaged file, loaded, shown, exported, retargeted, written. options: fits with a damaged "
+    "file of options, edges, bodies, columns or a scale. A failure is any exception but CondyleError, any warning, nan "
+    f"in a text, more than {SLOW_S:g} s of CPU time for one run, or more than {MEMORY // 2**20} MB beyond an idle "
+    "process. A seed is a word and a number: `python -m tests.fuzz.behind CLASS WORD NUMBER` does that run again."
+)
+
+
+def measure(name: str, runs: int, word: str) -> Outcome:
+    total = Outcome()
+    for first in range(0, runs, AT_ONCE):
+        numbers = range(first, min(first + AT_ONCE, runs))
+        while len(numbers):  # a process ends early where much fails
+            part = run(name, word, numbers)
+            total.executions += part.executions
+            total.read += part.read
+            total.slowest, total.memory = max(total.slowest, part.slowest), max(total.memory, part.memory)
+            total.failures += part.failures
+            for code, count in part.codes.items():
+                total.codes[code] = total.codes.get(code, 0) + count
+            numbers = numbers[max(part.executions, 1) :]
+    return total
+
+
+def row(name: str, word: str, outcome: Outcome) -> list[str]:
+    refusals = sorted(outcome.codes, key=lambda code: -outcome.codes[code])[:4]
+    return [
+        name,
+        str(outcome.executions),
+        f"{100 * outcome.read / max(outcome.executions, 1):.0f} %",
+        ", ".join(refusals),
+        f"{outcome.slowest:.1f}",
+        f"{outcome.memory / 2**20:.0f}",
+        str(len(outcome.failures)),
+        f"{word} 0 to {outcome.executions - 1}",
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=20_000, help="of each class (20000)")
+    parser.add_argument("--word", default="benchmark", help="other words spoil in other ways")
+    parser.add_argument("--only", metavar="NAME,...", help="these classes; other rows of the table stay as they are")
+    parser.add_argument("--dry", action="store_true", help="write nothing")
+    given = parser.parse_args()
+    rows = json.loads(ROWS.read_text(encoding="utf-8")) if ROWS.exists() else {}
+    failed = 0
+    for name in given.only.split(",") if given.only else CLASSES:
+        outcome = measure(name, given.runs, given.word)
+        rows[name] = row(name, given.word, outcome)
+        progress(" | ".join(rows[name]))
+        for failure in outcome.failures:
+            failed += 1
+            progress(f"{name} {failure.why}\n{failure.trace}")
+        if not given.dry:
+            ROWS.write_text("{\n" + ",\n".join(f"{json.dumps(k)}: {json.dumps(v)}" for k, v in rows.items()) + "\n}\n")
+            PAGE.write_text(page(rows), encoding="utf-8")
+    return 1 if failed else 0
+
+
+def page(rows: dict[str, list[str]]) -> str:
+    about = ", ".join(f"{key} {value}" for key, value in versions().items() if key != "scipy")
+    table = Table(HEADS, [rows[name] for name in CLASSES if name in rows])
+    return f"# Adversity behind the readers\n\n{HOW}\n\n{date.today()}, {about}.\n\n{table}\n"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

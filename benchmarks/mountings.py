@@ -1,0 +1,114 @@
+"""One person in several mountings: how near do limb lengths come to the truth by the number of mountings, what are
+sides and proportions as learned priors worth, and do the intervals hold?
+
+Performers of different stature whose sides differ; the sensors, and with them the skin, are drawn anew for every
+mounting. The trees are known. Thighs, shanks, upper arms and forearms count.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+import condyle
+from condyle.model.profile import name_length
+from condyle.model.skeleton import Skeleton
+from condyle.result.mountings import share_figures
+from condyle.simulate import MALE_LENGTHS, SimulatedFigure, Truth, human, simulate
+from condyle.simulate.seeds import stream
+
+from .bound import noise
+from .coverage import FIELD, SOFT
+from .harness import Case, Table, arguments, measured, percent, progress, publish, rms
+
+SECONDS, RATE = 45.0, 30.0
+STATURE = (0.88, 1.1)  # times the usual, least and most
+LIMB_SD, SIDE_SD = 0.03, 0.005  # of a limb's share of the stature [-], and of the difference of two sides [m]
+MOST = 4  # mountings
+PARTS = ("thigh", "shank", "upper_arm", "forearm")
+Z95 = 1.96
+CASES = (
+    Case("skin", noise(0.15, 0.15, **SOFT)),
+    Case("skin, bent field", noise(0.15, 0.15, **SOFT, **FIELD)),
+)
+
+
+@dataclass
+class Lengths:
+    """Errors [m] of lengths, half-widths [m] of their intervals, and whether these hold."""
+
+    error: list[float] = field(default_factory=list)
+    width: list[float] = field(default_factory=list)
+    held: list[bool] = field(default_factory=list)
+
+
+def draw_person(seed: int) -> SimulatedFigure:
+    rng = stream(seed, "performer")
+    size = rng.uniform(*STATURE)
+    own = {part: size * (1 + LIMB_SD * rng.normal()) for part in PARTS}
+    return human(
+        {name: length * own[name[2:]] + SIDE_SD / np.sqrt(2) * rng.normal() for name, length in MALE_LENGTHS.items()}
+    )
+
+
+def measure(case: Case, seeds: Sequence[int]) -> dict[str, Lengths]:
+    found: dict[str, Lengths] = {}
+    for seed in seeds:
+        figure = draw_person(seed)
+        anew, truth = list[Skeleton](), None
+        for k in range(MOST):
+            world = simulate(
+                figure, "exercise", seconds=SECONDS, rate=RATE, seed=seed + 1000 * k, disturbances=case.disturbances
+            )
+            truth = truth or world.truth
+            anew.append(_fit(world.take, world.truth))
+        assert truth is not None
+        for count in (1, 2, MOST):
+            _add(found, f"{count} mountings" if count > 1 else "1 mounting", share_figures(anew[:count]).profile, truth)
+        _add(found, f"{MOST} mountings, sides", share_figures(anew, sides=True).profile, truth)
+        both = share_figures(anew, sides=True, proportions=True).profile
+        _add(found, f"{MOST} mountings, sides and proportions", both, truth)
+        progress(f"{case.name} {seed}")
+    return found
+
+
+def _fit(take: condyle.Take, truth: Truth) -> Skeleton:
+    return condyle.fit(take, tree=[(parent, child) for child, parent in truth.edges]).skeleton
+
+
+def _add(found: dict[str, Lengths], name: str, profile: object, truth: Truth) -> None:
+    up = dict(truth.edges)
+    true = {name_length(body, (a, up[a]), (b, up[b])): length for (body, a, b), length in truth.limbs.items()}
+    into = found.setdefault(name, Lengths())
+    for one in profile.lengths:  # type: ignore[attr-defined]
+        if one.body[2:] in PARTS:
+            into.error.append(one.length - true[one.key])
+            into.width.append((one.high - one.low) / 2)
+            into.held.append(one.low <= true[one.key] <= one.high)
+
+
+def main() -> None:
+    given = arguments(__doc__ or "", 20)
+    tables, data = {}, {}
+    for case, found in measured(CASES, measure, given):
+        rows = []
+        for name, one in found.items():
+            size, held = rms(one.error), float(np.mean(one.held))
+            wide = float(np.mean(one.width)) / (Z95 * size)
+            rows.append((name, f"{100 * size:.2f}", percent(held), f"{wide:.2f}", str(len(one.error))))
+            data[f"{case.name}: {name}"] = {
+                "rms": size,
+                "held": held,
+                "width over need": wide,
+                "lengths": len(one.error),
+            }
+        heads = ("", "rms error, cm", "95 % intervals that hold", "width over need", "lengths")
+        tables[case.name.capitalize()] = Table(heads, rows)
+    how = "Exercises of 45 s, sensors and skin drawn anew for each. The need is 1.96 times the rms error of a row."
+    publish("mountings", "One person in several mountings", how, tables, data, given)
+
+
+if __name__ == "__main__":
+    main()
