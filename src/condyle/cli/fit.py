@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .arguments import add_reading_arguments, collect_reading, split_names
+from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, split_names
 from .field import add_field_arguments, read_field_options
 from .report import has_page
 from .summary import print_fit
@@ -26,8 +26,6 @@ OWN_TREE = "file"  # in the place of edges: those that the recording brings alon
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from ..model.repairs import REPAIRS
-
     yes_or_no = argparse.BooleanOptionalAction
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, with unmoved sensors")
     add_output_arguments(parser)
@@ -60,13 +58,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MM",
         help="take lengths of the left and right side as equal within so much, one standard deviation",
     )
-    done = [name for name, on in REPAIRS.items() if on]
-    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
-    parser.add_argument(
-        "--fix",
-        metavar="LIST",
-        help="repairs to be done as well: swaps exchanges sensors, and markers, back where they were exchanged",
-    )
+    add_repair_arguments(parser)
     parser.add_argument(
         "--scale", metavar="FILE", help="factor on recorded lengths: the file that condyle scale wrote, or a number"
     )
@@ -76,6 +68,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="ask whether several files are of one person with unmoved sensors; default: yes",
     )
+    _add_performer_arguments(parser)
+    add_field_arguments(parser)
+    parser.add_argument("--as-recorded", action=yes_or_no, default=None, help="mask and repair nothing before the fit")
+    parser.add_argument("--intervals", action=yes_or_no, default=None, help="intervals, the slowest step; default: yes")
+    add_reading_arguments(parser)
+
+
+def _add_performer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--remounted",
         action="store_true",
@@ -89,10 +89,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--proportions", action="store_true", help="with it: human proportions, as far as the lengths keep to them"
     )
-    add_field_arguments(parser)
-    parser.add_argument("--as-recorded", action=yes_or_no, default=None, help="mask and repair nothing before the fit")
-    parser.add_argument("--intervals", action=yes_or_no, default=None, help="intervals, the slowest step; default: yes")
-    add_reading_arguments(parser)
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
