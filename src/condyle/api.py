@@ -54,7 +54,7 @@ if TYPE_CHECKING:  # a folder is read and exported without what fits it
     from .motion.retarget import Lengths
 
 FilePath = str | os.PathLike[str]
-Recorded = FilePath | Sequence[FilePath] | Take | NDArray[Any]  # what a fit is made from
+Recorded = FilePath | Sequence[FilePath] | Mapping[str, FilePath] | Take | NDArray[Any]  # what a fit is made from
 QUICK_MAX_BODIES = 250  # with 100 frames 2 s of CPU time for 150 bodies, 26 s for 300, over 150 s for 1000
 FIT_ID_DIGITS = 16  # hexadecimal, of a SHA-256
 
@@ -378,7 +378,8 @@ def fit(
 ) -> Fit:
     """The articulated figure inside a recording.
 
-    source      the path of a file, or of several files of the same sensors; a Take; or matrices (n, m, 4, 4) [m]
+    source      the path of a file, or of several files of the same sensors; {label: file} of one room at one time,
+                whose bodies become label:name; a Take; or matrices (n, m, 4, 4) [m]
     plan        "default": all joints together, corrected and robust; "least-squares": the paper's; "drift": for sensors
                 that drift
     tree        known edges, all or some: pairs (parent, child), or {child: parent}; "file": those that the recording
@@ -455,11 +456,13 @@ class Remounted:
     """Fits of one person, one for every mounting, with one set of limb lengths.
 
     profile   the performer;  findings: what is to be said of all of them
+    without   the performer without what sides and proportions told; None where neither was asked for
     """
 
     profile: Profile
     fits: tuple[Fit, ...]
     findings: tuple[Finding, ...]
+    without: Profile | None = None
 
     def save(self, folder: FilePath, *, report: bool = True, export: str = "") -> Remounted:
         """Writes every fit to a folder of its own in `folder`, named after its file, and profile.json beside them."""
@@ -519,7 +522,7 @@ def fit_remounted(
         held = replace(skeleton, fit_id=fit_id, joints=joints)
         found.append(replace(one, skeleton=held, frames=_InMemory(held, one.take, gap, weight)))
     profile = replace(shared.profile, fits=tuple(str(one.skeleton.fit_id) for one in found))
-    return Remounted(profile, tuple(found), shared.findings)
+    return Remounted(profile, tuple(found), shared.findings, shared.without)
 
 
 def solve(
@@ -617,7 +620,7 @@ def _load_parts(source: Recorded, known: Skeleton, reading: ReadOptions) -> list
     from .prepare.read import load as load_files
     from .prepare.read import read_turns
 
-    if isinstance(source, Take | np.ndarray):
+    if isinstance(source, Take | np.ndarray | Mapping):
         return [(_load(source, reading), None)]
     groups = [_check_files(source)]
     as_said = replace(reading, doctor=bool(reading.doctor))
@@ -703,6 +706,11 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
                 f"'{(others or ['rate'])[0]}' is for files, and the poses are given", code="option-not-used"
             )
         return source if isinstance(source, Take) else Take.from_matrices(source, rate=reading.rate)
+    if isinstance(source, Mapping):
+        from .prepare.together import place_together
+
+        _check_files(list(source.values()))
+        return place_together({label: load_files([file], reading).take for label, file in source.items()})
     return load_files(_check_files(source), reading).take
 
 

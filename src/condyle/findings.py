@@ -41,6 +41,7 @@ CODES: dict[str, str] = {
     "hemisphere-flip": "positions lie mirrored on the other side of a magnetic transmitter; put right or masked",
     "latency": "sensors report late against the others; their poses were moved to when they were measured",
     "common-clock": "streams with clocks of their own were interpolated onto one",
+    "begun-together": "recordings of one scene have clocks without a common moment, and are taken to begin together",
     "frames-left-out": "parts of a recording that are no poses in one common world, or too few; they are left out",
     "device-error": "rows that carry the tracker's error flag",
     "sensor-clocks": "sensors have clocks of their own that differ within a row",
