@@ -104,12 +104,11 @@ def _print_chain(chain: AxisChain) -> None:
         ]
         print_table([title, *heads], rows)
     print_line()
-    heads = ["product of exponentials", "wx", "wy", "wz", "vx m", "vy m", "vz m"]
     rows = [
         [row.joint, *(f"{value + 0.0:.6f}" for value in screw.tolist())]
         for row, screw in zip(chain.rows, chain.screws, strict=True)
     ]
-    print_table(heads, rows)
+    print_table(["product of exponentials", "wx", "wy", "wz", "vx m", "vy m", "vz m"], rows)
 
 
 def _format(one: Measured | None, scale: float, digits: int) -> list[str | None]:

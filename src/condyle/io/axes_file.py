@@ -17,9 +17,9 @@ from ..model.axes import AxisChain, AxisRow, Measured
 
 AXES_FORMATS = ("json", "csv")
 AXES_NOTE = (
-    "T_base_tool = T_base_frame0 * row 1 * ... * row n * T_frame_tool; a row of modified DH is Rx(alpha) Dx(a) Rz(theta) "
-    "Dz(d), one of standard DH Rz(theta) Dz(d) Dx(a) Rx(alpha); theta = theta0 + angle of the joint from its zero. "
-    "Screws are (z, p x z) in the frame of the base's sensor at the zero: T_base_tool = exp(S1 q1) ... exp(Sn qn) * home. "
+    "T_base_tool = T_base_frame0 * row 1 * ... * row n * T_frame_tool; a row of modified DH is Rx(alpha) Dx(a) "
+    "Rz(theta) Dz(d), one of standard DH Rz(theta) Dz(d) Dx(a) Rx(alpha); theta = theta0 + the joint's angle from its "
+    "zero. Screws are (z, p x z) in the frame of the base's sensor at the zero: exp(S1 q1) ... exp(Sn qn) * home. "
     "Motion tells no sign of an axis: the first turn of the recording is positive, unless it was flipped."
 )
 CSV_COLUMNS = (

@@ -268,7 +268,7 @@ def solve_table(axes: Sequence[Axis], lies: Sequence[Lie], numbers: Floats | Non
         if lie in ("parallel", "same line"):
             across = apart - z1 * (z1 @ apart)
             size = float(np.linalg.norm(across))
-            if lie == "same line":
+            if lie == "same line" or size == 0:
                 size, x = 0.0, axes[k].R_inner_outer.T @ x_in[k] if k else _across(z1)
             else:
                 x = across / size
