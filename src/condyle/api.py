@@ -51,6 +51,7 @@ from .model.skeleton import Skeleton
 from .model.take import Take
 
 if TYPE_CHECKING:  # a folder is read and exported without what fits it
+    from .model.axes import AxisChain
     from .motion.retarget import Lengths
 
 FilePath = str | os.PathLike[str]
@@ -244,6 +245,36 @@ class Fit:
                 written, told = write_mot(stage.path / f"{name}.mot", coordinates)
                 files, findings = files + written, findings + told
         return angles, Written(tuple(stage.folder / file.name for file in files), tuple(findings))
+
+    def axes(
+        self,
+        *,
+        base: str | None = None,
+        tool: str | None = None,
+        zero: float | None = None,
+        flip: Iterable[str] = (),
+    ) -> tuple[AxisChain, ...]:
+        """The chains of axes of a machine with their tables, the longest first; docs/robots.md explains them.
+
+        base   body to begin with; by default the end that moves least in the room
+        tool   body to end with; by default every other end
+        zero   [s] time of the frame in which every joint is at its zero; by default the one nearest to the mean pose
+        flip   joints whose axis is to point the other way; by default the first turn is positive
+        """
+        from .model.chains import find_chains
+
+        return find_chains(self.skeleton, self.take, base=base, tool=tool, zero=zero, flip=tuple(flip))
+
+    def write_axes(
+        self, formats: str = "json,csv", folder: FilePath | None = None, *, name: str = "axes", **options: Any
+    ) -> tuple[Path, ...]:
+        """Files of the tables called `name`, by default in the folder of the fit; `options`: see `axes`."""
+        from .io.axes_file import parse_axes_formats, write_axes
+
+        chosen, chains = parse_axes_formats(formats), self.axes(**options)
+        with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
+            files = write_axes(stage.path, name, chains, chosen, self.skeleton.fit_id)
+        return tuple(stage.folder / file.name for file in files)
 
     def save(
         self,
