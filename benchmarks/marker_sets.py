@@ -97,7 +97,7 @@ def recognised(skeleton: Skeleton | None) -> str:
     if skeleton is None:
         return "-"
     told = next((one.text for one in skeleton.findings if one.code == "markers-by-name"), "")
-    return told.partition("(")[2].partition(")")[0] or "-"
+    return told.partition(" (")[2].partition("): ")[0] or "-"
 
 
 def summed(pairs: Sequence[tuple[Edges, Edges]], k: int) -> str:
@@ -118,7 +118,7 @@ def main() -> None:
     rows, pairs = {}, {}
     for name, truth in recordings.all_truth().items():
         groups = truth.get("bodies_from_markers")
-        if not groups or given.only not in name:
+        if not groups or "joints" not in truth or given.only not in name:
             continue
         path = recordings.DATA / name
         paths = sorted(path.rglob("*.csv")) if path.is_dir() else [path]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -23,7 +23,7 @@ from .propose_bodies import SEEN_TOGETHER_MIN_FRAMES, distance_changes, propose_
 from .shapes import fit_shape, seen_points
 
 LOOKED_AT_FRAMES = 600  # frames of all recordings in which rigidity is looked at
-RIGID_MAX_SHARE = 0.06  # fit error over size of a segment; 629 segments of recorded people have 0.048 or less
+SEGMENT_RIGID_MAX_SHARE = 0.06  # fit error over size of a segment; 629 segments of recorded people have 0.048 or less
 PLATE_MAX_SHARE = 0.02  # of a cluster that nothing but the motion tells; plates on people have 0.01 or less
 APART_MIN_TIMES = (
     5.0  # times its own that other markers change their distances to a cluster which the motion alone tells
@@ -54,6 +54,7 @@ _Places = dict[tuple[Side, str], list[str]]
 class RecognisedBody:
     """A body of three markers or more.
 
+    markers in the order of their names, so that the body's axes do not depend on the order of a file
     error  root mean square fit error of a marker per axis, usual over frames [m]
     size   root mean square distance of its markers from their mean [m]
     """
@@ -72,6 +73,7 @@ class Recognition:
     bodies     {name: body}
     few        {segment: its markers} of those that have fewer than three
     lent       {segment: those and markers of a neighbour} that would make it a rigid body of three or more
+    computed   points that a program computed
     findings   what was assumed, left out, and does not fit
     """
 
@@ -81,6 +83,7 @@ class Recognition:
     bodies: dict[str, RecognisedBody]
     few: dict[str, tuple[str, ...]]
     lent: dict[str, tuple[str, ...]]
+    computed: tuple[str, ...]
     findings: tuple[Finding, ...]
 
     @property
@@ -128,12 +131,19 @@ def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
     bodies |= {name: plate for name, plate in plates.items() if name not in bodies}
     if not bodies and not few:
         bodies = _find_rigid(labels, names, cloud)
-    return Recognition(names.title, names.explained, len(names.worn), bodies, few, lent, tuple(findings))
+    bodies = {name: replace(body, markers=tuple(sorted(body.markers))) for name, body in bodies.items()}
+    return Recognition(
+        names.title, names.explained, len(names.worn), bodies, few, lent, names.computed, tuple(findings)
+    )
 
 
 def describe_recognition(found: Recognition) -> list[Finding]:
     """What to say of a recognition whose bodies are used."""
-    known = f"{found.title}: {found.explained} of {found.worn} markers" if found.title else "names of landmarks"
+    known = (
+        f"{found.title}: {found.explained} of {found.worn} markers"
+        if found.title
+        else "names of landmarks and clusters"
+    )
     worst = max(found.bodies, key=lambda name: found.bodies[name].error)
     text = (
         f"bodies were formed from the names of markers ({known}): {', '.join(found.bodies)}; they are rigid to "
@@ -253,7 +263,7 @@ def _lend(person: _Person, key: tuple[Side, str], cloud: Floats, column: Mapping
     place = next((place for place, (_, far) in BETWEEN.items() if far == segment), "shoulder")
     markers = person.few[key] + [one for one in person.places.get((side, place), []) if one not in person.few[key]]
     body = _fit(cloud, markers, column) if len(markers) >= 3 and segment in LIMBS else None
-    return body if body is not None and body.error <= RIGID_MAX_SHARE * body.size else None
+    return body if body is not None and body.error <= SEGMENT_RIGID_MAX_SHARE * body.size else None
 
 
 def _prove(
@@ -261,7 +271,7 @@ def _prove(
 ) -> tuple[RecognisedBody | None, list[Finding]]:
     """The segment without the markers that do not move with the rest; None where no three do."""
     kept, body = list(markers), _fit(cloud, markers, column)
-    while len(kept) > 3 and (body is None or body.error > RIGID_MAX_SHARE * body.size):
+    while len(kept) > 3 and (body is None or body.error > SEGMENT_RIGID_MAX_SHARE * body.size):
         without = {label: _fit(cloud, [one for one in kept if one != label], column) for label in kept}
         fits = {label: one for label, one in without.items() if one is not None}
         if not fits:
@@ -269,7 +279,7 @@ def _prove(
         worst = min(fits, key=lambda label: fits[label].error / fits[label].size)
         kept.remove(worst)
         body = fits[worst]
-    if body is None or body.error > RIGID_MAX_SHARE * body.size:
+    if body is None or body.error > SEGMENT_RIGID_MAX_SHARE * body.size:
         text = (
             f"{name} is left out: {', '.join(markers)} do not move as one rigid body"
             + ("" if body is None else f" (usual fit error {1000 * body.error:.0f} mm)")
@@ -309,7 +319,7 @@ def _find_plates(
         if len(members) < 3 or (len(meanings) == 1 and None not in meanings and not all(map(_is_motive, members))):
             continue
         body = _fit(cloud, members, column)
-        if body is not None and body.error <= RIGID_MAX_SHARE * body.size:
+        if body is not None and body.error <= SEGMENT_RIGID_MAX_SHARE * body.size:
             segment = segment_of(stem)
             known = (
                 segment is not None and re.search(r"knee|leg|ankle|elbow|wrist|shoulder", stem, re.IGNORECASE) is None
@@ -348,7 +358,7 @@ def _find_rigid(labels: Sequence[str], names: MarkerNames, cloud: Floats) -> dic
         own, other = changes[np.ix_(inside, inside)].max(), np.median(changes[np.ix_(inside, ~inside)], axis=0)
         if one.error <= PLATE_MAX_SHARE * one.size and other.min(initial=np.inf) > APART_MIN_TIMES * own:
             found[one.name] = RecognisedBody(one.markers, one.error, one.size)
-    return found
+    return found if len(found) > 1 else {}  # what keeps still against all else moves with nobody
 
 
 def _has_namesakes(people: Sequence[_Person]) -> bool:
