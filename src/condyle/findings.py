@@ -113,6 +113,7 @@ CODES: dict[str, str] = {
     # angles
     "frame-not-known": "nothing tells the anatomical axes of a segment",
     "near-gimbal-lock": "a joint is near the singular pose of its sequence of angles",
+    "gait-events": "moments in which feet come to rest on the room or leave it",
     "beyond-gimbal-lock": "a joint goes beyond the singular pose of its sequence of angles",
     # exports
     "up-assumed": "no recording says which axis points up; it was told from the figure, or taken to be z",
