@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
-from .io.angles_file import AngleUnit, parse_angle_formats, write_mot, write_tables
+from .io.angles_file import AngleUnit, parse_angle_formats, write_events_csv, write_mot, write_tables
 from .io.atomic import read_small
 from .io.exports.export import check_scene, write_figure, write_formats
 from .io.exports.figure import Names
@@ -43,6 +43,7 @@ from .maths.spool import blocks
 from .maths.threads import limit_threads
 from .model.angles import Angles, Landmarks
 from .model.field import FieldModel, Rod
+from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
 from .model.profile import Profile
@@ -216,6 +217,15 @@ class Fit:
         options = AngleOptions(convention, neutral, zero, heading, points, keep_locked, up)
         return find_joint_angles(self.skeleton, self.take if take is None else take, options)
 
+    def gait_events(self, take: Take | None = None) -> tuple[GaitEvent, ...]:
+        """When feet strike the room and leave it, in the order of time; empty where no foot was worn or makes steps.
+
+        take  another recording of the same sensors, mounted as they were
+        """
+        from .motion.gait_events import find_gait_events
+
+        return find_gait_events(self.skeleton, self.take if take is None else take)[0]
+
     def write_angles(
         self,
         formats: str = "csv",
@@ -229,21 +239,27 @@ class Fit:
         """The angles, and files of them called `name`, by default in the folder of the fit; `options`: see `angles`.
 
         formats  "csv", "mot" (OpenSim: always in a convention of OpenSim, in degrees and without gaps), "parquet";
-                 beside them stands a .json with how the angles were counted
+                 beside them stand a .json with how the angles were counted, and gait events where there are any
         """
+        from .motion.gait_events import find_gait_events
+
         chosen = parse_angle_formats(formats)
         angles = self.angles(convention, **options)
-        findings = list(angles.findings)
+        events, told = find_gait_events(self.skeleton, options.get("take") or self.take)
+        findings = [*angles.findings, *told]
         with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
             files = write_tables(stage.path, name, angles, chosen, unit)
+            if events:
+                files.append(stage.path / f"{name}-events.csv")
+                write_events_csv(files[-1], events)
             if "mot" in chosen:
                 own = convention if convention.startswith("opensim") else "opensim"
                 # OpenSim has one room for a whole file, and no empty cells.
                 if options.get("heading", "auto") == "auto" and angles.heading != "travel":
                     options = {**options, "heading": "facing"}
                 coordinates = self.angles(own, **{**options, "keep_locked": True})
-                written, told = write_mot(stage.path / f"{name}.mot", coordinates)
-                files, findings = files + written, findings + told
+                written, notes = write_mot(stage.path / f"{name}.mot", coordinates)
+                files, findings = files + written, findings + notes
         return angles, Written(tuple(stage.folder / file.name for file in files), tuple(findings))
 
     def axes(

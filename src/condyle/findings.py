@@ -45,6 +45,9 @@ CODES: dict[str, str] = {
     "frames-left-out": "parts of a recording that are no poses in one common world, or too few; they are left out",
     "device-error": "rows that carry the tracker's error flag",
     "sensor-clocks": "sensors have clocks of their own that differ within a row",
+    "markers-by-name": "bodies were formed from the names of the markers, without a list of bodies",
+    "segment-left-out": "segments whose markers are too few or do not move as one body; they are left out",
+    "marker-assumed": "a marker at a joint was counted to the segment that had too few without it",
     "marker-missing": "a marker of a body is never seen, or not in this file",
     "shared-marker": "a marker is named in two bodies",
     "marker-swap": "two markers that bear each other's labels for a stretch",
@@ -111,6 +114,7 @@ CODES: dict[str, str] = {
     # angles
     "frame-not-known": "nothing tells the anatomical axes of a segment",
     "near-gimbal-lock": "a joint is near the singular pose of its sequence of angles",
+    "gait-events": "moments in which feet come to rest on the room or leave it",
     "beyond-gimbal-lock": "a joint goes beyond the singular pose of its sequence of angles",
     # exports
     "up-assumed": "no recording says which axis points up; it was told from the figure, or taken to be z",
