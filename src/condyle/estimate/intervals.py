@@ -19,7 +19,7 @@ from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, i
 from ..maths.robust import median
 from ..maths.series import block_starts, segment_slices
 from ..maths.spool import blocks_of
-from ..pairs.normal import COVARIANCE_LOADING
+from ..pairs.normal import COVARIANCE_LOADING, weigh_joints
 from .effects import fit_effects
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float, ever
     if lag > 0:
         # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
         rows, flat = blocks.differences(flat, lag)
-    gain = invert_normal((rows.T @ rows) * np.kron(S, np.ones((6, 6))), solution.basis)
+    gain = invert_normal(weigh_joints(rows.T @ rows, S), solution.basis)
     explained = noise.gap_variance(*solution.joints)
     # Of a frame, where white noise is larger: `every` times as large as in a row.
     own = np.diagonal(solution.residual_cov) / (1 + COVARIANCE_LOADING)
@@ -153,7 +153,7 @@ def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float, ever
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
 
     def carry(covariance: Floats) -> Floats:
-        return np.asarray(gain @ ((flat.T @ flat) * np.kron(S @ covariance @ S, np.ones((6, 6)))) @ gain)
+        return np.asarray(gain @ weigh_joints(flat.T @ flat, S @ covariance @ S) @ gain)
 
     passing = carry(C)
     V += passing
