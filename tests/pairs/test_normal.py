@@ -71,7 +71,7 @@ def test_many_joints_are_solved_in_steps_as_they_are_at_once(world: World, held:
     rng = np.random.default_rng(held)
     root = np.eye(J) + 0.2 * rng.standard_normal((J, J))
     system = System(pairs, basis, np.ones(6 * J))
-    G, H = Rows.of(world.take, pairs).sums(np.ones((world.take.frames, J)))
+    G, _ = Rows.of(world.take, pairs).sums(np.ones((world.take.frames, J)))
     N, h = system.normal(G, root @ root.T), rng.standard_normal(6 * J)
     found = descend(N, h, basis, rng.standard_normal(6 * J))
     assert found is not None

@@ -216,8 +216,7 @@ def joint_rows(
 
 def _skin(blocks: Blocks, a: int) -> Floats:
     """(b, 3, G) displacements in the bodies' own axes: its joint's angles, their squares, the next joints'."""
-    X, groups = blocks.features(a)
-    columns = [X.reshape(blocks.count, 3, -1)[:, :, groups < 2]]
+    columns = [blocks.features(np.array([a]), world=False).reshape(blocks.count, 3, -1)]
     for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
         for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
             if other != a:

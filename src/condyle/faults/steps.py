@@ -66,7 +66,7 @@ class GapSeries:
 
     @classmethod
     def of(cls, blocks: Blocks, a: int) -> GapSeries:
-        X, _ = blocks.features(a)
+        X = blocks.features(np.array([a]))[0]
         design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_pulled_skin(blocks, a)], axis=1)
         bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
         gap = blocks.gap[:, :, a]
