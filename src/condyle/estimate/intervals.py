@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -88,9 +89,9 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
     noise  of the sensors in a frame
     lag    [s] above 0: the solution came from differences of the gaps over so long
     """
-    every, noise = solution.every, noise.of_rows(solution.every)
+    every, noise, blocks = solution.every, noise.of_rows(solution.every), average_blocks(take, solution)
     take, solution = solution.by_rows(take)
-    sure = _carry_errors(take, solution, noise, lag, every)
+    sure = _carry_errors(take, solution, noise, lag, every, blocks)
     segments = segment_slices(take.segment)
     if sure is None or not 1 < len(segments) <= SEGMENTS_MAX_COUNT:
         return sure
@@ -131,9 +132,11 @@ def _bound_by_parts(sure: Uncertainty, solution: Solution, parts: list[tuple[Flo
     return replace(sure, covariance=sure.covariance * both, passing=sure.passing * both)
 
 
-def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float, every: int) -> Uncertainty | None:
+def _carry_errors(
+    take: Take, solution: Solution, noise: Noise, lag: float, every: int, blocks: Blocks | None = None
+) -> Uncertainty | None:
     """The same of rows, means of `every` frames, with one size of every effect for the whole take."""
-    blocks = Blocks(take, solution)
+    blocks = Blocks(take, solution) if blocks is None else blocks
     J = len(solution.pairs)
     if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
         return None
@@ -435,6 +438,16 @@ class Blocks:
         X = self.features(joints, world)
         X *= np.repeat(np.sqrt(self.weight[:, joints].T), 3, axis=1)[..., None]
         return X
+
+
+_averaged: WeakKeyDictionary[Solution, Blocks] = WeakKeyDictionary()
+
+
+def average_blocks(take: Take, solution: Solution) -> Blocks:
+    """The blocks of a solution's rows, made once for all that reads them."""
+    if solution not in _averaged:
+        _averaged[solution] = Blocks(*solution.by_rows(take))
+    return _averaged[solution]
 
 
 def _block_mean(values: Floats, bodies: Ints, weight: Floats, first: Ints, total: Floats) -> Floats:
