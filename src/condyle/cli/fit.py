@@ -28,6 +28,11 @@ OWN_TREE = "file"  # in the place of edges: those that the recording brings alon
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     yes_or_no = argparse.BooleanOptionalAction
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, with unmoved sensors")
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="the files are a=FILE b=FILE ..., of one room at one time: one scene of bodies a:name, b:name",
+    )
     add_output_arguments(parser)
     parser.add_argument(
         "--config", metavar="FILE", help="take options from the options.toml of a fit; those given here win"
@@ -109,6 +114,8 @@ def run(args: argparse.Namespace) -> int:
     check_export(args)
     options, reading = read_arguments(args)  # before files whose reading may take minutes
     if args.remounted:
+        if args.together:
+            raise UsageError("--together is one scene, and --remounted several mountings", code="bad-option")
         from ..api import fit_remounted
 
         several = fit_remounted(
@@ -117,10 +124,24 @@ def run(args: argparse.Namespace) -> int:
         return print_several(several, args, time.perf_counter() - begin)
     if args.alike or args.proportions:
         raise UsageError("--alike and --proportions go with --remounted", code="bad-option")
-    fit = fit_with(args.files, options, reading, own_tree=args.tree == OWN_TREE, tell=print_note)
+    files = split_labels(args.files) if args.together else args.files
+    fit = fit_with(files, options, reading, own_tree=args.tree == OWN_TREE, tell=print_note)
     if args.profile:
         fit = fit.use_profile(args.profile)
     return print_result(fit, args, time.perf_counter() - begin)
+
+
+def split_labels(files: list[str]) -> dict[str, str]:
+    """{label: file} of `label=file`, each label once."""
+    found: dict[str, str] = {}
+    for text in files:
+        label, sign, file = text.partition("=")
+        if not (label and sign and file):
+            raise UsageError(f"'{text}' is not a=FILE; with --together every file has a label", code="bad-option")
+        if label in found:
+            raise UsageError(f"'{label}' is the label of two files", code="bad-option")
+        found[label] = file
+    return found
 
 
 def print_result(fit: Fit, args: argparse.Namespace, spent: float) -> int:
@@ -149,12 +170,13 @@ def print_several(several: Remounted, args: argparse.Namespace, spent: float) ->
     verdicts = [one.skeleton.verdict for one in several.fits]
     status = DONE if all(one is not None and one.tone == "good" for one in verdicts) else DONE_WITH_WARNINGS
     if args.json:
-        print_json({**to_plain(several.profile), "findings": several.findings})
+        without = {} if several.without is None else {"without": to_plain(several.without)["lengths"]}
+        print_json({**to_plain(several.profile), **without, "findings": several.findings})
         return status
     for file, one in zip(args.files, several.fits, strict=True):
         print_line(f"{file}: {one.skeleton}")
     print_line()
-    print_profile(several.profile, several.findings)
+    print_profile(several.profile, several.findings, several.without)
     for path in [path for one in several.fits for path in one.files]:
         print_line(f"wrote {path}")
     print_line(f"{spent:.2f} s", style="dim")

@@ -18,7 +18,7 @@ from ..maths.graph import sides
 from ..maths.robust import median
 from ..model.take import Take
 from ..pairs.fits import PairFits
-from .structure import COVARIANCE_MAX_BODIES, Structure, unexplained_share, whole_rows
+from .structure import COVARIANCE_MAX_BODIES, Structure, find_plain_hinges, unexplained_share, whole_rows
 from .tree import SEARCH_FRAMES, ResidualRows
 
 SURE_SD = 1.645  # standard errors that SURE_SUPPORT is
@@ -46,6 +46,7 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
         return {}
     spanning = np.concatenate([edges, np.array(list(structure.apart), dtype=np.int64)])
     z = _standard_errors(take, structure, spanning)[: len(edges)]
+    z = _rule_out(structure, z)
     most, alike = _most_support(take.bodies, structure)
     for k, others in _contradict_own(take, structure, z).items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
@@ -87,6 +88,16 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
         if edge in place:
             z[place[edge], pair] = min(z[place[edge], pair], gain / np.hypot(chance, SCORE_SD))
     return z
+
+
+def _rule_out(structure: Structure, z: Floats) -> Floats:
+    """The same with inf for pairs that cannot stand in the place of a plain hinge: those that turn about more than one
+    axis, and those that close a loop with it, which are joints beside it.
+    """
+    noise = structure.noise.of_rows(structure.rows.every)
+    plain = find_plain_hinges(structure.fits, structure.motion, noise)
+    looped = np.isin(np.arange(len(plain)), structure.loops)
+    return np.where(plain[structure.tree.edges][:, None] & (~plain | looped), np.inf, z)
 
 
 def _most_support(bodies: int, structure: Structure) -> tuple[Floats, list[list[int]]]:

@@ -89,7 +89,7 @@ def find_slips(
         return []
     bodies = [body for body in find_suspects(blocks) if body != still]
     touched = np.flatnonzero(np.isin(blocks.pairs, bodies).any(axis=1)).tolist()
-    joints = [GapSeries.of(blocks, a) for a in touched]
+    joints = GapSeries.of_joints(blocks, touched)
     found: list[Slip] = []
     while len(found) < most:
         step = find_step(joints, bodies, edge, threshold)
@@ -126,7 +126,8 @@ def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[
     rows = _GapRows.of(take, solution)
     steps = [Step(take.index(slip.body), int(np.searchsorted(rows.first, slip.frame)), slip.ratio) for slip in slips]
     touched = np.flatnonzero(np.isin(solution.pairs, [step.body for step in steps]).any(axis=1)).tolist()
-    left = measure_rigid_steps({a: GapSeries.of(rows.blocks, a) for a in touched}, steps, solution)
+    joints = dict(zip(touched, GapSeries.of_joints(rows.blocks, touched), strict=True))
+    left = measure_rigid_steps(joints, steps, solution)
     out = []
     for slip, (shift, turn) in zip(slips, left, strict=True):
         # What is left was seen in the axes of before: it comes after the slip as known so far.

@@ -29,6 +29,7 @@ from ..model.skeleton import Skeleton
 from ..model.take import Take
 from . import facts
 from .angles import show_angles
+from .axes import show_chains
 from .page_data import FORMAT, VERSION, Masked, PageData
 from .shown import MOTION_MAX_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
 
@@ -81,6 +82,7 @@ def assemble_page(
         made=facts.describe_making(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
         motion=shown.page(pieces, up),
         angles=show_angles(skeleton, shown, up),
+        chains=show_chains(skeleton, shown),
     )
 
 
