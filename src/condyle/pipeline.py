@@ -20,7 +20,7 @@ from .faults.slips import repair_slips
 from .findings import Finding
 from .io.scale_file import factor_of
 from .model.options import FitOptions, Method, check_options
-from .model.scale import scaled
+from .model.scale import scale_take
 from .model.stage import Change, Decision, Proof, apply_changes, describe_change
 from .model.take import Take, with_world
 from .prepare.dropouts import mask_unmeasured
@@ -48,7 +48,7 @@ class Plan:
 
 
 def scale_lengths(take: Take, options: FitOptions) -> Decision:
-    return Decision(take=scaled(take, factor_of(options.scale)))
+    return Decision(take=scale_take(take, factor_of(options.scale)))
 
 
 def add_world(take: Take, options: FitOptions) -> Decision:

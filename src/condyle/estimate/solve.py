@@ -105,7 +105,7 @@ class Solution:
 
 def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
-    part, _ = take.thinned(MEDIAN_FRAMES)
+    part, _ = take.thin(MEDIAN_FRAMES)
     gap = gaps(part, *fits.joints)
     return median(np.sqrt(np.square(gap).sum(axis=2))) / CHI3_MEDIAN
 

@@ -16,7 +16,7 @@ from http import HTTPStatus
 from urllib.parse import urlsplit
 
 from ..errors import CondyleError
-from ..report.page import fill_template, linked_template
+from ..report.page import fill_template, link_template
 from .messages import encode
 
 try:
@@ -52,7 +52,7 @@ class LiveServer:
     def __init__(self, obey: Callable[[str], None], host: str = LOOPBACK, port: int = 0) -> None:
         self._obey, self.host = obey, host
         self._words = {"look": secrets.token_urlsafe(16), "act": secrets.token_urlsafe(16)}
-        template, self._policy = linked_template()
+        template, self._policy = link_template()
         self._page = fill_template(template, LIVE_PAGE)
         self._viewers: set[ServerConnection] = set()
         self._readers: set[ServerConnection] = set()  # of lines of motion: other programs
