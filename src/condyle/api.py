@@ -50,6 +50,7 @@ from .model.profile import Profile
 from .model.scale import Scale
 from .model.skeleton import Skeleton
 from .model.take import Take
+from .progress import begin_step
 
 if TYPE_CHECKING:  # a folder is read and exported without what fits it
     from .model.axes import AxisChain
@@ -313,6 +314,7 @@ class Fit:
         if skeleton.fit_id is None:  # of a folder that version 0.1 wrote
             skeleton = replace(skeleton, fit_id=_identify(to_json(skeleton)))
         with stage_files(folder, skeleton.fit_id, replaces=True, kept=map(Path, self.take.sources)) as stage:
+            begin_step("writing the motion")
             played = forward(skeleton, self.motion)
             write_motion_npz(stage.path / MOTION, self.take, self.gap, self.weight, skeleton, played)
             write_skeleton(stage.path / SKELETON, skeleton)
@@ -354,7 +356,9 @@ class Fit:
         scene = replace(self.scene(motion, names, up), body_mass=body_mass)
         return write_figure(scene, formats, self._folder(folder), name)
 
-    def report(self, out: FilePath | None = None, *, figures: Literal["png", "svg"] | None = None) -> tuple[Path, ...]:
+    def report(
+        self, out: FilePath | None = None, *, figures: Literal["png", "svg", "pdf"] | None = None
+    ) -> tuple[Path, ...]:
         """Writes the page of the fit, or with `figures` the paper's figures, and returns their files.
 
         out  the page, or the folder of the figures; by default report.html, or figures, in the folder of the fit
@@ -483,6 +487,7 @@ def fit_with(
     reading = replace(reading or ReadOptions(), fix=("swaps",) if options.fixes("swaps") else ())
     with limit_threads():
         take = _load(source, reading)
+        begin_step("looking over the take")
         if own_tree:
             if take.own is None:
                 raise UsageError("the recording brings no hierarchy along; name the edges", code="bad-tree")

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError
+from ..findings import many
 from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -188,8 +189,8 @@ def describe_status(feed: Feed) -> str:
     """One line: every source with its bodies, rate and lag, and what is not recorded."""
     parts = [_describe_source(one) for one in feed.status()]
     if feed.recorder.fault is not None:
-        parts.append(f"NOT RECORDED: {feed.recorder.lost} frames, {feed.recorder.fault.text}")
-    return f"{feed.recorder.frames} frames | " + " | ".join(parts)
+        parts.append(f"NOT RECORDED: {many(feed.recorder.lost, 'frame')}, {feed.recorder.fault.text}")
+    return f"{many(feed.recorder.frames, 'frame')} | " + " | ".join(parts)
 
 
 def _describe_source(one: SourceStatus) -> str:
@@ -224,8 +225,8 @@ def _print_end(args: argparse.Namespace, feed: Feed, status: list[SourceStatus],
             print_line(f"warning: {one.word}: {one.fault}", style="yellow")
     if recorder.fault is not None or recorder.lost:
         why = "" if recorder.fault is None else f": {recorder.fault.text}"
-        print_line(f"warning: {recorder.lost} frames were not recorded{why}", style="yellow")
-    print_line(f"recorded {recorder.frames} frames in {seconds:.1f} s: {log}")
+        print_line(f"warning: {many(recorder.lost, 'frame')} not recorded{why}", style="yellow")
+    print_line(f"recorded {many(recorder.frames, 'frame')} in {seconds:.1f} s: {log}")
     if recorder.frames and args.record_only:
         print_line(f"fit them with: condyle fit {log} -o {log.parent}")
     return DONE if whole else DONE_WITH_WARNINGS

@@ -53,4 +53,4 @@ def run(args: argparse.Namespace) -> int:
         field=not args.no_field,
         **collect_reading(args),
     )
-    return print_result(fit, args, time.perf_counter() - begin)
+    return print_result(fit, args, begin)

@@ -257,5 +257,5 @@ class Skeleton:
         count = len(self.take.get("sensors", self.bodies)) - bool(self.options.get("world"))
         head = many(count, "sensor")
         if frames is not None and seconds is not None:
-            head += f", {frames} frames, {seconds:.1f} s"
+            head += f", {many(frames, 'frame')}, {seconds:.1f} s"
         return f"{head}. {self.verdict.text if self.verdict else many(len(self.joints), 'joint')}"

@@ -304,7 +304,7 @@ class Take:
         rate = f" at {self.rate:.4g} Hz" if np.isfinite(self.rate) else ""
         gaps = f", {unseen:.1%} of the poses missing" if unseen else ""
         bodies = "1 body" if self.bodies == 1 else f"{self.bodies} bodies"
-        return f"{bodies}, {self.frames} frames, {self.seconds:.1f} s{rate}{gaps}"
+        return f"{bodies}, {many(self.frames, 'frame')}, {self.seconds:.1f} s{rate}{gaps}"
 
 
 def _find_whole(p: Floats, R: Floats) -> Bools:

@@ -29,6 +29,8 @@ from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton
 from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
+from ..progress import begin_step
+from .plausible import find_odd_limbs
 from .symmetry import mirror_lengths
 from .verdict import add_verdict
 
@@ -109,16 +111,20 @@ def assemble_figure(
             take = show_poses(take, ready, hidden(take, part_time))
             gap = gaps(take, pairs, *_halves(joints))
     if connections:
+        begin_step("looking for connections")
         usual = usual_gap(solution) if len(pairs) else 0.0
         touching, told = touching_joints(take, structure, options, estimator, named, usual)
         loops, findings = loops + touching, findings + told
+    limbs = assemble_limbs(joints, sure)
+    if not any(finding.code == "implausible-size" for finding in findings):
+        findings += find_odd_limbs(take.names, joints, limbs)
     has_child = np.isin(np.arange(take.bodies), estimate.parent)
     skeleton = Skeleton(
         bodies=take.names,
         roots=tuple(take.names[k] for k in estimate.roots if has_child[k]),
         loose=tuple(take.names[k] for k in range(take.bodies) if estimate.parent[k] < 0 and not has_child[k]),
         joints=tuple(joints),
-        limbs=tuple(assemble_limbs(joints, sure)),
+        limbs=tuple(limbs),
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
         own_tree=own_tree,
@@ -138,6 +144,7 @@ def estimate_uncertainty(
     """How far the joints may be off, with what a field that was taken away leaves open; None where nobody asked."""
     if not options.intervals:
         return None
+    begin_step("estimating the intervals")
     sure = uncertainty_of(estimate.take, estimate.solution, estimate.fits, estimate.structure, estimator.lag)
     for one in changes:
         if sure is not None and isinstance(one, FieldRepair):
