@@ -420,12 +420,12 @@ def _on_room(
     i, j = fits.pairs[edges].T
     residual = fits.residual[edges]
     still = [(drift[x] < 0.1 * residual) & (turn[x] < SWAY_TURN_RAD) | (x == still_world) for x in (i, j)]
-    none = (residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & _above_noise(fits, edges, noise)
+    none = (residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & above_noise(fits, edges, noise)
     none &= residual > 0.2 * _spread(sums, fits, edges)
     return np.asarray((still[0] != still[1]) & none & (motion.lever[edges] < FREE_MAX_LEVER_RATIO))
 
 
-def _above_noise(fits: PairFits, edges: Ints, noise: Noise) -> Bools:
+def above_noise(fits: PairFits, edges: Ints, noise: Noise) -> Bools:
     """(J,) whether an edge leaves more than the noise of its two sensors explains."""
     i, j = fits.pairs[edges].T
     reach = np.linalg.norm(fits.p_child_joint[edges], axis=1) + np.linalg.norm(fits.p_parent_joint[edges], axis=1)
@@ -453,7 +453,7 @@ def _apart(
     far = (residual > APART_RESIDUAL_RATIO * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (left > 0.4)
     slides = (left > SLIDING_SPREAD_SHARE) & (residual > SLIDING_RESIDUAL_SHARE * motion.size[edges])
-    slides &= (motion.lever[edges] < SLIDING_MAX_LEVER_RATIO) & _above_noise(fits, edges, noise)
+    slides &= (motion.lever[edges] < SLIDING_MAX_LEVER_RATIO) & above_noise(fits, edges, noise)
     not_worn = np.isinf(between[edges]) & (left > NOT_WORN_SPREAD_SHARE)
     reasons: dict[Reason, Bools] = {
         "loose": far | unrelated | free,
