@@ -30,6 +30,8 @@ class SourceStatus:
     delay      [s] of the newest packet beyond the shortest
     packets    that came; again, late, jumps and resumed of them (clock.Stamp); bad ones are not counted among them
     fault      what is wrong with it, or ""
+    silent     [s] since its newest packet
+    drift      [s/s] of this machine's clock against its own, known by `followed` [s] of packets
     """
 
     word: str
@@ -46,6 +48,9 @@ class SourceStatus:
     resumed: int
     bad_packets: int
     fault: str
+    silent: float = math.inf
+    drift: float = 0.0
+    followed: float = 0.0
 
 
 def check_distinct(sources: Sequence[Source]) -> None:
@@ -111,6 +116,9 @@ class _Reader:
             resumed=kinds["resumed"],
             bad_packets=self.source.bad_packets,
             fault=self.failed or self.source.fault,
+            silent=self.clock.silent(moment),
+            drift=self.clock.drift,
+            followed=self.clock.followed,
         )
 
 
