@@ -91,7 +91,7 @@ class Watch:
             raised.append(self._past[-1])
         self._jumps[status.word] = status.jumps
         finding: Finding | None = None
-        if status.state in ("stale", "lost") and not status.ended:
+        if status.state in ("stale", "lost") and not status.ended and not status.replayed:
             silent = status.silent
             text = f"{status.word} sends nothing for {silent:.1f} s"
             if status.state == "lost":
