@@ -10,7 +10,7 @@ import type { Vector } from "../vector";
 import { Bell } from "./bell";
 import { alarmList, coachCard, guideCard, progressList, sourceList } from "./cards";
 import { emptyPage } from "./empty";
-import type { Bodies, Guide, Message, Solve, Status } from "./messages";
+import type { Bodies, Guide, Message, Progress, Solve, Status } from "./messages";
 import { LiveMotion } from "./motion";
 import { Pictures } from "./pictures";
 import { Stream, streamUrl } from "./stream";
@@ -173,11 +173,12 @@ class LivePage {
       const { page } = solve.shown;
       const first = this.model === null || this.model.data.joints.length === 0;
       const model = new Model(page);
-      this.movement = movementOf(model, solve);
+      this.movement = this.guide === null ? movementOf(model, solve) : null;
       this.build(model, solve.shown, !first);
       if (first && page.joints.length) this.store.set({ view: "played", colour: "residual" });
       this.verdict.replaceChildren(verdictPart(model, this.store));
-      const asked = model.bodies.findIndex((body) => body.name === solve.prompt?.joint);
+      const wanted = this.guide === null ? solve.prompt?.joint : guidedJoint(this.guide, solve.progress);
+      const asked = model.bodies.findIndex((body) => body.name === wanted);
       selectBody(this.store, model, asked < 0 ? null : asked);
     } else this.verdict.replaceChildren(waiting(`No figure yet: ${solve.problem}`));
     if (this.guide === null) this.coach.replaceChildren(...coachCard(solve));
@@ -192,6 +193,7 @@ class LivePage {
     this.guide = guide;
     if (guide === null) return;
     this.main.classList.add("guided");
+    this.main.classList.toggle("visitor", this.tools.querySelector(".act") === null);
     if (JSON.stringify({ ...guide, seconds: 0 }) === JSON.stringify({ ...before, seconds: 0 })) return;
     this.coach.replaceChildren(...guideCard(guide, this.pictures.of(guide.picture)));
   }
@@ -229,6 +231,12 @@ class LivePage {
     this.banner.textContent = text;
     this.banner.hidden = text === "";
   }
+}
+
+/** The body whose joint a step of a routine is for: the first that is not known yet. */
+function guidedJoint({ joints, known }: Guide, progress: readonly Progress[]): string | undefined {
+  const open = joints.filter((name) => !known.includes(name));
+  return progress.find(({ name, joint }) => open.includes(name) || open.includes(joint))?.joint;
 }
 
 /** What the coach asks for, as a movement of the figure. */
