@@ -17,7 +17,7 @@ from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
 from ..faults.loops import loop_joints, touching_joints, usual_gap
-from ..faults.part_time import PartTimeRepair, hidden
+from ..faults.part_time import PartTime, PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import Z95
@@ -94,9 +94,7 @@ def assemble_figure(
         *describe_structure(take, structure, support, estimate.roots, asked, options.tree),
     ]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
-    joints: list[Joint] = []
-    sure = None
-    loops: list[Joint] = []
+    joints, loops, sure = list[Joint](), list[Joint](), None
     solution = estimate.solution
     gap = np.zeros((take.frames, 0, 3))
     if len(pairs):
@@ -106,8 +104,7 @@ def assemble_figure(
         loops = loop_joints(take, structure, options, estimator, named)
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
-            held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
-            joints = [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+            joints = _add_times(joints, part_time)
             take = show_poses(take, ready, hidden(take, part_time))
             gap = gaps(take, pairs, *_halves(joints))
     if connections:
@@ -131,11 +128,22 @@ def assemble_figure(
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
-    known = [options.field] if isinstance(options.field, FieldModel) else []
-    field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
+    field = _find_field(options, changes)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
     return Calibration(add_verdict(skeleton), take, gap, solution.weight, field, tuple(changes))
+
+
+def _add_times(joints: Sequence[Joint], part_time: Sequence[PartTime]) -> list[Joint]:
+    """The joints with the longest stretch in which those hold that do so for a part of the take."""
+    held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
+    return [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+
+
+def _find_field(options: FitOptions, changes: Sequence[Change]) -> FieldModel | None:
+    """The bend that was taken away: found, or known before."""
+    found = [one.fit.model for one in changes if isinstance(one, FieldRepair)]
+    return found[0] if found else options.field if isinstance(options.field, FieldModel) else None
 
 
 def estimate_uncertainty(
