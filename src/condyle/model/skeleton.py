@@ -109,6 +109,8 @@ def _widest(covariance: Floats) -> float:
 class Limb:
     """Distance on one body between two of its joints, each named by its child; all None where not determined.
 
+    Where several sensors sit on one segment, a joint may be on another of them; `body` is that of the first joint.
+
     length, low, high  [m]  estimate and 95 % interval
     passing            [-]  share of the interval's variance from noise that changes from frame to frame
     between                 what was measured: two joints, a joint and a hinge's axis, or two axes
@@ -264,6 +266,8 @@ def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Flo
     where a joint is not located, and where the limb points along the axis, so that its length is what is left open.
     """
     places, axes = [], []
+    if not all(body in (joint.child, joint.parent) for joint in (joint_a, joint_b)):
+        return None  # of a segment with several sensors
     for joint in (joint_a, joint_b):
         own = joint.child == body
         axis = joint.axis_child if own else joint.axis_parent

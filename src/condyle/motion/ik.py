@@ -378,7 +378,8 @@ def _measure_spreads(run: _SensorRun, count: int) -> Floats:
 
 def _find_lone(skeleton: Skeleton, take: Take) -> Bools:
     """(m,) bodies of which no neighbour is ever seen."""
-    worn, lone = take.seen.any(axis=0), np.ones(take.bodies, bool)
+    worn: Bools = np.asarray(take.seen.any(axis=0))
+    lone = np.ones(take.bodies, bool)
     for joint in skeleton.joints:
         a, b = (skeleton.bodies.index(name) for name in (joint.child, joint.parent))
         lone[a] &= not worn[b]

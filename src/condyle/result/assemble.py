@@ -124,6 +124,10 @@ def assemble_figure(
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
+    if options.method == "default" and any(joint.kind == "rigid" for joint in joints):
+        from .doubled import share_doubled
+
+        skeleton = share_doubled(skeleton, take, intervals=options.intervals)
     known = [options.field] if isinstance(options.field, FieldModel) else []
     field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
     if field is not None:
