@@ -32,10 +32,8 @@ def doubled() -> tuple[Take, str, float]:
     )
     world = simulate(figure, "exercise", seconds=20, seed=3, disturbances=NOISE)
     body = plain.names[1]
-    true = {
-        ends: length for (name, *ends_), length in world.truth.limbs.items() if name == body for ends in [(*ends_,)]
-    }
-    return world.take, body, next(length for ends, length in true.items() if SECOND not in ends)
+    true = next(length for (name, *ends), length in world.truth.limbs.items() if name == body and SECOND not in ends)
+    return world.take, body, true
 
 
 def _on_segment(skeleton: Skeleton, body: str) -> list[Limb]:

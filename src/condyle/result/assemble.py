@@ -154,7 +154,7 @@ def _locate(
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure = estimate.take, estimate.structure
     solved = Solved(estimate.solution, estimate.fits, estimate.sums)
-    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support)
+    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support, options.kinds)
     given = {frozenset(pair) for pair in options.tree}
     joints = [replace(one, support=1.0, rivals=()) if {one.child, one.parent} in given else one for one in joints]
     findings: list[Finding] = []
