@@ -424,6 +424,7 @@ def fit(
     symmetric: float | None = None,
     scale: float | FilePath | Scale = 1.0,
     belong: bool = True,
+    kinds: Iterable[tuple[str, str, str]] = (),
     field: bool | FieldModel | Rod = False,
     **reading: Unpack[Reading],
 ) -> Fit:
@@ -445,6 +446,7 @@ def fit(
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     scale       factor on recorded lengths [-], or what `condyle scale` wrote
     belong      ask whether several files are of one person and one mounting, and leave out what is not
+    kinds       (body, body, "ball" or "hinge") of joints whose kind is known: the motion tells where they are alone
     field       take the bend of the room away: True as the joints tell it, a Rod, or a FieldModel that is known
     reading     how the numbers of files are to be read: see ReadOptions
     """
@@ -464,6 +466,7 @@ def fit(
         symmetric=symmetric,
         scale=factor_of(scale),
         belong=belong,
+        kinds=tuple(kinds),
         field=field,
     )
     return fit_with(source, options, ReadOptions.of(**reading), own_tree=own_tree)
@@ -475,12 +478,14 @@ def fit_with(
     reading: ReadOptions | None = None,
     *,
     own_tree: bool = False,
+    performer: Profile | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Fit:
     """`fit` with its options as values.
 
-    own_tree  the tree is the hierarchy that the recording brings along
-    tell      is given a sentence before work that takes long
+    own_tree   the tree is the hierarchy that the recording brings along
+    performer  whose tree and kinds of joints are known; of its bodies some may bear no sensor
+    tell       is given a sentence before work that takes long
     """
     from .pipeline import run
 
@@ -492,6 +497,13 @@ def fit_with(
             if take.own is None:
                 raise UsageError("the recording brings no hierarchy along; name the edges", code="bad-tree")
             options = replace(options, tree=take.own.edges(take.names))
+        if performer is not None:
+            from .motion.known import leave_others
+            from .result.profile import cut_profile, kinds_of, known_kinds
+
+            take = leave_others(take, performer.bodies)
+            part = cut_profile(performer, take.names)
+            options = replace(options, tree=part.edges, kinds=known_kinds(kinds_of([part])))
         if tell is not None and take.bodies > QUICK_MAX_BODIES:
             tell(f"{take.bodies} bodies take minutes, by the cube of their number; --only fits some of them")
         digest = _hash_input(take)
@@ -549,10 +561,12 @@ def fit_remounted(
     proportions  limb lengths are drawn towards human proportions, as far as they keep to them
     options, reading  of every fit
 
-    Where trees differ, that of the fit whose least sure joint is surest is taken for all.
+    Where trees differ, that of the fit whose least sure joint is surest is taken for all; a joint has the kind that
+    most of them say.
     """
     from .motion.known import measure_gaps
     from .result.mountings import share_figures
+    from .result.profile import kinds_of, known_kinds
 
     if isinstance(sources, str | os.PathLike) or len(sources) < 2:
         raise UsageError("several mountings are several files, one each; name two or more", code="bad-call")
@@ -566,6 +580,11 @@ def fit_remounted(
     for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
         if {frozenset((joint.parent, joint.child)) for joint in one.skeleton.joints} != edges:
             fits[k] = fit_with(source, replace(options, tree=tree), reading)
+    kinds = known_kinds(kinds_of([one.skeleton for one in fits]))
+    for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
+        own = {(joint.kind, frozenset((joint.child, joint.parent))) for joint in one.skeleton.joints}
+        if any((kind, frozenset(edge)) not in own for *edge, kind in kinds):
+            fits[k] = fit_with(source, replace(options, tree=tree, kinds=kinds), reading)
     shared = share_figures([one.skeleton for one in fits], sides=sides, proportions=proportions)
     found = []
     for one, skeleton in zip(fits, shared.skeletons, strict=True):
@@ -609,14 +628,15 @@ def solve(
     if (skeleton is None) == (profile is None):
         raise UsageError("give the skeleton of a calibration, or a profile", code="bad-call")
     if skeleton is None or remounted:
-        from .result.profile import make_profile
+        from .result.profile import cut_profile, describe_bare, make_profile
 
         known_as = make_profile([_open_calibration(skeleton).skeleton])[0] if skeleton is not None else profile
         performer = _open_profile(known_as)  # type: ignore[arg-type]
-        fitted = fit(
-            source, tree=performer.edges, prepare=prepare, fix=fix, no_fix=no_fix, scale=scale or 1.0, **reading
-        )
-        return fitted.use_profile(performer)
+        asked = FitOptions(prepare=prepare, fix=fix, no_fix=no_fix, scale=factor_of(scale or 1.0))  # type: ignore[arg-type]
+        fitted = fit_with(source, asked, ReadOptions.of(**reading), performer=performer)
+        bodies = fitted.skeleton.bodies
+        found = fitted.use_profile(cut_profile(performer, bodies))
+        return replace(found, skeleton=_add_findings(found.skeleton, describe_bare(performer, bodies)))
     calibration = _open_calibration(skeleton)
     known, model = calibration.skeleton, calibration.field if field else None
     factor = (

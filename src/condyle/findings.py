@@ -70,6 +70,7 @@ CODES: dict[str, str] = {
     "hinge": "a joint turns about one axis; in files of version 0.1",
     "one-axis-only": "a joint turned about one axis only; the point on that axis is arbitrary",
     "rigid-pair": "two sensors never moved against each other",
+    "two-sensors": "sensors on one segment count as several mountings of it, which share its lengths",
     "undetermined-joint": "a connection whose centre the motion does not determine",
     "not-rotary": "a pair translates without a common centre of rotation; it is not a joint",
     "large-residual": "a joint comes apart much more than the sensors' noise",

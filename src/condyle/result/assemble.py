@@ -128,6 +128,10 @@ def assemble_figure(
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
+    if options.method == "default" and any(joint.kind == "rigid" for joint in joints):
+        from .doubled import share_doubled
+
+        skeleton = share_doubled(skeleton, take, intervals=options.intervals)
     field = _find_field(options, changes)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
@@ -166,7 +170,7 @@ def _locate(
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure = estimate.take, estimate.structure
     solved = Solved(estimate.solution, estimate.fits, estimate.sums)
-    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support)
+    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support, options.kinds)
     given = {frozenset(pair) for pair in options.tree}
     joints = [replace(one, support=1.0, rivals=()) if {one.child, one.parent} in given else one for one in joints]
     findings: list[Finding] = []
