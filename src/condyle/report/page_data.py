@@ -181,9 +181,10 @@ class PageMeasured(_by_place(Measured)):  # type: ignore[misc]
 
 
 class PageAxis(_Value, frozen=True):
-    """One joint of a chain of axes. outer: the body behind it. low, high: [rad] of its angle from the zero."""
+    """One axis of a chain. outer: the body behind it. low, high: [rad] of its angle from the zero, of a slider [m]."""
 
     outer: int
+    kind: str
     lie: str | None
     distance: PageMeasured | None
     angle: PageMeasured | None

@@ -16,7 +16,7 @@ from ..estimate.locate import gap_residual, locate_joints
 from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
-from ..faults.loops import loop_joints, touching_joints, usual_gap
+from ..faults.loops import loop_joints, slider_joints, touching_joints, usual_gap
 from ..faults.part_time import PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
@@ -101,7 +101,7 @@ def assemble_figure(
         sure = estimate_uncertainty(estimate, estimator, options, changes)
         joints, sure, gap, told = _locate(estimate, support, options, sure)
         findings += told
-        loops = loop_joints(take, structure, options, estimator, named)
+        loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
             held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
