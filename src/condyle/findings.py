@@ -119,6 +119,7 @@ CODES: dict[str, str] = {
     "pose-held": "poses that are not known, in a format that has no gaps; the last known pose is held",
     "resampled": "frames that are not evenly spaced were interpolated onto an even clock",
     "renamed-bones": "names that a format forbids were changed",
+    "loop-lost": "two bodies close a loop, which a format that is a tree cannot hold",
     "no-axes": "a figure whose joints have no axis has no table of axes",
     "split-file": "a motion that is too long for one file of a format is in several, one after the other",
 }
@@ -157,7 +158,16 @@ _CAUSES: dict[str, tuple[str, ...]] = {
     "exchange": ("swap", "marker-swap"),
     "field": ("bent-field", "field-corrected", "pair-not-carried", "hemisphere-flip"),
     "size": ("implausible-size", "unit-assumed", "scaled"),
-    "export": ("up-assumed", "pose-held", "resampled", "renamed-bones", "split-file", "no-axes", "older-files"),
+    "export": (
+        "up-assumed",
+        "pose-held",
+        "resampled",
+        "renamed-bones",
+        "split-file",
+        "no-axes",
+        "loop-lost",
+        "older-files",
+    ),
 }
 _CAUSE_OF = {code: cause for cause, codes in _CAUSES.items() for code in codes}
 

@@ -77,11 +77,6 @@ export interface PageJoint {
   readonly support: number | null;
   readonly rivals: readonly (readonly [number, number])[];
   readonly explained: number | null;
-  readonly main_child: readonly [number, number, number] | null;
-  readonly main_parent: readonly [number, number, number] | null;
-  readonly main_share: number | null;
-  readonly pitch: number | null;
-  readonly travel: number | null;
   readonly sigma: readonly [number, number, number] | null;
   readonly verdict: "enough" | "weak" | "not determined";
   readonly advice: string;

@@ -78,7 +78,10 @@ class PageBody(_Value, frozen=True):
     masked: int
 
 
-_NOT_SHOWN = ("singular_values", "covariance", "passing", "time", "axis_covariance", "line_95")
+_NOT_SHOWN = (
+    *("singular_values", "covariance", "passing", "time", "axis_covariance", "line_95"),
+    *("main_child", "main_parent", "main_share", "pitch", "travel"),
+)
 
 
 class PageJoint(_by_place(Joint, *_NOT_SHOWN)):  # type: ignore[misc]

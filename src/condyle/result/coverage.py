@@ -113,7 +113,7 @@ def find_coverage(skeleton: Skeleton, width: float = WANTED_WIDTH_M) -> Coverage
     return Coverage(
         width,
         tuple(_joint(joint, skeleton.joints, width) for joint in skeleton.joints),
-        tuple(_limb(limb, by_child, seconds, width) for limb in skeleton.limbs),
+        tuple(_limb(limb, by_child, seconds, width) for limb in skeleton.limbs if limb.to_joint in by_child),
     )
 
 
