@@ -16,7 +16,7 @@ from ..estimate.locate import gap_residual, locate_joints
 from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
-from ..faults.loops import loop_joints, touching_joints, usual_gap
+from ..faults.loops import loop_joints, slider_joints, touching_joints, usual_gap
 from ..faults.part_time import PartTime, PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
@@ -25,7 +25,7 @@ from ..maths.spool import over_frames, sealed
 from ..model.field import FieldModel
 from ..model.limbs import is_link, limb_geometry, measure_link, measure_offset
 from ..model.options import FitOptions
-from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton
+from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skeleton
 from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
@@ -101,7 +101,7 @@ def assemble_figure(
         sure = estimate_uncertainty(estimate, estimator, options, changes)
         joints, sure, gap, told = _locate(estimate, support, options, sure)
         findings += told
-        loops = loop_joints(take, structure, options, estimator, named)
+        loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
             joints = _add_times(joints, part_time)
@@ -121,7 +121,7 @@ def assemble_figure(
         roots=tuple(take.names[k] for k in estimate.roots if has_child[k]),
         loose=tuple(take.names[k] for k in range(take.bodies) if estimate.parent[k] < 0 and not has_child[k]),
         joints=tuple(joints),
-        limbs=tuple(limbs),
+        limbs=(*limbs, *_loop_limbs(joints, loops, take)),
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
         own_tree=own_tree,
@@ -235,6 +235,19 @@ def assemble_limbs(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Li
         for a, b in combinations(mine, 2):
             limbs.append(_limb(joints, a, b, body, sure))
     return limbs
+
+
+def _loop_limbs(joints: Sequence[Joint], loops: Sequence[Joint], take: Take) -> list[Limb]:
+    """Links of a machine that end at a joint which closes a loop throughout."""
+    whole = (float(take.time[0]), float(take.time[-1]))
+    closing = [loop for loop in loops if loop.time == whole and loop.kind in ONE_AXIS]
+    found = []
+    for loop in closing:
+        for body in (loop.child, loop.parent):
+            mine = [joint for joint in joints if body in (joint.child, joint.parent) and is_link(joint, loop)]
+            name = f"{loop.child}-{loop.parent}"  # a loop's child has a joint of its own in the tree
+            found += [replace(_link([*joints, loop], joint, loop, body), to_joint=name) for joint in mine]
+    return found
 
 
 def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty | None) -> Limb:
