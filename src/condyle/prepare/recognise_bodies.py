@@ -213,7 +213,6 @@ def _share_out(person: _Person) -> None:
         _share_out_foot(own, at, side)
         for place, segments in BETWEEN.items():
             _give_joint_markers(person, own, side, place, segments)
-        _give_spare(own, (side, "thigh"), at.get((side, "trochanter"), []))
         blade = at.get((side, "shoulder"), []) + at.get((side, "scapula"), [])
         if len(blade) >= 3 and len(at.get((side, "scapula"), [])) >= 2:
             own[side, "scapula"] = blade
