@@ -201,6 +201,7 @@ class Fit:
         up: str | None = None,
     ) -> Angles:
         """Joint angles over time, by the measured rotations; docs/angles.md explains the conventions and the frames.
+        Poses that the fit weighted out are left out.
 
         convention   "isb", "xzy", "opensim", "opensim:gait2392", "pig", "rotvec", "hinge", "euler:ZXY"
         take         another recording of the same sensors, mounted as they were
@@ -212,11 +213,12 @@ class Fit:
         keep_locked  keep angles near gimbal lock that noise makes useless
         up           axis of the world that points up, to overrule the recording
         """
-        from .motion.angles import AngleOptions, find_joint_angles
+        from .motion.angles import AngleOptions, find_joint_angles, hide_outliers
 
         points = read_landmarks(landmarks) if isinstance(landmarks, str | os.PathLike) else landmarks
         options = AngleOptions(convention, neutral, zero, heading, points, keep_locked, up)
-        return find_joint_angles(self.skeleton, self.take if take is None else take, options)
+        own = hide_outliers(self.skeleton, self.take, self.weight) if take is None or take is self.take else take
+        return find_joint_angles(self.skeleton, own, options)
 
     def gait_events(self, take: Take | None = None) -> tuple[GaitEvent, ...]:
         """When feet strike the room and leave it, in the order of time; empty where no foot was worn or makes steps.
