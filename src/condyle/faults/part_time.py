@@ -15,6 +15,7 @@ from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
 from ..maths.spool import over_frames
 from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
+from ..pairs.digest import digest_take
 from ..pairs.fits import fit_pairs, gaps, measure_distances
 from ..pairs.sums import sum_pairs
 from .connections import find_connections, lasting
@@ -148,9 +149,11 @@ def _part_time(
 
 def _find_far(estimate: Estimate) -> Bools:
     """(J,) joints that are far apart for a while: no other can hold for a part of the take only."""
-    take, gap = estimate.take, estimate.gap
+    take = estimate.take
     if not take.timed or not np.isfinite(take.rate):
         return np.zeros(len(estimate.pairs), dtype=bool)
+    take = digest_take(take).as_take(take)  # medians of half a second are the same in rows
+    gap = gaps(take, *estimate.solution.joints)
     with np.errstate(invalid="ignore"):
         apart = _block_gaps(take, gap)[1] > APART_MIN_SHARE * _usual_distances(take, estimate.pairs)
     return np.asarray(apart.any(axis=0))
