@@ -18,7 +18,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, centre_positions
+from ..maths.arrays import Bools, Floats, Ints, centre_positions, distinct
 from ..maths.graph import sides
 from ..maths.least_squares import WELL_CONDITIONED_MIN, is_well_conditioned
 from ..maths.robust import median
@@ -255,7 +255,7 @@ class ResidualRows:
 
     def gains_without_blocks(self, tree: list[int], columns: Ints) -> Iterator[Floats]:
         """(J, K) the same of some of the pairs (K,), without one block of time after the other."""
-        used = np.union1d(columns, tree)
+        used = distinct(np.append(columns, tree))
         part, place = self._part(used), np.searchsorted(used, tree).tolist()
         wanted, (own, count) = np.searchsorted(used, columns), part._own
         cross, every, seen = part._cross(place, slice(None)), own.sum(axis=0), count.sum(axis=0)

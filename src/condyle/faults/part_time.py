@@ -11,6 +11,7 @@ import numpy as np
 
 from ..estimate.solve import solve_together
 from ..findings import Finding
+from ..maths.arrays import distinct
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
 from ..maths.spool import over_frames
@@ -202,7 +203,7 @@ def _frames(take: Take, first: Ints, run: tuple[int, int]) -> tuple[int, int]:
 def _sensors_off(apart: Bools, known: Bools, pairs: Ints) -> Bools:
     """(b, J) joints of a body that has several, all of which are apart."""
     off = np.zeros_like(apart)
-    for body in np.unique(pairs):
+    for body in distinct(pairs):
         own = (pairs == body).any(axis=1)
         if own.sum() > 1:
             all_apart = (apart[:, own] | ~known[:, own]).all(axis=1) & (apart[:, own].sum(axis=1) > 1)
