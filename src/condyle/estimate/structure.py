@@ -317,7 +317,8 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     frames = np.flatnonzero(digest.to_frames(odd))
     good = take.seen.copy()
     if len(frames):
-        part = take.at(frames)
+        part = take.at(frames) if 2 * len(frames) < take.frames else take
+        frames = frames if part is not take else np.arange(take.frames)
         lengths = _gap_lengths(gaps(part, *joints))
         good[frames] = drop_gross(part, joints[0], *lengths, digest.to_frames(frame_bar)[frames])
     return good
