@@ -27,6 +27,7 @@ from ..model.clock import Clock
 from ..model.motion import derive_motion, order_joints
 from ..model.skeleton import Skeleton
 from ..model.take import Take
+from ..progress import begin_step
 from . import facts
 from .angles import show_angles
 from .axes import show_chains
@@ -193,6 +194,7 @@ def read_template() -> bytes:
 def render_page(place: str | Path) -> bytes:
     """report.html of the folder of a fit, given as the folder or as the skeleton.json in it."""
     template = read_template()  # before the work
+    begin_step("writing the page")
     skeleton, shown = open_page(place)
     return to_html(assemble_page(skeleton, shown), template, skeleton.fit_id)
 

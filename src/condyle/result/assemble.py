@@ -16,7 +16,7 @@ from ..estimate.locate import gap_residual, locate_joints
 from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
-from ..faults.loops import loop_joints, touching_joints, usual_gap
+from ..faults.loops import loop_joints, slider_joints, touching_joints, usual_gap
 from ..faults.part_time import PartTime, PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
@@ -25,10 +25,12 @@ from ..maths.spool import over_frames, sealed
 from ..model.field import FieldModel
 from ..model.limbs import is_link, limb_geometry, measure_link, measure_offset
 from ..model.options import FitOptions
-from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton
+from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skeleton
 from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
+from ..progress import begin_step
+from .plausible import find_odd_limbs
 from .symmetry import mirror_lengths
 from .verdict import add_verdict
 
@@ -99,29 +101,37 @@ def assemble_figure(
         sure = estimate_uncertainty(estimate, estimator, options, changes)
         joints, sure, gap, told = _locate(estimate, support, options, sure)
         findings += told
-        loops = loop_joints(take, structure, options, estimator, named)
+        loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
             joints = _add_times(joints, part_time)
             take = show_poses(take, ready, hidden(take, part_time))
             gap = gaps(take, pairs, *_halves(joints))
     if connections:
+        begin_step("looking for connections")
         usual = usual_gap(solution) if len(pairs) else 0.0
         touching, told = touching_joints(take, structure, options, estimator, named, usual)
         loops, findings = loops + touching, findings + told
+    limbs = assemble_limbs(joints, sure)
+    if not any(finding.code == "implausible-size" for finding in findings):
+        findings += find_odd_limbs(take.names, joints, limbs)
     has_child = np.isin(np.arange(take.bodies), estimate.parent)
     skeleton = Skeleton(
         bodies=take.names,
         roots=tuple(take.names[k] for k in estimate.roots if has_child[k]),
         loose=tuple(take.names[k] for k in range(take.bodies) if estimate.parent[k] < 0 and not has_child[k]),
         joints=tuple(joints),
-        limbs=tuple(assemble_limbs(joints, sure)),
+        limbs=(*limbs, *_loop_limbs(joints, loops, take)),
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
         own_tree=own_tree,
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
+    if options.method == "default" and any(joint.kind == "rigid" for joint in joints):
+        from .doubled import share_doubled
+
+        skeleton = share_doubled(skeleton, take, intervals=options.intervals)
     field = _find_field(options, changes)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
@@ -146,6 +156,7 @@ def estimate_uncertainty(
     """How far the joints may be off, with what a field that was taken away leaves open; None where nobody asked."""
     if not options.intervals:
         return None
+    begin_step("estimating the intervals")
     sure = uncertainty_of(estimate.take, estimate.solution, estimate.fits, estimate.structure, estimator.lag)
     for one in changes:
         if sure is not None and isinstance(one, FieldRepair):
@@ -159,7 +170,7 @@ def _locate(
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure = estimate.take, estimate.structure
     solved = Solved(estimate.solution, estimate.fits, estimate.sums)
-    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support)
+    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support, options.kinds)
     given = {frozenset(pair) for pair in options.tree}
     joints = [replace(one, support=1.0, rivals=()) if {one.child, one.parent} in given else one for one in joints]
     findings: list[Finding] = []
@@ -224,6 +235,19 @@ def assemble_limbs(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Li
         for a, b in combinations(mine, 2):
             limbs.append(_limb(joints, a, b, body, sure))
     return limbs
+
+
+def _loop_limbs(joints: Sequence[Joint], loops: Sequence[Joint], take: Take) -> list[Limb]:
+    """Links of a machine that end at a joint which closes a loop throughout."""
+    whole = (float(take.time[0]), float(take.time[-1]))
+    closing = [loop for loop in loops if loop.time == whole and loop.kind in ONE_AXIS]
+    found = []
+    for loop in closing:
+        for body in (loop.child, loop.parent):
+            mine = [joint for joint in joints if body in (joint.child, joint.parent) and is_link(joint, loop)]
+            name = f"{loop.child}-{loop.parent}"  # a loop's child has a joint of its own in the tree
+            found += [replace(_link([*joints, loop], joint, loop, body), to_joint=name) for joint in mine]
+    return found
 
 
 def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty | None) -> Limb:

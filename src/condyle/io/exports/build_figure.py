@@ -15,7 +15,7 @@ from ...maths.arrays import Floats
 from ...maths.spool import over_frames
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from ...model.motion import Motion, forward, order_joints, reference_rotations
-from ...model.skeleton import Skeleton
+from ...model.skeleton import ONE_AXIS, Skeleton
 from .bones import BoneKind, Link, RestBone, Room, build_bones, reorder_links
 from .figure import Figure, Names, find_axis, find_world_turn, legalise
 
@@ -92,7 +92,7 @@ def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment]) 
     eye, zero = np.eye(3), np.zeros(3)
     found = [Link(name, -1, "free", zero, zero, None, eye, eye, segments.get(name)) for name in motion.free]
     for child, parent, joint in order_joints(skeleton):
-        kind: BoneKind = "ball" if joint.kind == "undetermined" else joint.kind
+        kind: BoneKind = "hinge" if joint.kind in ONE_AXIS else "rigid" if joint.kind == "rigid" else "ball"
         if kind == "hinge" and joint.axis_child is None:
             kind = "ball"
         near = motion.R_parent_body[frame, child] if motion.frames else mean[child]
