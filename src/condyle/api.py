@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
-from .io.angles_file import AngleUnit, parse_angle_formats, write_mot, write_tables
+from .io.angles_file import AngleUnit, parse_angle_formats, write_events_csv, write_mot, write_tables
 from .io.atomic import read_small
 from .io.exports.export import check_scene, write_figure, write_formats
 from .io.exports.figure import Names
@@ -43,6 +43,7 @@ from .maths.spool import blocks
 from .maths.threads import limit_threads
 from .model.angles import Angles, Landmarks
 from .model.field import FieldModel, Rod
+from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
 from .model.profile import Profile
@@ -52,10 +53,11 @@ from .model.take import Take
 from .progress import begin_step
 
 if TYPE_CHECKING:  # a folder is read and exported without what fits it
+    from .model.axes import AxisChain
     from .motion.retarget import Lengths
 
 FilePath = str | os.PathLike[str]
-Recorded = FilePath | Sequence[FilePath] | Take | NDArray[Any]  # what a fit is made from
+Recorded = FilePath | Sequence[FilePath] | Mapping[str, FilePath] | Take | NDArray[Any]  # what a fit is made from
 QUICK_MAX_BODIES = 250  # with 100 frames 2 s of CPU time for 150 bodies, 26 s for 300, over 150 s for 1000
 FIT_ID_DIGITS = 16  # hexadecimal, of a SHA-256
 
@@ -216,6 +218,15 @@ class Fit:
         options = AngleOptions(convention, neutral, zero, heading, points, keep_locked, up)
         return find_joint_angles(self.skeleton, self.take if take is None else take, options)
 
+    def gait_events(self, take: Take | None = None) -> tuple[GaitEvent, ...]:
+        """When feet strike the room and leave it, in the order of time; empty where no foot was worn or makes steps.
+
+        take  another recording of the same sensors, mounted as they were
+        """
+        from .motion.gait_events import find_gait_events
+
+        return find_gait_events(self.skeleton, self.take if take is None else take)[0]
+
     def write_angles(
         self,
         formats: str = "csv",
@@ -229,22 +240,58 @@ class Fit:
         """The angles, and files of them called `name`, by default in the folder of the fit; `options`: see `angles`.
 
         formats  "csv", "mot" (OpenSim: always in a convention of OpenSim, in degrees and without gaps), "parquet";
-                 beside them stands a .json with how the angles were counted
+                 beside them stand a .json with how the angles were counted, and gait events where there are any
         """
+        from .motion.gait_events import find_gait_events
+
         chosen = parse_angle_formats(formats)
         angles = self.angles(convention, **options)
-        findings = list(angles.findings)
+        events, told = find_gait_events(self.skeleton, options.get("take") or self.take)
+        findings = [*angles.findings, *told]
         with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
             files = write_tables(stage.path, name, angles, chosen, unit)
+            if events:
+                files.append(stage.path / f"{name}-events.csv")
+                write_events_csv(files[-1], events)
             if "mot" in chosen:
                 own = convention if convention.startswith("opensim") else "opensim"
                 # OpenSim has one room for a whole file, and no empty cells.
                 if options.get("heading", "auto") == "auto" and angles.heading != "travel":
                     options = {**options, "heading": "facing"}
                 coordinates = self.angles(own, **{**options, "keep_locked": True})
-                written, told = write_mot(stage.path / f"{name}.mot", coordinates)
-                files, findings = files + written, findings + told
+                written, notes = write_mot(stage.path / f"{name}.mot", coordinates)
+                files, findings = files + written, findings + notes
         return angles, Written(tuple(stage.folder / file.name for file in files), tuple(findings))
+
+    def axes(
+        self,
+        *,
+        base: str | None = None,
+        tool: str | None = None,
+        zero: float | None = None,
+        flip: Iterable[str] = (),
+    ) -> tuple[AxisChain, ...]:
+        """The chains of axes of a machine with their tables, the longest first; docs/robots.md explains them.
+
+        base   body to begin with; by default the end that moves least in the room
+        tool   body to end with; by default every other end
+        zero   [s] time of the frame in which every joint is at its zero; by default the one nearest to the mean pose
+        flip   joints whose axis is to point the other way; by default the first turn is positive
+        """
+        from .model.chains import find_chains
+
+        return find_chains(self.skeleton, self.take, base=base, tool=tool, zero=zero, flip=tuple(flip))
+
+    def write_axes(
+        self, formats: str = "json,csv", folder: FilePath | None = None, *, name: str = "axes", **options: Any
+    ) -> tuple[Path, ...]:
+        """Files of the tables called `name`, by default in the folder of the fit; `options`: see `axes`."""
+        from .io.axes_file import parse_axes_formats, write_axes
+
+        chosen, chains = parse_axes_formats(formats), self.axes(**options)
+        with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
+            files = write_axes(stage.path, name, chains, chosen, self.skeleton.fit_id)
+        return tuple(stage.folder / file.name for file in files)
 
     def save(
         self,
@@ -382,7 +429,8 @@ def fit(
 ) -> Fit:
     """The articulated figure inside a recording.
 
-    source      the path of a file, or of several files of the same sensors; a Take; or matrices (n, m, 4, 4) [m]
+    source      the path of a file, or of several files of the same sensors; {label: file} of one room at one time,
+                whose bodies become label:name; a Take; or matrices (n, m, 4, 4) [m]
     plan        "default": all joints together, corrected and robust; "least-squares": the paper's; "drift": for sensors
                 that drift
     tree        known edges, all or some: pairs (parent, child), or {child: parent}; "file": those that the recording
@@ -460,11 +508,13 @@ class Remounted:
     """Fits of one person, one for every mounting, with one set of limb lengths.
 
     profile   the performer;  findings: what is to be said of all of them
+    without   the performer without what sides and proportions told; None where neither was asked for
     """
 
     profile: Profile
     fits: tuple[Fit, ...]
     findings: tuple[Finding, ...]
+    without: Profile | None = None
 
     def save(self, folder: FilePath, *, report: bool = True, export: str = "") -> Remounted:
         """Writes every fit to a folder of its own in `folder`, named after its file, and profile.json beside them."""
@@ -524,7 +574,7 @@ def fit_remounted(
         held = replace(skeleton, fit_id=fit_id, joints=joints)
         found.append(replace(one, skeleton=held, frames=_InMemory(held, one.take, gap, weight)))
     profile = replace(shared.profile, fits=tuple(str(one.skeleton.fit_id) for one in found))
-    return Remounted(profile, tuple(found), shared.findings)
+    return Remounted(profile, tuple(found), shared.findings, shared.without)
 
 
 def solve(
@@ -622,7 +672,7 @@ def _load_parts(source: Recorded, known: Skeleton, reading: ReadOptions) -> list
     from .prepare.read import load as load_files
     from .prepare.read import read_turns
 
-    if isinstance(source, Take | np.ndarray):
+    if isinstance(source, Take | np.ndarray | Mapping):
         return [(_load(source, reading), None)]
     groups = [_check_files(source)]
     as_said = replace(reading, doctor=bool(reading.doctor))
@@ -708,6 +758,11 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
                 f"'{(others or ['rate'])[0]}' is for files, and the poses are given", code="option-not-used"
             )
         return source if isinstance(source, Take) else Take.from_matrices(source, rate=reading.rate)
+    if isinstance(source, Mapping):
+        from .prepare.together import place_together
+
+        _check_files(list(source.values()))
+        return place_together({label: load_files([file], reading).take for label, file in source.items()})
     return load_files(_check_files(source), reading).take
 
 

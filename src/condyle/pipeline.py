@@ -21,7 +21,7 @@ from .findings import Finding
 from .io.scale_file import factor_of
 from .model.options import FitOptions, Method, check_options
 from .model.scale import scaled
-from .model.stage import Change, Decision, Proof, apply_changes
+from .model.stage import Change, Decision, Proof, apply_changes, describe_change
 from .model.take import Take, with_world
 from .prepare.dropouts import mask_unmeasured
 from .prepare.latency import LATENCY_MOST_BODIES, repair_latency
@@ -145,7 +145,7 @@ def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, 
         after = estimate if take is estimate.take else before.refit(take, hold)
         free = change.effect == "reading" or after is estimate
         proof = Proof(0.0, 0.0) if free else prove(estimate, after, change)
-        told += [(change.first, finding) for finding in change.describe(proof)]
+        told += [(change.first, finding) for finding in describe_change(change, proof)]
         if proof.kept:
             estimate = after
             kept.append(change)

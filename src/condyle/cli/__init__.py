@@ -34,6 +34,7 @@ VERBS = {
     "view": "the page of a large fit, from a server on this machine",
     "coverage": "whether every joint was moved enough, and what every length needs",
     "angles": "joint angles over time, by ISB or another convention, with their ranges",
+    "axes": "axes of a machine to each other, with its Denavit-Hartenberg tables",
     "export": "the figure and its motion in files that other programs open",
     "retarget": "the motion on a figure with other limb lengths",
     "scale": "unit of length and noise of a set-up, from two sensors at a known distance",

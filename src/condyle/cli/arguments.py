@@ -140,6 +140,19 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     part.add_argument("--rename", type=parse_renames, metavar="OLD=NEW", help="other names: s1=pelvis,s2=chest")
 
 
+def add_repair_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which repairs are done."""
+    from ..model.repairs import REPAIRS
+
+    done = [name for name, on in REPAIRS.items() if on]
+    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
+    parser.add_argument(
+        "--fix",
+        metavar="LIST",
+        help="repairs to be done as well: swaps exchanges sensors, and markers, back where they were exchanged",
+    )
+
+
 READING = (
     "rate", "unit", "up", "handed", "quaternion", "euler", "degrees", "transposed", "axes", "bodies", "columns",
     "format", "doctor", "start", "stop", "only", "drop", "rename",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .arguments import add_reading_arguments, collect_reading, parse_length, split_names
+from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, parse_length, split_names
 from .field import add_field_arguments, read_field_options
 from .report import has_page
 from .summary import print_fit
@@ -27,10 +27,13 @@ OWN_TREE = "file"  # in the place of edges: those that the recording brings alon
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from ..model.repairs import REPAIRS
-
     yes_or_no = argparse.BooleanOptionalAction
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, with unmoved sensors")
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="the files are a=FILE b=FILE ..., of one room at one time: one scene of bodies a:name, b:name",
+    )
     add_output_arguments(parser)
     parser.add_argument(
         "--config", metavar="FILE", help="take options from the options.toml of a fit; those given here win"
@@ -61,13 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="MM",
         help="take lengths of the left and right side as equal within so much, one standard deviation",
     )
-    done = [name for name, on in REPAIRS.items() if on]
-    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
-    parser.add_argument(
-        "--fix",
-        metavar="LIST",
-        help="repairs to be done as well: swaps exchanges sensors, and markers, back where they were exchanged",
-    )
+    add_repair_arguments(parser)
     parser.add_argument(
         "--scale", metavar="FILE", help="factor on recorded lengths: the file that condyle scale wrote, or a number"
     )
@@ -77,6 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="ask whether several files are of one person with unmoved sensors; default: yes",
     )
+    _add_performer_arguments(parser)
+    add_field_arguments(parser)
+    parser.add_argument("--as-recorded", action=yes_or_no, default=None, help="mask and repair nothing before the fit")
+    parser.add_argument("--intervals", action=yes_or_no, default=None, help="intervals, the slowest step; default: yes")
+    add_reading_arguments(parser)
+
+
+def _add_performer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--remounted",
         action="store_true",
@@ -90,10 +95,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--proportions", action="store_true", help="with it: human proportions, as far as the lengths keep to them"
     )
-    add_field_arguments(parser)
-    parser.add_argument("--as-recorded", action=yes_or_no, default=None, help="mask and repair nothing before the fit")
-    parser.add_argument("--intervals", action=yes_or_no, default=None, help="intervals, the slowest step; default: yes")
-    add_reading_arguments(parser)
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -115,6 +116,8 @@ def run(args: argparse.Namespace) -> int:
     check_export(args)
     options, reading = read_arguments(args)  # before files whose reading may take minutes
     if args.remounted:
+        if args.together:
+            raise UsageError("--together is one scene, and --remounted several mountings", code="bad-option")
         from ..api import fit_remounted
 
         several = fit_remounted(
@@ -123,10 +126,24 @@ def run(args: argparse.Namespace) -> int:
         return print_several(several, args, begin)
     if args.alike or args.proportions:
         raise UsageError("--alike and --proportions go with --remounted", code="bad-option")
-    fit = fit_with(args.files, options, reading, own_tree=args.tree == OWN_TREE, tell=print_note)
+    files = split_labels(args.files) if args.together else args.files
+    fit = fit_with(files, options, reading, own_tree=args.tree == OWN_TREE, tell=print_note)
     if args.profile:
         fit = fit.use_profile(args.profile)
     return print_result(fit, args, begin)
+
+
+def split_labels(files: list[str]) -> dict[str, str]:
+    """{label: file} of `label=file`, each label once."""
+    found: dict[str, str] = {}
+    for text in files:
+        label, sign, file = text.partition("=")
+        if not (label and sign and file):
+            raise UsageError(f"'{text}' is not a=FILE; with --together every file has a label", code="bad-option")
+        if label in found:
+            raise UsageError(f"'{label}' is the label of two files", code="bad-option")
+        found[label] = file
+    return found
 
 
 def print_result(fit: Fit, args: argparse.Namespace, begin: float) -> int:
@@ -183,12 +200,13 @@ def print_several(several: Remounted, args: argparse.Namespace, begin: float) ->
     verdicts = [one.skeleton.verdict for one in several.fits]
     status = DONE if all(one is not None and one.tone == "good" for one in verdicts) else DONE_WITH_WARNINGS
     if args.json:
-        print_json({**to_plain(several.profile), "findings": several.findings})
+        without = {} if several.without is None else {"without": to_plain(several.without)["lengths"]}
+        print_json({**to_plain(several.profile), **without, "findings": several.findings})
         return status
     for file, one in zip(args.files, several.fits, strict=True):
         print_line(f"{file}: {one.skeleton}")
     print_line()
-    print_profile(several.profile, several.findings)
+    print_profile(several.profile, several.findings, several.without)
     for path in [path for one in several.fits for path in one.files]:
         print_line(f"wrote {path}")
     print_line(f"took {time.perf_counter() - begin:.2f} s", style="dim")

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import time
 
-from .arguments import add_reading_arguments, collect_reading, split_names
+from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, split_names
 from .fit import add_output_arguments, check_export, print_result
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from ..model.repairs import REPAIRS
-
     parser.add_argument("files", nargs="+", metavar="FILE", help="later recordings of a person who was calibrated")
     known = parser.add_mutually_exclusive_group(required=True)
     known.add_argument(
@@ -26,9 +24,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--remounted", action="store_true", help="the sensors were put on anew: lengths are held, mounts are fitted"
     )
     add_output_arguments(parser)
-    done = [name for name, on in REPAIRS.items() if on]
-    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
-    parser.add_argument("--fix", metavar="LIST", help="repairs to be done as well: swaps")
+    add_repair_arguments(parser)
     parser.add_argument(
         "--scale", metavar="FILE", help="factor on recorded lengths, as of condyle fit; by default the calibration's"
     )

@@ -15,8 +15,9 @@ import numpy as np
 from ..errors import CondyleError
 from ..maths.arrays import Floats
 from ..maths.robust import Z95
+from ..model.limbs import limb_geometry
 from ..model.profile import LengthKey, Profile, name_length
-from ..model.skeleton import Joint, Limb, Placement, Skeleton, limb_geometry
+from ..model.skeleton import Joint, Limb, Placement, Skeleton
 
 LENGTH_MIN_SD_M = 1e-4  # m: no length is known better, and no geometry need hold lengths more exactly
 SHARED_WIDENING = 1.2  # of intervals that several mountings share: their weights are estimates, and err themselves

@@ -18,7 +18,6 @@ from .take import BodyMarker
 Between = Literal["joints", "joint and axis", "axes"]
 
 
-ALONG_AXIS_RAD = np.radians(30.0)  # angle of a limb to a hinge's axis, below which its length is left open by the axis
 Kind = Literal["ball", "hinge", "rigid", "undetermined"]
 Point = Literal["determined", "arbitrary"]
 Tone = Literal["good", "look", "bad"]
@@ -111,7 +110,10 @@ class Limb:
 
     length, low, high  [m]  estimate and 95 % interval
     passing            [-]  share of the interval's variance from noise that changes from frame to frame
-    between                 what was measured: two joints, a joint and a hinge's axis, or two axes
+    between                 what was measured: two joints, a joint and a hinge's axis, or two axes. Of a link of a
+                            machine, whose axes are known well, it is their shortest distance: 0 where they meet
+    along              [m]  of such a link: the offset along the axis of `from_joint`, between the normals to the axis
+                            before and to that of `to_joint`; along_95: half-width of its 95 % interval
     """
 
     body: str
@@ -122,6 +124,8 @@ class Limb:
     high: float | None
     between: Between = "joints"
     passing: float | None = None
+    along: float | None = None
+    along_95: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -255,27 +259,3 @@ class Skeleton:
         if frames is not None and seconds is not None:
             head += f", {many(frames, 'frame')}, {seconds:.1f} s"
         return f"{head}. {self.verdict.text if self.verdict else many(len(self.joints), 'joint')}"
-
-
-def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Floats, Between] | None:
-    """Length [m] on `body` between two of its joints, the unit direction it is measured along, and what it joins.
-
-    On an axis along which a joint is open the length ends at the point that is given, nearest to the sensors. None
-    where a joint is not located, and where the limb points along the axis, so that its length is what is left open.
-    """
-    places, axes = [], []
-    for joint in (joint_a, joint_b):
-        own = joint.child == body
-        axis = joint.axis_child if own else joint.axis_parent
-        if joint.point == "arbitrary" or joint.kind in ("rigid", "undetermined"):
-            if axis is None:
-                return None
-            axes.append(axis)
-        places.append(joint.p_child_joint if own else joint.p_parent_joint)
-    apart = places[0] - places[1]
-    length = float(np.linalg.norm(apart))
-    direction = apart / length if length > 0 else np.array([1.0, 0, 0])
-    if any(abs(float(axis @ direction)) > np.cos(ALONG_AXIS_RAD) for axis in axes):
-        return None
-    between: Between = ("joints", "joint and axis", "axes")[len(axes)]
-    return length, direction, between

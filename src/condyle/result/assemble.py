@@ -23,8 +23,9 @@ from ..maths.arrays import Bools, Floats
 from ..maths.robust import Z95
 from ..maths.spool import over_frames, sealed
 from ..model.field import FieldModel
+from ..model.limbs import is_link, limb_geometry, measure_link, measure_offset
 from ..model.options import FitOptions
-from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton, limb_geometry
+from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton
 from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
@@ -232,6 +233,8 @@ def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty 
     length, direction, between = shape
     if sure is None:
         return Limb(body, first.child, second.child, length, None, None, between)
+    if is_link(first, second):
+        return _link(joints, first, second, body)
     ends = np.concatenate([6 * k + (0 if joints[k].child == body else 3) + np.arange(3) for k in (a, b)])
     slope, own = np.concatenate([direction, -direction]), np.ix_(ends, ends)
     variance = max(float(slope @ sure.covariance[own] @ slope), 0.0)
@@ -239,6 +242,15 @@ def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty 
     passing = float(slope @ sure.passing[own] @ slope) / variance if variance > 0 else None
     low, high = max(length - half_width, 0.0), length + half_width
     return Limb(body, first.child, second.child, length, low, high, between, passing)
+
+
+def _link(joints: Sequence[Joint], first: Joint, second: Joint, body: str) -> Limb:
+    """A link of a machine: how far apart its axes are, and its offset along the first."""
+    distance, along = measure_link(first, second, body).distance, measure_offset(joints, body, first, second)
+    width = distance.half_width or 0.0
+    low, high = max(distance.value - width, 0.0), distance.value + width
+    offset = (None, None) if along is None else (abs(along.value), along.half_width)
+    return Limb(body, first.child, second.child, distance.value, low, high, "axes", None, *offset)
 
 
 def assemble_placements(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Placement]:

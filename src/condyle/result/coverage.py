@@ -16,7 +16,8 @@ import numpy as np
 from ..errors import UsageError
 from ..findings import mm
 from ..maths.arrays import Floats
-from ..model.skeleton import Joint, Limb, Skeleton, limb_geometry
+from ..model.limbs import limb_geometry
+from ..model.skeleton import Joint, Limb, Skeleton
 
 TURNED_MIN_RAD = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
 WANTED_WIDTH_M = 0.01  # m: wanted width of a length's interval, where nobody says another
