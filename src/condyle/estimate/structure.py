@@ -208,7 +208,7 @@ def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools
     across = np.sqrt(2 * motion.spread[:, 0])
     plain = motion.turns & (motion.main > RESOLVABLE_TURN_RAD) & (motion.main > RIGID_NOISE_RATIO * loud)
     plain &= across < PLAIN_HINGE_RATIO * motion.main
-    plain &= ~_above_noise(fits, np.arange(len(i)), noise) | (fits.residual < 1e-6 * motion.size)
+    plain &= ~above_noise(fits, np.arange(len(i)), noise) | (fits.residual < 1e-6 * motion.size)
     return np.asarray(plain)
 
 

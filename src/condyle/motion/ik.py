@@ -382,7 +382,7 @@ def _measure_spreads(run: _SensorRun, count: int) -> Floats:
 
 def _find_lone(skeleton: Skeleton, take: Take) -> Bools:
     """(m,) bodies of which no neighbour is ever seen."""
-    worn: Bools = take.seen.any(axis=0)
+    worn: Bools = np.asarray(take.seen.any(axis=0))
     lone = np.ones(take.bodies, bool)
     for joint in skeleton.joints:
         a, b = (skeleton.bodies.index(name) for name in (joint.child, joint.parent))
