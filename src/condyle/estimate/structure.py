@@ -40,6 +40,7 @@ ROOM_HANDICAP_RESIDUALS = 4.0  # usual residuals by which such a pair, and one o
 REST_HANDICAP_RESIDUALS = 2.0  # ... and a pair that only may repeat the room
 NAMES_FACTOR = 2.0  # by which a residual counts as larger for each human segment that names put between two bodies
 NAMES_MOST_BETWEEN = 3  # segments; where two names of data/more are exchanged the motion still overrules them
+NAMES_MAX_CONTRADICTED = 0.5  # edges of the plain tree that names contradict over those that they agree with
 NEARNESS_POWER = 0.5  # of a joint's distance from its two sensors, which its residual is weighted with
 SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who stand still
 MOVED_TURN_RAD = np.radians(4.0)  # ... of the joint that moved most: at most 3 in still takes, 15 in functional trials
@@ -182,10 +183,11 @@ def infer_structure(
 
 
 def _contradict_motion(between: Floats) -> bool:
-    """Whether names are not those of what bodies are on: most edges (J,) of the plain tree pass over a segment that is
+    """Whether names are not those of what bodies are on: many edges (J,) of the plain tree pass over a segment that is
     worn. An edge over something that is not worn says nothing, since the tree has to go somewhere.
     """
-    return bool(((between > 0) & np.isfinite(between)).sum() > (between == 0).sum())
+    over = (between > 0) & np.isfinite(between)
+    return bool(over.sum() > NAMES_MAX_CONTRADICTED * (between == 0).sum())
 
 
 def is_half_named(between: Floats, pairs: Ints) -> Bools:
