@@ -32,7 +32,7 @@ UNEXPLAINED_MAX_SHARE = 0.25  # residual over what the joint has to explain, fro
 NEIGHBOUR_QUANTILE = 0.25  # of the distances between joined sensors: that of neighbours, whatever else is not worn
 LENGTH_POWER = 2.0  # of an edge's length over that of neighbours, which the share counts as larger with: segments of
 # data/more and data/hard left out at random, 32 of 35 edges across them caught for 4 % of the right ones
-CONTACT_MAX_SHARE = 0.1  # the same of a person and a thing: what is held or sat on turns about no joint
+THING_MAX_SHARE = 0.1  # the same of a person and a thing: what is held or sat on turns about no joint
 FIGURE_MIN_BODIES = 5  # of each of two figures that may hold on to each other by their ends
 
 
@@ -112,7 +112,7 @@ def _most_support(bodies: int, structure: Structure) -> tuple[Floats, list[list[
     longer_share = np.where(longer > 1, left * longer**LENGTH_POWER, 0.0)
     noise = structure.noise.of_rows(structure.rows.every)
     doubted |= (longer_share > UNEXPLAINED_MAX_SHARE) & above_noise(fits, edges, noise)
-    doubted |= is_half_named(structure.between, fits.pairs)[edges] & (left > CONTACT_MAX_SHARE)
+    doubted |= is_half_named(structure.between, fits.pairs)[edges] & (left > THING_MAX_SHARE)
     doubted |= (structure.between[edges] > 0) | _links_figures(bodies, fits.pairs[edges])
     most, alike = np.where(doubted, DOUBTED_SUPPORT, 1.0), []
     for k, edge in enumerate(edges):
