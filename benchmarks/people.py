@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -30,8 +31,9 @@ BINS = (0.0, 0.5, 0.8, 0.9, SURE_SUPPORT, 0.99, 1.01)  # of support
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "real-recordings.md"
 BEGIN, END = "<!-- people -->", "<!-- /people -->"
 NOISE_M, NOISE_RAD = 0.002, np.radians(0.5)  # that is added to each frame of a noisier take
-SHORT_S = 3.0  # s of which a take's beginning is fitted alone
+PARTS = 3  # that a take is cut in
 FEWEST_FRAMES = 15  # of a part that is fitted
+VARIED = ("hard/", "more/")  # recordings of people that are also varied; the others are long, and linkages mostly
 LEFT_OUT = (1, 2, 2, 3)  # bodies of a take that are left out, at random
 
 
@@ -124,15 +126,11 @@ def measure(name: str, entry: dict[str, Any], ways: Sequence[str] = WAYS) -> Rec
 
 
 def vary(take: Take, name: str) -> Iterator[tuple[str, Take]]:
-    """What kind of change, and the take so changed: parts of it, backwards, fewer frames, more noise, fewer bodies."""
+    """What kind of change, and the take so changed: parts of it, fewer frames, more noise, fewer bodies."""
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     if len(set(take.segment.tolist())) == 1:
-        for parts in (2, 3):
-            for k in range(parts):
-                yield f"cut in {parts}", take.slice(take.frames * k // parts, take.frames * (k + 1) // parts)
-        yield f"first {SHORT_S:g} s", take.at(np.flatnonzero(take.time < take.time[0] + SHORT_S))
-        back = {"R_world_body": take.R_world_body[::-1], "p_world_body": take.p_world_body[::-1]}
-        yield "backwards", replace(take, **back)
+        for k in range(PARTS):
+            yield f"cut in {PARTS}", take.slice(take.frames * k // PARTS, take.frames * (k + 1) // PARTS)
     yield "half the rate", take.slice(None, None, 2)
     jitter = from_vector(rng.normal(0, NOISE_RAD, take.p_world_body.shape))
     p = take.p_world_body + rng.normal(0, NOISE_M, take.p_world_body.shape)
@@ -152,10 +150,14 @@ def measure_varied(name: str, entry: dict[str, Any]) -> list[Variation]:
             true = {edge for edge in true_joints(entry) if edge <= set(varied.names)}
             try:
                 one = compare(varied, true, set(entry.get("props", ())), way)
-            except CondyleError:
+            except CondyleError:  # a part in which nothing is seen
                 one = None
             found.append(Variation(source_of(name), kind, is_still(entry), way == WAYS[1], one))
     return found
+
+
+def measure_all(name: str, entry: dict[str, Any]) -> tuple[Recording | None, list[Variation]]:
+    return measure(name, entry), measure_varied(name, entry) if name.startswith(VARIED) else []
 
 
 def compare(take: Take, true: set[frozenset[str]], props: set[str], way: str) -> Found:
@@ -266,13 +268,14 @@ def main() -> None:
     given = parser.parse_args()
     recordings: list[Recording] = []
     varied: list[Variation] = []
-    for name, entry in entries(given.only).items():
-        one = measure(name, entry)
-        progress(
-            f"{name}: " + ("not read" if one is None else ", ".join(f"{w} {f.good}" for w, f in one.found.items()))
-        )
-        recordings += [one] if one is not None else []
-        varied += measure_varied(name, entry)
+    known = entries(given.only)
+    with ProcessPoolExecutor() as pool:
+        for name, (one, changed) in zip(known, pool.map(measure_all, known, known.values()), strict=True):
+            progress(
+                f"{name}: " + ("not read" if one is None else ", ".join(f"{w} {f.good}" for w, f in one.found.items()))
+            )
+            recordings += [one] if one is not None else []
+            varied += changed
     if not recordings:
         print("the recordings are not beside the project; nothing measured")
         return
@@ -289,7 +292,7 @@ def main() -> None:
         "Recordings of people and linkages whose joints are known from their markers, all recorded, none simulated. A "
         "tree is right where it has every true edge and no other. Sure: support of 0.95 or more. Without names the "
         "bodies are called s0, s1, ...: what the motion alone tells. Varied takes are parts of them, the whole "
-        "backwards, at half the rate or with noise added, and with one, two or three bodies left out at random, so "
+        "at half the rate or with noise added, and with one, two or three bodies left out at random, so "
         "that between others a segment was not worn; in a part of a take little may move."
     )
     data = {

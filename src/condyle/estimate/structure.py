@@ -151,8 +151,9 @@ def infer_structure(
     between, strangers = (table[tuple(fits.pairs.T)] for table in count_between(take.names))
     if _contradict_motion(between[edges]):
         between, strangers = np.full_like(between, np.nan), np.zeros_like(strangers)
-    steps = np.where(is_half_named(between, fits.pairs), 1.0, np.minimum(between, NAMES_MOST_BETWEEN))
-    named = np.log(NAMES_FACTOR) * np.nan_to_num(steps)
+    # Where a body without a name of a segment lies between others, no way over named ones is there beside it.
+    steps = np.where(is_half_named(between, fits.pairs), np.inf, between)
+    named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN))
     handicap = resting + nearness + named
     trials, search = Trials(), None
     if paper:
