@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import CondyleError
+from ..findings import many
 from .session import LOG_NAME, add_session_arguments, check_session, open_feed, print_end, run_session, take_guide
 from .terminal import DONE, escape_text, print_json, print_line, print_note, print_table
 
@@ -90,8 +91,8 @@ def describe_status(feed: Feed) -> str:
     """One line: every source with its bodies, rate and lag, and what is not recorded."""
     parts = [_describe_source(one) for one in feed.status()]
     if feed.recorder.fault is not None:
-        parts.append(f"NOT RECORDED: {feed.recorder.lost} frames, {feed.recorder.fault.text}")
-    return f"{feed.recorder.frames} frames | " + " | ".join(parts)
+        parts.append(f"NOT RECORDED: {many(feed.recorder.lost, 'frame')}, {feed.recorder.fault.text}")
+    return f"{many(feed.recorder.frames, 'frame')} | " + " | ".join(parts)
 
 
 def _describe_source(one: SourceStatus) -> str:

@@ -219,7 +219,7 @@ def print_end(args: argparse.Namespace, feed: Feed, status: list[SourceStatus], 
     if recorder.fault is not None or recorder.lost:
         why = "" if recorder.fault is None else f": {recorder.fault.text}"
         print_line(f"warning: {many(recorder.lost, 'frame')} not recorded{why}", style="yellow")
-    print_line(f"recorded {recorder.frames} frames in {seconds:.1f} s: {log}")
+    print_line(f"recorded {many(recorder.frames, 'frame')} in {seconds:.1f} s: {log}")
     if recorder.frames and getattr(args, "record_only", False):
         print_line(f"fit them with: condyle fit {log} -o {log.parent}")
     return DONE if whole else DONE_WITH_WARNINGS

@@ -5,14 +5,12 @@ from __future__ import annotations
 import argparse
 import time
 
-from .arguments import add_reading_arguments, collect_reading, split_names
+from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, split_names
 from .fit import add_output_arguments, check_export, print_result
 from .session import add_session_arguments, check_session, run_session, take_guide
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from ..model.repairs import REPAIRS
-
     parser.add_argument("files", nargs="+", metavar="FILE", help="later recordings of a person who was calibrated")
     known = parser.add_mutually_exclusive_group(required=True)
     known.add_argument(
@@ -34,9 +32,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="FILE is a source of condyle live; the figure streams out from the first second",
     )
     add_session_arguments(live)
-    done = [name for name, on in REPAIRS.items() if on]
-    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
-    parser.add_argument("--fix", metavar="LIST", help="repairs to be done as well: swaps")
+    add_repair_arguments(parser)
     parser.add_argument(
         "--scale", metavar="FILE", help="factor on recorded lengths, as of condyle fit; by default the calibration's"
     )
@@ -67,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
         field=not args.no_field,
         **collect_reading(args),
     )
-    return print_result(fit, args, time.perf_counter() - begin)
+    return print_result(fit, args, begin)
 
 
 def _run_live(args: argparse.Namespace) -> int:
