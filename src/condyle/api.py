@@ -35,10 +35,10 @@ from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
 from .model.profile import Profile
+from .model.progress import begin_step
 from .model.scale import Scale
 from .model.skeleton import Skeleton
 from .model.take import Take
-from .progress import begin_step
 
 if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from .io.angles_file import AngleUnit

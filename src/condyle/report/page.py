@@ -25,9 +25,9 @@ from ..maths.arrays import Floats, evenly
 from ..model.anatomy import Part, find_segments
 from ..model.clock import Clock
 from ..model.motion import derive_motion, order_joints
+from ..model.progress import begin_step
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from ..progress import begin_step
 from . import facts
 from .angles import show_angles
 from .axes import show_chains
