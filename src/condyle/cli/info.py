@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError
+from ..findings import many
 from .arguments import add_reading_arguments, collect_reading
 from .terminal import choose_status, print_error, print_findings, print_json, print_line, print_table
 
@@ -89,13 +90,13 @@ def _inspect_file(path: str, options: ReadOptions, args: argparse.Namespace) -> 
                 {"name": one.name, "markers": list(one.markers), "fit_error": one.error} for one in proposals
             ]
     if not args.json:
-        _print(facts, recording, take, proposals)
+        _print(facts, recording, take, proposals, asked=bool(args.propose))
     if args.propose and found is not None and found.bodies:
         _write_recognised(args.propose, found)
     elif args.propose:
         _write_bodies(args.propose, path, proposals)
     if args.propose and not args.json:
-        print_line(f"wrote {args.propose}")
+        print_line(f"wrote {args.propose}; check it, then: condyle fit {path} --bodies {args.propose}")
     return facts, choose_status(facts["findings"])
 
 
@@ -172,17 +173,16 @@ def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | No
     if args.propose:
         with open_atomic(Path(args.propose)) as stream:
             stream.write(proposal.toml.encode())
-    if not args.json:
-        print_line()
-        for line in proposal.toml.rstrip().split("\n"):
-            print_line(f"  {line}")
-        print_line()
-        if args.propose:
-            print_line(f"wrote {args.propose}; check it, then: condyle fit {path} --columns {args.propose}")
-        else:
-            print_line(
-                f"if that is right: condyle info {path} --propose {target}, then condyle fit {path} --columns {target}"
-            )
+    if args.json:
+        return facts
+    if args.propose:
+        print_line(f"wrote {args.propose}; check it, then: condyle fit {path} --columns {args.propose}")
+        return facts
+    print_line()
+    for line in proposal.toml.rstrip().split("\n"):
+        print_line(f"  {line}")
+    print_line()
+    print_line(f"if that is right: condyle info {path} --propose {target}, then condyle fit {path} --columns {target}")
     return facts
 
 
@@ -252,10 +252,12 @@ def _measure_extent(p: Any) -> list[float] | None:
     return [float(size) for size in p.max(axis=0) - p.min(axis=0)] if len(p) else None
 
 
-def _print(facts: dict[str, Any], recording: Recording, take: Take | None, proposals: list[BodyProposal]) -> None:
+def _print(
+    facts: dict[str, Any], recording: Recording, take: Take | None, proposals: list[BodyProposal], *, asked: bool
+) -> None:
     told = dict(facts["conventions"])
     title = told.pop("format")
-    what = str(take) if take is not None else f"markers only, {recording.frames} frames"
+    what = str(take) if take is not None else f"markers only, {many(recording.frames, 'frame')}"
     print_line(f"{facts['path']}: {title}, {what}", style="bold")
     told = {key: value for key, value in told.items() if not key.startswith("cluster ")}
     if told:
@@ -265,7 +267,7 @@ def _print(facts: dict[str, Any], recording: Recording, take: Take | None, propo
         _print_bodies(facts)
     if "markers" in facts:
         seen = sum(marker["missing"] < 1 for marker in facts["markers"])
-        print_line(f"{len(facts['markers'])} markers, {seen} of them seen")
+        print_line(f"{many(len(facts['markers']), 'marker')}, {seen} of them seen")
     if facts.get("recognised", {}).get("bodies"):
         _print_recognised(facts["recognised"])
     if proposals:
@@ -273,10 +275,11 @@ def _print(facts: dict[str, Any], recording: Recording, take: Take | None, propo
         rows = [(one.name, ", ".join(one.markers), f"{one.error * 1000:.1f}") for one in proposals]
         print_table(["body", "markers", "fit error [mm]"], rows, left=2)
         path = facts["path"]
-        print_line(
-            f"to use them: condyle info {path} --propose bodies.toml, edit it, "
-            f"then condyle fit {path} --bodies bodies.toml"
-        )
+        if not asked:
+            print_line(
+                f"to use them: condyle info {path} --propose bodies.toml, edit it, "
+                f"then condyle fit {path} --bodies bodies.toml"
+            )
     print_findings(facts["findings"])
 
 

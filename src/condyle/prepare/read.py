@@ -165,7 +165,7 @@ def read_rod(
     pair = tuple(names or take.names)
     if len(pair) != 2:
         raise UsageError(
-            f"has {len(pair)} sensors; name the rod's two with --rod-pair A B", code="bad-option", path=str(file)
+            f"has {len(pair)} sensors; name the rod's two with --rod-pair A:B", code="bad-option", path=str(file)
         )
     return Rod((take.names[take.index(pair[0])], take.names[take.index(pair[1])]), distance, take)
 
