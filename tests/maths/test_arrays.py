@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.maths.arrays import Floats, Ints, Vector, concatenate, freeze, frozen, select
+from condyle.maths.arrays import Floats, Ints, Vector, concatenate, distinct, freeze, frozen, select
 
 
 def test_a_list_becomes_a_read_only_array_of_doubles() -> None:
@@ -105,3 +105,8 @@ def test_arrays_are_put_in_one_along_their_letter() -> None:
     both = concatenate([track, track], "n")
     assert set(both) == {"place", "number"}
     assert both["number"].tolist() == [1, 2, 1, 2]
+
+
+def test_different_numbers_are_those_of_numpy() -> None:
+    for values in (np.array([3, 1, 3, 2, 1]), np.array([[2.5, -1.0], [2.5, 7.0]]), np.empty(0)):
+        np.testing.assert_array_equal(distinct(values), np.unique(values))

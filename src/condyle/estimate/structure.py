@@ -260,7 +260,7 @@ def _prefer_sliders(
         side = sides(bodies, fits.pairs[edges])
         i, j = fits.pairs[k]
         path = np.flatnonzero((side[:, i] != side[:, j]) & (side[:, i] >= 0) & (side[:, j] >= 0))
-        loud = _above_noise(fits, edges[path], noise)
+        loud = above_noise(fits, edges[path], noise)
         loose = [e for e, apart in zip(path, loud, strict=True) if apart and edges[e] not in held]
         loose = [e for e in loose if not plain[edges[e]] and int(edges[e]) not in sliders]
         if k not in edges and loose:
@@ -317,7 +317,8 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     frames = np.flatnonzero(digest.to_frames(odd))
     good = take.seen.copy()
     if len(frames):
-        part = take.at(frames)
+        part = take.at(frames) if 2 * len(frames) < take.frames else take
+        frames = frames if part is not take else np.arange(take.frames)
         lengths = _gap_lengths(gaps(part, *joints))
         good[frames] = drop_gross(part, joints[0], *lengths, digest.to_frames(frame_bar)[frames])
     return good

@@ -30,6 +30,7 @@ from .tree import SEARCH_FRAMES, ResidualRows
 
 SURE_SD = 1.645  # standard errors that SURE_SUPPORT is
 SCORE_SD = 0.1  # log residual by which two scores differ for reasons that repeat in every block of time
+RIVAL_MAX_LOG = 4.0  # log residual by which a pair is so much worse than every edge that no error makes it a rival
 MOST_RIVALS = 3  # that are named for an edge
 CALM_DRIFT_SHARE, CALM_TURN_SHARE = 0.25, 0.5  # drift and turn in the room over the usual ones of a body that is calm
 ALIKE_RESIDUAL_RATIO = 1.5  # residual over the edge's, up to which another calm body fits the same partner
@@ -90,13 +91,15 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
     larger = score[:, None] - score[:, tree, None]
     least = (larger[0] + extra) / np.hypot(rows.blocks.error(larger[1:]), SCORE_SD)
     if not many:
-        error = rows.blocks.error(np.stack(list(rows.gains_without_blocks(tree)))) / 6
-        least = np.fmin(least, (rows.gains(tree) / 6 + extra) / np.hypot(error, SCORE_SD))
+        gain, error = rows.gains(tree) / 6 + extra, np.zeros_like(extra)
+        rival = np.flatnonzero((gain < RIVAL_MAX_LOG).any(axis=0))
+        error[:, rival] = rows.blocks.error(np.stack(list(rows.gains_without_blocks(tree, rival)))) / 6
+        least = np.fmin(least, gain / np.hypot(error, SCORE_SD))
     z = np.full((len(edges), len(fits.pairs)), np.inf)
     z[:, rows.candidates] = np.where(rows.crossing(tree), least, np.inf)
-    for (edge, pair), (gain, chance) in structure.trials.items():
+    for (edge, pair), (more, chance) in structure.trials.items():
         if edge in place:
-            z[place[edge], pair] = min(z[place[edge], pair], gain / np.hypot(chance, SCORE_SD))
+            z[place[edge], pair] = min(z[place[edge], pair], more / np.hypot(chance, SCORE_SD))
     return z
 
 

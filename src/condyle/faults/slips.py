@@ -17,7 +17,7 @@ import numpy as np
 from ..estimate.intervals import CORRELATION_LAG_S, Blocks
 from ..findings import Finding
 from ..maths import rotation
-from ..maths.arrays import Floats, Ints, frozen
+from ..maths.arrays import Floats, Ints, distinct, frozen
 from ..maths.robust import median
 from ..maths.spool import copied, over_frames, sealed
 from ..model.stage import Change, Decision, Effect
@@ -197,7 +197,7 @@ def find_suspects(blocks: Blocks) -> list[int]:
     gap = gap / np.maximum(np.sqrt(np.square(gap).sum(axis=(0, 1)) / (3 * blocks.count)), 1e-300)
     total = np.concatenate([np.zeros((1, *gap.shape[1:])), np.cumsum(gap, axis=0)])
     block, end = np.arange(blocks.count), np.searchsorted(blocks.run, blocks.run, side="right")
-    bodies = np.unique(blocks.pairs)
+    bodies = distinct(blocks.pairs)
     own = (blocks.pairs == bodies[:, None, None]).any(axis=2)  # (k, J)
     suspect = np.zeros(len(bodies), dtype=bool)
     for reach in (1, max(blocks.count_blocks(CORRELATION_LAG_S), blocks.count // LOOK_BLOCKS)):
