@@ -23,6 +23,7 @@ from .structure import (
     Structure,
     above_noise,
     find_plain_hinges,
+    is_half_named,
     unexplained_share,
     whole_rows,
 )
@@ -40,6 +41,7 @@ UNEXPLAINED_MAX_SHARE = 0.25  # residual over what the joint has to explain, fro
 NEIGHBOUR_QUANTILE = 0.25  # of the distances between joined sensors: that of neighbours, whatever else is not worn
 LENGTH_POWER = 2.0  # of an edge's length over that of neighbours, which the share counts as larger with: segments of
 # data/more and data/hard left out at random, 32 of 35 edges across them caught for 4 % of the right ones
+THING_MAX_SHARE = 0.1  # the same of a person and a thing: what is held or sat on turns about no joint
 FIGURE_MIN_BODIES = 5  # of each of two figures that may hold on to each other by their ends
 
 
@@ -118,7 +120,8 @@ def _most_support(bodies: int, structure: Structure) -> tuple[Floats, list[list[
 
     Of two calm bodies the room tells as much as a joint. An edge that leaves much of what it has to explain may be
     several joints, the more so the farther apart its sensors are: between them a segment may be that nobody wore. So
-    may one whose names say that it is none. Names that say that it is one overrule this.
+    may one whose names say that it is none, or that it is between a person and a thing. Names that say that it is one
+    overrule this.
     """
     fits, edges = structure.fits, structure.tree.edges
     calm = structure.drift < CALM_DRIFT_SHARE * median(structure.drift)
@@ -128,8 +131,10 @@ def _most_support(bodies: int, structure: Structure) -> tuple[Floats, list[list[
     doubted = (left > UNEXPLAINED_MAX_SHARE) & (left >= median(left))  # where skin moves, all joints leave much
     apart = structure.motion.size[edges]
     longer = np.maximum(apart / max(float(np.quantile(apart, NEIGHBOUR_QUANTILE)), 1e-300), 1.0)
+    longer_share = np.where(longer > 1, left * longer**LENGTH_POWER, 0.0)
     noise = structure.noise.of_rows(structure.rows.every)
-    doubted |= (longer > 1) & (left * longer**LENGTH_POWER > UNEXPLAINED_MAX_SHARE) & above_noise(fits, edges, noise)
+    doubted |= (longer_share > UNEXPLAINED_MAX_SHARE) & above_noise(fits, edges, noise)
+    doubted |= is_half_named(structure.between, fits.pairs)[edges] & (left > THING_MAX_SHARE)
     doubted |= (structure.between[edges] > 0) | _links_figures(bodies, fits.pairs[edges])
     most, alike = np.where(doubted, DOUBTED_SUPPORT, 1.0), []
     for k, edge in enumerate(edges):

@@ -278,7 +278,19 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
     slips = [one for one in slips if (one.body, one.frame) not in no]
     if not options.fixes("slips"):
         return Decision(describe_slips(slips, repaired=False))
-    for _ in range(REFINE_ROUNDS if slips else 0):
-        back = estimate.refit(moved_back(take, slips))
-        slips = refine_slips(back.take, back.solution, slips)
+    for _ in range(REFINE_ROUNDS):
+        if slips:
+            back = estimate.refit(moved_back(take, slips))
+            slips = _above_share(take, estimate.solution, refine_slips(back.take, back.solution, slips))
     return Decision(changes=[SlipRepair(group) for group in group_creeping(slips)])
+
+
+def _above_share(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[Slip]:
+    """The slips without those of which little is left when the joints are fitted anew: it was the joint, not the sensor
+    that was elsewhere.
+    """
+    blocks = _GapRows.of(take, solution).blocks
+    changes = [SlipRepair(group) for group in group_creeping(slips)]
+    least = [SLIP_MIN_SHARE * _distance(blocks, take.index(change.bodies[0])) for change in changes]
+    kept = [slip for change, share in zip(changes, least, strict=True) if change.size >= share for slip in change.slips]
+    return [slip for slip in slips if slip in kept]

@@ -89,8 +89,14 @@ def _array_fields(kind: Any) -> dict[str, tuple[str, Any, bool]]:
         for part in (hint, *get_args(hint)):
             if get_origin(part) is Annotated:
                 array, letters = get_args(part)
-                found[name] = letters, get_args(get_args(array)[1])[0], part is not hint
+                found[name] = letters, _number_type(array), part is not hint
     return found
+
+
+def _number_type(array: Any) -> Any:
+    """The type of the numbers in an NDArray[...]: numpy writes it as a dtype, and from 2.5 on as an alias."""
+    last = get_args(array)[-1]
+    return (*get_args(last), last)[0]
 
 
 def evenly(count: int, most: int) -> Ints:
