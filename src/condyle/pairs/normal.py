@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths.least_squares import solve_normal
-from ..maths.spool import blocks, empty, over_frames
+from ..maths.spool import BLOCK_BYTES, blocks, empty, over_frames
 from .fits import apply_joints, gap_columns
 from .outliers import FAINT_GAP_SHARE, ROUNDING_M
 from .sums import whole_gram, whole_stack
@@ -156,7 +157,6 @@ class Rows:
         """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight."""
         if self._plain(weight):
             return self._take_apart(self._gram())
-        i, j = self.pairs.T
         J, n = len(self.pairs), len(weight)
         stack = self.X.reshape(3, n, -1)
         gram = np.zeros((stack.shape[2], stack.shape[2]))  # of frames in which every joint counts in full
@@ -170,16 +170,30 @@ class Rows:
                 gram += whole.T @ whole
             if full.all():
                 continue
-            poses, root = part[:, ~full].reshape(3, -1, stack.shape[2] // 4, 4), np.sqrt(own[~full])
-            child, parent = poses[:, :, i], poses[:, :, j]
-            Z = np.empty((3, len(root), J, 6))
-            Z[..., :3] = child[..., :3] * root[..., None]
-            Z[..., 3:] = -parent[..., :3] * root[..., None]
-            flat = Z.reshape(-1, 6 * J)
+            rest: Ints = start + np.flatnonzero(~full)
+            root, (Z, d) = np.sqrt(own[~full]), self._design(rest)
+            flat = (Z * root[..., None]).reshape(-1, 6 * J)
             G += flat.T @ flat
-            H += flat.T @ ((parent[..., 3] - child[..., 3]) * root).reshape(-1, J)
+            H += flat.T @ (d * root).reshape(-1, J)
         more = self._take_apart(gram)
         return G + more[0], H + more[1]
+
+    def _design(self, frames: Ints) -> tuple[Floats, Floats]:
+        """(3, k, J, 6) columns of the unknowns in some frames, and (3, k, J) what they explain; kept where few."""
+        if self.X.nbytes > BLOCK_BYTES:
+            return self._make_design(frames)
+        Z, d = self._whole_design
+        return (Z, d) if len(frames) == Z.shape[1] else (Z[:, frames], d[:, frames])
+
+    @cached_property
+    def _whole_design(self) -> tuple[Floats, Floats]:
+        return self._make_design(np.arange(len(self.seen)))
+
+    def _make_design(self, frames: Ints) -> tuple[Floats, Floats]:
+        poses = self.X.reshape(3, len(self.seen), -1, 4)[:, frames]
+        child, parent = (poses[:, :, bodies] for bodies in self.pairs.T)
+        Z = np.concatenate([child[..., :3], -parent[..., :3]], axis=3)
+        return Z, parent[..., 3] - child[..., 3]
 
     def _take_apart(self, gram: Floats) -> tuple[Floats, Floats]:
         """Z'Z and Z'd from products (4 m, 4 m) of the stacked poses."""
