@@ -41,15 +41,12 @@ class System:
 
     def normal(self, G: Floats, S: Floats) -> Floats:
         """(6J, 6J) normal matrix of products G of rows, with joints weighed by S (J, J), their gaps' precision."""
-        J = len(self.pairs)
-        N = (G * self.factor * self.factor[:, None]).reshape(J, 6, J, 6)
+        J, sensor, factor = len(self.pairs), self.pairs.ravel(), self.factor[::3]
         # Products of two sensors' rotations shrink twice; a sensor with itself is exact.
-        for own, other in np.ndindex(2, 2):
-            a, b = np.nonzero(self.pairs[:, own][:, None] == self.pairs[:, other])
-            row, column = slice(3 * own, 3 * own + 3), slice(3 * other, 3 * other + 3)
-            N[a, row, b, column] = G.reshape(N.shape)[a, row, b, column]
-        N *= S[:, None, :, None]
-        return N.reshape(6 * J, 6 * J)
+        both = np.where(sensor[:, None] == sensor, 1.0, factor * factor[:, None])
+        both = both.reshape(J, 2, J, 2) * S[:, None, :, None]
+        N = G.reshape(2 * J, 3, 2 * J, 3) * both.reshape(2 * J, 1, 2 * J, 1)
+        return np.asarray(N.reshape(6 * J, 6 * J))
 
     def solve(self, G: Floats, H: Floats, S: Floats, start: Floats | None = None) -> Floats:
         """(6J,) the unknowns that products G and H of weighted rows lead to, with joints weighed by S (J, J).
@@ -161,7 +158,7 @@ class Rows:
         stack = self.X.reshape(3, n, -1)
         gram = np.zeros((stack.shape[2], stack.shape[2]))  # of frames in which every joint counts in full
         G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
-        step = max(64, 400_000 // (6 * J))
+        step = max(64, 400_000 // (6 * J), J)  # a sum of few frames is as large as that of many
         for start in range(0, n, step):
             part, own = stack[:, start : start + step], weight[start : start + step]
             full = (own == 1).all(axis=1)
@@ -173,10 +170,12 @@ class Rows:
             rest: Ints = start + np.flatnonzero(~full)
             root, (Z, d) = np.sqrt(own[~full]), self._design(rest)
             flat = (Z * root[..., None]).reshape(-1, 6 * J)
-            G += flat.T @ flat
+            G = G + flat.T @ flat if start else flat.T @ flat
             H += flat.T @ (d * root).reshape(-1, J)
-        more = self._take_apart(gram)
-        return G + more[0], H + more[1]
+        if gram.any():
+            more = self._take_apart(gram)
+            G, H = G + more[0], H + more[1]
+        return G, H
 
     def _design(self, frames: Ints) -> tuple[Floats, Floats]:
         """(3, k, J, 6) columns of the unknowns in some frames, and (3, k, J) what they explain; kept where few."""
