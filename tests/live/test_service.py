@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 import condyle
+from condyle.io.exports.figure import Figure
 from condyle.live.feed import Feed
 from condyle.live.newest import NewestPoses, Poses
 from condyle.live.recorder import Recorder
@@ -16,6 +17,8 @@ from condyle.live.service import LiveSession, describe_solve, play_figure
 from condyle.live.session import Session, Solve
 from condyle.live.source import Packet
 from condyle.live.sources import open_source
+from condyle.live.watch import Watch
+from condyle.model.skeleton import Skeleton
 from tests.make.sessions import person, records, stream
 
 
@@ -28,7 +31,7 @@ class Listening:
         self.sent: list[Poses] = []
         self.closed = False
 
-    def send(self, figure: Poses, solve: Solve) -> None:
+    def send(self, figure: Poses, skeleton: Skeleton, bones: Figure | None) -> None:
         self.sent.append(figure)
 
     def close(self) -> None:
@@ -66,7 +69,7 @@ def test_a_replay_is_recorded_solved_sent_on_and_fitted_as_the_file_is(tmp_path:
     newest, outlet = NewestPoses(), Listening()
     source = Patient(f"replay:{tmp_path / 'take.csv'}@max")
     feed = Feed([source], Recorder(tmp_path / "session.log"), newest.listen)
-    session = LiveSession(feed, newest, outlets=[outlet])
+    session = LiveSession(feed, newest, Watch(), outlets=[outlet])
     solves: list[Solve] = []
     session.on_solve(solves.append)
     session.on_solve(source.leave)

@@ -15,7 +15,7 @@ from ..maths.arrays import distinct
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
 from ..maths.spool import over_frames
-from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
+from ..model.stage import Change, Decision, Effect
 from ..pairs.digest import digest_take
 from ..pairs.fits import fit_pairs, gaps, measure_distances
 from ..pairs.sums import sum_pairs
@@ -243,14 +243,15 @@ class PartTimeRepair:
     def hold(self) -> tuple[tuple[str, str], ...]:
         return ((self.joint.parent, self.joint.child),)
 
+    @property
+    def suspicion(self) -> str:
+        return f"{self.joint.child}: its joint with {self.joint.parent} may hold for a part of the take only"
+
     def apply(self, take: Take) -> Take:
         left_out = hidden(take, [self.joint])
         return take.mask(left_out) if left_out.any() else take
 
-    def describe(self, proof: Proof | None) -> list[Finding]:
-        if proof is not None and not proof.kept:
-            what = f"{self.joint.child}: its joint with {self.joint.parent} may hold for a part of the take only"
-            return describe_refusal(self, what, proof)
+    def describe(self) -> list[Finding]:
         return describe_part_time([self.joint])
 
 

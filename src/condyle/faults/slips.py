@@ -20,7 +20,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats, Ints, distinct, frozen
 from ..maths.robust import median
 from ..maths.spool import copied, over_frames, sealed
-from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
+from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
 from ..pairs.digest import digest_take
 from ..pairs.fits import gaps
@@ -255,15 +255,16 @@ class SlipRepair:
     def size(self) -> float:
         return float(np.linalg.norm(np.sum([slip.shift for slip in self.slips], axis=0)))
 
+    @property
+    def suspicion(self) -> str:
+        slip = self.slips[0]
+        return f"{slip.body}: perhaps moved {1000 * self.size:.3g} mm on its body at {slip.time:.1f} s"
+
     def apply(self, take: Take) -> Take:
         return moved_back(take, self.slips)
 
-    def describe(self, proof: Proof | None) -> list[Finding]:
-        if proof is not None and not proof.kept:
-            when = f"{self.slips[0].time:.1f} s"
-            what = f"{self.bodies[0]}: perhaps moved {1000 * self.size:.3g} mm on its body at {when}"
-            return describe_refusal(self, what, proof)
-        return describe_slips(self.slips, repaired=proof is not None)
+    def describe(self) -> list[Finding]:
+        return describe_slips(self.slips, repaired=True)
 
 
 def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
