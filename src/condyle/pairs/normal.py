@@ -56,11 +56,8 @@ class System:
         J = len(self.pairs)
         rhs = np.einsum("acb,ab->ac", H.reshape(J, 6, J), S).ravel() * self.factor
         N = self.normal(G, S)
-        found = (
-            descend(N, rhs, self.basis, np.zeros_like(rhs) if start is None else start)
-            if J > DENSE_MAX_JOINTS
-            else None
-        )
+        near = np.zeros(6 * J) if start is None else start
+        found = descend(N, rhs, self.basis, near) if J > DENSE_MAX_JOINTS else None
         return solve_normal(N, rhs, self.basis) if found is None else found
 
 
