@@ -50,7 +50,7 @@ if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
 
 FilePath = str | os.PathLike[str]
 Recorded = FilePath | Sequence[FilePath] | Mapping[str, FilePath] | Take | NDArray[Any]  # what a fit is made from
-QUICK_MAX_BODIES = 250  # with 100 frames 2 s of CPU time for 150 bodies, 26 s for 300, over 150 s for 1000
+QUICK_MAX_BODIES = 250  # with 100 frames 300 bodies take 5 s of CPU time
 
 
 @dataclass(frozen=True)
