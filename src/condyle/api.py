@@ -23,17 +23,10 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
-from .io.angles_file import AngleUnit, parse_angle_formats, write_events_csv, write_mot, write_tables
 from .io.atomic import read_small
-from .io.exports.export import check_scene, write_figure, write_formats
-from .io.exports.figure import Names
-from .io.exports.scene import Scene, Written
-from .io.exports.take_npz import write_motion_npz
 from .io.field_file import read_field, write_field
 from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, find_folder, stage_files
 from .io.format import Reading, ReadOptions
-from .io.landmarks_file import read_landmarks
-from .io.motion_file import open_motion
 from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
 from .io.skeleton_file import read_skeleton, to_json, write_skeleton
@@ -41,7 +34,6 @@ from .io.toml_file import MOST_TOML_BYTES
 from .maths.arrays import Floats
 from .maths.spool import blocks
 from .maths.threads import limit_threads
-from .model.angles import Angles, Landmarks
 from .model.field import FieldModel, Rod
 from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
@@ -52,7 +44,11 @@ from .model.skeleton import Skeleton
 from .model.take import Take
 from .progress import begin_step
 
-if TYPE_CHECKING:  # a folder is read and exported without what fits it
+if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
+    from .io.angles_file import AngleUnit
+    from .io.exports.figure import Names
+    from .io.exports.scene import Scene, Written
+    from .model.angles import Angles, Landmarks
     from .model.axes import AxisChain
     from .motion.retarget import Lengths
 
@@ -183,6 +179,7 @@ class Fit:
         names   "anatomy": bones are called as human segments where body names tell them; "bodies": as the bodies
         up      axis of the world that points up, to overrule the recording
         """
+        from .io.exports.scene import Scene
         from .motion.play import play
 
         moved = play(self.skeleton, self.take) if motion == "play" else self.motion
@@ -213,6 +210,7 @@ class Fit:
         keep_locked  keep angles near gimbal lock that noise makes useless
         up           axis of the world that points up, to overrule the recording
         """
+        from .io.landmarks_file import read_landmarks
         from .motion.angles import AngleOptions, find_joint_angles, hide_outliers
 
         points = read_landmarks(landmarks) if isinstance(landmarks, str | os.PathLike) else landmarks
@@ -244,6 +242,8 @@ class Fit:
         formats  "csv", "mot" (OpenSim: always in a convention of OpenSim, in degrees and without gaps), "parquet";
                  beside them stand a .json with how the angles were counted, and gait events where there are any
         """
+        from .io.angles_file import parse_angle_formats, write_events_csv, write_mot, write_tables
+        from .io.exports.scene import Written
         from .motion.gait_events import find_gait_events
 
         chosen = parse_angle_formats(formats)
@@ -311,6 +311,8 @@ class Fit:
 
         The folder is made if it is missing. Returns the fit with its folder, its files, and what there was to say.
         """
+        from .io.exports.take_npz import write_motion_npz
+
         told = [finding for finding in self.motion.findings if finding.code.startswith("gap-")]
         skeleton = _add_findings(self.skeleton, told)
         if skeleton.fit_id is None:  # of a folder that version 0.1 wrote
@@ -328,6 +330,8 @@ class Fit:
                 (stage.path / name).write_bytes(data)
                 stage.given.add(name)
             if export:
+                from .io.exports.export import check_scene, write_formats
+
                 scene = load(stage.path).scene()
                 written = write_formats(scene, check_scene(scene, export, "figure"), stage.path, "figure")
                 skeleton = _add_findings(skeleton, written.findings)
@@ -355,6 +359,8 @@ class Fit:
         folder     where; by default the folder of the fit
         body_mass  [kg] of the person, which the segments share in MJCF, URDF and OpenSim; None: shapes of water
         """
+        from .io.exports.export import write_figure
+
         scene = replace(self.scene(motion, names, up), body_mass=body_mass)
         return write_figure(scene, formats, self._folder(folder), name)
 
@@ -757,6 +763,8 @@ def load(place: FilePath) -> Fit:
 
     Raises CondyleError where a file is missing, damaged, or of another fit (`files-disagree`).
     """
+    from .io.motion_file import open_motion
+
     folder = find_folder(place)
     for last in (False, True):  # a writer may have moved a new fit in between the two files
         skeleton = read_skeleton(Path(place))

@@ -41,6 +41,7 @@ VERBS = {
     "doctor": "which convention the numbers use, tried on the motion itself",
     "simulate": "a recording of a known figure, with the truth beside it",
     "demo": "the whole chain on a simulated recording, in a few seconds",
+    "completion": "a script for bash, zsh or tcsh that completes verbs, options and files",
 }
 INTERRUPTED = 130  # what a shell reports for a program ended by SIGINT
 EPILOG = (
@@ -146,7 +147,14 @@ def _describe_unknown(word: str, parser: argparse.ArgumentParser) -> str:
     return f"no option '{name}'" + (f"; {near}" if near.startswith("did you") else "")
 
 
-def _make_parser(chosen: str | None, verb: Verb | None) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+def make_full_parser() -> argparse.ArgumentParser:
+    """The parser with the arguments of all verbs."""
+    return _make_parser(None, None, every=True)[0]
+
+
+def _make_parser(
+    chosen: str | None, verb: Verb | None, *, every: bool = False
+) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
     """Every verb with its line of help, and the parser of the chosen one, which alone is imported for its arguments."""
     parser = own = _Parser(
         prog="condyle",
@@ -162,7 +170,9 @@ def _make_parser(chosen: str | None, verb: Verb | None) -> tuple[argparse.Argume
         one.add_argument(
             "--strict", action="store_true", help="exit with 3, not 0, where something is to be looked at: for scripts"
         )
-        if name == chosen and verb is not None:
+        if every:
+            _import_verb(name).add_arguments(one)
+        elif name == chosen and verb is not None:
             own = one
             verb.add_arguments(own)
             own.usage = _make_usage(own)

@@ -168,7 +168,7 @@ def _nest(block: bytes, separator: bytes | None, decimal_comma: bool) -> bytes |
 def _make_even_reader(width: int) -> Callable[[bytes], Floats | None]:
     """The numbers of lines that all have `width` cells with a number in each, as most files have; None elsewhere.
 
-    simdjson makes no Python float of every number, and is twice as fast; there is no build of it for every Python.
+    simdjson makes no Python float of every number, and is twice as fast; it is the extra `fast`.
     """
     try:
         import simdjson
