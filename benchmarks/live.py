@@ -34,7 +34,7 @@ EVENT_AT_S, SESSION_S, RATE_HZ = 30.0, 44.0, 60.0
 TREE_AT_S = 10.0
 SWAP_AT_S = 31.3  # between two solves, as it comes
 EVENTS = ("2 cm", "1 cm", "swap")
-LONG_S, LONG_SESSIONS = 600.0, 8  # s of a session in which nothing happens, and how many of them
+LONG_S, LONG_SESSIONS = 300.0, 16  # s of a session in which nothing happens, and how many of them
 WORKERS = 4  # processes; each solve has one thread
 
 
@@ -45,7 +45,7 @@ class Streaming:
 
 
 CASES = (Streaming("exercise", "exercise"), Streaming("walk", "walk"))
-LONG = (Streaming("exercise, ten minutes", "exercise"), Streaming("walk, ten minutes", "walk"))
+LONG = (Streaming("exercise, five minutes", "exercise"), Streaming("walk, five minutes", "walk"))
 
 
 @dataclass
@@ -252,7 +252,7 @@ def tell(found: dict[str, Told], given: Namespace) -> None:
         f"watched every {LOOK_PERIOD_S:g} s. Each session is streamed to {EVENT_AT_S:g} s, and from there once with "
         f"each event: a sensor that slips, two that report each other's poses from {SWAP_AT_S:g} s on. A delay is from "
         "the event to the frame at which the alarm is raised; the solve's own time comes on top. In the sessions of "
-        "ten minutes nothing happens."
+        "five minutes nothing happens."
     )
     publish("live", "Sessions as they stream", how, {"Sessions": Table(heads, rows)}, data, given)
 

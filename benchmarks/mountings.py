@@ -65,22 +65,23 @@ def measure(case: Case, seeds: Sequence[int]) -> dict[str, Lengths]:
         ]
         truth = worlds[0].truth
         anew = [_fit(world.take, truth) for world in worlds]
-        longer = simulate(
-            figure, "exercise", seconds=MOST * SECONDS, rate=RATE, seed=seed, disturbances=case.disturbances
-        )
-        for name, skeletons, options in (
-            ("1 mounting", anew[:1], {}),
-            (f"1 mounting, {MOST} times as long", [_fit(longer.take, truth)], {}),
-            *((f"{count} mountings", anew[:count], {}) for count in range(2, MOST + 1)),
-            ("1 mounting, sides", anew[:1], {"sides": True}),
-            ("1 mounting, proportions", anew[:1], {"proportions": True}),
-            (f"{MOST} mountings, sides", anew, {"sides": True}),
-            (f"{MOST} mountings, proportions", anew, {"proportions": True}),
-            (f"{MOST} mountings, sides and proportions", anew, {"sides": True, "proportions": True}),
-        ):
-            _add(found, name, share_figures(skeletons, **options).profile, truth)
+        add_person(found, anew, truth)
         progress(f"{case.name} {seed}")
     return found
+
+
+def add_person(found: dict[str, Lengths], anew: Sequence[Skeleton], truth: Truth) -> None:
+    """Errors of one person's lengths, by how many of the mountings count, and what else."""
+    for name, skeletons, options in (
+        ("1 mounting", anew[:1], {}),
+        *((f"{count} mountings", anew[:count], {}) for count in range(2, MOST + 1)),
+        ("1 mounting, sides", anew[:1], {"sides": True}),
+        ("1 mounting, proportions", anew[:1], {"proportions": True}),
+        (f"{MOST} mountings, sides", anew, {"sides": True}),
+        (f"{MOST} mountings, proportions", anew, {"proportions": True}),
+        (f"{MOST} mountings, sides and proportions", anew, {"sides": True, "proportions": True}),
+    ):
+        _add(found, name, share_figures(skeletons, **options).profile, truth)
 
 
 def _fit(take: condyle.Take, truth: Truth) -> Skeleton:

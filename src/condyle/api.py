@@ -23,17 +23,10 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
-from .io.angles_file import AngleUnit, parse_angle_formats, write_events_csv, write_mot, write_tables
 from .io.atomic import read_small
-from .io.exports.export import check_scene, write_figure, write_formats
-from .io.exports.figure import Names
-from .io.exports.scene import Scene, Written
-from .io.exports.take_npz import write_motion_npz
 from .io.field_file import read_field, write_field
 from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, find_folder, stage_files
 from .io.format import Reading, ReadOptions
-from .io.landmarks_file import read_landmarks
-from .io.motion_file import open_motion
 from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
 from .io.skeleton_file import read_skeleton, to_json, write_skeleton
@@ -41,7 +34,6 @@ from .io.toml_file import MOST_TOML_BYTES
 from .maths.arrays import Floats
 from .maths.spool import blocks
 from .maths.threads import limit_threads
-from .model.angles import Angles, Landmarks
 from .model.field import FieldModel, Rod
 from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
@@ -52,7 +44,11 @@ from .model.skeleton import Skeleton
 from .model.take import Take
 from .progress import begin_step
 
-if TYPE_CHECKING:  # a folder is read and exported without what fits it
+if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
+    from .io.angles_file import AngleUnit
+    from .io.exports.figure import Names
+    from .io.exports.scene import Scene, Written
+    from .model.angles import Angles, Landmarks
     from .model.axes import AxisChain
     from .motion.retarget import Lengths
 
@@ -183,6 +179,7 @@ class Fit:
         names   "anatomy": bones are called as human segments where body names tell them; "bodies": as the bodies
         up      axis of the world that points up, to overrule the recording
         """
+        from .io.exports.scene import Scene
         from .motion.play import play
 
         moved = play(self.skeleton, self.take) if motion == "play" else self.motion
@@ -201,6 +198,7 @@ class Fit:
         up: str | None = None,
     ) -> Angles:
         """Joint angles over time, by the measured rotations; docs/angles.md explains the conventions and the frames.
+        Poses that the fit weighted out are left out.
 
         convention   "isb", "xzy", "opensim", "opensim:gait2392", "pig", "rotvec", "hinge", "euler:ZXY"
         take         another recording of the same sensors, mounted as they were
@@ -212,11 +210,13 @@ class Fit:
         keep_locked  keep angles near gimbal lock that noise makes useless
         up           axis of the world that points up, to overrule the recording
         """
-        from .motion.angles import AngleOptions, find_joint_angles
+        from .io.landmarks_file import read_landmarks
+        from .motion.angles import AngleOptions, find_joint_angles, hide_outliers
 
         points = read_landmarks(landmarks) if isinstance(landmarks, str | os.PathLike) else landmarks
         options = AngleOptions(convention, neutral, zero, heading, points, keep_locked, up)
-        return find_joint_angles(self.skeleton, self.take if take is None else take, options)
+        own = hide_outliers(self.skeleton, self.take, self.weight) if take is None or take is self.take else take
+        return find_joint_angles(self.skeleton, own, options)
 
     def gait_events(self, take: Take | None = None) -> tuple[GaitEvent, ...]:
         """When feet strike the room and leave it, in the order of time; empty where no foot was worn or makes steps.
@@ -242,6 +242,8 @@ class Fit:
         formats  "csv", "mot" (OpenSim: always in a convention of OpenSim, in degrees and without gaps), "parquet";
                  beside them stand a .json with how the angles were counted, and gait events where there are any
         """
+        from .io.angles_file import parse_angle_formats, write_events_csv, write_mot, write_tables
+        from .io.exports.scene import Written
         from .motion.gait_events import find_gait_events
 
         chosen = parse_angle_formats(formats)
@@ -309,6 +311,8 @@ class Fit:
 
         The folder is made if it is missing. Returns the fit with its folder, its files, and what there was to say.
         """
+        from .io.exports.take_npz import write_motion_npz
+
         told = [finding for finding in self.motion.findings if finding.code.startswith("gap-")]
         skeleton = _add_findings(self.skeleton, told)
         if skeleton.fit_id is None:  # of a folder that version 0.1 wrote
@@ -326,6 +330,8 @@ class Fit:
                 (stage.path / name).write_bytes(data)
                 stage.given.add(name)
             if export:
+                from .io.exports.export import check_scene, write_formats
+
                 scene = load(stage.path).scene()
                 written = write_formats(scene, check_scene(scene, export, "figure"), stage.path, "figure")
                 skeleton = _add_findings(skeleton, written.findings)
@@ -353,6 +359,8 @@ class Fit:
         folder     where; by default the folder of the fit
         body_mass  [kg] of the person, which the segments share in MJCF, URDF and OpenSim; None: shapes of water
         """
+        from .io.exports.export import write_figure
+
         scene = replace(self.scene(motion, names, up), body_mass=body_mass)
         return write_figure(scene, formats, self._folder(folder), name)
 
@@ -463,6 +471,7 @@ def fit(
     symmetric: float | None = None,
     scale: float | FilePath | Scale = 1.0,
     belong: bool = True,
+    kinds: Iterable[tuple[str, str, str]] = (),
     field: bool | FieldModel | Rod = False,
     **reading: Unpack[Reading],
 ) -> Fit:
@@ -484,6 +493,7 @@ def fit(
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     scale       factor on recorded lengths [-], or what `condyle scale` wrote
     belong      ask whether several files are of one person and one mounting, and leave out what is not
+    kinds       (body, body, "ball" or "hinge") of joints whose kind is known: the motion tells where they are alone
     field       take the bend of the room away: True as the joints tell it, a Rod, or a FieldModel that is known
     reading     how the numbers of files are to be read: see ReadOptions
     """
@@ -503,6 +513,7 @@ def fit(
         symmetric=symmetric,
         scale=factor_of(scale),
         belong=belong,
+        kinds=tuple(kinds),
         field=field,
     )
     return fit_with(source, options, ReadOptions.of(**reading), own_tree=own_tree)
@@ -514,12 +525,14 @@ def fit_with(
     reading: ReadOptions | None = None,
     *,
     own_tree: bool = False,
+    performer: Profile | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Fit:
     """`fit` with its options as values.
 
-    own_tree  the tree is the hierarchy that the recording brings along
-    tell      is given a sentence before work that takes long
+    own_tree   the tree is the hierarchy that the recording brings along
+    performer  whose tree and kinds of joints are known; of its bodies some may bear no sensor
+    tell       is given a sentence before work that takes long
     """
     from .pipeline import run
 
@@ -531,6 +544,13 @@ def fit_with(
             if take.own is None:
                 raise UsageError("the recording brings no hierarchy along; name the edges", code="bad-tree")
             options = replace(options, tree=take.own.edges(take.names))
+        if performer is not None:
+            from .motion.known import leave_others
+            from .result.profile import cut_profile, kinds_of, known_kinds
+
+            take = leave_others(take, performer.bodies)
+            part = cut_profile(performer, take.names)
+            options = replace(options, tree=part.edges, kinds=known_kinds(kinds_of([part])))
         if tell is not None and take.bodies > QUICK_MAX_BODIES:
             tell(f"{take.bodies} bodies take minutes, by the cube of their number; --only fits some of them")
         digest = _hash_input(take)
@@ -588,10 +608,12 @@ def fit_remounted(
     proportions  limb lengths are drawn towards human proportions, as far as they keep to them
     options, reading  of every fit
 
-    Where trees differ, that of the fit whose least sure joint is surest is taken for all.
+    Where trees differ, that of the fit whose least sure joint is surest is taken for all; a joint has the kind that
+    most of them say.
     """
     from .motion.known import measure_gaps
     from .result.mountings import share_figures
+    from .result.profile import kinds_of, known_kinds
 
     if isinstance(sources, str | os.PathLike) or len(sources) < 2:
         raise UsageError("several mountings are several files, one each; name two or more", code="bad-call")
@@ -605,6 +627,11 @@ def fit_remounted(
     for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
         if {frozenset((joint.parent, joint.child)) for joint in one.skeleton.joints} != edges:
             fits[k] = fit_with(source, replace(options, tree=tree), reading)
+    kinds = known_kinds(kinds_of([one.skeleton for one in fits]))
+    for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
+        own = {(joint.kind, frozenset((joint.child, joint.parent))) for joint in one.skeleton.joints}
+        if any((kind, frozenset(edge)) not in own for *edge, kind in kinds):
+            fits[k] = fit_with(source, replace(options, tree=tree, kinds=kinds), reading)
     shared = share_figures([one.skeleton for one in fits], sides=sides, proportions=proportions)
     found = []
     for one, skeleton in zip(fits, shared.skeletons, strict=True):
@@ -648,14 +675,15 @@ def solve(
     if (skeleton is None) == (profile is None):
         raise UsageError("give the skeleton of a calibration, or a profile", code="bad-call")
     if skeleton is None or remounted:
-        from .result.profile import make_profile
+        from .result.profile import cut_profile, describe_bare, make_profile
 
         known_as = make_profile([_open_calibration(skeleton).skeleton])[0] if skeleton is not None else profile
         performer = _open_profile(known_as)  # type: ignore[arg-type]
-        fitted = fit(
-            source, tree=performer.edges, prepare=prepare, fix=fix, no_fix=no_fix, scale=scale or 1.0, **reading
-        )
-        return fitted.use_profile(performer)
+        asked = FitOptions(prepare=prepare, fix=fix, no_fix=no_fix, scale=factor_of(scale or 1.0))  # type: ignore[arg-type]
+        fitted = fit_with(source, asked, ReadOptions.of(**reading), performer=performer)
+        bodies = fitted.skeleton.bodies
+        found = fitted.use_profile(cut_profile(performer, bodies))
+        return replace(found, skeleton=_add_findings(found.skeleton, describe_bare(performer, bodies)))
     calibration = _open_calibration(skeleton)
     known, model = calibration.skeleton, calibration.field if field else None
     factor = (
@@ -774,6 +802,8 @@ def load(place: FilePath) -> Fit:
 
     Raises CondyleError where a file is missing, damaged, or of another fit (`files-disagree`).
     """
+    from .io.motion_file import open_motion
+
     folder = find_folder(place)
     for last in (False, True):  # a writer may have moved a new fit in between the two files
         skeleton = read_skeleton(Path(place))

@@ -69,7 +69,11 @@ CODES: dict[str, str] = {
     "swap": "two sensors have each other's poses for a stretch of the take",
     "hinge": "a joint turns about one axis; in files of version 0.1",
     "one-axis-only": "a joint turned about one axis only; the point on that axis is arbitrary",
+    "universal-joint": "a joint turns about two axes alone",
+    "screw-joint": "a joint moves along its axis as it turns",
+    "slider": "two bodies keep their direction and move along a line; they are joined beside the tree",
     "rigid-pair": "two sensors never moved against each other",
+    "two-sensors": "sensors on one segment count as several mountings of it, which share its lengths",
     "undetermined-joint": "a connection whose centre the motion does not determine",
     "not-rotary": "a pair translates without a common centre of rotation; it is not a joint",
     "large-residual": "a joint comes apart much more than the sensors' noise",
@@ -125,6 +129,7 @@ CODES: dict[str, str] = {
     "pose-held": "poses that are not known, in a format that has no gaps; the last known pose is held",
     "resampled": "frames that are not evenly spaced were interpolated onto an even clock",
     "renamed-bones": "names that a format forbids were changed",
+    "loop-lost": "two bodies close a loop, which a format that is a tree cannot hold",
     "no-axes": "a figure whose joints have no axis has no table of axes",
     "split-file": "a motion that is too long for one file of a format is in several, one after the other",
 }
@@ -163,7 +168,16 @@ _CAUSES: dict[str, tuple[str, ...]] = {
     "exchange": ("swap", "marker-swap"),
     "field": ("bent-field", "field-corrected", "pair-not-carried", "hemisphere-flip"),
     "size": ("implausible-size", "unit-assumed", "scaled"),
-    "export": ("up-assumed", "pose-held", "resampled", "renamed-bones", "split-file", "no-axes", "older-files"),
+    "export": (
+        "up-assumed",
+        "pose-held",
+        "resampled",
+        "renamed-bones",
+        "split-file",
+        "no-axes",
+        "loop-lost",
+        "older-files",
+    ),
 }
 _CAUSE_OF = {code: cause for cause, codes in _CAUSES.items() for code in codes}
 

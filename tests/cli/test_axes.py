@@ -23,7 +23,7 @@ def test_tables_are_printed_with_their_intervals(folder: Path, capsys: pytest.Ca
     assert "base link0: it stands still" in said
     for title in ("modified DH (Craig)", "standard DH", "product of exponentials"):
         assert title in said
-    row = next(line for line in said.splitlines() if line.startswith("link3  link2  link3"))
+    row = next(line for line in said.splitlines() if line.startswith("link3  hinge  link2  link3"))
     assert "meet" in row
     assert "(0.0" in row
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 from condyle.errors import CondyleError
-from condyle.maths.arrays import Floats, Ints, Vector, _number_type, concatenate, freeze, frozen, select
+from condyle.maths.arrays import Floats, Ints, Vector, _number_type, concatenate, distinct, freeze, frozen, select
 
 
 def test_a_list_becomes_a_read_only_array_of_doubles() -> None:
@@ -106,6 +106,11 @@ def test_arrays_are_put_in_one_along_their_letter() -> None:
     both = concatenate([track, track], "n")
     assert set(both) == {"place", "number"}
     assert both["number"].tolist() == [1, 2, 1, 2]
+
+
+def test_different_numbers_are_those_of_numpy() -> None:
+    for values in (np.array([3, 1, 3, 2, 1]), np.array([[2.5, -1.0], [2.5, 7.0]]), np.empty(0)):
+        np.testing.assert_array_equal(distinct(values), np.unique(values))
 
 
 def test_the_type_of_numbers_is_read_from_both_ways_in_which_numpy_writes_an_array() -> None:

@@ -62,7 +62,7 @@ export interface PageBody {
 export interface PageJoint {
   readonly child: number;
   readonly parent: number;
-  readonly kind: "ball" | "hinge" | "rigid" | "undetermined";
+  readonly kind: "ball" | "hinge" | "rigid" | "undetermined" | "universal" | "screw" | "slider";
   readonly point: "determined" | "arbitrary";
   readonly p_child_joint: readonly [number, number, number];
   readonly p_parent_joint: readonly [number, number, number];
@@ -194,10 +194,11 @@ export interface PageMeasured {
 }
 
 /**
- * One joint of a chain of axes. outer: the body behind it. low, high: [rad] of its angle from the zero.
+ * One axis of a chain. outer: the body behind it. low, high: [rad] of its angle from the zero, of a slider [m].
  */
 export interface PageAxis {
   readonly outer: number;
+  readonly kind: string;
   readonly lie: string | null;
   readonly distance: PageMeasured | null;
   readonly angle: PageMeasured | null;

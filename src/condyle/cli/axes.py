@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from .terminal import DONE, print_json, print_line, print_table
 
 if TYPE_CHECKING:
-    from ..model.axes import AxisChain, Measured
+    from ..model.axes import AxisChain, AxisRow, Measured
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,21 +76,22 @@ def _print_chain(chain: AxisChain) -> None:
     print_line(f"base {chain.base}: {stands}; zero at {chain.zero_time:.3f} s")
     print_line()
     print_table(
-        ["axis", "from", "to", "lies", "distance mm", "±", "angle deg", "±", "offset mm", "±", "turned deg"],
+        ["axis", "kind", "from", "to", "lies", "distance mm", "±", "angle deg", "±", "offset mm", "±", "moved"],
         [
             [
                 row.joint,
+                row.kind if row.kind != "screw" else f"screw {1000 * row.pitch:.2f} mm",
                 row.inner,
                 row.outer,
                 row.lie,
                 *_format(row.distance, 1000.0, 3),
                 *_format(row.angle, math.degrees(1), 3),
                 *_format(row.offset, 1000.0, 3),
-                f"{math.degrees(row.low):.1f} to {math.degrees(row.high):.1f}",
+                _format_range(row),
             ]
             for row in chain.rows
         ],
-        left=4,
+        left=5,
     )
     for title, table, heads in (
         ("modified DH (Craig)", chain.modified, ("alpha deg", "a mm", "d mm", "theta0 deg")),
@@ -109,6 +110,12 @@ def _print_chain(chain: AxisChain) -> None:
         for row, screw in zip(chain.rows, chain.screws, strict=True)
     ]
     print_table(["product of exponentials", "wx", "wy", "wz", "vx m", "vy m", "vz m"], rows)
+
+
+def _format_range(row: AxisRow) -> str:
+    if row.kind == "slider":
+        return f"{1000 * row.low:.1f} to {1000 * row.high:.1f} mm"
+    return f"{math.degrees(row.low):.1f} to {math.degrees(row.high):.1f} deg"
 
 
 def _format(one: Measured | None, scale: float, digits: int) -> list[str | None]:

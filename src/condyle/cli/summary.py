@@ -71,8 +71,8 @@ def _format_span(joint: Joint) -> list[object]:
 
 def _format_joint(joint: Joint) -> list[object]:
     kind: str = joint.kind
-    if joint.kind == "hinge" and joint.point == "arbitrary":
-        kind = "hinge, point open"
+    if joint.kind in ("hinge", "screw") and joint.point == "arbitrary":
+        kind = f"{joint.kind}, point open"
     turned = "/".join(f"{math.degrees(angle):.0f}" for angle in joint.rotation)
     explained = None if joint.explained is None else f"{joint.explained * 1000:.2f}"
     support = None if joint.support is None else f"{math.floor(1000 * joint.support) / 1000:.3f}"

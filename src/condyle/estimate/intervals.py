@@ -21,6 +21,7 @@ from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, i
 from ..maths.robust import median
 from ..maths.series import block_starts, segment_slices
 from ..maths.spool import blocks_of
+from ..pairs.inverse import NearInverse, WholeInverse, invert_joints
 from ..pairs.normal import COVARIANCE_LOADING, weigh_joints
 from .effects import fit_effects
 
@@ -147,7 +148,7 @@ def _carry_errors(
     if lag > 0:
         # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
         rows, flat = blocks.differences(flat, lag)
-    gain = invert_normal(weigh_joints(rows.T @ rows, S), solution.basis)
+    inverse = invert_joints(weigh_joints(rows.T @ rows, S), solution.basis)
     explained = noise.gap_variance(*solution.joints)
     # Of a frame, where white noise is larger: `every` times as large as in a row.
     own = np.diagonal(solution.residual_cov) / (1 + COVARIANCE_LOADING)
@@ -157,13 +158,13 @@ def _carry_errors(
     clean, world = bool(2 * small.sum() > J), not take.markers  # bodies that cameras see are in no bent field
     found = list(_find_effects(blocks, explained, white, clean, world))
     white = np.array([one.white for one in found])
-    V, faint = _carry_effects(blocks, found, flat, gain, S, world)
+    V, faint = _carry_effects(blocks, found, flat, inverse, S, world)
     rest = np.stack([one.rest for one in found], axis=2)  # (b, 3, J)
     stretch = np.array([1.0 if one.white else long_run(one.rest, blocks.step, blocks.run) for one in found])
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
 
     def carry(covariance: Floats) -> Floats:
-        return np.asarray(gain @ weigh_joints(flat.T @ flat, S @ covariance @ S) @ gain)
+        return inverse.carry(weigh_joints(flat.T @ flat, S @ covariance @ S))
 
     passing = carry(C)
     V += passing
@@ -293,7 +294,12 @@ def _shown_shares(q: Floats, X: Floats) -> Floats:
 
 
 def _carry_effects(
-    blocks: Blocks, found: list[_GapEffects], flat: Floats, gain: Floats, S: Floats, world: bool
+    blocks: Blocks,
+    found: list[_GapEffects],
+    flat: Floats,
+    inverse: WholeInverse | NearInverse,
+    S: Floats,
+    world: bool,
 ) -> tuple[Floats, Floats]:
     """(6J, 6J) [m^2] what the effects of all joints make of the unknowns, and that of effects that slow noise explains.
 
@@ -302,23 +308,23 @@ def _carry_effects(
     flat   (3b, 6J) the unknowns' columns, weighted as the gaps are
     """
     usual = median(np.stack([one.variance for one in found]))
-    V, faint = np.zeros(gain.shape), np.zeros(gain.shape)
-    common = np.zeros((len(gain), 0))
+    V, faint = np.zeros((2, flat.shape[1], flat.shape[1]))
+    common = np.zeros((len(V), sum(GROUP_COLUMNS[LOCAL_GROUPS : len(usual)])))
     for a, one in enumerate(found):
         variance = share_effects(one.variance, usual, one.limit)
         if not variance.any():
             continue
         X = _shapes(blocks, np.array([a]), one.base[None], world)[0]
         groups = np.repeat(np.arange(len(variance)), GROUP_COLUMNS[: len(variance)])
-        B = gain @ ((flat.T @ X) * np.repeat(S[:, a], 6)[:, None]) * np.sqrt(variance[groups])
-        room = groups >= LOCAL_GROUPS
-        V += B[:, ~room] @ B[:, ~room].T
+        at, B = inverse.apply((flat.T @ X) * np.repeat(S[:, a], 6)[:, None], a)
+        B, here, room = B * np.sqrt(variance[groups]), np.ix_(at, at), groups >= LOCAL_GROUPS
+        V[here] += B[:, ~room] @ B[:, ~room].T
         if one.gain > EFFECT_MIN_GAIN or one.white:
-            common = B[:, room] if not common.size else common + B[:, room]
+            common[at] += B[:, room]
         else:
-            V += B[:, room] @ B[:, room].T
+            V[here] += B[:, room] @ B[:, room].T
         if one.gain <= EFFECT_MIN_GAIN:
-            faint += B @ B.T
+            faint[here] += B @ B.T
     return V + common @ common.T, faint
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from ..estimate.intervals import CORRELATION_LAG_S, Blocks
 from ..findings import Finding
 from ..maths import rotation
-from ..maths.arrays import Floats, Ints, frozen
+from ..maths.arrays import Floats, Ints, distinct, frozen
 from ..maths.robust import median
 from ..maths.spool import copied, over_frames, sealed
 from ..model.stage import Change, Decision, Effect
@@ -197,7 +197,7 @@ def find_suspects(blocks: Blocks) -> list[int]:
     gap = gap / np.maximum(np.sqrt(np.square(gap).sum(axis=(0, 1)) / (3 * blocks.count)), 1e-300)
     total = np.concatenate([np.zeros((1, *gap.shape[1:])), np.cumsum(gap, axis=0)])
     block, end = np.arange(blocks.count), np.searchsorted(blocks.run, blocks.run, side="right")
-    bodies = np.unique(blocks.pairs)
+    bodies = distinct(blocks.pairs)
     own = (blocks.pairs == bodies[:, None, None]).any(axis=2)  # (k, J)
     suspect = np.zeros(len(bodies), dtype=bool)
     for reach in (1, max(blocks.count_blocks(CORRELATION_LAG_S), blocks.count // LOOK_BLOCKS)):
@@ -278,7 +278,19 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
     slips = [one for one in slips if (one.body, one.frame) not in no]
     if not options.fixes("slips"):
         return Decision(describe_slips(slips, repaired=False))
-    for _ in range(REFINE_ROUNDS if slips else 0):
-        back = estimate.refit(moved_back(take, slips))
-        slips = refine_slips(back.take, back.solution, slips)
+    for _ in range(REFINE_ROUNDS):
+        if slips:
+            back = estimate.refit(moved_back(take, slips))
+            slips = _above_share(take, estimate.solution, refine_slips(back.take, back.solution, slips))
     return Decision(changes=[SlipRepair(group) for group in group_creeping(slips)])
+
+
+def _above_share(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[Slip]:
+    """The slips without those of which little is left when the joints are fitted anew: it was the joint, not the sensor
+    that was elsewhere.
+    """
+    blocks = _GapRows.of(take, solution).blocks
+    changes = [SlipRepair(group) for group in group_creeping(slips)]
+    least = [SLIP_MIN_SHARE * _distance(blocks, take.index(change.bodies[0])) for change in changes]
+    kept = [slip for change, share in zip(changes, least, strict=True) if change.size >= share for slip in change.slips]
+    return [slip for slip in slips if slip in kept]

@@ -23,9 +23,9 @@ AXES_NOTE = (
     "Motion tells no sign of an axis: the first turn of the recording is positive, unless it was flipped."
 )
 CSV_COLUMNS = (
-    *("chain", "row", "joint", "inner", "outer", "lie"),
+    *("chain", "row", "joint", "kind", "inner", "outer", "lie"),
     *("distance_mm", "distance_95_mm", "distance_free_mm", "angle_deg", "angle_95_deg", "angle_free_deg"),
-    *("offset_mm", "offset_95_mm", "theta0_deg", "theta0_95_deg", "angle_low_deg", "angle_high_deg"),
+    *("offset_mm", "offset_95_mm", "theta0_deg", "theta0_95_deg", "low", "high", "pitch_mm"),
     *("mdh_alpha_deg", "mdh_a_mm", "mdh_d_mm", "mdh_theta0_deg", "dh_theta0_deg", "dh_d_mm", "dh_a_mm", "dh_alpha_deg"),
     *("screw_wx", "screw_wy", "screw_wz", "screw_vx_m", "screw_vy_m", "screw_vz_m"),
 )
@@ -60,7 +60,10 @@ def to_json(chains: Sequence[AxisChain], fit_id: str | None) -> bytes:
 
 
 def to_csv(chains: Sequence[AxisChain], fit_id: str | None) -> bytes:
-    """A table with a row for every joint of every chain, in mm and degrees; empty cells where nothing is known."""
+    """A table with a row for every axis of every chain, in mm and degrees; empty cells where nothing is known.
+
+    low, high: of the coordinate from the zero, in degrees, of a slider in mm.
+    """
     text = io.StringIO()
     text.write(f"# condyle {__version__} axes{f' of fit {fit_id}' if fit_id else ''}\n")
     for number, chain in enumerate(chains, start=1):
@@ -75,12 +78,13 @@ def to_csv(chains: Sequence[AxisChain], fit_id: str | None) -> bytes:
             theta_s, d_s, a_s, alpha_s = standard.tolist()
             writer.writerow(
                 [
-                    *(number, k, row.joint, row.inner, row.outer, row.lie or ""),
+                    *(number, k, row.joint, row.kind, row.inner, row.outer, row.lie or ""),
                     *_format(row.distance, 1000.0),
                     *_format(row.angle, _DEGREES),
                     *_format(row.offset, 1000.0)[:2],
                     *_format(row.theta, _DEGREES)[:2],
-                    *(_round(_DEGREES * row.low), _round(_DEGREES * row.high)),
+                    *map(_round, _scale_range(row)),
+                    "" if row.kind != "screw" else _round(1000 * row.pitch),
                     *map(_round, (_DEGREES * alpha, 1000 * a, 1000 * d, _DEGREES * theta)),
                     *map(_round, (_DEGREES * theta_s, 1000 * d_s, 1000 * a_s, _DEGREES * alpha_s)),
                     *map(_round, screw.tolist()),
@@ -90,6 +94,12 @@ def to_csv(chains: Sequence[AxisChain], fit_id: str | None) -> bytes:
 
 
 _DEGREES = float(np.degrees(1.0))
+
+
+def _scale_range(row: AxisRow) -> tuple[float, float]:
+    """What the joint did from its zero: degrees; mm of a slider."""
+    scale = 1000.0 if row.kind == "slider" else _DEGREES
+    return scale * row.low, scale * row.high
 
 
 def _format(one: Measured | None, scale: float) -> list[str]:
@@ -126,6 +136,8 @@ def _describe_chain(chain: AxisChain) -> dict[str, Any]:
 def _describe_row(row: AxisRow) -> dict[str, Any]:
     return {
         "joint": row.joint,
+        "kind": row.kind,
+        "pitch": row.pitch if row.kind == "screw" else None,
         "inner": row.inner,
         "outer": row.outer,
         "lie": row.lie,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from ..findings import Finding
 
-# Findings that somebody has to act upon while the person still wears the sensors.
+# Findings that somebody has to act upon while the person still wears the sensors; latency of a set-up is repaired.
 ALARM_CODES = (
     "slip",
     "swap",
@@ -15,7 +15,6 @@ ALARM_CODES = (
     "frozen-samples",
     "hemisphere-flip",
     "bent-field",
-    "latency",
     "device-error",
     "sensor-moved",
 )

@@ -30,7 +30,9 @@ from ..model.recording import Recording
 
 NEWEST_S = 30.0  # s: kept whole; slips are found as soon as with more, at two thirds of the CPU (benchmarks/live.py)
 OLDER_S = 30.0  # s: of everything before that
-STRETCH_S = 3.0  # s: of arrival, or of a replayed file's own time, kept or dropped together
+# s of arrival, or of a replayed file's own time, kept or dropped together; so short that the fifteen to thirty of them
+# are not fitted one by one as takes of their own (estimate.intervals.SEGMENTS_MAX_COUNT), which doubles a solve's CPU
+STRETCH_S = 1.0
 
 
 @dataclass(eq=False)

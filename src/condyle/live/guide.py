@@ -66,7 +66,7 @@ def read_routine(path: str | Path | None = None) -> tuple[Routine, dict[str, Pic
         plain: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
         routine = msgspec.convert(plain, Routine)
     except OSError as error:
-        raise CondyleError(f"cannot be read: {error.strerror}", code="unreadable", path=path) from None
+        raise CondyleError(f"cannot be read: {error.strerror}", code="unreadable-file", path=path) from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         raise CondyleError(f"is no routine: {error}", code="bad-option", path=path) from None
     if not routine.step:
@@ -86,7 +86,7 @@ def _read_picture(script: Path, name: str) -> Picture:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise CondyleError(f"the picture {name}: {error.strerror}", code="unreadable", path=script) from None
+        raise CondyleError(f"the picture {name}: {error.strerror}", code="unreadable-file", path=script) from None
     if len(data) > PICTURE_MOST_BYTES:
         raise CondyleError(f"the picture {name} has more than 4 MB", code="bad-option", path=script)
     return Picture(PICTURE_KINDS[path.suffix.lower()], data)

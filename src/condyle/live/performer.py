@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from ..errors import CondyleError
 from ..model.options import FitOptions
 from ..model.profile import Profile
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from ..motion.known import match_sensors, measure_gaps, play_known
-from ..pipeline import PLAN_OF, prepare_take, run
-from ..result.assemble import Calibration
-from ..result.profile import apply_profile
+
+if TYPE_CHECKING:
+    from ..result.assemble import Calibration
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,6 +27,10 @@ class Performer:
 
 def find_figure(take: Take, options: FitOptions, performer: Performer) -> Calibration:
     """The figure in a take, with what is known of the performer."""
+    from ..motion.known import measure_gaps
+    from ..pipeline import run
+    from ..result.profile import apply_profile
+
     if performer.skeleton is not None:
         return _play_figure(take, options, performer.skeleton)
     if performer.profile is None:
@@ -44,6 +48,10 @@ def find_figure(take: Take, options: FitOptions, performer: Performer) -> Calibr
 
 def _play_figure(take: Take, options: FitOptions, skeleton: Skeleton) -> Calibration:
     """The known figure with what the newest motion says of its sensors: one that moved since, one that is absent."""
+    from ..motion.known import match_sensors, play_known
+    from ..pipeline import PLAN_OF, prepare_take
+    from ..result.assemble import Calibration
+
     matched = match_sensors(skeleton, take)
     plain = replace(options, world=False, belong=False)
     ready, changes, findings = prepare_take(matched.take, plain, PLAN_OF["default"])

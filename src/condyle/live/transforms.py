@@ -63,7 +63,7 @@ class McapOutlet:
             raise CondyleError("MCAP is written with mcap; install condyle[mcap]", code="missing-extra") from None
         self.word = f"mcap:{path}"
         try:
-            self._stream: IO[bytes] = open(Path(path), "xb", buffering=0)  # noqa: SIM115
+            self._stream: IO[bytes] = open(Path(path), "xb")  # noqa: SIM115
         except FileExistsError:
             raise CondyleError("is there already; choose another name", code="unwritable", path=path) from None
         except OSError as error:
@@ -78,6 +78,7 @@ class McapOutlet:
         time = int(max(figure.time, 0.0) * 1e9)
         message = encode_transforms(figure, skeleton, time)
         self._writer.add_message(self._channel, time, message, time, self._count)
+        self._stream.flush()
         self._count += 1
 
     def close(self) -> None:

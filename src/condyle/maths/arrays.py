@@ -104,6 +104,12 @@ def evenly(count: int, most: int) -> Ints:
     return np.arange(count) if count <= most else np.arange(most) * count // most
 
 
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The different numbers, ascending. `np.unique` imports numpy's masked arrays at its first call."""
+    ordered = np.sort(values, axis=None)
+    return np.asarray(ordered[np.append(ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1])])
+
+
 def centre_positions(p_world_body: Floats, seen: Bools) -> Floats:
     """Positions (..., n, m, 3) from each frame's first seen body, 0 where not seen.
 

@@ -211,8 +211,9 @@ def count_between(names: Sequence[str]) -> tuple[Floats, Bools]:
 
 def _readings(name: str, person: str, segment: Segment, worn: set[tuple[str, Segment]]) -> list[Segment]:
     """What a body may be, given what else its person wears: a trunk without a pelvis may be that, a toe a foot."""
-    other = Segment("foot", segment.side) if segment.part == "toe" else Segment("pelvis")
-    either = segment.part == "toe" or "".join(_words(name)) in _MAYBE_PELVIS
+    toe = segment.part == "toe" and "forefoot" not in name.lower()
+    other = Segment("foot", segment.side) if toe else Segment("pelvis")
+    either = toe or "".join(_words(name)) in _MAYBE_PELVIS
     return [segment, other] if either and (person, other) not in worn else [segment]
 
 

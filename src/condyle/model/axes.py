@@ -19,6 +19,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats, Vector, freeze
 from ..maths.robust import Z95
 
+AxisKind = Literal["hinge", "screw", "slider"]
 Lie = Literal["skew", "meet", "parallel", "same line"]
 
 SINGULAR_SD = 3.0  # standard errors within which axes are taken as parallel or meeting: 1 % of parallel ones lie beyond
@@ -34,6 +35,8 @@ class Axis:
     R_inner_outer     (3, 3)  at the zero of the joint; it carries z_outer onto z_inner
     covariance        (12, 12)  of [p_inner, z_inner, p_outer, z_outer] [m, rad]; None without intervals
     zero_sd           [rad]  standard error of the angle in a single frame, which the zero is
+    kind              "hinge"; "screw", with its pitch [m] along the axis in a whole turn; "slider": any line of its
+                      direction is its axis, and the one is taken that goes through the origin of the frame before
     """
 
     joint: str
@@ -46,6 +49,8 @@ class Axis:
     R_inner_outer: Annotated[Floats, "3 3"]
     covariance: Annotated[Floats, "12 12"] | None = None
     zero_sd: float = 0.0
+    kind: AxisKind = "hinge"
+    pitch: float = 0.0
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -78,7 +83,8 @@ class AxisRow:
     offset            along this axis, from the normal to the one before to that to the next: d
     theta             about this axis, between these two normals at the zero of the joint; at the first and the last
                       joint both are 0 by definition, and have no interval
-    low, high         [rad] least and largest angle of the recording, from the zero
+    low, high         [rad] least and largest angle of the recording, from the zero; of a slider [m]
+    kind, pitch       [m] along the axis in a whole turn of a screw, else 0
     """
 
     joint: str
@@ -91,6 +97,15 @@ class AxisRow:
     theta: Measured
     low: float
     high: float
+    kind: AxisKind = "hinge"
+    pitch: float = 0.0
+
+    def move(self, coordinate: Floats) -> tuple[Floats, Floats]:
+        """What a coordinate [rad; m of a slider] adds to theta [rad] and to d [m]."""
+        coordinate = np.asarray(coordinate)
+        if self.kind == "slider":
+            return np.zeros_like(coordinate), coordinate
+        return coordinate, self.pitch * coordinate / (2 * np.pi)
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,10 +118,11 @@ class AxisChain:
     T_base_frame0  (4, 4) [m]  frame 0 in the frame of the base's sensor: z along the first axis
     T_frame_tool   (4, 4) [m]  the tool's sensor in the last frame
     T_world_base   (4, 4) [m]  mean pose of the base's sensor, where it stands still; else None
-    screws         (n, 6)      (z, p x z) of every axis in the frame of the base's sensor at the zero: z first, then m
+    screws         (n, 6)      (z, p x z) of every axis in the frame of the base's sensor at the zero: z first, then m;
+                               a screw's pitch over 2 pi times z is added to the latter, a slider has (0, z)
     T_base_tool    (4, 4) [m]  the tool's sensor at the zero
     zero_time      [s]         of the frame that is the zero
-    time, angle    (f,) [s], (f, n) [rad]  joint angles from the zero; NaN where not seen
+    time, angle    (f,) [s], (f, n) [rad]  joint angles from the zero, of a slider [m]; NaN where not seen
     played_m, played_rad       rms distance and angle between the tool as recorded and as the table has it
     """
 
@@ -143,14 +159,16 @@ class AxisChain:
         """(..., 4, 4) the tool's sensor in the base's, at joint angles (..., n) [rad] from the zero."""
         T = np.broadcast_to(self.T_base_frame0, (*np.shape(angle)[:-1], 4, 4))
         for k, (alpha, a, d, theta) in enumerate(self.modified):
-            T = T @ _turn_x(alpha, a) @ _turn_z(theta + angle[..., k], d)
+            turn, along = self.rows[k].move(angle[..., k])
+            T = T @ _turn_x(alpha, a) @ _turn_z(theta + turn, d + along)
         return np.asarray(T @ self.T_frame_tool)
 
     def play_standard(self, angle: Floats) -> Floats:
         """The same by the standard table."""
         T = np.broadcast_to(self.T_base_frame0, (*np.shape(angle)[:-1], 4, 4))
         for k, (theta, d, a, alpha) in enumerate(self.standard):
-            T = T @ _turn_z(theta + angle[..., k], d) @ _turn_x(alpha, a)
+            turn, along = self.rows[k].move(angle[..., k])
+            T = T @ _turn_z(theta + turn, d + along) @ _turn_x(alpha, a)
         return np.asarray(T @ self.T_frame_tool)
 
     def play_screws(self, angle: Floats) -> Floats:
@@ -191,6 +209,7 @@ class Recorded:
 def tabulate(axes: Sequence[Axis], recorded: Recorded) -> AxisChain:
     """The tables of a chain of axes, base first."""
     angle = recorded.angle
+    axes = _place_sliders(axes)
     lies, free, free_sds = find_lies(axes)
     table = solve_table(axes, lies)
     sds = np.where(np.isnan(errors := _find_errors(axes, lies)), free_sds, errors)
@@ -228,13 +247,15 @@ def _make_row(
         axis.joint,
         axis.inner,
         axis.outer,
-        measure("a", 1, set_to=lie in ("meet", "same line")) if k else None,
+        measure("a", 1, set_to=lie in ("meet", "same line") and axis.kind != "slider") if k else None,
         measure("alpha", 0, set_to=lie in ("parallel", "same line")) if k else None,
         lie,
         measure("d", 2, defined=ends),
         measure("theta", 3, defined=ends),
         float(np.nanmin(angle)),
         float(np.nanmax(angle)),
+        axis.kind,
+        axis.pitch,
     )
 
 
@@ -297,6 +318,20 @@ def solve_table(axes: Sequence[Axis], lies: Sequence[Lie], numbers: Floats | Non
     return _Table(alpha, a, t_out - t_in, theta, x_in, x_out, t_in, t_out, list(lies))
 
 
+def _place_sliders(axes: Sequence[Axis]) -> list[Axis]:
+    """The axes with those of sliders through the origin of the frame before each."""
+    placed = list(axes)
+    for k, axis in enumerate(axes):
+        if axis.kind == "slider" and k:
+            before = placed[k - 1]
+            lies, _, _ = find_lies(placed[:k])
+            foot = solve_table(placed[:k], lies).foot_inner[k - 1]
+            point = before.p_outer + foot * before.z_outer
+            moved = axis.R_inner_outer.T @ (point - axis.p_inner)
+            placed[k] = replace(axis, p_inner=point, p_outer=axis.p_outer + moved)
+    return placed
+
+
 def find_lies(axes: Sequence[Axis]) -> tuple[list[Lie], _Table, Floats]:
     """How neighbours lie to each other by what the motion tells, the table of what it says by itself, and the standard
     errors (n, 4) of that.
@@ -308,7 +343,8 @@ def find_lies(axes: Sequence[Axis]) -> tuple[list[Lie], _Table, Floats]:
     ]
     free, errors = solve_table(axes, lies), _find_errors(axes, lies)
     for k, lie in enumerate(lies):
-        if free.a[k + 1] < max(SINGULAR_SD * np.nan_to_num(errors[k + 1, 1]), SINGULAR_MIN_M):
+        least = max(SINGULAR_SD * np.nan_to_num(errors[k + 1, 1]), SINGULAR_MIN_M)
+        if axes[k + 1].kind == "slider" or free.a[k + 1] < least:
             lies[k] = "meet" if lie == "skew" else "same line"
         if lie == "parallel":
             free.alpha[k + 1], errors[k + 1, 0] = turned[k], sds[k] if axes[k].covariance is not None else np.nan
@@ -330,12 +366,12 @@ def _find_errors(axes: Sequence[Axis], lies: Sequence[Lie]) -> Floats:
     Errors of the axes are small, so that the tables follow them on a straight line.
     """
     n = len(axes)
-    out = np.full((n, 4), np.nan)
-    if any(axis.covariance is None for axis in axes):
-        return out
+    known = np.array([axis.covariance is not None for axis in axes])
     values = np.stack([axis.numbers for axis in axes])
     variance = np.zeros((n, 4))
     for k, axis in enumerate(axes):
+        if axis.covariance is None:
+            continue
         slope = np.zeros((12, n, 4))
         for number in range(12):
             ends = []
@@ -351,6 +387,9 @@ def _find_errors(axes: Sequence[Axis], lies: Sequence[Lie]) -> Floats:
         variance += (flat * (np.asarray(axis.covariance) @ flat)).sum(axis=0).reshape(n, 4)
     variance[:, 3] += [axis.zero_sd**2 for axis in axes]
     out = np.sqrt(np.maximum(variance, 0.0))
+    before, after = np.append(True, known[:-1]), np.append(known[1:], True)
+    out[~(known & before)] = np.nan
+    out[~after, 2:] = np.nan
     for k, lie in enumerate(lies):
         out[k + 1, 0] = np.nan if lie in ("parallel", "same line") else out[k + 1, 0]
         out[k + 1, 1] = np.nan if lie in ("meet", "same line") else out[k + 1, 1]
@@ -376,7 +415,7 @@ def _frame_last(axes: Sequence[Axis], table: _Table) -> Floats:
 def _with_screws(chain: AxisChain, recorded: Floats) -> AxisChain:
     """The chain with its product of exponentials, and how well its table plays what was recorded."""
     frames = list(_frames(chain))
-    screws = np.array([[*T[:3, 2], *np.cross(T[:3, 3], T[:3, 2])] for T in frames])
+    screws = np.array([_find_screw(row, T) for row, T in zip(chain.rows, frames, strict=True)])
     chain = replace(chain, screws=screws, T_base_tool=frames[-1] @ chain.T_frame_tool)
     known = np.isfinite(chain.angle).all(axis=1) & np.isfinite(recorded).all(axis=(1, 2))
     if not known.any():
@@ -385,6 +424,14 @@ def _with_screws(chain: AxisChain, recorded: Floats) -> AxisChain:
     apart = np.square(played[:, :3, 3] - seen[:, :3, 3]).sum(axis=1).mean()
     turned = np.square(rotation.between(played[:, :3, :3], seen[:, :3, :3])).sum(axis=-1).mean()
     return replace(chain, played_m=float(np.sqrt(apart)), played_rad=float(np.sqrt(turned)))
+
+
+def _find_screw(row: AxisRow, T: Floats) -> Floats:
+    """(6,) of an axis that is the z of a frame (4, 4)."""
+    z, p = T[:3, 2], T[:3, 3]
+    if row.kind == "slider":
+        return np.concatenate([np.zeros(3), z])
+    return np.concatenate([z, np.cross(p, z) + row.pitch / (2 * np.pi) * z])
 
 
 def _frames(chain: AxisChain) -> Iterator[Floats]:
@@ -428,12 +475,13 @@ def _turn_z(theta: Floats, d: float) -> Floats:
 
 
 def _exponential(screw: Floats, angle: Floats) -> Floats:
-    """(..., 4, 4) of a turn about a fixed line."""
+    """(..., 4, 4) of a turn about a fixed line, with what goes along it."""
     z, moment = screw[:3], screw[3:]
-    point = np.cross(z, moment)
+    point, along = np.cross(z, moment), moment if not z.any() else z * (z @ moment)
     T = np.zeros((*np.shape(angle), 4, 4))
     T[..., :3, :3] = rotation.from_vector(np.asarray(angle)[..., None] * z)
     T[..., :3, 3], T[..., 3, 3] = point - T[..., :3, :3] @ point, 1.0
+    T[..., :3, 3] += np.asarray(angle)[..., None] * along
     return T
 
 

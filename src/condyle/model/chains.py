@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -10,13 +11,13 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..maths import rotation
 from ..maths.arrays import Floats, evenly
-from .axes import Axis, AxisChain, Recorded, invert, tabulate
+from .axes import Axis, AxisChain, AxisKind, Recorded, invert, tabulate
 from .limbs import find_covariance, find_sides
 from .motion import match_bodies
-from .skeleton import Joint, Skeleton
+from .skeleton import ONE_AXIS, Joint, Kind, Skeleton
 from .take import Take
 
-TURNING = ("hinge",)  # kinds that have one axis
+TURNING: tuple[Kind, ...] = (*ONE_AXIS, "universal", "slider")  # kinds with axes
 CHAIN_MAX_FRAMES = 20_000  # frames at most that tables are made from
 STILL_SHARE = 0.02  # rms motion of a base over that of its tool, below which it stands still
 
@@ -90,9 +91,9 @@ def _describe_none(skeleton: Skeleton, base: str | None, tool: str | None) -> Co
 
 
 def _find_neighbours(skeleton: Skeleton) -> dict[str, list[tuple[str, Joint]]]:
-    """{body: (body, joint)} along joints with one axis and rigid ones."""
+    """{body: (body, joint)} along joints with axes and rigid ones; sliders stand beside the tree."""
     near: dict[str, list[tuple[str, Joint]]] = {}
-    for joint in skeleton.joints:
+    for joint in (*skeleton.joints, *(joint for joint in skeleton.loops if joint.kind == "slider")):
         if joint.kind in (*TURNING, "rigid"):
             near.setdefault(joint.child, []).append((joint.parent, joint))
             near.setdefault(joint.parent, []).append((joint.child, joint))
@@ -137,24 +138,21 @@ def _make_chain(
     turns = [_relative(take, a, b) for a, b in pairwise(bodies)]
     mean = [_find_mean(turn, joint, outer) for turn, joint, outer in zip(turns, path, bodies[1:], strict=True)]
     row = _find_zero(take, turns, mean, zero)
-    axes, angles = [], []
+    axes: list[Axis] = []
+    angles: list[Floats] = []
     T_held, link = np.eye(4), first  # the body before an axis in the last one that turns: rigid joints lie between
     for turn, joint, outer, usual in zip(turns, path, bodies[1:], mean, strict=True):
-        p_in, p_out = find_sides(joint, outer, "p_{}_joint")
         if joint.kind == "rigid":
+            p_in, p_out = find_sides(joint, outer, "p_{}_joint")
             T_held = T_held @ _pose(usual, p_in - usual @ p_out)
             continue
-        z_in, z_out = find_sides(joint, outer, "axis_{}")
-        angle = rotation.find_turn(z_out, usual.T @ turn)
-        start = usual @ rotation.from_vector(angle[row] * z_out)
-        angle = _unwrap(take, angle - angle[row])
-        sign = _find_sign(angle) * (-1 if joint.child in flip else 1)
-        G = T_held[:3, :3]
-        place = G @ p_in + T_held[:3, 3], sign * (G @ z_in), p_out, sign * z_out, G @ start
         sd = float(np.hypot(noise.get(joint.child, 0.0), noise.get(joint.parent, 0.0)))
-        axes.append(Axis(joint.child, link, outer, *place, _turn(find_covariance(joint, outer), G), sd))
-        angles.append(sign * angle)
-        T_held, link = np.eye(4), outer
+        flipped = -1.0 if joint.child in flip else 1.0
+        for axis, coordinate in _split_joint(take, joint, link, outer, turn, usual, row):
+            sign = _find_sign(coordinate) * flipped
+            axes.append(_orient(replace(axis, zero_sd=sd), T_held, sign))
+            angles.append(sign * coordinate)
+            T_held, link = np.eye(4), outer
     poses = [_poses(take, name) for name in (first, bodies[-1])]
     still = _measure_travel(take, first) <= STILL_SHARE * _measure_travel(take, bodies[-1])
     return tabulate(
@@ -168,6 +166,77 @@ def _make_chain(
             T_held,
             _mean_pose(poses[0]) if still else None,
         ),
+    )
+
+
+def _split_joint(
+    take: Take, joint: Joint, inner: str, outer: str, turn: Floats, usual: Floats, row: int
+) -> list[tuple[Axis, Floats]]:
+    """The axes of a joint, one or two, with their coordinates (n,) [rad, m] from the zero, frame `row`."""
+    (p_in, p_out), (z_in, z_out) = find_sides(joint, outer, "p_{}_joint"), find_sides(joint, outer, "axis_{}")
+    if joint.kind == "universal":
+        return _split_universal(take, joint, inner, outer, turn, row)
+    covariance = find_covariance(joint, outer)
+    if joint.kind == "slider":
+        place = [_poses(take, name) for name in (joint.parent, joint.child)]
+        apart = (invert(place[0]) @ place[1])[:, :3, 3] - joint.p_parent_joint
+        along = apart @ np.asarray(joint.axis_parent)
+        p_in = p_in + z_in * (along[row] if joint.child == outer else -along[row])
+        along = (along - along[row]) * (1.0 if joint.child == outer else -1.0)
+        return [(Axis(joint.child, inner, outer, p_in, z_in, p_out, z_out, usual, covariance, kind="slider"), along)]
+    angle = rotation.find_turn(z_out, usual.T @ turn)
+    start = usual @ rotation.from_vector(angle[row] * z_out)
+    whole = _unwrap(take, angle - angle[row])
+    pitch = joint.pitch or 0.0
+    # The point of a screw is given where it is on the mean.
+    p_in = p_in - z_in * pitch / (2 * np.pi) * float(np.nanmean(whole))
+    kind: AxisKind = "screw" if joint.kind == "screw" else "hinge"
+    one = Axis(joint.child, inner, outer, p_in, z_in, p_out, z_out, start, covariance, kind=kind, pitch=pitch)
+    return [(one, whole)]
+
+
+def _split_universal(
+    take: Take, joint: Joint, inner: str, outer: str, turn: Floats, row: int
+) -> list[tuple[Axis, Floats]]:
+    """A universal joint as two hinges that meet; the body between them has the frame of the inner one at the zero."""
+    (p_in, p_out), (z_in, z_out) = find_sides(joint, outer, "p_{}_joint"), find_sides(joint, outer, "axis_{}")
+    across = turn @ z_out
+    start = _set_angle(turn[row], z_in, z_out, float(np.nanmean(across @ z_in)))
+    across = across - (across @ z_in)[:, None] * z_in
+    first = np.arctan2(np.cross(across[row], across) @ z_in, across @ across[row])
+    back = np.swapaxes(rotation.from_vector(first[:, None] * z_in), -1, -2)
+    second = rotation.find_turn(z_out, start.T @ back @ turn)
+    cross, covariance = f"{joint.child} cross", find_covariance(joint, outer)
+    sure: list[Floats | None] = [None, None]
+    if covariance is not None:  # the cross has the point and the first axis of the inner body: they are known there
+        sure = [np.zeros((12, 12)), np.zeros((12, 12))]
+        sure[0][:6, :6], sure[1][6:, 6:] = covariance[:6, :6], covariance[6:, 6:]  # type: ignore[index]
+    axes = (
+        Axis(joint.child, inner, cross, p_in, z_in, p_in, z_in, np.eye(3), sure[0]),
+        Axis(joint.child, cross, outer, p_in, start @ z_out, p_out, z_out, start, sure[1]),
+    )
+    return [(axis, _unwrap(take, angle - angle[row])) for axis, angle in zip(axes, (first, second), strict=True)]
+
+
+def _set_angle(R: Floats, z_in: Floats, z_out: Floats, cosine: float) -> Floats:
+    """(3, 3) nearest to R with this cosine between z_in and R z_out, which a single frame tells with its noise."""
+    now = R @ z_out
+    normal = np.cross(z_in, now)
+    size = float(np.linalg.norm(normal))
+    step = float(np.arccos(np.clip(cosine, -1, 1)) - np.arctan2(size, z_in @ now))
+    return np.asarray(rotation.from_vector(normal / size * step) @ R)
+
+
+def _orient(axis: Axis, T_held: Floats, sign: float) -> Axis:
+    """The axis with its inner side seen from the body before a rigid joint, pointing as the sign says."""
+    G = T_held[:3, :3]
+    return replace(
+        axis,
+        p_inner=G @ axis.p_inner + T_held[:3, 3],
+        z_inner=sign * (G @ axis.z_inner),
+        z_outer=sign * axis.z_outer,
+        R_inner_outer=G @ axis.R_inner_outer,
+        covariance=_turn(axis.covariance, G),
     )
 
 
@@ -186,7 +255,7 @@ def _relative(take: Take, inner: str, outer: str) -> Floats:
 def _find_mean(turn: Floats, joint: Joint, outer: str) -> Floats:
     """(3, 3) the rotation nearest to all of a joint; a hinge's carries its axis outside onto that inside."""
     total = np.nansum(turn, axis=0)
-    if joint.kind == "rigid":
+    if joint.kind not in ONE_AXIS:
         return rotation.project(total)
     z_in, z_out = find_sides(joint, outer, "axis_{}")
     onto = rotation.find_shortest_arc(z_out, z_in)

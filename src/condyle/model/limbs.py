@@ -11,7 +11,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats
 from ..maths.robust import Z95
 from .axes import Axis, Measured, find_lies, solve_table
-from .skeleton import Between, Joint
+from .skeleton import ONE_AXIS, Between, Joint
 
 ALONG_AXIS_RAD = np.radians(30.0)  # angle of a limb to a hinge's axis, below which its length is left open by the axis
 LINK_AXIS_MAX_95_RAD = np.radians(2.0)  # half-width of the interval of axes that a link is measured between; people's
@@ -32,6 +32,8 @@ def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Flo
     where a joint is not located, and where the limb points along the axis, so that its length is what is left open.
     Between axes that are known well it is their shortest distance.
     """
+    if not all(body in (joint.child, joint.parent) for joint in (joint_a, joint_b)):
+        return None  # of a segment with several sensors
     if is_link(joint_a, joint_b):
         link = measure_link(joint_a, joint_b, body)
         return link.distance.value, -link.direction, "axes"
@@ -55,7 +57,7 @@ def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Flo
 
 def is_link(joint_a: Joint, joint_b: Joint) -> bool:
     """Whether two joints are hinges whose axes are known so well that the body between them is a machine's link."""
-    widths = [joint.axis_95 for joint in (joint_a, joint_b) if joint.kind == "hinge" and joint.point == "arbitrary"]
+    widths = [joint.axis_95 for joint in (joint_a, joint_b) if joint.kind in ONE_AXIS and joint.point == "arbitrary"]
     return len(widths) == 2 and all(width is not None and width < LINK_AXIS_MAX_95_RAD for width in widths)
 
 

@@ -18,7 +18,8 @@ from .take import BodyMarker
 Between = Literal["joints", "joint and axis", "axes"]
 
 
-Kind = Literal["ball", "hinge", "rigid", "undetermined"]
+Kind = Literal["ball", "hinge", "rigid", "undetermined", "universal", "screw", "slider"]
+ONE_AXIS: tuple[Kind, ...] = ("hinge", "screw")  # kinds that turn about one axis
 Point = Literal["determined", "arbitrary"]
 Tone = Literal["good", "look", "bad"]
 SURE_SUPPORT = 0.95  # support from which a joint is sure; at least 95 % of those are right on recordings of data/more
@@ -31,14 +32,16 @@ class Joint:
     p_child_joint    (3,)  [m]    the joint in the child's (outboard body's) own frame
     p_parent_joint   (3,)  [m]    the same point in the parent's (inboard body's) frame
     kind, point                   see docs/conventions.md; point "arbitrary": some direction is not determined
-    axis_child       (3,)  [-]    unit axis of a hinge in the child, axis_parent in the parent; of an undetermined joint
-                                  the one direction that is open; else None
-    play                   [rad]  rms angle by which a hinge's axis wanders, noise removed; None unless hinge
+    axis_child       (3,)  [-]    unit axis of a hinge or screw in the child, axis_parent in the parent; of a slider its
+                                  direction; of an undetermined joint the one direction that is open. A universal joint
+                                  turns about axis_parent, fixed in the parent, and about axis_child, fixed in the
+                                  child; else None
+    play                   [rad]  rms angle by which a hinge's axis wanders, noise removed; None unless hinge or screw
     residual               [m]    root mean square length of the gap over frames with weight
     frames                 [-]    frames in which both bodies are seen and trusted
     singular_values  (6,)  [-]    of the paper's stacked matrix, descending
     covariance       (6, 6) [m^2] of [p_child_joint, p_parent_joint]; None where the joint is not determined
-    axis_covariance  (6, 6) [rad^2] of [axis_child, axis_parent], each across itself; None unless hinge with intervals
+    axis_covariance  (6, 6) [rad^2] of [axis_child, axis_parent], each across itself; None without axes or intervals
     line_95                [m]    half-width of the 95 % interval of a hinge's line, across it at the given point where
                                   it is widest; None unless hinge with intervals
     margin                 [-]    times the gap would grow with the best other edge in its place; None if there is none
@@ -50,6 +53,11 @@ class Joint:
                                   edge was given, None for loops
     rivals                        edges that may stand in its place, the likeliest first; of a sure joint none
     explained              [m]    root mean square gap that the sensors' noise and skin explain
+    main_child       (3,)  [-]    unit axis that it turned about most, in the child, main_parent in the parent; None
+                                  where it did not turn
+    main_share             [-]    share of its mean square turn that is about that axis
+    pitch                  [m]    along the axis in a whole turn of a screw; else None
+    travel                 [m]    of a slider between its ends in this take; else None
     """
 
     child: str
@@ -75,6 +83,11 @@ class Joint:
     support: float | None = None
     rivals: tuple[tuple[str, str], ...] = ()
     explained: float | None = None
+    main_child: Vector | None = None
+    main_parent: Vector | None = None
+    main_share: float | None = None
+    pitch: float | None = None
+    travel: float | None = None
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -89,7 +102,7 @@ class Joint:
 
     def with_covariance(self, covariance: Floats | None) -> Joint:
         """The joint with another covariance of its centre, and what follows from it."""
-        line = _widest(covariance) if covariance is not None and self.kind == "hinge" else None
+        line = _widest(covariance) if covariance is not None and self.kind in ONE_AXIS else None
         return replace(self, covariance=covariance, line_95=line)
 
     @property
@@ -107,6 +120,8 @@ def _widest(covariance: Floats) -> float:
 @dataclass(frozen=True)
 class Limb:
     """Distance on one body between two of its joints, each named by its child; all None where not determined.
+
+    Where several sensors sit on one segment, a joint may be on another of them; `body` is that of the first joint.
 
     length, low, high  [m]  estimate and 95 % interval
     passing            [-]  share of the interval's variance from noise that changes from frame to frame

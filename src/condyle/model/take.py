@@ -269,13 +269,10 @@ class Take:
 
     def at(self, rows: Ints | builtins.slice) -> Take:
         """These frames, in increasing order."""
-        return replace(
-            self,
-            time=self.time[rows],
-            segment=self.segment[rows],
-            R_world_body=take_rows(self.R_world_body, rows),
-            p_world_body=take_rows(self.p_world_body, rows),
-        )
+        R, p = take_rows(self.R_world_body, rows), take_rows(self.p_world_body, rows)
+        if not isinstance(rows, builtins.slice):  # arrays of their own
+            R, p = sealed(R), sealed(p)
+        return replace(self, time=self.time[rows], segment=self.segment[rows], R_world_body=R, p_world_body=p)
 
     def in_source(self, number: int) -> Bools:
         """(n,) the frames of one of the sources."""

@@ -21,7 +21,7 @@ from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
 from ..maths.spool import copied, empty, over_frames, sealed, zeros
 from ..model.motion import Motion, check_motion, find_reference, forward, free_bodies, match_bodies, time_motion
-from ..model.skeleton import Skeleton
+from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import UNTIMED_RATE, Take
 from ..progress import begin_step, tell_share
 from .bridging import describe_gaps, find_lone_runs
@@ -269,7 +269,7 @@ class _SensorRun(_Run):
     ) -> None:
         n, m = take.frames, take.bodies
         self.skeleton, self.take, self.out, self.placed = skeleton, take, np.zeros((n, m), bool), placed
-        balls = not keep_axes or all(joint.kind not in ("hinge", "rigid") for joint in skeleton.joints)
+        balls = not keep_axes or all(joint.kind not in (*ONE_AXIS, "rigid") for joint in skeleton.joints)
         usual = np.tile(np.eye(3), (m, 1, 1))
         if balls and take.seen.all():  # then nothing else is needed to start with
             R = empty((n, m, 3, 3))

@@ -8,7 +8,7 @@ be drawn to it and come out sure and wrong.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -48,6 +48,7 @@ PART_NAMES: dict[Part, str] = {
 }  # others are called as they are
 
 _Places = dict[tuple[Side, str], list[str]]
+_Fits = Callable[[Sequence[str]], bool]  # whether markers move as one rigid body
 
 
 @dataclass(frozen=True)
@@ -108,7 +109,7 @@ def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
     names = name_markers(labels)
     plates = _find_plates(labels, names, cloud, column)
     taken = {label for plate in plates.values() for label in plate.markers}
-    people = _find_people(names, taken)
+    people = _find_people(names, taken, lambda markers: _is_rigid(_fit(cloud, markers, column)))
     bodies: dict[str, RecognisedBody] = {}
     few: dict[str, tuple[str, ...]] = {}
     lent: dict[str, tuple[str, ...]] = {}
@@ -192,7 +193,7 @@ def _column_of(name: str, labels: Sequence[str]) -> int | None:
         return None
 
 
-def _find_people(names: MarkerNames, taken: set[str]) -> dict[str, _Person]:
+def _find_people(names: MarkerNames, taken: set[str], fits: _Fits) -> dict[str, _Person]:
     """{subject: person} of the markers that no plate has."""
     people: dict[str, _Person] = {}
     for label in names.worn:
@@ -200,11 +201,11 @@ def _find_people(names: MarkerNames, taken: set[str]) -> dict[str, _Person]:
             person = people.setdefault(subject_of(label), _Person({}))
             person.places.setdefault(names.meaning[label], []).append(label)
     for person in people.values():
-        _share_out(person)
+        _share_out(person, fits)
     return people
 
 
-def _share_out(person: _Person) -> None:
+def _share_out(person: _Person, fits: _Fits) -> None:
     """Places to segments: bodies of three markers or more, and those that have too few."""
     at = person.places
     own = {key: list(markers) for key, markers in at.items() if key[1] in SEGMENTS}
@@ -212,8 +213,7 @@ def _share_out(person: _Person) -> None:
     for side in SIDES:
         _share_out_foot(own, at, side)
         for place, segments in BETWEEN.items():
-            _give_joint_markers(person, own, side, place, segments)
-        _give_spare(own, (side, "thigh"), at.get((side, "trochanter"), []))
+            _give_joint_markers(person, own, side, place, segments, fits)
         blade = at.get((side, "shoulder"), []) + at.get((side, "scapula"), [])
         if len(blade) >= 3 and len(at.get((side, "scapula"), [])) >= 2:
             own[side, "scapula"] = blade
@@ -234,14 +234,18 @@ def _share_out_foot(own: _Places, at: _Places, side: Side) -> None:
         own[side, "foot"] = own.get((side, "foot"), []) + halves[0] + halves[1]
 
 
-def _give_joint_markers(person: _Person, own: _Places, side: Side, place: str, segments: tuple[str, str]) -> None:
-    """Markers at a joint to the segment above it, or to the one below where only that has too few without them."""
+def _give_joint_markers(
+    person: _Person, own: _Places, side: Side, place: str, segments: tuple[str, str], fits: _Fits
+) -> None:
+    """Markers at a joint to the segment above it, or to the one below where only that has too few without them, and
+    they move with it.
+    """
     near, far = ((side, segment) for segment in segments)
     markers = person.places.get((side, place), [])
     if not markers:
         return
     needs = 0 < len(own.get(far, [])) < 3 <= len(own.get(far, [])) + len(markers)
-    if needs and len(own.get(near, [])) >= 3:
+    if needs and len(own.get(near, [])) >= 3 and fits(own[far] + markers):
         own[far] += markers
         person.notes.append(
             f"{', '.join(markers)} at the {place} is counted to {call_segment(*far)}, which has too few markers "
@@ -263,7 +267,7 @@ def _lend(person: _Person, key: tuple[Side, str], cloud: Floats, column: Mapping
     place = next((place for place, (_, far) in BETWEEN.items() if far == segment), "shoulder")
     markers = person.few[key] + [one for one in person.places.get((side, place), []) if one not in person.few[key]]
     body = _fit(cloud, markers, column) if len(markers) >= 3 and segment in LIMBS else None
-    return body if body is not None and body.error <= SEGMENT_RIGID_MAX_SHARE * body.size else None
+    return body if _is_rigid(body) else None
 
 
 def _prove(
@@ -271,7 +275,7 @@ def _prove(
 ) -> tuple[RecognisedBody | None, list[Finding]]:
     """The segment without the markers that do not move with the rest; None where no three do."""
     kept, body = list(markers), _fit(cloud, markers, column)
-    while len(kept) > 3 and (body is None or body.error > SEGMENT_RIGID_MAX_SHARE * body.size):
+    while len(kept) > 3 and not _is_rigid(body):
         without = {label: _fit(cloud, [one for one in kept if one != label], column) for label in kept}
         fits = {label: one for label, one in without.items() if one is not None}
         if not fits:
@@ -279,7 +283,7 @@ def _prove(
         worst = min(fits, key=lambda label: fits[label].error / fits[label].size)
         kept.remove(worst)
         body = fits[worst]
-    if body is None or body.error > SEGMENT_RIGID_MAX_SHARE * body.size:
+    if body is None or not _is_rigid(body):
         text = (
             f"{name} is left out: {', '.join(markers)} do not move as one rigid body"
             + ("" if body is None else f" (usual fit error {1000 * body.error:.0f} mm)")
@@ -305,6 +309,10 @@ def _fit(cloud: Floats, markers: Sequence[str], column: Mapping[str, int]) -> Re
     return RecognisedBody(kept, shape.noise, shape.size)
 
 
+def _is_rigid(body: RecognisedBody | None) -> bool:
+    return body is not None and body.error <= SEGMENT_RIGID_MAX_SHARE * body.size
+
+
 def _find_plates(
     labels: Sequence[str], names: MarkerNames, cloud: Floats, column: Mapping[str, int]
 ) -> dict[str, RecognisedBody]:
@@ -319,7 +327,7 @@ def _find_plates(
         if len(members) < 3 or (len(meanings) == 1 and None not in meanings and not all(map(_is_motive, members))):
             continue
         body = _fit(cloud, members, column)
-        if body is not None and body.error <= SEGMENT_RIGID_MAX_SHARE * body.size:
+        if body is not None and _is_rigid(body):
             segment = segment_of(stem)
             known = (
                 segment is not None and re.search(r"knee|leg|ankle|elbow|wrist|shoulder", stem, re.IGNORECASE) is None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.robust import median
 from ..maths.spool import blocks_of, empty, over_frames
 from ..model.take import Take
@@ -82,7 +82,7 @@ class _Before:
         """(q,) frame of the last sample of a body (q,) before a frame (q,), -1: none."""
         last = frame - 1
         seen = self.take.seen
-        for one in np.unique(body[~seen[last, body]]):  # the others were seen in the frame before
+        for one in distinct(body[~seen[last, body]]):  # the others were seen in the frame before
             if one not in self._seen:
                 self._seen[one] = np.flatnonzero(seen[:, one])
             own = body == one

@@ -51,7 +51,8 @@ def _show_chain(chain: AxisChain, place: dict[str, int]) -> PageChain:
 
 def _show_row(row: AxisRow, place: dict[str, int]) -> PageAxis:
     return PageAxis(
-        place[row.outer],
+        place.get(row.outer, place[row.joint]),  # between the axes of a universal joint there is no body
+        row.kind,
         row.lie,
         None if row.distance is None else _show(row.distance),
         None if row.angle is None else _show(row.angle),

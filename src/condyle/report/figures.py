@@ -20,6 +20,7 @@ from ..io.folder import find_folder, stage_files
 from ..io.motion_file import MotionFile, open_motion
 from ..io.skeleton_file import read_skeleton
 from ..model.motion import forward
+from ..motion.angles import hide_outliers
 from ..pairs.rigid_pair import measure_pair
 from ..progress import begin_step
 from .angles import count_angles, plot_angles
@@ -82,7 +83,7 @@ def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
     yield "lengths", draw_lengths(skeleton.limbs)
     yield from _gaps(motion, axis)
     yield from _pairs(measured, skeleton.joints, axis)
-    angles = count_angles(skeleton, measured)
+    angles = count_angles(skeleton, hide_outliers(skeleton, measured, motion.weight))
     if angles is not None:
         yield "angles", plot_angles(angles)
 

@@ -78,7 +78,10 @@ class PageBody(_Value, frozen=True):
     masked: int
 
 
-_NOT_SHOWN = ("singular_values", "covariance", "passing", "time", "axis_covariance", "line_95")
+_NOT_SHOWN = (
+    *("singular_values", "covariance", "passing", "time", "axis_covariance", "line_95"),
+    *("main_child", "main_parent", "main_share", "pitch", "travel"),
+)
 
 
 class PageJoint(_by_place(Joint, *_NOT_SHOWN)):  # type: ignore[misc]
@@ -181,9 +184,10 @@ class PageMeasured(_by_place(Measured)):  # type: ignore[misc]
 
 
 class PageAxis(_Value, frozen=True):
-    """One joint of a chain of axes. outer: the body behind it. low, high: [rad] of its angle from the zero."""
+    """One axis of a chain. outer: the body behind it. low, high: [rad] of its angle from the zero, of a slider [m]."""
 
     outer: int
+    kind: str
     lie: str | None
     distance: PageMeasured | None
     angle: PageMeasured | None

@@ -16,8 +16,8 @@ from ..estimate.locate import gap_residual, locate_joints
 from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
-from ..faults.loops import loop_joints, touching_joints, usual_gap
-from ..faults.part_time import PartTimeRepair, hidden
+from ..faults.loops import loop_joints, slider_joints, touching_joints, usual_gap
+from ..faults.part_time import PartTime, PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import Z95
@@ -25,7 +25,7 @@ from ..maths.spool import over_frames, sealed
 from ..model.field import FieldModel
 from ..model.limbs import is_link, limb_geometry, measure_link, measure_offset
 from ..model.options import FitOptions
-from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton
+from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skeleton
 from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
@@ -94,20 +94,17 @@ def assemble_figure(
         *describe_structure(take, structure, support, estimate.roots, asked, options.tree),
     ]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
-    joints: list[Joint] = []
-    sure = None
-    loops: list[Joint] = []
+    joints, loops, sure = list[Joint](), list[Joint](), None
     solution = estimate.solution
     gap = np.zeros((take.frames, 0, 3))
     if len(pairs):
         sure = estimate_uncertainty(estimate, estimator, options, changes)
         joints, sure, gap, told = _locate(estimate, support, options, sure)
         findings += told
-        loops = loop_joints(take, structure, options, estimator, named)
+        loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
-            held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
-            joints = [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+            joints = _add_times(joints, part_time)
             take = show_poses(take, ready, hidden(take, part_time))
             gap = gaps(take, pairs, *_halves(joints))
     if connections:
@@ -124,18 +121,33 @@ def assemble_figure(
         roots=tuple(take.names[k] for k in estimate.roots if has_child[k]),
         loose=tuple(take.names[k] for k in range(take.bodies) if estimate.parent[k] < 0 and not has_child[k]),
         joints=tuple(joints),
-        limbs=tuple(limbs),
+        limbs=(*limbs, *_loop_limbs(joints, loops, take)),
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
         own_tree=own_tree,
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
-    known = [options.field] if isinstance(options.field, FieldModel) else []
-    field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
+    if options.method == "default" and any(joint.kind == "rigid" for joint in joints):
+        from .doubled import share_doubled
+
+        skeleton = share_doubled(skeleton, take, intervals=options.intervals)
+    field = _find_field(options, changes)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
     return Calibration(add_verdict(skeleton), take, gap, solution.weight, field, tuple(changes))
+
+
+def _add_times(joints: Sequence[Joint], part_time: Sequence[PartTime]) -> list[Joint]:
+    """The joints with the longest stretch in which those hold that do so for a part of the take."""
+    held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
+    return [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+
+
+def _find_field(options: FitOptions, changes: Sequence[Change]) -> FieldModel | None:
+    """The bend that was taken away: found, or known before."""
+    found = [one.fit.model for one in changes if isinstance(one, FieldRepair)]
+    return found[0] if found else options.field if isinstance(options.field, FieldModel) else None
 
 
 def estimate_uncertainty(
@@ -158,7 +170,7 @@ def _locate(
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure = estimate.take, estimate.structure
     solved = Solved(estimate.solution, estimate.fits, estimate.sums)
-    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support)
+    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support, options.kinds)
     given = {frozenset(pair) for pair in options.tree}
     joints = [replace(one, support=1.0, rivals=()) if {one.child, one.parent} in given else one for one in joints]
     findings: list[Finding] = []
@@ -223,6 +235,19 @@ def assemble_limbs(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Li
         for a, b in combinations(mine, 2):
             limbs.append(_limb(joints, a, b, body, sure))
     return limbs
+
+
+def _loop_limbs(joints: Sequence[Joint], loops: Sequence[Joint], take: Take) -> list[Limb]:
+    """Links of a machine that end at a joint which closes a loop throughout."""
+    whole = (float(take.time[0]), float(take.time[-1]))
+    closing = [loop for loop in loops if loop.time == whole and loop.kind in ONE_AXIS]
+    found = []
+    for loop in closing:
+        for body in (loop.child, loop.parent):
+            mine = [joint for joint in joints if body in (joint.child, joint.parent) and is_link(joint, loop)]
+            name = f"{loop.child}-{loop.parent}"  # a loop's child has a joint of its own in the tree
+            found += [replace(_link([*joints, loop], joint, loop, body), to_joint=name) for joint in mine]
+    return found
 
 
 def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty | None) -> Limb:

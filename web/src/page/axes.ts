@@ -63,6 +63,7 @@ function makeTable(
 
 function lieColumns(): Column<Row>[] {
   return [
+    { title: "kind", value: ({ axis }) => axis.kind },
     {
       title: "lies",
       hint: "To the axis before: parallel or meeting as far as the motion tells",
@@ -71,8 +72,8 @@ function lieColumns(): Column<Row>[] {
     ...measured("distance", "mm", MM, ({ axis }) => axis.distance),
     ...measured("angle", "deg", DEGREES, ({ axis }) => axis.angle),
     ...measured("offset", "mm", MM, ({ axis }) => axis.offset),
-    plain("from", "deg", DEGREES, 1, ({ axis }) => axis.low),
-    plain("to", "deg", DEGREES, 1, ({ axis }) => axis.high),
+    moved("from", ({ axis }) => axis.low),
+    moved("to", ({ axis }) => axis.high),
   ];
 }
 
@@ -97,6 +98,19 @@ function standardColumns(): Column<Row>[] {
 function screwColumns(): Column<Row>[] {
   const names = ["ωx", "ωy", "ωz", "vx", "vy", "vz"];
   return names.map((name, k) => plain(name, k < 3 ? "" : "m", 1, 5, ({ screw }) => at(screw, k)));
+}
+
+/** Where a joint went from its zero: degrees, of a slider millimetres. */
+function moved(title: string, of: (row: Row) => number): Column<Row> {
+  const scale = (row: Row): number => (row.axis.kind === "slider" ? MM : DEGREES);
+  const unit = (row: Row): string => (row.axis.kind === "slider" ? " mm" : "°");
+  return {
+    title,
+    numeric: true,
+    hint: "From the zero: degrees, of a slider millimetres",
+    value: (row) => round(of(row) * scale(row)),
+    draw: (row) => `${number(of(row), scale(row), 1)}${unit(row)}`,
+  };
 }
 
 function plain(title: string, unit: string, scale: number, digits: number, of: (row: Row) => number): Column<Row> {
