@@ -14,7 +14,7 @@ from ..errors import UsageError
 from ..model.html import render_skeleton
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from .drawing import draw_lengths, draw_tree, styled
+from .drawing import INK_COLOUR, MARK_COLOUR, draw_lengths, draw_tree, shorten_name, styled
 from .model import choose_frame
 
 if TYPE_CHECKING:
@@ -42,7 +42,8 @@ class Frame:
 def render_fit(skeleton: Skeleton, played: Take | None) -> str:
     """The figure, small, and beside it what a skeleton tells."""
     picture = "" if played is None else draw_small(skeleton, played)
-    return f'<div style="display:flex;gap:1em;flex-wrap:wrap">{picture}<div>{render_skeleton(skeleton)}</div></div>'
+    tables = f"<div>{render_skeleton(skeleton)}</div>"
+    return f'<div style="display:flex;gap:1em;align-items:flex-start">{picture}{tables}</div>'
 
 
 def draw_small(skeleton: Skeleton, played: Take) -> str:
@@ -70,8 +71,8 @@ def draw_small(skeleton: Skeleton, played: Take) -> str:
     )
     dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in place(points))
     return (
-        f'<svg width="{SMALL_FIGURE_PX}" height="{SMALL_FIGURE_PX}" role="img" aria-label="the figure">'
-        f'<g stroke="#2f5d8a" stroke-width="3">{lines}</g><g fill="#c4572a">{dots}</g></svg>'
+        f'<svg width="{SMALL_FIGURE_PX}" height="{SMALL_FIGURE_PX}" style="flex:none" role="img" aria-label="figure">'
+        f'<g stroke="{INK_COLOUR}" stroke-width="3">{lines}</g><g fill="{MARK_COLOUR}">{dots}</g></svg>'
     )
 
 
@@ -117,11 +118,11 @@ def plot_gaps(skeleton: Skeleton, take: Take, gap: Floats, joints: Sequence[str]
         panels = figure.subplots(len(chosen), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for panel, k in zip(panels, chosen, strict=True):
             joint = skeleton.joints[k]
-            panel.plot(take.time, 1000 * np.linalg.norm(gap[:, k], axis=1), lw=0.6)
-            panel.set_ylabel(joint.child, rotation=0, ha="right", fontsize=7)
+            panel.plot(take.time, 1000 * np.linalg.norm(gap[:, k], axis=1), lw=0.6, color=INK_COLOUR)
+            panel.set_ylabel(shorten_name(joint.child), rotation=0, ha="right", fontsize=7)
             for finding in skeleton.findings:
                 if finding.code == "slip" and finding.time and {joint.child, joint.parent} & set(finding.bodies):
-                    panel.axvline(finding.time[0], color="#c4572a", lw=1)
+                    panel.axvline(finding.time[0], color=MARK_COLOUR, lw=1)
         panels[-1].set_xlabel("time [s]")
         figure.suptitle("gap of every joint [mm]", fontsize=9)
     return show_picture(figure)
