@@ -407,6 +407,45 @@ class Fit:
             raise UsageError("the fit is in no folder yet; save it, or name one", code="bad-call")
         return Path(given) if given is not None else self.folder or Path()
 
+    def plot_gaps(self, joints: Sequence[str] = ()) -> Any:
+        """A matplotlib Figure: how far every joint, or that of these children, comes apart over time [mm]."""
+        from .report.notebook import plot_gaps
+
+        return plot_gaps(self.skeleton, self.take, self.gap, joints)
+
+    def plot_lengths(self) -> Any:
+        """A matplotlib Figure: limb lengths with their intervals."""
+        from .report.notebook import plot_lengths
+
+        return plot_lengths(self.skeleton)
+
+    def plot_tree(self) -> Any:
+        """A matplotlib Figure: the tree, with edges in question."""
+        from .report.notebook import plot_tree
+
+        return plot_tree(self.skeleton)
+
+    def plot_angles(self, convention: str = "isb", **options: Any) -> Any:
+        """A matplotlib Figure: joint angles over time; `options`: see `angles`."""
+        from .report.angles import plot_angles
+        from .report.notebook import show_picture
+
+        return show_picture(plot_angles(self.angles(convention, **options)))
+
+    def page(self, height: int = 720) -> Any:
+        """The page of the fit as a frame in a notebook, so many pixels high."""
+        from .report.notebook import Frame
+
+        with tempfile.TemporaryDirectory() as scratch:
+            (file,) = self.report(Path(scratch) / REPORT)
+            return Frame(file.read_text(encoding="utf-8"), height)
+
+    def _repr_html_(self) -> str:
+        from .report.notebook import render_fit
+
+        played = None if isinstance(self.frames, _NoFrames) else forward(self.skeleton, self.motion)
+        return render_fit(self.skeleton, played)
+
     def __str__(self) -> str:
         return str(self.skeleton)
 

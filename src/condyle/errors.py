@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 TYPO_ALIKE = 0.7  # of 1: how alike a word and a name must be for the one to be a slip of the other
 
@@ -76,3 +77,14 @@ def suggest(name: str, choices: Sequence[str], alike: float = 0.5) -> str:
         return "did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
     shown = ", ".join(named[:12]) + (f" and {len(named) - 12} more" if len(named) > 12 else "")
     return f"choose from {shown}"
+
+
+def import_extra(library: str, extra: str) -> Any:
+    """A library that an extra brings along; raises with the way to have it."""
+    from importlib import import_module
+
+    try:
+        return import_module(library)
+    except ImportError:
+        way = f"pip install 'condyle[{extra}]'"
+        raise CondyleError(f"this needs {library}: {way}", code="missing-extra") from None

@@ -251,14 +251,10 @@ def test_a_folder_or_a_name_that_is_nearly_there_is_answered_with_what_to_do(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     assert main(["fit", "take.npz", "-o", "out", "--no-report"]) == 0
-    (tmp_path / "bag").mkdir()
-    for name in ("metadata.yaml", "bag_0.mcap"):
-        (tmp_path / "bag" / name).touch()
     capsys.readouterr()
     for words, said in (
         (["fit", "."], ".: is a folder; name the files of one take, or fit every take in it: condyle batch . -o STUDY"),
         (["fit", "out"], "out: is the folder of a fit; look at it with: condyle view out"),
-        (["fit", "bag"], "bag: is the folder of a ROS 2 bag; name the recording in it: bag/bag_0.mcap"),
         (["fit", "taek.npz"], "taek.npz: no such file; did you mean 'take.npz'?"),
         (["fit", "-"], "-: no such file, and standard input is not read, since a recording is read twice"),
         (["view", "take.npz"], "take.npz: is no skeleton.json, nor the folder of a fit; if it is a recording, fit it"),

@@ -30,7 +30,7 @@ def test_a_folder_gets_model_tree_lengths_angles_and_the_gap_of_every_joint(nois
     files = write_figures(noisy, tmp_path)
     children = [joint.child for joint in read_skeleton(noisy).joints]
     gaps = [f"gap-{k:02d}-{child}" for k, child in enumerate(children, 1)]
-    assert [file.stem for file in files] == ["model", "tree", "lengths", *gaps, "angles"]
+    assert [file.stem for file in files] == ["model", "tree", "lengths", *gaps, "angles", "gaps"]
     for file in files:
         data = file.read_bytes()
         assert data.startswith(PNG)
@@ -83,8 +83,8 @@ def test_two_sensors_on_one_rod_get_their_distance_over_time(tmp_path: Path) -> 
     home = fitted(tmp_path / "fit", rod, tree=[("rod_a", "rod_b")])
     assert read_skeleton(home).joints[0].kind == "rigid"
     files = write_figures(home, form="svg")
-    assert files[-1].name == "pair-rod_b-rod_a.svg"
-    words = "".join(ElementTree.parse(files[-1]).getroot().itertext())
+    assert files[-2].name == "pair-rod_b-rod_a.svg"
+    words = "".join(ElementTree.parse(files[-2]).getroot().itertext())
     assert "distance [mm]" in words
     assert "565" in words
 

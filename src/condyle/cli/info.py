@@ -33,12 +33,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..io.format import ReadOptions
+    from ..io.formats import list_files
 
     options = ReadOptions.of(**collect_reading(args))
     if args.propose and len(args.files) > 1:
         raise UsageError("--propose takes one file at a time", code="bad-call")
     facts, worst = [], 0
-    for k, path in enumerate(args.files):
+    files = [str(file) for path in args.files for file in list_files(path)]
+    for k, path in enumerate(files):
         if k and not args.json:
             print_line()
         try:

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 
 from .._version import __version__
-from ..errors import UsageError
+from ..errors import UsageError, import_extra
 from ..findings import Finding, many
 from ..maths.arrays import Floats, Vector, freeze
 from ..maths.robust import Z95
@@ -266,6 +266,20 @@ class Skeleton:
         table: dict[str, str | None] = dict.fromkeys(self.bodies)
         table.update({joint.child: joint.parent for joint in self.joints})
         return table
+
+    def to_dataframe(self, of: Literal["limbs", "joints"] = "limbs") -> Any:
+        """A pandas DataFrame of the lengths [m] with their intervals, or of the joints with their residuals [m]."""
+        pandas = import_extra("pandas", "notebook")
+        if of == "limbs":
+            names = ("body", "from_joint", "to_joint", "length", "low", "high", "between")
+            return pandas.DataFrame([{name: getattr(one, name) for name in names} for one in self.limbs], columns=names)
+        names = ("child", "parent", "kind", "residual", "explained", "support", "frames")
+        return pandas.DataFrame([{name: getattr(one, name) for name in names} for one in self.joints], columns=names)
+
+    def _repr_html_(self) -> str:
+        from .html import render_skeleton
+
+        return render_skeleton(self)
 
     def __str__(self) -> str:
         seconds, frames = self.take.get("seconds"), self.take.get("frames")

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, import_extra
 from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, frozen
@@ -295,6 +295,45 @@ class Take:
         """At most `most` frames, evenly spread over the take, and which ones they are."""
         rows = evenly(self.frames, most)
         return (self if len(rows) == self.frames else self.at(rows)), rows
+
+    def to_dataframe(self) -> Any:
+        """A pandas DataFrame, a row for every frame and body: time [s], segment, body, x, y, z [m], qw, qx, qy, qz."""
+        pandas = import_extra("pandas", "notebook")
+        n, m = self.seen.shape
+        q = rotation.to_quaternion(self.R_world_body).reshape(-1, 4)
+        p = self.p_world_body.reshape(-1, 3)
+        columns = {"time": np.repeat(self.time, m), "segment": np.repeat(self.segment, m), "body": list(self.names) * n}
+        columns |= {name: p[:, k] for k, name in enumerate(("x", "y", "z"))}
+        return pandas.DataFrame(columns | {name: q[:, k] for k, name in enumerate(("qw", "qx", "qy", "qz"))})
+
+    def to_xarray(self) -> Any:
+        """An xarray Dataset as `movement` has poses: position [m] by time, space, keypoints and individuals.
+
+        Keypoints are the bodies, of one individual; `rotation` has their axes, R_world_body.
+        """
+        xarray = import_extra("xarray", "notebook")
+        places = ("time", "space", "keypoints", "individuals")
+        position = np.moveaxis(self.p_world_body, 1, 2)[..., None]
+        return xarray.Dataset(
+            {
+                "position": (places, position),
+                "confidence": (("time", "keypoints", "individuals"), self.seen[..., None].astype(np.float64)),
+                "rotation": (("time", "keypoints", "space", "axis"), np.asarray(self.R_world_body)),
+            },
+            {
+                "time": self.time,
+                "space": list("xyz"),
+                "axis": list("xyz"),
+                "keypoints": list(self.names),
+                "individuals": ["individual_0"],
+            },
+            {"ds_type": "poses", "source_software": "condyle", "fps": self.rate, "time_unit": "seconds"},
+        )
+
+    def _repr_html_(self) -> str:
+        from .html import render_take
+
+        return render_take(self)
 
     def __str__(self) -> str:
         unseen = 1 - float(self.seen.mean()) if self.seen.size else 0.0

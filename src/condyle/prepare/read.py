@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..io.format import Reading, ReadOptions
-from ..io.formats import read_recording
+from ..io.formats import list_files, read_recording
 from ..maths.arrays import Floats
 from ..model.field import Rod
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
@@ -90,7 +90,7 @@ def read_turns(loaded: Loaded) -> Floats | None:
 
 def recordings_in(paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> list[Recording]:
     """The part of every file that is asked for, with bodies formed where that was asked."""
-    recordings = [read_recording(path, options) for path in paths]
+    recordings = [read_recording(file, options) for path in paths for file in list_files(path)]
     if options.bodies is not None:  # what markers do in the part that is not wanted tells nothing
         recordings = bodies_in([cut_time(one, options.start, options.stop) for one in recordings], options)
     else:  # files side by side have one clock once they are together

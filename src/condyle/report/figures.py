@@ -26,6 +26,7 @@ from ..pairs.rigid_pair import measure_pair
 from .angles import count_angles, plot_angles
 from .drawing import TimeAxis, draw_lengths, draw_series, draw_tree, lay_out_time, shorten_name, styled
 from .model import choose_frame, draw_model
+from .notebook import plot_gaps
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
 
 PictureFormat = Literal["svg", "png", "pdf"]
 PNG_DOTS_PER_IN = 300  # of a PNG: what journals ask for
+PANELS_MAX_JOINTS = 60  # joints whose gaps stand in one figure
 _DATED = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}  # what would differ from run to run
 DOUBT_CODES = ("rivals",)
 
@@ -45,6 +47,7 @@ def write_figures(folder: str | Path, out: str | Path | None = None, form: Pictu
     model                the figure in space (paper, figure 5C)
     tree                 the tree with the margin of every edge
     lengths              limb lengths with their intervals
+    gaps                 the gaps of all joints over time in one figure, with slips drawn in
     gap-01-NAME, ...     the gap of every joint over time, and its histogram (figures 6 to 8)
     pair-A-B             the distance of two sensors on one rigid body over time (figure 4)
     angles               joint angles over time, left and right, by ISB
@@ -86,6 +89,8 @@ def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
     angles = count_angles(skeleton, hide_outliers(skeleton, measured, motion.weight))
     if angles is not None:
         yield "angles", plot_angles(angles)
+    if 0 < len(skeleton.joints) <= PANELS_MAX_JOINTS:
+        yield "gaps", plot_gaps(skeleton, measured, motion.gap)
 
 
 def draw_gap(

@@ -437,3 +437,29 @@ def test_other_files_are_not_claimed(head: bytes) -> None:
 def test_no_recorded_file_of_another_kind_is_claimed(shared_data: Path) -> None:
     files = [file for file in shared_data.rglob("*") if file.is_file()]
     assert [file.name for file in files if rosbag.looks_like(file.read_bytes()[:65536])] == []
+
+
+@pytest.mark.parametrize("kind", ["MCAP", "ROS 2"])
+def test_the_folder_of_a_bag_stands_for_its_files(kind: str, tmp_path: Path) -> None:
+    from condyle.cli import main
+    from condyle.io.formats import list_files
+    from condyle.prepare.read import read
+
+    if kind not in KINDS:
+        kind = next(one for one in KINDS if not one.startswith(("ROS 1", "MCAP")))
+    file = write(tmp_path, kind, two_trackers())
+    assert list_files(file.parent) == [file]
+    assert read(file.parent, doctor=False).names == ("hip", "knee")
+    assert main(["info", str(file.parent)]) == 0
+    for number in (10, 2):
+        file.with_stem(f"take_{number}").write_bytes(file.read_bytes())
+    assert [one.stem for one in list_files(file.parent)] == ["take", "take_2", "take_10"]
+
+
+def test_a_folder_that_only_looks_like_a_bag_is_told(tmp_path: Path) -> None:
+    from condyle.errors import CondyleError
+    from condyle.prepare.read import read
+
+    (tmp_path / "metadata.yaml").touch()
+    with pytest.raises(CondyleError, match="is a folder; name the files"):
+        read(tmp_path)

@@ -7,6 +7,7 @@ entry point of the group `condyle.formats`, which `_plugins` loads.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -21,7 +22,7 @@ from ...model.recording import Recording
 from ..folder import SKELETON
 from ..format import Format, ReadOptions, apply_options
 
-__all__ = ["Format", "ReadOptions", "formats", "identify", "read_recording"]
+__all__ = ["Format", "ReadOptions", "formats", "identify", "list_files", "read_recording"]
 
 # Those that name themselves beyond doubt come first: they are tried one by one, and the rest is not even imported.
 _MODULES = (
@@ -53,7 +54,18 @@ _MODULES = (
     "marker_table",
     "segment_table",
 )
+BAG_METADATA = "metadata.yaml"  # what makes a folder a bag of ROS 2
+_DIGITS = re.compile(r"(\d+)")
 HEAD_BYTES = 65536  # bytes that a format is recognised by
+
+
+def list_files(path: str | os.PathLike[str]) -> list[Path]:
+    """The files that a path stands for: itself, or of a ROS 2 bag, a folder, those in it as they were recorded."""
+    folder = Path(path)
+    if not (folder / BAG_METADATA).is_file():
+        return [folder]
+    found = [*folder.glob("*.mcap"), *folder.glob("*.db3")] or [folder]
+    return sorted(found, key=lambda file: [int(part) if part.isdigit() else part for part in _DIGITS.split(file.name)])
 
 
 def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = None) -> Recording:
@@ -201,9 +213,6 @@ def _describe_folder(folder: Path) -> str:
     """What to do with a folder where a file is asked for."""
     if (folder / SKELETON).is_file():
         return f"is the folder of a fit; look at it with: condyle view {folder}"
-    bags = sorted([*folder.glob("*.mcap"), *folder.glob("*.db3")])
-    if (folder / "metadata.yaml").is_file() and bags:
-        return f"is the folder of a ROS 2 bag; name the recording in it: {bags[0]}"
     return f"is a folder; name the files of one take, or fit every take in it: condyle batch {folder} -o STUDY"
 
 

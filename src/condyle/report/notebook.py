@@ -1,0 +1,128 @@
+"""A fit in a notebook: a small figure beside its tables, plots, and the page as a frame."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import UsageError
+from ..model.html import render_skeleton
+from ..model.skeleton import Skeleton
+from ..model.take import Take
+from .drawing import INK_COLOUR, MARK_COLOUR, draw_lengths, draw_tree, shorten_name, styled
+from .model import choose_frame
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..maths.arrays import Floats
+
+SMALL_FIGURE_PX = 260  # side of the figure beside the tables
+NOTEBOOK_DOTS_PER_IN = 110
+PANEL_HEIGHT_IN = 0.9  # of one joint in the plot of all gaps
+
+
+@dataclass(frozen=True)
+class Frame:
+    """A page inside a notebook."""
+
+    html: str
+    height: int = 720
+
+    def _repr_html_(self) -> str:
+        page = escape(self.html, quote=True)
+        return f'<iframe srcdoc="{page}" width="100%" height="{self.height}" style="border:0"></iframe>'
+
+
+def render_fit(skeleton: Skeleton, played: Take | None) -> str:
+    """The figure, small, and beside it what a skeleton tells."""
+    picture = "" if played is None else draw_small(skeleton, played)
+    tables = f"<div>{render_skeleton(skeleton)}</div>"
+    return f'<div style="display:flex;gap:1em;align-items:flex-start">{picture}{tables}</div>'
+
+
+def draw_small(skeleton: Skeleton, played: Take) -> str:
+    """The figure from where it is widest, as SVG; empty where no frame has all bodies."""
+    shown = choose_frame(skeleton, played)
+    if shown is None:
+        return ""
+    up = "xyz".index((skeleton.conventions.get("up") or "z").strip("-"))
+    level = [k for k in range(3) if k != up]
+    points = shown.p_world_joint
+    _, _, axes = np.linalg.svd(points[:, level] - points[:, level].mean(axis=0))
+    sign = -1.0 if (skeleton.conventions.get("up") or "z").startswith("-") else 1.0
+
+    def project(p: Floats) -> Floats:
+        return np.stack([p[..., level] @ axes[0], -sign * p[..., up]], axis=-1)
+
+    flat = project(points)
+    low, size = flat.min(axis=0), max(float(np.ptp(flat, axis=0).max()), 1e-9)
+
+    def place(p: Floats) -> Floats:
+        return np.asarray(15 + (SMALL_FIGURE_PX - 30) * (project(p) - low) / size)
+
+    lines = "".join(
+        f'<line x1="{a[0]:.1f}" y1="{a[1]:.1f}" x2="{b[0]:.1f}" y2="{b[1]:.1f}"/>' for a, b in place(shown.links)
+    )
+    dots = "".join(f'<circle cx="{x:.1f}" cy="{y:.1f}" r="4"/>' for x, y in place(points))
+    return (
+        f'<svg width="{SMALL_FIGURE_PX}" height="{SMALL_FIGURE_PX}" style="flex:none" role="img" aria-label="figure">'
+        f'<g stroke="{INK_COLOUR}" stroke-width="3">{lines}</g><g fill="{MARK_COLOUR}">{dots}</g></svg>'
+    )
+
+
+def show_picture(figure: Figure) -> Figure:
+    """The figure with a picture for notebooks, which else show only those that pyplot made."""
+
+    def make_png() -> bytes:
+        buffer = io.BytesIO()
+        with styled():
+            figure.savefig(buffer, format="png", dpi=NOTEBOOK_DOTS_PER_IN)
+        return buffer.getvalue()
+
+    figure._repr_png_ = make_png  # type: ignore[attr-defined]
+    return figure
+
+
+def plot_lengths(skeleton: Skeleton) -> Figure:
+    """Limb lengths with their intervals."""
+    return show_picture(draw_lengths(skeleton.limbs))
+
+
+def plot_tree(skeleton: Skeleton) -> Figure:
+    """The tree; edges in question stand out."""
+    asked = () if skeleton.verdict is None else [question.edge[1] for question in skeleton.verdict.in_question]
+    return show_picture(draw_tree(skeleton, asked))
+
+
+def plot_gaps(skeleton: Skeleton, take: Take, gap: Floats, joints: Sequence[str] = ()) -> Figure:
+    """How far every joint comes apart over time [mm], all in one figure; slips are drawn in.
+
+    joints  children of the joints to be shown; all of them by default
+    """
+    known = [joint.child for joint in skeleton.joints]
+    if unknown := [name for name in joints if name not in known]:
+        raise UsageError(f"no joint of '{unknown[0]}'; there are {', '.join(known)}", code="unknown-body")
+    chosen = [k for k, name in enumerate(known) if not joints or name in joints]
+    if not chosen:
+        raise UsageError("there is no joint whose gap could be drawn", code="bad-call")
+    with styled():
+        from matplotlib.figure import Figure
+
+        figure = Figure(figsize=(6.4, 0.6 + PANEL_HEIGHT_IN * len(chosen)), layout="constrained")
+        panels = figure.subplots(len(chosen), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
+        for panel, k in zip(panels, chosen, strict=True):
+            joint = skeleton.joints[k]
+            panel.plot(take.time, 1000 * np.linalg.norm(gap[:, k], axis=1), lw=0.6, color=INK_COLOUR)
+            panel.set_ylabel(shorten_name(joint.child), rotation=0, ha="right", fontsize=7)
+            for finding in skeleton.findings:
+                if finding.code == "slip" and finding.time and {joint.child, joint.parent} & set(finding.bodies):
+                    panel.axvline(finding.time[0], color=MARK_COLOUR, lw=1)
+        panels[-1].set_xlabel("time [s]")
+        figure.suptitle("gap of every joint [mm]", fontsize=9)
+    return show_picture(figure)

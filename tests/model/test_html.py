@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle.errors import CondyleError, import_extra
+from condyle.model.html import MOST_ROWS, render_skeleton, render_table, render_take
+from condyle.simulate import human, simulate
+
+WORLD = simulate(human(), "exercise", seconds=6, seed=1)
+FIT = condyle.fit(WORLD.take, intervals=False)
+
+
+def test_a_long_table_says_how_many_rows_are_left_out() -> None:
+    assert render_table(["a"], [[k] for k in range(MOST_ROWS)]).count("<tr>") == MOST_ROWS + 1
+    assert "and 5 more" in render_table(["a"], [[k] for k in range(MOST_ROWS + 5)])
+
+
+def test_names_from_files_do_not_act_on_a_notebook() -> None:
+    take = replace(WORLD.take, names=("<script>", *WORLD.take.names[1:]))
+    for html in (render_take(take), take._repr_html_()):
+        assert "<script>" not in html
+        assert "&lt;script&gt;" in html
+
+
+def test_a_skeleton_shows_verdict_joints_and_lengths() -> None:
+    html = render_skeleton(FIT.skeleton)
+    assert html == FIT.skeleton._repr_html_()
+    assert "Found: 14 of 14 joints sure" in html
+    assert "<td>432.0</td>" in html
+
+
+def test_poses_as_tables_and_arrays_are_the_poses() -> None:
+    pytest.importorskip("pandas", reason="pandas is not installed (extra `notebook`)")
+    table = WORLD.take.to_dataframe()
+    one = table[table.body == "head"]
+    np.testing.assert_array_equal(one[["x", "y", "z"]].to_numpy(), WORLD.take.select(["head"]).p_world_body[:, 0])
+    limbs = FIT.skeleton.to_dataframe()
+    assert limbs[limbs.body == "l_thigh"].length.item() == pytest.approx(0.432, abs=1e-6)
+    assert set(FIT.skeleton.to_dataframe("joints").kind) == {"ball"}
+    pytest.importorskip("xarray", reason="xarray is not installed (extra `notebook`)")
+    poses = WORLD.take.to_xarray()
+    assert poses.position.dims == ("time", "space", "keypoints", "individuals")
+    assert poses.attrs["ds_type"] == "poses"
+    head = poses.position.sel(keypoints="head", individuals="individual_0").to_numpy()
+    np.testing.assert_array_equal(head, WORLD.take.select(["head"]).p_world_body[:, 0])
+
+
+def test_a_library_that_is_missing_is_named_with_its_extra() -> None:
+    with pytest.raises(CondyleError, match=r"this needs no_such_library: pip install 'condyle\[notebook\]'"):
+        import_extra("no_such_library", "notebook")
