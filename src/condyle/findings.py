@@ -76,6 +76,7 @@ CODES: dict[str, str] = {
     "implausible-size": "joined sensors are so far apart, or so near, that the unit of length is doubted",
     # a known figure
     "sensor-moved": "a sensor sits elsewhere on its body than it did at the calibration",
+    "kind-differs": "a joint turned about fewer axes at the calibration than it does now, and is played freely",
     "sensor-absent": "a body of a known figure has no sensor in this recording; what the others tell of it",
     "orientation-only": "sensors that report no position; where they are follows from the known figure",
     "remounted": "the sensors sit elsewhere on the person in one of several files, which is left out",

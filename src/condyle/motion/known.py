@@ -14,6 +14,7 @@ from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
 from ..maths.spool import over_frames, sealed
 from ..model.motion import Motion, forward
+from ..model.profile import name_edge
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD, BodyMarker, Take, join, with_world
 from ..pairs.fits import gaps
@@ -151,14 +152,14 @@ def play_known(
     """
     turned = take.seen if turns is None else take.seen | np.isfinite(turns).all(axis=(-2, -1))
     _check_placed(take)
-    figure = replace(
-        skeleton, loops=skeleton.named_loops, joints=tuple(replace(joint, time=None) for joint in skeleton.joints)
-    )
-    before = [joint for joint in figure.joints if joint.covariance is not None]
-    moved = find_moved(before, locate_places(take, [(joint.parent, joint.child) for joint in before]))
+    now = locate_places(take, [(joint.parent, joint.child) for joint in skeleton.joints])
+    joints, freed = _free_joints(skeleton.joints, now)
+    figure = replace(skeleton, loops=skeleton.named_loops, joints=joints)
+    before = [joint for joint in skeleton.joints if joint.covariance is not None]
+    moved = find_moved(before, now)
     motion = fit_motion(figure, take, reference=reference, turns=turns).motion
     absent = find_absent(figure, forward(figure, motion), take.seen, turned, choose_sigmas(figure))
-    told = [*take.findings, *findings, *describe_moved(moved), *describe_absent(absent)]
+    told = [*take.findings, *findings, *freed, *describe_moved(moved), *describe_absent(absent)]
     told += _describe_unplaced(take, turned)
     told += [one for one in motion.findings if not _is_of_absent(one, absent)]
     gap, weight, joints = measure_gaps(figure, take)
@@ -178,6 +179,27 @@ def play_known(
         figure, joints=joints, findings=sort_findings(told), take=known, conventions=conventions, verdict=None
     )
     return Played(add_verdict(played), take, replace(motion, findings=()), gap, weight)
+
+
+def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[Joint, ...], list[Finding]]:
+    """The joints of a figure, and what is to be said of them: those that turned about one axis, or not at all, at the
+    calibration, and about several now, play freely.
+    """
+    free = {name_edge(joint.child, joint.parent) for joint in now if joint.kind == "ball"}
+    joints, findings = [], []
+    for joint in before:
+        joint = replace(joint, time=None)
+        if joint.kind in ("hinge", "rigid") and name_edge(joint.child, joint.parent) in free:
+            was = "about one axis only" if joint.kind == "hinge" else "not at all"
+            text = (
+                f"{joint.parent} - {joint.child} turned {was} at the calibration, and about several axes here: it is "
+                "played as a ball joint; move it about all its axes at the calibration"
+            )
+            bodies = (joint.parent, joint.child)
+            findings.append(Finding("kind-differs", "warning", text, bodies))
+            joint = replace(joint, kind="ball", play=None, axis_covariance=None, line_95=None)
+        joints.append(joint)
+    return tuple(joints), findings
 
 
 def _check_placed(take: Take) -> None:
