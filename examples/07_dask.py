@@ -2,9 +2,9 @@
 
     python examples/07_dask.py [FOLDER]
 
-Writes FOLDER/recordings (three performers, each with a calibration and a task), FOLDER/study by the cluster and
-FOLDER/alone by processes of this machine, and says whether they are the same. Without Dask (pip install
-condyle[cluster]) there is the second one only.
+Writes FOLDER/recordings (three performers, each with a calibration and a task), FOLDER/processes/study by this machine
+and FOLDER/cluster/study by the cluster, and says whether they are the same. Without Dask (pip install
+condyle[cluster]) there is the first one only.
 """
 
 from __future__ import annotations
@@ -23,21 +23,22 @@ from condyle.simulate import Disturbances, linkage, simulate
 
 WORKERS = 2
 LONGEST_WAIT_S = 120.0  # for the scheduler to begin
+LEAVE_S = 10.0  # for a process to end
 NOISE = Disturbances(position_noise=0.002, orientation_noise=0.005)
 
 
 def main(folder: Path) -> None:
     listed = write_recordings(folder / "recordings")
-    alone = condyle.batch(listed, folder / "alone", workers=1)
+    alone = condyle.batch(listed, folder / "processes" / "study", workers=1)
     print("by processes:", alone)
     if importlib.util.find_spec("distributed") is None:
         print("Dask is not installed; pip install condyle[cluster]")
         return
     with start_cluster(folder / "cluster") as address:
         # What `condyle batch recordings/study.toml -o study --cluster ADDRESS` does.
-        study = condyle.batch(listed, folder / "study", cluster=address)
+        study = condyle.batch(listed, folder / "cluster" / "study", cluster=address)
     print("by the cluster:", study)
-    same = read_files(folder / "study") == read_files(folder / "alone")
+    same = read_files(folder / "cluster" / "study") == read_files(folder / "processes" / "study")
     print("the same files, byte for byte" if same else "the two differ")
 
 
@@ -81,17 +82,19 @@ def start_cluster(place: Path) -> Iterator[str]:
                 running.append(spawn("dask_worker", address, "--nthreads", "1", "--no-nanny"))
             yield address
         finally:
-            for process in reversed(running):
+            for process in reversed(running):  # workers take leave of the scheduler
                 process.terminate()
-            for process in running:
-                process.wait()
+                try:
+                    process.wait(LEAVE_S)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
 
 
 def read_files(folder: Path) -> dict[str, bytes]:
     """Every file of a study but the ledger, which has times and names of machines."""
     files = [path for path in folder.rglob("*") if path.is_file() and path.name != "ledger.jsonl"]
-    found = {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-    return {name: data.replace(folder.name.encode(), b"") for name, data in found.items()}  # the page has it as title
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
 
 
 if __name__ == "__main__":
