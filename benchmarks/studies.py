@@ -404,7 +404,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--takes", type=int, default=1000, help="takes of the study by processes (1000)")
     parser.add_argument("--dask", type=int, default=1000, help="takes of the study by Dask (1000)")
-    parser.add_argument("--cost", type=int, default=300, help="takes of the study whose cost is measured (300)")
+    parser.add_argument("--cost", type=int, default=700, help="takes of the study whose cost is measured (700)")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--only", default="", help="anything: nothing is written")
     given = parser.parse_args()
