@@ -23,17 +23,10 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
-from .io.angles_file import AngleUnit, parse_angle_formats, write_mot, write_tables
 from .io.atomic import read_small
-from .io.exports.export import check_scene, write_figure, write_formats
-from .io.exports.figure import Names
-from .io.exports.scene import Scene, Written
-from .io.exports.take_npz import write_motion_npz
 from .io.field_file import read_field, write_field
 from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, find_folder, stage_files
 from .io.format import Reading, ReadOptions
-from .io.landmarks_file import read_landmarks
-from .io.motion_file import open_motion
 from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
 from .io.skeleton_file import read_skeleton, to_json, write_skeleton
@@ -41,16 +34,22 @@ from .io.toml_file import MOST_TOML_BYTES
 from .maths.arrays import Floats
 from .maths.spool import blocks
 from .maths.threads import limit_threads
-from .model.angles import Angles, Landmarks
 from .model.field import FieldModel, Rod
+from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
 from .model.profile import Profile
 from .model.scale import Scale
 from .model.skeleton import Skeleton
 from .model.take import Take
+from .progress import begin_step
 
-if TYPE_CHECKING:  # a folder is read and exported without what fits it
+if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
+    from .io.angles_file import AngleUnit
+    from .io.exports.figure import Names
+    from .io.exports.scene import Scene, Written
+    from .model.angles import Angles, Landmarks
+    from .model.axes import AxisChain
     from .motion.retarget import Lengths
 
 FilePath = str | os.PathLike[str]
@@ -180,6 +179,7 @@ class Fit:
         names   "anatomy": bones are called as human segments where body names tell them; "bodies": as the bodies
         up      axis of the world that points up, to overrule the recording
         """
+        from .io.exports.scene import Scene
         from .motion.play import play
 
         moved = play(self.skeleton, self.take) if motion == "play" else self.motion
@@ -198,6 +198,7 @@ class Fit:
         up: str | None = None,
     ) -> Angles:
         """Joint angles over time, by the measured rotations; docs/angles.md explains the conventions and the frames.
+        Poses that the fit weighted out are left out.
 
         convention   "isb", "xzy", "opensim", "opensim:gait2392", "pig", "rotvec", "hinge", "euler:ZXY"
         take         another recording of the same sensors, mounted as they were
@@ -209,11 +210,22 @@ class Fit:
         keep_locked  keep angles near gimbal lock that noise makes useless
         up           axis of the world that points up, to overrule the recording
         """
-        from .motion.angles import AngleOptions, find_joint_angles
+        from .io.landmarks_file import read_landmarks
+        from .motion.angles import AngleOptions, find_joint_angles, hide_outliers
 
         points = read_landmarks(landmarks) if isinstance(landmarks, str | os.PathLike) else landmarks
         options = AngleOptions(convention, neutral, zero, heading, points, keep_locked, up)
-        return find_joint_angles(self.skeleton, self.take if take is None else take, options)
+        own = hide_outliers(self.skeleton, self.take, self.weight) if take is None or take is self.take else take
+        return find_joint_angles(self.skeleton, own, options)
+
+    def gait_events(self, take: Take | None = None) -> tuple[GaitEvent, ...]:
+        """When feet strike the room and leave it, in the order of time; empty where no foot was worn or makes steps.
+
+        take  another recording of the same sensors, mounted as they were
+        """
+        from .motion.gait_events import find_gait_events
+
+        return find_gait_events(self.skeleton, self.take if take is None else take)[0]
 
     def write_angles(
         self,
@@ -228,22 +240,60 @@ class Fit:
         """The angles, and files of them called `name`, by default in the folder of the fit; `options`: see `angles`.
 
         formats  "csv", "mot" (OpenSim: always in a convention of OpenSim, in degrees and without gaps), "parquet";
-                 beside them stands a .json with how the angles were counted
+                 beside them stand a .json with how the angles were counted, and gait events where there are any
         """
+        from .io.angles_file import parse_angle_formats, write_events_csv, write_mot, write_tables
+        from .io.exports.scene import Written
+        from .motion.gait_events import find_gait_events
+
         chosen = parse_angle_formats(formats)
         angles = self.angles(convention, **options)
-        findings = list(angles.findings)
+        events, told = find_gait_events(self.skeleton, options.get("take") or self.take)
+        findings = [*angles.findings, *told]
         with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
             files = write_tables(stage.path, name, angles, chosen, unit)
+            if events:
+                files.append(stage.path / f"{name}-events.csv")
+                write_events_csv(files[-1], events)
             if "mot" in chosen:
                 own = convention if convention.startswith("opensim") else "opensim"
                 # OpenSim has one room for a whole file, and no empty cells.
                 if options.get("heading", "auto") == "auto" and angles.heading != "travel":
                     options = {**options, "heading": "facing"}
                 coordinates = self.angles(own, **{**options, "keep_locked": True})
-                written, told = write_mot(stage.path / f"{name}.mot", coordinates)
-                files, findings = files + written, findings + told
+                written, notes = write_mot(stage.path / f"{name}.mot", coordinates)
+                files, findings = files + written, findings + notes
         return angles, Written(tuple(stage.folder / file.name for file in files), tuple(findings))
+
+    def axes(
+        self,
+        *,
+        base: str | None = None,
+        tool: str | None = None,
+        zero: float | None = None,
+        flip: Iterable[str] = (),
+    ) -> tuple[AxisChain, ...]:
+        """The chains of axes of a machine with their tables, the longest first; docs/robots.md explains them.
+
+        base   body to begin with; by default the end that moves least in the room
+        tool   body to end with; by default every other end
+        zero   [s] time of the frame in which every joint is at its zero; by default the one nearest to the mean pose
+        flip   joints whose axis is to point the other way; by default the first turn is positive
+        """
+        from .model.chains import find_chains
+
+        return find_chains(self.skeleton, self.take, base=base, tool=tool, zero=zero, flip=tuple(flip))
+
+    def write_axes(
+        self, formats: str = "json,csv", folder: FilePath | None = None, *, name: str = "axes", **options: Any
+    ) -> tuple[Path, ...]:
+        """Files of the tables called `name`, by default in the folder of the fit; `options`: see `axes`."""
+        from .io.axes_file import parse_axes_formats, write_axes
+
+        chosen, chains = parse_axes_formats(formats), self.axes(**options)
+        with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
+            files = write_axes(stage.path, name, chains, chosen, self.skeleton.fit_id)
+        return tuple(stage.folder / file.name for file in files)
 
     def save(
         self,
@@ -261,11 +311,14 @@ class Fit:
 
         The folder is made if it is missing. Returns the fit with its folder, its files, and what there was to say.
         """
+        from .io.exports.take_npz import write_motion_npz
+
         told = [finding for finding in self.motion.findings if finding.code.startswith("gap-")]
         skeleton = _add_findings(self.skeleton, told)
         if skeleton.fit_id is None:  # of a folder that version 0.1 wrote
             skeleton = replace(skeleton, fit_id=_identify(to_json(skeleton)))
         with stage_files(folder, skeleton.fit_id, replaces=True, kept=map(Path, self.take.sources)) as stage:
+            begin_step("writing the motion")
             played = forward(skeleton, self.motion)
             write_motion_npz(stage.path / MOTION, self.take, self.gap, self.weight, skeleton, played)
             write_skeleton(stage.path / SKELETON, skeleton)
@@ -277,6 +330,8 @@ class Fit:
                 (stage.path / name).write_bytes(data)
                 stage.given.add(name)
             if export:
+                from .io.exports.export import check_scene, write_formats
+
                 scene = load(stage.path).scene()
                 written = write_formats(scene, check_scene(scene, export, "figure"), stage.path, "figure")
                 skeleton = _add_findings(skeleton, written.findings)
@@ -304,10 +359,14 @@ class Fit:
         folder     where; by default the folder of the fit
         body_mass  [kg] of the person, which the segments share in MJCF, URDF and OpenSim; None: shapes of water
         """
+        from .io.exports.export import write_figure
+
         scene = replace(self.scene(motion, names, up), body_mass=body_mass)
         return write_figure(scene, formats, self._folder(folder), name)
 
-    def report(self, out: FilePath | None = None, *, figures: Literal["png", "svg"] | None = None) -> tuple[Path, ...]:
+    def report(
+        self, out: FilePath | None = None, *, figures: Literal["png", "svg", "pdf"] | None = None
+    ) -> tuple[Path, ...]:
         """Writes the page of the fit, or with `figures` the paper's figures, and returns their files.
 
         out  the page, or the folder of the figures; by default report.html, or figures, in the folder of the fit
@@ -441,6 +500,7 @@ def fit_with(
     reading = replace(reading or ReadOptions(), fix=("swaps",) if options.fixes("swaps") else ())
     with limit_threads():
         take = _load(source, reading)
+        begin_step("looking over the take")
         if own_tree:
             if take.own is None:
                 raise UsageError("the recording brings no hierarchy along; name the edges", code="bad-tree")
@@ -703,6 +763,8 @@ def load(place: FilePath) -> Fit:
 
     Raises CondyleError where a file is missing, damaged, or of another fit (`files-disagree`).
     """
+    from .io.motion_file import open_motion
+
     folder = find_folder(place)
     for last in (False, True):  # a writer may have moved a new fit in between the two files
         skeleton = read_skeleton(Path(place))

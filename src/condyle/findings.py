@@ -45,6 +45,9 @@ CODES: dict[str, str] = {
     "frames-left-out": "parts of a recording that are no poses in one common world, or too few; they are left out",
     "device-error": "rows that carry the tracker's error flag",
     "sensor-clocks": "sensors have clocks of their own that differ within a row",
+    "markers-by-name": "bodies were formed from the names of the markers, without a list of bodies",
+    "segment-left-out": "segments whose markers are too few or do not move as one body; they are left out",
+    "marker-assumed": "a marker at a joint was counted to the segment that had too few without it",
     "marker-missing": "a marker of a body is never seen, or not in this file",
     "shared-marker": "a marker is named in two bodies",
     "marker-swap": "two markers that bear each other's labels for a stretch",
@@ -54,6 +57,10 @@ CODES: dict[str, str] = {
     "truncated-file": "the file holds fewer frames than it declares",
     "log-damaged": "parts of a session log are damaged, or could not be written; the rest is read",
     "frames-reordered": "packets that came out of order were put in their place by the device's time",
+    "mark": "a moment that an operator marked while the session was recorded",
+    "begun-anew": "an operator began a session anew; what was recorded before that is left out",
+    "source-stale": "a source of a session sends nothing",
+    "clock-drift": "the clocks of two sources of a session run at different rates",
     "scaled": "recorded lengths were multiplied by a scale that was given",
     "outliers": "poses that disagree with every joint of their sensor were weighted out",
     "few-frames": "a body or a pair is seen together in too few frames",
@@ -62,6 +69,9 @@ CODES: dict[str, str] = {
     "swap": "two sensors have each other's poses for a stretch of the take",
     "hinge": "a joint turns about one axis; in files of version 0.1",
     "one-axis-only": "a joint turned about one axis only; the point on that axis is arbitrary",
+    "universal-joint": "a joint turns about two axes alone",
+    "screw-joint": "a joint moves along its axis as it turns",
+    "slider": "two bodies keep their direction and move along a line; they are joined beside the tree",
     "rigid-pair": "two sensors never moved against each other",
     "two-sensors": "sensors on one segment count as several mountings of it, which share its lengths",
     "undetermined-joint": "a connection whose centre the motion does not determine",
@@ -73,7 +83,7 @@ CODES: dict[str, str] = {
     "bent-field": "joints come apart, or two sensors on one rod change their distance, by where they are in the room",
     "field-corrected": "the bend of the room's field was taken away, as was asked, and how much that changed",
     "pair-not-carried": "two sensors on one rod were measured at one place of the room only",
-    "implausible-size": "joined sensors are so far apart, or so near, that the unit of length is doubted",
+    "implausible-size": "joined sensors, or the ends of a named limb, are too far apart or too near for the unit",
     # a known figure
     "sensor-moved": "a sensor sits elsewhere on its body than it did at the calibration",
     "kind-differs": "a joint turned about fewer axes at the calibration than it does now, and is played freely",
@@ -113,12 +123,15 @@ CODES: dict[str, str] = {
     # angles
     "frame-not-known": "nothing tells the anatomical axes of a segment",
     "near-gimbal-lock": "a joint is near the singular pose of its sequence of angles",
+    "gait-events": "moments in which feet come to rest on the room or leave it",
     "beyond-gimbal-lock": "a joint goes beyond the singular pose of its sequence of angles",
     # exports
     "up-assumed": "no recording says which axis points up; it was told from the figure, or taken to be z",
     "pose-held": "poses that are not known, in a format that has no gaps; the last known pose is held",
     "resampled": "frames that are not evenly spaced were interpolated onto an even clock",
     "renamed-bones": "names that a format forbids were changed",
+    "loop-lost": "two bodies close a loop, which a format that is a tree cannot hold",
+    "no-axes": "a figure whose joints have no axis has no table of axes",
     "split-file": "a motion that is too long for one file of a format is in several, one after the other",
 }
 
@@ -156,7 +169,16 @@ _CAUSES: dict[str, tuple[str, ...]] = {
     "exchange": ("swap", "marker-swap"),
     "field": ("bent-field", "field-corrected", "pair-not-carried", "hemisphere-flip"),
     "size": ("implausible-size", "unit-assumed", "scaled"),
-    "export": ("up-assumed", "pose-held", "resampled", "renamed-bones", "split-file", "older-files"),
+    "export": (
+        "up-assumed",
+        "pose-held",
+        "resampled",
+        "renamed-bones",
+        "split-file",
+        "no-axes",
+        "loop-lost",
+        "older-files",
+    ),
 }
 _CAUSE_OF = {code: cause for cause, codes in _CAUSES.items() for code in codes}
 

@@ -21,8 +21,9 @@ from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
 from ..maths.spool import copied, empty, over_frames, sealed, zeros
 from ..model.motion import Motion, check_motion, find_reference, forward, free_bodies, match_bodies, time_motion
-from ..model.skeleton import Skeleton
+from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import UNTIMED_RATE, Take
+from ..progress import begin_step, tell_share
 from .bridging import describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve
@@ -109,7 +110,10 @@ def fit_motion(
     sigmas = choose_sigmas(skeleton, sigma_position, sigma_rotation)
     figure = replace(skeleton, loops=kept)
     run = _SensorRun(figure, take, sigmas, keep_axes=keep_axes, reference=reference, placed=placed)
-    for rows in _cut_chunks(np.arange(take.frames)):
+    begin_step("solving the motion")
+    chunks = _cut_chunks(np.arange(take.frames))
+    for k, rows in enumerate(chunks):
+        tell_share(k / len(chunks))
         problem = run.problem(rows)
         run.solve(rows, run.start(rows, problem), problem, leave=STRAGGLER_SHARE)
     for rows in _cut_chunks(np.flatnonzero(~run.settled)):  # stragglers, together
@@ -265,7 +269,7 @@ class _SensorRun(_Run):
     ) -> None:
         n, m = take.frames, take.bodies
         self.skeleton, self.take, self.out, self.placed = skeleton, take, np.zeros((n, m), bool), placed
-        balls = not keep_axes or all(joint.kind not in ("hinge", "rigid") for joint in skeleton.joints)
+        balls = not keep_axes or all(joint.kind not in (*ONE_AXIS, "rigid") for joint in skeleton.joints)
         usual = np.tile(np.eye(3), (m, 1, 1))
         if balls and take.seen.all():  # then nothing else is needed to start with
             R = empty((n, m, 3, 3))

@@ -171,7 +171,7 @@ def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     keys = [key for key in own.keys if key in known.keys]
     if not keys:
         text = "has no length with an interval that the profile has; fit with intervals, on a longer take"
-        raise CondyleError(text, code="bad-profile", path=", ".join(skeleton.take.get("sources", ())) or None)
+        raise CondyleError(text, code="no-lengths", path=", ".join(skeleton.take.get("sources", ())) or None)
     before, prior = own.part(keys), known.part(keys)
     shared = share_lengths([before, prior]).lengths.part(keys)
     held = hold_lengths(skeleton, shared)
