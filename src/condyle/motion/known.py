@@ -14,7 +14,6 @@ from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
 from ..maths.spool import over_frames, sealed
 from ..model.motion import Motion, forward
-from ..model.profile import name_edge
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD, BodyMarker, Take, join, with_world
 from ..pairs.fits import gaps
@@ -22,6 +21,8 @@ from ..prepare.shapes import Shape, fit_poses
 from ..result.verdict import add_verdict
 from .freedom import Absent, describe_absent, find_absent
 from .ik import choose_sigmas, fit_motion
+
+OTHER_AXIS_RAD = np.radians(10.0)  # by which the axis of a hinge differs from that of the calibration, to be another
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,14 +186,14 @@ def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[J
     """The joints of a figure, and what is to be said of them: those that turned about one axis, or not at all, at the
     calibration, and about several now, play freely.
     """
-    free = {name_edge(joint.child, joint.parent) for joint in now if joint.kind == "ball"}
+    own = {(joint.child, joint.parent): joint for joint in now}
     joints, findings = [], []
     for joint in before:
         joint = replace(joint, time=None)
-        if joint.kind in ("hinge", "rigid") and name_edge(joint.child, joint.parent) in free:
+        if (joint.child, joint.parent) in own and _turns_otherwise(joint, own[joint.child, joint.parent]):
             was = "about one axis only" if joint.kind == "hinge" else "not at all"
             text = (
-                f"{joint.parent} - {joint.child} turned {was} at the calibration, and about several axes here: it is "
+                f"{joint.parent} - {joint.child} turned {was} at the calibration, and otherwise here: it is "
                 "played as a ball joint; move it about all its axes at the calibration"
             )
             bodies = (joint.parent, joint.child)
@@ -200,6 +201,16 @@ def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[J
             joint = replace(joint, kind="ball", play=None, axis_covariance=None, line_95=None)
         joints.append(joint)
     return tuple(joints), findings
+
+
+def _turns_otherwise(before: Joint, now: Joint) -> bool:
+    """Whether a joint that was a hinge, or rigid, turns about other axes now."""
+    if before.kind == "rigid":
+        return now.kind in ("ball", "hinge")
+    if before.kind != "hinge" or now.kind != "hinge":
+        return before.kind == "hinge" and now.kind == "ball"
+    axes = ((before.axis_child, now.axis_child), (before.axis_parent, now.axis_parent))
+    return any(a is not None and b is not None and abs(float(a @ b)) < np.cos(OTHER_AXIS_RAD) for a, b in axes)
 
 
 def _check_placed(take: Take) -> None:
