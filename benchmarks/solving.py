@@ -32,9 +32,11 @@ from .coverage import SOFT
 from .harness import Case, Table, arguments, measured, percent, progress, publish
 from .mountings import draw_person
 
-CALIBRATION_S, LATER_S, RATE = 30.0, 10.0, 60.0
+CALIBRATION_S, LATER_S, RATE = 30.0, 10.0, 30.0
 MISSING = (1, 3, 5)  # sensors
-DRAWS = 4  # sets of hidden sensors for each recorded take
+DRAWS = 2  # sets of hidden sensors for each recorded take
+RECORDED_HZ = 50.0  # to which recordings are thinned
+SEEN_MIN_SHARE = 0.3  # of the calibration's frames, from which a body counts
 PLACED = "pelvis"  # the sensor that has a position where the others have none
 CASES = (Case("noise", noise(0.15, 0.15)), Case("skin", noise(0.15, 0.15, **SOFT)))
 # Takes of one mounting: the first calibrates. Of walks and runs most have one activity, of the others several.
@@ -182,8 +184,12 @@ def read_subject(names: Sequence[str]) -> tuple[list[Take], list[tuple[str, str]
     parts = []
     for first, last in pairwise(numbers):
         rows = np.flatnonzero(np.any([takes.in_source(k) for k in range(first, last)], axis=0))
-        parts.append(replace(takes.at(rows), sources=(), of_source=()))
-    return parts, [(parent, child) for parent, child, *_ in truth["joints"]]
+        part = replace(takes.at(rows), sources=(), of_source=())
+        parts.append(part.slice(None, None, max(1, round(part.rate / RECORDED_HZ))))
+    worn = [name for k, name in enumerate(takes.names) if all(one.seen[:, k].mean() > SEEN_MIN_SHARE for one in parts)]
+    tree = [(parent, child) for parent, child, *_ in truth["joints"] if {parent, child} <= set(worn)]
+    joined = [name for name in worn if any(name in edge for edge in tree)]
+    return [part.select(joined) for part in parts], tree
 
 
 def measure_recorded(only: str) -> Iterator[tuple[str, dict[str, Errors], int]]:
@@ -192,10 +198,8 @@ def measure_recorded(only: str) -> Iterator[tuple[str, dict[str, Errors], int]]:
             continue
         parts, tree = read_subject(names)
         calibration = condyle.fit(parts[0], tree=tree)
-        joined = {name for edge in tree for name in edge}
         found: dict[str, Errors] = {}
         for k, take in enumerate(parts[1:]):
-            take = take.select([name for name in take.names if name in joined])
             rng = stream(k, subject)
             _add_recorded(found, "all", take, condyle.solve(take, calibration), ())
             for count in MISSING:

@@ -31,7 +31,7 @@ from condyle.simulate import Disturbances, linkage, simulate
 from .harness import FIRST_SEED, Table, progress, publish
 
 WORKERS = 2
-KILLS, KILLS_DASK = 30, 9  # in each study, of which every third is of the one that leads
+KILLS, KILLS_DASK = 30, 15  # in each study, of which every third is of the one that leads
 ORPHANS_MAX_S = 10.0  # s in which processes are gone when the one that leads them is
 LOOPBACK = "127.0.0.1"  # where the cluster listens: nothing of it leaves this machine
 LONGEST_WAIT_S = 3600.0  # for a study that nobody disturbs, on a busy machine
@@ -403,8 +403,8 @@ def report(trials: dict[str, Killed], cost: dict[str, float], given: argparse.Na
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--takes", type=int, default=1000, help="takes of the study by processes (1000)")
-    parser.add_argument("--dask", type=int, default=200, help="takes of the study by Dask (200)")
-    parser.add_argument("--cost", type=int, default=300, help="takes of the study whose cost is measured (300)")
+    parser.add_argument("--dask", type=int, default=1000, help="takes of the study by Dask (1000)")
+    parser.add_argument("--cost", type=int, default=700, help="takes of the study whose cost is measured (700)")
     parser.add_argument("--first-seed", type=int, default=FIRST_SEED)
     parser.add_argument("--only", default="", help="anything: nothing is written")
     given = parser.parse_args()

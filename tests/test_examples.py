@@ -21,5 +21,5 @@ def test_an_example_runs_and_says_what_it_wrote(example: Path, tmp_path: Path) -
     assert done.returncode == 0, done.stderr[-2000:]
     assert "Traceback" not in done.stderr
     assert done.stdout.strip()
-    assert (tmp_path / "out" / "skeleton.json").is_file()
+    assert list((tmp_path / "out").rglob("skeleton.json"))
     assert [file.name for file in tmp_path.iterdir()] == ["out"], "nothing is left anywhere else"

@@ -86,6 +86,7 @@ CODES: dict[str, str] = {
     "implausible-size": "joined sensors, or the ends of a named limb, are too far apart or too near for the unit",
     # a known figure
     "sensor-moved": "a sensor sits elsewhere on its body than it did at the calibration",
+    "kind-differs": "a joint turned about fewer axes at the calibration than it does now, and is played freely",
     "sensor-absent": "a body of a known figure has no sensor in this recording; what the others tell of it",
     "orientation-only": "sensors that report no position; where they are follows from the known figure",
     "remounted": "the sensors sit elsewhere on the person in one of several files, which is left out",

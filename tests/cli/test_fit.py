@@ -12,7 +12,7 @@ from condyle import Take, read, read_skeleton, write_take
 from condyle.cli import main
 from condyle.cli.fit import read_edges
 from condyle.errors import UsageError
-from condyle.simulate import Disturbances, linkage, simulate
+from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make.performers import mount_chain
 
 NOISY = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.5))
@@ -190,6 +190,36 @@ def test_several_mountings_have_a_folder_each_and_a_profile(tmp_path: Path, caps
     assert "--remounted" in capsys.readouterr().err
     assert main(["fit", *files, "--remounted", "--json"]) == 0
     assert '"mountings": 2' in capsys.readouterr().out
+
+
+def test_two_people_of_equal_names_are_put_in_one_scene(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name, seed in (("a", 1), ("b", 2)):
+        write_take(tmp_path / f"{name}.npz", mount_chain(seed).take)
+    files = [str(tmp_path / "a.npz"), str(tmp_path / "b.npz")]
+    assert main(["fit", "--together", f"a={files[0]}", f"b={files[1]}", "--no-intervals", "--json"]) in (0, 3)
+    facts = json.loads(capsys.readouterr().out)
+    assert {name[:2] for name in facts["bodies"]} == {"a:", "b:"}
+    assert len(facts["roots"]) == 2
+    for words, told in (
+        ([files[0], files[1]], "is not a=FILE"),
+        ([f"a={files[0]}", f"a={files[1]}"], "label of two files"),
+        ([f"a={files[0]}", f"b={files[1]}", "--remounted"], "--together is one scene"),
+    ):
+        assert main(["fit", "--together", *words]) == 2
+        assert told in capsys.readouterr().err
+
+
+def test_lengths_without_priors_stand_beside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for k in (1, 2):
+        world = simulate(human(), seconds=10, seed=k, disturbances=Disturbances(position_noise=0.003))
+        write_take(tmp_path / f"{k}.npz", world.take)
+    files = [str(tmp_path / "1.npz"), str(tmp_path / "2.npz")]
+    assert main(["fit", *files, "--remounted", "--alike", "--json"]) in (0, 3)
+    facts = json.loads(capsys.readouterr().out)
+    assert [one["body"] for one in facts["without"]] == [one["body"] for one in facts["lengths"]]
+    assert any(a["length"] != b["length"] for a, b in zip(facts["without"], facts["lengths"], strict=True))
+    assert main(["fit", *files, "--remounted", "--proportions"]) in (0, 3)
+    assert "without it" in capsys.readouterr().out
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from condyle.errors import CondyleError
 from condyle.maths import rotation
 from condyle.model.take import BodyMarker, Take
 from condyle.motion.known import Matched, join_matched, match_sensors, play_known
-from condyle.simulate import Disturbances, World, chain, human, simulate
+from condyle.simulate import Disturbances, SimulatedFigure, World, chain, human, simulate
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.009)
 NEAR_M = 0.006  # m, of a body whose sensor has 3 mm of noise
@@ -57,6 +57,26 @@ def test_noise_of_a_sensor_beside_which_none_is_worn_is_no_outlier(performer: tu
     assert "outliers" not in {one.code for one in condyle.solve(take, fit).findings}
     distance = _distance(fit, take, later)
     assert distance[:, later.take.index("l_foot")].max() < 5 * NEAR_M
+
+
+def test_a_joint_that_turned_about_one_axis_at_the_calibration_is_freed_where_it_does_not() -> None:
+    plain = chain()
+    axis = np.full(plain.axis.shape, np.nan)
+    axis[2] = [1.0, 0.0, 0.0]
+    stiff = SimulatedFigure(plain.names, plain.parent, plain.p_parent_joint, ("ball", "ball", "hinge", "ball"), axis)
+    first = simulate(stiff, seconds=20, seed=4, disturbances=NOISE)
+    fit = condyle.fit(first.take)
+    edge = {plain.names[1], plain.names[2]}
+    assert [joint.kind for joint in fit.skeleton.joints if {joint.child, joint.parent} == edge] == ["hinge"]
+    again = simulate(stiff, seconds=10, seed=5, disturbances=NOISE, mounts=first.truth.mounts)
+    assert "kind-differs" not in {one.code for one in condyle.solve(again.take, fit).findings}
+    later = simulate(plain, seconds=10, seed=5, disturbances=NOISE, mounts=first.truth.mounts)
+    solved = condyle.solve(later.take, fit)
+    (told,) = [one for one in solved.findings if one.code == "kind-differs"]
+    assert set(told.bodies) == edge
+    poses = condyle.forward(solved.skeleton, solved.motion)
+    turned = rotation.angle(np.swapaxes(poses.R_world_body, -1, -2) @ later.truth.R_world_body)
+    assert np.degrees(np.sqrt((turned**2).mean())) < 2.0
 
 
 def test_the_end_of_a_limb_without_sensors_has_no_pose(performer: tuple[condyle.Fit, World]) -> None:

@@ -37,12 +37,15 @@ def run(args: argparse.Namespace) -> int:
 
 def print_comparison(found: ComparedFigures) -> None:
     """The sentences and the tables of a comparison."""
-    from ..report.comparison import describe_comparison, list_centres, list_lengths
+    from ..report.comparison import describe_comparison, list_agreement, list_centres, list_lengths
 
     for sentence in describe_comparison(found):
         print_line(sentence, style="bold")
     print_line()
     print_table(*list_lengths(found), left=2)
+    if found.agreement is not None:
+        print_line()
+        print_table(*list_agreement(found.agreement), left=0)
     if found.centres:
         print_line()
         print_table(*list_centres(found), left=2)

@@ -22,6 +22,8 @@ from ..result.verdict import add_verdict
 from .freedom import Absent, describe_absent, find_absent
 from .ik import choose_sigmas, fit_motion
 
+OTHER_AXIS_RAD = np.radians(10.0)  # by which the axis of a hinge differs from that of the calibration, to be another
+
 
 @dataclass(frozen=True, eq=False)
 class Played:
@@ -151,14 +153,14 @@ def play_known(
     """
     turned = take.seen if turns is None else take.seen | np.isfinite(turns).all(axis=(-2, -1))
     _check_placed(take)
-    figure = replace(
-        skeleton, loops=skeleton.named_loops, joints=tuple(replace(joint, time=None) for joint in skeleton.joints)
-    )
-    before = [joint for joint in figure.joints if joint.covariance is not None]
-    moved = find_moved(before, locate_places(take, [(joint.parent, joint.child) for joint in before]))
+    now = locate_places(take, [(joint.parent, joint.child) for joint in skeleton.joints])
+    joints, freed = _free_joints(skeleton.joints, now)
+    figure = replace(skeleton, loops=skeleton.named_loops, joints=joints)
+    before = [joint for joint in skeleton.joints if joint.covariance is not None]
+    moved = find_moved(before, now)
     motion = fit_motion(figure, take, reference=reference, turns=turns).motion
     absent = find_absent(figure, forward(figure, motion), take.seen, turned, choose_sigmas(figure))
-    told = [*take.findings, *findings, *describe_moved(moved), *describe_absent(absent)]
+    told = [*take.findings, *findings, *freed, *describe_moved(moved), *describe_absent(absent)]
     told += _describe_unplaced(take, turned)
     told += [one for one in motion.findings if not _is_of_absent(one, absent)]
     gap, weight, joints = measure_gaps(figure, take)
@@ -178,6 +180,37 @@ def play_known(
         figure, joints=joints, findings=sort_findings(told), take=known, conventions=conventions, verdict=None
     )
     return Played(add_verdict(played), take, replace(motion, findings=()), gap, weight)
+
+
+def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[Joint, ...], list[Finding]]:
+    """The joints of a figure, and what is to be said of them: those that turned about one axis, or not at all, at the
+    calibration, and about several now, play freely.
+    """
+    own = {(joint.child, joint.parent): joint for joint in now}
+    joints, findings = [], []
+    for joint in before:
+        joint = replace(joint, time=None)
+        if (joint.child, joint.parent) in own and _turns_otherwise(joint, own[joint.child, joint.parent]):
+            was = "about one axis only" if joint.kind == "hinge" else "not at all"
+            text = (
+                f"{joint.parent} - {joint.child} turned {was} at the calibration, and otherwise here: it is "
+                "played as a ball joint; move it about all its axes at the calibration"
+            )
+            bodies = (joint.parent, joint.child)
+            findings.append(Finding("kind-differs", "warning", text, bodies))
+            joint = replace(joint, kind="ball", play=None, axis_covariance=None, line_95=None)
+        joints.append(joint)
+    return tuple(joints), findings
+
+
+def _turns_otherwise(before: Joint, now: Joint) -> bool:
+    """Whether a joint that was a hinge, or rigid, turns about other axes now."""
+    if before.kind == "rigid":
+        return now.kind in ("ball", "hinge")
+    if before.kind != "hinge" or now.kind != "hinge":
+        return before.kind == "hinge" and now.kind == "ball"
+    axes = ((before.axis_child, now.axis_child), (before.axis_parent, now.axis_parent))
+    return any(a is not None and b is not None and abs(float(a @ b)) < np.cos(OTHER_AXIS_RAD) for a, b in axes)
 
 
 def _check_placed(take: Take) -> None:

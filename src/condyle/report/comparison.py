@@ -14,7 +14,7 @@ from ..findings import many
 from ..io.atomic import open_atomic
 
 if TYPE_CHECKING:
-    from ..result.compare import ComparedFigures
+    from ..result.compare import Agreement, ComparedFigures
 
 MOST_CENTRES = 20  # rows of joints' places
 WIDTH, HEIGHT, MARGIN = 640, 280, 48  # of the plot, in units of the page
@@ -22,9 +22,11 @@ STYLE = """
 :root { color-scheme: light dark }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }
-td, th { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884 }
-td:first-child, th:first-child, td:nth-child(2), th:nth-child(2) { text-align: left }
-svg { max-width: 100%; height: auto } text { font: 12px system-ui, sans-serif; fill: currentColor }
+td, th { padding: .2rem .7rem; text-align: right; border-bottom: 1px solid #8884; white-space: nowrap }
+td:first-child, th:first-child, td:nth-child(2), th:nth-child(2) { text-align: left; white-space: normal }
+@media (max-width: 40rem) { body { font-size: 13px; margin-top: 1rem } td, th { padding: .2rem .35rem } }
+figure { margin: 0; overflow-x: auto }
+svg { width: 100%; min-width: 32rem; height: auto } text { font: 12px system-ui, sans-serif; fill: currentColor }
 """
 
 
@@ -78,23 +80,35 @@ def list_centres(found: ComparedFigures) -> tuple[list[str], list[list[object]]]
     return ["joint", "on the sensor of", "apart mm", "apart / interval"], rows
 
 
+def list_agreement(one: Agreement) -> tuple[list[str], list[list[object]]]:
+    """Heads and the row of the test-retest numbers."""
+    heads = ["lengths", "SEM mm", "ICC(2,1)", "bias mm", "95 % limits of agreement mm"]
+    limits = f"{1000 * one.limits[0]:+.1f} to {1000 * one.limits[1]:+.1f}"
+    icc = None if one.icc is None else f"{one.icc:.4f}"
+    return heads, [[one.lengths, f"{1000 * one.sem:.2f}", icc, f"{1000 * one.bias:+.2f}", limits]]
+
+
 def write_comparison(path: str | os.PathLike[str], found: ComparedFigures) -> None:
     """Writes the page, whole or not at all; it needs no network and no server."""
     parts = [f"<p>{escape(sentence)}</p>" for sentence in describe_comparison(found)]
     parts += ["<h2>Lengths</h2>", _table(*list_lengths(found))]
     if found.agreement is not None:
-        parts += ["<h2>Differences against means (Bland and Altman)</h2>", _plot(found)]
+        parts += ["<h2>Test-retest</h2>", _table(*list_agreement(found.agreement))]
+        parts += ["<h2>Differences against means (Bland and Altman)</h2>", f"<figure>{_plot(found)}</figure>"]
     if found.centres:
         parts += ["<h2>Joints on sensors that did not move</h2>", _table(*list_centres(found))]
     title = escape("Comparison of " + ", ".join(found.names))
-    head = f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title><style>{STYLE}</style>'
+    head = '<!doctype html><html lang="en"><meta charset="utf-8">'
+    head += '<meta name="viewport" content="width=device-width, initial-scale=1">'
+    head += f"<title>{title}</title><style>{STYLE}</style>"
     with open_atomic(path) as stream:
         stream.write(f"{head}<h1>{title}</h1>{''.join(parts)}</html>\n".encode(errors="replace"))
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
     def line(cells: Sequence[object], kind: str) -> str:
-        inside = "".join(f"<{kind}>{'' if cell is None else escape(str(cell))}</{kind}>" for cell in cells)
+        shown = ["" if cell is None else escape(str(cell)).replace("+-", "&plusmn;") for cell in cells]
+        inside = "".join(f"<{kind}>{cell}</{kind}>" for cell in shown)
         return f"<tr>{inside}</tr>"
 
     return f"<table>{line(heads, 'th')}{''.join(line(row, 'td') for row in rows)}</table>"
@@ -128,5 +142,6 @@ def _plot(found: ComparedFigures) -> str:
         for value, dash in zip(lines, ("none", "4 4", "4 4"), strict=True)
     )
     words = f'<text x="{MARGIN}" y="{HEIGHT - 12}">mean, {left:.0f} to {right:.0f} mm</text>'
-    words += f'<text x="{MARGIN}" y="20">second less first, mm</text>'
-    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img">{rules}{dots}{words}</svg>'
+    words += f'<text x="{MARGIN}" y="20">later less earlier, mm, of {escape(" and ".join(found.names))}</text>'
+    said = "Differences of lengths against their means, with their bias and the 95 % limits of agreement"
+    return f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{said}">{rules}{dots}{words}</svg>'
