@@ -405,6 +405,7 @@ def fit(
     scale: float | FilePath | Scale = 1.0,
     belong: bool = True,
     field: bool | FieldModel | Rod = False,
+    register: str = "",
     **reading: Unpack[Reading],
 ) -> Fit:
     """The articulated figure inside a recording.
@@ -425,6 +426,7 @@ def fit(
     scale       factor on recorded lengths [-], or what `condyle scale` wrote
     belong      ask whether several files are of one person and one mounting, and leave out what is not
     field       take the bend of the room away: True as the joints tell it, a Rod, or a FieldModel that is known
+    register    bring the sensors of a second tracking system into the world of the first: "auto", or both as "A:B"
     reading     how the numbers of files are to be read: see ReadOptions
     """
     own_tree = isinstance(tree, str) and tree == "file"
@@ -444,6 +446,7 @@ def fit(
         scale=factor_of(scale),
         belong=belong,
         field=field,
+        register=register,
     )
     return fit_with(source, options, ReadOptions.of(**reading), own_tree=own_tree)
 

@@ -35,6 +35,8 @@ class FitOptions:
     belong      ask whether several files are of one person and one mounting; False: they are taken as one
     field       take the bend of the room away. True: as the joints tell it; a Rod: as a rod tells it as well; a
                 FieldModel: one that is known
+    register    bring the sensors of a second tracking system into the world of the first: "auto", or the names of both
+                as "A:B", with commas and patterns; "": not
     """
 
     method: Method = "default"
@@ -51,6 +53,7 @@ class FitOptions:
     scale: float = 1.0
     belong: bool = True
     field: bool | FieldModel | Rod = False
+    register: str = ""
 
     def __post_init__(self) -> None:
         for name in ("fix", "no_fix"):
