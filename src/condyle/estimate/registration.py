@@ -28,6 +28,8 @@ DELAY_MOST_S = 2.0  # s that clocks may differ by
 DELAY_STEP_S = 0.1  # s that a delay moves by at most before poses are taken at other times
 DELAY_ROUNDS = 12  # times that they are
 DELAY_MIN_S = 1e-3  # s below which clocks are one
+SCALE_MOST_RATIO = 1.5  # of lengths of two systems: more is another unit, or no registration
+SMOOTHING = np.array([-2.0, 3.0, 6.0, 7.0, 6.0, 3.0, -2.0]) / 21  # Savitzky and Golay: a cubic through seven frames
 SCALE_MIN_SHARE = 0.005  # of lengths: less is one scale
 SCREEN_ROUNDS = 8  # of Gauss and Newton, by which candidates are compared
 QUICK_MAX_RESIDUAL_M = 0.06  # m at a first look, beyond which two figures share no joint
@@ -122,9 +124,14 @@ def find_registration(
 
 @dataclass(frozen=True, eq=False)
 class _Tracks:
-    """Poses of a take by frame, and how they change [1/s]; zero where the take has no clock."""
+    """Poses of a take by frame, smoothed, and how they change [1/s]; zero where the take has no clock.
+
+    Between frames noise is less than on them, which would draw a delay to half a frame: smoothed, it is alike.
+    """
 
     take: Take
+    R: Floats
+    p: Floats
     dR: Floats
     dp: Floats
     clocked: bool
@@ -134,14 +141,16 @@ class _Tracks:
         clocked = bool(take.timed and take.seconds > 2 * DELAY_MOST_S and take.segment[0] == take.segment[-1])
         R, p = take.R_world_body, take.p_world_body
         if not clocked:
-            return cls(take, np.zeros_like(R), np.zeros_like(p), False)
-        return cls(take, np.gradient(R, take.time, axis=0), np.gradient(p, take.time, axis=0), True)
+            return cls(take, R, p, np.zeros_like(R), np.zeros_like(p), False)
+        R, p = _smooth(R), _smooth(p)
+        return cls(take, R, p, np.gradient(R, take.time, axis=0), np.gradient(p, take.time, axis=0), True)
 
     def at(self, bodies: Ints, rows: Ints, delay: float) -> tuple[Floats, Floats, Floats, Floats]:
         """R, p and their changes (n, k, ...) of bodies whose clock is late by `delay`; NaN beyond the ends."""
         time = self.take.time
-        values = (self.take.R_world_body, self.take.p_world_body, self.dR, self.dp)
+        values = (self.R, self.p, self.dR, self.dp)
         if delay == 0:
+            values = (self.take.R_world_body, self.take.p_world_body, self.dR, self.dp)
             return tuple(value[rows][:, bodies] for value in values)  # type: ignore[return-value]
         asked = time[rows] + delay
         left = np.clip(np.searchsorted(time, asked, "right") - 1, 0, len(time) - 2)
@@ -153,6 +162,16 @@ class _Tracks:
             a, b = value[left][:, bodies], value[left + 1][:, bodies]
             found.append((1 - wide) * a + wide * b)
         return tuple(found)  # type: ignore[return-value]
+
+
+def _smooth(values: Floats) -> Floats:
+    """The least-squares cubic through SMOOTHING around each frame; ends stay as they are."""
+    out = values.copy()
+    if len(values) > len(SMOOTHING):
+        half, n = len(SMOOTHING) // 2, len(values)
+        parts = (weight * values[k : n - 2 * half + k] for k, weight in enumerate(SMOOTHING))
+        out[half : n - half] = sum(parts)
+    return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,8 +322,9 @@ def _screen(tracks: _Tracks, first: Sequence[int], second: Sequence[int], *, qui
         poses = _gather(tracks, pairs, rows, delay)
         for Q in [] if poses is None else _start_rotations(poses):
             assert poses is not None
-            found = _solve(poses, Q, scale=False, clocked=tracks.clocked, rounds=SCREEN_ROUNDS)
+            found = _solve(poses, Q, scale=True, clocked=tracks.clocked, rounds=SCREEN_ROUNDS)
             far = np.maximum(np.linalg.norm(found.c, axis=1), np.linalg.norm(found.l, axis=1)) > FARTHEST_JOINT_M
+            far |= np.abs(np.log(np.maximum(found.s, 1e-9))) > np.log(SCALE_MOST_RATIO)
             score = np.where(far | ~np.isfinite(found.residual), np.inf, found.residual)
             k = int(np.argmin(score))
             if score[k] < best:
