@@ -27,7 +27,7 @@ T95_BLOCKS = 2.365  # two-sided 95 % quantile of Student's t with REGISTER_BLOCK
 DELAY_MOST_S = 2.0  # s that clocks may differ by
 DELAY_STEP_S = 0.1  # s that a delay moves by at most before poses are taken at other times
 DELAY_ROUNDS = 12  # times that they are
-DELAY_MIN_S = 1e-3  # s below which clocks are one
+CLOCK_MIN_DELAY_S = 1e-3  # s below which clocks are one
 SCALE_MOST_RATIO = 1.5  # of lengths of two systems: more is another unit, or no registration
 SMOOTHING = np.array([-2.0, 3.0, 6.0, 7.0, 6.0, 3.0, -2.0]) / 21  # Savitzky and Golay: a cubic through seven frames
 SCALE_MIN_SHARE = 0.005  # of lengths: less is one scale
@@ -114,7 +114,7 @@ def find_registration(
     if coarse is None or (quick and coarse.residual > QUICK_MAX_RESIDUAL_M):
         return None
     found = _refine(tracks, coarse, scale=False, clocked=tracks.clocked)
-    if found.delay_95 is not None and abs(found.delay) < max(found.delay_95, DELAY_MIN_S):
+    if found.delay_95 is not None and abs(found.delay) < max(found.delay_95, CLOCK_MIN_DELAY_S):
         found = _refine(tracks, replace(coarse, delay=0.0), scale=False, clocked=False)
     start = replace(coarse, Q=found.R, delay=found.delay)
     other = _refine(tracks, start, scale=True, clocked=found.delay_95 is not None)
