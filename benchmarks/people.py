@@ -1,5 +1,6 @@
 """Trees of recordings whose joints are known, by source, by motion and by person: least squares, the default, and the
-default without the names of the bodies; and how often an edge of which support is right.
+default without the names of the bodies; and how often an edge of which support is right. Then the same takes varied:
+cut, noisier, at half the rate, without some of their bodies.
 
 The recordings are not part of the project; without them nothing is measured. `--only lasem` takes part of them.
 """
@@ -7,15 +8,20 @@ The recordings are not part of the project; without them nothing is measured. `-
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Sequence
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
+
 import condyle
 from condyle import CondyleError, Take
+from condyle.maths.rotation import from_vector
 from condyle.model.skeleton import SURE_SUPPORT
 
 from .harness import Table, progress, publish
@@ -24,6 +30,11 @@ WAYS = ("least squares", "default", "default, no names")
 BINS = (0.0, 0.5, 0.8, 0.9, SURE_SUPPORT, 0.99, 1.01)  # of support
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "real-recordings.md"
 BEGIN, END = "<!-- people -->", "<!-- /people -->"
+NOISE_M, NOISE_RAD = 0.002, np.radians(0.5)  # that is added to each frame of a noisier take
+PARTS = 3  # that a take is cut in
+FEWEST_FRAMES = 15  # of a part that is fitted
+VARIED = ("hard/", "more/")  # recordings of people that are also varied; the others are long, and linkages mostly
+LEFT_OUT = (1, 2, 2, 3)  # bodies of a take that are left out, at random
 
 
 @dataclass(frozen=True)
@@ -34,6 +45,7 @@ class Found:
     true: int
     right: tuple[float, ...]
     wrong: tuple[tuple[str, float], ...]
+    slips: int = 0
 
     @property
     def good(self) -> bool:
@@ -52,6 +64,17 @@ class Recording:
     found: dict[str, Found]
 
 
+@dataclass(frozen=True)
+class Variation:
+    """What was found in a take that was varied; None: it could not be fitted at all."""
+
+    source: str
+    kind: str
+    still: bool
+    named: bool
+    found: Found | None
+
+
 def entries(only: str = "") -> dict[str, dict[str, Any]]:
     """The recordings whose joints are known, by name."""
     from tests.make.recordings import DATA, all_truth
@@ -60,8 +83,8 @@ def entries(only: str = "") -> dict[str, dict[str, Any]]:
     return {name: entry for name, entry in known.items() if only in name and (DATA / name).exists()}
 
 
-def measure(name: str, entry: dict[str, Any], ways: Sequence[str] = WAYS) -> Recording | None:
-    """All ways on one recording; None where it cannot be read without being told how."""
+def load(name: str, entry: dict[str, Any]) -> Take | None:
+    """One recording; None where it cannot be read without being told how."""
     from tests.make.recordings import DATA
 
     place = DATA / name
@@ -75,17 +98,66 @@ def measure(name: str, entry: dict[str, Any], ways: Sequence[str] = WAYS) -> Rec
             take = condyle.read(files, **reading)
     except CondyleError:
         return None
-    true = {frozenset(joint[:2]) for joint in entry["joints"]}
-    if not set().union(*true) <= set(take.names):
-        return None
+    return take if set().union(*true_joints(entry)) <= set(take.names) else None
+
+
+def true_joints(entry: dict[str, Any]) -> set[frozenset[str]]:
+    return {frozenset(joint[:2]) for joint in entry["joints"]}
+
+
+def source_of(name: str) -> str:
     source, _, rest = name.removeprefix("more/").partition("/")
+    return source if source != "hard" else f"hard/{rest.partition('/')[0]}"
+
+
+def is_still(entry: dict[str, Any]) -> bool:
+    return bool(entry.get("expect") == "not determined")
+
+
+def measure(name: str, entry: dict[str, Any], ways: Sequence[str] = WAYS) -> Recording | None:
+    """All ways on one recording, or None."""
+    take = load(name, entry)
+    if take is None:
+        return None
     motion = entry.get("activity") or entry["what"].partition(",")[0]
-    still = entry.get("expect") == "not determined"
-    person = entry.get("subject", source)
-    found = {way: compare(take, true, set(entry.get("props", ())), way) for way in ways}
-    return Recording(
-        name, source if source != "hard" else f"hard/{rest.partition('/')[0]}", motion, person, still, found
-    )
+    person = entry.get("subject", source_of(name))
+    found = {way: compare(take, true_joints(entry), set(entry.get("props", ())), way) for way in ways}
+    return Recording(name, source_of(name), motion, person, is_still(entry), found)
+
+
+def vary(take: Take, name: str) -> Iterator[tuple[str, Take]]:
+    """What kind of change, and the take so changed: parts of it, fewer frames, more noise, fewer bodies."""
+    rng = np.random.default_rng(zlib.crc32(name.encode()))
+    if len(set(take.segment.tolist())) == 1:
+        for k in range(PARTS):
+            yield f"cut in {PARTS}", take.slice(take.frames * k // PARTS, take.frames * (k + 1) // PARTS)
+    yield "half the rate", take.slice(None, None, 2)
+    jitter = from_vector(rng.normal(0, NOISE_RAD, take.p_world_body.shape))
+    p = take.p_world_body + rng.normal(0, NOISE_M, take.p_world_body.shape)
+    yield "2 mm and 0.5 deg of noise", replace(take, R_world_body=take.R_world_body @ jitter, p_world_body=p)
+    for count in LEFT_OUT:
+        if take.bodies - count >= 3:
+            gone = rng.choice(take.bodies, count, replace=False)
+            yield "bodies left out", take.select(body for k, body in enumerate(take.names) if k not in gone)
+
+
+def measure_varied(name: str, entry: dict[str, Any]) -> list[Variation]:
+    """The default with and without names on all variations of one recording."""
+    take = load(name, entry)
+    found = []
+    for kind, varied in vary(take, name) if take is not None else ():
+        for way in WAYS[1:] if varied.frames >= FEWEST_FRAMES else ():
+            true = {edge for edge in true_joints(entry) if edge <= set(varied.names)}
+            try:
+                one = compare(varied, true, set(entry.get("props", ())), way)
+            except CondyleError:  # a part in which nothing is seen
+                one = None
+            found.append(Variation(source_of(name), kind, is_still(entry), way == WAYS[1], one))
+    return found
+
+
+def measure_all(name: str, entry: dict[str, Any]) -> tuple[Recording | None, list[Variation]]:
+    return measure(name, entry), measure_varied(name, entry) if name.startswith(VARIED) else []
 
 
 def compare(take: Take, true: set[frozenset[str]], props: set[str], way: str) -> Found:
@@ -93,14 +165,16 @@ def compare(take: Take, true: set[frozenset[str]], props: set[str], way: str) ->
     called = dict(zip(take.names, take.names, strict=True))
     if way == WAYS[2]:
         called = {name: f"s{k}" for k, name in enumerate(take.names)}
-        take = replace(take, names=tuple(called.values()), markers=())
+        take = replace(take, names=tuple(called.values()), markers=(), own=None)
     back = {new: old for old, new in called.items()}
     plan: Any = "least-squares" if way == WAYS[0] else "default"
-    joints = condyle.fit(take, plan, intervals=False).skeleton.joints
+    skeleton = condyle.fit(take, plan, intervals=False).skeleton
+    joints = skeleton.joints
     found = {frozenset((back[joint.child], back[joint.parent])): joint.support or 0.0 for joint in joints}
     right = tuple(support for edge, support in found.items() if edge in true)
     wrong = [(edge, support) for edge, support in found.items() if edge not in true and not edge & props]
-    return Found(not found, len(true), right, tuple(("-".join(sorted(edge)), support) for edge, support in wrong))
+    told = tuple(("-".join(sorted(edge)), support) for edge, support in wrong)
+    return Found(not found, len(true), right, told, sum(finding.code == "slip" for finding in skeleton.findings))
 
 
 def count(recordings: Sequence[Recording]) -> list[str]:
@@ -147,6 +221,32 @@ def calibrate(recordings: Iterable[Recording]) -> Table:
     return Table(heads, rows)
 
 
+def table_varied(varied: Sequence[Variation], head: str, key: Callable[[Variation], str]) -> Table:
+    """Counts with names / without them."""
+    rows = []
+    for name in [*dict.fromkeys(key(one) for one in varied), "all"]:
+        cells: list[list[str]] = []
+        for named in (True, False):
+            part = [one for one in varied if one.named == named and name in ("all", key(one)) and one.found is not None]
+            moving = [one.found for one in part if not one.still and one.found is not None]
+            still = [one.found.refused for one in part if one.still and one.found is not None]
+            sure = [support >= SURE_SUPPORT for one in moving for support in one.right]
+            wrong = [support for one in moving for _, support in one.wrong]
+            cells.append(
+                [
+                    f"{sum(one.good for one in moving)} of {len(moving)}",
+                    f"{sum(sure)} of {sum(one.true for one in moving)}",
+                    str(len(wrong)),
+                    str(sum(support >= SURE_SUPPORT for support in wrong)),
+                    str(sum(one.slips for one in moving)),
+                    f"{sum(still)} of {len(still)}" if still else "-",
+                ]
+            )
+        rows.append([name, *(f"{a} / {b}" if a != b else a for a, b in zip(*cells, strict=True))])
+    heads = ["trees right", "right edges sure", "wrong edges", "sure ones", "slips told", "still takes refused"]
+    return Table([head, *(f"{text}, with / without names" for text in heads)], rows)
+
+
 def list_wrong(recordings: Iterable[Recording]) -> Table:
     """Takes of which the default is not right, with and without names."""
     rows = []
@@ -166,13 +266,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="run only the takes whose name contains this; nothing is written")
     given = parser.parse_args()
-    recordings = []
-    for name, entry in entries(given.only).items():
-        one = measure(name, entry)
-        progress(
-            f"{name}: " + ("not read" if one is None else ", ".join(f"{w} {f.good}" for w, f in one.found.items()))
-        )
-        recordings += [one] if one is not None else []
+    recordings: list[Recording] = []
+    varied: list[Variation] = []
+    known = entries(given.only)
+    with ProcessPoolExecutor() as pool:
+        for name, (one, changed) in zip(known, pool.map(measure_all, known, known.values()), strict=True):
+            progress(
+                f"{name}: " + ("not read" if one is None else ", ".join(f"{w} {f.good}" for w, f in one.found.items()))
+            )
+            recordings += [one] if one is not None else []
+            varied += changed
     if not recordings:
         print("the recordings are not beside the project; nothing measured")
         return
@@ -182,11 +285,15 @@ def main() -> None:
         "By person": table_by(recordings, "person", lambda one: one.person),
         "Support": calibrate(recordings),
         "What is wrong": list_wrong(recordings),
+        "The same takes varied, by what was done": table_varied(varied, "what was done", lambda one: one.kind),
+        "The same takes varied, by source": table_varied(varied, "source", lambda one: one.source),
     }
     how = (
         "Recordings of people and linkages whose joints are known from their markers, all recorded, none simulated. A "
         "tree is right where it has every true edge and no other. Sure: support of 0.95 or more. Without names the "
-        "bodies are called s0, s1, ...: what the motion alone tells."
+        "bodies are called s0, s1, ...: what the motion alone tells. Varied takes are parts of them, the whole "
+        "at half the rate or with noise added, and with one, two or three bodies left out at random, so "
+        "that between others a segment was not worn; in a part of a take little may move."
     )
     data = {
         one.name: {"still": one.still, **{way: vars(found) for way, found in one.found.items()}} for one in recordings
@@ -195,7 +302,9 @@ def main() -> None:
     if not given.only:
         text = PAGE.read_text()
         begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-        parts = "\n\n".join(str(tables[caption]) for caption in ("By source", "Support", "What is wrong"))
+        parts = "\n\n".join(
+            str(tables[caption]) for caption in list(tables) if not caption.startswith("By ") or caption == "By source"
+        )
         PAGE.write_text(f"{text[:begin]}\n{parts}\n{text[end:]}")
 
 

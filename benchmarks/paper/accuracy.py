@@ -16,11 +16,12 @@ from .store import load, table
 
 README = Path(__file__).resolve().parents[2] / "README.md"
 BEGIN, END = "<!-- accuracy -->", "<!-- /accuracy -->"
+LINKAGE_SETS = 6  # recordings of the linkage in each room
 
 
 def render() -> str:
     """The table from all results that are stored; rows without results are left out."""
-    return table(["measured", "paper", "its method, here", "condyle"], [*paper_rows(), *own_rows()])
+    return table(["measured", "takes", "paper", "its method, here", "condyle"], [*paper_rows(), *own_rows()])
 
 
 def paper_rows() -> list[list[str]]:
@@ -29,7 +30,8 @@ def paper_rows() -> list[list[str]]:
         ways = human["ways"]
         rows.append(
             [
-                "lengths of a simulated person, rigid-body dynamics, no noise: largest error",
+                "lengths of a person, rigid-body dynamics, no noise: largest error",
+                f"simulated, {human['trials']}",
                 f"< {published.SIMULATED_LENGTH:.0e} m",
                 f"{ways['least-squares']['largest_m']:.0e} m",
                 f"{ways['default']['largest_m']:.0e} m",
@@ -40,15 +42,18 @@ def paper_rows() -> list[list[str]]:
         cells = [f"{tables.rms_of(errors[way]):.2f}" for way in ("least squares", "default", "field", "field and rod")]
         most = [f"{tables.largest_of(errors[way]):.1f}" for way in ("least squares", "default", "field")]
         most.append(f"{tables.largest_of(errors['field and rod']):.2f}")
+        takes = f"simulated, {LINKAGE_SETS * linkage['rooms']}, in fields of the corrector's own kind"
         rows += [
             [
                 "lengths of the linkage, six sets in a bent field: rms error, cm",
+                takes,
                 f"{tables.published_rms(published.LINKAGE):.2f}",
                 cells[0],
                 f"{cells[1]}; field corrected {cells[2]}, with a rod {cells[3]}",
             ],
             [
                 "the same: largest error, cm",
+                takes,
                 f"{tables.published_largest(published.LINKAGE):.1f}",
                 most[0],
                 f"{most[1]}; field corrected {most[2]}, with a rod {most[3]}",
@@ -63,12 +68,14 @@ def paper_rows() -> list[list[str]]:
         rows += [
             [
                 "limb lengths of people, skin and joints that are not rotary: rms difference, cm",
+                f"simulated, {people['repeats']} of each",
                 f"{tables.published_rms(own):.1f} (to hand measurements)",
                 cells[0],
                 f"{cells[1]}; field corrected with a rod {cells[2]}",
             ],
             [
                 "right trees, walks with a pelvis sensor that moves with the thighs",
+                f"simulated, {count}",
                 f"{published.WALKS - published.WALKS_WRONG} of {published.WALKS}",
                 f"{walk['spanning tree']} of {count}",
                 f"{walk['default']} of {count}",
@@ -94,17 +101,18 @@ def _bound_rows() -> list[list[str]]:
     bound = _measured("bound")
     if bound is None:
         return []
-    rows = []
+    rows, takes = [], f"simulated, {_trials('bound')}"
     for label, name in (
         ("joint centres over the Cramer-Rao bound, 3 mm and 0.5 deg of white noise", "A3 0.3 cm, 0.5 deg"),
         ("the same at 1 deg", "A4 0.3 cm, 1 deg"),
     ):
         least = np.mean(bound[name]["joint_bound"])
         plain, ours = (np.sqrt(np.mean(bound[name]["joint"][way]) / least) for way in WAYS)
-        rows.append([label, "-", f"{plain:.2f}", f"{ours:.2f}"])
+        rows.append([label, takes, "-", f"{plain:.2f}", f"{ours:.2f}"])
     spikes = bound["2 % spikes + 5 % bursts"]["joint"]
     plain, ours = (100 * np.sqrt(np.mean(spikes[way])) for way in WAYS[:2])
-    return [*rows, ["joint centres with 2 % spikes and 5 % bursts: rms error, cm", "-", f"{plain:.2f}", f"{ours:.2f}"]]
+    label = "joint centres with 2 % spikes and 5 % bursts: rms error, cm"
+    return [*rows, [label, takes, "-", f"{plain:.2f}", f"{ours:.2f}"]]
 
 
 def _peer_rows() -> list[list[str]]:
@@ -115,7 +123,8 @@ def _peer_rows() -> list[list[str]]:
     for label in ("ball joints, 3 mm and 1 deg", "hinges, 2 % spikes and 5 % bursts"):
         ways = peers["simulated"][label]
         ours, plain, score = (ways[way]["point_mm"] for way in ("condyle, all together", "least squares", "SCoRE"))
-        rows.append([f"{label}: rms error, mm", "-", f"{plain:.1f} (BioBuddy's SCoRE {score:.1f})", f"{ours:.1f}"])
+        plain_cell = f"{plain:.1f} (BioBuddy's SCoRE {score:.1f})"
+        rows.append([f"{label}: rms error, mm", f"simulated, {peers['trials']}", "-", plain_cell, f"{ours:.1f}"])
     return rows
 
 
@@ -132,7 +141,7 @@ def _tree_rows() -> list[list[str]]:
         ),
     ):
         plain, ours, every = (sum(trees[name][key] for name in names) for key in ("paper_right", "right", "trials"))
-        rows.append([label, "-", f"{plain} of {every}", f"{ours} of {every}"])
+        rows.append([label, f"simulated, {every}", "-", f"{plain} of {every}", f"{ours} of {every}"])
     return rows
 
 
@@ -144,7 +153,8 @@ def _natural_rows() -> list[list[str]]:
     errors = [[error for one in clips.values() for error in one[key]] for key in ("paper_error", "error")]
     least, default = (1000 * float(np.sqrt(np.mean(np.square(one)))) for one in errors)
     label = f"natural motion, {len(clips)} clips: right trees; rms error of leg lengths, mm"
-    return [[label, "-", f"{plain} of {trials}; {least:.1f}", f"{ours} of {trials}; {default:.1f}"]]
+    takes = f"recorded motion, simulated sensors, {trials}"
+    return [[label, takes, "-", f"{plain} of {trials}; {least:.1f}", f"{ours} of {trials}; {default:.1f}"]]
 
 
 def _real_rows() -> list[list[str]]:
@@ -155,8 +165,8 @@ def _real_rows() -> list[list[str]]:
     columns = ([row[column].partition(",")[0] for row in real] for column in (1, 2, 3))
     cells = [[cell.split(" of ") for cell in column if " of " in cell] for column in columns]
     plain, ours, kinds = (f"{sum(int(a) for a, _ in part)} of {sum(int(b) for _, b in part)}" for part in cells)
-    label = f"{len(real)} real recordings of linkages and people: right edges; kinds"
-    return [[label, "-", plain, f"{ours}; {kinds}"]]
+    label = "linkages and people: right edges; kinds"
+    return [[label, f"recorded, {len(real)}", "-", plain, f"{ours}; {kinds}"]]
 
 
 def _people_rows() -> list[list[str]]:
@@ -172,7 +182,8 @@ def _people_rows() -> list[list[str]]:
         wrong = [support for one in found for _, support in one["wrong"]]
         sure = sum(support >= SURE_SUPPORT for support in wrong)
         cells.append(f"{right} of {len(found)}; {len(wrong)}; {sure}")
-    return [["recorded people and linkages: right trees; wrong edges; sure ones among them", "-", *cells]]
+    label = "people and linkages: right trees; wrong edges; sure ones among them"
+    return [[label, f"recorded, {len(moving)}", "-", *cells]]
 
 
 def _interval_rows() -> list[list[str]]:
@@ -185,7 +196,8 @@ def _interval_rows() -> list[list[str]]:
     )
     ends = [(f"{100 * min(share):.0f}", f"{100 * max(share):.0f}") for share in (white, fields, skin)]
     told = " / ".join("-".join(dict.fromkeys(pair)) for pair in ends)
-    return [["95 % intervals of lengths that hold: white noise / bent field / skin", "-", "-", f"{told} %"]]
+    label = "95 % intervals of lengths that hold: white noise / bent field / skin"
+    return [[label, f"simulated, {_trials('coverage')} a world", "-", "-", f"{told} %"]]
 
 
 WAYS = ("least-squares", "default")
@@ -222,3 +234,8 @@ def _results(name: str) -> Any:
 def _measured(name: str) -> Any:
     file = MEASURED / f"{name}.json"
     return json.loads(file.read_text())["results"] if file.is_file() else None
+
+
+def _trials(name: str) -> int:
+    """Takes of each world of a stored measurement."""
+    return int(json.loads((MEASURED / f"{name}.json").read_text())["trials"])

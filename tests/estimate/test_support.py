@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.estimate.structure import Structure, infer_structure
+from condyle.estimate.structure import Structure, infer_structure, is_half_named, unexplained_share
 from condyle.estimate.support import (
     CALM_PAIR_SUPPORT,
     DOUBTED_SUPPORT,
@@ -34,6 +34,10 @@ def supports(take: Take, structure: Structure | None = None) -> dict[frozenset[s
     return {
         frozenset(take.names[k] for k in pairs[edge]): support for edge, support in measure_support(take, found).items()
     }
+
+
+def names_of(take: Take, structure: Structure, edge: int) -> set[str]:
+    return {take.names[k] for k in structure.fits.pairs[edge]}
 
 
 @pytest.fixture(scope="module")
@@ -128,6 +132,40 @@ def test_motion_overrules_names_that_were_exchanged_and_says_so(walk: World) -> 
     true = {frozenset(exchanged.get(name, name) for name in edge) for edge in walk.truth.edges}
     assert found.keys() == true
     assert found[frozenset(("l_thigh", "r_shank"))].support <= DOUBTED_SUPPORT
+
+
+def test_names_that_contradict_the_motion_throughout_say_nothing(walk: World) -> None:
+    order = np.random.default_rng(8).permutation(walk.take.bodies)
+    mixed = replace(walk.take, names=tuple(walk.take.names[k] for k in order))
+    named, plain = infer_structure(mixed), infer_structure(nameless(walk.take))
+    assert np.isnan(named.between).all()
+    assert named.edges.tolist() == plain.edges.tolist()
+
+
+def test_an_edge_over_a_segment_that_nobody_wore_is_not_sure_without_names() -> None:
+    skin = replace(NOISE, soft_tissue=0.005)
+    take = simulate(human(), "walk", seconds=15, seed=4, disturbances=skin).take
+    part = take.select([name for name in take.names if "shank" not in name])
+    called = dict(zip(nameless(part).names, part.names, strict=True))
+    found = {frozenset(called[name] for name in edge): one.support for edge, one in supports(nameless(part)).items()}
+    over = [found[edge] for edge in map(frozenset, (("l_thigh", "l_foot"), ("r_thigh", "r_foot"))) if edge in found]
+    assert all(support <= DOUBTED_SUPPORT for support in over)
+
+
+def test_a_thing_that_a_person_leans_on_is_not_sure_to_be_joined() -> None:
+    """A pelvis that has no human name, with 2 cm of skin at the thighs, is a chair as far as anyone can tell."""
+    take = simulate(human(), "walk", seconds=15, seed=4, disturbances=replace(NOISE, soft_tissue=0.02)).take
+    take = replace(take, names=tuple("chair" if name == "pelvis" else name for name in take.names))
+    structure = infer_structure(take)
+    half = structure.fits.pairs[is_half_named(structure.between, structure.fits.pairs)]
+    assert len(half) == take.bodies - 1
+    assert (half == take.index("chair")).any(axis=1).all()
+    edges = structure.tree.edges
+    left = unexplained_share(structure.sums, structure.fits, edges)
+    found = measure_support(take, structure)
+    loose = [k for k, share in zip(edges, left, strict=True) if "chair" in names_of(take, structure, k) and share > 0.1]
+    assert loose
+    assert all(found[int(k)].support <= DOUBTED_SUPPORT for k in loose)
 
 
 def test_sure_is_what_so_many_standard_errors_are() -> None:

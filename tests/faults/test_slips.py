@@ -212,3 +212,12 @@ def test_where_gaps_are_white_no_body_is_searched_and_after_a_small_slip_its_own
         suspects = find_suspects(Blocks(take, replace(solution, weight=np.ones_like(solution.weight))))
         assert [take.names[body] for body in suspects if take.names[body] == "chest"] == [slip.body for slip in slips]
         assert len(suspects) < take.bodies if slips else not suspects
+
+
+def test_a_step_of_which_nothing_is_left_in_joints_fitted_anew_is_no_slip(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A joint that is elsewhere in one half of a take looks like a sensor that slipped, until it is fitted again."""
+    one = world(motion="walk", position_noise=0.003)
+    feigned = Slip("l_forearm", 400, float(one.take.time[400]), np.array([0.006, 0, 0]), np.zeros(3), 200.0)
+    monkeypatch.setattr("condyle.faults.slips.find_slips", lambda *_: [feigned])
+    assert not told(fit(one))
+    assert not told(fit(one), "repair-not-kept")

@@ -156,3 +156,30 @@ def test_persons_are_told_by_what_stands_before_the_names_of_several_segments() 
     assert np.isinf(steps[2, 5])
     assert np.isnan(count_between(("medial_foot", "lateral_foot"))[0]).all()
     assert count_between(("Bob:Hips", "Bob:LeftUpLeg", "Bob:Spine"))[0][0, 1] == 0
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "pelvis femur_r tibia_r calcn_r toes_r",
+        "RPV RTH RSK RFT",
+        "PEL LFE LTI LFO LTO",
+        "PELO LFEO LTIO LTOE",
+        "pelvis_4X4 l_thigh_4X4 l_shank_4X4 l_foot_4X4",
+        "Pelvis RightUpperLeg RightLowerLeg RightFoot RightToe",
+        "Lumbar R.UpperLeg R.LowerLeg R.Foot",
+        "Becken Oberschenkel_links Unterschenkel_links Fuß_links",
+        "trunk LThighPlate LShankPlate",
+    ],
+)
+def test_the_names_of_common_models_follow_each_other(names: str) -> None:
+    steps, _ = count_between(names.split())
+    assert np.diagonal(steps, 1).tolist() == [0.0] * (len(steps) - 1)
+    assert (np.diagonal(steps, 2) == 1).all()
+
+
+def test_names_that_may_mean_two_segments_say_nothing() -> None:
+    assert np.isnan(between(("pelvis", "thigh1", "thigh2", "l_foot"))["thigh1", "thigh2"])
+    assert np.isnan(between(("pelvis", "left_hip", "right_hip", "l_foot"))["left_hip", "right_hip"])
+    assert np.isinf(between(("pelvis", "trunk", "l_shank"))["trunk", "l_shank"])
+    assert between(("pelvis", "trunk", "l_thigh"))["trunk", "l_thigh"] == 1

@@ -45,18 +45,23 @@ def locate_joints(
     solved: Solved,
     sure: Uncertainty | None,
     support: Mapping[int, EdgeSupport] | None = None,
+    kinds: Sequence[tuple[str, str, str]] = (),
 ) -> Located:
-    """One Joint per pair of the solution, in its order: kind, point and held directions by one standard error."""
+    """One Joint per pair of the solution, in its order: kind, point and held directions by one standard error.
+
+    kinds  (body, body, kind) of joints whose kind is known from elsewhere
+    """
     solution, fits, sums = solved
     rows, read = solution.by_rows(take)
     noise = structure.noise.of_rows(solution.every)
     motion = measure_motion(rows, sums, fits, noise, np.sqrt(np.diagonal(read.residual_cov)))
     if sure is not None:
         motion = replace(motion, error=centre_errors(sure.covariance, solution, fits))
-    kinds, points, held = classify(fits, motion, noise, structure.turn)
+    known = {frozenset((take.index(a), take.index(b))): kind for a, b, kind in kinds}
+    told, points, held = classify(fits, motion, noise, structure.turn, known)
     solution, sure = hold_directions(solution, sure, fits, held)
     gap = gaps(take, *solution.joints)
-    joints = _assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, held, sure, support)
+    joints = _assemble_joints(take, structure, solution, gap, fits, motion, told, points, held, sure, support)
     joints = _name_machine_joints(take, structure, joints, solution, gap)
     hinges = np.array([a for a, joint in enumerate(joints) if joint.kind in ONE_AXIS])
     if sure is not None and len(hinges):
@@ -157,7 +162,8 @@ def _assemble_joints(
     joints = []
     for a, (i, j) in enumerate(solution.pairs):
         hinge = kinds[a] == "hinge"
-        line = hinge or (kinds[a] == "undetermined" and not held[a, 1:].any())  # open along one axis, known across it
+        # Open along one axis, known across it.
+        line = hinge or (kinds[a] != "rigid" and points[a] == "arbitrary" and not held[a, 1:].any())
         follows = 0.0 if sure is None else min(float(sure.effect[a, 0]), float(residual[a]))
         covariance = passing = None
         if sure is not None and kinds[a] in ("ball", "hinge"):

@@ -39,8 +39,9 @@ RESTING_PAIR_RATIO = 0.5  # the same of two bodies that both rest: feet rock tog
 ROOM_RESIDUAL_RATIO = 1.5  # ... and one that the room explains better, however much it turns
 ROOM_HANDICAP_RESIDUALS = 4.0  # usual residuals by which such a pair, and one of two resting bodies, counts as larger
 REST_HANDICAP_RESIDUALS = 2.0  # ... and a pair that only may repeat the room
-NAMES_FACTOR = 1.5  # by which a residual counts as larger for each human segment that names put between two bodies
-NAMES_MOST_BETWEEN = 3  # segments; with names of data/more exchanged the motion still overrules them
+NAMES_FACTOR = 2.0  # by which a residual counts as larger for each human segment that names put between two bodies
+NAMES_MOST_BETWEEN = 3  # segments; where two names of data/more are exchanged the motion still overrules them
+NAMES_MAX_CONTRADICTED = 0.5  # edges of the plain tree that names contradict over those that they agree with
 NEARNESS_POWER = 0.5  # of a joint's distance from its two sensors, which its residual is weighted with
 SWAY_TURN_RAD = np.radians(1.0)  # rms relative rotation that people have who stand still
 MOVED_TURN_RAD = np.radians(4.0)  # ... of the joint that moved most: at most 3 in still takes, 15 in functional trials
@@ -57,7 +58,7 @@ SLIDING_MAX_LEVER_RATIO = (
     0.5  # lever motion over residual of such a pair; joints with a fifth of stale samples have 0.9
 )
 SLIDING_SPREAD_SHARE = 0.65  # ... and over what a joint has to explain; joints of people leave at most 0.6 of it
-NOT_WORN_SPREAD_SHARE = 0.1  # the same of two bodies between which, by their names, something is not worn
+NOT_WORN_SPREAD_SHARE = 0.03  # the same of two bodies between which, by their names, something is not worn
 PLAIN_HINGE_RATIO = 0.03  # turn off the axis over that about it, noise removed; hinges of people have 0.06 and more
 NOISE_MIN_RATIO = 4.0  # residual over what the sensors' noise explains, from which on it is no noise
 
@@ -152,7 +153,11 @@ def infer_structure(
     resting = _resting(fits, motion, turn, drift, edges, still_world)
     nearness = NEARNESS_POWER * _log_reach(fits)
     between, strangers = (table[tuple(fits.pairs.T)] for table in count_between(take.names))
-    named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(between, NAMES_MOST_BETWEEN))
+    if _contradict_motion(between[edges]):
+        between, strangers = np.full_like(between, np.nan), np.zeros_like(strangers)
+    # Where a body without a name of a segment lies between others, no way over named ones is there beside it.
+    steps = np.where(is_half_named(between, fits.pairs), np.inf, between)
+    named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN))
     handicap = resting + nearness + named
     trials, search, sliders = Trials(), None, dict[int, Slide]()
     if paper:
@@ -187,6 +192,21 @@ def infer_structure(
     return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift, slides)
 
 
+def _contradict_motion(between: Floats) -> bool:
+    """Whether names are not those of what bodies are on: many edges (J,) of the plain tree pass over a segment that is
+    worn. An edge over something that is not worn says nothing, since the tree has to go somewhere.
+    """
+    over = (between > 0) & np.isfinite(between)
+    return bool(over.sum() > NAMES_MAX_CONTRADICTED * (between == 0).sum())
+
+
+def is_half_named(between: Floats, pairs: Ints) -> Bools:
+    """(P,) pairs of which one has the name of a human segment and the other has not: it may be any, or a thing."""
+    known = np.zeros(int(pairs.max(initial=-1)) + 1, dtype=bool)
+    known[pairs[~np.isnan(between)].ravel()] = True
+    return np.asarray(np.isnan(between) & (known[pairs[:, 0]] != known[pairs[:, 1]]))
+
+
 def _search(
     take: Take, sums: PairSums, fits: PairFits, edges: Ints, held: Sequence[int], handicap: Floats
 ) -> tuple[Tree, Trials, ResidualRows | None]:
@@ -215,7 +235,7 @@ def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools
     across = np.sqrt(2 * motion.spread[:, 0])
     plain = motion.turns & (motion.main > RESOLVABLE_TURN_RAD) & (motion.main > RIGID_NOISE_RATIO * loud)
     plain &= across < PLAIN_HINGE_RATIO * motion.main
-    plain &= ~_above_noise(fits, np.arange(len(i)), noise) | (fits.residual < 1e-6 * motion.size)
+    plain &= ~above_noise(fits, np.arange(len(i)), noise) | (fits.residual < 1e-6 * motion.size)
     return np.asarray(plain)
 
 
@@ -260,7 +280,7 @@ def _prefer_sliders(
         side = sides(bodies, fits.pairs[edges])
         i, j = fits.pairs[k]
         path = np.flatnonzero((side[:, i] != side[:, j]) & (side[:, i] >= 0) & (side[:, j] >= 0))
-        loud = _above_noise(fits, edges[path], noise)
+        loud = above_noise(fits, edges[path], noise)
         loose = [e for e, apart in zip(path, loud, strict=True) if apart and edges[e] not in held]
         loose = [e for e in loose if not plain[edges[e]] and int(edges[e]) not in sliders]
         if k not in edges and loose:
@@ -317,7 +337,8 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     frames = np.flatnonzero(digest.to_frames(odd))
     good = take.seen.copy()
     if len(frames):
-        part = take.at(frames)
+        part = take.at(frames) if 2 * len(frames) < take.frames else take
+        frames = frames if part is not take else np.arange(take.frames)
         lengths = _gap_lengths(gaps(part, *joints))
         good[frames] = drop_gross(part, joints[0], *lengths, digest.to_frames(frame_bar)[frames])
     return good
@@ -452,12 +473,12 @@ def _on_room(
     i, j = fits.pairs[edges].T
     residual = fits.residual[edges]
     still = [(drift[x] < 0.1 * residual) & (turn[x] < SWAY_TURN_RAD) | (x == still_world) for x in (i, j)]
-    none = (residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & _above_noise(fits, edges, noise)
+    none = (residual >= REST_RESIDUAL_RATIO * np.hypot(drift[i], drift[j])) & above_noise(fits, edges, noise)
     none &= residual > 0.2 * _spread(sums, fits, edges)
     return np.asarray((still[0] != still[1]) & none & (motion.lever[edges] < FREE_MAX_LEVER_RATIO))
 
 
-def _above_noise(fits: PairFits, edges: Ints, noise: Noise) -> Bools:
+def above_noise(fits: PairFits, edges: Ints, noise: Noise) -> Bools:
     """(J,) whether an edge leaves more than the noise of its two sensors explains."""
     i, j = fits.pairs[edges].T
     reach = np.linalg.norm(fits.p_child_joint[edges], axis=1) + np.linalg.norm(fits.p_parent_joint[edges], axis=1)
@@ -485,7 +506,7 @@ def _apart(
     far = (residual > APART_RESIDUAL_RATIO * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (left > 0.4)
     slides = (left > SLIDING_SPREAD_SHARE) & (residual > SLIDING_RESIDUAL_SHARE * motion.size[edges])
-    slides &= (motion.lever[edges] < SLIDING_MAX_LEVER_RATIO) & _above_noise(fits, edges, noise)
+    slides &= (motion.lever[edges] < SLIDING_MAX_LEVER_RATIO) & above_noise(fits, edges, noise)
     not_worn = np.isinf(between[edges]) & (left > NOT_WORN_SPREAD_SHARE)
     reasons: dict[Reason, Bools] = {
         "loose": far | unrelated | free,

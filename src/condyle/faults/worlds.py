@@ -14,7 +14,7 @@ from ..estimate.registration import Registration, find_registration
 from ..findings import Finding, many, mm
 from ..maths.robust import median
 from ..model.options import FitOptions
-from ..model.stage import Change, Decision, Effect, Proof
+from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
 
 REGISTER_MAX_RESIDUAL_RATIO = 3.0  # gap of the joint between two systems over the usual one of joints, at most
@@ -37,6 +37,7 @@ class WorldChange:
     first: int = 0
     size: float | None = None
     hold: tuple[tuple[str, str], ...] = ()
+    suspicion: str = "sensors may be tracked in two worlds"
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -45,7 +46,7 @@ class WorldChange:
     def apply(self, take: Take) -> Take:
         return self.found.apply(take, [take.index(name) for name in self.own])
 
-    def describe(self, proof: Proof | None) -> list[Finding]:
+    def describe(self) -> list[Finding]:
         return list(self.findings)
 
 

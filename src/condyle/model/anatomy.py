@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
 from typing import Literal, NamedTuple
@@ -25,33 +26,50 @@ class Segment(NamedTuple):
     side: Side = ""
 
 
-# What programs and laboratories call them, without side, separators, digits and case.
+# What programs and laboratories call them, without side, separators, digits and case; also German, French, Spanish and
+# Italian, but for words that mean something else in another of them (main, pierna).
 _WORDS: dict[Part, str] = {
-    "pelvis": "pelvis pelv pel hip hips lowback lowerback sacrum sacral waist root",
+    "pelvis": "pelvis pelv pel hip hips lowback lowerback sacrum sacral waist root rpv pelo becken bassin bacino",
     "spine": "spine abdomen abs ab lumbar l1 l2 l3 l4 l5 belly stomach midback",
     "chest": "chest thorax thrx tho sternum torso trunk upperback upback back ribcage ribs breast "
-    "t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 upperbody uppertorso upperspine",
+    "t1 t2 t3 t4 t5 t6 t7 t8 t9 t10 t11 t12 upperbody uppertorso upperspine "
+    "trx trxo rta rtx rumpf brustkorb tronc tronco torace",
     "neck": "neck lowerneck upperneck cervical c7",
-    "head": "head skull hed helmet forehead",
+    "head": "head skull hed hedo helmet forehead kopf tete tête cabeza testa",
     "clavicle": "clavicle clav collar shoulder shldr scapula scap collarbone shoulderblade",
-    "upper_arm": "upperarm uparm uarm humerus hum arm bicep biceps upperarmbone",
-    "forearm": "forearm farm lowerarm lowarm larm radius rad ulna elbow forearmbone",
-    "hand": "hand hnd wrist palm",
-    "thigh": "thigh thi femur fem upperleg upleg uleg upperlegbone",
-    "shank": "shank shk shin tibia tib calf leg lowerleg lowleg lleg crus knee",
-    "foot": "foot ankle ft fut hindfoot rearfoot heel calcaneus calcn talus",
+    "upper_arm": "upperarm uparm uarm humerus hum arm bicep biceps upperarmbone oberarm bras brazo braccio",
+    "forearm": "forearm farm lowerarm lowarm larm radius rad ulna elbow forearmbone "
+    "unterarm avantbras antebrazo avambraccio",
+    "hand": "hand hnd wrist palm mano",
+    "thigh": "thigh thi femur fem upperleg upleg uleg upperlegbone oberschenkel cuisse muslo coscia",
+    "shank": "shank shk shin tibia tib calf leg lowerleg lowleg lleg crus knee unterschenkel",
+    "foot": "foot ankle ft fut hindfoot rearfoot heel calcaneus calcn talus fuss fuß pied pie piede",
     "toe": "toe toes toebase ball forefoot",
 }
+# Two letters after the side: RTH, RSK, RFT of Visual3D; LFE, LTI, LFO of Plug-in Gait, whose origins are LFEO, LTIO.
+_CODES: dict[str, Part] = {
+    "th": "thigh", "fe": "thigh", "sk": "shank", "ti": "shank", "ft": "foot", "fo": "foot", "to": "toe",
+    "cl": "clavicle", "ar": "upper_arm", "hu": "upper_arm", "fa": "forearm", "ra": "forearm", "ha": "hand",
+    "hn": "hand",
+}  # fmt: skip
 _PART: dict[str, Part] = {word: part for part, words in _WORDS.items() for word in words.split()}
 _MIDDLE = ("pelvis", "spine", "chest", "neck", "head")
 _TRUNK = ("spine", "chest")
 ABOVE_CHEST: tuple[Part, ...] = ("upper_arm", "clavicle", "neck", "head")
-_SIDES: dict[str, Side] = {"l": "l", "left": "l", "lt": "l", "lft": "l", "r": "r", "right": "r", "rt": "r", "rgt": "r"}
+_SIDES: dict[str, Side] = {
+    **dict.fromkeys(("l", "left", "lt", "links", "li", "gauche", "izq", "izquierda", "sx", "sinistra"), "l"),
+    **dict.fromkeys(("r", "right", "rt", "rgt", "rechts", "re", "droit", "droite", "derecha", "dx", "destra"), "r"),
+}
 # Names of joints: the sensor may be on either side. A leg is its lower part to some, all of it to others.
 _EITHER = {"shoulder", "shldr", "elbow", "wrist", "knee", "ankle", "leg"}
+# Words that may mean the pelvis too, where nothing else that is worn does.
+_MAYBE_PELVIS = {"trunk", "torso", "back", "lumbar", "l4", "l5", "rumpf", "tronc", "tronco"}
 _PREFIX = re.compile(r"[^\W_]+[\W_]+")
 PERSON_MIN_PARTS = 3  # different parts that make what stands before their names that of a person
-_NOISE = {"sensor", "segment", "seg", "bone", "body", "joint", "jnt", "rigidbody", "cluster", "tracker", "imu", "def"}
+_NOISE = {
+    "sensor", "segment", "seg", "bone", "body", "joint", "jnt", "rigidbody", "cluster", "tracker", "imu", "def",
+    "plate", "marker", "markers",
+}  # fmt: skip
 
 # Which part may hang on which, seen from the pelvis outwards.
 _HANGS_ON: dict[Part, tuple[Part, ...]] = {
@@ -132,8 +150,9 @@ def segment_of(name: str) -> Segment | None:
     part = _PART.get("".join(words))
     if part is None and not side:
         word = "".join(words)
-        if word[:1] in _SIDES and _PART.get(word[1:]) is not None:  # LTHI, rfemur, LUArm
-            side, part = _SIDES[word[0]], _PART[word[1:]]
+        own = _PART.get(word[1:]) or _CODES.get(word[1:]) or (_CODES.get(word[1:3]) if word[3:] == "o" else None)
+        if word[:1] in _SIDES and own is not None:  # LTHI, rfemur, LUArm, RTH, LFEO
+            side, part = _SIDES[word[0]], own
         elif word[-1:] in _SIDES and _PART.get(word[:-1]) is not None:  # thighl
             side, part = _SIDES[word[-1]], _PART[word[:-1]]
     if part == "pelvis" and side:
@@ -147,6 +166,7 @@ def _words(name: str) -> list[str]:
     """Lower-case words: split at separators, at capitals and before digits; counters and words like `sensor` go."""
     bare = name.rsplit(":", 1)[-1].rsplit("|", 1)[-1]
     bare = re.sub(r"^(?:mixamorig\d*|bip\d*|skeleton\d*|subject\d*)[_ .-]+", "", bare, flags=re.IGNORECASE)
+    bare = re.sub(r"_4x4$", "", bare, flags=re.IGNORECASE)  # matrices of Theia
     vertebra = re.fullmatch(r"[CTLctl]\d{1,2}", bare)
     if vertebra:
         return [bare.lower()]
@@ -162,17 +182,26 @@ def count_between(names: Sequence[str]) -> tuple[Floats, Bools]:
     be it that they are not human or that they are those of joints.
     """
     known = {k: told for k, name in enumerate(names) if (told := _person_and_segment(name)) is not None}
+    count = Counter((person, segment.part) for person, segment in known.values())
+    # Thigh1 and Thigh2 without a side may be the two thighs or two sensors on one.
+    known = {
+        k: (person, segment)
+        for k, (person, segment) in known.items()
+        if segment.side or segment.part in _MIDDLE or count[person, segment.part] == 1
+    }
     parts: dict[str, set[Part]] = {}
     for person, segment in known.values():
         parts.setdefault(person, set()).add(segment.part)
     human = [k for k, (person, _) in known.items() if not person or len(parts[person]) >= PERSON_MIN_PARTS]
+    worn = {known[k] for k in human}
+    may_be = {k: _readings(names[k], *known[k], worn) for k in human}
     steps = np.full((len(names), len(names)), np.nan)
     strangers = np.zeros(steps.shape, dtype=bool)
     steps[np.ix_(human, human)] = np.inf
     for a, b in combinations(human, 2):
-        (person, segment), (other, second) = known[a], known[b]
-        strangers[a, b] = strangers[b, a] = person != other
-        if person == other and _are_neighbours(segment, second):
+        strangers[a, b] = strangers[b, a] = known[a][0] != known[b][0]
+        near = any(_are_neighbours(one, other) for one in may_be[a] for other in may_be[b])
+        if near and not strangers[a, b]:
             steps[a, b] = steps[b, a] = 1.0
     for k in human:  # the shortest way over what is worn
         steps = np.fmin(steps, steps[:, k, None] + steps[None, k])
@@ -180,8 +209,18 @@ def count_between(names: Sequence[str]) -> tuple[Floats, Bools]:
     return steps - 1, strangers
 
 
+def _readings(name: str, person: str, segment: Segment, worn: set[tuple[str, Segment]]) -> list[Segment]:
+    """What a body may be, given what else its person wears: a trunk without a pelvis may be that, a toe a foot."""
+    toe = segment.part == "toe" and "forefoot" not in name.lower()
+    other = Segment("foot", segment.side) if toe else Segment("pelvis")
+    either = toe or "".join(_words(name)) in _MAYBE_PELVIS
+    return [segment, other] if either and (person, other) not in worn else [segment]
+
+
 def _person_and_segment(name: str) -> tuple[str, Segment] | None:
     """What stands before the name of a segment, and the segment; a limb may be without its side."""
+    if _one_sided_hip(name) is not None:
+        return None
     person, colon, rest = name.rpartition(":")
     first = _PREFIX.match(rest)
     for before, own in ((person + colon, rest), *([(first.group(), rest[first.end() :])] if first else ())):

@@ -32,6 +32,8 @@ def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Flo
     where a joint is not located, and where the limb points along the axis, so that its length is what is left open.
     Between axes that are known well it is their shortest distance.
     """
+    if not all(body in (joint.child, joint.parent) for joint in (joint_a, joint_b)):
+        return None  # of a segment with several sensors
     if is_link(joint_a, joint_b):
         link = measure_link(joint_a, joint_b, body)
         return link.distance.value, -link.direction, "axes"

@@ -121,6 +121,8 @@ def _widest(covariance: Floats) -> float:
 class Limb:
     """Distance on one body between two of its joints, each named by its child; all None where not determined.
 
+    Where several sensors sit on one segment, a joint may be on another of them; `body` is that of the first joint.
+
     length, low, high  [m]  estimate and 95 % interval
     passing            [-]  share of the interval's variance from noise that changes from frame to frame
     between                 what was measured: two joints, a joint and a hinge's axis, or two axes. Of a link of a
@@ -270,5 +272,5 @@ class Skeleton:
         count = len(self.take.get("sensors", self.bodies)) - bool(self.options.get("world"))
         head = many(count, "sensor")
         if frames is not None and seconds is not None:
-            head += f", {frames} frames, {seconds:.1f} s"
+            head += f", {many(frames, 'frame')}, {seconds:.1f} s"
         return f"{head}. {self.verdict.text if self.verdict else many(len(self.joints), 'joint')}"

@@ -17,7 +17,7 @@ from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
 from ..faults.loops import loop_joints, slider_joints, touching_joints, usual_gap
-from ..faults.part_time import PartTimeRepair, hidden
+from ..faults.part_time import PartTime, PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import Z95
@@ -29,6 +29,8 @@ from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skel
 from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
+from ..progress import begin_step
+from .plausible import find_odd_limbs
 from .symmetry import mirror_lengths
 from .verdict import add_verdict
 
@@ -92,9 +94,7 @@ def assemble_figure(
         *describe_structure(take, structure, support, estimate.roots, asked, options.tree),
     ]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
-    joints: list[Joint] = []
-    sure = None
-    loops: list[Joint] = []
+    joints, loops, sure = list[Joint](), list[Joint](), None
     solution = estimate.solution
     gap = np.zeros((take.frames, 0, 3))
     if len(pairs):
@@ -104,32 +104,50 @@ def assemble_figure(
         loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
-            held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
-            joints = [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+            joints = _add_times(joints, part_time)
             take = show_poses(take, ready, hidden(take, part_time))
             gap = gaps(take, pairs, *_halves(joints))
     if connections:
+        begin_step("looking for connections")
         usual = usual_gap(solution) if len(pairs) else 0.0
         touching, told = touching_joints(take, structure, options, estimator, named, usual)
         loops, findings = loops + touching, findings + told
+    limbs = assemble_limbs(joints, sure)
+    if not any(finding.code == "implausible-size" for finding in findings):
+        findings += find_odd_limbs(take.names, joints, limbs)
     has_child = np.isin(np.arange(take.bodies), estimate.parent)
     skeleton = Skeleton(
         bodies=take.names,
         roots=tuple(take.names[k] for k in estimate.roots if has_child[k]),
         loose=tuple(take.names[k] for k in range(take.bodies) if estimate.parent[k] < 0 and not has_child[k]),
         joints=tuple(joints),
-        limbs=(*assemble_limbs(joints, sure), *_loop_limbs(joints, loops, take)),
+        limbs=(*limbs, *_loop_limbs(joints, loops, take)),
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
         own_tree=own_tree,
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
-    known = [options.field] if isinstance(options.field, FieldModel) else []
-    field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
+    if options.method == "default" and any(joint.kind == "rigid" for joint in joints):
+        from .doubled import share_doubled
+
+        skeleton = share_doubled(skeleton, take, intervals=options.intervals)
+    field = _find_field(options, changes)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
     return Calibration(add_verdict(skeleton), take, gap, solution.weight, field, tuple(changes))
+
+
+def _add_times(joints: Sequence[Joint], part_time: Sequence[PartTime]) -> list[Joint]:
+    """The joints with the longest stretch in which those hold that do so for a part of the take."""
+    held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
+    return [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+
+
+def _find_field(options: FitOptions, changes: Sequence[Change]) -> FieldModel | None:
+    """The bend that was taken away: found, or known before."""
+    found = [one.fit.model for one in changes if isinstance(one, FieldRepair)]
+    return found[0] if found else options.field if isinstance(options.field, FieldModel) else None
 
 
 def estimate_uncertainty(
@@ -138,6 +156,7 @@ def estimate_uncertainty(
     """How far the joints may be off, with what a field that was taken away leaves open; None where nobody asked."""
     if not options.intervals:
         return None
+    begin_step("estimating the intervals")
     sure = uncertainty_of(estimate.take, estimate.solution, estimate.fits, estimate.structure, estimator.lag)
     for one in changes:
         if sure is not None and isinstance(one, FieldRepair):
@@ -151,7 +170,7 @@ def _locate(
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure = estimate.take, estimate.structure
     solved = Solved(estimate.solution, estimate.fits, estimate.sums)
-    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support)
+    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support, options.kinds)
     given = {frozenset(pair) for pair in options.tree}
     joints = [replace(one, support=1.0, rivals=()) if {one.child, one.parent} in given else one for one in joints]
     findings: list[Finding] = []

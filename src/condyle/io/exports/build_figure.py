@@ -55,6 +55,7 @@ def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", u
     R = over_frames(turn, R_parent)
     p_world = over_frames(lambda p, turned: p + np.einsum("nkij,kj->nki", turned, p_body_bone[free]), p_free, R_free)
     labels, joints = _names(chain, human, names)
+    known = [link.segment if of_person else None for link, of_person in zip(chain, human, strict=True)]
     axis = [np.full(3, np.nan) if bone.axis is None else bone.axis for bone in bones]
     offsets = _offsets(chain, bones, p_world[frame] if motion.frames else np.zeros((len(free), 3)), world, human)
     return Figure(
@@ -78,15 +79,9 @@ def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", u
         motion.timed,
         motion.sources,
         (*motion.findings, *findings),
-        tuple(
-            link.segment.part if link.segment is not None and known else ""
-            for link, known in zip(chain, human, strict=True)
-        ),
+        tuple(one.part if one else "" for one in known),
         skeleton.fit_id,
-        tuple(
-            link.segment.side if link.segment is not None and known else ""
-            for link, known in zip(chain, human, strict=True)
-        ),
+        tuple(one.side if one else "" for one in known),
     )
 
 
