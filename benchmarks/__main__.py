@@ -10,6 +10,8 @@ NAMES = (
     "trees",
     "cmu",
     "hinges",
+    "machines",
+    "worlds",
     "speed",
     "real",
     "people",

@@ -468,6 +468,7 @@ def fit(
     belong: bool = True,
     kinds: Iterable[tuple[str, str, str]] = (),
     field: bool | FieldModel | Rod = False,
+    register: str = "",
     **reading: Unpack[Reading],
 ) -> Fit:
     """The articulated figure inside a recording.
@@ -490,6 +491,7 @@ def fit(
     belong      ask whether several files are of one person and one mounting, and leave out what is not
     kinds       (body, body, "ball" or "hinge") of joints whose kind is known: the motion tells where they are alone
     field       take the bend of the room away: True as the joints tell it, a Rod, or a FieldModel that is known
+    register    bring the sensors of a second tracking system into the world of the first: "auto", or both as "A:B"
     reading     how the numbers of files are to be read: see ReadOptions
     """
     own_tree = isinstance(tree, str) and tree == "file"
@@ -510,6 +512,7 @@ def fit(
         belong=belong,
         kinds=tuple(kinds),
         field=field,
+        register=register,
     )
     return fit_with(source, options, ReadOptions.of(**reading), own_tree=own_tree)
 

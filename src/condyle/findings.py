@@ -104,6 +104,9 @@ CODES: dict[str, str] = {
     "not-joined": "bodies that are no neighbours by their names: something between them was not worn, or two persons",
     "loose-body": "a body that is joined to nothing",
     "several-figures": "the bodies form more than one figure",
+    "two-worlds": "a figure is tracked in another world than the largest: the two share a joint in no other",
+    "registered": "sensors of a second tracking system were brought into the world of the first, as was asked",
+    "registration-open": "two systems were to be brought into one world, and what keeps them apart",
     "loop-joint": "a pair outside the tree fits like a joint",
     "connection": "two bodies outside the tree are connected for a part of the take",
     "checks-left-out": "checks that are not made among so many bodies",
@@ -167,6 +170,7 @@ _CAUSES: dict[str, tuple[str, ...]] = {
     "files": ("remounted", "another-person", "mirrored-names"),
     "sensors": ("sensor-absent", "orientation-only", "extra-sensors"),
     "exchange": ("swap", "marker-swap"),
+    "worlds": ("two-worlds", "registered", "registration-open"),
     "field": ("bent-field", "field-corrected", "pair-not-carried", "hemisphere-flip"),
     "size": ("implausible-size", "unit-assumed", "scaled"),
     "export": (

@@ -17,6 +17,7 @@ from .faults.connections import MOST_CONNECTED_BODIES
 from .faults.field import correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
 from .faults.slips import repair_slips
+from .faults.worlds import check_register, register_worlds
 from .findings import Finding
 from .io.scale_file import factor_of
 from .model.options import FitOptions, Method, check_options
@@ -57,13 +58,13 @@ def add_world(take: Take, options: FitOptions) -> Decision:
 
 
 PREPARE = (scale_lengths, mask_unmeasured, repair_swaps, repair_latency, correct_known_field)
-REPAIR = (leave_out_part_time, repair_slips, correct_field, look_for_bend)
+REPAIR = (register_worlds, leave_out_part_time, repair_slips, correct_field, look_for_bend)
 PLAN_OF: dict[Method, Plan] = {
     "default": Plan((*PREPARE, check_belonging, add_world), ROBUST, REPAIR),
     "least-squares": Plan(
         (scale_lengths, mask_unmeasured, correct_known_field, check_belonging, add_world),
         PLAIN,
-        (correct_field,),
+        (register_worlds, correct_field),
         connections=False,
     ),
     "drift": Plan((*PREPARE, check_belonging, add_world), DRIFT, REPAIR),
@@ -73,6 +74,7 @@ PLAN_OF: dict[Method, Plan] = {
 def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibration:
     """The figure in a take, by the plan that was asked for by name, or by another one."""
     check_options(options)
+    check_register(options.register)
     check_twins(take)
     plan = plan or PLAN_OF[options.method]
     ready, changes, findings = prepare_take(take, options, plan)

@@ -76,6 +76,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     _add_performer_arguments(parser)
     add_field_arguments(parser)
+    parser.add_argument(
+        "--register",
+        metavar="auto|A:B",
+        help="bring a second tracking system into the world of the first: auto, or the sensors of both: opt_*:mag_*",
+    )
     parser.add_argument("--as-recorded", action=yes_or_no, default=None, help="mask and repair nothing before the fit")
     parser.add_argument("--intervals", action=yes_or_no, default=None, help="intervals, the slowest step; default: yes")
     add_reading_arguments(parser)
@@ -253,6 +258,7 @@ def read_arguments(args: argparse.Namespace) -> tuple[FitOptions, ReadOptions]:
         "scale": read_factor(args.scale) if args.scale else None,
         "belong": args.belong,
         "field": read_field_options(args, fit, ReadOptions(**reading)),
+        "register": args.register,
     }
     fit.pop("rod", None)
     options = FitOptions(**{**fit, **{name: value for name, value in given.items() if value is not None}})

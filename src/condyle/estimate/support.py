@@ -59,8 +59,9 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
         return {}
     spanning = np.concatenate([edges, np.array(list(structure.apart), dtype=np.int64)])
     z = _standard_errors(take, structure, spanning)[: len(edges)]
-    z = _rule_out(structure, z)
-    most, alike = _most_support(take.bodies, structure)
+    plain = find_plain_hinges(structure.fits, structure.motion, structure.noise.of_rows(structure.rows.every))
+    z = _rule_out(structure, plain, z)
+    most, alike = _most_support(take.bodies, structure, plain)
     for k, others in _contradict_own(take, structure, z).items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
     support = np.array([0.5 * (1 + erf(least / sqrt(2))) for least in z.min(axis=1)])
@@ -105,28 +106,26 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
     return z
 
 
-def _rule_out(structure: Structure, z: Floats) -> Floats:
+def _rule_out(structure: Structure, plain: Bools, z: Floats) -> Floats:
     """The same with inf for pairs that cannot stand in the place of a plain hinge: those that turn about more than one
     axis, and those that close a loop with it, which are joints beside it.
     """
-    noise = structure.noise.of_rows(structure.rows.every)
-    plain = find_plain_hinges(structure.fits, structure.motion, noise)
     looped = np.isin(np.arange(len(plain)), structure.loops)
     return np.where(plain[structure.tree.edges][:, None] & (~plain | looped), np.inf, z)
 
 
-def _most_support(bodies: int, structure: Structure) -> tuple[Floats, list[list[int]]]:
+def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floats, list[list[int]]]:
     """(J,) support that an edge has at most, whatever the scores, and pairs of another calm body that fit alike.
 
     Of two calm bodies the room tells as much as a joint. An edge that leaves much of what it has to explain may be
     several joints, the more so the farther apart its sensors are: between them a segment may be that nobody wore. So
     may one whose names say that it is none, or that it is between a person and a thing. Names that say that it is one
-    overrule this.
+    overrule this, and so does that it turns about one axis alone (`plain`), which the room does not make.
     """
     fits, edges = structure.fits, structure.tree.edges
     calm = structure.drift < CALM_DRIFT_SHARE * median(structure.drift)
     calm &= structure.turn < CALM_TURN_SHARE * median(structure.turn)
-    neighbours = structure.between == 0
+    neighbours = (structure.between == 0) | plain
     left = unexplained_share(structure.sums, fits, edges)
     doubted = (left > UNEXPLAINED_MAX_SHARE) & (left >= median(left))  # where skin moves, all joints leave much
     apart = structure.motion.size[edges]

@@ -37,6 +37,8 @@ class FitOptions:
                 tells where they are, and not what they are
     field       take the bend of the room away. True: as the joints tell it; a Rod: as a rod tells it as well; a
                 FieldModel: one that is known
+    register    bring the sensors of a second tracking system into the world of the first: "auto", or the names of both
+                as "A:B", with commas and patterns; "": not
     """
 
     method: Method = "default"
@@ -54,6 +56,7 @@ class FitOptions:
     belong: bool = True
     kinds: tuple[tuple[str, str, str], ...] = ()
     field: bool | FieldModel | Rod = False
+    register: str = ""
 
     def __post_init__(self) -> None:
         for name in ("fix", "no_fix"):

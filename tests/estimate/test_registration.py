@@ -1,0 +1,108 @@
+"""Two systems in two worlds: the second is found in the first, with its scale and clock, as its intervals say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from condyle import Take
+from condyle.estimate.registration import Registration, find_registration, shift_clock
+from condyle.maths import rotation
+from condyle.simulate import Disturbances, human, simulate
+
+LEGS = ("l_thigh", "l_shank", "l_foot", "r_thigh", "r_shank", "r_foot")
+Q = rotation.from_vector([0.4, -1.1, 1.6])
+T = np.array([1.2, -0.7, 0.4])
+
+
+def two_worlds(
+    motion: str = "exercise", delay: float = 0.0, scale: float = 1.0, noise: float = 1.0, second: tuple[str, ...] = LEGS
+) -> tuple[Take, list[int], list[int]]:
+    late = dict.fromkeys(second, delay) if delay else 0.0
+    disturbances = Disturbances(
+        position_noise=0.001 * noise,
+        orientation_noise=np.radians(0.2) * noise,
+        latency=late,  # type: ignore[arg-type]
+    )
+    take = simulate(human(), motion, seconds=20, rate=60, seed=3, disturbances=disturbances).take  # type: ignore[arg-type]
+    own = [take.index(name) for name in second]
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    R[:, own], p[:, own] = Q.T @ R[:, own], (p[:, own] - T) @ Q / scale
+    return replace(take, R_world_body=R, p_world_body=p), [k for k in range(take.bodies) if k not in own], own
+
+
+@pytest.mark.parametrize(
+    ("motion", "delay", "scale"), [("exercise", 0, 1), ("walk", 0.08, 1), ("exercise", -0.4, 1.03)]
+)
+def test_rotation_place_scale_and_delay_are_found(motion: str, delay: float, scale: float) -> None:
+    take, first, second = two_worlds(motion, delay, scale)
+    found = find_registration(take, first, second)
+    assert found is not None
+    assert found.pair[0] == "pelvis"
+    assert found.pair[1] in ("l_thigh", "r_thigh")
+    off = float(np.linalg.norm(rotation.to_vector(found.R @ Q.T)))
+    assert off < max(2 * found.rotation_95, np.radians(0.05))
+    assert found.rotation_95 < np.radians(0.3)
+    middle = take.p_world_body[:, take.index(found.pair[1])].mean(axis=0)
+    away = found.scale * found.R @ middle + found.translation - (scale * Q @ middle + T)
+    assert np.linalg.norm(away) < max(2 * found.translation_95, 0.003)
+    assert found.scale == pytest.approx(scale, abs=0.002)
+    assert found.delay == pytest.approx(delay, abs=0.002)
+    assert (found.scale_95 is None) == (scale == 1)
+    assert (found.delay_95 is None) == (delay == 0)
+    assert found.residual < 0.005
+    assert found.before > 0.1
+
+
+def test_exact_poses_give_it_exactly() -> None:
+    take, first, second = two_worlds(noise=0.0)
+    found = find_registration(take, first, second)
+    assert found is not None
+    assert np.abs(found.R - Q).max() < 1e-6
+    assert np.abs(found.translation - T).max() < 1e-6
+
+
+def test_one_sensor_on_a_body_of_the_first_system_is_enough() -> None:
+    take, first, second = two_worlds(second=("l_hand",))
+    pelvis = take.index("pelvis")
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    # The only sensor of the second system sits on the pelvis, whose own one is of the first.
+    R[:, second[0]] = Q.T @ R[:, pelvis]
+    p[:, second[0]] = (np.einsum("nxy,y->nx", R[:, pelvis], [0.1, 0.05, 0.0]) + p[:, pelvis] - T) @ Q
+    found = find_registration(replace(take, R_world_body=R, p_world_body=p), first, second)
+    assert found is not None
+    assert float(np.linalg.norm(rotation.to_vector(found.R @ Q.T))) < np.radians(0.5)
+
+
+def test_what_does_not_move_is_not_determined() -> None:
+    take, first, second = two_worlds("still")
+    found = find_registration(take, first, second)
+    assert found is None or found.rotation_95 > np.radians(5)
+
+
+def test_a_clock_is_shifted_by_its_delay() -> None:
+    take = simulate(human(), "walk", seconds=4, rate=60, seed=1).take
+    R, p = shift_clock(take, [3], 2 / 60)
+    np.testing.assert_allclose(p[10:50, 0], take.p_world_body[12:52, 3], atol=1e-9)
+    np.testing.assert_allclose(R[10:50, 0], take.R_world_body[12:52, 3], atol=1e-9)
+    assert np.isnan(p[-1]).all()
+    same = shift_clock(take, [3], 0.0)
+    np.testing.assert_array_equal(same[1], take.p_world_body[:, [3]])
+
+
+def test_bodies_that_are_never_seen_together_tell_nothing() -> None:
+    take, first, second = two_worlds()
+    p = take.p_world_body.copy()
+    p[:600, second], p[600:, first] = np.nan, np.nan
+    assert find_registration(replace(take, p_world_body=p), first, second) is None
+
+
+def test_a_registration_brings_its_bodies_over_and_leaves_the_others() -> None:
+    take, first, second = two_worlds(noise=0.0)
+    true = simulate(human(), "exercise", seconds=20, rate=60, seed=3).take
+    moved = Registration(("a", "b"), Q, T, 1.0, 0.0, 0.0, 0.0).apply(take, second)
+    np.testing.assert_allclose(moved.p_world_body, true.p_world_body, atol=1e-12)
+    np.testing.assert_allclose(moved.R_world_body, true.R_world_body, atol=1e-12)
+    np.testing.assert_array_equal(moved.p_world_body[:, first], take.p_world_body[:, first])

@@ -1,0 +1,83 @@
+"""Two worlds are told, brought into one where asked, and never where there is one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle import UsageError, write_take
+from condyle.cli import main
+from condyle.faults.worlds import check_register
+from condyle.simulate import Disturbances, human, prop, simulate, together
+from tests.estimate.test_registration import two_worlds
+
+NOISE = Disturbances(position_noise=0.001, orientation_noise=np.radians(0.2))
+
+
+def codes(fit: condyle.Fit) -> set[str]:
+    return {told.code for told in fit.findings}
+
+
+def test_two_worlds_are_told_and_registered_as_asked() -> None:
+    take, first, second = two_worlds(delay=0.08)
+    told = condyle.fit(take, intervals=False)
+    (finding,) = (one for one in told.findings if one.code == "two-worlds")
+    assert "--register auto" in finding.text
+    assert set(finding.bodies) == {take.names[k] for k in second}
+    assert len(told.skeleton.roots) == 2
+    names = ",".join(take.names[k] for k in first)
+    for words in ("auto", f"{names}:*_thigh,*_shank,*_foot"):
+        fit = condyle.fit(take, intervals=False, register=words)
+        assert len(fit.skeleton.joints) == 14
+        assert len(fit.skeleton.roots) == 1
+        (one,) = (told for told in fit.findings if told.code == "registered")
+        assert "its clock late by" in one.text
+        assert "±" in one.text
+        assert "two-worlds" not in codes(fit)
+
+
+@pytest.mark.parametrize("who", ["a person", "a thing", "two people"])
+def test_one_world_is_left_as_it_is(who: str) -> None:
+    world = simulate(human(), seconds=15, seed=4, disturbances=NOISE)
+    if who == "a thing":
+        world = together([world, prop("thing", seconds=15, seed=5, disturbances=NOISE)], ["", ""])
+    if who == "two people":
+        world = together([world, simulate(human(), seconds=15, seed=6, disturbances=NOISE)])
+    assert "two-worlds" not in codes(condyle.fit(world.take, intervals=False))
+    fit = condyle.fit(world.take, intervals=False, register="auto")
+    assert "registered" not in codes(fit)
+    assert "registration-open" in codes(fit)
+
+
+def test_what_the_motion_does_not_determine_is_said() -> None:
+    take, first, second = two_worlds("still")
+    names = [",".join(take.names[k] for k in side) for side in (first, second)]
+    (told,) = (one for one in condyle.fit(take, register=":".join(names)).findings if one.code == "registration-open")
+    assert "not registered" in told.text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("a:b:c", "give auto, or the sensors of both systems as A:B"),
+        ("pelvis", "give auto, or the sensors of both systems as A:B"),
+        ("pelvis:", "give auto, or the sensors of both systems as A:B"),
+        ("pelvis:tail", "no sensor is called 'tail'; there are pelvis"),
+        ("pelvis,chest:*e*", "on both sides; a sensor is of one system"),
+    ],
+)
+def test_a_wrong_option_is_refused_with_what_is_right(words: str, said: str) -> None:
+    take = simulate(human(), seconds=5, seed=1).take
+    with pytest.raises(UsageError, match=said.replace("*", r"\*")):
+        condyle.fit(take, intervals=False, register=words)
+    check_register("auto")
+
+
+def test_the_command_line_registers(tmp_path, capsys) -> None:  # type: ignore[no-untyped-def]
+    take, _, _ = two_worlds()
+    write_take(tmp_path / "two.npz", take)
+    words = ["fit", str(tmp_path / "two.npz"), "-o", str(tmp_path / "out"), "--register", "auto", "--no-intervals"]
+    assert main([*words, "--no-report"]) == 0
+    assert "[registered]" in capsys.readouterr().out
+    assert 'register = "auto"' in (tmp_path / "out" / "options.toml").read_text()
