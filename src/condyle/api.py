@@ -42,7 +42,7 @@ from .model.take import Take
 
 if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from .io.angles_file import AngleUnit
-    from .io.exports.figure import Names
+    from .io.exports.registry import Names
     from .io.exports.scene import Scene, Written
     from .model.angles import Angles, Landmarks
     from .model.axes import AxisChain
@@ -171,7 +171,8 @@ class Fit:
         """The figure in motion, as it is exported.
 
         motion  "ik": the motion nearest to all sensors; "play": the measured rotations
-        names   "anatomy": bones are called as human segments where body names tell them; "bodies": as the bodies
+        names   "anatomy": bones are called as human segments where body names tell them; "bodies": as the bodies;
+                "mixamo", "vrm" and so on: as that rig has it, in its rest pose
         up      axis of the world that points up, to overrule the recording
         """
         from .io.exports.scene import Scene

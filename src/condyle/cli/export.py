@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from .arguments import parse_positive
 from .terminal import choose_status, print_findings, print_json, print_line
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from ..io.exports.registry import FORMATS
+    from ..io.exports.registry import FORMATS, Names
 
     parser.add_argument("skeleton", metavar="DIR", help="folder that condyle fit wrote, or its skeleton.json")
     parser.add_argument(
@@ -37,9 +37,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--names",
-        choices=("anatomy", "bodies"),
+        choices=get_args(Names),
         default="anatomy",
-        help="call bones as human segments where body names tell them (default), or as the bodies",
+        help="call bones as human segments where body names tell them (default), as the bodies, or as a rig has it, in "
+        "its rest pose: %(choices)s",
+        metavar="WHICH",
     )
 
 

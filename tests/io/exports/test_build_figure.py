@@ -62,7 +62,7 @@ def test_a_person_has_the_names_of_its_segments_and_joints(person: Figure) -> No
 
 def test_other_names_are_refused() -> None:
     one = moving.links()
-    with pytest.raises(UsageError, match="names are 'anatomy' or 'bodies'"):
+    with pytest.raises(UsageError, match="no names 'bones'; "):
         build_figure(one.skeleton, one.motion, "bones")  # type: ignore[arg-type]
 
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import get_args
 
 import numpy as np
 
-from ...errors import UsageError
+from ...errors import UsageError, suggest
 from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
@@ -17,7 +18,9 @@ from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, tr
 from ...model.motion import Motion, forward, order_joints, reference_rotations
 from ...model.skeleton import ONE_AXIS, Skeleton
 from .bones import BoneKind, Link, RestBone, Room, build_bones, reorder_links
-from .figure import Figure, Names, find_axis, find_world_turn, legalise
+from .figure import Figure, find_axis, find_world_turn, legalise
+from .registry import Names
+from .rigs import RIGS, name_rig
 
 NAME_LETTERS = r"[\w.-]"  # characters of a bone's name; letters of any script
 PERSON_MIN_SEGMENTS = 3  # segments that make a tree a person
@@ -25,9 +28,10 @@ UP_MIN_COSINE = 0.6  # cosine of a trunk's mean direction to an axis from which 
 
 
 def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", up: str | None = None) -> Figure:
-    """The figure of a skeleton in motion. `up` overrules the take's; `names` "bodies" keeps the bodies' names."""
-    if names not in ("anatomy", "bodies"):
-        raise UsageError(f"names are 'anatomy' or 'bodies', not '{names}'", code="bad-call")
+    """The figure of a skeleton in motion. `up` overrules the take's; `names` "bodies" keeps the bodies' names, and that
+    of a rig gives people its names."""
+    if names not in get_args(Names):
+        raise UsageError(f"no names '{names}'; {suggest(names, get_args(Names))}", code="bad-call")
     edges = [(joint.parent, joint.child) for joint in skeleton.joints]
     segments = find_segments(skeleton.bodies, edges)
     raw = _links(skeleton, motion, segments)
@@ -58,7 +62,7 @@ def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", u
     known = [link.segment if of_person else None for link, of_person in zip(chain, human, strict=True)]
     axis = [np.full(3, np.nan) if bone.axis is None else bone.axis for bone in bones]
     offsets = _offsets(chain, bones, p_world[frame] if motion.frames else np.zeros((len(free), 3)), world, human)
-    return Figure(
+    figure = Figure(
         labels,
         tuple(link.body for link in chain),
         joints,
@@ -83,6 +87,7 @@ def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", u
         skeleton.fit_id,
         tuple(one.side if one else "" for one in known),
     )
+    return name_rig(figure, RIGS[names]) if names in RIGS else figure
 
 
 def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment]) -> list[Link]:
@@ -226,9 +231,9 @@ def _names(chain: Sequence[Link], human: Sequence[bool], names: Names) -> tuple[
             person += 1
         before = f"p{person}_" if person > 1 and human[k] else ""
         plain = re.sub(r"\s+", "_", link.body.strip())
-        segment = link.segment if names == "anatomy" and human[k] else None
+        segment = link.segment if names != "bodies" and human[k] else None
         if segment is None:
-            bones.append(before + plain if names == "anatomy" else plain)
+            bones.append(plain if names == "bodies" else before + plain)
             joints.append(f"{bones[-1]}_joint")
             continue
         side = f"_{segment.side}" if segment.side else ""

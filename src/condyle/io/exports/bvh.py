@@ -15,7 +15,7 @@ from .scene import FigureFormat, Scene, Written
 BVH_UNIT_M = 0.01  # m in the file's unit of length, centimetres
 BVH_ORDER = "ZXY"  # of the angles of every joint: its gimbal lock is a quarter turn of flexion, never a heading
 BVH_DECIMALS = 6  # behind the point, of centimetres and degrees
-BVH_LETTERS = r"[A-Za-z0-9_.-]"
+BVH_LETTERS = r"[A-Za-z0-9_.:-]"
 
 
 def write_bvh(scene: Scene, path: Path) -> Written:

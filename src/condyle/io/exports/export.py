@@ -14,6 +14,7 @@ from ...model.progress import begin_step
 from ..folder import FIELD, MANIFEST, MOTION, OPTIONS, SKELETON, stage_files
 from .inertia import MASS_FORMATS, check_body_mass
 from .registry import FORMATS
+from .rigs import RIGS
 from .scene import FigureFormat, Scene, Written
 
 ALL = "all"  # in the place of names: every format that this scene and this installation allow
@@ -64,6 +65,8 @@ def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) 
     if not scene.motion.frames:
         raise CondyleError("the motion has no frame; fit a recording first", code="no-data")
     chosen = parse_formats(formats) if isinstance(formats, str) else tuple(formats)
+    if scene.names in RIGS:
+        _ = scene.figure  # raises where there is no person, for formats without bones too
     if scene.body_mass is not None:
         wrong = [form.name for form in chosen if form.name not in MASS_FORMATS]
         if len(wrong) == len(chosen):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -18,7 +18,6 @@ from ...maths.series import even_places, held_frames, mean_step, segment_slices,
 from ...model.take import Take
 from .bones import BoneKind
 
-Names = Literal["anatomy", "bodies"]
 UP_AXES = ("x", "y", "z", "-x", "-y", "-z")
 
 
@@ -26,7 +25,7 @@ UP_AXES = ("x", "y", "z", "-x", "-y", "-z")
 class Figure:
     """Bones, parents first, and how they move. A bone's origin is its joint to the parent, and y points along it.
 
-    names               b, unique: letters, digits and _ . - only
+    names               b, unique: letters, digits and _ . - only, and : in those of Mixamo
     bodies              b names of the skeleton's bodies, one per bone
     joints              b names of the joints to the parents
     parent              (b,)               index of the parent, -1 for free bones
@@ -160,6 +159,14 @@ class Figure:
         """(b,) [rad] largest angle of rotation since the rest pose; NaN where nothing is known."""
         return _extremes(rotation.angle(self.turns))[..., 1]
 
+    @cached_property
+    def root(self) -> Ints:
+        """(b,) the free bone that each hangs on, directly or not."""
+        root = np.arange(len(self.names))
+        for k, up in enumerate(self.parent.tolist()):
+            root[k] = root[up] if up >= 0 else k
+        return root
+
     def at(self, rows: Ints | Bools | slice) -> Figure:
         """These frames, in increasing order."""
         return select(self, "n", rows)
@@ -173,10 +180,7 @@ class Figure:
         """One figure per free bone."""
         if len(self.free) == 1:
             return (self,)
-        top = np.arange(len(self.names))
-        for k, up in enumerate(self.parent.tolist()):
-            top[k] = top[up] if up >= 0 else k
-        return tuple(self._only(np.flatnonzero(top == root)) for root in self.free.tolist())
+        return tuple(self._only(np.flatnonzero(self.root == root)) for root in self.free.tolist())
 
     def _only(self, rows: Ints) -> Figure:
         texts, arrays = (

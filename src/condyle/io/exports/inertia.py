@@ -57,10 +57,7 @@ def check_body_mass(figure: Figure, body_mass: float | None) -> None:
 
 def _find_person(figure: Figure) -> list[int]:
     """Bones of the person."""
-    top = list(range(len(figure.names)))
-    for k, up in enumerate(figure.parent.tolist()):
-        top[k] = top[up] if up >= 0 else k
-    return [k for k in range(len(top)) if figure.parts[top[k]]]
+    return [k for k, root in enumerate(figure.root.tolist()) if figure.parts[root]]
 
 
 def _find_segments(figure: Figure) -> dict[int, tuple[SegmentMass, float]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 # name of the format: its module in writers/, which has a FORMAT and is imported when it is asked for
 FORMATS: dict[str, str] = {
     "bvh": "bvh",
@@ -16,3 +18,6 @@ FORMATS: dict[str, str] = {
     "npz": "figure_npz",
     "json": "figure_json",
 }
+
+# what bones are called: as human segments, as the bodies, or as a rig of rigs.py has it
+Names = Literal["anatomy", "bodies", "mixamo", "humanik", "vrm", "unreal", "unity", "smpl", "cmu", "slimevr"]

@@ -12,7 +12,9 @@ from ...model.motion import Motion, on_axes
 from ...model.skeleton import Skeleton
 from ...model.take import Take
 from .build_figure import build_figure
-from .figure import Figure, Names
+from .figure import Figure
+from .registry import Names
+from .rigs import RIGS, pose_rig
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +22,8 @@ class Scene:
     """A skeleton in motion, as all formats are written from it.
 
     take   measured poses, where they are known
-    names  "anatomy": bones are called as their segments are where body names tell them; "bodies": as the bodies
+    names  "anatomy": bones are called as their segments are where body names tell them; "bodies": as the bodies; a
+           rig's: as that rig has it
     up     axis of the world that points up, to overrule the recording; None: as the recording says
     body_mass  [kg] of the person, for formats that hold masses; None: that of the shapes at the density of water
     """
@@ -34,12 +37,14 @@ class Scene:
 
     @cached_property
     def figure(self) -> Figure:
-        """With the rotations as they are: for formats of bones."""
-        return build_figure(self.skeleton, self.motion, self.names, self.up)
+        """With the rotations as they are, in the rest pose of the rig whose names it has: for formats of bones."""
+        figure = build_figure(self.skeleton, self.motion, self.names, self.up)
+        return pose_rig(figure, RIGS[self.names]) if self.names in RIGS else figure
 
     @cached_property
     def figure_on_axes(self) -> Figure:
-        """With hinges kept to their axes and rigid joints still: for formats with kinds of joints."""
+        """With hinges kept to their axes and rigid joints still: for formats with kinds of joints,
+        whose angles count from the same pose whatever the names are."""
         return build_figure(self.skeleton, on_axes(self.skeleton, self.motion), self.names, self.up)
 
 
