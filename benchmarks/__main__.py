@@ -19,6 +19,7 @@ NAMES = (
     "slips",
     "swaps",
     "marker_swaps",
+    "marker_sets",
     "rigid_pair",
     "field",
     "connections",

@@ -24,7 +24,9 @@ HOW = (
     f"poses: takes of 3 to 6 bodies and 24 to 160 frames with one to {MOST_KINDS} of {len(KINDS)} kinds of adversity, "
     "fitted by any plan with any options, played and printed, one in six written, shown and exported. folders: the "
     "folder of a fit with a damaged file, loaded, shown, exported, retargeted, written. options: fits with a damaged "
-    "file of options, edges, bodies, columns or a scale. A failure is any exception but CondyleError, any warning, nan "
+    "file of options, edges, bodies, columns or a scale. profiles: a damaged profile compared, written, fitted and "
+    "solved with. studies: a study that goes on with a damaged list or ledger. A failure is any exception but "
+    "CondyleError, any warning, nan "
     f"in a text, more than {SLOW_S:g} s of CPU time for one run, or more than {MEMORY // 2**20} MB beyond an idle "
     "process. A seed is a word and a number: `python -m tests.fuzz.behind CLASS WORD NUMBER` does that run again."
 )

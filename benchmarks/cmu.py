@@ -14,7 +14,7 @@ import numpy as np
 
 import condyle
 from condyle import Finding, Joint, Skeleton
-from condyle.model.skeleton import limb_geometry
+from condyle.model.limbs import limb_geometry
 from condyle.model.take import Take
 from condyle.simulate import Truth, World, disturb, mount
 from condyle.simulate.figures import SimulatedFigure

@@ -14,6 +14,7 @@ from tests.live.sources import (
     test_natnet_packets,
     test_osc_messages,
     test_polhemus,
+    test_qualisys_packets,
     test_vrpn_messages,
 )
 from tests.make import natnet
@@ -44,6 +45,7 @@ def protocols() -> dict[str, tuple]:
         "NatNet 4.1": _natnet((4, 1)),
         "OSC": (read_messages, [test_osc_messages.TRACKERS.dgram, mixed.dgram]),
         "OpenIGTLink": (test_igtl_messages.decode, list(test_igtl_messages.MESSAGES.values())),
+        "Qualisys": (test_qualisys_packets.decode, test_qualisys_packets.SOUND),
         "VRPN": (test_vrpn_messages.decode, [pose, name, test_vrpn_messages.COOKIE]),
         "Polhemus": (
             lambda raw: take_records(bytearray(raw[:CHUNK_BYTES])),

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 import condyle
-from condyle.model.profile import name_length
+from condyle.model.profile import Profile, name_length
 from condyle.model.skeleton import Skeleton
 from condyle.result.mountings import share_figures
 from condyle.simulate import MALE_LENGTHS, SimulatedFigure, Truth, human, simulate
@@ -57,32 +57,42 @@ def measure(case: Case, seeds: Sequence[int]) -> dict[str, Lengths]:
     found: dict[str, Lengths] = {}
     for seed in seeds:
         figure = draw_person(seed)
-        anew, truth = list[Skeleton](), None
-        for k in range(MOST):
-            world = simulate(
+        worlds = [
+            simulate(
                 figure, "exercise", seconds=SECONDS, rate=RATE, seed=seed + 1000 * k, disturbances=case.disturbances
             )
-            truth = truth or world.truth
-            anew.append(_fit(world.take, world.truth))
-        assert truth is not None
-        for count in (1, 2, MOST):
-            _add(found, f"{count} mountings" if count > 1 else "1 mounting", share_figures(anew[:count]).profile, truth)
-        _add(found, f"{MOST} mountings, sides", share_figures(anew, sides=True).profile, truth)
-        both = share_figures(anew, sides=True, proportions=True).profile
-        _add(found, f"{MOST} mountings, sides and proportions", both, truth)
+            for k in range(MOST)
+        ]
+        truth = worlds[0].truth
+        anew = [_fit(world.take, truth) for world in worlds]
+        add_person(found, anew, truth)
         progress(f"{case.name} {seed}")
     return found
+
+
+def add_person(found: dict[str, Lengths], anew: Sequence[Skeleton], truth: Truth) -> None:
+    """Errors of one person's lengths, by how many of the mountings count, and what else."""
+    for name, skeletons, options in (
+        ("1 mounting", anew[:1], {}),
+        *((f"{count} mountings", anew[:count], {}) for count in range(2, MOST + 1)),
+        ("1 mounting, sides", anew[:1], {"sides": True}),
+        ("1 mounting, proportions", anew[:1], {"proportions": True}),
+        (f"{MOST} mountings, sides", anew, {"sides": True}),
+        (f"{MOST} mountings, proportions", anew, {"proportions": True}),
+        (f"{MOST} mountings, sides and proportions", anew, {"sides": True, "proportions": True}),
+    ):
+        _add(found, name, share_figures(skeletons, **options).profile, truth)
 
 
 def _fit(take: condyle.Take, truth: Truth) -> Skeleton:
     return condyle.fit(take, tree=[(parent, child) for child, parent in truth.edges]).skeleton
 
 
-def _add(found: dict[str, Lengths], name: str, profile: object, truth: Truth) -> None:
+def _add(found: dict[str, Lengths], name: str, profile: Profile, truth: Truth) -> None:
     up = dict(truth.edges)
     true = {name_length(body, (a, up[a]), (b, up[b])): length for (body, a, b), length in truth.limbs.items()}
     into = found.setdefault(name, Lengths())
-    for one in profile.lengths:  # type: ignore[attr-defined]
+    for one in profile.lengths:
         if one.body[2:] in PARTS:
             into.error.append(one.length - true[one.key])
             into.width.append((one.high - one.low) / 2)

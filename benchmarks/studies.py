@@ -33,6 +33,7 @@ from .harness import FIRST_SEED, Table, progress, publish
 WORKERS = 2
 KILLS, KILLS_DASK = 30, 9  # in each study, of which every third is of the one that leads
 ORPHANS_MAX_S = 10.0  # s in which processes are gone when the one that leads them is
+LOOPBACK = "127.0.0.1"  # where the cluster listens: nothing of it leaves this machine
 LONGEST_WAIT_S = 3600.0  # for a study that nobody disturbs, on a busy machine
 ADOPT_ORPHANS = 36  # PR_SET_CHILD_SUBREAPER of Linux's prctl: their CPU time counts as that of children
 # Every process writes down which recording it opens, and when: one line of at most 4 KiB, which no other one breaks.
@@ -153,7 +154,7 @@ class Bench:
         ended = Killed(takes=len(list(self.takes.iterdir())))
         (self.home / "opened").write_bytes(b"")
         place = self.home / "scheduler.json"
-        ports = ("--port", "0", "--no-dashboard", "--scheduler-file", str(place))
+        ports = ("--host", LOOPBACK, "--port", "0", "--no-dashboard", "--scheduler-file", str(place))
         scheduler = self.spawn("-m", "distributed.cli.dask_scheduler", *ports)
         until = time.monotonic() + LONGEST_WAIT_S
         while not place.exists() and time.monotonic() < until:
@@ -191,7 +192,16 @@ class Bench:
         return self.judge(ended, out, reference, leaders)
 
     def start_worker(self, address: str) -> subprocess.Popen[bytes]:
-        words = ("--nthreads", "1", "--no-nanny", "--no-dashboard", "--local-directory", str(self.home / "dask"))
+        words = (
+            "--host",
+            LOOPBACK,
+            "--nthreads",
+            "1",
+            "--no-nanny",
+            "--no-dashboard",
+            "--local-directory",
+            str(self.home / "dask"),
+        )
         return self.spawn("-m", "distributed.cli.dask_worker", address, *words)
 
     def judge(self, ended: Killed, out: Path, reference: Path, leaders: set[int]) -> Killed:

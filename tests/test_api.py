@@ -17,8 +17,9 @@ from condyle.io.exports.registry import FORMATS
 from condyle.model.options import FitOptions
 from condyle.model.take import OwnSkeleton
 from condyle.report import page as pages
+from condyle.result.profile import make_profile
 from condyle.simulate import Disturbances, chain, linkage, simulate
-from tests.make.performers import mount_chain
+from tests.make.performers import fit_chain, mount_chain
 
 SAME = 1e-12  # m, entries of matrices
 NOISE = Disturbances(position_noise=0.002, orientation_noise=0.005, missing=0.05)
@@ -265,6 +266,17 @@ def test_a_skeleton_alone_serves_as_the_calibration() -> None:
     )
     with pytest.raises(condyle.UsageError, match="for files"):
         condyle.solve(later, skeleton, unit="mm")
+
+
+def test_a_performer_whose_sensors_were_put_on_anew_may_wear_fewer_or_more() -> None:
+    take = mount_chain(2).take
+    performer = make_profile([fit_chain(1)])[0]
+    fewer = condyle.solve(take.select(take.names[:-1]), profile=performer)
+    assert fewer.skeleton.bodies == take.names[:-1]
+    assert {"sensor-absent", "profile-used"} <= {one.code for one in fewer.findings}
+    more = replace(take, names=(*take.names[:-1], "spare"))
+    codes = {one.code for one in condyle.solve(more, profile=performer).findings}
+    assert {"sensor-absent", "extra-sensors"} <= codes
 
 
 def test_several_mountings_are_fits_with_one_set_of_lengths(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from condyle.errors import CondyleError, UsageError
+from condyle.errors import CondyleError, UsageError, suggest
 
 
 def test_an_error_names_every_place_it_knows_before_what_is_wrong() -> None:
@@ -22,3 +22,8 @@ def test_at_leaves_a_file_that_is_already_named() -> None:
 
 def test_wrong_usage_is_caught_as_the_one_error_too() -> None:
     assert issubclass(UsageError, CondyleError)
+
+
+def test_names_that_are_near_are_suggested_else_the_first_are_listed() -> None:
+    assert suggest("hand_X", ["hand_x", "foot_x"]) == "did you mean 'hand_x'?"
+    assert suggest("zzz", [str(k) for k in range(20)]).endswith("and 8 more")

@@ -23,17 +23,10 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
-from .io.angles_file import AngleUnit, parse_angle_formats, write_mot, write_tables
 from .io.atomic import read_small
-from .io.exports.export import check_scene, write_figure, write_formats
-from .io.exports.figure import Names
-from .io.exports.scene import Scene, Written
-from .io.exports.take_npz import write_motion_npz
 from .io.field_file import read_field, write_field
 from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, find_folder, stage_files
 from .io.format import Reading, ReadOptions
-from .io.landmarks_file import read_landmarks
-from .io.motion_file import open_motion
 from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
 from .io.skeleton_file import read_skeleton, to_json, write_skeleton
@@ -41,20 +34,26 @@ from .io.toml_file import MOST_TOML_BYTES
 from .maths.arrays import Floats
 from .maths.spool import blocks
 from .maths.threads import limit_threads
-from .model.angles import Angles, Landmarks
 from .model.field import FieldModel, Rod
+from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
 from .model.profile import Profile
 from .model.scale import Scale
 from .model.skeleton import Skeleton
 from .model.take import Take
+from .progress import begin_step
 
-if TYPE_CHECKING:  # a folder is read and exported without what fits it
+if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
+    from .io.angles_file import AngleUnit
+    from .io.exports.figure import Names
+    from .io.exports.scene import Scene, Written
+    from .model.angles import Angles, Landmarks
+    from .model.axes import AxisChain
     from .motion.retarget import Lengths
 
 FilePath = str | os.PathLike[str]
-Recorded = FilePath | Sequence[FilePath] | Take | NDArray[Any]  # what a fit is made from
+Recorded = FilePath | Sequence[FilePath] | Mapping[str, FilePath] | Take | NDArray[Any]  # what a fit is made from
 QUICK_MAX_BODIES = 250  # with 100 frames 2 s of CPU time for 150 bodies, 26 s for 300, over 150 s for 1000
 FIT_ID_DIGITS = 16  # hexadecimal, of a SHA-256
 
@@ -180,6 +179,7 @@ class Fit:
         names   "anatomy": bones are called as human segments where body names tell them; "bodies": as the bodies
         up      axis of the world that points up, to overrule the recording
         """
+        from .io.exports.scene import Scene
         from .motion.play import play
 
         moved = play(self.skeleton, self.take) if motion == "play" else self.motion
@@ -198,6 +198,7 @@ class Fit:
         up: str | None = None,
     ) -> Angles:
         """Joint angles over time, by the measured rotations; docs/angles.md explains the conventions and the frames.
+        Poses that the fit weighted out are left out.
 
         convention   "isb", "xzy", "opensim", "opensim:gait2392", "pig", "rotvec", "hinge", "euler:ZXY"
         take         another recording of the same sensors, mounted as they were
@@ -209,11 +210,22 @@ class Fit:
         keep_locked  keep angles near gimbal lock that noise makes useless
         up           axis of the world that points up, to overrule the recording
         """
-        from .motion.angles import AngleOptions, find_joint_angles
+        from .io.landmarks_file import read_landmarks
+        from .motion.angles import AngleOptions, find_joint_angles, hide_outliers
 
         points = read_landmarks(landmarks) if isinstance(landmarks, str | os.PathLike) else landmarks
         options = AngleOptions(convention, neutral, zero, heading, points, keep_locked, up)
-        return find_joint_angles(self.skeleton, self.take if take is None else take, options)
+        own = hide_outliers(self.skeleton, self.take, self.weight) if take is None or take is self.take else take
+        return find_joint_angles(self.skeleton, own, options)
+
+    def gait_events(self, take: Take | None = None) -> tuple[GaitEvent, ...]:
+        """When feet strike the room and leave it, in the order of time; empty where no foot was worn or makes steps.
+
+        take  another recording of the same sensors, mounted as they were
+        """
+        from .motion.gait_events import find_gait_events
+
+        return find_gait_events(self.skeleton, self.take if take is None else take)[0]
 
     def write_angles(
         self,
@@ -228,22 +240,60 @@ class Fit:
         """The angles, and files of them called `name`, by default in the folder of the fit; `options`: see `angles`.
 
         formats  "csv", "mot" (OpenSim: always in a convention of OpenSim, in degrees and without gaps), "parquet";
-                 beside them stands a .json with how the angles were counted
+                 beside them stand a .json with how the angles were counted, and gait events where there are any
         """
+        from .io.angles_file import parse_angle_formats, write_events_csv, write_mot, write_tables
+        from .io.exports.scene import Written
+        from .motion.gait_events import find_gait_events
+
         chosen = parse_angle_formats(formats)
         angles = self.angles(convention, **options)
-        findings = list(angles.findings)
+        events, told = find_gait_events(self.skeleton, options.get("take") or self.take)
+        findings = [*angles.findings, *told]
         with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
             files = write_tables(stage.path, name, angles, chosen, unit)
+            if events:
+                files.append(stage.path / f"{name}-events.csv")
+                write_events_csv(files[-1], events)
             if "mot" in chosen:
                 own = convention if convention.startswith("opensim") else "opensim"
                 # OpenSim has one room for a whole file, and no empty cells.
                 if options.get("heading", "auto") == "auto" and angles.heading != "travel":
                     options = {**options, "heading": "facing"}
                 coordinates = self.angles(own, **{**options, "keep_locked": True})
-                written, told = write_mot(stage.path / f"{name}.mot", coordinates)
-                files, findings = files + written, findings + told
+                written, notes = write_mot(stage.path / f"{name}.mot", coordinates)
+                files, findings = files + written, findings + notes
         return angles, Written(tuple(stage.folder / file.name for file in files), tuple(findings))
+
+    def axes(
+        self,
+        *,
+        base: str | None = None,
+        tool: str | None = None,
+        zero: float | None = None,
+        flip: Iterable[str] = (),
+    ) -> tuple[AxisChain, ...]:
+        """The chains of axes of a machine with their tables, the longest first; docs/robots.md explains them.
+
+        base   body to begin with; by default the end that moves least in the room
+        tool   body to end with; by default every other end
+        zero   [s] time of the frame in which every joint is at its zero; by default the one nearest to the mean pose
+        flip   joints whose axis is to point the other way; by default the first turn is positive
+        """
+        from .model.chains import find_chains
+
+        return find_chains(self.skeleton, self.take, base=base, tool=tool, zero=zero, flip=tuple(flip))
+
+    def write_axes(
+        self, formats: str = "json,csv", folder: FilePath | None = None, *, name: str = "axes", **options: Any
+    ) -> tuple[Path, ...]:
+        """Files of the tables called `name`, by default in the folder of the fit; `options`: see `axes`."""
+        from .io.axes_file import parse_axes_formats, write_axes
+
+        chosen, chains = parse_axes_formats(formats), self.axes(**options)
+        with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
+            files = write_axes(stage.path, name, chains, chosen, self.skeleton.fit_id)
+        return tuple(stage.folder / file.name for file in files)
 
     def save(
         self,
@@ -261,11 +311,14 @@ class Fit:
 
         The folder is made if it is missing. Returns the fit with its folder, its files, and what there was to say.
         """
+        from .io.exports.take_npz import write_motion_npz
+
         told = [finding for finding in self.motion.findings if finding.code.startswith("gap-")]
         skeleton = _add_findings(self.skeleton, told)
         if skeleton.fit_id is None:  # of a folder that version 0.1 wrote
             skeleton = replace(skeleton, fit_id=_identify(to_json(skeleton)))
         with stage_files(folder, skeleton.fit_id, replaces=True, kept=map(Path, self.take.sources)) as stage:
+            begin_step("writing the motion")
             played = forward(skeleton, self.motion)
             write_motion_npz(stage.path / MOTION, self.take, self.gap, self.weight, skeleton, played)
             write_skeleton(stage.path / SKELETON, skeleton)
@@ -277,6 +330,8 @@ class Fit:
                 (stage.path / name).write_bytes(data)
                 stage.given.add(name)
             if export:
+                from .io.exports.export import check_scene, write_formats
+
                 scene = load(stage.path).scene()
                 written = write_formats(scene, check_scene(scene, export, "figure"), stage.path, "figure")
                 skeleton = _add_findings(skeleton, written.findings)
@@ -304,10 +359,14 @@ class Fit:
         folder     where; by default the folder of the fit
         body_mass  [kg] of the person, which the segments share in MJCF, URDF and OpenSim; None: shapes of water
         """
+        from .io.exports.export import write_figure
+
         scene = replace(self.scene(motion, names, up), body_mass=body_mass)
         return write_figure(scene, formats, self._folder(folder), name)
 
-    def report(self, out: FilePath | None = None, *, figures: Literal["png", "svg"] | None = None) -> tuple[Path, ...]:
+    def report(
+        self, out: FilePath | None = None, *, figures: Literal["png", "svg", "pdf"] | None = None
+    ) -> tuple[Path, ...]:
         """Writes the page of the fit, or with `figures` the paper's figures, and returns their files.
 
         out  the page, or the folder of the figures; by default report.html, or figures, in the folder of the fit
@@ -373,12 +432,14 @@ def fit(
     symmetric: float | None = None,
     scale: float | FilePath | Scale = 1.0,
     belong: bool = True,
+    kinds: Iterable[tuple[str, str, str]] = (),
     field: bool | FieldModel | Rod = False,
     **reading: Unpack[Reading],
 ) -> Fit:
     """The articulated figure inside a recording.
 
-    source      the path of a file, or of several files of the same sensors; a Take; or matrices (n, m, 4, 4) [m]
+    source      the path of a file, or of several files of the same sensors; {label: file} of one room at one time,
+                whose bodies become label:name; a Take; or matrices (n, m, 4, 4) [m]
     plan        "default": all joints together, corrected and robust; "least-squares": the paper's; "drift": for sensors
                 that drift
     tree        known edges, all or some: pairs (parent, child), or {child: parent}; "file": those that the recording
@@ -393,6 +454,7 @@ def fit(
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     scale       factor on recorded lengths [-], or what `condyle scale` wrote
     belong      ask whether several files are of one person and one mounting, and leave out what is not
+    kinds       (body, body, "ball" or "hinge") of joints whose kind is known: the motion tells where they are alone
     field       take the bend of the room away: True as the joints tell it, a Rod, or a FieldModel that is known
     reading     how the numbers of files are to be read: see ReadOptions
     """
@@ -412,6 +474,7 @@ def fit(
         symmetric=symmetric,
         scale=factor_of(scale),
         belong=belong,
+        kinds=tuple(kinds),
         field=field,
     )
     return fit_with(source, options, ReadOptions.of(**reading), own_tree=own_tree)
@@ -423,22 +486,32 @@ def fit_with(
     reading: ReadOptions | None = None,
     *,
     own_tree: bool = False,
+    performer: Profile | None = None,
     tell: Callable[[str], None] | None = None,
 ) -> Fit:
     """`fit` with its options as values.
 
-    own_tree  the tree is the hierarchy that the recording brings along
-    tell      is given a sentence before work that takes long
+    own_tree   the tree is the hierarchy that the recording brings along
+    performer  whose tree and kinds of joints are known; of its bodies some may bear no sensor
+    tell       is given a sentence before work that takes long
     """
     from .pipeline import run
 
     reading = replace(reading or ReadOptions(), fix=("swaps",) if options.fixes("swaps") else ())
     with limit_threads():
         take = _load(source, reading)
+        begin_step("looking over the take")
         if own_tree:
             if take.own is None:
                 raise UsageError("the recording brings no hierarchy along; name the edges", code="bad-tree")
             options = replace(options, tree=take.own.edges(take.names))
+        if performer is not None:
+            from .motion.known import leave_others
+            from .result.profile import cut_profile, kinds_of, known_kinds
+
+            take = leave_others(take, performer.bodies)
+            part = cut_profile(performer, take.names)
+            options = replace(options, tree=part.edges, kinds=known_kinds(kinds_of([part])))
         if tell is not None and take.bodies > QUICK_MAX_BODIES:
             tell(f"{take.bodies} bodies take minutes, by the cube of their number; --only fits some of them")
         digest = _hash_input(take)
@@ -455,11 +528,13 @@ class Remounted:
     """Fits of one person, one for every mounting, with one set of limb lengths.
 
     profile   the performer;  findings: what is to be said of all of them
+    without   the performer without what sides and proportions told; None where neither was asked for
     """
 
     profile: Profile
     fits: tuple[Fit, ...]
     findings: tuple[Finding, ...]
+    without: Profile | None = None
 
     def save(self, folder: FilePath, *, report: bool = True, export: str = "") -> Remounted:
         """Writes every fit to a folder of its own in `folder`, named after its file, and profile.json beside them."""
@@ -494,10 +569,12 @@ def fit_remounted(
     proportions  limb lengths are drawn towards human proportions, as far as they keep to them
     options, reading  of every fit
 
-    Where trees differ, that of the fit whose least sure joint is surest is taken for all.
+    Where trees differ, that of the fit whose least sure joint is surest is taken for all; a joint has the kind that
+    most of them say.
     """
     from .motion.known import measure_gaps
     from .result.mountings import share_figures
+    from .result.profile import kinds_of, known_kinds
 
     if isinstance(sources, str | os.PathLike) or len(sources) < 2:
         raise UsageError("several mountings are several files, one each; name two or more", code="bad-call")
@@ -511,6 +588,11 @@ def fit_remounted(
     for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
         if {frozenset((joint.parent, joint.child)) for joint in one.skeleton.joints} != edges:
             fits[k] = fit_with(source, replace(options, tree=tree), reading)
+    kinds = known_kinds(kinds_of([one.skeleton for one in fits]))
+    for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
+        own = {(joint.kind, frozenset((joint.child, joint.parent))) for joint in one.skeleton.joints}
+        if any((kind, frozenset(edge)) not in own for *edge, kind in kinds):
+            fits[k] = fit_with(source, replace(options, tree=tree, kinds=kinds), reading)
     shared = share_figures([one.skeleton for one in fits], sides=sides, proportions=proportions)
     found = []
     for one, skeleton in zip(fits, shared.skeletons, strict=True):
@@ -519,7 +601,7 @@ def fit_remounted(
         held = replace(skeleton, fit_id=fit_id, joints=joints)
         found.append(replace(one, skeleton=held, frames=_InMemory(held, one.take, gap, weight)))
     profile = replace(shared.profile, fits=tuple(str(one.skeleton.fit_id) for one in found))
-    return Remounted(profile, tuple(found), shared.findings)
+    return Remounted(profile, tuple(found), shared.findings, shared.without)
 
 
 def solve(
@@ -554,14 +636,15 @@ def solve(
     if (skeleton is None) == (profile is None):
         raise UsageError("give the skeleton of a calibration, or a profile", code="bad-call")
     if skeleton is None or remounted:
-        from .result.profile import make_profile
+        from .result.profile import cut_profile, describe_bare, make_profile
 
         known_as = make_profile([_open_calibration(skeleton).skeleton])[0] if skeleton is not None else profile
         performer = _open_profile(known_as)  # type: ignore[arg-type]
-        fitted = fit(
-            source, tree=performer.edges, prepare=prepare, fix=fix, no_fix=no_fix, scale=scale or 1.0, **reading
-        )
-        return fitted.use_profile(performer)
+        asked = FitOptions(prepare=prepare, fix=fix, no_fix=no_fix, scale=factor_of(scale or 1.0))  # type: ignore[arg-type]
+        fitted = fit_with(source, asked, ReadOptions.of(**reading), performer=performer)
+        bodies = fitted.skeleton.bodies
+        found = fitted.use_profile(cut_profile(performer, bodies))
+        return replace(found, skeleton=_add_findings(found.skeleton, describe_bare(performer, bodies)))
     calibration = _open_calibration(skeleton)
     known, model = calibration.skeleton, calibration.field if field else None
     factor = (
@@ -617,7 +700,7 @@ def _load_parts(source: Recorded, known: Skeleton, reading: ReadOptions) -> list
     from .prepare.read import load as load_files
     from .prepare.read import read_turns
 
-    if isinstance(source, Take | np.ndarray):
+    if isinstance(source, Take | np.ndarray | Mapping):
         return [(_load(source, reading), None)]
     groups = [_check_files(source)]
     as_said = replace(reading, doctor=bool(reading.doctor))
@@ -680,6 +763,8 @@ def load(place: FilePath) -> Fit:
 
     Raises CondyleError where a file is missing, damaged, or of another fit (`files-disagree`).
     """
+    from .io.motion_file import open_motion
+
     folder = find_folder(place)
     for last in (False, True):  # a writer may have moved a new fit in between the two files
         skeleton = read_skeleton(Path(place))
@@ -703,6 +788,11 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
                 f"'{(others or ['rate'])[0]}' is for files, and the poses are given", code="option-not-used"
             )
         return source if isinstance(source, Take) else Take.from_matrices(source, rate=reading.rate)
+    if isinstance(source, Mapping):
+        from .prepare.together import place_together
+
+        _check_files(list(source.values()))
+        return place_together({label: load_files([file], reading).take for label, file in source.items()})
     return load_files(_check_files(source), reading).take
 
 

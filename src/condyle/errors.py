@@ -1,8 +1,11 @@
-"""The one error that leaves condyle when input is broken."""
+"""The one error that leaves condyle when input is broken, and what its sentence suggests in the place of a name."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+
+TYPO_ALIKE = 0.7  # of 1: how alike a word and a name must be for the one to be a slip of the other
 
 
 class CondyleError(Exception):
@@ -60,3 +63,16 @@ class CondyleError(Exception):
 
 class UsageError(CondyleError):
     """The call is wrong, not the data: an unknown body in `--root`, two options that exclude each other."""
+
+
+def suggest(name: str, choices: Sequence[str], alike: float = 0.5) -> str:
+    """Words that suggest the choices nearest to a name, at least `alike` [-] of 1, or list the first of them."""
+    import difflib
+
+    named = [choice for choice in choices if choice]
+    lower = {choice.lower(): choice for choice in named}
+    near = [lower[hit] for hit in difflib.get_close_matches(name.lower(), lower, 3, alike)]
+    if near:
+        return "did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
+    shown = ", ".join(named[:12]) + (f" and {len(named) - 12} more" if len(named) > 12 else "")
+    return f"choose from {shown}"

@@ -21,11 +21,12 @@ from .findings import Finding
 from .io.scale_file import factor_of
 from .model.options import FitOptions, Method, check_options
 from .model.scale import scaled
-from .model.stage import Change, Decision, Proof, apply_changes
+from .model.stage import Change, Decision, Proof, apply_changes, describe_change
 from .model.take import Take, with_world
 from .prepare.dropouts import mask_unmeasured
 from .prepare.latency import LATENCY_MOST_BODIES, repair_latency
 from .prepare.swaps import repair_swaps
+from .progress import begin_step
 from .result.assemble import Calibration, assemble_figure
 
 Stage = Callable[[Take, FitOptions], Decision]  # before there is a figure
@@ -76,11 +77,17 @@ def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibratio
     plan = plan or PLAN_OF[options.method]
     ready, changes, findings = prepare_take(take, options, plan)
     findings += describe_left_out(ready, plan)
+    begin_step("finding the tree")
     estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
     for repair in plan.repair:
+        begin_step(f"checking: {_in_words(repair)}")
         estimate, kept, told = carry_out(repair, estimate, options)
         changes, findings = [*changes, *kept], [*findings, *told]
     return assemble_figure(estimate, plan.estimator, options, findings, changes, ready, connections=plan.connections)
+
+
+def _in_words(stage: Stage | FigureStage) -> str:
+    return getattr(stage, "__name__", "a stage of the plan").replace("_", " ")
 
 
 def describe_left_out(take: Take, plan: Plan) -> list[Finding]:
@@ -100,6 +107,7 @@ def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, lis
     """The take as the plan has it before there is a figure, the changes that were kept, and what is to be said."""
     findings, changes = list[Finding](), list[Change]()
     for stage in plan.prepare:
+        begin_step(f"preparing: {_in_words(stage)}")
         decision = stage(take, options)
         findings += decision.findings
         take = take if decision.take is None else decision.take
@@ -137,7 +145,7 @@ def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, 
         after = estimate if take is estimate.take else before.refit(take, hold)
         free = change.effect == "reading" or after is estimate
         proof = Proof(0.0, 0.0) if free else prove(estimate, after, change)
-        told += [(change.first, finding) for finding in change.describe(proof)]
+        told += [(change.first, finding) for finding in describe_change(change, proof)]
         if proof.kept:
             estimate = after
             kept.append(change)

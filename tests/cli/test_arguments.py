@@ -7,10 +7,12 @@ import pytest
 from condyle.cli.arguments import (
     add_reading_arguments,
     collect_reading,
+    parse_length,
     parse_not_negative,
     parse_percent,
     parse_positive,
     parse_renames,
+    parse_rod_length,
     split_names,
 )
 
@@ -48,3 +50,14 @@ def test_names_and_renames_are_lists() -> None:
     for wrong in ("a", "a=", "=b", "a=b,a=c"):
         with pytest.raises(argparse.ArgumentTypeError, match="old=new"):
             parse_renames(wrong)
+
+
+@pytest.mark.parametrize(("text", "metres"), [("565", 0.565), ("565mm", 0.565), ("56.5 cm", 0.565), ("0.565m", 0.565)])
+def test_a_length_is_in_millimetres_unless_it_names_its_unit(text: str, metres: float) -> None:
+    assert parse_length(text) == pytest.approx(metres)
+    assert parse_rod_length(text) == pytest.approx(metres)
+
+
+def test_a_rod_of_half_a_millimetre_was_meant_in_metres() -> None:
+    with pytest.raises(argparse.ArgumentTypeError, match=r"'0.565' is 0.565 mm; say 565 for millimetres"):
+        parse_rod_length("0.565")

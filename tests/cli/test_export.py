@@ -125,3 +125,19 @@ def test_fit_refuses_an_export_without_a_folder_or_a_format(tmp_path: Path, caps
     assert "--export needs a folder" in capsys.readouterr().err
     assert main(["fit", "take.npz", "--export", "fbx", "-o", str(tmp_path)]) == 2
     assert "no export format 'fbx'" in capsys.readouterr().err
+
+
+def test_all_writes_every_format_that_can_be_written_and_names_the_others(
+    fitted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from condyle.io.exports import usd
+    from condyle.io.exports.export import find_format
+    from condyle.io.exports.registry import FORMATS
+
+    monkeypatch.setattr(usd, "find_spec", lambda name: None)
+    assert main(["export", str(fitted), "--to", "all", "-o", str(tmp_path / "out")]) == 0
+    endings = {Path(name).suffix for name in os.listdir(tmp_path / "out")}
+    assert endings >= {find_format(name).suffix for name in FORMATS if name != "usd"}
+    assert "left out, since it cannot be written here: usd; --to usd says why" in capsys.readouterr().out
+    assert main(["export", str(fitted), "--to", "bhv"]) == 2
+    assert "no export format 'bhv'; did you mean 'bvh'?" in capsys.readouterr().err

@@ -47,7 +47,7 @@ def test_a_bent_field_is_told_and_gone_with_field(room: Path, capsys: pytest.Cap
 def test_a_rod_is_read_and_the_field_is_kept_for_later(
     room: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rodded = ["--field", "--rod", room / "rod.npz", "--distance", 0.565, "-o", tmp_path]
+    rodded = ["--field", "--rod", room / "rod.npz", "--distance", 565, "-o", tmp_path]
     _, out, _ = run(capsys, room / "take.npz", *rodded)
     assert "as the rod tells" in out
     field = read_field(tmp_path / "field.json")
@@ -67,20 +67,20 @@ def test_a_rod_is_read_and_the_field_is_kept_for_later(
 
 
 def test_the_rods_sensors_are_named_where_there_are_others(room: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = [room / "both.npz", "--field", "--distance", 0.565, "--rod-pair", "rod_a", "rod_b"]
+    words = [room / "both.npz", "--field", "--distance", 565, "--rod-pair", "rod_a:rod_b"]
     assert "as the rod tells" in run(capsys, *words)[1]
-    words = [room / "take.npz", "--field", "--distance", 0.565, "--rod", room / "both.npz"]
+    words = [room / "take.npz", "--field", "--distance", 565, "--rod", room / "both.npz"]
     status, _, err = run(capsys, *words)
     assert status == 2
     assert "--rod-pair" in err
-    assert "as the rod tells" in run(capsys, *words, "--rod-pair", "rod_b", "rod_a")[1]
+    assert "as the rod tells" in run(capsys, *words, "--rod-pair", "rod_b:rod_a")[1]
 
 
 @pytest.mark.parametrize(
     ("words", "says"),
     [
-        (["--rod", "rod.npz", "--distance", "0.5"], "--field"),
-        (["--field", "--distance", "0.5"], "--rod FILE"),
+        (["--rod", "rod.npz", "--distance", "500"], "--field"),
+        (["--field", "--distance", "500"], "--rod FILE"),
         (["--field", "--rod", "rod.npz"], "--distance"),
         (["--field", "--rod", "rod.npz", "--distance", "-1"], "distance"),
         (["--field", "--field-file", "x"], "leave --field"),

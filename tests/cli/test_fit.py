@@ -190,3 +190,78 @@ def test_several_mountings_have_a_folder_each_and_a_profile(tmp_path: Path, caps
     assert "--remounted" in capsys.readouterr().err
     assert main(["fit", *files, "--remounted", "--json"]) == 0
     assert '"mountings": 2' in capsys.readouterr().out
+
+
+@pytest.fixture
+def quick(tmp_path: Path) -> str:
+    path = tmp_path / "take.npz"
+    assert main(["simulate", str(path), "--seconds", "4", "--position-noise", "1", "--orientation-noise", "0.3"]) == 0
+    return str(path)
+
+
+def test_a_fit_that_goes_nowhere_says_so_and_one_that_is_kept_says_what_to_do_next(
+    quick: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["fit", quick]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("nothing was written; add -o DIR to keep it")
+    out = tmp_path / "out 1"
+    assert main(["fit", quick, "-o", str(out), "--no-report"]) == 0
+    *_, took, last = capsys.readouterr().out.splitlines()
+    assert took.startswith("took ")
+    assert last.startswith(f"next: condyle view '{out}' shows it; condyle ")
+
+
+def test_the_time_told_is_the_whole_time(
+    quick: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import time
+
+    from condyle.api import Fit
+
+    save = Fit.save
+
+    def slow(self: Fit, *words: object, **options: object) -> Fit:
+        time.sleep(0.5)
+        return save(self, *words, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Fit, "save", slow)
+    begin = time.perf_counter()
+    assert main(["fit", quick, "-o", str(tmp_path / "out"), "--no-report"]) == 0
+    spent = time.perf_counter() - begin
+    (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("took ")]
+    assert 0.5 <= float(told.split()[1]) <= spent
+
+
+def test_open_opens_the_page_that_was_written_and_needs_one(
+    quick: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    import webbrowser
+
+    opened: list[str] = []
+    monkeypatch.setattr(webbrowser, "open", lambda address: bool(opened.append(address)))
+    assert main(["fit", quick, "--open"]) == 2
+    assert "give its folder with -o" in capsys.readouterr().err
+    assert main(["fit", quick, "-o", str(tmp_path / "out"), "--open"]) == 0
+    assert opened == [(tmp_path / "out" / "report.html").as_uri()]
+    assert "no browser could be started; open" in capsys.readouterr().err
+
+
+def test_a_folder_or_a_name_that_is_nearly_there_is_answered_with_what_to_do(
+    quick: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["fit", "take.npz", "-o", "out", "--no-report"]) == 0
+    (tmp_path / "bag").mkdir()
+    for name in ("metadata.yaml", "bag_0.mcap"):
+        (tmp_path / "bag" / name).touch()
+    capsys.readouterr()
+    for words, said in (
+        (["fit", "."], ".: is a folder; name the files of one take, or fit every take in it: condyle batch . -o STUDY"),
+        (["fit", "out"], "out: is the folder of a fit; look at it with: condyle view out"),
+        (["fit", "bag"], "bag: is the folder of a ROS 2 bag; name the recording in it: bag/bag_0.mcap"),
+        (["fit", "taek.npz"], "taek.npz: no such file; did you mean 'take.npz'?"),
+        (["fit", "-"], "-: no such file, and standard input is not read, since a recording is read twice"),
+        (["view", "take.npz"], "take.npz: is no skeleton.json, nor the folder of a fit; if it is a recording, fit it"),
+    ):
+        assert main(words) == 1
+        assert capsys.readouterr().err.startswith(f"condyle: error: {said}")

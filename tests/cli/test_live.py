@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from condyle.cli import main
-from condyle.cli.live import describe_status, open_feed
+from condyle.cli.live import describe_status
+from condyle.cli.session import open_feed
 from condyle.io.exports import write_take
 from condyle.io.formats import read_recording
 from condyle.live import sources

@@ -139,3 +139,47 @@ def test_an_interrupt_from_outside_leaves_nothing_half_written(tmp_path: Path) -
     assert process.returncode == 130
     assert err == b"condyle: interrupted; nothing was left half written\n"
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["fitt"], "condyle: error: no verb 'fitt'; did you mean 'fit'?"),
+        (["info", "a.npz", "--strct"], "condyle info: error: no option '--strct'; did you mean '--strict'?"),
+        (["info", "a.npz", "--handed", "lef"], "condyle info: error: --handed: no choice 'lef'; did you mean 'left'?"),
+        (["view", "out", "more"], "condyle view: error: nothing is asked for where 'more' stands"),
+    ],
+)
+def test_a_slip_of_the_fingers_gets_one_line_with_what_was_meant(
+    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    err = capsys.readouterr().err
+    assert err.startswith(said)
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("words", [["help"], ["help", "fit"]])
+def test_help_is_a_verb_as_well(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(words) == 0
+    asked = capsys.readouterr().out
+    assert main([*words[1:], "--help"]) == 0
+    assert asked == capsys.readouterr().out
+
+
+def test_the_status_of_a_strict_program_stands_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    main(["fit", "--help"])
+    assert "--strict" in (told := " ".join(capsys.readouterr().out.split()))
+    assert "exit with 3, not 0, where something is to be looked at" in told
+    main(["--help"])
+    assert "with --strict, 3 where something is to be looked at" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("words", [["--up", "-y"], ["--up=-y"], ["--axes", "-y,x,z"]])
+def test_an_axis_with_a_minus_is_no_option(
+    words: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(tmp_path / "a.npz")
+    main(["simulate", path, "--figure", "linkage", "--seconds", "2"])
+    assert main(["info", *words, path]) == 0
+    assert "-y" in capsys.readouterr().out

@@ -76,7 +76,8 @@ def test_a_page_is_written_anew(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 
 @pytest.mark.parametrize(
-    ("words", "form"), [(["--figures"], "png"), (["--png"], "png"), (["--figures", "svg", "-o", "out"], "svg")]
+    ("words", "form"),
+    [(["--figures"], "png"), (["--figures", "pdf"], "pdf"), (["--figures", "svg", "-o", "out"], "svg")],
 )
 def test_figures_are_written_instead_of_the_page(
     words: list[str],
@@ -109,3 +110,21 @@ def test_a_folder_without_motion_is_one_line(
 def test_a_folder_that_is_none_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["report", str(tmp_path / "nowhere")]) == 1
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_figures_of_a_folder_that_stands_behind_the_option(
+    noisy: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from condyle.report import figures
+
+    asked: list[tuple[object, ...]] = []
+    monkeypatch.setattr(figures, "write_figures", lambda *given: asked.append(given) or [Path("tree.png")])
+    assert main(["report", "--figures", str(noisy)]) == 0
+    assert asked == [(noisy, None, "png")]
+    for words, said in (
+        (["--figures", "png"], "name the folder of a fit"),
+        ([str(noisy), "--figures", "jpg"], "'png'"),
+    ):
+        capsys.readouterr()
+        assert main(["report", *words]) == 2
+        assert said in capsys.readouterr().err

@@ -35,7 +35,7 @@ def test_b16_the_scale_of_a_rod_puts_later_fits_right_and_is_kept(
     tmp_path: Path, rod_file: str, ending: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = str(tmp_path / f"calibration.{ending}")
-    assert main(["scale", rod_file, "--distance", "0.565", "--pair", "rod_a", "rod_b", "-o", out]) == 0
+    assert main(["scale", rod_file, "--distance", "0.565m", "--pair", "rod_a:rod_b", "-o", out]) == 0
     assert re.match(r"scale 0\.939\d+ \(0\.939\d to 0\.940\d\): 0\.601\d m recorded", capsys.readouterr().out)
     kept = read_scale(out)
     assert kept.scale == pytest.approx(0.94, rel=1e-3)
@@ -68,7 +68,7 @@ def test_a_number_will_do_for_a_scale(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 def test_json_has_distance_spread_noise_places_and_series(rod_file: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["scale", rod_file, "--distance", "0.565", "--json"]) == 0
+    assert main(["scale", rod_file, "--distance", "565", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
     assert facts["format"] == "condyle.scale"
     assert facts["rigid"] is True
@@ -90,7 +90,7 @@ def test_without_a_distance_only_the_noise_is_told(rod_file: str, capsys: pytest
 
 def test_a_bent_field_is_a_warning_with_the_places(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = recorded(tmp_path / "rod.npz", rod(seconds=30, seed=3, disturbances=BENT).take)
-    assert main(["scale", path, "--distance", "0.565", "--strict"]) == 3
+    assert main(["scale", path, "--distance", "565", "--strict"]) == 3
     assert "the field is bent" in capsys.readouterr().out
 
 
@@ -100,12 +100,12 @@ def test_the_rod_is_found_among_other_sensors_and_else_asked_for(
     person = simulate(human(), "exercise", seconds=20, seed=1, disturbances=PAPER)
     carried = rod(seconds=20, seed=1, disturbances=PAPER)
     path = recorded(tmp_path / "both.npz", together([person, carried], ["", ""]).take)
-    assert main(["scale", path, "--distance", "0.565", "--json"]) == 0
+    assert main(["scale", path, "--distance", "565", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["pair"] == ["rod_a", "rod_b"]
     path = recorded(tmp_path / "person.npz", person.take)
-    assert main(["scale", path, "--distance", "0.565"]) == 1
+    assert main(["scale", path, "--distance", "565"]) == 1
     assert (
-        "no two sensors keep their distance; name the pair with --pair A B; there are pelvis" in capsys.readouterr().err
+        "no two sensors keep their distance; name the pair with --pair A:B; there are pelvis" in capsys.readouterr().err
     )
 
 
@@ -114,7 +114,7 @@ def test_a_pair_that_is_not_rigid_writes_nothing_and_says_why(
 ) -> None:
     path = recorded(tmp_path / "a.npz", simulate(human(), "walk", seconds=10, seed=1, disturbances=PAPER).take)
     out = tmp_path / "calibration.toml"
-    assert main(["scale", path, "--distance", "0.3", "--pair", "l_thigh", "l_shank", "-o", str(out)]) == 1
+    assert main(["scale", path, "--distance", "300", "--pair", "l_thigh:l_shank", "-o", str(out)]) == 1
     said = capsys.readouterr().err
     assert "l_thigh and l_shank turn against each other by" in said
     assert said.count("\n") == 1
@@ -128,8 +128,10 @@ def test_a_pair_that_is_not_rigid_writes_nothing_and_says_why(
         ["--distance", "-1"],
         ["--distance", "nan"],
         ["--pair", "rod_a"],
-        ["--pair", "rod_a", "rod_c"],
-        ["--distance", "1", "-o", "scale.txt"],
+        ["--pair", "rod_a:rod_c"],
+        ["--distance", "1000", "-o", "scale.txt"],
+        ["--distance", "0.565"],
+        ["--pair", "rod_a:rod_b:c"],
     ],
     ids=" ".join,
 )

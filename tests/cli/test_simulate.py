@@ -81,3 +81,50 @@ def test_wrong_usage_writes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["simulate", str(tmp_path / "none" / "a.npz"), *SHORT]) == 1
     assert "does not exist" in capsys.readouterr().err
+
+
+def test_what_happens_in_a_recording_is_found_in_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "a.npz")
+    noise = ["--seconds", "30", "--position-noise", "1", "--orientation-noise", "0.3", "--seed", "3"]
+    events = ["--slip", "l_thigh:20@15", "--clasp", "l_hand:r_hand@5:14", "--prop", "r_hand@16:28"]
+    assert main(["simulate", out, *noise, *events]) == 0
+    capsys.readouterr()
+    assert main(["fit", out, "--json"]) == 0
+    findings = json.loads(capsys.readouterr().out)["findings"]
+    (slip,) = [one for one in findings if one["code"] == "slip"]
+    assert slip["bodies"] == ["l_thigh"]
+    assert slip["value"] == pytest.approx(0.02, abs=0.003)
+    together = [set(one["bodies"]) for one in findings if one["code"] == "connection"]
+    assert {"l_hand", "r_hand"} in together
+    assert any("prop" in pair for pair in together)
+
+
+def test_swapped_sensors_have_each_others_poses_in_that_stretch(tmp_path: Path) -> None:
+    main(["simulate", str(tmp_path / "a.npz"), *SHORT, "--seed", "3"])
+    names = read(tmp_path / "a.npz").names
+    main(["simulate", str(tmp_path / "b.npz"), *SHORT, "--seed", "3", "--swap", f"{names[0]}:{names[2]}@0.5:1"])
+    a, b = read(tmp_path / "a.npz"), read(tmp_path / "b.npz")
+    inside = (a.time >= 0.5) & (a.time < 1)
+    np.testing.assert_array_equal(b.p_world_body[inside][:, [2, 0]], a.p_world_body[inside][:, [0, 2]])
+    np.testing.assert_array_equal(b.p_world_body[~inside], a.p_world_body[~inside])
+    facts = json.loads((tmp_path / "b.truth.json").read_text())["simulation"]
+    assert facts["swap"] == [[[names[0], names[2]], [0.5, 1.0]]]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--slip", "l_tigh:20@1"], "no body named 'l_tigh'; did you mean 'l_thigh'"),
+        (["--slip", "l_thigh:20"], "'l_thigh:20' is not BODY:MM@S"),
+        (["--swap", "l_hand:r_hand@1:90"], "90 s is after the end of the recording at 45 s"),
+        (["--swap", "l_hand@1:2"], "'l_hand' is not A:B"),
+        (["--prop", "l_hand@2:1"], "'2:1' is not S1:S2"),
+        (["--clasp", "l_hand:head@1:2"], "--clasp brings together l_hand:r_hand"),
+    ],
+)
+def test_an_event_that_cannot_be_is_refused(
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["simulate", str(tmp_path / "a.npz"), *words]) == 2
+    assert said in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

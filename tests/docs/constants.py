@@ -38,6 +38,7 @@ FIXED_BY = {  # what measures the decisions of a module
     "prepare.latency": "preparing",
     "prepare.marker_swaps": "marker_swaps",
     "prepare.odd_sensors": "conventions",
+    "prepare.recognise_bodies": "marker_sets",
     "prepare.swaps": "swaps",
     "prepare.tracks": "swaps",
     "estimate.axes": "hinges",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import shlex
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from condyle.cli import main
+from tests.make.studies import start_loop
 
 from .pages import DOCS, PAGES, anchor, blocks, prose, sections
 
@@ -23,9 +25,17 @@ RUNNABLE = [page for page in PAGES if blocks(page, "python") or blocks(page, "sh
 def test_every_block_of_a_page_runs_in_order_and_prints_what_the_page_says(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    if re.search(r"^from distributed import", page.read_text(encoding="utf-8"), re.MULTILINE):
-        pytest.importorskip("distributed", reason="dask's distributed is not installed (extra `cluster`)")
     monkeypatch.chdir(tmp_path)
+    if not re.search(r"^from distributed import", page.read_text(encoding="utf-8"), re.MULTILINE):
+        run_blocks(page, capsys)
+        return
+    distributed = pytest.importorskip("distributed", reason="dask's distributed is not installed (extra `cluster`)")
+    with start_loop() as loop:
+        monkeypatch.setattr(distributed, "LocalCluster", partial(distributed.LocalCluster, loop=loop))
+        run_blocks(page, capsys)
+
+
+def run_blocks(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
     session: dict[str, object] = {"__name__": page.stem}
     printed = ""
     for block in blocks(page):

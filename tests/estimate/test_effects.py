@@ -17,11 +17,15 @@ def sizes_by_many_rounds(y, Q, X, groups, limit: float) -> np.ndarray:
     """Standard deviations of the effects and of the noise by MacKay's fixed point alone."""
     base = np.linalg.qr(Q)[0]
     y, X = y - base @ (base.T @ y), X - base @ (base.T @ X)
-    sums = _Sums(X.T @ X, X.T @ y, float(y @ y), len(y) - Q.shape[1], groups, limit)
-    at = np.full(groups.max() + 2, np.log(sums.yy / sums.rows))
+    sums = sums_of(X, y, len(y) - Q.shape[1], groups, limit)
+    at = np.full((1, groups.max() + 2), np.log(sums.yy / sums.rows))
     for _ in range(ROUNDS):
         at = sums.within(sums.update(at)[0])
-    return np.exp(at / 2)
+    return np.exp(at[0] / 2)
+
+
+def sums_of(X, y, rows: int, groups, limit: float) -> _Sums:
+    return _Sums((X.T @ X)[None], (X.T @ y)[None], np.array([y @ y]), np.array([rows]), groups, np.array([limit]))
 
 
 @pytest.mark.parametrize("limit", [np.inf, 1.0])
@@ -41,10 +45,10 @@ def test_the_slope_of_a_round_is_that_of_differences(rng: np.random.Generator) -
     X, groups = rng.standard_normal((80, 8)), np.repeat([0, 1], 4)
     y = X @ rng.standard_normal(8) + rng.standard_normal(80)
     for limit in (np.inf, 0.5):
-        sums = _Sums(X.T @ X, X.T @ y, float(y @ y), 80, groups, limit)
-        at = np.log([0.5, 0.3, 1.2])
-        _, slope = sums.update(at)
-        steps = [(sums.update(at + d)[0] - sums.update(at - d)[0]) / 2e-5 for d in 1e-5 * np.eye(3)]
+        sums = sums_of(X, y, 80, groups, limit)
+        at = np.log([[0.5, 0.3, 1.2]])
+        _, (slope,) = sums.update(at)
+        steps = [(sums.update(at + d)[0][0] - sums.update(at - d)[0][0]) / 2e-5 for d in 1e-5 * np.eye(3)]
         assert slope == pytest.approx(np.stack(steps, axis=1), abs=1e-6)
 
 
@@ -88,17 +92,18 @@ def test_whitening_of_products_is_that_of_the_rows(rng) -> None:
     """The products are made once; those of whitened columns follow for any correlation, also across segments."""
     fresh = np.isin(np.arange(40), [0, 13, 14])
     table = rng.standard_normal((120, 9))
-    series = _Products(table, fresh, 3)
+    y, q, X = np.split(table[None], [1, 4], axis=2)
+    series = _Products(y[..., 0], q, X, np.ones((1, 3), dtype=bool), fresh)
     for rho in (0.0, 0.4, 0.9):
         rows = table.reshape(40, 3, 9)
         white = rows.copy()
         white[1:] -= rho * rows[:-1]
         white[fresh] = rows[fresh] * np.sqrt(1 - rho**2)
         white = white.reshape(120, 9)
-        np.testing.assert_allclose(series.whiten(rho), white.T @ white, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(series.whiten(np.array([rho]))[0], white.T @ white, rtol=0, atol=1e-10)
         left = white[:, [0, *range(4, 9)]]
         left = left - white[:, 1:4] @ np.linalg.lstsq(white[:, 1:4], left, rcond=None)[0]
-        np.testing.assert_allclose(series.clear(rho)[0], left.T @ left, rtol=0, atol=1e-10)
+        np.testing.assert_allclose(series.clear(np.array([rho]))[0][0], left.T @ left, rtol=0, atol=1e-10)
 
 
 @pytest.mark.parametrize("limit", [0.02, 0.2])
@@ -115,3 +120,22 @@ def test_a_limit_is_shared_by_what_groups_explain_and_not_by_how_fast_they_grow(
         )
         assert both.variance.sum() == pytest.approx(limit)
         assert both.gain > alone.gain - 2e-3
+
+
+def test_several_are_fitted_together_as_they_are_one_by_one(rng) -> None:
+    fresh, groups = np.arange(50) == 0, np.repeat([0, 1], 4)
+    Q, X = rng.standard_normal((4, 150, 6)), rng.standard_normal((4, 150, 8))
+    Q[1, :, 5] = Q[1, :, 2]  # says nothing new
+    y = (X @ (rng.standard_normal((4, 8, 1)) * [[[0.0]], [[1.0]], [[3.0]], [[0.3]]]))[..., 0]
+    y += (
+        colour_noise(rng.standard_normal((50, 12)), np.arange(50) / 6, 0.3)
+        .reshape(50, 4, 3)
+        .swapaxes(0, 1)
+        .reshape(4, -1)
+    )
+    limit = np.array([1.0, np.inf, 0.5, 1.0])
+    both = fit_effects(y, Q, X, groups, fresh, limit)
+    for k in range(4):
+        one = fit_effects(y[k], Q[k], X[k], groups, fresh, limit[k])
+        for name in ("variance", "free", "random", "gain"):
+            np.testing.assert_allclose(getattr(both, name)[k], getattr(one, name), rtol=1e-6, atol=1e-9)

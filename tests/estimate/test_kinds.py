@@ -5,13 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import condyle
+from condyle.errors import UsageError
 from condyle.estimate.kinds import PairMotion, classify, hinge_axes, measure_motion, measure_world_motion, play
 from condyle.maths import rotation
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise, estimate_noise
 from condyle.pairs.sums import sum_pairs
-from condyle.simulate import Disturbances, chain, simulate
+from condyle.simulate import Disturbances, SimulatedFigure, chain, simulate
 from tests.oracle.worlds import ball, carried, hinge, joined, noisy, resting, rigid, sliding, take_of, wander
 
 NOISES = {  # m and rad per axis, white
@@ -212,3 +214,27 @@ def test_a_centre_in_white_noise_is_known_as_well_as_all_its_frames_tell(rng) ->
     assert not motion.open.any()
     assert slow.open.any()
     assert np.linalg.norm(fits.p_child_joint[0] - pair.p_child_joint) < 3 * motion.error[0].max()
+
+
+def test_a_kind_that_is_known_is_kept() -> None:
+    plain = chain()
+    axis = np.full(plain.axis.shape, np.nan)
+    axis[2] = [1.0, 0.0, 0.0]
+    figure = SimulatedFigure(plain.names, plain.parent, plain.p_parent_joint, ("ball", "ball", "hinge", "ball"), axis)
+    world = simulate(figure, seconds=20, seed=4, disturbances=Disturbances(position_noise=0.001))
+    free = condyle.fit(world.take).skeleton
+    balls = [joint for joint in free.joints if joint.kind == "ball"]
+    hinges = [joint for joint in free.joints if joint.kind == "hinge"]
+    assert balls
+    assert hinges
+    kinds = [(balls[0].child, balls[0].parent, "hinge"), (hinges[0].parent, hinges[0].child, "ball")]
+    held = condyle.fit(world.take, kinds=kinds).skeleton
+    one, other = held.joint(balls[0].child), held.joint(hinges[0].child)
+    assert one.kind == "hinge"
+    assert one.axis_child is not None
+    assert one.line_95 is not None
+    assert (other.kind, other.line_95, other.play) == ("ball", None, None)
+    if other.point == "arbitrary":
+        np.testing.assert_allclose(other.axis_child, hinges[0].axis_child, atol=1e-9)
+    with pytest.raises(UsageError, match="where ball or hinge is expected"):
+        condyle.fit(world.take, kinds=[("a", "b", "saddle")])

@@ -32,7 +32,7 @@ def look(take: Take) -> tuple[Step | None, Step | None]:
     solution = fit_tree(take, [], FitOptions(), ROBUST).solution
     gap = gaps(take, *solution.joints)
     blocks = Blocks(take, replace(solution, weight=np.isfinite(gap).all(axis=2).astype(np.float64)))
-    joints = [GapSeries.of(blocks, a) for a in range(len(solution.pairs))]
+    joints = GapSeries.of_joints(blocks, range(len(solution.pairs)))
     bodies = range(take.bodies)
     return find_abrupt_step(take, solution, blocks.first, joints, bodies, 9), find_step(joints, bodies, 9, ENOUGH)
 

@@ -29,7 +29,7 @@ def slipped() -> World:
 def joints(slipped: World) -> list[GapSeries]:
     solution = fit_tree(slipped.take, [], FitOptions(), ROBUST).solution
     blocks = Blocks(slipped.take, replace(solution, weight=np.ones_like(solution.weight)))
-    return [GapSeries.of(blocks, a) for a in range(len(solution.pairs))]
+    return GapSeries.of_joints(blocks, range(len(solution.pairs)))
 
 
 @pytest.fixture(scope="module")

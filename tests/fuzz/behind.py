@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import os
 import pickle
 import re
@@ -21,9 +22,11 @@ import traceback
 import warnings
 import zlib
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 import numpy as np
 
@@ -31,6 +34,10 @@ from tests.make import PROJECT
 
 from .mutate import Mutator
 from .worker import CODE, ENOUGH, Failure, Outcome, Stuck, alarm, limit_memory, measure_memory, ring
+
+if TYPE_CHECKING:
+    from condyle.study.ledger import Record
+    from condyle.study.plan import Step
 
 SLOW_S = 10.0  # s of CPU time for one small take, every format written
 WARM_RUNS = 4
@@ -103,6 +110,30 @@ def damage_arrays(raw: bytes, rng: np.random.Generator) -> bytes:
     return out.getvalue()
 
 
+def damage_json(raw: bytes, rng: np.random.Generator) -> bytes:
+    """JSON that is sound as such, with values that no fit writes in one to three of its places."""
+    content = json.loads(raw)
+    places = list_places(content)
+    for k in rng.integers(len(places), size=int(rng.integers(1, 4))):
+        outer, key = places[k]
+        value = outer[key]
+        odd: list[Any] = [None, -1, 1e300, 10**30, "", [], {}, True, [value, value]]
+        if isinstance(value, int | float) and rng.random() < 0.8:  # another number
+            odd = [0, -value, value * 1e3, value * 1e-3, value + 1, value * 1.01, 1e-320, 1e11]
+        elif isinstance(value, str) and rng.random() < 0.8:  # another word of the same file
+            odd = [there[at] for there, at in places if isinstance(there[at], str)]
+        outer[key] = odd[rng.integers(len(odd))]
+    return json.dumps(content).encode()
+
+
+def list_places(content: Any) -> list[tuple[Any, Any]]:
+    """Every (list or table, index or key) in JSON."""
+    if not isinstance(content, dict | list):
+        return []
+    keys = list(content) if isinstance(content, dict) else range(len(content))
+    return [(content, key) for key in keys] + [place for key in keys for place in list_places(content[key])]
+
+
 def run_folder(rng: np.random.Generator, folder: Path) -> None:
     """A folder with a damaged file is loaded, shown, exported, retargeted and written again."""
     from condyle.api import load
@@ -113,6 +144,8 @@ def run_folder(rng: np.random.Generator, folder: Path) -> None:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             files[name] = damage_arrays(files[name], rng)
+    elif name == "skeleton.json" and rng.random() < 0.7:
+        files[name] = damage_json(files[name], rng)
     else:
         seeds = [files.get(name, b'{"remove":["skeleton.json"],"move":["motion.npz"]}')]
         files[name] = Mutator(seeds, rng).next()
@@ -148,7 +181,8 @@ def show(words: list[str]) -> None:
     out, err = io.StringIO(), io.StringIO()
     with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
         status = main(words)
-    said = err.getvalue()
+    failed = [line for line in out.getvalue().splitlines() if " failed" in line]  # takes of a study
+    said = err.getvalue() or "\n".join(failed)
     if status not in (0, 1, 2, 3) or "Traceback" in said or (status in (1, 2) and not said.strip()):
         raise AssertionError(f"condyle {words[0]} ended with {status}: {said[-2000:]}")
     if re.search(r"\b(nan|inf)\b", out.getvalue()):
@@ -218,6 +252,110 @@ def run_options(rng: np.random.Generator, folder: Path, damaged: bool = True) ->
     show(["fit", str(folder / recording), "--no-intervals", option, str(folder / name)])
 
 
+@cache
+def sound_performer() -> tuple[bytes, bytes]:
+    """The profile of a chain of links, and a later take of it."""
+    from condyle.api import fit_with
+    from condyle.io.profile_file import to_json
+    from condyle.model.options import FitOptions
+    from condyle.result.profile import make_profile
+    from tests.make.fitted import take
+
+    profile, _ = make_profile([fit_with(take(seconds=4.0), FitOptions()).skeleton])
+    return to_json(profile), sound_recording("take.npz")
+
+
+def run_profile(rng: np.random.Generator, folder: Path) -> None:
+    """A damaged profile is compared and written again, or a later take is fitted or solved with it."""
+    profile, later = sound_performer()
+    sound, damaged, recording = folder / "sound.json", folder / "performer.json", folder / "take.npz"
+    sound.write_bytes(profile)
+    damaged.write_bytes(damage_json(profile, rng) if rng.random() < 0.7 else Mutator([profile], rng).next())
+    recording.write_bytes(later)
+    (folder / "out").mkdir()
+    words = [
+        ["profile", str(damaged), "-o", str(folder / "out" / "again.json")],
+        ["compare", str(sound), str(damaged)],
+        ["fit", str(recording), "--profile", str(damaged)],
+        ["solve", str(recording), "--profile", str(damaged), "-o", str(folder / "out"), "--no-report"],
+    ]
+    show(words[int(rng.integers(len(words)))])
+    check_written(folder / "out")
+
+
+MANIFEST = b"""[settings]
+intervals = false
+report = false
+
+[performer.anna.settings]
+root = "link0"
+
+[[take]]
+file = "anna/rom.npz"
+performer = "anna"
+session = "monday"
+
+[[take]]
+files = ["anna/play.npz"]
+name = "play"
+performer = "anna"
+session = "monday"
+role = "performance"
+"""
+
+
+class InThisProcess:
+    """An engine of a study that does a step when it is asked for, so that limits and warnings are those of the run."""
+
+    def room(self) -> int:
+        return 1
+
+    def submit(self, step: Step) -> Future[Record]:
+        from condyle.study.step import run_step
+
+        done: Future[Record] = Future()
+        try:
+            done.set_result(run_step(step))
+        except Exception as error:
+            done.set_exception(error)
+        return done
+
+    def close(self) -> None:
+        pass
+
+
+@cache
+def sound_study() -> dict[str, bytes]:
+    """The takes, the list and the ledger of a study that is done."""
+    from tests.make.studies import write_performer
+
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place)
+        (folder / "study.toml").write_bytes(MANIFEST)
+        write_performer(folder / "anna")
+        do_study(folder)
+        return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def do_study(folder: Path) -> None:
+    from condyle.study import batch
+
+    with mock.patch.object(batch, "_make_engine", return_value=InThisProcess()):
+        show(["batch", str(folder / "study.toml"), "-o", str(folder / "study")])
+
+
+def run_study(rng: np.random.Generator, folder: Path) -> None:
+    """A study goes on with a damaged list of takes or a damaged ledger."""
+    files = dict(sound_study())
+    name = str(rng.choice(["study.toml", "study/ledger.jsonl"]))
+    files[name] = Mutator([files[name]], rng).next()
+    for file, data in files.items():
+        (folder / file).parent.mkdir(parents=True, exist_ok=True)
+        (folder / file).write_bytes(data)
+    do_study(folder)
+    check_written(folder / "study" / "takes")
+
+
 def check_written(folder: Path) -> None:
     """No text that was written holds a number that is none."""
     for file in folder.rglob("*"):
@@ -226,7 +364,7 @@ def check_written(folder: Path) -> None:
 
 
 CLASSES: dict[str, Callable[[np.random.Generator, Path], None]] = {
-    "poses": run_poses, "folders": run_folder, "options": run_options
+    "poses": run_poses, "folders": run_folder, "options": run_options, "profiles": run_profile, "studies": run_study
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from .behind import CLASSES, SLOW_S, run
 from .test_readers import report
 from .worker import MEMORY
 
-RUNS = {"poses": ADVERSE_RUNS, "folders": ADVERSE_RUNS // 4, "options": ADVERSE_RUNS // 4}
+RUNS = {name: ADVERSE_RUNS // (1 if name == "poses" else 4) for name in CLASSES}
 PARTS = 4  # processes, so that they may go side by side
 # Runs that once failed, as (class, word, numbers).
 FOUND = [

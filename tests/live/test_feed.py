@@ -45,7 +45,7 @@ def test_every_packet_is_recorded_before_anybody_hears_of_it(tmp_path: Path) -> 
     assert feed.wait(5)
     feed.close()
     assert heard == list(range(1, 51))
-    ((source,), findings) = read_frames(tmp_path / "a.log")
+    ((source,), _, findings) = read_frames(tmp_path / "a.log")
     assert len(source.device) == 50
     assert not findings
 

@@ -10,13 +10,16 @@ import pytest
 
 pytest.importorskip("websockets", reason="websockets is not installed")
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 from condyle.findings import Finding
+from condyle.live.alarms import Alarm
+from condyle.live.coach import Progress, Prompt
+from condyle.live.guide import Guide, Picture, Routine, Step
 from condyle.live.messages import encode, encode_poses
 from condyle.live.server import LiveServer
 from condyle.live.service import describe_solve
-from condyle.live.session import Alarm, Session, Solve
+from condyle.live.session import Session, Solve
 from condyle.maths import rotation
 from condyle.model.take import Take
 from tests.make.sessions import person, records, stream
@@ -53,6 +56,14 @@ def solve(take: Take) -> Solve:
     return session.solve()
 
 
+def status(seconds: float, alarms: tuple[Alarm, ...] = (), **values: Any) -> str:
+    """What a session says of itself twice a second."""
+    plain = [{**asdict(one.finding), "raised": one.raised, "over": one.over} for one in alarms]
+    given = {"sources": [], "frames": 240, "lost": 0, "fault": "", "behind": 1.2, "restarts": 0, "given_up": False}
+    given |= {"viewers": 1, "marks": [], "guide": None, "alarms": plain, "seconds": seconds}
+    return encode("status", **(given | values))
+
+
 def send_frame(server: LiveServer, take: Take, k: int) -> None:
     quaternion = rotation.to_quaternion(take.R_world_body[k])
     server.send_frame(encode_poses(float(take.time[k]), take.p_world_body[k], np.asarray(quaternion)))
@@ -83,9 +94,24 @@ def test_a_session_is_shown_from_its_first_pose_to_its_end(
     assert page.query_selector(".alarms li") is None
 
     slip = Finding("slip", "warning", "r_thigh: the sensor moved 20 mm <b>", ("r_thigh",), (4.0, 4.0))
-    server.send("solve", describe_solve(replace(solve, alarms=(Alarm(slip, 2, 6.0),))))
-    page.wait_for_selector(".alarms li")
+    server.send("status", status(seconds=6.0, alarms=(Alarm(slip, 2, 6.0),)))
+    page.wait_for_selector(".alarms li.warning")
     assert "moved 20 mm <b>" in page.inner_text(".alarms li")
+    assert page.inner_text(".sources p").startswith("6 s")
+    server.send("status", status(seconds=8.6, alarms=(Alarm(slip, 2, 6.0, over=8.0),)))
+    page.wait_for_selector(".alarms li.over")
+    assert page.inner_text(".sources p").startswith("9 s")  # numbers move
+
+    shown = page.evaluate("() => document.querySelector('.ask').innerText")
+    further = replace(solve, prompt=Prompt("l_shank", "left knee: 80 %, twist it", (0.0, 0.0, 1.0)))
+    server.send("solve", describe_solve(further))
+    page.wait_for_function("() => document.querySelector('.ask').innerText.startsWith('left knee: 80 %')")
+    assert shown == solve.prompt.text
+
+    page.fill(".note", "knee strapped")
+    page.click("text=Mark")
+    server.send("status", status(seconds=9.0, marks=[{"seconds": 8.9, "text": "knee strapped"}]))
+    page.wait_for_function("() => document.querySelector('.marks')?.innerText.includes('9 s knee strapped')")
 
     server._call(lambda: [viewer.transport.abort() for viewer in server._viewers])  # the stream is cut
     page.wait_for_function("() => document.querySelector('.banner').innerText.includes('Trying to reach it again')")
@@ -94,16 +120,68 @@ def test_a_session_is_shown_from_its_first_pose_to_its_end(
     page.wait_for_function("() => true")
     server.send("end", encode("end", text="The session is over."))
     page.wait_for_function("() => document.querySelector('.banner').innerText.includes('over')")
-    assert server.said == ["stop"]  # type: ignore[attr-defined]
+    assert server.said == ["mark knee strapped", "stop"]  # type: ignore[attr-defined]
     assert not [line for line in told if "WebSocket" not in line and "GPU" not in line]
     assert all(url.startswith(server.act) for url in asked)
     page.context.close()
 
 
-def test_who_only_looks_has_nothing_to_press(browser: Any, server: LiveServer) -> None:
+@pytest.mark.parametrize("acts", [False, True])
+def test_who_only_looks_has_nothing_to_press_and_it_fits_a_phone(browser: Any, server: LiveServer, acts: bool) -> None:
     page = browser.new_context(viewport={"width": 390, "height": 844}).new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.act if acts else server.look)
+    page.wait_for_function("() => document.body.innerText.includes('Waiting for the first poses')")
+    if acts:
+        page.wait_for_selector(".act")
+    assert (page.query_selector(".act") is not None) == acts
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    page.context.close()
+
+
+PIXEL = bytes.fromhex(
+    "89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c4890000000d49444154789c6360f8cfc0000003010100"
+    "c9fe92ef0000000049454e44ae426082"
+)
+
+
+def test_a_visitor_is_led_through_a_routine(browser: Any) -> None:
+    server = LiveServer(lambda _: None, pictures={"wind mill.png": Picture("image/png", PIXEL)})
+    steps = (Step("Swing your arm", ("right shoulder",), "wind mill.png", 1, 9), Step("Now nod", at_least=1))
+    guide = Guide(Routine(steps, "Warm up", "Well done!"))
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page.set_default_timeout(PATIENCE)
+    told: list[str] = []
+    page.on("console", lambda message: told.append(message.text))
+    page.on("pageerror", lambda error: told.append(str(error)))
     page.goto(server.look)
     page.wait_for_function("() => document.body.innerText.includes('Waiting for the first poses')")
-    assert page.query_selector(".act") is None
-    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    guide.advance(0.0, ())
+    server.send("status", status(0.0, guide=guide.describe(0.0)))
+    page.wait_for_function("() => document.querySelector('.ask')?.innerText === 'Swing your arm'")
+    page.wait_for_function("() => document.querySelector('.coach img').naturalWidth === 1")
+    known = (Progress("r_upper_arm", "right shoulder", 1.0, True, None),)
+    for moment, words in ((2.0, "Now nod"), (4.0, "Well done!")):
+        guide.advance(moment, known)
+        server.send("status", status(moment, guide=guide.describe(moment)))
+        page.wait_for_function("words => document.querySelector('.ask').innerText === words", arg=words)
+    assert page.query_selector(".coach img") is None
+    assert not [line for line in told if "WebSocket" not in line and "GPU" not in line]
+    page.context.close()
+    server.close()
+
+
+def test_a_banner_tells_what_is_not_recorded_and_a_solver_that_died(browser: Any, server: LiveServer) -> None:
+    page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
+    page.set_default_timeout(PATIENCE)
+    page.goto(server.look)
+    page.wait_for_function("() => document.body.innerText.includes('Waiting for the first poses')")
+    for values, words in (
+        ({"fault": "the disk is full", "lost": 12}, "Not recorded: 12 frames. the disk is full"),
+        ({"restarts": 1}, "The solver died and was started again. The recording is whole."),
+        ({"restarts": 1, "behind": 7.25}, "Behind by 7.3 s."),
+        ({"restarts": 6, "given_up": True}, "Nothing is solved any more"),
+    ):
+        server.send("status", status(3.0, **values))
+        page.wait_for_function("words => document.querySelector('.banner').innerText.startsWith(words)", arg=words)
     page.context.close()

@@ -89,7 +89,7 @@ def test_vmc_arrives_by_osc(take: Take, solve: Solve) -> None:
         (outlet,) = open_outlets(f"vmc:127.0.0.1:{receiver.getsockname()[1]}")
         assert solve.skeleton is not None
         poses = Poses(1.5, take.names, take.p_world_body[9], take.R_world_body[9])
-        outlet.send(play_figure(solve.skeleton, poses), solve)
+        outlet.send(play_figure(solve.skeleton, poses), solve.skeleton, solve.figure)
         found: dict[str, Any] = {}
         while "/VMC/Ext/Bone/Pos RightFoot" not in found:
             message = osc.OscMessage(receiver.recv(4096))
@@ -107,13 +107,13 @@ def test_lsl_arrives_with_its_names(take: Take, solve: Solve) -> None:
     name = f"condyle-test-{np.random.default_rng().integers(1 << 40)}"
     (outlet,) = open_outlets(f"lsl:{name}")
     poses = Poses(1.5, take.names, take.p_world_body[9], take.R_world_body[9])
-    outlet.send(poses, solve)
+    outlet.send(poses, solve.skeleton, solve.figure)
     found = pylsl.resolve_byprop("name", name, 1, 5.0)
     if not found:
         pytest.skip("LSL finds no stream of this machine: no multicast here")
     inlet = pylsl.StreamInlet(found[0])
     inlet.open_stream(5.0)
-    outlet.send(poses, solve)
+    outlet.send(poses, solve.skeleton, solve.figure)
     sample, _ = inlet.pull_sample(5.0)
     assert sample[:3] == pytest.approx(take.p_world_body[9, 0].tolist())
     outlet.close()

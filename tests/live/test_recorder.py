@@ -142,7 +142,7 @@ def test_threads_write_side_by_side(tmp_path: Path) -> None:
         for thread in threads:
             thread.join()
         recorder.close()
-    sources, findings = read_frames(tmp_path / "a.log")
+    sources, _, findings = read_frames(tmp_path / "a.log")
     assert not findings
     assert {one.layout.source: one.device.tolist() for one in sources} == {
         f"lsl:{k}": [p.device_time for p in sent[k]] for k in sent

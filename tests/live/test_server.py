@@ -7,6 +7,7 @@ import json
 import socket
 import time
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
@@ -17,6 +18,7 @@ from websockets.sync.client import connect
 
 from condyle.errors import CondyleError
 from condyle.live import server as module
+from condyle.live.guide import Picture
 from condyle.live.server import LiveServer
 from condyle.report import page as pages
 from tests.report.test_server import TEMPLATE
@@ -118,3 +120,42 @@ def test_a_viewer_that_is_stuck_costs_nothing_and_the_others_miss_nothing(server
 def test_a_port_that_is_taken_is_told(server: LiveServer) -> None:
     with pytest.raises(CondyleError, match="in use by another program"):
         LiveServer(lambda _: None, port=server.port)
+
+
+def test_fifty_viewers_see_every_frame_and_one_that_returns_is_told_the_newest(server: LiveServer) -> None:
+    with ExitStack() as stack:
+        viewers = [stack.enter_context(connect(stream_of(server.look), max_queue=None)) for _ in range(50)]
+        for viewer in viewers:
+            viewer.recv(timeout=20)
+        wait_for(lambda: server.viewers == 50)
+        for k in range(60):
+            server.send_frame(bytes([k]) * 500)
+        server.send("status", '{"type":"status","n":3}')
+        for viewer in viewers:
+            assert [viewer.recv(timeout=20)[0] for _ in range(60)] == list(range(60))
+            assert viewer.recv(timeout=20) == '{"type":"status","n":3}'
+        viewers[0].close()
+        wait_for(lambda: server.viewers == 49)
+        back = stack.enter_context(connect(stream_of(server.look)))
+        assert [json.loads(back.recv(timeout=20))["type"] for _ in range(2)] == ["hello", "status"]
+    assert server.skipped == 0
+
+
+def test_pictures_of_a_routine_are_served_and_no_other_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pages, "read_template", lambda: TEMPLATE)
+    server = LiveServer(lambda _: None, pictures={"wind mill.png": Picture("image/png", b"picture")})
+    word = server.look.split("/")[3]
+    for path, status in (
+        (f"/{word}/picture/wind%20mill.png", 200),
+        (f"/{word}/picture/other.png", 404),
+        (f"/{word}/picture/../routine.toml", 404),
+        ("/guess/picture/wind%20mill.png", 404),
+    ):
+        connection = http.client.HTTPConnection("127.0.0.1", server.port)
+        connection.request("GET", path)
+        answer = connection.getresponse()
+        assert answer.status == status
+        if status == 200:
+            assert (answer.getheader("Content-Type"), answer.read()) == ("image/png", b"picture")
+        connection.close()
+    server.close()

@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import json
+import threading
 import time
 from pathlib import Path
 
 import numpy as np
 
 import condyle
+from condyle.io.exports.figure import Figure
+from condyle.io.log_records import Mark
+from condyle.live.clock import Stamp
+from condyle.live.excerpt import LogTail
 from condyle.live.feed import Feed
 from condyle.live.newest import NewestPoses, Poses
 from condyle.live.recorder import Recorder
 from condyle.live.service import LiveSession, describe_solve, play_figure
 from condyle.live.session import Session, Solve
-from condyle.live.source import Packet
+from condyle.live.source import Packet, now
 from condyle.live.sources import open_source
+from condyle.live.watch import Watch
+from condyle.model.skeleton import Skeleton
 from tests.make.sessions import person, records, stream
 
 
@@ -28,7 +35,7 @@ class Listening:
         self.sent: list[Poses] = []
         self.closed = False
 
-    def send(self, figure: Poses, solve: Solve) -> None:
+    def send(self, figure: Poses, skeleton: Skeleton, bones: Figure | None) -> None:
         self.sent.append(figure)
 
     def close(self) -> None:
@@ -66,7 +73,7 @@ def test_a_replay_is_recorded_solved_sent_on_and_fitted_as_the_file_is(tmp_path:
     newest, outlet = NewestPoses(), Listening()
     source = Patient(f"replay:{tmp_path / 'take.csv'}@max")
     feed = Feed([source], Recorder(tmp_path / "session.log"), newest.listen)
-    session = LiveSession(feed, newest, outlets=[outlet])
+    session = LiveSession(feed, newest, Watch(), outlets=[outlet])
     solves: list[Solve] = []
     session.on_solve(solves.append)
     session.on_solve(source.leave)
@@ -102,3 +109,82 @@ def test_a_solve_is_told_in_words_that_json_knows() -> None:
     assert told["shown"]["page"]["verdict"]["text"].startswith("Found")
     assert told["prompt"]["text"]
     assert len(told["progress"]) == len(told["shown"]["page"]["joints"])
+
+
+class Dying:
+    """A source that sends a person's packets, is silent for a while, and comes back."""
+
+    word, bad_packets, fault, ended = "test:dying", 0, "", False
+
+    def __init__(self, silent_from: float, silent_to: float, until: float) -> None:
+        self._silence, self._until = (silent_from, silent_to), until
+        self._sent, self._begin, self._next = stream(person(seconds=until, rate=30), "test:dying"), 0.0, 0
+
+    def read(self, timeout: float) -> list[Packet]:
+        self._begin = self._begin or now()
+        due = now() - self._begin
+        self.ended = due >= self._until
+        time.sleep(0.01)
+        if self._silence[0] <= due < self._silence[1]:
+            self._next = max(self._next, int(30 * due))
+            return []
+        found = []
+        while self._next < min(30 * due, len(self._sent)):
+            one = self._sent[self._next]
+            found.append(one._replace(device_time=self._next / 30, arrival_time=now()))
+            self._next += 1
+        return found
+
+    def close(self) -> None:
+        self.ended = True
+
+
+def test_a_source_that_dies_and_returns_is_told_and_marks_are_in_the_log_and_the_result(tmp_path: Path) -> None:
+    newest, watch = NewestPoses(), Watch()
+
+    def listen(packet: Packet, stamp: Stamp) -> None:
+        newest.listen(packet, stamp)
+        watch.listen(packet, stamp)
+
+    feed = Feed([Dying(2.0, 6.0, 11.0)], Recorder(tmp_path / "session.log"), listen)
+    session = LiveSession(feed, newest, watch)
+    told: list[tuple[float, str]] = []
+    session.on_alarm(lambda alarm: told.append((now() - session._begin, alarm.finding.text)))
+    threading.Timer(8.0, session.obey, ["mark  strap <tight>ened "]).start()
+    threading.Timer(9.0, session.obey, ["nonsense"]).start()
+    session.run()
+    words = [text for _, text in told]
+    assert any(text.startswith("test:dying sends nothing for") for text in words), words
+    assert any(text.startswith("test:dying is lost: nothing came for 3 s") for text in words), words
+    back = next(one for one in watch.alarms if one.finding.code == "source-stale" and one.over is not None)
+    assert "back after" in back.finding.text
+    assert [text for _, text in session.marks] == ["strap <tight>ened"]
+    findings = condyle.fit(tmp_path / "session.log").skeleton.findings
+    (mark,) = [one for one in findings if one.code == "mark"]
+    assert mark.text.startswith("strap <tight>ened: marked at ")
+    assert mark.time is not None
+    assert 7.0 < mark.time[0] < 10.0
+
+
+def test_what_came_before_a_restart_is_left_out_of_the_result(tmp_path: Path) -> None:
+    recorder = Recorder(tmp_path / "session.log")
+    sent = stream(person(seconds=10))
+    for packet in sent[:100]:
+        recorder.write(packet)
+    recorder.mark(Mark(sent[100].arrival_time, True, ""))
+    for packet in sent[100:]:
+        recorder.write(packet)
+    recorder.mark(Mark(sent[-1].arrival_time, False, ""))
+    recorder.close()
+    fit = condyle.fit(tmp_path / "session.log")
+    assert fit.take.frames == len(sent) - 100
+    told = {one.code: one.text for one in fit.skeleton.findings}
+    assert told["begun-anew"] == "the session was begun anew: 100 frames before that are left out"
+    assert told["mark"].startswith("mark 1: marked at 10.0 s")
+    session = Session()
+    tail = LogTail(tmp_path / "session.log")
+    for record in tail.read():
+        session.add(record)
+    solve = session.solve()
+    assert solve.skeleton is not None
+    assert solve.skeleton.take["frames"] == fit.skeleton.take["frames"]

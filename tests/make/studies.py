@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +16,7 @@ from condyle.study.ledger import Facts, JointFacts, LimbFacts, Record, Worst
 from condyle.study.plan import Entry, Step, make_steps
 
 QUICK: dict[str, Any] = {"intervals": False, "report": False}  # settings of takes whose numbers do not matter
+LOOP_STARTS_S = 120.0  # s until an event loop runs, on a machine that is busy with other tests
 
 
 def write_small_take(path: Path, seed: int = 0, motion: str = "exercise") -> Path:
@@ -49,3 +54,26 @@ def write_performer(folder: Path, seed: int = 0) -> tuple[Path, Path]:
         part = Take(take.names, take.time[rows], take.R_world_body[rows], take.p_world_body[rows])
         write_take(folder / f"{name}.npz", part)
     return folder / "rom.npz", folder / "play.npz"
+
+
+@contextmanager
+def start_loop() -> Iterator[Any]:
+    """An event loop for Dask's clusters, in a thread. One that Dask begins itself fails where that takes over 10 s."""
+    from tornado.ioloop import IOLoop
+
+    found: list[IOLoop] = []
+    ready, ended = threading.Event(), asyncio.Event()
+
+    async def run() -> None:
+        found.append(IOLoop.current())
+        ready.set()
+        await ended.wait()
+
+    thread = threading.Thread(target=lambda: asyncio.run(run()), daemon=True)
+    thread.start()
+    assert ready.wait(LOOP_STARTS_S)
+    try:
+        yield found[0]
+    finally:
+        found[0].add_callback(ended.set)
+        thread.join(LOOP_STARTS_S)

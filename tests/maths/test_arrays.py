@@ -5,9 +5,10 @@ from typing import Annotated
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from condyle.errors import CondyleError
-from condyle.maths.arrays import Floats, Ints, Vector, concatenate, freeze, frozen, select
+from condyle.maths.arrays import Floats, Ints, Vector, _number_type, concatenate, distinct, freeze, frozen, select
 
 
 def test_a_list_becomes_a_read_only_array_of_doubles() -> None:
@@ -105,3 +106,17 @@ def test_arrays_are_put_in_one_along_their_letter() -> None:
     both = concatenate([track, track], "n")
     assert set(both) == {"place", "number"}
     assert both["number"].tolist() == [1, 2, 1, 2]
+
+
+def test_different_numbers_are_those_of_numpy() -> None:
+    for values in (np.array([3, 1, 3, 2, 1]), np.array([[2.5, -1.0], [2.5, 7.0]]), np.empty(0)):
+        np.testing.assert_array_equal(distinct(values), np.unique(values))
+
+
+def test_the_type_of_numbers_is_read_from_both_ways_in_which_numpy_writes_an_array() -> None:
+    from types import GenericAlias
+
+    alias = GenericAlias(list, (np.float64,))  # as numpy 2.5 has NDArray[np.float64]
+    assert _number_type(alias) is np.float64
+    assert _number_type(np.ndarray[tuple[int, ...], np.dtype[np.int64]]) is np.int64
+    assert _number_type(NDArray[np.bool_]) is np.bool_

@@ -12,6 +12,7 @@ from condyle.maths.least_squares import (
     invert_normal,
     solve_normal,
     solve_symmetric,
+    solve_triangle,
     span_columns,
 )
 
@@ -75,5 +76,6 @@ def test_only_independent_columns_are_factored(rows) -> None:
     A[:, 5] = A[:, 1] - A[:, 2]
     q, r, keep = factor_columns(A)
     assert keep.tolist() == [True, True, True, True, True, False]
-    np.testing.assert_allclose(q.T @ q, np.eye(5), atol=SAME)
-    np.testing.assert_allclose(q @ r, A[:, keep], atol=1e-12)
+    np.testing.assert_allclose(q.T @ q, np.diag(keep.astype(float)), atol=SAME)
+    np.testing.assert_allclose((q @ r)[:, keep], A[:, keep], atol=1e-12)
+    np.testing.assert_allclose(q @ r @ solve_triangle(r[None], q.T[None] @ A[:, 0], keep[None])[0], A[:, 0], atol=SAME)

@@ -48,6 +48,10 @@ def test_a_profile_says_what_it_holds() -> None:
         ({"lengths": (replace(LENGTH, low=0.5),)}, "outside its interval"),
         ({"lengths": (replace(LENGTH, length=float("nan")),)}, "outside its interval"),
         ({"lengths": (replace(LENGTH, body="a"),)}, "joint that its body does not have"),
+        ({"lengths": (replace(LENGTH, joints=((LENGTH.body, LENGTH.body), LENGTH.joints[1])),)}, "with itself"),
+        ({"joints": PROFILE.joints[::-1]}, "no tree with parents before children"),
+        ({"joints": PROFILE.joints * 2}, "no tree with parents before children"),
+        ({"mountings": 0}, "no mounting"),
     ],
 )
 def test_what_contradicts_itself_is_refused(wrong: dict[str, object], text: str) -> None:

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from condyle import UsageError
-from condyle.model.skeleton import Joint, Limb, Skeleton, Verdict, limb_geometry
+from condyle.model.limbs import limb_geometry
+from condyle.model.skeleton import Joint, Limb, Skeleton, Verdict
 
 LENGTH = 1e-12  # m
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle import Finding
-from condyle.model.stage import Change, Decision, Effect, Proof, apply_changes, describe_refusal
+from condyle.model.stage import Change, Decision, Effect, Proof, apply_changes, describe_change
 from condyle.model.take import Take
 
 
@@ -22,14 +22,15 @@ class Doubled:
     effect: Effect = "moves"
     bodies: tuple[str, ...] = ("head",)
     hold: tuple[tuple[str, str], ...] = ()
+    suspicion: str = "head slipped"
 
     def apply(self, take: Take) -> Take:
         p = take.p_world_body.copy()
         p[self.first :] = 2 * p[self.first :] + self.first
         return replace(take, p_world_body=p)
 
-    def describe(self, proof: Proof | None) -> list[Finding]:
-        return []
+    def describe(self) -> list[Finding]:
+        return [Finding("slip", "info", "moved back")]
 
 
 @pytest.fixture
@@ -57,10 +58,14 @@ def test_a_proof_is_kept_unless_something_speaks_against_it() -> None:
 @pytest.mark.parametrize(("size", "unit"), [(0.03, "m"), (None, "")])
 def test_a_refusal_says_what_was_tried_and_why_it_was_not_kept(size: float | None, unit: str) -> None:
     change: Change = Doubled(1, size)
-    [finding] = describe_refusal(change, "head slipped", Proof(0.01, 0.02, "no gain"))
+    [finding] = describe_change(change, Proof(0.01, 0.02, "no gain"))
     assert (finding.code, finding.severity, finding.bodies) == ("repair-not-kept", "info", ("head",))
     assert finding.text == "head slipped; tried and not kept: no gain; the take was fitted as recorded there"
     assert (finding.value, finding.unit) == (size, unit)
+
+
+def test_of_a_change_that_is_kept_it_speaks_itself() -> None:
+    assert [one.text for one in describe_change(Doubled(1), Proof(0.02, 0.01))] == ["moved back"]
 
 
 def test_a_decision_that_says_nothing_changes_nothing() -> None:

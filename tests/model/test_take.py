@@ -300,7 +300,7 @@ def test_empty_one_frame_and_one_body_are_takes_too(rng: np.random.Generator) ->
     assert (empty.frames, empty.seconds) == (0, 0.0)
     assert np.isnan(empty.rate)
     one = make_take(rng, n=1, names=("only",))
-    assert str(one) == "1 body, 1 frames, 0.0 s"
+    assert str(one) == "1 body, 1 frame, 0.0 s"
     assert np.isnan(one.rate)
 
 

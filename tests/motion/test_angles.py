@@ -5,7 +5,7 @@ import pytest
 
 import condyle
 from condyle.errors import UsageError
-from condyle.motion.angles import AngleOptions, find_joint_angles
+from condyle.motion.angles import AngleOptions, find_joint_angles, hide_outliers
 from condyle.simulate import Disturbances, chain, simulate
 from tests.make import recordings, walkers
 
@@ -160,3 +160,30 @@ def test_landmarks_of_a_recorded_walk_change_offsets_and_not_ranges_of_flexion(r
             off = landmarks[f"{name}_{side}"] - functional[f"{name}_{side}"]
             assert off.std() < 1.0, "a frame error in flexion is only an offset"
             assert abs(off.mean()) < 15
+
+
+def test_poses_that_the_fit_weighted_out_do_not_count() -> None:
+    world = simulate(
+        chain(),
+        "exercise",
+        disturbances=Disturbances(position_noise=0.001, orientation_noise=0.003),
+        seconds=15,
+        seed=3,
+    )
+    R = world.take.R_world_body.copy()
+    p = world.take.p_world_body.copy()
+    p[100:103, -1] += 0.3
+    R[100:103, -1] = R[100:103, -1] @ np.diag([1.0, -1.0, -1.0])
+    take = condyle.Take(world.take.names, world.take.time, R, p)
+    fit = condyle.fit(take)
+    name = fit.angles("rotvec").names[-1]
+    assert np.isnan(hide_outliers(fit.skeleton, fit.take, fit.weight).p_world_body[100:103, -1]).all()
+    assert np.nanmax(np.abs(fit.angles("rotvec")[name])) < 180
+    untouched = np.setdiff1d(np.arange(take.frames), np.arange(100, 103))
+    kept = hide_outliers(fit.skeleton, fit.take, fit.weight).p_world_body[untouched]
+    np.testing.assert_array_equal(kept, take.p_world_body[untouched])
+
+
+def test_a_joint_that_never_counts_keeps_its_angles() -> None:
+    fit = condyle.fit(simulate(chain(), "exercise", seconds=5, seed=3).take)
+    assert hide_outliers(fit.skeleton, fit.take, np.zeros_like(fit.weight)) is fit.take

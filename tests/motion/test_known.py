@@ -49,6 +49,16 @@ def test_a_body_without_a_sensor_is_where_its_neighbours_tell(performer: tuple[c
     assert np.sqrt((distance[:, later.take.index(gone)] ** 2).mean()) < 5 * NEAR_M  # its sensor may turn about a line
 
 
+def test_noise_of_a_sensor_beside_which_none_is_worn_is_no_outlier(performer: tuple[condyle.Fit, World]) -> None:
+    fit, first = performer
+    mounts = first.truth.mounts
+    later = simulate(human(), "walk", seconds=30, rate=60, seed=5, disturbances=NOISE, mounts=mounts)
+    take = later.take.select([name for name in later.take.names if name != "l_shank"])
+    assert "outliers" not in {one.code for one in condyle.solve(take, fit).findings}
+    distance = _distance(fit, take, later)
+    assert distance[:, later.take.index("l_foot")].max() < 5 * NEAR_M
+
+
 def test_the_end_of_a_limb_without_sensors_has_no_pose(performer: tuple[condyle.Fit, World]) -> None:
     fit, later = performer
     gone = ["l_forearm", "l_hand"]

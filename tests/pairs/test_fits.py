@@ -7,7 +7,7 @@ import pytest
 
 from condyle.maths import rotation
 from condyle.model.take import Take
-from condyle.pairs.fits import all_pairs, fit_pairs, gaps, refine_pairs
+from condyle.pairs.fits import all_pairs, apply_joints, fit_pairs, gaps, refine_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import human, simulate
 from tests.oracle import stacked
@@ -216,3 +216,12 @@ def test_a_take_in_which_nothing_is_seen_has_pairs_without_residual(rng) -> None
 def test_every_pair_is_listed_once(m) -> None:
     pairs = all_pairs(m)
     assert len({frozenset(pair) for pair in pairs.tolist()}) == m * (m - 1) // 2 == len(pairs)
+
+
+def test_gaps_are_the_same_whether_all_bodies_or_those_of_each_pair_are_multiplied(monkeypatch) -> None:
+    rng = np.random.default_rng(4)
+    X, pairs = rng.standard_normal((30, 4 * 7)), np.array([[1, 0], [2, 1], [6, 3]])
+    c, l = rng.standard_normal((2, 3, 3))
+    whole = apply_joints(X, pairs, c, l)
+    monkeypatch.setattr("condyle.pairs.fits.DENSE_MAX_BODIES", 6)
+    np.testing.assert_allclose(apply_joints(X, pairs, c, l), whole, atol=1e-12)

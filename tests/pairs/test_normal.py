@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from condyle.maths.least_squares import solve_normal
 from condyle.pairs.fits import fit_pairs, refine_pairs
-from condyle.pairs.normal import Rows, System, estimate_covariance, gap_products
+from condyle.pairs.normal import Rows, System, descend, estimate_covariance, gap_products
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, World, linkage, simulate
 
@@ -60,6 +61,22 @@ def test_a_direction_that_is_not_solved_for_stays_at_nought(world: World) -> Non
     basis = np.delete(np.eye(6 * J), 2, axis=1)
     sums = Rows.of(world.take, pairs).sums(np.ones((world.take.frames, J)))
     assert System(pairs, basis, np.ones(6 * J)).solve(*sums, np.eye(J))[2] == 0
+
+
+@pytest.mark.parametrize("held", [0, 5])
+def test_many_joints_are_solved_in_steps_as_they_are_at_once(world: World, held: int) -> None:
+    pairs = edges(world)
+    J = len(pairs)
+    basis = np.delete(np.eye(6 * J), range(held), axis=1)
+    rng = np.random.default_rng(held)
+    root = np.eye(J) + 0.2 * rng.standard_normal((J, J))
+    system = System(pairs, basis, np.ones(6 * J))
+    G, _ = Rows.of(world.take, pairs).sums(np.ones((world.take.frames, J)))
+    N, h = system.normal(G, root @ root.T), rng.standard_normal(6 * J)
+    found = descend(N, h, basis, rng.standard_normal(6 * J))
+    assert found is not None
+    np.testing.assert_allclose(found, solve_normal(N, h, basis), rtol=0, atol=1e-9 * np.abs(found).max())
+    assert descend(0 * N, h, basis, np.zeros(6 * J)) is None
 
 
 def test_a_joint_without_frames_leaves_the_others_alone(world: World) -> None:

@@ -242,7 +242,7 @@ def test_nothing_is_moved_across_a_hole() -> None:
 def test_the_stage_tells_the_delay_and_its_repair_takes_it_away_unless_that_is_not_wanted() -> None:
     take = world(replace(NOISE, latency={"l_shank": 0.04}), "walk").take
     (repair,) = repair_latency(take, FitOptions()).changes
-    (finding,) = repair.describe(None)
+    (finding,) = repair.describe()
     assert (finding.code, finding.severity, finding.unit) == ("latency", "warning", "s")
     assert finding.value == pytest.approx(0.04, abs=0.001)
     assert repair.bodies == finding.bodies

@@ -440,6 +440,9 @@ def test_b38_what_is_no_file_is_told(tmp_path: Path) -> None:
     missing = condyle("fit", str(tmp_path / "none.csv"))
     assert (missing.status, missing.err) == (1, f"condyle: error: {tmp_path / 'none.csv'}: no such file\n")
     folder = condyle("fit", str(tmp_path))
-    assert (folder.status, folder.err) == (1, f"condyle: error: {tmp_path}: is a folder, not a file\n")
+    assert (folder.status, folder.err) == (
+        1,
+        f"condyle: error: {tmp_path}: is a folder; name the files of one take, or fit every take in it: condyle batch {tmp_path} -o STUDY\n",
+    )
     assert condyle("fit").status == 2
     assert os.listdir(tmp_path) == []

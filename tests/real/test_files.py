@@ -11,10 +11,13 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from benchmarks.marker_sets import count_edges
+from benchmarks.marker_sets import fit as fit_markers
 
 from condyle.io.exports import write_take
 from condyle.model.skeleton import SURE_SUPPORT
 from condyle.model.take import Take
+from condyle.prepare.recognise_bodies import SEGMENT_RIGID_MAX_SHARE
 from tests.make import recordings
 
 from . import files
@@ -83,8 +86,9 @@ def test_info_tells_what_is_in_a_file(file) -> None:
         return
     assert answer.status in (DONE, DONE_WITH_WARNINGS)
     assert facts.get("conventions", {}).get("format") == file.format
-    found = (facts["frames"], len(facts.get("bodies", ())), len(facts.get("markers", ())))
-    assert found == (file.frames, file.bodies, file.markers)
+    assert (facts["frames"], len(facts.get("markers", ()))) == (file.frames, file.markers)
+    named = facts.get("recognised", {}).get("bodies", ())
+    assert len(facts.get("bodies", ())) == (file.bodies or len(named))
 
 
 @pytest.mark.parametrize("name", ["door_pose/door.txt", "vr_tundra/000_tracker_data_record.csv"])
@@ -247,11 +251,25 @@ def one_of_each_folder(files: Iterable[File]) -> list[File]:
     one_of_each_folder(file for file in FILES if file.markers and not (file.bodies or "/exp" in file.path)),
     ids=lambda f: f.path,
 )
-def test_markers_alone_are_an_error_that_names_the_way_out(file) -> None:
-    answer = run(["fit", str(recordings.DATA / file.path)])
-    assert answer.status == FAILED
-    assert answer.facts["error"]["code"] == "markers-only"
-    assert "--bodies" in answer.facts["error"]["text"]
+def test_markers_alone_become_bodies_by_their_names(file) -> None:
+    answer = info(file.path)
+    known = answer.facts["recognised"]
+    assert len(known["bodies"]) >= 2
+    assert all(body["fit_error"] <= SEGMENT_RIGID_MAX_SHARE * body["size"] for body in known["bodies"])
+    assert "markers-by-name" in answer.codes()
+    true = recordings.all_truth().get(file.path, {}).get("bodies_from_markers", {})
+    found = [{marker.rpartition(":")[2] for marker in body["markers"]} for body in known["bodies"]]
+    for group in true.values():  # a body of which most markers are of each group, and no marker in two bodies
+        assert any(2 * len(own & {marker.rpartition(":")[2] for marker in group}) > len(own) for own in found), group
+
+
+@pytest.mark.parametrize(
+    "name", ["qualisys_c3d/walk.c3d", "hard/squat/b_walk.trc", "more/exo/ET21.trc", "more/zoo/HC002D06.c3d"]
+)
+def test_a_fit_by_names_has_every_edge_of_one_with_the_list(name) -> None:
+    skeleton, _ = fit_markers([recordings.DATA / name], None)
+    edges = count_edges(skeleton, recordings.truth(name))
+    assert (edges.right, edges.wrong) == (edges.known, 0)
 
 
 @pytest.mark.parametrize("name", ["cmu_c3d/dribble_shoot.c3d", "broken_c3d/mocap36.c3d"])
@@ -260,7 +278,7 @@ def test_bodies_that_info_proposes_can_be_fitted(name, tmp_path) -> None:
     assert run(["info", path, "--propose", bodies]).status in (DONE, DONE_WITH_WARNINGS)
     answer = run(["fit", path, "--bodies", bodies, *QUICK])
     assert answer.status in (DONE, DONE_WITH_WARNINGS)
-    assert len(answer.facts["bodies"]) >= 7
+    assert len(answer.facts["bodies"]) >= 5
     assert answer.facts["joints"]
 
 

@@ -118,8 +118,8 @@ def test_names_from_files_lead_nowhere_and_act_on_nothing(tmp_path: Path) -> Non
 
 
 def test_what_cannot_be_is_said(noisy: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(UsageError, match="svg, png"):
-        write_figures(noisy, tmp_path, "pdf")  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="svg, png, pdf"):
+        write_figures(noisy, tmp_path, "jpg")  # type: ignore[arg-type]
     with pytest.raises(CondyleError, match="gap"):
         write_figures(rewritten(noisy, tmp_path / "none", gap=None), tmp_path)
     with np.load(noisy / "motion.npz") as archive:

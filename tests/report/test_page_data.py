@@ -29,6 +29,7 @@ def test_names_are_places_and_other_fields_keep_their_type(page: Any, value: Any
 
 def test_an_array_is_three_numbers_and_nothing_may_be_missing_or_more() -> None:
     limb = {"body": 0, "from_joint": 1, "to_joint": 2, "length": 0.4, "low": None, "high": None, "between": "joints"}
+    limb |= {"along": None, "along_95": None}
     assert msgspec.convert(limb, PageLimb).length == 0.4
     for wrong in ({**limb, "passing": 0.5}, {**limb, "body": "thigh"}, {key: limb[key] for key in list(limb)[:-1]}):
         with pytest.raises(msgspec.ValidationError):

@@ -24,7 +24,7 @@ def test_nothing_is_left_out_and_words_come_along() -> None:
     assert f"export const VERSION = {VERSION};" in text
     assert "export interface PageJoint {" in text
     assert "  readonly axis_child: readonly [number, number, number] | null;" in text
-    assert '  readonly kind: "ball" | "hinge" | "rigid" | "undetermined";' in text
+    assert '  readonly kind: "ball" | "hinge" | "rigid" | "undetermined" | "universal" | "screw" | "slider";' in text
     assert "  readonly rows: readonly (readonly [string, string])[];" in text
     assert " * gap_step         [m] of the packed gaps" in text
     assert "_Value" not in text

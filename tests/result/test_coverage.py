@@ -12,7 +12,7 @@ import pytest
 import condyle
 from condyle import Skeleton, UsageError
 from condyle.cli import main
-from condyle.model.skeleton import limb_geometry
+from condyle.model.limbs import limb_geometry
 from condyle.result.coverage import RECORDING_MIN_S, find_coverage
 from condyle.result.verdict import verdict_of
 from condyle.simulate import Disturbances, chain, linkage, simulate

@@ -10,7 +10,16 @@ import pytest
 from condyle.errors import CondyleError
 from condyle.estimate.lengths import measure_lengths, profile_lengths
 from condyle.model.skeleton import Skeleton
-from condyle.result.profile import apply_profile, compare_lengths, find_mountings, kinds_of, make_profile
+from condyle.result.profile import (
+    apply_profile,
+    compare_lengths,
+    cut_profile,
+    describe_bare,
+    find_mountings,
+    kinds_of,
+    known_kinds,
+    make_profile,
+)
 from tests.make.performers import fit_chain
 
 
@@ -94,3 +103,22 @@ def test_fits_that_share_lengths_already_are_not_counted_again() -> None:
     profile, _ = make_profile([_named("a", fit_chain(1))])
     with pytest.raises(CondyleError, match="other fits told as well"):
         make_profile([profile, _named("b", apply_profile(fit_chain(2), profile))])
+
+
+def test_of_a_performer_with_fewer_sensors_the_rest_is_known() -> None:
+    profile, _ = make_profile([replace(fit_chain(1), fit_id="a")])
+    names = profile.bodies
+    part = cut_profile(profile, names[:-1])
+    assert part.bodies == names[:-1]
+    assert len(part.joints) == len(profile.joints) - 1
+    assert [one.key for one in part.lengths] == [one.key for one in profile.lengths if names[-1] not in str(one.key)]
+    np.testing.assert_array_equal(np.diagonal(part.matrix), np.diagonal(profile.matrix)[: len(part.lengths)])
+    (told,) = describe_bare(profile, part.bodies)
+    assert (told.code, told.bodies) == ("sensor-absent", (names[-1],))
+    with pytest.raises(CondyleError, match="no two sensors of the performer"):
+        cut_profile(profile, names[:1])
+
+
+def test_kinds_that_are_not_known_are_not_kept() -> None:
+    kinds = {("a", "b"): "ball", ("b", "c"): "undetermined", ("c", "d"): "hinge", ("d", "e"): "rigid"}
+    assert known_kinds(kinds) == (("a", "b", "ball"), ("c", "d", "hinge"))  # type: ignore[arg-type]

@@ -14,18 +14,24 @@ from condyle.study import cluster as module
 from condyle.study.batch import batch
 from condyle.study.cluster import Cluster, find_address
 from condyle.study.engine import WorkerDied
-from tests.make.studies import QUICK, make_step, write_small_take
+from tests.make.studies import QUICK, make_step, start_loop, write_small_take
 from tests.study.test_batch import contents
 
 distributed = pytest.importorskip("distributed", reason="dask's distributed is not installed (extra `cluster`)")
 LONGEST_WAIT_S = 60.0
+IN_THIS_PROCESS = {"processes": False, "protocol": "tcp", "dashboard_address": ":0", "silence_logs": 50}
 pytestmark = pytest.mark.filterwarnings("ignore::ResourceWarning", "ignore::DeprecationWarning")
 
 
 @pytest.fixture(scope="module")
-def local() -> Iterator[Any]:
-    options = {"processes": False, "dashboard_address": ":0", "silence_logs": 50}
-    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, protocol="tcp", **options) as found:
+def loop() -> Iterator[Any]:
+    with start_loop() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def local(loop: Any) -> Iterator[Any]:
+    with distributed.LocalCluster(n_workers=1, threads_per_worker=1, loop=loop, **IN_THIS_PROCESS) as found:
         yield found
 
 
@@ -94,11 +100,29 @@ def test_a_cluster_that_is_not_there_is_one_sentence_and_leaves_nothing(
     assert not (tmp_path / "study").exists()
 
 
-def test_a_scheduler_without_a_worker_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_client_that_does_not_begin_is_tried_again_and_then_told(
+    local: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin, failures = distributed.Client, [1]
+
+    def fail_first(*args: Any, **options: Any) -> Any:
+        if failures:
+            failures.pop()
+            raise AssertionError
+        return begin(*args, **options)
+
+    monkeypatch.setattr(distributed, "Client", fail_first)
+    Cluster(local.scheduler_address, tmp_path).close()
+    assert not failures
+    failures.extend([1] * module.MOST_STARTS)
+    with pytest.raises(CondyleError, match="this machine may be too busy: try again"):
+        Cluster(local.scheduler_address, tmp_path)
+
+
+def test_a_scheduler_without_a_worker_is_told(loop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LONGEST_WAIT", "3s")
-    options = {"processes": False, "dashboard_address": ":0", "silence_logs": 50}
     with (
-        distributed.LocalCluster(n_workers=0, protocol="tcp", **options) as empty,
+        distributed.LocalCluster(n_workers=0, loop=loop, **IN_THIS_PROCESS) as empty,
         pytest.raises(UsageError, match="has no worker"),
     ):
         Cluster(empty.scheduler_address, tmp_path)

@@ -62,7 +62,7 @@ export interface PageBody {
 export interface PageJoint {
   readonly child: number;
   readonly parent: number;
-  readonly kind: "ball" | "hinge" | "rigid" | "undetermined";
+  readonly kind: "ball" | "hinge" | "rigid" | "undetermined" | "universal" | "screw" | "slider";
   readonly point: "determined" | "arbitrary";
   readonly p_child_joint: readonly [number, number, number];
   readonly p_parent_joint: readonly [number, number, number];
@@ -115,6 +115,8 @@ export interface PageLimb {
   readonly low: number | null;
   readonly high: number | null;
   readonly between: "joints" | "joint and axis" | "axes";
+  readonly along: number | null;
+  readonly along_95: number | null;
 }
 
 /**
@@ -179,6 +181,46 @@ export interface PageAngles {
   readonly step: number;
   readonly columns: readonly PageAngle[];
   readonly made: readonly (readonly [string, string])[];
+}
+
+/**
+ * A number of a machine with the half-width of its 95 % interval, in m or rad. free: what the motion alone says,
+ * where the value is that of a special case.
+ */
+export interface PageMeasured {
+  readonly value: number;
+  readonly half_width: number | null;
+  readonly free: number | null;
+}
+
+/**
+ * One axis of a chain. outer: the body behind it. low, high: [rad] of its angle from the zero, of a slider [m].
+ */
+export interface PageAxis {
+  readonly outer: number;
+  readonly kind: string;
+  readonly lie: string | null;
+  readonly distance: PageMeasured | null;
+  readonly angle: PageMeasured | null;
+  readonly offset: PageMeasured;
+  readonly theta: PageMeasured;
+  readonly low: number;
+  readonly high: number;
+}
+
+/**
+ * A chain of axes of a machine. zero [s] of the take; standard: rows of theta, d, a, alpha; screws: rows (z, p x z)
+ * in the frame of the base; played [m, rad]: rms between the tool as recorded and by the table.
+ */
+export interface PageChain {
+  readonly base: number;
+  readonly tool: number;
+  readonly still: boolean;
+  readonly zero: number;
+  readonly played: readonly [number, number] | null;
+  readonly rows: readonly PageAxis[];
+  readonly standard: readonly (readonly number[])[];
+  readonly screws: readonly (readonly number[])[];
 }
 
 /**
@@ -265,4 +307,5 @@ export interface PageData {
   readonly made: readonly Made[];
   readonly motion: PageMotion | null;
   readonly angles: PageAngles | null;
+  readonly chains: readonly PageChain[];
 }

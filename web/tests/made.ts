@@ -86,6 +86,7 @@ export function page(change: Partial<PageData> = {}): PageData {
     made: [],
     motion: motion(),
     angles: null,
+    chains: [],
     ...change,
   };
 }

@@ -14,9 +14,9 @@ it.each(files)("%s makes no markup and no code from text", (name) => {
   expect(readFileSync(join(SOURCE, name), "utf8")).not.toMatch(FORBIDDEN);
 });
 
-it("only the motion is ever fetched", () => {
+it("only the motion, and the pictures of a routine, are ever fetched", () => {
   const fetching = files.filter((name) => /\bfetch\(/.test(readFileSync(join(SOURCE, name), "utf8")));
-  expect(fetching).toEqual([join("motion", "motion.ts")]);
+  expect(fetching.sort()).toEqual([join("live", "pictures.ts"), join("motion", "motion.ts")]);
 });
 
 it("only the page of a session opens a stream", () => {

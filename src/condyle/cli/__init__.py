@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, Protocol, cast
+from typing import Any, NoReturn, Protocol, cast
 
 from .._version import __version__
-from ..errors import CondyleError, UsageError
+from ..errors import TYPO_ALIKE, CondyleError, UsageError, suggest
 from ..maths.threads import THREAD_VARIABLES
 from .interrupts import raise_signals
-from .streams import end_output, replace_closed
-from .terminal import DONE, DONE_WITH_WARNINGS, print_error, print_json
+from .steps import show_steps
+from .streams import end_output, replace_closed, spell_out_symbols
+from .terminal import DONE, DONE_WITH_WARNINGS, escape_text, print_error, print_json
 
 VERBS = {
     "fit": "joints, tree and limb lengths from one or more recordings",
@@ -32,22 +34,38 @@ VERBS = {
     "view": "the page of a large fit, from a server on this machine",
     "coverage": "whether every joint was moved enough, and what every length needs",
     "angles": "joint angles over time, by ISB or another convention, with their ranges",
+    "axes": "axes of a machine to each other, with its Denavit-Hartenberg tables",
     "export": "the figure and its motion in files that other programs open",
     "retarget": "the motion on a figure with other limb lengths",
     "scale": "unit of length and noise of a set-up, from two sensors at a known distance",
     "doctor": "which convention the numbers use, tried on the motion itself",
     "simulate": "a recording of a known figure, with the truth beside it",
     "demo": "the whole chain on a simulated recording, in a few seconds",
+    "completion": "a script for bash, zsh or tcsh that completes verbs, options and files",
 }
 INTERRUPTED = 130  # what a shell reports for a program ended by SIGINT
+EPILOG = (
+    "condyle VERB --help, or condyle help VERB, tells the options of a verb. Exit status: 0 done, 1 failed, 2 wrong "
+    "usage, 130 interrupted; with --strict, 3 where something is to be looked at."
+)
+_AXIS_OPTIONS = ("--up", "--axes", "--heading")
+_AXIS = re.compile(r"-[xyz](,-?[xyz])*", re.IGNORECASE)
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose help does not vanish without a word where it cannot be written."""
+    """A parser that says in one line what is wrong, and whose help does not vanish where it cannot be written."""
 
     def _print_message(self, message: str, file: Any = None) -> None:
         if message:
             (file or sys.stderr).write(message)
+
+    def error(self, message: str) -> NoReturn:
+        wrong = re.match(r"argument (.*?): invalid choice: '(.*?)' \(choose from (.*)\)", message)
+        if wrong:
+            what, given, choices = wrong.groups()
+            near = suggest(given, re.split(r", ", choices.replace("'", "")), TYPO_ALIKE)
+            message = f"no verb '{given}'; {near}" if what == "VERB" else f"{what}: no choice '{given}'; {near}"
+        self.exit(2, f"{self.prog}: error: {escape_text(message)} ({self.prog} --help)\n")
 
 
 class Verb(Protocol):
@@ -63,9 +81,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     for name in THREAD_VARIABLES:
         os.environ.setdefault(name, "1")
     closed = replace_closed()
-    for stream in (sys.stdout, sys.stderr):
-        if hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="backslashreplace")  # a name must not fail on a terminal without Unicode
+    spell_out_symbols()
     with raise_signals() as signals:
         try:
             return end_output(None, _run(words), closed=closed)
@@ -79,11 +95,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(words: list[str]) -> int:
+    if words[:1] == ["help"]:
+        words = [*words[1:2], "--help"]
     name = next((word for word in words if not word.startswith("-")), None)
     verb = _import_verb(name) if name in VERBS else None
-    parser = _make_parser(name, verb)
+    parser, own = _make_parser(name, verb)
     try:
-        args = parser.parse_args(words)
+        args, unknown = parser.parse_known_args(_attach_axes(words))
+        if unknown:
+            own.error(_describe_unknown(unknown[0], own))
     except SystemExit as error:
         sys.stdout.flush()
         return error.code if isinstance(error.code, int) else 2
@@ -92,7 +112,8 @@ def _run(words: list[str]) -> int:
         sys.stdout.flush()
         return 2
     try:
-        status = verb.run(args)
+        with show_steps():
+            status = verb.run(args)
         if status == DONE_WITH_WARNINGS and not args.strict:
             status = DONE
     except CondyleError as error:
@@ -105,12 +126,40 @@ def _run(words: list[str]) -> int:
     return status
 
 
-def _make_parser(chosen: str | None, verb: Verb | None) -> argparse.ArgumentParser:
-    """Every verb with its line of help; only the chosen one is imported for its arguments."""
-    parser = _Parser(
+def _attach_axes(words: list[str]) -> list[str]:
+    """The words with `--up -y` as `--up=-y`: an axis with a minus is no option."""
+    out: list[str] = []
+    for word in words:
+        if out and out[-1] in _AXIS_OPTIONS and _AXIS.fullmatch(word):
+            out[-1] += f"={word}"
+        else:
+            out.append(word)
+    return out
+
+
+def _describe_unknown(word: str, parser: argparse.ArgumentParser) -> str:
+    """What to say of a word that nothing asks for."""
+    if not word.startswith("-"):
+        return f"nothing is asked for where '{word}' stands"
+    name = word.partition("=")[0]
+    known = [option for option in parser._option_string_actions if option.startswith("--")]
+    near = suggest(name, known, TYPO_ALIKE)
+    return f"no option '{name}'" + (f"; {near}" if near.startswith("did you") else "")
+
+
+def make_full_parser() -> argparse.ArgumentParser:
+    """The parser with the arguments of all verbs."""
+    return _make_parser(None, None, every=True)[0]
+
+
+def _make_parser(
+    chosen: str | None, verb: Verb | None, *, every: bool = False
+) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
+    """Every verb with its line of help, and the parser of the chosen one, which alone is imported for its arguments."""
+    parser = own = _Parser(
         prog="condyle",
         description="The articulated figure inside a recording of positions and orientations.",
-        epilog="condyle VERB --help tells the options of a verb.",
+        epilog=EPILOG,
         formatter_class=_make_formatter,
     )
     parser.add_argument("--version", action="version", version=f"condyle {__version__}")
@@ -118,10 +167,23 @@ def _make_parser(chosen: str | None, verb: Verb | None) -> argparse.ArgumentPars
     for name, words in VERBS.items():
         one = verbs.add_parser(name, help=words, description=_make_sentence(words), formatter_class=_make_formatter)
         one.add_argument("--json", action="store_true", help="print the facts as JSON")
-        one.add_argument("--strict", action="store_true", help="exit with 3 where something is to be looked at")
-        if name == chosen and verb is not None:
-            verb.add_arguments(one)
-    return parser
+        one.add_argument(
+            "--strict", action="store_true", help="exit with 3, not 0, where something is to be looked at: for scripts"
+        )
+        if every:
+            _import_verb(name).add_arguments(one)
+        elif name == chosen and verb is not None:
+            own = one
+            verb.add_arguments(own)
+            own.usage = _make_usage(own)
+    return parser, own
+
+
+def _make_usage(parser: argparse.ArgumentParser) -> str:
+    """What a verb is given, without its options: they have their place below."""
+    forms: dict[int | str | None, str] = {None: "{}", "+": "{}...", "*": "[{}...]", "?": "[{}]"}
+    given = [forms.get(one.nargs, "{}").format(one.metavar) for one in parser._get_positional_actions()]
+    return " ".join([parser.prog, "[OPTIONS]", *given])
 
 
 def _import_verb(name: str | None) -> Verb:

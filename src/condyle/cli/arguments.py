@@ -5,6 +5,9 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
+ROD_MIN_M = 0.02  # m: sensors on a rod are farther apart than they are large
+_METRES = {"mm": 0.001, "cm": 0.01, "in": 0.0254, "m": 1.0}
+
 
 def parse_positive(text: str) -> float:
     """A number above zero."""
@@ -41,6 +44,39 @@ def parse_percent(text: str) -> float:
     return value
 
 
+def parse_length(text: str) -> float:
+    """A length [m] above zero: a number of millimetres, or one with its unit: 565, 565mm, 56.5cm, 0.565m."""
+    given = text.strip().lower()
+    unit = next((one for one in _METRES if given.endswith(one)), None)
+    value = parse_positive(given.removesuffix(unit or "").strip())
+    return value * _METRES[unit or "mm"]
+
+
+def parse_rod_length(text: str) -> float:
+    """The same for a rod of some size: a bare number so small was meant in metres, and must say so."""
+    value = parse_length(text)
+    if value < ROD_MIN_M:
+        raise argparse.ArgumentTypeError(f"'{text}' is {1000 * value:g} mm; say 565 for millimetres, 0.565m for metres")
+    return value
+
+
+def parse_pair(text: str) -> tuple[str, str]:
+    """The two names in `A:B`."""
+    a, colon, b = (part.strip() for part in text.partition(":"))
+    if not (a and colon and b) or ":" in b:
+        raise argparse.ArgumentTypeError(f"'{text}' is not A:B, two bodies with a colon between")
+    return a, b
+
+
+def parse_span(text: str) -> tuple[float, float]:
+    """The two times [s] in `S1:S2`, the first before the second."""
+    start, colon, end = text.partition(":")
+    span = parse_not_negative(start), parse_positive(end) if colon else 0.0
+    if span[0] >= span[1]:
+        raise argparse.ArgumentTypeError(f"'{text}' is not S1:S2, seconds from and to")
+    return span
+
+
 def split_names(text: str) -> tuple[str, ...]:
     """The names in `a,b,c`."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
@@ -59,7 +95,7 @@ def parse_renames(text: str) -> dict[str, str]:
 
 def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     """What the user may say about the numbers in the files."""
-    reading = parser.add_argument_group("where a file does not say, or says it wrongly (what is given here wins)")
+    reading = parser.add_argument_group("if a file is silent, or wrong")
     reading.add_argument("--rate", type=parse_positive, metavar="HZ", help="frames per second")
     reading.add_argument("--unit", metavar="UNIT", help="unit of length: m, cm, mm, um, in, ft, or a number of metres")
     reading.add_argument("--up", metavar="AXIS", help="axis that points up: x, y, z, -x, -y, -z")
@@ -102,6 +138,19 @@ def add_reading_arguments(parser: argparse.ArgumentParser) -> None:
     part.add_argument("--only", type=split_names, metavar="BODIES", help="only these: pelvis,l_thigh, or patterns: l_*")
     part.add_argument("--drop", type=split_names, metavar="BODIES", help="all but these")
     part.add_argument("--rename", type=parse_renames, metavar="OLD=NEW", help="other names: s1=pelvis,s2=chest")
+
+
+def add_repair_arguments(parser: argparse.ArgumentParser) -> None:
+    """Which repairs are done."""
+    from ..model.repairs import REPAIRS
+
+    done = [name for name, on in REPAIRS.items() if on]
+    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
+    parser.add_argument(
+        "--fix",
+        metavar="LIST",
+        help="repairs to be done as well: swaps exchanges sensors, and markers, back where they were exchanged",
+    )
 
 
 READING = (

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import argparse
 
+from .arguments import parse_length
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skeleton", metavar="DIR", help="folder that condyle fit wrote, or its skeleton.json")
     parser.add_argument(
-        "--width", type=float, default=10.0, metavar="MM", help="wanted width of a length's 95 %% interval; default: 10"
+        "--width",
+        type=parse_length,
+        default="10",
+        metavar="MM",
+        help="wanted width of a length's 95 %% interval; default: 10",
     )
 
 
@@ -22,7 +27,7 @@ def run(args: argparse.Namespace) -> int:
     from ..result.verdict import verdict_of
 
     skeleton = read_skeleton(args.skeleton)
-    found, fit = find_coverage(skeleton, args.width / 1000), verdict_of(skeleton)
+    found, fit = find_coverage(skeleton, args.width), verdict_of(skeleton)
     if args.json:
         print_json({"verdict": found.verdict, "fit": asdict(fit), **asdict(found)})
     else:

@@ -18,7 +18,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("skeleton", metavar="DIR", help="folder that condyle fit wrote, or its skeleton.json")
     parser.add_argument(
-        "--to", required=True, metavar="LIST", help=f"formats, with commas between: {', '.join(FORMATS)}"
+        "--to", required=True, metavar="LIST", help=f"formats, with commas between: {', '.join(FORMATS)}; or all"
     )
     parser.add_argument("-o", "--out", metavar="OUT", help="folder for the files, made if it is missing; default: DIR")
     parser.add_argument("--name", default="figure", metavar="NAME", help="name of the files; default: figure")
@@ -46,7 +46,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..api import load
     from ..findings import merge_findings
-    from ..io.exports.export import parse_formats
+    from ..io.exports.export import ALL, parse_formats
+    from ..io.exports.registry import FORMATS
 
     parse_formats(args.to)  # before a folder whose reading may take seconds
     fit = load(args.skeleton)
@@ -67,7 +68,15 @@ def run(args: argparse.Namespace) -> int:
         print_line(str(figure))
         for file in written.files:
             print_line(f"wrote {file}")
+        if args.to == ALL and (left := [name for name in FORMATS if not _is_written(name, written)]):
+            print_line(f"left out, since it cannot be written here: {', '.join(left)}; --to {left[0]} says why")
     return choose_status(written.findings)
+
+
+def _is_written(name: str, written: Written) -> bool:
+    from ..io.exports.export import find_format
+
+    return any(file.suffix == find_format(name).suffix for file in written.files)
 
 
 def _facts(figure: Figure, written: Written) -> dict[str, object]:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
+from .arguments import parse_pair, parse_rod_length
 
 if TYPE_CHECKING:
     from ..io.format import ReadOptions
@@ -26,9 +27,11 @@ def add_field_arguments(parser: argparse.ArgumentParser) -> None:
         help="with --field: a recording of two sensors on a rod, carried through the same space",
     )
     parser.add_argument(
-        "--rod-pair", nargs=2, metavar=("A", "B"), help="the rod's sensors; without --rod, in the recording itself"
+        "--rod-pair", type=parse_pair, metavar="A:B", help="the rod's sensors; without --rod, in the recording itself"
     )
-    parser.add_argument("--distance", type=float, metavar="M", help="distance of the rod's sensors in metres")
+    parser.add_argument(
+        "--distance", type=parse_rod_length, metavar="MM", help="distance of the rod's sensors: 565, 0.565m"
+    )
     parser.add_argument(
         "--field-file", metavar="FILE", help="take away the field of an earlier fit: the field.json that it wrote"
     )
@@ -57,7 +60,7 @@ def read_field_options(
     if not args.field:
         raise UsageError("a rod is used with --field; add it, or leave the rod out", code="bad-option")
     if not rod:
-        raise UsageError("--distance needs a rod: give --rod FILE or --rod-pair A B", code="bad-option")
+        raise UsageError("--distance needs a rod: give --rod FILE or --rod-pair A:B", code="bad-option")
     if args.distance is None:
-        raise UsageError("a rod needs --distance, in metres, between its two sensors", code="bad-option")
+        raise UsageError("a rod needs --distance, in mm, between its two sensors", code="bad-option")
     return read_rod(args.rod_pair, args.distance, args.rod, reading)

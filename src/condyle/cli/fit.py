@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import argparse
 import os
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import UsageError
-from .arguments import add_reading_arguments, collect_reading, split_names
+from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, parse_length, split_names
 from .field import add_field_arguments, read_field_options
 from .report import has_page
 from .summary import print_fit
@@ -26,10 +27,13 @@ OWN_TREE = "file"  # in the place of edges: those that the recording brings alon
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from ..model.repairs import REPAIRS
-
     yes_or_no = argparse.BooleanOptionalAction
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of the same bodies, with unmoved sensors")
+    parser.add_argument(
+        "--together",
+        action="store_true",
+        help="the files are a=FILE b=FILE ..., of one room at one time: one scene of bodies a:name, b:name",
+    )
     add_output_arguments(parser)
     parser.add_argument(
         "--config", metavar="FILE", help="take options from the options.toml of a fit; those given here win"
@@ -56,17 +60,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--world", action=yes_or_no, default=None, help="add the room as a fixed body named world")
     parser.add_argument(
         "--symmetric",
-        type=float,
+        type=parse_length,
         metavar="MM",
         help="take lengths of the left and right side as equal within so much, one standard deviation",
     )
-    done = [name for name, on in REPAIRS.items() if on]
-    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
-    parser.add_argument(
-        "--fix",
-        metavar="LIST",
-        help="repairs to be done as well: swaps exchanges sensors, and markers, back where they were exchanged",
-    )
+    add_repair_arguments(parser)
     parser.add_argument(
         "--scale", metavar="FILE", help="factor on recorded lengths: the file that condyle scale wrote, or a number"
     )
@@ -76,6 +74,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         default=None,
         help="ask whether several files are of one person with unmoved sensors; default: yes",
     )
+    _add_performer_arguments(parser)
+    add_field_arguments(parser)
+    parser.add_argument("--as-recorded", action=yes_or_no, default=None, help="mask and repair nothing before the fit")
+    parser.add_argument("--intervals", action=yes_or_no, default=None, help="intervals, the slowest step; default: yes")
+    add_reading_arguments(parser)
+
+
+def _add_performer_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--remounted",
         action="store_true",
@@ -89,10 +95,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--proportions", action="store_true", help="with it: human proportions, as far as the lengths keep to them"
     )
-    add_field_arguments(parser)
-    parser.add_argument("--as-recorded", action=yes_or_no, default=None, help="mask and repair nothing before the fit")
-    parser.add_argument("--intervals", action=yes_or_no, default=None, help="intervals, the slowest step; default: yes")
-    add_reading_arguments(parser)
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -104,6 +106,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
         "--export", metavar="LIST", help="formats to write to DIR as well, such as bvh,glb: see condyle export --help"
     )
     parser.add_argument("--no-report", action="store_true", help="write no report.html")
+    parser.add_argument("--open", action="store_true", help="open report.html in a browser when it is done")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -113,37 +116,81 @@ def run(args: argparse.Namespace) -> int:
     check_export(args)
     options, reading = read_arguments(args)  # before files whose reading may take minutes
     if args.remounted:
+        if args.together:
+            raise UsageError("--together is one scene, and --remounted several mountings", code="bad-option")
         from ..api import fit_remounted
 
         several = fit_remounted(
             args.files, sides=args.alike, proportions=args.proportions, options=options, reading=reading
         )
-        return print_several(several, args, time.perf_counter() - begin)
+        return print_several(several, args, begin)
     if args.alike or args.proportions:
         raise UsageError("--alike and --proportions go with --remounted", code="bad-option")
-    fit = fit_with(args.files, options, reading, own_tree=args.tree == OWN_TREE, tell=print_note)
+    files = split_labels(args.files) if args.together else args.files
+    fit = fit_with(files, options, reading, own_tree=args.tree == OWN_TREE, tell=print_note)
     if args.profile:
         fit = fit.use_profile(args.profile)
-    return print_result(fit, args, time.perf_counter() - begin)
+    return print_result(fit, args, begin)
 
 
-def print_result(fit: Fit, args: argparse.Namespace, spent: float) -> int:
-    """Saves a fit where that was asked, prints it, and returns the exit status; `spent` [s] is what it took."""
+def split_labels(files: list[str]) -> dict[str, str]:
+    """{label: file} of `label=file`, each label once."""
+    found: dict[str, str] = {}
+    for text in files:
+        label, sign, file = text.partition("=")
+        if not (label and sign and file):
+            raise UsageError(f"'{text}' is not a=FILE; with --together every file has a label", code="bad-option")
+        if label in found:
+            raise UsageError(f"'{label}' is the label of two files", code="bad-option")
+        found[label] = file
+    return found
+
+
+def print_result(fit: Fit, args: argparse.Namespace, begin: float) -> int:
+    """Saves a fit where that was asked, prints it, and returns the exit status; work began at `begin` [s]."""
     if args.out:
         fit = fit.save(args.out, report=not args.no_report and has_page(), export=args.export or "")
+    if args.open:
+        open_page(fit)
     if args.json:
         from ..io.skeleton_file import to_plain
 
         print_json(to_plain(fit.skeleton))
     else:
         print_fit(fit.skeleton)
+        print_line()
         for path in fit.files:
             print_line(f"wrote {path}")
-        print_line(f"{spent:.2f} s", style="dim")
+        print_line(f"took {time.perf_counter() - begin:.2f} s", style="dim")
+        print_line(describe_next(fit))
     return DONE if fit.skeleton.verdict and fit.skeleton.verdict.tone == "good" else DONE_WITH_WARNINGS
 
 
-def print_several(several: Remounted, args: argparse.Namespace, spent: float) -> int:
+def describe_next(fit: Fit) -> str:
+    """The command that most people want now."""
+    if fit.folder is None:
+        return "nothing was written; add -o DIR to keep it, and --open to look at it at once"
+    folder, verdict = shlex.quote(str(fit.folder)), fit.skeleton.verdict
+    if verdict is not None and not verdict.joints:
+        return f"next: condyle coverage {folder} tells what to move"
+    look = f"condyle view {folder} shows it"
+    if verdict is not None and verdict.tone != "good":
+        return f"next: {look}; condyle coverage {folder} tells what to move more"
+    return f"next: {look}; condyle export {folder} --to bvh,glb writes it for other programs"
+
+
+def open_page(fit: Fit) -> None:
+    """Opens the page of a saved fit in a browser."""
+    import webbrowser
+
+    from ..io.folder import REPORT
+
+    page = next((path for path in fit.files if path.name == REPORT), None)
+    if page is not None and not webbrowser.open(page.resolve().as_uri()):
+        print_note(f"no browser could be started; open {page} in one")
+
+
+def print_several(several: Remounted, args: argparse.Namespace, begin: float) -> int:
     """Saves fits of several mountings where that was asked, prints them, and returns the exit status."""
     from ..io.profile_file import to_plain
     from .profile import print_profile
@@ -153,20 +200,27 @@ def print_several(several: Remounted, args: argparse.Namespace, spent: float) ->
     verdicts = [one.skeleton.verdict for one in several.fits]
     status = DONE if all(one is not None and one.tone == "good" for one in verdicts) else DONE_WITH_WARNINGS
     if args.json:
-        print_json({**to_plain(several.profile), "findings": several.findings})
+        without = {} if several.without is None else {"without": to_plain(several.without)["lengths"]}
+        print_json({**to_plain(several.profile), **without, "findings": several.findings})
         return status
     for file, one in zip(args.files, several.fits, strict=True):
         print_line(f"{file}: {one.skeleton}")
     print_line()
-    print_profile(several.profile, several.findings)
+    print_profile(several.profile, several.findings, several.without)
     for path in [path for one in several.fits for path in one.files]:
         print_line(f"wrote {path}")
-    print_line(f"{spent:.2f} s", style="dim")
+    print_line(f"took {time.perf_counter() - begin:.2f} s", style="dim")
+    if args.out:
+        print_line(f"next: condyle view {shlex.quote(str(several.fits[0].folder))} shows the first of them")
+    else:
+        print_line("nothing was written; -o DIR keeps it")
     return status
 
 
 def check_export(args: argparse.Namespace) -> None:
-    """Raises where a format does not exist, or there is no folder to write it to."""
+    """Raises where a format does not exist, or there is no folder for what was asked."""
+    if args.open and (not args.out or args.no_report):
+        raise UsageError("--open shows report.html; give its folder with -o, without --no-report", code="bad-option")
     if args.export is None:
         return
     if not args.out:
@@ -195,7 +249,7 @@ def read_arguments(args: argparse.Namespace) -> tuple[FitOptions, ReadOptions]:
         "prepare": None if args.as_recorded is None else not args.as_recorded,
         "fix": None if args.fix is None else split_names(args.fix),
         "no_fix": None if args.no_fix is None else split_names(args.no_fix),
-        "symmetric": None if args.symmetric is None else args.symmetric / 1000,
+        "symmetric": args.symmetric,
         "scale": read_factor(args.scale) if args.scale else None,
         "belong": args.belong,
         "field": read_field_options(args, fit, ReadOptions(**reading)),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError
+from ..findings import many
 from .arguments import add_reading_arguments, collect_reading
 from .terminal import choose_status, print_error, print_findings, print_json, print_line, print_table
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from ..model.recording import Convention, Markers, Recording
     from ..model.take import Take
     from ..prepare.propose_bodies import Proposal as BodyProposal
+    from ..prepare.recognise_bodies import Recognition
 
 DEGREES = 57.29577951308232
 
@@ -76,19 +78,25 @@ def _inspect_file(path: str, options: ReadOptions, args: argparse.Namespace) -> 
     else:
         facts |= {"frames": recording.frames, "findings": list(recording.findings)}
     proposals: list[BodyProposal] = []
+    found: Recognition | None = None
     if recording.markers is not None:
         facts["markers"] = _describe_markers(recording.markers)
-        if recording.bodies is None or args.propose:
+        if options.bodies is None and (recording.bodies is None or recording.placed or args.propose):
+            found = _recognise(recording)
+            facts["recognised"] = _describe_recognised(found)
+        if (recording.bodies is None or args.propose) and (found is None or not found.bodies):
             proposals = _propose_bodies(recording)
             facts["proposed_bodies"] = [
                 {"name": one.name, "markers": list(one.markers), "fit_error": one.error} for one in proposals
             ]
     if not args.json:
-        _print(facts, recording, take, proposals)
-    if args.propose:
+        _print(facts, recording, take, proposals, asked=bool(args.propose))
+    if args.propose and found is not None and found.bodies:
+        _write_recognised(args.propose, found)
+    elif args.propose:
         _write_bodies(args.propose, path, proposals)
-        if not args.json:
-            print_line(f"wrote {args.propose}")
+    if args.propose and not args.json:
+        print_line(f"wrote {args.propose}; check it, then: condyle fit {path} --bodies {args.propose}")
     return facts, choose_status(facts["findings"])
 
 
@@ -165,17 +173,16 @@ def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | No
     if args.propose:
         with open_atomic(Path(args.propose)) as stream:
             stream.write(proposal.toml.encode())
-    if not args.json:
-        print_line()
-        for line in proposal.toml.rstrip().split("\n"):
-            print_line(f"  {line}")
-        print_line()
-        if args.propose:
-            print_line(f"wrote {args.propose}; check it, then: condyle fit {path} --columns {args.propose}")
-        else:
-            print_line(
-                f"if that is right: condyle info {path} --propose {target}, then condyle fit {path} --columns {target}"
-            )
+    if args.json:
+        return facts
+    if args.propose:
+        print_line(f"wrote {args.propose}; check it, then: condyle fit {path} --columns {args.propose}")
+        return facts
+    print_line()
+    for line in proposal.toml.rstrip().split("\n"):
+        print_line(f"  {line}")
+    print_line()
+    print_line(f"if that is right: condyle info {path} --propose {target}, then condyle fit {path} --columns {target}")
     return facts
 
 
@@ -193,6 +200,38 @@ def _propose_bodies(recording: Recording) -> list[BodyProposal]:
     assert recording.markers is not None
     metres, _ = length_of(recording)
     return propose_bodies(recording.markers.position * metres, recording.markers.names)
+
+
+def _recognise(recording: Recording) -> Recognition:
+    from ..prepare.recognise_bodies import recognise_bodies
+
+    return recognise_bodies([recording])
+
+
+def _describe_recognised(found: Recognition) -> dict[str, Any]:
+    """The marker set, and per body its markers, fit error and size [m]; segments that have too few."""
+    return {
+        "marker_set": found.title or None,
+        "named_by_set": found.explained,
+        "worn": found.worn,
+        "computed": list(found.computed),
+        "bodies": [
+            {"name": name, "markers": list(body.markers), "fit_error": body.error, "size": body.size}
+            for name, body in found.bodies.items()
+        ],
+        "few_markers": {name: list(markers) for name, markers in found.few.items()},
+    }
+
+
+def _write_recognised(target: str, found: Recognition) -> None:
+    from ..io.bodies_file import write_bodies
+
+    comments = {name: f"fit error {body.error * 1000:.1f} mm" for name, body in found.bodies.items()}
+    for name, markers in found.lent.items():
+        shared = ", ".join(marker for marker in markers if marker not in found.few[name])
+        comments[name] = f"{shared} of a neighbour would draw the joint between them to itself"
+    heading = [f"recognised as {found.title}" if found.title else "recognised by the names of landmarks"]
+    write_bodies(target, found.groups, comments, heading, found.lent)
 
 
 def _write_bodies(target: str, source: str, proposals: list[BodyProposal]) -> None:
@@ -213,11 +252,14 @@ def _measure_extent(p: Any) -> list[float] | None:
     return [float(size) for size in p.max(axis=0) - p.min(axis=0)] if len(p) else None
 
 
-def _print(facts: dict[str, Any], recording: Recording, take: Take | None, proposals: list[BodyProposal]) -> None:
+def _print(
+    facts: dict[str, Any], recording: Recording, take: Take | None, proposals: list[BodyProposal], *, asked: bool
+) -> None:
     told = dict(facts["conventions"])
     title = told.pop("format")
-    what = str(take) if take is not None else f"markers only, {recording.frames} frames"
+    what = str(take) if take is not None else f"markers only, {many(recording.frames, 'frame')}"
     print_line(f"{facts['path']}: {title}, {what}", style="bold")
+    told = {key: value for key, value in told.items() if not key.startswith("cluster ")}
     if told:
         print_line("the file says: " + "; ".join(f"{key} {value}" for key, value in told.items()))
     print_line("understood as: " + "; ".join(f"{key} {value}" for key, value in facts["understood"].items()))
@@ -225,17 +267,33 @@ def _print(facts: dict[str, Any], recording: Recording, take: Take | None, propo
         _print_bodies(facts)
     if "markers" in facts:
         seen = sum(marker["missing"] < 1 for marker in facts["markers"])
-        print_line(f"{len(facts['markers'])} markers, {seen} of them seen")
+        print_line(f"{many(len(facts['markers']), 'marker')}, {seen} of them seen")
+    if facts.get("recognised", {}).get("bodies"):
+        _print_recognised(facts["recognised"])
     if proposals:
         print_line("markers that keep their distances, so that each group may be a body:")
         rows = [(one.name, ", ".join(one.markers), f"{one.error * 1000:.1f}") for one in proposals]
         print_table(["body", "markers", "fit error [mm]"], rows, left=2)
         path = facts["path"]
-        print_line(
-            f"to use them: condyle info {path} --propose bodies.toml, edit it, "
-            f"then condyle fit {path} --bodies bodies.toml"
-        )
+        if not asked:
+            print_line(
+                f"to use them: condyle info {path} --propose bodies.toml, edit it, "
+                f"then condyle fit {path} --bodies bodies.toml"
+            )
     print_findings(facts["findings"])
+
+
+def _print_recognised(known: dict[str, Any]) -> None:
+    title = known["marker_set"]
+    told = f"{title}, {known['named_by_set']} of {known['worn']} markers" if title else "names of landmarks"
+    print_line(f"recognised by name ({told}):")
+    rows = [
+        (body["name"], ", ".join(body["markers"]), f"{1000 * body['fit_error']:.1f}", f"{1000 * body['size']:.0f}")
+        for body in known["bodies"]
+    ]
+    print_table(["body", "markers", "rigid to [mm]", "size [mm]"], rows, left=2)
+    if known["computed"]:
+        print_line(f"{len(known['computed'])} points are computed by a program and are no markers")
 
 
 def _print_bodies(facts: dict[str, Any]) -> None:

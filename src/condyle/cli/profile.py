@@ -10,7 +10,7 @@ from .terminal import choose_status, print_findings, print_json, print_line, pri
 
 if TYPE_CHECKING:
     from ..findings import Finding
-    from ..model.profile import Profile
+    from ..model.profile import Profile, ProfileLength
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,15 +38,19 @@ def run(args: argparse.Namespace) -> int:
     return choose_status(findings)
 
 
-def print_profile(profile: Profile, findings: Sequence[Finding]) -> None:
-    """A performer in the terminal."""
+def print_profile(profile: Profile, findings: Sequence[Finding], without: Profile | None = None) -> None:
+    """A performer in the terminal; beside the lengths those without priors on them, where there are such."""
     print_line(str(profile), style="bold")
-    print_table(
-        ["length on", "between", "mm", "95 % interval"],
-        [
-            (one.body, one.ends, f"{1000 * one.length:.1f}", f"{1000 * one.low:.1f} to {1000 * one.high:.1f}")
-            for one in profile.lengths
-        ],
-        left=2,
-    )
+    heads = ["length on", "between", "mm", "95 % interval"]
+    rows = [[one.body, one.ends, f"{1000 * one.length:.1f}", _interval(one)] for one in profile.lengths]
+    if without is not None:
+        heads += ["without it", "95 % interval"]
+        rows = [
+            [*row, f"{1000 * one.length:.1f}", _interval(one)] for row, one in zip(rows, without.lengths, strict=True)
+        ]
+    print_table(heads, rows, left=2)
     print_findings(findings)
+
+
+def _interval(one: ProfileLength) -> str:
+    return f"{1000 * one.low:.1f} to {1000 * one.high:.1f}"

@@ -5,29 +5,39 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..errors import CondyleError
+from ..errors import CondyleError, UsageError, suggest
 from .terminal import print_json, print_line
+
+KINDS = ("png", "svg", "pdf")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skeleton", metavar="DIR", help="folder that condyle fit wrote, or its skeleton.json")
-    parser.add_argument("-o", "--out", metavar="FILE", help="the page; default: DIR/report.html")
-    pictures = parser.add_mutually_exclusive_group()
-    pictures.add_argument(
+    parser.add_argument(
+        "skeleton", nargs="?", metavar="DIR", help="folder that condyle fit wrote, or its skeleton.json"
+    )
+    parser.add_argument(
+        "-o", "--out", metavar="OUT", help="the page; default: DIR/report.html; of figures their folder: DIR/figures"
+    )
+    parser.add_argument(
         "--figures",
-        choices=("png", "svg"),
         nargs="?",
         const="png",
         metavar="KIND",
-        help="write the paper's figures to DIR/figures instead, as png (default) or svg; needs matplotlib",
+        help="write figures for papers and slides instead: png (default, 300 dpi), svg or pdf; needs matplotlib",
     )
-    pictures.add_argument("--png", dest="figures", action="store_const", const="png", help="the same as --figures png")
 
 
 def run(args: argparse.Namespace) -> int:
     from ..api import load
 
-    written = load(args.skeleton).report(args.out, figures=args.figures)
+    place, kind = args.skeleton, args.figures
+    if place is None and kind not in (None, *KINDS):  # report --figures DIR
+        place, kind = kind, "png"
+    if place is None:
+        raise UsageError("name the folder of a fit: condyle report DIR", code="bad-call")
+    if kind not in (None, *KINDS):
+        raise UsageError(f"no figures as '{kind}'; {suggest(kind, KINDS)}; -o names their folder", code="bad-option")
+    written = load(place).report(args.out, figures=kind)
     if args.json:
         print_json({"files": [str(path) for path in written]})
     else:

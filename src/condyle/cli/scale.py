@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError
-from .arguments import add_reading_arguments, collect_reading, parse_positive
+from .arguments import add_reading_arguments, collect_reading, parse_pair, parse_rod_length
 from .terminal import choose_status, print_findings, print_json, print_line, print_table
 
 if TYPE_CHECKING:
@@ -21,12 +21,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("files", nargs="+", metavar="FILE", help="recordings of two sensors fixed to one stiff rod")
     parser.add_argument(
         "--distance",
-        type=parse_positive,
-        metavar="M",
-        help="their true distance in metres; without it only noise is told",
+        type=parse_rod_length,
+        metavar="MM",
+        help="their true distance, in mm or with a unit: 565, 0.565m; without it only noise is told",
     )
     parser.add_argument(
-        "--pair", nargs=2, metavar=("A", "B"), help="the two sensors; by default the one pair that never moves"
+        "--pair", type=parse_pair, metavar="A:B", help="the two sensors; by default the one pair that never moves"
     )
     parser.add_argument("-o", "--out", metavar="FILE", help="calibration.toml or .json for condyle fit --scale")
     add_reading_arguments(parser)
@@ -106,10 +106,10 @@ def _choose_pair(take: Take, path: str) -> tuple[str, str]:
     found = find_rigid_pairs(take)
     if len(found) == 1:
         return found[0]
-    listed = "; ".join(f"{a} {b}" for a, b in found[:4])
+    listed = "; ".join(f"{a}:{b}" for a, b in found[:4])
     what = f"{len(found)} pairs keep their distance ({listed})" if found else "no two sensors keep their distance"
     names = ", ".join(take.names)
-    raise CondyleError(f"{what}; name the pair with --pair A B; there are {names}", code="which-pair", path=path)
+    raise CondyleError(f"{what}; name the pair with --pair A:B; there are {names}", code="which-pair", path=path)
 
 
 def _print(pair: RigidPair) -> None:

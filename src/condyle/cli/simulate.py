@@ -5,15 +5,25 @@ from __future__ import annotations
 import argparse
 import json
 import math
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import UsageError
-from .arguments import parse_not_negative, parse_percent, parse_positive, parse_whole
+from ..errors import UsageError, suggest
+from .arguments import (
+    parse_length,
+    parse_not_negative,
+    parse_pair,
+    parse_percent,
+    parse_positive,
+    parse_span,
+    parse_whole,
+)
 from .terminal import print_json, print_line, to_plain
 
 if TYPE_CHECKING:
-    from ..simulate import Truth
+    from ..simulate import Disturbances, SensorSlip, Truth, World
 
 # option, unit shown, unit inside, type, help
 _DISTURBANCES: tuple[tuple[str, str, float, Any, str], ...] = (
@@ -29,6 +39,52 @@ _DISTURBANCES: tuple[tuple[str, str, float, Any, str], ...] = (
     ("missing", "%", 0.01, parse_percent, "samples that are not seen"),
     ("scale", "FACTOR", 1.0, parse_positive, "reported length over true length"),
 )
+
+
+def parse_latency(text: str) -> tuple[str, float]:
+    """Body and delay [s] of `BODY:MS`."""
+    body, colon, number = text.replace("=", ":").rpartition(":")
+    try:
+        delay = float(number) / 1000
+    except ValueError:
+        delay = math.nan
+    if not body or not colon or not math.isfinite(delay):
+        raise argparse.ArgumentTypeError(f"'{text}' is not like head:12.5")
+    return body, delay
+
+
+def parse_slip(text: str) -> tuple[str, float, float]:
+    """Body, size [m] and time [s] of `BODY:MM@S`."""
+    what, at, time = text.rpartition("@")
+    body, colon, size = what.rpartition(":")
+    if not (at and colon and body):
+        raise argparse.ArgumentTypeError(f"'{text}' is not BODY:MM@S, as l_thigh:20@15")
+    return body, parse_length(size), parse_not_negative(time)
+
+
+def parse_pair_span(text: str) -> tuple[tuple[str, str], tuple[float, float]]:
+    """Two bodies and the time between two moments [s] of `A:B@S1:S2`."""
+    pair, at, span = text.rpartition("@")
+    if not at:
+        raise argparse.ArgumentTypeError(f"'{text}' is not A:B@S1:S2, as l_hand:r_hand@10:20")
+    return parse_pair(pair), parse_span(span)
+
+
+def parse_body_span(text: str) -> tuple[str, tuple[float, float]]:
+    """A body and the time between two moments [s] of `BODY@S1:S2`."""
+    body, at, span = text.rpartition("@")
+    if not (at and body):
+        raise argparse.ArgumentTypeError(f"'{text}' is not BODY@S1:S2, as r_hand@10:20")
+    return body, parse_span(span)
+
+
+_EVENTS: dict[str, Any] = {
+    "slip": parse_slip,
+    "swap": parse_pair_span,
+    "prop": parse_body_span,
+    "clasp": parse_pair_span,
+}
+HANDS = ("l_hand", "r_hand")  # that a human clasps
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,11 +103,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         group.add_argument(f"--{name}", type=kind, metavar=unit.replace("%", "PERCENT"), help=words)
     group.add_argument(
         "--latency",
-        type=_parse_latency,
+        type=parse_latency,
         action="append",
-        metavar="BODY=MS",
+        metavar="BODY:MS",
         help="a sensor that reports late; repeatable",
     )
+    events = parser.add_argument_group("what happens at times in seconds; each may be given more than once")
+    for name, form, words in (
+        ("slip", "BODY:MM@S", "a sensor moves on its limb by so much"),
+        ("swap", "A:B@S1:S2", "two sensors are exchanged"),
+        ("prop", "BODY@S1:S2", "this body carries a thing with a sensor of its own, which lies still before and after"),
+        ("clasp", "A:B@S1:S2", "the hands are held together: l_hand:r_hand"),
+    ):
+        parse = _EVENTS[name]
+        events.add_argument(f"--{name}", type=parse, action="append", default=[], metavar=form, help=words)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,19 +127,17 @@ def run(args: argparse.Namespace) -> int:
     check_suffix(out)
     if args.seconds * args.rate < 1:
         raise UsageError(f"{args.seconds:g} s at {args.rate:g} Hz has no frame", code="bad-call")
+    figure = {"human": human, "linkage": linkage}[args.figure]()
+    _check_events(args, figure.names)
     disturbances: dict[str, Any] = {"latency": dict(args.latency)} if args.latency else {}
     for option, _, factor, _, _ in _DISTURBANCES:
         name = option.replace("-", "_")
         if getattr(args, name) is not None:
             disturbances[name] = getattr(args, name) * factor
-    world = simulate(
-        {"human": human, "linkage": linkage}[args.figure](),
-        args.motion,
-        seconds=args.seconds,
-        rate=args.rate,
-        seed=args.seed,
-        disturbances=Disturbances(**disturbances),
-    )
+    if args.slip:
+        disturbances["slips"] = draw_slips(args.slip, args.seed)
+    world = simulate(figure, args.motion, seconds=args.seconds, rate=args.rate, seed=args.seed)
+    world = record_events(world, Disturbances(**disturbances), args)
     truth_file = out.with_suffix(".truth.json")
     facts = {
         **describe_truth(world.truth),
@@ -85,6 +148,7 @@ def run(args: argparse.Namespace) -> int:
             "rate": args.rate,
             "seed": args.seed,
             "disturbances": disturbances,
+            **{name: getattr(args, name) for name in ("swap", "prop", "clasp") if getattr(args, name)},
         },
     }
     write_take(out, world.take)
@@ -128,12 +192,50 @@ def describe_truth(truth: Truth) -> dict[str, Any]:
     }
 
 
-def _parse_latency(text: str) -> tuple[str, float]:
-    body, equals, number = text.rpartition("=")
-    try:
-        delay = float(number) / 1000
-    except ValueError:
-        delay = math.nan
-    if not body or not equals or not math.isfinite(delay):
-        raise argparse.ArgumentTypeError(f"'{text}' is not like head=12.5")
-    return body, delay
+def _check_events(args: argparse.Namespace, names: Sequence[str]) -> None:
+    """Raises where an event names a body that is not there, or a time after the end."""
+    bodies = [body for body, _, _ in args.slip] + [body for body, _ in args.prop]
+    bodies += [body for pair, _ in (*args.swap, *args.clasp) for body in pair]
+    for body in bodies:
+        if body not in names:
+            raise UsageError(f"no body named '{body}'; {suggest(body, names)}", code="unknown-body")
+    times = [time for _, _, time in args.slip] + [span[1] for _, span in (*args.swap, *args.prop, *args.clasp)]
+    if times and max(times) > args.seconds:
+        raise UsageError(f"{max(times):g} s is after the end of the recording at {args.seconds:g} s", code="bad-option")
+    if any(set(pair) != set(HANDS) for pair, _ in args.clasp):
+        raise UsageError(f"--clasp brings together {':'.join(HANDS)}, of a human", code="bad-option")
+
+
+def draw_slips(slips: Sequence[tuple[str, float, float]], seed: int) -> tuple[SensorSlip, ...]:
+    """Slips by (body, size [m], time [s]), each in a direction that the seed decides."""
+    from ..simulate import SensorSlip
+    from ..simulate.seeds import stream
+
+    rng, found = stream(seed, "slips"), []
+    for body, size, time in slips:
+        way = rng.normal(size=3)
+        found.append(SensorSlip(body, time, tuple((size / math.hypot(*way) * way).tolist())))
+    return tuple(found)
+
+
+def record_events(world: World, disturbances: Disturbances, args: argparse.Namespace) -> World:
+    """An exact world with contacts, disturbed, and with sensors exchanged."""
+    from ..simulate import disturb, prop, together
+    from ..simulate.contacts import clasp_hands, pick_up
+    from ..simulate.seeds import stream
+
+    for k, (body, (start, end)) in enumerate(args.prop):
+        name = "prop" if not k else f"prop_{k + 1}"
+        thing = prop(name, seconds=args.seconds, rate=args.rate, seed=args.seed + k)
+        world = together([world, thing], ["", ""])
+        world = replace(world, truth=pick_up(world.truth, body, name, start, end))
+    for k, (_, (start, end)) in enumerate(args.clasp):
+        world = replace(world, truth=clasp_hands(world.truth, start, end, stream(args.seed + k, "clasp")))
+    take, truth = disturb(world.truth, disturbances, args.seed)
+    R, p = take.R_world_body.copy(), take.p_world_body.copy()
+    for pair, (start, end) in args.swap:
+        rows = (take.time >= start) & (take.time < end)
+        a, b = (take.index(name) for name in pair)
+        R[rows, a], R[rows, b] = R[rows, b], R[rows, a]
+        p[rows, a], p[rows, b] = p[rows, b], p[rows, a]
+    return replace(world, take=replace(take, R_world_body=R, p_world_body=p), truth=truth)

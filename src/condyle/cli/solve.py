@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import time
 
-from .arguments import add_reading_arguments, collect_reading, split_names
+from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, split_names
 from .fit import add_output_arguments, check_export, print_result
+from .session import add_session_arguments, check_session, run_session, take_guide
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    from ..model.repairs import REPAIRS
-
     parser.add_argument("files", nargs="+", metavar="FILE", help="later recordings of a person who was calibrated")
     known = parser.add_mutually_exclusive_group(required=True)
     known.add_argument(
@@ -26,9 +25,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--remounted", action="store_true", help="the sensors were put on anew: lengths are held, mounts are fitted"
     )
     add_output_arguments(parser)
-    done = [name for name, on in REPAIRS.items() if on]
-    parser.add_argument("--no-fix", metavar="LIST", help=f"repairs not to be done: {','.join(done)}")
-    parser.add_argument("--fix", metavar="LIST", help="repairs to be done as well: swaps")
+    live = parser.add_argument_group("a known performer while the sensors stream")
+    live.add_argument(
+        "--live",
+        action="store_true",
+        help="FILE is a source of condyle live; the figure streams out from the first second",
+    )
+    add_session_arguments(live)
+    add_repair_arguments(parser)
     parser.add_argument(
         "--scale", metavar="FILE", help="factor on recorded lengths, as of condyle fit; by default the calibration's"
     )
@@ -44,6 +48,8 @@ def run(args: argparse.Namespace) -> int:
     from .fit import read_factor
 
     begin = time.perf_counter()
+    if args.live:
+        return _run_live(args)
     check_export(args)
     fit = solve(
         args.files,
@@ -57,4 +63,20 @@ def run(args: argparse.Namespace) -> int:
         field=not args.no_field,
         **collect_reading(args),
     )
-    return print_result(fit, args, time.perf_counter() - begin)
+    return print_result(fit, args, begin)
+
+
+def _run_live(args: argparse.Namespace) -> int:
+    """A session of somebody who is known."""
+    from ..io.profile_file import read_profile
+    from ..io.skeleton_file import read_skeleton
+    from ..live.performer import Performer
+    from ..result.profile import make_profile
+
+    words = take_guide(args, args.files)
+    check_session(args)
+    profile = read_profile(args.profile) if args.profile else None
+    skeleton = read_skeleton(args.skeleton) if args.skeleton else None
+    if skeleton is not None and args.remounted:
+        profile, skeleton = make_profile([skeleton])[0], None
+    return run_session(args, words, Performer(profile, skeleton))

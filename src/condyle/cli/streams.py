@@ -2,11 +2,31 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from contextlib import suppress
 
 FAILED, BROKEN_PIPE = 1, 141  # the second is what a shell reports for a program ended by SIGPIPE
+
+
+_SPELLED = {"±": "+-", "°": " deg", "–": "-", "…": "...", "×": "x", "µ": "u", "σ": "sd"}
+
+
+def spell_out_symbols() -> None:
+    """Lets a terminal without Unicode show symbols in letters, and whatever else it lacks as an escape: a name must not
+    fail.
+    """
+    codecs.register_error("condyle", _spell)
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="condyle")
+
+
+def _spell(error: UnicodeError) -> tuple[str | bytes, int]:
+    if isinstance(error, UnicodeEncodeError) and error.object[error.start] in _SPELLED:
+        return _SPELLED[error.object[error.start]], error.start + 1
+    return codecs.backslashreplace_errors(error)
 
 
 def replace_closed() -> bool:

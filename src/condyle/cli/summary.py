@@ -47,8 +47,12 @@ def print_fit(skeleton: Skeleton, truth: Mapping[tuple[str, str, str], float] | 
     if limbs:
         print_line()
         columns = ["length on", "from", "to", "mm", "95 % interval"]
+        offsets = any(limb.along is not None for limb in limbs)
+        columns += ["along the axis mm", "± 95 %"] if offsets else []
         print_table(
-            columns + (["true mm", "error mm"] if truth else []), [_format_limb(limb, truth) for limb in limbs], left=3
+            columns + (["true mm", "error mm"] if truth else []),
+            [_format_limb(limb, truth, offsets) for limb in limbs],
+            left=3,
         )
     open_limbs = [limb for limb in skeleton.limbs if limb.length is None]
     if open_limbs:
@@ -67,8 +71,8 @@ def _format_span(joint: Joint) -> list[object]:
 
 def _format_joint(joint: Joint) -> list[object]:
     kind: str = joint.kind
-    if joint.kind == "hinge" and joint.point == "arbitrary":
-        kind = "hinge, point open"
+    if joint.kind in ("hinge", "screw") and joint.point == "arbitrary":
+        kind = f"{joint.kind}, point open"
     turned = "/".join(f"{math.degrees(angle):.0f}" for angle in joint.rotation)
     explained = None if joint.explained is None else f"{joint.explained * 1000:.2f}"
     support = None if joint.support is None else f"{math.floor(1000 * joint.support) / 1000:.3f}"
@@ -76,13 +80,17 @@ def _format_joint(joint: Joint) -> list[object]:
     return [joint.child, joint.parent, kind, residual, explained, turned, support]
 
 
-def _format_limb(limb: Limb, truth: Mapping[tuple[str, str, str], float] | None) -> list[object]:
+def _format_limb(limb: Limb, truth: Mapping[tuple[str, str, str], float] | None, offsets: bool) -> list[object]:
     assert limb.length is not None
     interval = None
     if limb.low is not None and limb.high is not None:
         interval = f"{limb.low * 1000:.1f} to {limb.high * 1000:.1f}"
     ends = {"joints": limb.to_joint, "joint and axis": f"{limb.to_joint} (axis)", "axes": f"{limb.to_joint} (axes)"}
     row: list[object] = [limb.body, limb.from_joint, ends[limb.between], f"{limb.length * 1000:.1f}", interval]
+    if offsets:
+        row += [
+            None if one is None else f"{one * 1000:.{digits}f}" for one, digits in ((limb.along, 1), (limb.along_95, 2))
+        ]
     if truth is not None:
         known = find_true_length(limb, truth)
         row += [None, None] if known is None else [f"{known * 1000:.1f}", f"{(limb.length - known) * 1000:+.1f}"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from ..findings import Finding
 
 DONE, DONE_WITH_WARNINGS = 0, 3
+_hides: list[Callable[[], None]] = []
 _COLOURS = {"error": "bold red", "warning": "yellow", "info": "cyan"}
 # Control, format (bidirectional marks, zero width), surrogate and private characters, line and paragraph separators.
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Zl", "Zp"}
@@ -32,8 +34,31 @@ def escape_text(text: object) -> str:
     )
 
 
+def fold_text(text: str) -> str:
+    """The text cut to the width of the terminal, so that it stays on one line."""
+    width = shutil.get_terminal_size().columns - 1
+    return text if _width(text) <= width else text[: max(width - 3, 0)] + "..."
+
+
+@contextmanager
+def quiet_before_print(hide: Callable[[], None]) -> Iterator[None]:
+    """Calls `hide` before anything is printed in the block: it takes away a line that is drawn over and over."""
+    _hides.append(hide)
+    try:
+        yield
+    finally:
+        _hides.remove(hide)
+
+
+def hush() -> None:
+    """Takes away lines that are drawn over and over; whoever prints calls it first."""
+    for hide in _hides:
+        hide()
+
+
 def print_line(text: str = "", *, style: str = "") -> None:
     """One line; in a terminal wrapped at words and in the given rich style."""
+    hush()
     if sys.stdout.isatty():
         from rich.text import Text
 
@@ -44,8 +69,13 @@ def print_line(text: str = "", *, style: str = "") -> None:
 
 def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, left: int = 1) -> None:
     """A table with the first `left` columns flush left, the rest flush right; None is an empty cell."""
+    hush()
     cells = [["" if cell is None else escape_text(cell) for cell in row] for row in rows]
     head = [escape_text(column) for column in columns]
+    widths = [max(map(_width, column)) for column in zip(head, *cells, strict=True)]
+    if sys.stdout.isatty() and sum(widths) + 3 * len(widths) > shutil.get_terminal_size().columns:
+        _print_entries(head, cells, left)
+        return
     if sys.stdout.isatty():
         from rich import box
         from rich.table import Table
@@ -58,7 +88,6 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, lef
             table.add_row(*(Text(cell) for cell in row))
         _console().print(table)
         return
-    widths = [max(map(_width, column)) for column in zip(head, *cells, strict=True)]
     for row in [head, *cells]:
         padded = [
             cell + " " * (width - _width(cell)) if k < left else " " * (width - _width(cell)) + cell
@@ -67,10 +96,23 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, lef
         print("  ".join(padded).rstrip())
 
 
+def _print_entries(head: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> None:
+    """A table that is wider than the terminal: every row as an entry, its name first and its numbers below."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    console = _console()
+    for row in cells:
+        console.print(Text(" - ".join(filter(None, row[:left])), style="bold"))
+        numbers = [f"{name} {cell}".strip() for name, cell in zip(head[left:], row[left:], strict=True) if cell]
+        console.print(Padding(Text(", ".join(numbers)), (0, 0, 0, 2)))
+
+
 def print_findings(findings: Iterable[Finding]) -> None:
     """One line per finding, the worst first: `warning: what and what to do [code]`."""
     from ..findings import sort_findings
 
+    hush()
     for finding in sort_findings(findings):
         if sys.stdout.isatty():
             from rich.text import Text
@@ -106,16 +148,19 @@ def show_progress(what: str, *, quiet: bool = False) -> Iterator[Callable[[str, 
 
 def print_error(error: Exception) -> None:
     """One line on standard error."""
+    hush()
     print(f"condyle: error: {escape_text(error)}", file=sys.stderr)
 
 
 def print_note(text: str) -> None:
     """One line on standard error about what is going on."""
+    hush()
     print(f"condyle: {escape_text(text)}", file=sys.stderr, flush=True)
 
 
 def print_json(facts: Any) -> None:
     """The facts as JSON; NaN and infinity become null, arrays become lists."""
+    hush()
     print(json.dumps(to_plain(facts), indent=2, allow_nan=False))
 
 

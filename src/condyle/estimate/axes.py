@@ -15,7 +15,7 @@ import numpy as np
 from ..maths.least_squares import clear_of, factor_columns
 from ..maths.robust import median
 from .effects import fit_effects
-from .intervals import EFFECT_MIN_GAIN, INTERVAL_WIDENING, Blocks, long_run, share_effects
+from .intervals import EFFECT_MIN_GAIN, INTERVAL_WIDENING, Blocks, average_blocks, long_run, share_effects
 
 if TYPE_CHECKING:
     from ..maths.arrays import Floats, Ints
@@ -42,7 +42,7 @@ def estimate_axes(
 
     axis_child, axis_parent  (H, 3) their unit axes
     """
-    blocks = Blocks(*solution.by_rows(take))
+    blocks = average_blocks(take, solution)
     each = zip(hinges.tolist(), axis_child, axis_parent, strict=True)
     found = [_find_effects(blocks, *one, shown=bool(sure.effect[one[0]].any())) for one in each]
     usual = median(np.array([[one.variance] for one in found]))

@@ -80,7 +80,7 @@ def check_seen_together(take: Take, pairs: Sequence[tuple[int, int]]) -> None:
     for i, j in pairs:
         together = int((take.seen[:, i] & take.seen[:, j]).sum())
         if together < JOINT_MIN_FRAMES:
-            text = f"'{take.names[i]}' and '{take.names[j]}' were given as joined but share {together} frames"
+            text = f"'{take.names[i]}' and '{take.names[j]}' were given as joined but share {many(together, 'frame')}"
             raise _refusal(take, text, code="few-frames")
 
 

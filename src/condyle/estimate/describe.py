@@ -14,10 +14,11 @@ from ..model.take import WORLD, Take
 from ..pairs.fits import gaps
 from ..pairs.outliers import blame_partners, find_inliers
 from ..pairs.rigid_pair import describe_loose_pairs, rigid_sentence
+from .machines import measure_slide
 from .structure import RARE_PAIR_SHARE, Reason, Structure
 
 if TYPE_CHECKING:
-    from ..maths.arrays import Ints
+    from ..maths.arrays import Floats, Ints
     from ..model.skeleton import Joint
     from .intervals import Uncertainty
     from .kinds import PairMotion
@@ -187,11 +188,24 @@ def _not_joined(take: Take, structure: Structure, edge: int, reason: Reason) -> 
     ends = tuple(take.names[k] for k in structure.fits.pairs[edge])
     size = float(structure.fits.residual[edge])
     both = " and ".join(ends)
+    if reason == "slider":
+        slide = structure.sliders[edge]
+        text = (
+            f"{ends[0]} slides on {ends[1]} along ({_format_direction(slide.axis_parent)}) of {ends[1]}, over "
+            f"{mm(slide.travel)} mm: a slider; it stands beside the tree, and exports leave it free"
+        )
+        return Finding("slider", "info", text, ends, value=slide.travel, unit="m")
     if reason == "not-rotary":
-        text = f"{both} move against each other without a common centre ({mm(size)} mm); they are not joined"
+        moved = measure_slide(take, *(int(k) for k in structure.fits.pairs[edge]))
+        along = "" if moved is None else f", mostly along ({_format_direction(moved.axis_parent)}) of {ends[1]}"
+        text = f"{both} move against each other without a common centre ({mm(size)} mm{along}); they are not joined"
         return Finding("not-rotary", "warning", text, ends, value=size, unit="m")
     why = "something between them was not worn" if reason == "not-worn" else "they are on two persons"
     return Finding("not-joined", "info", f"{both} are not joined: by their names {why}", ends, value=size, unit="m")
+
+
+def _format_direction(axis: Floats) -> str:
+    return " ".join(f"{value + 0.0:.2f}" for value in axis)
 
 
 def _measure_slow_noise(joints: Sequence[Joint], sure: Uncertainty | None) -> float:
@@ -252,6 +266,20 @@ def describe_joints(
 def _kind(take: Take, joint: Joint, motion: PairMotion, a: int) -> list[Finding]:
     ends = (joint.child, joint.parent)
     main = float(np.degrees(joint.rotation[0]))
+    if joint.kind == "universal":
+        assert joint.axis_parent is not None
+        assert joint.axis_child is not None
+        text = (
+            f"{joint.child}: turns about two axes on {joint.parent}, ({_format_direction(joint.axis_parent)}) of "
+            f"{joint.parent} and ({_format_direction(joint.axis_child)}) of {joint.child}: a universal joint"
+        )
+        return [Finding("universal-joint", "info", text, ends)]
+    if joint.kind == "screw":
+        text = (
+            f"{joint.child}: moves {mm(joint.pitch or 0.0)} mm along its axis on {joint.parent} in a whole turn: a "
+            "screw; the motion is played about the axis only"
+        )
+        return [Finding("screw-joint", "info", text, ends, value=joint.pitch, unit="m")]
     if joint.kind == "hinge":
         sure = ""
         if joint.axis_95 is not None and joint.line_95 is not None:

@@ -7,12 +7,13 @@ alike in a short or slow take have a second solution, in which effects of many t
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.least_squares import factor_columns
+from ..maths.least_squares import factor_columns, solve_triangle
 
 if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints
@@ -32,205 +33,271 @@ CORRELATION_MAX = 0.95  # from block to block, above which noise would be taken 
 
 @dataclass(frozen=True, eq=False)
 class Effects:
-    """Effects that were found in y.
+    """Effects that were found in each of several y.
 
-    variance  (G,)  of every group of columns
-    free      (K,)  coefficients of Q;  random (F,) those of X
-    gain            twice the log likelihood gained over correlated noise alone
+    variance  (..., G)  of every group of columns
+    free      (..., K)  coefficients of Q;  random (..., F) those of X
+    gain      (...)     twice the log likelihood gained over correlated noise alone
     """
 
     variance: Floats
     free: Floats
     random: Floats
-    gain: float
+    gain: Floats
 
 
-def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, limit: float = np.inf) -> Effects:
-    """Effects of y (r b,), r rows a block, when the rest is correlated from block to block: without the whitening, slow
-    noise is taken for effects of the slow motion.
+def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, limit: Floats | float = np.inf) -> Effects:
+    """Effects of y (..., r b), r rows a block, when the rest is correlated from block to block: without the whitening,
+    slow noise is taken for effects of the slow motion.
 
-    Q       (r b, K) columns whose coefficients are free;  X (r b, F) those of effects, column k of group groups[k]
+    Q       (..., r b, K) columns whose coefficients are free;  X (..., r b, F) those of effects, column k of group
+            groups[k]
     fresh   (b,) blocks that follow none
-    limit   most that the variances may add up to
+    limit   (...) most that the variances may add up to
     """
-    q, r, keep = factor_columns(Q)  # columns that are alike would be told apart by rounding
-    series = _Products(np.column_stack([y, q, X]), fresh, q.shape[1])
-    rho = 0.0
-    variance, b, likely = maximise_likelihood(series, rho, groups, limit)
+    batch, (rows, K) = y.shape[:-1], Q.shape[-2:]
+    q, r, keep = factor_columns(Q.reshape(-1, rows, K))  # columns that are alike would be told apart by rounding
+    series = _Products(y.reshape(-1, rows), q, X.reshape(len(q), rows, -1), keep, fresh)
+    limits = np.broadcast_to(np.asarray(limit, dtype=np.float64), batch).reshape(-1)
+    rho = np.zeros(len(q))
+    variance, b, likely = maximise_likelihood(series, rho, groups, limits)
+    still = np.arange(len(q))
     for _ in range(WHITENING_ROUNDS):
-        closer = series.correlate(rho, b)
-        if closer < CORRELATION_MIN:
+        closer = series.at(still).correlate(rho[still], b[still])
+        still, closer = still[closer >= CORRELATION_MIN], closer[closer >= CORRELATION_MIN]
+        if not len(still):
             break
-        rho = closer
-        variance, b, likely = maximise_likelihood(series, rho, groups, limit, variance)
-    none = np.zeros(len(groups))
+        rho[still] = closer
+        found = maximise_likelihood(series.at(still), closer, groups, limits[still], variance[still])
+        variance[still], b[still], likely[still] = found
+    none = np.zeros_like(b)
     at, alone = rho, series.noise_alone(rho)
     for _ in range(WHITENING_ROUNDS):
         at = series.correlate(at, none)
-        alone = max(alone, series.noise_alone(at))
-    free = np.zeros(Q.shape[1])
-    free[keep] = np.linalg.lstsq(r, series.free(rho, b), rcond=None)[0]
-    return Effects(variance, free, b, 2 * (likely - alone))
+        alone = np.maximum(alone, series.noise_alone(at))
+    free = solve_triangle(r, series.free(rho, b), keep)
+    facts = (variance, free, b, 2 * (likely - alone))
+    return Effects(*(part.reshape((*batch, *part.shape[1:])) for part in facts))
 
 
 class _Products:
-    """Products of the columns of a table (r b, 1 + K + F): y, columns that are free, those of effects. What whitening
-    makes of them follows without the table: with rho times the block before taken away, they are
+    """Products of the columns of tables (P, r b, 1 + K + F): y, columns that are free, those of effects. What whitening
+    makes of them follows without the tables: with rho times the block before taken away, they are
     now - rho (before + its transpose) + rho^2 (earlier - first).
     """
 
-    def __init__(self, table: Floats, fresh: Bools, free: int) -> None:
-        self.blocks, self.rows, self.columns = len(fresh), len(table), 1 + free
+    def __init__(self, y: Floats, q: Floats, X: Floats, keep: Bools, fresh: Bools) -> None:
+        """y (P, r b), orthonormal columns q (P, r b, K) but for those that are not kept (P, K), and X (P, r b, F)."""
+        self.blocks, self.rows, self.columns = len(fresh), y.shape[1], 1 + q.shape[2]
         self.first = int(fresh.sum())
-        rows = table.reshape(self.blocks, -1, table.shape[1])
-        last = np.append(fresh[1:], True)
+        self.known = self.rows - keep.sum(axis=1)  # rows that the free columns leave
+        last, size = np.append(fresh[1:], True), self.columns + X.shape[2]
+        self.now, self.before, self.earlier, self.change = np.empty((4, len(y), size, size))
+        for k in range(len(y)):
+            table = np.concatenate([y[k][:, None], q[k], X[k]], axis=1)
+            rows = table.reshape(self.blocks, -1, size)
+            begins, ends = rows[fresh].reshape(-1, size), rows[last].reshape(-1, size)
+            follows = ~fresh[1:]
+            one, two = (part if follows.all() else part[follows] for part in (rows[:-1], rows[1:]))
+            self.now[k] = table.T @ table
+            self.before[k] = one.reshape(-1, size).T @ two.reshape(-1, size)
+            self.earlier[k] = self.now[k] - ends.T @ ends
+            self.change[k] = self.earlier[k] - begins.T @ begins
+        problem, column = np.nonzero(~keep)
+        self.now[problem, 1 + column, 1 + column] = 1.0  # in the place of a column that says nothing
 
-        def multiply(one: Floats, two: Floats) -> Floats:
-            return np.asarray(one.reshape(-1, table.shape[1]).T @ two.reshape(-1, table.shape[1]))
+    def at(self, problems: Ints) -> _Products:
+        """Some of them."""
+        if len(problems) == len(self.now):
+            return self
+        part = copy(self)
+        for name in ("known", "now", "before", "earlier", "change"):
+            setattr(part, name, getattr(self, name)[problems])
+        return part
 
-        self.now = table.T @ table
-        self.before = multiply(rows[:-1][~fresh[1:]], rows[1:][~fresh[1:]])
-        self.earlier = self.now - multiply(rows[last], rows[last])
-        self.change = self.earlier - multiply(rows[fresh], rows[fresh])
-
-    def whiten(self, rho: float) -> Floats:
+    def whiten(self, rho: Floats) -> Floats:
         """The products of whitened columns."""
-        if rho == 0:
-            return self.now
-        return np.asarray(self.now - rho * (self.before + self.before.T) + rho**2 * self.change)
+        if not rho.any():
+            return np.asarray(self.now)
+        rho = rho[:, None, None]
+        return np.asarray(self.now - rho * (self.before + _transpose(self.before)) + rho**2 * self.change)
 
-    def clear(self, rho: float) -> tuple[Floats, float]:
-        """(1 + F, 1 + F) products of whitened y and effects without the free columns, and the log of these' volume."""
+    def clear(self, rho: Floats) -> tuple[Floats, Floats]:
+        """(P, 1 + F, 1 + F) products of whitened y and effects without the free columns, and (P,) the log of these'
+        volume.
+        """
         inner = self.whiten(rho)
         k = slice(1, self.columns)
-        rest = np.r_[0, self.columns : len(inner)]
-        root = np.linalg.cholesky(inner[k, k])
-        across = np.linalg.solve(root, inner[k][:, rest])
-        return inner[np.ix_(rest, rest)] - across.T @ across, float(np.log(np.diagonal(root)).sum())
+        rest = np.r_[0, self.columns : inner.shape[1]]
+        root = np.linalg.cholesky(inner[:, k, k])
+        across = np.linalg.solve(root, inner[:, k][:, :, rest])
+        left = inner[:, rest][:, :, rest] - _transpose(across) @ across
+        return left, np.log(np.diagonal(root, axis1=1, axis2=2)).sum(axis=1)
 
-    def free(self, rho: float, b: Floats) -> Floats:
-        """(K,) coefficients of the free columns beside those of effects (F,)."""
+    def free(self, rho: Floats, b: Floats) -> Floats:
+        """(P, K) coefficients of the free columns beside those of effects (P, F)."""
         inner, k = self.whiten(rho), slice(1, self.columns)
-        right = inner[k, 0] - inner[k, self.columns :] @ b
-        return np.asarray(np.linalg.solve(inner[k, k], right))
+        right = inner[:, k, :1] - inner[:, k, self.columns :] @ b[..., None]
+        return np.asarray(np.linalg.solve(inner[:, k, k], right)[..., 0])
 
-    def correlate(self, rho: float, b: Floats) -> float:
-        """Correlation from block to block of what coefficients b (F,), and the free ones beside them, leave of y; none
-        below zero is looked for.
+    def correlate(self, rho: Floats, b: Floats) -> Floats:
+        """(P,) correlation from block to block of what coefficients b (P, F), and the free ones beside them, leave of
+        y; none below zero is looked for.
         """
-        left = np.concatenate([[1.0], -self.free(rho, b), -b])
-        closer = float(left @ self.before @ left) / max(float(left @ self.earlier @ left), 1e-300)
-        return min(max(closer, 0.0), CORRELATION_MAX)
+        left = np.concatenate([np.ones((len(b), 1)), -self.free(rho, b), -b], axis=1)
+        closer, size = (_square(left, part) for part in (self.before, self.earlier))
+        return np.asarray(np.clip(closer / np.maximum(size, 1e-300), 0.0, CORRELATION_MAX))
 
-    def log_shrinkage(self, rho: float) -> float:
-        """Log of what whitening makes of a volume."""
-        return 0.5 * self.rows / self.blocks * self.first * float(np.log(1 - rho**2))
+    def log_shrinkage(self, rho: Floats) -> Floats:
+        """(P,) log of what whitening makes of a volume."""
+        return np.asarray(0.5 * self.rows / self.blocks * self.first * np.log(1 - rho**2))
 
-    def noise_alone(self, rho: float) -> float:
-        """Restricted log likelihood of y without effects, with noise of this correlation."""
+    def noise_alone(self, rho: Floats) -> Floats:
+        """(P,) restricted log likelihood of y without effects, with noise of this correlation."""
         inner, volume = self.clear(rho)
-        rows = self.rows - self.columns + 1
-        noise = max(float(inner[0, 0]) / rows, 1e-300)
-        return -0.5 * rows * (1 + float(np.log(noise))) - volume + self.log_shrinkage(rho)
+        noise = np.maximum(inner[:, 0, 0] / self.known, 1e-300)
+        return np.asarray(-0.5 * self.known * (1 + np.log(noise)) - volume + self.log_shrinkage(rho))
+
+
+def _transpose(values: Floats) -> Floats:
+    return np.swapaxes(values, 1, 2)
+
+
+def _square(values: Floats, products: Floats) -> Floats:
+    """(P,) v'Av of values (P, F) and products (P, F, F)."""
+    return np.asarray((values[:, None] @ products @ values[..., None])[:, 0, 0])
 
 
 def maximise_likelihood(
-    series: _Products, rho: float, groups: Ints, limit: float = np.inf, start: Floats | None = None
-) -> tuple[Floats, Floats, float]:
-    """Variance of each group of effects, their coefficients, and the log of the restricted likelihood."""
+    series: _Products, rho: Floats, groups: Ints, limit: Floats, start: Floats | None = None
+) -> tuple[Floats, Floats, Floats]:
+    """Variance (P, G) of each group of effects, their coefficients (P, F), and the log of the restricted likelihood
+    (P,).
+    """
     inner, volume = series.clear(rho)
-    yy = float(inner[0, 0])
-    if yy < 1e-200:  # gaps of exact data have no effects
-        return np.zeros(groups.max() + 1), np.zeros(len(groups)), 0.0
-    sums = _Sums(inner[1:, 1:], inner[1:, 0], yy, series.rows - series.columns + 1, groups, limit)
-    variance, noise = _solve_sizes(sums, start)
-    b, likely = sums.likelihood(variance, noise)
-    return variance, b, likely - volume + series.log_shrinkage(rho)
+    yy = inner[:, 0, 0]
+    variance, b, likely = np.zeros((len(yy), groups.max() + 1)), np.zeros((len(yy), len(groups))), np.zeros(len(yy))
+    some = np.flatnonzero(yy >= 1e-200)  # gaps of exact data have no effects
+    if not len(some):
+        return variance, b, likely
+    inner = inner[some]
+    sums = _Sums(inner[:, 1:, 1:], inner[:, 1:, 0], yy[some], series.known[some], groups, limit[some])
+    variance[some], noise = _solve_sizes(sums, None if start is None else start[some])
+    b[some], inside = sums.likelihood(variance[some], noise)
+    likely[some] = inside - volume[some] + series.log_shrinkage(rho)[some]
+    return variance, b, likely
 
 
-def _solve_sizes(sums: _Sums, start: Floats | None) -> tuple[Floats, float]:
-    """Variances (G,) and the noise's at MacKay's fixed point, by Newton's method in their logarithms."""
-    noise = sums.yy / sums.rows
-    variance = np.full(len(sums.member), 0.25 * noise) if start is None else start
-    at = np.log(np.append(np.maximum(variance, EFFECT_MIN_RATIO * noise), noise))
+def _solve_sizes(sums: _Sums, start: Floats | None) -> tuple[Floats, Floats]:
+    """Variances (P, G) and the noise's (P,) at MacKay's fixed point, by Newton's method in their logarithms."""
+    noise = (sums.yy / sums.rows)[:, None]
+    variance = np.repeat(0.25 * noise, len(sums.member), axis=1) if start is None else start
+    at = np.log(np.concatenate([np.maximum(variance, EFFECT_MIN_RATIO * noise), noise], axis=1))
+    still, part = np.arange(len(at)), sums
     for turn in range(FIXED_POINT_ROUNDS + NEWTON_ROUNDS):
-        to, slope = sums.update(at)
-        step = to - at
+        now = at[still]
+        to, slope = part.update(now)
+        step = to - now
         if turn >= FIXED_POINT_ROUNDS:
-            # An effect that is not there falls by a factor each round for ever: Newton takes it to the least at once.
-            least = at[-1] + np.log(EFFECT_MIN_RATIO)
-            free = np.append((at[:-1] > least + NEWTON_SETTLED) | (step[:-1] > 0), True)
-            newton = np.linalg.lstsq((np.eye(len(at)) - slope)[np.ix_(free, free)], step[free], rcond=1e-9)[0]
-            step[free] = np.where(newton * step[free] > 0, np.minimum(newton, NEWTON_MAX_STEP), step[free])
-        after = sums.within(at + step)
-        moved = float(np.abs(after - at).max())
-        at = after
-        if moved < NEWTON_SETTLED:
+            step = _step_newton(now, step, slope)
+        after = part.within(now + step)
+        at[still] = after
+        moving = np.abs(after - now).max(axis=1) >= NEWTON_SETTLED
+        if not moving.any():
             break
-    return np.exp(at[:-1]), float(np.exp(at[-1]))
+        if not moving.all():
+            still, part = still[moving], part.at(moving)
+    return np.exp(at[:, :-1]), np.exp(at[:, -1])
+
+
+def _step_newton(at: Floats, step: Floats, slope: Floats) -> Floats:
+    """(P, G + 1) Newton's steps to the fixed point from a round's steps and their slope (P, G + 1, G + 1)."""
+    # An effect that is not there falls by a factor each round for ever: Newton takes it to the least at once.
+    least = at[:, -1:] + np.log(EFFECT_MIN_RATIO)
+    free = np.ones(at.shape, dtype=bool)
+    free[:, :-1] = (at[:, :-1] > least + NEWTON_SETTLED) | (step[:, :-1] > 0)
+    inner = np.where(free[:, :, None] & free[:, None, :], np.eye(at.shape[1]) - slope, 0.0)
+    newton = (np.linalg.pinv(inner, rcond=1e-9) @ np.where(free, step, 0.0)[..., None])[..., 0]
+    return np.where(free & (newton * step > 0), np.minimum(newton, NEWTON_MAX_STEP), step)
 
 
 class _Sums:
-    """What the likelihood needs of y and X once they are cleared of Q."""
+    """What the likelihood needs of y and X once they are cleared of Q: of P of them side by side."""
 
-    def __init__(self, XX: Floats, Xy: Floats, yy: float, rows: int, groups: Ints, limit: float) -> None:
+    def __init__(self, XX: Floats, Xy: Floats, yy: Floats, rows: Ints, groups: Ints, limit: Floats) -> None:
         self.XX, self.Xy, self.yy, self.rows, self.groups, self.limit = XX, Xy, yy, rows, groups, limit
         self.member = (np.arange(groups.max() + 1)[:, None] == groups).astype(np.float64)
         self.size = self.member.sum(axis=1)
 
+    def at(self, problems: Bools) -> _Sums:
+        """Some of them."""
+        XX, Xy, yy = (part[problems] for part in (self.XX, self.Xy, self.yy))
+        return _Sums(XX, Xy, yy, self.rows[problems], self.groups, self.limit[problems])
+
     def within(self, at: Floats) -> Floats:
         """Logarithms of variances and noise, with the variances between the least and the limit."""
-        variance = np.maximum(np.exp(at[:-1]), EFFECT_MIN_RATIO * np.exp(at[-1]))
-        variance *= min(1.0, self.limit / float(variance.sum()))
-        return np.append(np.log(np.maximum(variance, 1e-300)), at[-1])
+        variance = np.maximum(np.exp(at[:, :-1]), EFFECT_MIN_RATIO * np.exp(at[:, -1:]))
+        variance *= np.minimum(1.0, self.limit / variance.sum(axis=1))[:, None]
+        return np.concatenate([np.log(np.maximum(variance, 1e-300)), at[:, -1:]], axis=1)
 
     def update(self, at: Floats) -> tuple[Floats, Floats]:
-        """One round of MacKay's fixed point in the logarithms (G + 1,), and its slope (G + 1, G + 1)."""
-        variance, noise = np.exp(at[:-1]), max(float(np.exp(at[-1])), LEAST_NOISE_M2)
-        A = self.XX / noise
-        A[np.diag_indices_from(A)] += 1 / variance[self.groups]
-        C = np.linalg.inv(A)
-        b = C @ self.Xy / noise
-        square, told = self.member @ (b * b), self.member @ np.diagonal(C) / variance
+        """One round of MacKay's fixed point in the logarithms (P, G + 1), and its slope (P, G + 1, G + 1)."""
+        variance, noise = np.exp(at[:, :-1]), np.maximum(np.exp(at[:, -1]), LEAST_NOISE_M2)
+        C = np.linalg.inv(self._precision(variance, noise))
+        b = (C @ self.Xy[..., None])[..., 0] / noise[:, None]
+        square = (b * b) @ self.member.T
+        told = np.diagonal(C, axis1=1, axis2=2) @ self.member.T / variance
         known = np.maximum(self.size - told, 1e-3 * self.size)
-        left = max(self.yy - 2 * float(b @ self.Xy) + float(b @ self.XX @ b), 1e-12 * self.yy)
-        free = max(self.rows - float(known.sum()), 1.0)
-        price = self._price(square, known, variance)
+        left = self.yy - 2 * np.einsum("pf,pf->p", b, self.Xy) + _square(b, self.XX)
+        left = np.maximum(left, 1e-12 * self.yy)
+        free = np.maximum(self.rows - known.sum(axis=1), 1.0)
+        price = self._price(square, known, variance)[:, None]
         whole = known + price * variance
-        to = np.append(np.log(np.maximum(square / whole, 1e-300)), np.log(left / free))
+        to = np.concatenate([np.log(np.maximum(square / whole, 1e-300)), np.log(left / free)[:, None]], axis=1)
         # dC = C_h C_h' / v_h and db = C_h b_h / v_h for a step of log v_h; a step of the log noise undoes all of them.
-        M = 2 * (self.member * b) @ C @ (self.member * b).T / variance  # (G, H) slope of `square`
-        root = np.sqrt(variance[self.groups])
-        K = self.member @ np.square(C / root / root[:, None]) @ self.member.T - np.diag(told)  # of `told`
-        M, K = (np.column_stack([part, -part.sum(axis=1)]) for part in (M, K))
-        K_known = np.where((self.size - told > 1e-3 * self.size)[:, None], -K, 0.0)
-        K_whole = K_known + np.eye(len(variance), len(at)) * (price * variance)[:, None]
-        slope = M / np.maximum(square, 1e-300)[:, None] - K_whole / whole[:, None]
-        if price > 0:
-            share, dear = np.exp(to[:-1]), variance / whole
-            slope -= np.outer(dear, share @ slope / (share @ dear))
-        fall = -noise * (M / variance[:, None]).sum(axis=0) / left + K_known.sum(axis=0) / free
-        return to, np.vstack([slope, fall])
+        own = self.member * b[:, None]
+        M = 2 * own @ C @ _transpose(own) / variance[:, None]  # (P, G, H) slope of `square`
+        K = self.member @ np.square(C) @ self.member.T / variance[:, None] / variance[..., None]  # of `told`
+        K -= told[..., None] * np.eye(len(self.size))
+        M, K = (np.concatenate([part, -part.sum(axis=2, keepdims=True)], axis=2) for part in (M, K))
+        K_known = np.where((self.size - told > 1e-3 * self.size)[..., None], -K, 0.0)
+        K_whole = K_known + np.eye(len(self.size), at.shape[1]) * (price * variance)[..., None]
+        slope = M / np.maximum(square, 1e-300)[..., None] - K_whole / whole[..., None]
+        share, dear = np.exp(to[:, :-1]), variance / whole
+        shared = (share[:, None] @ slope)[:, 0] / np.maximum((share * dear).sum(axis=1), 1e-300)[:, None]
+        slope -= np.where(price[..., None] > 0, dear[..., None] * shared[:, None], 0.0)
+        fall = K_known.sum(axis=1) / free[:, None] - (noise / left)[:, None] * (M / variance[..., None]).sum(axis=1)
+        return to, np.concatenate([slope, fall[:, None]], axis=1)
 
-    def _price(self, square: Floats, known: Floats, variance: Floats) -> float:
-        """Likelihood per variance at which the groups together ask for no more than the limit; 0 where they do not.
+    def _precision(self, variance: Floats, noise: Floats) -> Floats:
+        """(P, F, F) of the coefficients of X."""
+        A = self.XX / noise[:, None, None]
+        k = np.arange(A.shape[1])
+        A[:, k, k] += 1 / variance[:, self.groups]
+        return np.asarray(A)
+
+    def _price(self, square: Floats, known: Floats, variance: Floats) -> Floats:
+        """(P,) likelihood per variance at which the groups together ask for no more than the limit; 0 where it is less.
 
         Groups that share a limit by how fast they grow would leave it to one that hardly shows, and grows for that.
         """
-        price = 0.0
+        price = np.zeros(len(square))
         for _ in range(PRICE_ROUNDS):  # one over what is asked is concave in it, so Newton's steps come from below
-            whole = known + price * variance
+            whole = known + price[:, None] * variance
             asked = square / whole
-            if asked.sum() <= self.limit * (1 + PRICE_SETTLED):
+            total, slope = asked.sum(axis=1), (asked * variance / whole).sum(axis=1)
+            over = total > self.limit * (1 + PRICE_SETTLED)
+            if not over.any():
                 break
-            price += float((asked.sum() - self.limit) * asked.sum() / self.limit / (asked * variance / whole).sum())
+            limit = np.where(over, self.limit, 1.0)
+            price = np.where(over, price + (total - limit) * total / limit / np.where(over, slope, 1.0), price)
         return price
 
-    def likelihood(self, variance: Floats, noise: float) -> tuple[Floats, float]:
-        """Coefficients of X, and the log likelihood but for Q's volume."""
-        own, noise = variance[self.groups], max(noise, LEAST_NOISE_M2)
-        A = self.XX / noise + np.diag(1 / own)
-        b = np.asarray(np.linalg.solve(A, self.Xy) / noise, dtype=np.float64)
-        fits = (self.yy - float(self.Xy @ b)) / noise
-        volume = float(np.linalg.slogdet(A)[1] + np.log(own).sum()) + self.rows * float(np.log(noise))
+    def likelihood(self, variance: Floats, noise: Floats) -> tuple[Floats, Floats]:
+        """(P, F) coefficients of X, and (P,) the log likelihood but for Q's volume."""
+        noise = np.maximum(noise, LEAST_NOISE_M2)
+        A = self._precision(variance, noise)
+        b = np.asarray(np.linalg.solve(A, self.Xy[..., None])[..., 0] / noise[:, None], dtype=np.float64)
+        fits = (self.yy - np.einsum("pf,pf->p", self.Xy, b)) / noise
+        volume = np.linalg.slogdet(A)[1] + np.log(variance[:, self.groups]).sum(axis=1) + self.rows * np.log(noise)
         return b, -0.5 * (fits + volume)

@@ -15,7 +15,7 @@ from ..maths.spool import blocks
 from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
 from ..pairs.digest import digest_take
-from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, refine_pairs
+from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, orientation_pulls, refine_pairs
 from ..pairs.noise import Noise, fit_place_noise
 from ..pairs.outliers import find_inliers
 from ..pairs.rows import RowTake, read_rows
@@ -188,9 +188,11 @@ def uncertainty_of(
     if solution.together:
         # The pull of orientation noise was taken away as far as the noise is known, which is better in longer takes.
         doubt = min(0.5, max(NOISE_VARIANCE_DOUBT, 2.5 / np.sqrt(take.frames)))
-        alone = np.diag(noise.orientation)
-        pulls = np.stack([doubt * orientation_bias(fits, one).ravel() for one in alone])
-        pulls = pulls @ solution.basis @ solution.basis.T
+        alone, k = np.zeros((take.bodies, len(fits.pairs), 6)), np.arange(len(fits.pairs))[:, None]
+        alone[fits.pairs, k] = doubt * orientation_pulls(fits, noise.orientation)
+        pulls = alone.reshape(take.bodies, -1)
+        if solution.basis.shape[0] != solution.basis.shape[1]:
+            pulls = pulls @ solution.basis @ solution.basis.T
         sure = replace(sure, passing=sure.passing + (1 - (NOISE_VARIANCE_DOUBT / doubt) ** 2) * pulls.T @ pulls)
     else:
         # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.

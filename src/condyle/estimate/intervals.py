@@ -8,9 +8,11 @@ Where the gap is white and no larger than the sensors' noise, no such effects ar
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -19,7 +21,8 @@ from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, i
 from ..maths.robust import median
 from ..maths.series import block_starts, segment_slices
 from ..maths.spool import blocks_of
-from ..pairs.normal import COVARIANCE_LOADING
+from ..pairs.inverse import NearInverse, WholeInverse, invert_joints
+from ..pairs.normal import COVARIANCE_LOADING, weigh_joints
 from .effects import fit_effects
 
 if TYPE_CHECKING:
@@ -30,6 +33,12 @@ if TYPE_CHECKING:
 
 BLOCK_RATE_HZ = 6.0  # Hz: motion is slower, white noise is averaged away
 LOCAL_GROUPS, EFFECT_GROUPS = 2, 4  # of effects: those of a joint's own angle, and with those of the sensors' place
+GROUP_COLUMNS = (
+    9,
+    18,
+    9,
+    27,
+)  # shapes in each: along three axes by angles, their products, the arm, the arm by place
 BLOCK_MIN_COUNT = 60  # a short take is cut into shorter blocks
 CORRELATION_LAG_S = 1.0  # s over which what is left after the effects may still be correlated
 WHITE_CORRELATION_SE = 2.6  # standard errors of the first autocorrelation that still count as none
@@ -81,9 +90,9 @@ def estimate_uncertainty(take: Take, solution: Solution, noise: Noise, lag: floa
     noise  of the sensors in a frame
     lag    [s] above 0: the solution came from differences of the gaps over so long
     """
-    every, noise = solution.every, noise.of_rows(solution.every)
+    every, noise, blocks = solution.every, noise.of_rows(solution.every), average_blocks(take, solution)
     take, solution = solution.by_rows(take)
-    sure = _carry_errors(take, solution, noise, lag, every)
+    sure = _carry_errors(take, solution, noise, lag, every, blocks)
     segments = segment_slices(take.segment)
     if sure is None or not 1 < len(segments) <= SEGMENTS_MAX_COUNT:
         return sure
@@ -124,9 +133,11 @@ def _bound_by_parts(sure: Uncertainty, solution: Solution, parts: list[tuple[Flo
     return replace(sure, covariance=sure.covariance * both, passing=sure.passing * both)
 
 
-def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float, every: int) -> Uncertainty | None:
+def _carry_errors(
+    take: Take, solution: Solution, noise: Noise, lag: float, every: int, blocks: Blocks | None = None
+) -> Uncertainty | None:
     """The same of rows, means of `every` frames, with one size of every effect for the whole take."""
-    blocks = Blocks(take, solution)
+    blocks = Blocks(take, solution) if blocks is None else blocks
     J = len(solution.pairs)
     if blocks.count < 12:  # too short to see any error but white noise, so nothing is claimed
         return None
@@ -137,7 +148,7 @@ def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float, ever
     if lag > 0:
         # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
         rows, flat = blocks.differences(flat, lag)
-    gain = invert_normal((rows.T @ rows) * np.kron(S, np.ones((6, 6))), solution.basis)
+    inverse = invert_joints(weigh_joints(rows.T @ rows, S), solution.basis)
     explained = noise.gap_variance(*solution.joints)
     # Of a frame, where white noise is larger: `every` times as large as in a row.
     own = np.diagonal(solution.residual_cov) / (1 + COVARIANCE_LOADING)
@@ -145,15 +156,15 @@ def _carry_errors(take: Take, solution: Solution, noise: Noise, lag: float, ever
     white = small & ~_is_correlated(blocks)
     # Where most joints come apart by noise alone no skin moves and no field is bent: what another one shows is its own.
     clean, world = bool(2 * small.sum() > J), not take.markers  # bodies that cameras see are in no bent field
-    found = [_find_effects(blocks, a, explained[a], bool(white[a]), clean, world) for a in range(J)]
+    found = list(_find_effects(blocks, explained, white, clean, world))
     white = np.array([one.white for one in found])
-    V, faint = _carry_effects(blocks, found, flat, gain, S, world)
+    V, faint = _carry_effects(blocks, found, flat, inverse, S, world)
     rest = np.stack([one.rest for one in found], axis=2)  # (b, 3, J)
     stretch = np.array([1.0 if one.white else long_run(one.rest, blocks.step, blocks.run) for one in found])
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
 
     def carry(covariance: Floats) -> Floats:
-        return np.asarray(gain @ ((flat.T @ flat) * np.kron(S @ covariance @ S, np.ones((6, 6)))) @ gain)
+        return inverse.carry(weigh_joints(flat.T @ flat, S @ covariance @ S))
 
     passing = carry(C)
     V += passing
@@ -191,58 +202,104 @@ class _GapEffects:
     white: bool
 
 
-def _find_effects(blocks: Blocks, a: int, explained: float, white: bool, clean: bool, world: bool) -> _GapEffects:
-    """The effects at joint a.
+def _find_effects(blocks: Blocks, explained: Floats, white: Bools, clean: bool, world: bool) -> Iterator[_GapEffects]:
+    """The effects at each joint.
 
-    explained   [m^2] per axis variance of the gap that the sensors' noise makes
+    explained   (J,) [m^2] per axis variance of the gap that the sensors' noise makes
+    white       (J,) joints whose gap looks like noise alone
     clean       whether the usual joint has no more than that
     """
-    root, total = np.sqrt(blocks.weight[:, a]), max(float(blocks.weight[:, a].sum()), 1e-300)
-    y, Q = (blocks.gap[:, :, a] * root[:, None]).ravel(), (blocks.Z[:, :, a] * root[:, None, None]).reshape(-1, 6)
-    q, _, _ = factor_columns(Q)
-    clear = clear_of(q, y)
-    # Of an error that follows the joint's angle a part looks like another centre and leaves no gap: a third in motion
-    # about all axes, two thirds in motion about one; of one that stretches the room, more. Each kind of effect is given
-    # in the size that shows, and all that shows together is no more than the gap that is seen.
-    limit = FOLLOWING_MAX_SHARE * float(clear @ clear) / total / 3
-    if white and _chi2_of_bend(clear, q, blocks.weighted_features(a, world=False)[0]) <= BEND_MIN_CHI2:
-        none = np.zeros(EFFECT_GROUPS if world else LOCAL_GROUPS)
-        return _GapEffects(q, none, limit, clear.reshape(-1, 3), 0.0, (0.0, 0.0), True)
-    X, groups = _shapes(blocks, a, q, world)
-    found = fit_effects(y, Q, X, groups, blocks.fresh, limit)
-    rest = (y - Q @ found.free - X @ found.random).reshape(-1, 3)
-    shown = (0.0, 0.0)
-    if found.gain > EFFECT_MIN_GAIN:  # without what another centre would explain as well
-        parts = (clear_of(q, X[:, own] @ found.random[own]) for own in (groups <= 1, groups > 1))
-        angle_part, place_part = (float(np.sqrt(part @ part / total)) for part in parts)
-        shown = angle_part, place_part
-    variance = found.variance
-    if found.gain > EFFECT_MIN_GAIN and (clean or float(np.square(rest).mean()) <= NOISE_EXCESS_RATIO * explained):
-        # Then nothing but the joint itself moves, as a cam does, and most of that looks like another centre.
-        variance, limit = (
-            variance * np.where(np.arange(len(variance)) < LOCAL_GROUPS, CAM_EFFECT_RATIO**2, 1.0),
-            limit * CAM_EFFECT_RATIO**2,
-        )
-    return _GapEffects(q, variance, limit, rest, found.gain, shown, False)
+    J, columns = len(blocks.pairs), sum(GROUP_COLUMNS)
+    for part in blocks_of(J, 3 * 8 * blocks.count * columns):
+        joints = np.arange(part.start, part.stop)
+        root, total = np.sqrt(blocks.weight[:, joints].T), np.maximum(blocks.weight[:, joints].sum(axis=0), 1e-300)
+        y = (blocks.gap[:, :, joints].transpose(2, 0, 1) * root[..., None]).reshape(len(joints), -1)
+        Q = (blocks.Z[:, :, joints].transpose(2, 0, 1, 3) * root[..., None, None]).reshape(*y.shape, 6)
+        q, _, keep = factor_columns(Q)
+        clear = clear_of(q, y[..., None])[..., 0]
+        # Of an error that follows the joint's angle a part looks like another centre and leaves no gap: a third in
+        # motion about all axes, two thirds in motion about one; of one that stretches the room, more. Each kind of
+        # effect is given in the size that shows, and all that shows together is no more than the gap that is seen.
+        limit = FOLLOWING_MAX_SHARE * np.einsum("jn,jn->j", clear, clear) / total / 3
+        none = white[joints].copy()
+        if none.any():
+            X = blocks.weighted_features(joints[none], world=False)
+            free = keep[none].sum(axis=1)
+            none[none] = _chi2_of_bend(clear[none], q[none], free, X) <= BEND_MIN_CHI2
+        some = np.flatnonzero(~none)
+        effects: Iterator[_GapEffects] = iter(())
+        if len(some):
+            facts = (y[some], Q[some], q[some], limit[some], total[some], explained[joints[some]])
+            effects = _fit_gaps(blocks, joints[some], *facts, clean, world)
+        quiet = np.zeros(len(GROUP_COLUMNS) if world else LOCAL_GROUPS)
+        for k in range(len(joints)):
+            if none[k]:
+                yield _GapEffects(q[k], quiet, float(limit[k]), clear[k].reshape(-1, 3), 0.0, (0.0, 0.0), True)
+            else:
+                yield next(effects)
 
 
-def _shapes(blocks: Blocks, a: int, q: Floats, world: bool) -> tuple[Floats, Ints]:
-    """(3 b, F) shapes an error could take at joint a in the size that shows beside its centre's columns q, weighted as
-    its gap is, and the group of each.
+def _fit_gaps(
+    blocks: Blocks,
+    joints: Ints,
+    y: Floats,
+    Q: Floats,
+    q: Floats,
+    limit: Floats,
+    total: Floats,
+    explained: Floats,
+    clean: bool,
+    world: bool,
+) -> Iterator[_GapEffects]:
+    """The effects at joints (P,) with gaps y (P, 3 b), the unknowns' columns Q and orthonormal ones q (P, 3 b, 6) for
+    them, the most that effects may add up to (P,) [m^2], and the weight of all blocks (P,).
     """
-    X, groups = blocks.weighted_features(a, world)
-    return X / np.sqrt(_shown_shares(q, X, groups))[groups], groups
+    X = _shapes(blocks, joints, q, world)
+    groups = np.repeat(np.arange(EFFECT_GROUPS if world else LOCAL_GROUPS), GROUP_COLUMNS[: 4 if world else 2])
+    found = fit_effects(y, Q, X, groups, blocks.fresh, limit)
+    for k, gain in enumerate(found.gain):
+        rest = (y[k] - Q[k] @ found.free[k] - X[k] @ found.random[k]).reshape(-1, 3)
+        shown = (0.0, 0.0)
+        if gain > EFFECT_MIN_GAIN:  # without what another centre would explain as well
+            parts = (clear_of(q[k], X[k][:, own] @ found.random[k][own]) for own in (groups <= 1, groups > 1))
+            angle_part, place_part = (float(np.sqrt(part @ part / total[k])) for part in parts)
+            shown = angle_part, place_part
+        variance, most = found.variance[k], float(limit[k])
+        if gain > EFFECT_MIN_GAIN and (clean or float(np.square(rest).mean()) <= NOISE_EXCESS_RATIO * explained[k]):
+            # Then nothing but the joint itself moves, as a cam does, and most of that looks like another centre.
+            variance, most = (
+                variance * np.where(np.arange(len(variance)) < LOCAL_GROUPS, CAM_EFFECT_RATIO**2, 1.0),
+                most * CAM_EFFECT_RATIO**2,
+            )
+        yield _GapEffects(q[k], variance, most, rest, float(gain), shown, False)
 
 
-def _shown_shares(q: Floats, X: Floats, groups: Ints) -> Floats:
-    """(G,) of the squared columns of each group, the share that lies outside the orthonormal columns q."""
-    hidden, whole = np.square(q.T @ X).sum(axis=0), np.square(X).sum(axis=0)
-    hidden, whole = (np.bincount(groups, part) for part in (hidden, whole))
+def _shapes(blocks: Blocks, joints: Ints, q: Floats, world: bool) -> Floats:
+    """(P, 3 b, F) shapes an error could take at joints (P,) in the size that shows beside their centres' columns q,
+    weighted as their gaps are.
+    """
+    X = blocks.weighted_features(joints, world)
+    share = _shown_shares(q, X)
+    return X / np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1))[:, None]
+
+
+def _shown_shares(q: Floats, X: Floats) -> Floats:
+    """(P, G) of the squared columns of each group, the share that lies outside the orthonormal columns q."""
+    onto = np.swapaxes(q, 1, 2) @ X
+    hidden, whole = np.einsum("pkf,pkf->pf", onto, onto), np.einsum("pnf,pnf->pf", X, X)
+    begin = np.concatenate([[0], np.cumsum(GROUP_COLUMNS)])
+    begin = begin[begin < X.shape[2]]
+    hidden, whole = (np.add.reduceat(part, begin, axis=1) for part in (hidden, whole))
     return np.asarray(np.maximum(1 - hidden / np.maximum(whole, 1e-300), SHOWN_MIN_SHARE))
 
 
 def _carry_effects(
-    blocks: Blocks, found: list[_GapEffects], flat: Floats, gain: Floats, S: Floats, world: bool
+    blocks: Blocks,
+    found: list[_GapEffects],
+    flat: Floats,
+    inverse: WholeInverse | NearInverse,
+    S: Floats,
+    world: bool,
 ) -> tuple[Floats, Floats]:
     """(6J, 6J) [m^2] what the effects of all joints make of the unknowns, and that of effects that slow noise explains.
 
@@ -251,22 +308,23 @@ def _carry_effects(
     flat   (3b, 6J) the unknowns' columns, weighted as the gaps are
     """
     usual = median(np.stack([one.variance for one in found]))
-    V, faint = np.zeros(gain.shape), np.zeros(gain.shape)
-    common = np.zeros((len(gain), 0))
+    V, faint = np.zeros((2, flat.shape[1], flat.shape[1]))
+    common = np.zeros((len(V), sum(GROUP_COLUMNS[LOCAL_GROUPS : len(usual)])))
     for a, one in enumerate(found):
         variance = share_effects(one.variance, usual, one.limit)
         if not variance.any():
             continue
-        X, groups = _shapes(blocks, a, one.base, world)
-        B = gain @ ((flat.T @ X) * np.repeat(S[:, a], 6)[:, None]) * np.sqrt(variance[groups])
-        room = groups >= LOCAL_GROUPS
-        V += B[:, ~room] @ B[:, ~room].T
+        X = _shapes(blocks, np.array([a]), one.base[None], world)[0]
+        groups = np.repeat(np.arange(len(variance)), GROUP_COLUMNS[: len(variance)])
+        at, B = inverse.apply((flat.T @ X) * np.repeat(S[:, a], 6)[:, None], a)
+        B, here, room = B * np.sqrt(variance[groups]), np.ix_(at, at), groups >= LOCAL_GROUPS
+        V[here] += B[:, ~room] @ B[:, ~room].T
         if one.gain > EFFECT_MIN_GAIN or one.white:
-            common = B[:, room] if not common.size else common + B[:, room]
+            common[at] += B[:, room]
         else:
-            V += B[:, room] @ B[:, room].T
+            V[here] += B[:, room] @ B[:, room].T
         if one.gain <= EFFECT_MIN_GAIN:
-            faint += B @ B.T
+            faint[here] += B @ B.T
     return V + common @ common.T, faint
 
 
@@ -341,44 +399,61 @@ class Blocks:
         middle = rotation.project(np.where(known.any(axis=0), mean, np.eye(3)))
         return rotation.between(np.broadcast_to(middle, relative.shape), relative)
 
-    def _ranged_angle(self, a: int, known: Bools) -> Floats:
-        """(b, 3) the angle of joint a about its own axes, each over its range to the power of 1 - ANGLE_POWER.
+    def _ranged_angles(self, joints: Ints, known: Bools) -> Floats:
+        """(P, b, 3) the angles of joints (P,) about their own axes, each over its range to the power of
+        1 - ANGLE_POWER.
 
         What is seen to turn little about an axis is turned as much by the skin as by the bones.
         """
-        angle = self.angle(a)
-        value, axes = np.linalg.eigh(angle[known].T @ angle[known] / max(known.sum(), 1))
-        range_ = np.sqrt(np.maximum(value, 1e-6 * value[-1] + 1e-24))
-        return np.asarray(angle @ axes / range_ ** (1 - ANGLE_POWER))
+        angle = self._angles[:, joints].transpose(1, 0, 2)
+        there = angle if known.all() else angle * known[..., None]
+        count = np.maximum(known.sum(axis=1), 1)[:, None, None]
+        value, axes = np.linalg.eigh(np.swapaxes(there, 1, 2) @ there / count)
+        range_ = np.sqrt(np.maximum(value, 1e-6 * value[:, -1:] + 1e-24))
+        return np.asarray(angle @ axes / range_[:, None] ** (1 - ANGLE_POWER))
 
-    def features(self, a: int, world: bool = True) -> tuple[Floats, Ints]:
-        """(3 b, F) shapes an error could take at joint a, each of unit size, and the group of each column.
+    def features(self, joints: Ints, world: bool = True) -> Floats:
+        """(P, 3 b, F) shapes an error could take at joints (P,), each of unit size, group by group.
 
         world   False: only those that follow the joint's own angle, groups 0 and 1
         """
-        known = self.weight[:, a] > 0
-        angle = self._ranged_angle(a, known)
-        place = self.place[:, a] - self.place[known, a].mean(axis=0) if known.any() else self.place[:, a]
-        place = place / max(float(np.sqrt((place[known] ** 2).mean())) if known.any() else 1.0, 1e-9)
-        arm = self.arm[:, a]
-        pairs = [angle[:, s] * angle[:, t] for s in range(3) for t in range(s, 3)]
-        local = [(0, angle), (1, np.stack(pairs, axis=1))]
-        room = [(2, arm), (3, (arm[:, :, None] * place[:, None, :]).reshape(len(arm), 9))]
-        columns, groups = [], []
-        for group, values in local:  # displacements that live in a body's own axes
-            block = self.R_parent[:, a, :, :, None] * _unit(values, known)[:, None, None]
-            columns.append(block.reshape(3 * len(arm), -1))
-            groups += [group] * columns[-1].shape[1]
-        for group, values in room if world else []:  # bent fields live in the room
-            block = np.eye(3)[..., None] * _unit(values, known)[:, None, None]
-            columns.append(block.reshape(3 * len(arm), -1))
-            groups += [group] * columns[-1].shape[1]
-        return np.concatenate(columns, axis=1), np.array(groups)
+        known = self.weight[:, joints].T > 0
+        count = np.maximum(known.sum(axis=1), 1)[:, None]
+        angle = self._ranged_angles(joints, known)
+        s, t = np.triu_indices(3)
+        values = [angle, angle[..., s] * angle[..., t]]
+        if world:
+            place, arm = (part[:, joints].transpose(1, 0, 2) for part in (self.place, self.arm))
+            place = place - ((place * known[..., None]).sum(axis=1) / count)[:, None]
+            square = (np.square(place).sum(axis=2) * known).sum(axis=1) / (3 * count[:, 0])
+            place = place / np.maximum(np.sqrt(np.where(known.any(axis=1), square, 1.0)), 1e-9)[:, None, None]
+            values += [arm, (arm[..., None] * place[:, :, None]).reshape(*arm.shape[:2], 9)]
+        out = np.empty((len(joints), self.count, 3, sum(GROUP_COLUMNS[: len(values)])))
+        R, start = self.R_parent[:, joints].transpose(1, 0, 2, 3), 0
+        for group, part in enumerate(values):
+            unit, wide = _unit(part, known)[:, :, None, None], GROUP_COLUMNS[group]
+            # Displacements live in a body's own axes, bent fields in the room.
+            frame = R[..., None] if group < LOCAL_GROUPS else np.eye(3)[..., None]
+            columns = out[..., start : start + wide].reshape(*out.shape[:3], 3, -1)
+            np.multiply(frame, unit, out=columns)
+            start += wide
+        return out.reshape(len(joints), 3 * self.count, -1)
 
-    def weighted_features(self, a: int, world: bool = True) -> tuple[Floats, Ints]:
-        """The same, weighted as the gap is."""
-        X, groups = self.features(a, world)
-        return X * np.repeat(np.sqrt(self.weight[:, a]), 3)[:, None], groups
+    def weighted_features(self, joints: Ints, world: bool = True) -> Floats:
+        """The same, weighted as the gaps are."""
+        X = self.features(joints, world)
+        X *= np.repeat(np.sqrt(self.weight[:, joints].T), 3, axis=1)[..., None]
+        return X
+
+
+_averaged: WeakKeyDictionary[Solution, Blocks] = WeakKeyDictionary()
+
+
+def average_blocks(take: Take, solution: Solution) -> Blocks:
+    """The blocks of a solution's rows, made once for all that reads them."""
+    if solution not in _averaged:
+        _averaged[solution] = Blocks(*solution.by_rows(take))
+    return _averaged[solution]
 
 
 def _block_mean(values: Floats, bodies: Ints, weight: Floats, first: Ints, total: Floats) -> Floats:
@@ -401,25 +476,30 @@ def _block_mean(values: Floats, bodies: Ints, weight: Floats, first: Ints, total
 
 
 def _unit(values: Floats, known: Bools) -> Floats:
-    """All columns divided by one number, so that their rms size together is one."""
-    size = float(np.sqrt((values[known] ** 2).sum(axis=1).mean())) if known.any() else 1.0
-    return values / max(size, 1e-12)
+    """(P, b, F) all columns of each joint divided by one number, so that their rms size together is one where known."""
+    square = (np.einsum("pbf,pbf->pb", values, values) * known).sum(axis=1) / np.maximum(known.sum(axis=1), 1)
+    return values / np.maximum(np.sqrt(np.where(known.any(axis=1), square, 1.0)), 1e-12)[:, None, None]
 
 
-def _chi2_of_bend(y: Floats, q: Floats, X: Floats) -> float:
-    """Twice the log likelihood that columns X gain over orthonormal q in y that is clear of these, as chi-squared."""
+def _chi2_of_bend(y: Floats, q: Floats, free: Ints, X: Floats) -> Floats:
+    """(P,) twice the log likelihood that columns X (P, n, F) gain over `free` (P,) orthonormal ones q (P, n, K) in y
+    (P, n) that is clear of these, as chi-squared.
+    """
     X = clear_of(q, X)
-    size = np.sqrt(np.square(X).sum(axis=0))
-    apart = size > INDEPENDENT_RATIO * size.max(initial=0.0)
-    X = X[:, apart] / size[apart]
-    gram, right, before = X.T @ X, X.T @ y, float(y @ y)
-    if is_well_conditioned(gram):
-        told, columns = float(right @ np.linalg.solve(gram, right)), X.shape[1]
-    else:
-        wider, _, _ = factor_columns(X)
-        told, columns = float(np.square(wider.T @ y).sum()), wider.shape[1]
-    rows = len(y) - q.shape[1] - 0.5 * (columns + 1)
-    return rows * float(np.log(before / (before - told))) if before - told > 1e-200 else 0.0
+    size = np.sqrt(np.einsum("pnf,pnf->pf", X, X))
+    apart = size > INDEPENDENT_RATIO * size.max(axis=1, keepdims=True, initial=0.0)
+    X = np.where(apart, 1 / np.where(apart, size, 1.0), 0.0)[:, None] * X
+    gram, right = np.swapaxes(X, 1, 2) @ X, (np.swapaxes(X, 1, 2) @ y[..., None])[..., 0]
+    before, told, columns = np.einsum("pn,pn->p", y, y), np.zeros(len(y)), apart.sum(axis=1)
+    k = np.arange(X.shape[2])
+    gram[:, k, k] += ~apart  # in the place of columns that say nothing
+    good = np.array([is_well_conditioned(one) for one in gram])
+    told[good] = (right[good] * np.linalg.solve(gram[good], right[good][..., None])[..., 0]).sum(axis=1)
+    for a in np.flatnonzero(~good):
+        wider, _, keep = factor_columns(X[a][:, apart[a]])
+        told[a], columns[a] = float(np.square(wider.T @ y[a]).sum()), keep.sum()
+    rows, left = y.shape[1] - free - 0.5 * (columns + 1), before - told
+    return np.where(left > 1e-200, rows * np.log(np.maximum(before, 1e-300) / np.maximum(left, 1e-300)), 0.0)
 
 
 def long_run(left: Floats, step: float, run: Ints) -> float:

@@ -6,6 +6,7 @@ singular values s_k of the mean relative rotation; orientation noise of the two 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -114,9 +115,16 @@ def measure_world_motion(take: Take, noise: Noise, good: Bools | None = None) ->
 
 
 def classify(
-    fits: PairFits, motion: PairMotion, noise: Noise, world_turn: Floats
+    fits: PairFits,
+    motion: PairMotion,
+    noise: Noise,
+    world_turn: Floats,
+    known: Mapping[frozenset[int], str] | None = None,
 ) -> tuple[list[Kind], list[Point], Bools]:
-    """Kind and point of each pair, and (P, 3) the directions to hold at minimum norm."""
+    """Kind and point of each pair, and (P, 3) the directions to hold at minimum norm.
+
+    known  {numbers of two bodies: kind} that is known from elsewhere, "ball" or "hinge"
+    """
     i, j = fits.pairs.T
     ratio = np.sqrt(motion.spread[:, 0] / np.maximum(motion.spread[:, 1], 1e-300))
     total = np.sqrt(motion.spread.sum(axis=1))
@@ -142,6 +150,11 @@ def classify(
             kind = "hinge"
         else:
             kind = "undetermined" if motion.open[k].any() else "ball"
+        given = (known or {}).get(frozenset(fits.pairs[k].tolist()))
+        if given == "hinge" and motion.turns[k] and not motion.open[k, 1]:  # what it turned otherwise is play
+            kind = "hinge"
+        elif given == "ball" and kind == "hinge":  # that this motion was about one axis does not make it one
+            kind = "ball"
         if kind in ("rigid", "undetermined") and not motion.turns[k]:
             held[k] = True
         # What little a hinge turns off its axis is error as likely as play: it has a line, not a point.

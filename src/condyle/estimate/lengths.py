@@ -15,8 +15,9 @@ import numpy as np
 from ..errors import CondyleError
 from ..maths.arrays import Floats
 from ..maths.robust import Z95
+from ..model.limbs import limb_geometry
 from ..model.profile import LengthKey, Profile, name_length
-from ..model.skeleton import Joint, Limb, Placement, Skeleton, limb_geometry
+from ..model.skeleton import Joint, Limb, Placement, Skeleton
 
 LENGTH_MIN_SD_M = 1e-4  # m: no length is known better, and no geometry need hold lengths more exactly
 SHARED_WIDENING = 1.2  # of intervals that several mountings share: their weights are estimates, and err themselves
@@ -44,8 +45,8 @@ class Lengths:
 
 def measure_lengths(skeleton: Skeleton) -> Lengths:
     """The lengths of a skeleton that have an interval; those that share a joint are correlated."""
-    limbs = [limb for limb in skeleton.limbs if limb.length is not None and limb.high is not None]
     joints = {joint.child: joint for joint in skeleton.joints}
+    limbs = _known_limbs(skeleton)
     slopes = _slope(skeleton, limbs)
     V = _block_covariance(skeleton)
     own = slopes @ V @ slopes.T
@@ -54,6 +55,13 @@ def measure_lengths(skeleton: Skeleton) -> Lengths:
     likeness = np.where(np.eye(len(limbs)) > 0, 1.0, own / np.outer(size, size))
     keys = tuple(_key(limb, joints) for limb in limbs)
     return Lengths(keys, np.array([float(limb.length or 0) for limb in limbs]), likeness * np.outer(sd, sd))
+
+
+def _known_limbs(skeleton: Skeleton) -> list[Limb]:
+    """Those between joints of the tree that have an interval."""
+    names = {joint.child for joint in skeleton.joints}
+    limbs = [limb for limb in skeleton.limbs if limb.length is not None and limb.high is not None]
+    return [limb for limb in limbs if {limb.from_joint, limb.to_joint} <= names]
 
 
 def measure_between(joints: Sequence[Joint]) -> Lengths:
@@ -137,8 +145,7 @@ def hold_lengths(skeleton: Skeleton, target: Lengths) -> Skeleton:
     if not keys:
         return skeleton
     joints = {joint.child: joint for joint in skeleton.joints}
-    limbs = [limb for limb in skeleton.limbs if limb.length is not None and limb.high is not None]
-    limbs = [limb for limb in limbs if _key(limb, joints) in keys]
+    limbs = [limb for limb in _known_limbs(skeleton) if _key(limb, joints) in keys]
     keys = [_key(limb, joints) for limb in limbs]
     aim, before = target.part(keys), own.part(keys)
     V = _block_covariance(skeleton)
@@ -171,6 +178,9 @@ def _positive(V: Floats) -> Floats:
 def _measure_limbs(skeleton: Skeleton, width: Mapping[LengthKey, float]) -> tuple[Limb, ...]:
     joints, found = {joint.child: joint for joint in skeleton.joints}, []
     for limb in skeleton.limbs:
+        if not {limb.from_joint, limb.to_joint} <= set(joints):  # one that ends at a loop keeps what it was
+            found.append(limb)
+            continue
         shape = limb_geometry(joints[limb.from_joint], joints[limb.to_joint], limb.body)
         if shape is None or limb.length is None:
             found.append(limb)

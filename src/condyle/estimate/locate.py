@@ -10,10 +10,11 @@ import numpy as np
 
 from ..maths.least_squares import invert_normal
 from ..maths.spool import blocks
-from ..model.skeleton import Joint, Kind, Point
+from ..model.skeleton import ONE_AXIS, Joint, Kind, Point
 from ..pairs.fits import PairFits, gaps
 from .axes import estimate_axes
 from .kinds import PairMotion, classify, hinge_axes, measure_motion, play
+from .machines import MACHINE_OFF_RATIO, find_pitch, fit_universal, is_quiet, is_universal
 from .solve import Solution, free_basis
 
 if TYPE_CHECKING:
@@ -44,24 +45,61 @@ def locate_joints(
     solved: Solved,
     sure: Uncertainty | None,
     support: Mapping[int, EdgeSupport] | None = None,
+    kinds: Sequence[tuple[str, str, str]] = (),
 ) -> Located:
-    """One Joint per pair of the solution, in its order: kind, point and held directions by one standard error."""
+    """One Joint per pair of the solution, in its order: kind, point and held directions by one standard error.
+
+    kinds  (body, body, kind) of joints whose kind is known from elsewhere
+    """
     solution, fits, sums = solved
     rows, read = solution.by_rows(take)
     noise = structure.noise.of_rows(solution.every)
     motion = measure_motion(rows, sums, fits, noise, np.sqrt(np.diagonal(read.residual_cov)))
     if sure is not None:
         motion = replace(motion, error=centre_errors(sure.covariance, solution, fits))
-    kinds, points, held = classify(fits, motion, noise, structure.turn)
+    known = {frozenset((take.index(a), take.index(b))): kind for a, b, kind in kinds}
+    told, points, held = classify(fits, motion, noise, structure.turn, known)
     solution, sure = hold_directions(solution, sure, fits, held)
     gap = gaps(take, *solution.joints)
-    joints = _assemble_joints(take, structure, solution, gap, fits, motion, kinds, points, held, sure, support)
-    hinges = np.array([a for a, joint in enumerate(joints) if joint.kind == "hinge"])
+    joints = _assemble_joints(take, structure, solution, gap, fits, motion, told, points, held, sure, support)
+    joints = _name_machine_joints(take, structure, joints, solution, gap)
+    hinges = np.array([a for a, joint in enumerate(joints) if joint.kind in ONE_AXIS])
     if sure is not None and len(hinges):
         axes = (np.stack([getattr(joints[a], half) for a in hinges]) for half in ("axis_child", "axis_parent"))
         for a, covariance in zip(hinges, estimate_axes(take, solution, sure, hinges, *axes), strict=True):
             joints[a] = replace(joints[a], axis_covariance=covariance).with_covariance(joints[a].covariance)
     return Located(joints, solution, sure, motion, gap)
+
+
+def _name_machine_joints(
+    take: Take, structure: Structure, joints: list[Joint], solution: Solution, gap: Floats
+) -> list[Joint]:
+    """The joints with those told as universal or screw that leave nothing beyond the noise."""
+    explained = np.sqrt(3 * structure.noise.gap_variance(*solution.joints))
+    size = structure.motion.size
+    found = list(joints)
+    quiet = is_quiet(np.array([joint.residual for joint in joints]), explained, size)
+    balls = [a for a, joint in enumerate(joints) if joint.kind == "ball" and quiet[a]]
+    if balls:
+        two = fit_universal(take, solution.pairs[balls])
+        i, j = solution.pairs[balls].T
+        loud = np.hypot(structure.noise.orientation[i], structure.noise.orientation[j])
+        second = np.array([joints[a].rotation[1] for a in balls])
+        for k in np.flatnonzero(is_universal(two, second, loud)):
+            found[balls[k]] = replace(
+                joints[balls[k]],
+                kind="universal",
+                axis_child=two.axis_child[k],
+                axis_parent=two.axis_parent[k],
+                axis_covariance=two.covariance[k] if joints[balls[k]].covariance is not None else None,
+            )
+    for a, joint in enumerate(joints):
+        plain = joint.kind == "hinge" and (joint.play or 0.0) < MACHINE_OFF_RATIO * joint.rotation[0]
+        if plain and not quiet[a] and joint.axis_parent is not None:
+            pair = (int(solution.pairs[a, 0]), int(solution.pairs[a, 1]))
+            pitch = find_pitch(take, pair, joint.axis_parent, gap[:, a], float(explained[a]))
+            found[a] = joint if pitch is None else replace(joint, kind="screw", pitch=pitch)
+    return found
 
 
 def centre_errors(covariance: Floats, solution: Solution, fits: PairFits) -> Floats:
@@ -124,7 +162,8 @@ def _assemble_joints(
     joints = []
     for a, (i, j) in enumerate(solution.pairs):
         hinge = kinds[a] == "hinge"
-        line = hinge or (kinds[a] == "undetermined" and not held[a, 1:].any())  # open along one axis, known across it
+        # Open along one axis, known across it.
+        line = hinge or (kinds[a] != "rigid" and points[a] == "arbitrary" and not held[a, 1:].any())
         follows = 0.0 if sure is None else min(float(sure.effect[a, 0]), float(residual[a]))
         covariance = passing = None
         if sure is not None and kinds[a] in ("ball", "hinge"):
@@ -152,10 +191,19 @@ def _assemble_joints(
                 rotation=np.sort(turned[a])[::-1],
                 passing=passing,
                 explained=float(np.sqrt(3 * expected[a] + follows**2)),
+                main_child=child_axes[a] if motion.turns[a] else None,
+                main_parent=parent_axes[a] if motion.turns[a] else None,
+                main_share=_main_share(turned[a]) if motion.turns[a] else None,
                 **evidence.get(frozenset((int(i), int(j))), {"margin": None, "runner_up": None}),
             )
         )
     return joints
+
+
+def _main_share(turned: Floats) -> float | None:
+    """Share of the mean square turn that is about the axis turned about most."""
+    square = np.square(turned)
+    return float(square.max() / square.sum()) if square.sum() > 0 else None
 
 
 def gap_residual(gap: Floats, weight: Floats) -> Floats:

@@ -18,6 +18,9 @@ from .lengths import Lengths
 
 SIDE_SPREADS_M = np.geomspace(0.002, 0.05, 25)  # m, standard deviations of a difference between sides that are tried
 SHARE_SPREADS = np.geomspace(0.04, 0.3, 25)  # of a length, by which it may differ from its share of the stature
+LEARNED_WIDENING = 1.15  # of intervals that a prior made narrower, at most to what they were: people keep to no law
+USUAL_STATURE_M = 1.7  # m, of a person of whom nothing is known
+STATURE_SD_M = 1.0  # m, of the same: so wide that the lengths alone tell it
 # Shares of the stature: Drillis and Contini 1966, as Winter's Biomechanics of Human Movement has them.
 STATURE_SHARES: dict[Part, float] = {"thigh": 0.245, "shank": 0.246, "upper_arm": 0.186, "forearm": 0.146}
 
@@ -61,10 +64,8 @@ def make_sides_alike(lengths: Lengths, twins: Sequence[tuple[int, int]]) -> Lear
     H = np.zeros((len(twins), len(lengths.keys)))
     for row, (left, right) in zip(H, twins, strict=True):
         row[left], row[right] = 1.0, -1.0
-    apart, S = H @ lengths.value, H @ lengths.covariance @ H.T
-    likely = [_log_density(apart, S + spread**2 * np.eye(len(H))) for spread in SIDE_SPREADS_M]
-    spread = _average(SIDE_SPREADS_M, likely)
-    return Learned(_condition(lengths, H, -apart, spread**2 * np.eye(len(H))), spread, len(twins))
+    doubts = [spread**2 * np.eye(len(H)) for spread in SIDE_SPREADS_M]
+    return _learn(lengths, H, np.zeros(len(H)), doubts, SIDE_SPREADS_M)
 
 
 def find_shares(keys: Sequence[LengthKey], bodies: Sequence[str], edges: Sequence[tuple[str, str]]) -> dict[int, float]:
@@ -82,42 +83,31 @@ def find_shares(keys: Sequence[LengthKey], bodies: Sequence[str], edges: Sequenc
 
 def make_proportioned(lengths: Lengths, shares: dict[int, float]) -> Learned:
     """The lengths drawn towards their shares of one stature, as far as they keep to them."""
-    rows = list(shares)
-    q = np.array([shares[k] for k in rows])
-    x, V = lengths.value[rows], lengths.covariance[np.ix_(rows, rows)]
-
-    def size(spread: float) -> tuple[float, float, Floats]:
-        """The stature [m], its variance, and the covariance of lengths that keep to it within `spread`."""
-        S = V + np.diag((spread * x) ** 2)
-        weight = np.linalg.solve(S, q)
-        return float(weight @ x / (weight @ q)), 1 / float(weight @ q), S
-
-    sizes = [size(float(one)) for one in SHARE_SPREADS]
-    spread = _average(SHARE_SPREADS, [_log_density(x - stature * q, S) for stature, _, S in sizes])
-    stature, variance, _ = size(spread)
-    H = np.zeros((len(rows), len(lengths.keys)))
-    H[np.arange(len(rows)), rows] = 1.0
-    apart = stature * q - x
-    doubt = np.diag((spread * stature * q) ** 2) + variance * np.outer(q, q)
-    drawn = _condition(lengths, H, apart, doubt).value
-    # People keep to no table: what it moved a length by may be wrong, and no interval gets narrower by it.
-    wider = lengths.covariance + np.diag((drawn - lengths.value) ** 2)
-    return Learned(Lengths(lengths.keys, drawn, wider), float(spread), len(rows))
+    H = np.zeros((len(shares), len(lengths.keys)))
+    H[np.arange(len(shares)), list(shares)] = 1.0
+    q = np.array(list(shares.values()))
+    usual = USUAL_STATURE_M * q
+    doubts = [STATURE_SD_M**2 * np.outer(q, q) + np.diag((spread * usual) ** 2) for spread in SHARE_SPREADS]
+    return _learn(lengths, H, usual, doubts, SHARE_SPREADS)
 
 
-def _condition(lengths: Lengths, H: Floats, apart: Floats, doubt: Floats) -> Lengths:
-    """Lengths x given that H x is `apart` from what it is, with covariance `doubt`."""
+def _learn(lengths: Lengths, H: Floats, mean: Floats, doubts: Sequence[Floats], spreads: Floats) -> Learned:
+    """The lengths x, of which H x is taken to be `mean` with one of the covariances `doubts`.
+
+    Each counts by how likely it makes the lengths. Few lengths leave many of them likely, and that the answers under
+    them differ is a part of its covariance.
+    """
     V = lengths.covariance
-    gain = V @ H.T @ np.linalg.inv(H @ V @ H.T + doubt)
-    left = V - gain @ H @ V
-    return Lengths(lengths.keys, lengths.value + gain @ apart, 0.5 * (left + left.T))
-
-
-def _average(spreads: Floats, likely: Sequence[float]) -> float:
-    """The mean of their logarithms, each weighted by its likelihood: few lengths leave many spreads likely."""
-    weight = np.exp(np.asarray(likely) - max(likely))
-    return float(np.exp(weight @ np.log(spreads) / weight.sum()))
-
-
-def _log_density(x: Floats, S: Floats) -> float:
-    return -0.5 * float(np.linalg.slogdet(S)[1] + x @ np.linalg.solve(S, x))
+    apart = mean - H @ lengths.value
+    sums = [H @ V @ H.T + doubt for doubt in doubts]
+    likely = np.array([-0.5 * (np.linalg.slogdet(S)[1] + apart @ np.linalg.solve(S, apart)) for S in sums])
+    weight = np.exp(likely - likely.max())
+    weight /= weight.sum()
+    gains = [V @ H.T @ np.linalg.inv(S) for S in sums]
+    steps = np.array([gain @ apart for gain in gains])
+    step = weight @ steps
+    left = sum(w * (V - gain @ H @ V) for w, gain in zip(weight, gains, strict=True))
+    left = left + np.einsum("s,si,sj->ij", weight, steps - step, steps - step)
+    wider = np.clip(lengths.sd / np.sqrt(np.diagonal(left)), 1.0, LEARNED_WIDENING)
+    drawn = Lengths(lengths.keys, lengths.value + step, 0.5 * (left + left.T) * np.outer(wider, wider))
+    return Learned(drawn, float(np.exp(weight @ np.log(spreads))), len(H))

@@ -20,7 +20,7 @@ from ..maths.spool import empty, over_frames
 from ..model.take import Take
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
-from ..pairs.normal import Rows, System, condition_covariance, multiply_gaps
+from ..pairs.normal import Rows, System, condition_covariance, multiply_gaps, weigh_joints
 from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, Steps, weigh_outliers, weigh_seen
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def solve_together(
         # The first sweeps are pair by pair, so that an outlier in one joint cannot leak into the others.
         alone = sweep <= 1 and bool(fires.any())
         S = np.asarray(np.diag(1 / np.diagonal(C)) if alone else np.linalg.inv(C))
-        old, u = u, system.solve(G, H, S)
+        old, u = u, system.solve(G, H, S, u)
         if sweep >= 2 and np.abs(u - old).max(initial=0.0) < 1e-9 * np.abs(u).max(initial=1.0):
             break
     halves = u.reshape(J, 2, 3)
@@ -258,7 +258,7 @@ def solution_of(take: Take, fits: PairFits) -> Solution:
     u = np.concatenate([fits.p_child_joint, fits.p_parent_joint], axis=1).ravel()
     C = rows.covariance(u, weight)
     G, _ = rows.sums(weight)
-    N = G * np.kron(np.diag(1 / np.diagonal(C)), np.ones((6, 6)))
+    N = weigh_joints(G, np.diag(1 / np.diagonal(C)))
     basis = free_basis(fits, ~fits.determined)
     quiet = np.zeros(len(fits.pairs), dtype=bool)
     return Solution(*fits.joints, weight, N, basis, C, quiet, together=False)

@@ -6,7 +6,7 @@ A low residual proves nothing without motion, and a spanning tree always spans: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -22,7 +22,8 @@ from ..pairs.noise import Noise
 from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars
 from ..pairs.rows import RowTake, read_rows
 from ..pairs.sums import PairSums
-from .kinds import LEVER_MIN_RATIO, RIGID_RATIO, PairMotion, measure_motion, measure_world_motion
+from .kinds import LEVER_MIN_RATIO, RIGID_NOISE_RATIO, RIGID_RATIO, PairMotion, measure_motion, measure_world_motion
+from .machines import Slide, find_sliders
 from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
@@ -58,10 +59,11 @@ SLIDING_MAX_LEVER_RATIO = (
 )
 SLIDING_SPREAD_SHARE = 0.65  # ... and over what a joint has to explain; joints of people leave at most 0.6 of it
 NOT_WORN_SPREAD_SHARE = 0.03  # the same of two bodies between which, by their names, something is not worn
+PLAIN_HINGE_RATIO = 0.03  # turn off the axis over that about it, noise removed; hinges of people have 0.06 and more
 NOISE_MIN_RATIO = 4.0  # residual over what the sensors' noise explains, from which on it is no noise
 
 
-Reason = Literal["loose", "not-rotary", "not-worn", "two-persons"]
+Reason = Literal["loose", "not-rotary", "not-worn", "two-persons", "slider"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +83,7 @@ class Structure:
     tied        (edge, other) pairs whose joint is the same point, so that the motion cannot choose between them
     good        (n, m) poses that are no gross outliers
     noise       white noise of the sensors in a frame; turn, drift: motion of each body in the room
+    sliders     pairs of `apart` whose bodies slide along a line, and how
     """
 
     rows: RowTake
@@ -101,6 +104,7 @@ class Structure:
     noise: Noise
     turn: Floats
     drift: Floats
+    sliders: dict[int, Slide] = field(default_factory=dict)
 
     @property
     def edges(self) -> Ints:
@@ -155,7 +159,7 @@ def infer_structure(
     steps = np.where(is_half_named(between, fits.pairs), np.inf, between)
     named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN))
     handicap = resting + nearness + named
-    trials, search = Trials(), None
+    trials, search, sliders = Trials(), None, dict[int, Slide]()
     if paper:
         tree = spanning_margins(take.bodies, fits, edges)
     else:
@@ -166,6 +170,9 @@ def infer_structure(
         told = nearness + named
         unaided = np.where(tree.runner_up >= 0, told[tree.runner_up] - told[tree.edges], 0.0)
         tree = replace(tree, margin=tree.margin / np.exp(unaided))
+        tree = _prefer_hinges(rows.take, fits, motion, noise, tree, held)
+        sliders = find_sliders(take, fits, motion.spread, noise, turn)
+        tree = _prefer_sliders(take.bodies, fits, motion, noise, tree, held, sliders)
     moved = _is_determined(motion, tree, fits, turn) and _moves_enough(motion, tree, fits, turn)
     determined = all_given or moved
     apart: dict[int, Reason] = {}
@@ -174,13 +181,15 @@ def infer_structure(
     elif not paper:
         free = _on_room(sums, fits, motion, tree.edges, noise, turn, drift, still_world)
         apart = _apart(sums, fits, motion, tree, noise, free, between, strangers)
-        apart = {edge: reason for edge, reason in apart.items() if edge not in held}
+        apart |= {int(edge): "slider" for edge in tree.edges if int(edge) in sliders}
+        apart = {edge: reason for edge, reason in apart.items() if edge not in held or reason == "slider"}
     tree = tree.at(~np.isin(tree.edges, list(apart)))
     loops, tied = np.empty(0, np.int64), list[tuple[int, int]]()
     if determined and not paper:
         loops, tied = _loops(rows.take, fits, motion, tree, resting)
+    slides = {edge: sliders[edge] for edge, reason in apart.items() if reason == "slider"}
     facts = (rows, sums, fits, motion, tree, apart, determined, loops, tied)
-    return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift)
+    return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift, slides)
 
 
 def _contradict_motion(between: Floats) -> bool:
@@ -214,6 +223,70 @@ def _search(
             break
         edges = tree.edges
     return tree, trials, rows
+
+
+def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools:
+    """(P,) pairs that turn about one axis alone, and keep together as far as the noise tells: machines' hinges.
+
+    Bodies that are not neighbours have three freedoms about a point that they share, or no such point.
+    """
+    i, j = fits.pairs.T
+    loud = np.hypot(noise.orientation[i], noise.orientation[j])
+    across = np.sqrt(2 * motion.spread[:, 0])
+    plain = motion.turns & (motion.main > RESOLVABLE_TURN_RAD) & (motion.main > RIGID_NOISE_RATIO * loud)
+    plain &= across < PLAIN_HINGE_RATIO * motion.main
+    plain &= ~above_noise(fits, np.arange(len(i)), noise) | (fits.residual < 1e-6 * motion.size)
+    return np.asarray(plain)
+
+
+def _prefer_hinges(
+    take: Take, fits: PairFits, motion: PairMotion, noise: Noise, tree: Tree, held: Sequence[int]
+) -> Tree:
+    """The tree with plain hinges in the place of edges that only repeat their point.
+
+    Where axes meet, the bodies on both sides of two hinges share a point as well as neighbours do; but they turn about
+    more than one axis, and that two bodies turn about one alone would be a chance if they were not neighbours.
+    """
+    plain = find_plain_hinges(fits, motion, noise)
+    edges, changed = tree.edges.copy(), False
+    for k in np.flatnonzero(plain & ~np.isin(np.arange(len(plain)), edges)):
+        side = sides(take.bodies, fits.pairs[edges])
+        i, j = fits.pairs[k]
+        path = np.flatnonzero((side[:, i] != side[:, j]) & (side[:, i] >= 0) & (side[:, j] >= 0))
+        repeats = [
+            e
+            for e in path
+            if not plain[edges[e]] and edges[e] not in held and _same_point(take, fits, motion, int(k), int(edges[e]))
+        ]
+        if repeats:
+            edges[max(repeats, key=lambda e: motion.spread[edges[e], 0])] = k
+            changed = True
+    return spanning_margins(take.bodies, fits, edges) if changed else tree
+
+
+def _prefer_sliders(
+    bodies: int,
+    fits: PairFits,
+    motion: PairMotion,
+    noise: Noise,
+    tree: Tree,
+    held: Sequence[int],
+    sliders: dict[int, Slide],
+) -> Tree:
+    """The tree with sliders in the place of edges that come apart by more than the noise."""
+    edges, changed = tree.edges.copy(), False
+    plain = find_plain_hinges(fits, motion, noise)
+    for k in sliders:
+        side = sides(bodies, fits.pairs[edges])
+        i, j = fits.pairs[k]
+        path = np.flatnonzero((side[:, i] != side[:, j]) & (side[:, i] >= 0) & (side[:, j] >= 0))
+        loud = above_noise(fits, edges[path], noise)
+        loose = [e for e, apart in zip(path, loud, strict=True) if apart and edges[e] not in held]
+        loose = [e for e in loose if not plain[edges[e]] and int(edges[e]) not in sliders]
+        if k not in edges and loose:
+            edges[max(loose, key=lambda e: fits.residual[edges[e]])] = k
+            changed = True
+    return spanning_margins(bodies, fits, edges) if changed else tree
 
 
 def _candidates(sums: PairSums) -> PairFits:
@@ -264,7 +337,8 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     frames = np.flatnonzero(digest.to_frames(odd))
     good = take.seen.copy()
     if len(frames):
-        part = take.at(frames)
+        part = take.at(frames) if 2 * len(frames) < take.frames else take
+        frames = frames if part is not take else np.arange(take.frames)
         lengths = _gap_lengths(gaps(part, *joints))
         good[frames] = drop_gross(part, joints[0], *lengths, digest.to_frames(frame_bar)[frames])
     return good

@@ -18,11 +18,20 @@ from ..maths.graph import sides
 from ..maths.robust import median
 from ..model.take import Take
 from ..pairs.fits import PairFits
-from .structure import COVARIANCE_MAX_BODIES, Structure, above_noise, is_half_named, unexplained_share, whole_rows
+from .structure import (
+    COVARIANCE_MAX_BODIES,
+    Structure,
+    above_noise,
+    find_plain_hinges,
+    is_half_named,
+    unexplained_share,
+    whole_rows,
+)
 from .tree import SEARCH_FRAMES, ResidualRows
 
 SURE_SD = 1.645  # standard errors that SURE_SUPPORT is
 SCORE_SD = 0.1  # log residual by which two scores differ for reasons that repeat in every block of time
+RIVAL_MAX_LOG = 4.0  # log residual by which a pair is so much worse than every edge that no error makes it a rival
 MOST_RIVALS = 3  # that are named for an edge
 CALM_DRIFT_SHARE, CALM_TURN_SHARE = 0.25, 0.5  # drift and turn in the room over the usual ones of a body that is calm
 ALIKE_RESIDUAL_RATIO = 1.5  # residual over the edge's, up to which another calm body fits the same partner
@@ -50,6 +59,7 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
         return {}
     spanning = np.concatenate([edges, np.array(list(structure.apart), dtype=np.int64)])
     z = _standard_errors(take, structure, spanning)[: len(edges)]
+    z = _rule_out(structure, z)
     most, alike = _most_support(take.bodies, structure)
     for k, others in _contradict_own(take, structure, z).items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
@@ -83,14 +93,26 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
     larger = score[:, None] - score[:, tree, None]
     least = (larger[0] + extra) / np.hypot(rows.blocks.error(larger[1:]), SCORE_SD)
     if not many:
-        error = rows.blocks.error(np.stack(list(rows.gains_without_blocks(tree)))) / 6
-        least = np.fmin(least, (rows.gains(tree) / 6 + extra) / np.hypot(error, SCORE_SD))
+        gain, error = rows.gains(tree) / 6 + extra, np.zeros_like(extra)
+        rival = np.flatnonzero((gain < RIVAL_MAX_LOG).any(axis=0))
+        error[:, rival] = rows.blocks.error(np.stack(list(rows.gains_without_blocks(tree, rival)))) / 6
+        least = np.fmin(least, gain / np.hypot(error, SCORE_SD))
     z = np.full((len(edges), len(fits.pairs)), np.inf)
     z[:, rows.candidates] = np.where(rows.crossing(tree), least, np.inf)
-    for (edge, pair), (gain, chance) in structure.trials.items():
+    for (edge, pair), (more, chance) in structure.trials.items():
         if edge in place:
-            z[place[edge], pair] = min(z[place[edge], pair], gain / np.hypot(chance, SCORE_SD))
+            z[place[edge], pair] = min(z[place[edge], pair], more / np.hypot(chance, SCORE_SD))
     return z
+
+
+def _rule_out(structure: Structure, z: Floats) -> Floats:
+    """The same with inf for pairs that cannot stand in the place of a plain hinge: those that turn about more than one
+    axis, and those that close a loop with it, which are joints beside it.
+    """
+    noise = structure.noise.of_rows(structure.rows.every)
+    plain = find_plain_hinges(structure.fits, structure.motion, noise)
+    looped = np.isin(np.arange(len(plain)), structure.loops)
+    return np.where(plain[structure.tree.edges][:, None] & (~plain | looped), np.inf, z)
 
 
 def _most_support(bodies: int, structure: Structure) -> tuple[Floats, list[list[int]]]:

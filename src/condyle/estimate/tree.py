@@ -12,12 +12,13 @@ that moves with both thighs) is one small direction of that covariance, where a 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, centre_positions
+from ..maths.arrays import Bools, Floats, Ints, centre_positions, distinct
 from ..maths.graph import sides
 from ..maths.least_squares import WELL_CONDITIONED_MIN, is_well_conditioned
 from ..maths.robust import median
@@ -252,12 +253,24 @@ class ResidualRows:
         own, count = self._own
         return self._gains(tree, self._cross(tree, slice(None)), own.sum(axis=0), count.sum(axis=0))
 
-    def gains_without_blocks(self, tree: list[int]) -> Iterator[Floats]:
-        """The same without one block of time after the other."""
-        cross, (own, count) = self._cross(tree, slice(None)), self._own
-        every, seen = own.sum(axis=0), count.sum(axis=0)
+    def gains_without_blocks(self, tree: list[int], columns: Ints) -> Iterator[Floats]:
+        """(J, K) the same of some of the pairs (K,), without one block of time after the other."""
+        used = distinct(np.append(columns, tree))
+        part, place = self._part(used), np.searchsorted(used, tree).tolist()
+        wanted, (own, count) = np.searchsorted(used, columns), part._own
+        cross, every, seen = part._cross(place, slice(None)), own.sum(axis=0), count.sum(axis=0)
         for k, rows in enumerate(self.blocks.rows()):
-            yield self._gains(tree, cross - self._cross(tree, rows), every - own[k], seen - count[k])
+            gains = part._gains(place, cross - part._cross(place, rows), every - own[k], seen - count[k])
+            yield gains[:, wanted]
+
+    def _part(self, used: Ints) -> ResidualRows:
+        """The rows of some of the candidates."""
+        part = copy(self)
+        part.candidates, part.pairs, part.gap = self.candidates[used], self.pairs[used], self.gap[:, used]
+        part.both = self.both[:, used]
+        own, count = self._own
+        part.__dict__["_own"] = own[:, used], count[:, used]
+        return part
 
     def mean_squares(self) -> Floats:
         """(1 + B, C) [m^2] mean square gap of each pair, over all frames and without each block of time."""

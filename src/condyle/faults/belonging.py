@@ -171,7 +171,7 @@ def describe_relation(found: Comparison, file: str, other: str) -> Finding:
     if found.relation == "other person":
         text = (
             f"{file}: its limbs have other lengths than in {other}: another person; it is left out. Fit people one by "
-            "one"
+            "one, or in one scene with --together a=FILE b=FILE"
         )
         return Finding("another-person", "error", text, bodies)
     text = (

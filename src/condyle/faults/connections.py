@@ -17,7 +17,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, frozen
 from ..maths.graph import components, orient
 from ..model.take import Take
-from ..pairs.windows import Windows, cut_windows, sum_windows
+from ..pairs.windows import Windows, count_skipped, cut_windows, sum_windows
 
 CONNECTION_MIN_SCORE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap)
 SCORED_WINDOWS_S = (0.5, 1.0, 2.0, 4.0)  # s: windows that a stretch is cut into
@@ -84,7 +84,34 @@ def find_connections(
     """
     if not take.timed or take.bodies < 2 or take.bodies > MOST_CONNECTED_BODIES or not np.isfinite(take.rate):
         return []
-    pairs = _Pairs(take, np.asarray(edges, dtype=np.int64).reshape(-1, 2), usual, known, still)
+    every, joined = count_skipped(take), np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    if every > 1:
+        trusted = None if good is None else good[::every]
+        found = _search(take.slice(step=every), joined, usual, known, trusted, still, only)
+        found = [_in_frames(take, good, one, every) for one in found]
+    else:
+        found = _search(take, joined, usual, known, good, still, only)
+    return sorted((contact_of(take, one) for one in found), key=lambda one: one.first)
+
+
+def _in_frames(take: Take, good: Bools | None, one: Stretch, every: int) -> Stretch:
+    """A stretch that was found in every so-manieth frame, with its ends to the frame."""
+    there = replace(one, first=one.first * every, stop=min((one.stop - 1) * every + 1, take.frames))
+    first, stop = ends_of(take, good, there)
+    return replace(there, first=first, stop=stop)
+
+
+def _search(
+    take: Take,
+    edges: Ints,
+    usual: float,
+    known: Collection[frozenset[int]],
+    good: Bools | None,
+    still: int | None,
+    only: tuple[int, int] | None,
+) -> list[Stretch]:
+    """See `find_connections`."""
+    pairs = _Pairs(take, edges, usual, known, still)
     if only is not None:
         pairs.open &= np.arange(len(pairs.open)) == pairs.row[only]
     seeds = [seed for windows in sum_windows(take, good) for seed in pairs.seeds(take, windows)]
@@ -104,7 +131,7 @@ def find_connections(
             if not any(named.pair == other.pair and named.overlaps(other) for other in found):
                 found.append(named)
         seeds = [other for other in seeds if not any(other.pair == one.pair and other.overlaps(one) for one in done)]
-    return sorted((contact_of(take, one) for one in found), key=lambda one: one.first)
+    return found
 
 
 def describe_connections(contacts: Sequence[Contact]) -> list[Finding]:

@@ -18,7 +18,7 @@ from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..model.field import FieldModel, Rod
 from ..model.scale import scaled
-from ..model.stage import Change, Decision, Effect, Proof
+from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
 from ..prepare.dropouts import prepare
 from .field_fit import Bend, FieldFit, fit_field, measure_bend
@@ -188,6 +188,7 @@ class FieldRepair:
     first: int = 0
     size: float | None = None
     hold: tuple[tuple[str, str], ...] = ()
+    suspicion: str = "the room may be bent"
 
     @property
     def bodies(self) -> tuple[str, ...]:
@@ -196,7 +197,7 @@ class FieldRepair:
     def apply(self, take: Take) -> Take:
         return self.straight
 
-    def describe(self, proof: Proof | None) -> list[Finding]:
+    def describe(self) -> list[Finding]:
         return list(self.findings)
 
 

@@ -196,7 +196,7 @@ def measure_bend(take: Take, solution: Solution, still: int | None = None) -> Be
     basis = Basis(places, COARSE_LENGTH * max(extent(places), 1e-9), *COARSE)
     zero = np.zeros((len(basis.centres), 3))
     used = np.flatnonzero((part.weight > 0).any(axis=0)).tolist()
-    joints = [_Normal.of(part, a, basis, 1 / basis.length, (zero, zero)) for a in used]
+    joints = [_Normal.of(part, a, basis, 1 / basis.length, (zero, zero), own=False) for a in used]
     inside = _without(scaling(places, basis), 6 * len(zero))
     own = [(inside.T @ joint.M @ inside, inside.T @ joint.h, joint.square) for joint in joints]
     M, h = np.sum([one[0] for one in own], axis=0), np.sum([one[1] for one in own], axis=0)
@@ -311,11 +311,16 @@ class _Normal:
     known: Floats
 
     @classmethod
-    def of(cls, part: FieldRows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]) -> _Normal:
+    def of(
+        cls, part: FieldRows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats], own: bool = True
+    ) -> _Normal:
+        """own   False: the joint's own unknowns are not asked for"""
         Z, skin, X, y = joint_rows(part, a, basis, turn, start)
-        ZZ = Z.T @ Z
-        loading = 1e-10 * float(np.trace(ZZ)) / max(len(ZZ), 1) + 1e-300
-        solved = solve_normal(ZZ, Z.T @ np.column_stack([X, y]), loading=loading)
+        solved = np.zeros((Z.shape[1], 1))
+        if own:
+            ZZ = Z.T @ Z
+            loading = 1e-10 * float(np.trace(ZZ)) / max(len(ZZ), 1) + 1e-300
+            solved = solve_normal(ZZ, Z.T @ np.column_stack([X, y]), loading=loading)
         base = span_columns(np.concatenate([Z, skin], axis=1))
         X, y = clear_of(base, X), clear_of(base, y)
         count = max(3 * int((part.weight[:, a] > 0).sum()) - base.shape[1], 0) / float(part.stretch[a])

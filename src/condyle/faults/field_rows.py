@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import UsageError
-from ..estimate.intervals import Blocks, long_run
+from ..estimate.intervals import Blocks, average_blocks, long_run
 from ..estimate.solve import Solution
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
@@ -66,8 +66,11 @@ class FieldRows:
         if still is not None:
             hidden = (solution.pairs == still).any(axis=1)
         free = tuple(_own_directions(solution.basis[6 * a : 6 * a + 6]) for a in range(len(solution.pairs)))
-        solution = replace(solution, weight=np.where(hidden, 0.0, solution.weight))
-        blocks = Blocks(take, solution)
+        if hidden.any():
+            rows, read = solution.by_rows(take)
+            blocks = Blocks(rows, replace(read, weight=np.where(hidden, 0.0, read.weight)))
+        else:
+            blocks = average_blocks(take, solution)
         skin = tuple(_skin(blocks, a) for a in range(len(solution.pairs)))
         return cls._of(blocks, solution.p_child_joint, solution.p_parent_joint, free, skin)
 
@@ -195,7 +198,8 @@ def joint_rows(
         l=part.l[a : a + 1],
     )
     w, psi = start
-    child, parent, gap = (values[:, 0] for values in one.bent((basis, w, psi)))
+    bent = bool(w.any() or psi.any())
+    child, parent, gap = (values[:, 0] for values in one.bent((basis, w, psi) if bent else None))
     at_child, at_parent = basis(one.p_child[:, 0]), basis(one.p_parent[:, 0])
     b, K = at_child.shape
     X = np.zeros((b, 3, 2, K, 3))
@@ -205,9 +209,11 @@ def joint_rows(
     X[:, :, 1] -= np.einsum("bxy,bk->bxky", rotation.skew(parent), at_parent)
     X[:, :, 1] *= turn
     shapes = X.reshape(b, 3, 6 * K)
-    y = -gap + shapes @ np.concatenate([w.ravel(), psi.ravel() / turn])
-    R_child = rotation.from_vector(-(at_child @ psi)) @ one.R_child[:, 0]
-    R_parent = rotation.from_vector(-(at_parent @ psi)) @ one.R_parent[:, 0]
+    y, R_child, R_parent = -gap, one.R_child[:, 0], one.R_parent[:, 0]
+    if bent:
+        y = y + shapes @ np.concatenate([w.ravel(), psi.ravel() / turn])
+        R_child = rotation.from_vector(-(at_child @ psi)) @ R_child
+        R_parent = rotation.from_vector(-(at_parent @ psi)) @ R_parent
     Z = np.concatenate([R_child, -R_parent], axis=2) @ part.free[a]
     root = np.sqrt(part.weight[:, a] / (part.variance[a] * part.stretch[a]))[:, None]
     Z, S, F = ((m * root[..., None]).reshape(3 * b, m.shape[2]) for m in (Z, part.skin[a], shapes))
@@ -216,8 +222,7 @@ def joint_rows(
 
 def _skin(blocks: Blocks, a: int) -> Floats:
     """(b, 3, G) displacements in the bodies' own axes: its joint's angles, their squares, the next joints'."""
-    X, groups = blocks.features(a)
-    columns = [X.reshape(blocks.count, 3, -1)[:, :, groups < 2]]
+    columns = [blocks.features(np.array([a]), world=False).reshape(blocks.count, 3, -1)]
     for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
         for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
             if other != a:

@@ -12,6 +12,7 @@ from ..estimate.kinds import measure_world_motion
 from ..estimate.locate import locate_joints
 from ..estimate.structure import Structure, find_resting
 from ..maths.robust import median
+from ..model.skeleton import Joint
 from ..model.take import WORLD, Take
 from ..pairs.sums import sum_pairs
 from .connections import describe_connections, find_connections, lasting
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from ..estimate.solve import Solution
     from ..findings import Finding
     from ..model.options import FitOptions
-    from ..model.skeleton import Joint
 
 SOFT_MIN_GAPS = 3.0  # gap of a connection over the usual one of joints, from which its place is not held to
 
@@ -36,6 +36,38 @@ def loop_joints(
     pairs = list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
     span = (float(take.time[0]), float(take.time[-1]))
     joints = [replace(_located(take, structure, options, estimator, pair), time=span) for pair in pairs]
+    return joints
+
+
+def slider_joints(take: Take, structure: Structure) -> list[Joint]:
+    """The sliders of a take as joints; a slider is given in the middle of its travel, at the child's sensor."""
+    span, joints = (float(take.time[0]), float(take.time[-1])), []
+    for edge, slide in structure.sliders.items():
+        child, parent = structure.fits.pairs[edge]
+        both = structure.good[:, [child, parent]].all(axis=1)
+        joints.append(
+            Joint(
+                take.names[child],
+                take.names[parent],
+                "slider",
+                "arbitrary",
+                np.zeros(3),
+                slide.p_parent_middle,
+                slide.axis_child,
+                slide.axis_parent,
+                None,
+                slide.across,
+                int(both.sum()),
+                np.zeros(6),
+                slide.place_variance * np.eye(6),
+                None,
+                None,
+                np.zeros(3),
+                time=span,
+                axis_covariance=slide.axis_covariance,
+                travel=slide.travel,
+            )
+        )
     return joints
 
 
@@ -74,7 +106,10 @@ def touching_joints(
     # Feet that stay on the floor are joined by it alone, and what was not worn joins bodies that are told as apart.
     resting = find_resting(structure.turn, structure.drift)[pairs].all(axis=1)
     known |= {frozenset(pair) for pair in pairs[resting].tolist()}
-    known |= {frozenset(pairs[edge].tolist()) for edge, reason in structure.apart.items() if reason == "not-worn"}
+    held = ("not-worn", "slider")
+    known |= {frozenset(pairs[edge].tolist()) for edge, reason in structure.apart.items() if reason in held}
+    on_rails = {body for edge in structure.sliders for body in pairs[edge].tolist()}
+    known |= {frozenset(pair) for pair in pairs.tolist() if on_rails & set(pair)}
     still = take.names.index(WORLD) if options.world else None
     good = lasting(take, structure.good)
     contacts = find_connections(take, edges, usual, known, good, still)

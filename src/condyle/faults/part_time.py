@@ -11,10 +11,12 @@ import numpy as np
 
 from ..estimate.solve import solve_together
 from ..findings import Finding
+from ..maths.arrays import distinct
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
 from ..maths.spool import over_frames
-from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
+from ..model.stage import Change, Decision, Effect
+from ..pairs.digest import digest_take
 from ..pairs.fits import fit_pairs, gaps, measure_distances
 from ..pairs.sums import sum_pairs
 from .connections import find_connections, lasting
@@ -148,9 +150,11 @@ def _part_time(
 
 def _find_far(estimate: Estimate) -> Bools:
     """(J,) joints that are far apart for a while: no other can hold for a part of the take only."""
-    take, gap = estimate.take, estimate.gap
+    take = estimate.take
     if not take.timed or not np.isfinite(take.rate):
         return np.zeros(len(estimate.pairs), dtype=bool)
+    take = digest_take(take).as_take(take)  # medians of half a second are the same in rows
+    gap = gaps(take, *estimate.solution.joints)
     with np.errstate(invalid="ignore"):
         apart = _block_gaps(take, gap)[1] > APART_MIN_SHARE * _usual_distances(take, estimate.pairs)
     return np.asarray(apart.any(axis=0))
@@ -199,7 +203,7 @@ def _frames(take: Take, first: Ints, run: tuple[int, int]) -> tuple[int, int]:
 def _sensors_off(apart: Bools, known: Bools, pairs: Ints) -> Bools:
     """(b, J) joints of a body that has several, all of which are apart."""
     off = np.zeros_like(apart)
-    for body in np.unique(pairs):
+    for body in distinct(pairs):
         own = (pairs == body).any(axis=1)
         if own.sum() > 1:
             all_apart = (apart[:, own] | ~known[:, own]).all(axis=1) & (apart[:, own].sum(axis=1) > 1)
@@ -239,14 +243,15 @@ class PartTimeRepair:
     def hold(self) -> tuple[tuple[str, str], ...]:
         return ((self.joint.parent, self.joint.child),)
 
+    @property
+    def suspicion(self) -> str:
+        return f"{self.joint.child}: its joint with {self.joint.parent} may hold for a part of the take only"
+
     def apply(self, take: Take) -> Take:
         left_out = hidden(take, [self.joint])
         return take.mask(left_out) if left_out.any() else take
 
-    def describe(self, proof: Proof | None) -> list[Finding]:
-        if proof is not None and not proof.kept:
-            what = f"{self.joint.child}: its joint with {self.joint.parent} may hold for a part of the take only"
-            return describe_refusal(self, what, proof)
+    def describe(self) -> list[Finding]:
         return describe_part_time([self.joint])
 
 

@@ -17,10 +17,10 @@ import numpy as np
 from ..estimate.intervals import CORRELATION_LAG_S, Blocks
 from ..findings import Finding
 from ..maths import rotation
-from ..maths.arrays import Floats, Ints, frozen
+from ..maths.arrays import Floats, Ints, distinct, frozen
 from ..maths.robust import median
 from ..maths.spool import copied, over_frames, sealed
-from ..model.stage import Change, Decision, Effect, Proof, describe_refusal
+from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
 from ..pairs.digest import digest_take
 from ..pairs.fits import gaps
@@ -89,7 +89,7 @@ def find_slips(
         return []
     bodies = [body for body in find_suspects(blocks) if body != still]
     touched = np.flatnonzero(np.isin(blocks.pairs, bodies).any(axis=1)).tolist()
-    joints = [GapSeries.of(blocks, a) for a in touched]
+    joints = GapSeries.of_joints(blocks, touched)
     found: list[Slip] = []
     while len(found) < most:
         step = find_step(joints, bodies, edge, threshold)
@@ -126,7 +126,8 @@ def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[
     rows = _GapRows.of(take, solution)
     steps = [Step(take.index(slip.body), int(np.searchsorted(rows.first, slip.frame)), slip.ratio) for slip in slips]
     touched = np.flatnonzero(np.isin(solution.pairs, [step.body for step in steps]).any(axis=1)).tolist()
-    left = measure_rigid_steps({a: GapSeries.of(rows.blocks, a) for a in touched}, steps, solution)
+    joints = dict(zip(touched, GapSeries.of_joints(rows.blocks, touched), strict=True))
+    left = measure_rigid_steps(joints, steps, solution)
     out = []
     for slip, (shift, turn) in zip(slips, left, strict=True):
         # What is left was seen in the axes of before: it comes after the slip as known so far.
@@ -196,7 +197,7 @@ def find_suspects(blocks: Blocks) -> list[int]:
     gap = gap / np.maximum(np.sqrt(np.square(gap).sum(axis=(0, 1)) / (3 * blocks.count)), 1e-300)
     total = np.concatenate([np.zeros((1, *gap.shape[1:])), np.cumsum(gap, axis=0)])
     block, end = np.arange(blocks.count), np.searchsorted(blocks.run, blocks.run, side="right")
-    bodies = np.unique(blocks.pairs)
+    bodies = distinct(blocks.pairs)
     own = (blocks.pairs == bodies[:, None, None]).any(axis=2)  # (k, J)
     suspect = np.zeros(len(bodies), dtype=bool)
     for reach in (1, max(blocks.count_blocks(CORRELATION_LAG_S), blocks.count // LOOK_BLOCKS)):
@@ -254,15 +255,16 @@ class SlipRepair:
     def size(self) -> float:
         return float(np.linalg.norm(np.sum([slip.shift for slip in self.slips], axis=0)))
 
+    @property
+    def suspicion(self) -> str:
+        slip = self.slips[0]
+        return f"{slip.body}: perhaps moved {1000 * self.size:.3g} mm on its body at {slip.time:.1f} s"
+
     def apply(self, take: Take) -> Take:
         return moved_back(take, self.slips)
 
-    def describe(self, proof: Proof | None) -> list[Finding]:
-        if proof is not None and not proof.kept:
-            when = f"{self.slips[0].time:.1f} s"
-            what = f"{self.bodies[0]}: perhaps moved {1000 * self.size:.3g} mm on its body at {when}"
-            return describe_refusal(self, what, proof)
-        return describe_slips(self.slips, repaired=proof is not None)
+    def describe(self) -> list[Finding]:
+        return describe_slips(self.slips, repaired=True)
 
 
 def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..estimate.intervals import Blocks, long_run
+from ..estimate.intervals import GROUP_COLUMNS, Blocks, long_run
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.least_squares import clear_of, clear_of_columns, solve_symmetric, span_columns
@@ -65,8 +65,17 @@ class GapSeries:
     known: dict[int, tuple[Floats, Floats]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, blocks: Blocks, a: int) -> GapSeries:
-        X, _ = blocks.features(a)
+    def of_joints(cls, blocks: Blocks, joints: Sequence[int]) -> list[GapSeries]:
+        """Those of some joints."""
+        found = []
+        for part in blocks_of(len(joints), 3 * 8 * blocks.count * sum(GROUP_COLUMNS)):
+            shapes = blocks.features(np.array(joints[part]))
+            found += [cls._of(blocks, a, X) for a, X in zip(joints[part], shapes, strict=True)]
+        return found
+
+    @classmethod
+    def _of(cls, blocks: Blocks, a: int, X: Floats) -> GapSeries:
+        """That of joint a, with shapes X (3 b, F) that its gap may take without a slip."""
         design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_pulled_skin(blocks, a)], axis=1)
         bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
         gap = blocks.gap[:, :, a]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from ..findings import Finding, many
 from ..maths.arrays import Bools, Ints
 from ..maths.series import segment_slices
 from ..model.angles import CAVEAT, Angles
+from ..model.gait_events import GaitEvent
 from .exports.osim import to_sto
 from .exports.scene import number_file
 
@@ -45,6 +47,14 @@ def write_angles_csv(path: Path, angles: Angles, unit: AngleUnit = "deg") -> Non
         for time, segment, row in zip(angles.time.tolist(), angles.segment.tolist(), rows.tolist(), strict=True):
             cells = ",".join("" if value != value else repr(value) for value in row)
             stream.write(f"{time!r},{segment},{cells}\n")
+
+
+def write_events_csv(path: Path, events: Sequence[GaitEvent]) -> None:
+    """Gait events: time [s] and segment as in the table of angles, side, event, and the body of the foot."""
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(("time", "segment", "side", "event", "body"))
+        table.writerows((event.time, event.segment, event.side, event.kind, event.body) for event in events)
 
 
 def describe_counting(angles: Angles, unit: AngleUnit) -> list[str]:

@@ -77,18 +77,24 @@ def write_bodies(
     groups: Mapping[str, Sequence[str]],
     comments: Mapping[str, str] | None = None,
     heading: Sequence[str] = (),
+    offered: Mapping[str, Sequence[str]] | None = None,
 ) -> None:
     """A bodies.toml, whole or not at all.
 
     comments  {body: words that stand behind its line}; heading: lines of comment at the top
+    offered   bodies that are written as comments, to be taken in by hand
     """
     notes = comments or {}
-    lines = [f"# {_join_lines(line)}".rstrip() for line in heading]
-    lines.append("[bodies]")
-    for body, markers in check_groups(groups).items():
+
+    def line(body: str, markers: Sequence[str]) -> str:
         key = body if re.fullmatch(r"[A-Za-z0-9_-]+", body) else _quote(body)
         note = f"  # {_join_lines(notes[body])}" if notes.get(body) else ""
-        lines.append(f"{key} = [{', '.join(_quote(marker) for marker in markers)}]{note}")
+        return f"{key} = [{', '.join(_quote(marker) for marker in markers)}]{note}"
+
+    lines = [f"# {_join_lines(text)}".rstrip() for text in heading]
+    lines.append("[bodies]")
+    lines += [line(body, markers) for body, markers in check_groups(groups).items()]
+    lines += [f"# {line(body, markers)}" for body, markers in (offered or {}).items()]
     with open_atomic(path) as stream:
         stream.write(("\n".join(lines) + "\n").encode("utf-8"))
 

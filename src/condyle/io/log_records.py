@@ -19,11 +19,12 @@ from ..model.recording import Convention, width_of
 from ..model.take import OwnSkeleton
 
 LOG_MAGIC = b"condyle session log 1\n"
-LAYOUT, FRAME, LOST, END = b"L", b"F", b"X", b"E"  # kinds of records
+LAYOUT, FRAME, LOST, MARK, END = b"L", b"F", b"X", b"M", b"E"  # kinds of records
 RECORD_HEAD = struct.Struct("<2scxII")  # marking bytes, kind, a zero, bytes that follow, their checksum
 FRAME_HEAD = struct.Struct("<Iidd")  # layout, segment, device time [s], arrival time [s]; then float64 numbers
 LAYOUT_NUMBER = struct.Struct("<I")  # by which frames name it; then its JSON
 LOST_COUNT = struct.Struct("<Q")  # frames that could not be written before this place
+MARK_HEAD = struct.Struct("<d?")  # arrival time [s], whether the session begins anew there; then its text
 MOST_RECORD_BYTES = 2**24  # of one record: a frame of 200,000 poses
 MOST_SEARCHED_SHARE = 4  # times the length of a log that may be looked at in search of whole records behind damage
 RECORD_MARK = b"\xc7\x1a"
@@ -65,6 +66,27 @@ class Record(NamedTuple):
 
     kind: bytes
     payload: memoryview
+
+
+class Mark(NamedTuple):
+    """A moment that an operator marked: arrival time [s], and whether everything before it is left out."""
+
+    arrival: float
+    anew: bool
+    text: str
+
+
+def encode_mark(mark: Mark) -> bytes:
+    """What the record of a mark holds."""
+    return MARK_HEAD.pack(mark.arrival, mark.anew) + mark.text.encode()
+
+
+def decode_mark(payload: bytes | memoryview) -> Mark | None:
+    """The mark that was encoded; None where it is none."""
+    if len(payload) < MARK_HEAD.size:
+        return None
+    arrival, anew = MARK_HEAD.unpack_from(payload)
+    return Mark(arrival, anew, bytes(payload[MARK_HEAD.size :]).decode(errors="replace"))
 
 
 @dataclass

@@ -17,17 +17,15 @@ from typing import Any, get_type_hints
 import msgspec
 
 from .._version import __version__
-from ..errors import CondyleError, UsageError
+from ..errors import TYPO_ALIKE, CondyleError, UsageError, suggest
 from ..model.field import Rod
 from ..model.options import FitOptions
 from .atomic import open_atomic
 from .bodies_file import bodies_of
 from .folder import FIELD
 from .format import ReadOptions
-from .tables.column_map import suggest
 from .toml_file import read_toml
 
-TYPO_ALIKE = 0.7  # of 1: how alike a word and a name must be for the one to be a slip of the other
 _ROD = {"pair": tuple[str, str], "distance": float, "file": str}
 
 

@@ -77,7 +77,11 @@ def read_skeleton(path: str | Path) -> Skeleton:
     place = Path(path)
     if place.is_dir():
         place = place / SKELETON
-    skeleton = from_json(read_checked(place, MOST_BYTES), path=place)
+    data = read_checked(place, MOST_BYTES)
+    if not data.lstrip().startswith(b"{"):
+        way = f"if it is a recording, fit it first: condyle fit {place} -o DIR, and name that folder"
+        raise CondyleError(f"is no skeleton.json, nor the folder of a fit; {way}", code="bad-skeleton", path=place)
+    skeleton = from_json(data, path=place)
     manifest = read_manifest(place.parent) if place.name == SKELETON else None
     if manifest is not None:
         check_ids((place, skeleton.fit_id), (place.with_name(MANIFEST), manifest.fit_id))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,8 @@ def parse_toml(text: str) -> dict[str, Any]:
             names = (part.split("=")[0] for part in re.split(r"[{,]", line))
             if any(name.count(".") > MOST_TOML_DOTS for name in names):
                 raise RecursionError
+    import tomllib
+
     return tomllib.loads(text)
 
 

@@ -119,9 +119,18 @@ class SourceClock:
         self._newest = self._seen_at = arrival
         return Stamp("resumed" if resumed else "new", arrival, 0.0, self.segment)
 
+    def silent(self, now: float) -> float:
+        """[s] since the newest packet that was new; infinite before the first."""
+        return now - self._seen_at
+
+    @property
+    def followed(self) -> float:
+        """[s] of packets by which offset and drift are known."""
+        return 0.0 if math.isnan(self._first) else max(self._newest - self._first, 0.0)
+
     def state(self, now: float) -> State:
         """Whether the source lives, by the time since its newest packet; one that sends the same again is stale too."""
-        silent = now - self._seen_at
+        silent = self.silent(now)
         if math.isinf(silent):
             return "waiting"
         return "live" if silent <= STALE_AFTER_S else "stale" if silent <= LOST_AFTER_S else "lost"

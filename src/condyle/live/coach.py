@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from ..model.anatomy import JOINT_NAMES, find_segments
 from ..model.skeleton import Skeleton
 from ..report.facts import count_seconds
-from ..result.coverage import TURNED_MIN_RAD, WANTED_WIDTH_M, Coverage, JointCoverage, find_coverage
+from ..result.coverage import TURNED_MIN_RAD, TWIST_MAX_RAD, WANTED_WIDTH_M, Coverage, JointCoverage, find_coverage
 from ..result.verdict import verdict_of
 
 PATIENCE_S = 20.0  # s after which another joint is asked for, if this one gained nothing
 SKIN_FROM_S = 30.0  # s of motion from which the share of the interval that repeats with the motion is believed
 GAIN_MIN_SHARE = 0.05  # of the way that counts as a gain
 UNLOCATED_SHARE = 0.5  # of the way that a joint can be while its place is not determined
+LIMB_MIN_M = 0.01  # m: a shorter limb does not tell where it points
 _SIDES = {"l": "left ", "r": "right ", "": ""}
 
 
@@ -32,12 +35,12 @@ class Progress:
 @dataclass(frozen=True)
 class Prompt:
     """One thing to do: the joint it is for (None: nothing more), a sentence, and the direction in the child's frame
-    about which the joint did turn, while it should turn about another one.
+    about which the joint is to be turned; None where any will do.
     """
 
     joint: str | None
     text: str
-    axis: tuple[float, float, float] | None = None
+    about: tuple[float, float, float] | None = None
 
 
 @dataclass(eq=False)
@@ -69,7 +72,7 @@ class Coach:
             return Prompt(None, describe_end(skeleton, coverage)), progress
         one = next(one for one in coverage.joints if one.joint == current.joint)
         text = f"{current.name}: {current.share:.0%}, {one.advice or 'move it longer and wider'}"
-        return Prompt(current.joint, text, one.poor), progress
+        return Prompt(current.joint, text, find_axis(skeleton, current.joint, one.poor)), progress
 
     def _progress(self, one: JointCoverage, skeleton: Skeleton) -> Progress:
         if one.half is None:
@@ -93,6 +96,26 @@ def name_joint(child: str, skeleton: Skeleton) -> str:
     segment = find_segments(skeleton.bodies, edges).get(child)
     named = None if segment is None else JOINT_NAMES.get(segment.part)
     return child if segment is None or named is None else f"{_SIDES[segment.side]}{named}"
+
+
+def find_axis(
+    skeleton: Skeleton, child: str, poor: tuple[float, float, float] | None
+) -> tuple[float, float, float] | None:
+    """The direction in the child's frame about which a joint is to be turned, given the one about which it turned so
+    far: any other tells where its centre lies along that. Along the limb where it was bent, across it where it was
+    twisted; None where nothing tells where the limb points.
+    """
+    joint = next(one for one in skeleton.joints if one.child == child)
+    ends = [other.p_parent_joint for other in skeleton.joints if other.parent == child]
+    limb = np.mean(ends, axis=0) - joint.p_child_joint if ends else -joint.p_child_joint
+    length = float(np.linalg.norm(limb))
+    if length < LIMB_MIN_M:
+        return None
+    about = limb / length
+    if poor is not None and abs(float(about @ poor)) > np.cos(TWIST_MAX_RAD):
+        about = np.cross(about, np.eye(3)[int(np.abs(about).argmin())])
+        about /= np.linalg.norm(about)
+    return float(about[0]), float(about[1]), float(about[2])
 
 
 def is_finished(skeleton: Skeleton, progress: Sequence[Progress]) -> bool:

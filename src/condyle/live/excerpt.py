@@ -25,11 +25,14 @@ from ..io.log_records import (
     decode_layout,
     walk_records,
 )
+from ..model.clock import find_origin
 from ..model.recording import Recording
 
-NEWEST_S = 45.0  # s: kept whole; slips of 1 cm under skin are found in takes of that length (benchmarks/slips.py)
-OLDER_S = 45.0  # s: of everything before that
-STRETCH_S = 3.0  # s: of arrival, or of a replayed file's own time, kept or dropped together
+NEWEST_S = 30.0  # s: kept whole; slips are found as soon as with more, at two thirds of the CPU (benchmarks/live.py)
+OLDER_S = 30.0  # s: of everything before that
+# s of arrival, or of a replayed file's own time, kept or dropped together; so short that the fifteen to thirty of them
+# are not fitted one by one as takes of their own (estimate.intervals.SEGMENTS_MAX_COUNT), which doubles a solve's CPU
+STRETCH_S = 1.0
 
 
 @dataclass(eq=False)
@@ -53,16 +56,19 @@ class Excerpt:
     """Records of a log, bounded: add what came, ask for a recording of what is kept.
 
     newest  [s] arrival of the newest frame
+    begin   [s] time of the first frame on the clock of the recordings that are asked for; None before it
     stride  one older stretch of so many is kept; it doubles when there are too many, so early and late count alike
     """
 
     newest_s: float = NEWEST_S
     older_s: float = OLDER_S
     newest: float = -np.inf
+    begin: float | None = None
     stride: int = 1
     _layouts: dict[int, Layout] = field(default_factory=dict)
     _layout_records: list[Record] = field(default_factory=list)
     _stretches: dict[int, list[Record]] = field(default_factory=dict)
+    _origins: dict[int, float] = field(default_factory=dict)
 
     def add(self, record: Record) -> None:
         """Takes in the next record of the log."""
@@ -103,6 +109,7 @@ class Excerpt:
     def restart(self) -> None:
         """Forgets all frames."""
         self._stretches, self.stride = {}, 1
+        self._origins, self.begin = {}, None
 
     def recording(self) -> Recording:
         """What is kept, as a recording; nothing is carried across what was dropped."""
@@ -112,7 +119,14 @@ class Excerpt:
         for number in sorted(self._stretches):
             for record in self._stretches[number]:
                 contents.add(record)
-        return assemble_recording([_mark_breaks(source) for source in contents.assemble()])
+        recording = assemble_recording([_mark_breaks(source) for source in contents.assemble()])
+        if recording.time is None or not len(recording.time):
+            return recording
+        # What is dropped later must not move the time of what stays; a source that joins brings another clock.
+        origin = self._origins.setdefault(len(contents.stretches), find_origin(recording.time))
+        if self.begin is None:
+            self.begin = float(recording.time[0]) - origin
+        return replace(recording, time=recording.time - origin)
 
 
 def _mark_breaks(source: SourceFrames) -> SourceFrames:

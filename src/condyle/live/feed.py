@@ -30,6 +30,9 @@ class SourceStatus:
     delay      [s] of the newest packet beyond the shortest
     packets    that came; again, late, jumps and resumed of them (clock.Stamp); bad ones are not counted among them
     fault      what is wrong with it, or ""
+    silent     [s] since its newest packet
+    replayed   it is a file: where it is silent, this machine is busy
+    drift      [s/s] of this machine's clock against its own, known by `followed` [s] of packets
     """
 
     word: str
@@ -46,6 +49,10 @@ class SourceStatus:
     resumed: int
     bad_packets: int
     fault: str
+    silent: float = math.inf
+    replayed: bool = False
+    drift: float = 0.0
+    followed: float = 0.0
 
 
 def check_distinct(sources: Sequence[Source]) -> None:
@@ -53,6 +60,11 @@ def check_distinct(sources: Sequence[Source]) -> None:
     for word, count in Counter(source.word for source in sources).items():
         if count > 1:
             raise UsageError(f"the source {word} is named twice", code="bad-call")
+
+
+def is_replayed(packet: Packet) -> bool:
+    """Whether a packet comes from a file."""
+    return packet.layout.clock in ("file", "frames")
 
 
 class _Reader:
@@ -78,8 +90,8 @@ class _Reader:
     def _take(self, packet: Packet) -> None:
         with suppress(CondyleError):  # the recorder keeps and tells the fault; who looks on still sees the packet
             self._recorder.write(packet)
-        replayed = packet.layout.clock in ("file", "frames")
-        stamp = (self.clock.add_replayed if replayed else self.clock.add)(packet.device_time, packet.arrival_time)
+        add = self.clock.add_replayed if is_replayed(packet) else self.clock.add
+        stamp = add(packet.device_time, packet.arrival_time)
         self._kinds[stamp.kind] += 1
         self._arrivals.append(packet.arrival_time)
         self._newest = packet, stamp
@@ -111,6 +123,10 @@ class _Reader:
             resumed=kinds["resumed"],
             bad_packets=self.source.bad_packets,
             fault=self.failed or self.source.fault,
+            silent=self.clock.silent(moment),
+            replayed=newest is not None and is_replayed(newest[0]),
+            drift=self.clock.drift,
+            followed=self.clock.followed,
         )
 
 

@@ -1,4 +1,4 @@
-"""Whom the figure in motion is sent to while it streams in: avatars by VMC, other programs by LSL.
+"""Whom the figure in motion is sent to while it streams in: avatars by VMC, other programs by LSL, a file.
 
 An outlet is opened by a word such as `vmc:127.0.0.1:39539`. It gets the figure with its joints together, turned as the
 sensors are.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,10 +17,9 @@ from ..io.exports.figure import Figure, find_world_turn
 from ..maths import rotation
 from ..maths.arrays import Floats
 from ..model.anatomy import Part
+from ..model.skeleton import Skeleton
 from .newest import Poses
-
-if TYPE_CHECKING:
-    from .session import Solve
+from .transforms import McapOutlet
 
 VMC_PORT = 39539  # of marionettes, by the protocol
 # Bones of a humanoid in Unity, which VMC names; sides stand before them.
@@ -48,7 +47,9 @@ class Outlet(Protocol):
 
     word: str
 
-    def send(self, figure: Poses, solve: Solve) -> None: ...
+    def send(self, figure: Poses, skeleton: Skeleton, bones: Figure | None) -> None:
+        """A frame of the skeleton's bodies; bones: as other programs understand them, None where not known."""
+
     def close(self) -> None: ...
 
 
@@ -115,8 +116,8 @@ class VmcOutlet:
         except (OSError, OverflowError) as error:
             raise CondyleError(f"{self.word} cannot be reached: {error}", code="no-answer") from None
 
-    def send(self, figure: Poses, solve: Solve) -> None:
-        pose = None if solve.figure is None else pose_humanoid(solve.figure, figure)
+    def send(self, figure: Poses, skeleton: Skeleton, bones: Figure | None) -> None:
+        pose = None if bones is None else pose_humanoid(bones, figure)
         send: Callable[[str, list[Any]], None] = self._client.send_message
         send("/VMC/Ext/OK", [1])
         send("/VMC/Ext/T", [figure.time])
@@ -141,7 +142,7 @@ class LslOutlet:
         self._bodies: tuple[str, ...] = ()
         self._stream: Any = None
 
-    def send(self, figure: Poses, solve: Solve) -> None:
+    def send(self, figure: Poses, skeleton: Skeleton, bones: Figure | None) -> None:
         if figure.names != self._bodies:
             self._bodies, self._stream = figure.names, self._open(figure.names)
         quaternion = rotation.to_quaternion(figure.R)[:, [1, 2, 3, 0]]
@@ -161,7 +162,7 @@ class LslOutlet:
         self._stream = None
 
 
-OUTLETS: dict[str, Callable[[str], Outlet]] = {"vmc": VmcOutlet, "lsl": LslOutlet}
+OUTLETS: dict[str, Callable[[str], Outlet]] = {"vmc": VmcOutlet, "lsl": LslOutlet, "mcap": McapOutlet}
 
 
 def open_outlets(words: str) -> list[Outlet]:
@@ -170,6 +171,8 @@ def open_outlets(words: str) -> list[Outlet]:
     for word in filter(None, words.split(",")):
         name, _, address = word.partition(":")
         if name not in OUTLETS or not address:
-            raise UsageError(f"nothing can be sent to '{word}'; it is vmc:HOST:PORT or lsl:NAME", code="bad-option")
+            raise UsageError(
+                f"nothing can be sent to '{word}'; it is vmc:HOST:PORT, lsl:NAME or mcap:FILE", code="bad-option"
+            )
         found.append(OUTLETS[name](address))
     return found

@@ -20,10 +20,13 @@ from ..io.log_records import (
     LOG_MAGIC,
     LOST,
     LOST_COUNT,
+    MARK,
     RECORD_HEAD,
     RECORD_MARK,
     Layout,
+    Mark,
     encode_layout,
+    encode_mark,
     pack_record,
 )
 from .source import Packet
@@ -93,6 +96,15 @@ class Recorder:
                 self._keep(layout)
             self.frames += 1
             self.fault = None
+
+    def mark(self, mark: Mark) -> None:
+        """Appends a mark; raises CondyleError where it could not be written."""
+        with self._lock:
+            try:
+                self._append(pack_record(MARK, encode_mark(mark)))
+            except OSError as error:
+                self.fault = self._describe(error)
+                raise self.fault from None
 
     def _pack_before(self, layout: Layout) -> bytes:
         """Records that come before a frame: how many could not be written, and what its numbers mean."""

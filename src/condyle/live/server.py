@@ -11,12 +11,14 @@ import contextlib
 import errno
 import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
-from urllib.parse import urlsplit
+from types import MappingProxyType
+from urllib.parse import quote, urlsplit
 
 from ..errors import CondyleError
 from ..report.page import fill_template, linked_template
+from .guide import Picture
 from .messages import encode
 
 try:
@@ -49,8 +51,15 @@ class LiveServer:
     skipped    frames that were not sent to a viewer that could not take them
     """
 
-    def __init__(self, obey: Callable[[str], None], host: str = LOOPBACK, port: int = 0) -> None:
+    def __init__(
+        self,
+        obey: Callable[[str], None],
+        host: str = LOOPBACK,
+        port: int = 0,
+        pictures: Mapping[str, Picture] = MappingProxyType({}),
+    ) -> None:
         self._obey, self.host = obey, host
+        self._pictures = {f"picture/{quote(name)}": picture for name, picture in pictures.items()}
         self._words = {"look": secrets.token_urlsafe(16), "act": secrets.token_urlsafe(16)}
         template, self._policy = linked_template()
         self._page = fill_template(template, LIVE_PAGE)
@@ -140,10 +149,12 @@ class LiveServer:
         if not self._is_own(request):
             return self._respond(HTTPStatus.FORBIDDEN, b"Only the page itself is answered.\n")
         word, _, what = request.path.lstrip("/").partition("/")
-        if word not in self._words.values() or what not in ("", "stream", "motion"):
+        if word not in self._words.values() or what not in ("", "stream", "motion", *self._pictures):
             return self._respond(HTTPStatus.NOT_FOUND, b"There is nothing here.\n")
         if what == "":
             return self._respond(HTTPStatus.OK, self._page, "text/html; charset=utf-8")
+        if what in self._pictures:
+            return self._respond(HTTPStatus.OK, self._pictures[what].data, self._pictures[what].kind)
         if len(self._viewers) + len(self._readers) >= MOST_VIEWERS:
             return self._respond(HTTPStatus.SERVICE_UNAVAILABLE, b"Too many viewers.\n")
         return None

@@ -1,4 +1,4 @@
-"""A session from its first packet to its folder: recorded, solved, shown, sent on, and fitted at the end."""
+"""A session from its first packet to its folder: recorded, solved, watched, shown, sent on, and fitted at the end."""
 
 from __future__ import annotations
 
@@ -11,17 +11,22 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..io.format import ReadOptions
+from ..io.log_records import Mark
 from ..maths import rotation
 from ..model.motion import forward
 from ..model.options import FitOptions
 from ..model.skeleton import Skeleton
 from ..model.take import Take
 from ..motion.play import play
+from .alarms import Alarm, merge_alarms
 from .feed import Feed
+from .guide import Guide
 from .messages import encode, encode_figure, encode_poses
 from .newest import NewestPoses, Poses
+from .performer import Performer
 from .solver import Asked, SolverProcess
 from .source import now
+from .watch import LOOK_PERIOD_S, SESSION_CLOCK_CODES, Watch
 
 if TYPE_CHECKING:
     from ..api import Fit
@@ -33,6 +38,7 @@ FRAME_PERIOD_S = 1 / 30  # s from one frame for viewers and outlets to the next
 PAGE_STATUS_PERIOD_S = 0.5  # s from one word on the sources to the next
 FINISHED_SOLVES = 3  # successive solves that must say that more brings little
 FINISHED_MIN_S = 20.0  # s of a session before it ends by itself
+MARK_MOST_CHARACTERS = 200  # of the text of a mark
 
 
 @dataclass(eq=False)
@@ -40,45 +46,86 @@ class LiveSession:
     """Sources that are recorded by `feed` become a figure while they stream.
 
     until_enough  end by itself when more of the motion brings little
+    performer     what is known of the person before
+    guide         a routine for a visitor in the place of the coach
+    ending        why it ends, once it does
+    fault         what last went wrong with showing it
     """
 
     feed: Feed
     newest: NewestPoses
+    watch: Watch
     options: FitOptions = field(default_factory=FitOptions)
     reading: ReadOptions = field(default_factory=ReadOptions)
     server: LiveServer | None = None
     outlets: Sequence[Outlet] = ()
     until_enough: bool = False
-    ending: str = ""  # why it ends, once it does
-    fault: str = ""  # what last went wrong with showing it
+    performer: Performer = field(default_factory=Performer)
+    guide: Guide | None = None
+    ending: str = ""
+    fault: str = ""
+    marks: list[tuple[float, str]] = field(default_factory=list)
+    _names: tuple[str, ...] = ()
     _finished: int = 0
     _begin: float = field(default_factory=now)
-    _told: list[Callable[[Solve], None]] = field(default_factory=list)
+    _next: dict[str, float] = field(default_factory=dict)
+    _restarts_told: int = 0
+    _on_solve: list[Callable[[Solve], None]] = field(default_factory=list)
+    _on_alarm: list[Callable[[Alarm], None]] = field(default_factory=list)
 
     def obey(self, said: str) -> None:
-        """What an operator's page says."""
-        if said == "stop":
+        """What the page of the operator says: stop, restart, or mark and a text."""
+        word, _, text = said.partition(" ")
+        if word == "stop":
             self.ending = "stopped from the page"
-        elif said == "restart":
-            self._solver.restart()
+        elif word == "mark":
+            self.mark(text)
+        elif word == "restart":
+            self.mark("", anew=True)
+        elif word == "next" and self.guide is not None:
+            self.guide.skip()
+
+    def mark(self, text: str = "", *, anew: bool = False) -> None:
+        """Marks this moment in the log; anew: what came before it is left out from now on, here and in the result."""
+        moment, text = now(), " ".join(text.split())[:MARK_MOST_CHARACTERS]
+        try:
+            self.feed.recorder.mark(Mark(moment, anew, text))
+        except CondyleError as error:
+            self.fault = error.text
+            return
+        if anew:
+            self.marks, self._finished = [], 0
+            if self.guide is not None:
+                self.guide.begin()
+        self.marks.append((moment - self._begin, text or ("begun anew" if anew else f"mark {len(self.marks) + 1}")))
 
     def on_solve(self, run: Callable[[Solve], None]) -> None:
         """Runs `run` with every solve, in the thread of `run`."""
-        self._told.append(run)
+        self._on_solve.append(run)
+
+    def on_alarm(self, run: Callable[[Alarm], None]) -> None:
+        """Runs `run` with every alarm when it is raised, in the thread of `run`."""
+        self._on_alarm.append(run)
+
+    @property
+    def alarms(self) -> list[Alarm]:
+        """All that were raised; their times count from the begin of the session."""
+        newest = self._solver.newest
+        return merge_alarms(self.watch.alarms, () if newest is None else newest.alarms)
 
     def run(self, seconds: float | None = None) -> None:
         """Until every source ended, the time is over, an operator said so, or enough is known."""
-        self._solver = SolverProcess(Asked(self.feed.recorder.path, self.options, self.reading))
+        self._solver = SolverProcess(Asked(self.feed.recorder.path, self.options, self.reading, self.performer))
         self.feed.start()
-        told = -np.inf
         try:
             while not self.ending:
                 began = time.monotonic()
                 try:
                     self._pass_on_solves()
                     self._pass_on_frame()
-                    if began - told >= PAGE_STATUS_PERIOD_S:
-                        told = began
+                    if self._is_due("look", LOOK_PERIOD_S):
+                        self._look()
+                    if self._is_due("status", PAGE_STATUS_PERIOD_S):
                         self._pass_on_status()
                 except Exception as error:  # whatever goes wrong with showing, the recording goes on, and it is told
                     self.fault = str(error) if isinstance(error, (CondyleError, OSError)) else repr(error)
@@ -94,21 +141,55 @@ class LiveSession:
                 outlet.close()
 
     def fit(self) -> Fit:
-        """The figure of the whole recording: what `condyle fit` makes of the log."""
-        from ..api import fit_with
+        """The figure of the whole recording: what `condyle fit` makes of the log, or `condyle solve` of a performer."""
+        from ..api import fit_with, solve
 
-        return fit_with(self.feed.recorder.path, self.options, self.reading)
+        log, known = self.feed.recorder.path, self.performer
+        if known.skeleton is not None or known.profile is not None:
+            return solve(log, known.skeleton, profile=known.profile)
+        return fit_with(log, self.options, self.reading)
+
+    def _is_due(self, what: str, period: float) -> bool:
+        moment = time.monotonic()
+        if moment < self._next.get(what, -np.inf):
+            return False
+        self._next[what] = moment + period
+        return True
+
+    def _look(self) -> None:
+        for alarm in self.watch.look(self.feed.status(), now() - self._begin):
+            self._tell(alarm)
+        if self.guide is not None:
+            newest = self._solver.newest
+            self.guide.advance(now() - self._begin, () if newest is None else newest.progress)
+            if self.guide.over and not self.ending:
+                self.ending = "the routine is over"
+
+    def _tell(self, alarm: Alarm) -> None:
+        for run in self._on_alarm:
+            run(alarm)
 
     def _pass_on_solves(self) -> None:
         for found in self._solver.poll():
             self.newest.conventions, self.newest.slips = found.conventions, found.slips
+            self.watch.conventions = found.conventions
             self._finished = self._finished + 1 if found.finished else 0
             if self.until_enough and self._finished >= FINISHED_SOLVES and now() - self._begin >= FINISHED_MIN_S:
                 self.ending = found.prompt.text if found.prompt is not None else "enough is known"
-            for run in self._told:
+            for run in self._on_solve:
                 run(found)
+            known = merge_alarms(self.watch.alarms)
+            for alarm in found.raised:
+                if len(merge_alarms(known, [alarm])) > len(known):
+                    self._tell(alarm)
             if self.server is not None:
                 self.server.send("solve", describe_solve(found))
+
+    @property
+    def _skeleton(self) -> Skeleton | None:
+        """The figure that is played: that of the newest solve, or the one that is known from before."""
+        newest = self._solver.newest
+        return self.performer.skeleton if newest is None or newest.skeleton is None else newest.skeleton
 
     def _pass_on_frame(self) -> None:
         try:
@@ -122,17 +203,15 @@ class LiveSession:
                 self._names = poses.names
                 self.server.send("bodies", encode("bodies", names=poses.names))
             self.server.send_frame(encode_poses(poses.time, poses.p, rotation.to_quaternion(poses.R)))
-        solve = self._solver.newest
-        if solve is None or solve.skeleton is None or not set(solve.skeleton.bodies) <= set(poses.names):
+        skeleton, solve = self._skeleton, self._solver.newest
+        if skeleton is None or not set(skeleton.bodies) & set(poses.names):
             return
         if self.outlets or self.server is not None:
-            figure = play_figure(solve.skeleton, poses)
+            figure = play_figure(skeleton, poses)
             for outlet in self.outlets:
-                outlet.send(figure, solve)
+                outlet.send(figure, skeleton, None if solve is None else solve.figure)
             if self.server is not None:
-                self.server.send_line(encode_figure(figure, solve.skeleton))
-
-    _names: tuple[str, ...] = ()
+                self.server.send_line(encode_figure(figure, skeleton))
 
     def _pass_on_status(self) -> None:
         if self.server is None:
@@ -151,28 +230,32 @@ class LiveSession:
                 restarts=self._solver.restarts,
                 given_up=self._solver.given_up,
                 viewers=self.server.viewers,
+                marks=[{"seconds": seconds, "text": text} for seconds, text in self.marks],
+                alarms=[_describe_alarm(one, 0.0 if newest is None else newest.begin) for one in self.alarms],
+                guide=None if self.guide is None else self.guide.describe(now() - self._begin),
             ),
         )
 
 
 def play_figure(skeleton: Skeleton, poses: Poses) -> Poses:
-    """The figure with its joints together, turned as its sensors are."""
-    columns = [poses.names.index(name) for name in skeleton.bodies]
-    take = Take(skeleton.bodies, np.zeros(1), poses.R[None, columns], poses.p[None, columns])
-    played = forward(skeleton, play(skeleton, take))
+    """The figure with its joints together, turned as its sensors are; NaN where a sensor is not there."""
+    R, p = np.full((1, len(skeleton.bodies), 3, 3), np.nan), np.full((1, len(skeleton.bodies), 3), np.nan)
+    for k, name in enumerate(skeleton.bodies):
+        if name in poses.names:
+            R[0, k], p[0, k] = poses.R[poses.names.index(name)], poses.p[poses.names.index(name)]
+    played = forward(skeleton, play(skeleton, Take(skeleton.bodies, np.zeros(1), R, p)))
     return Poses(poses.time, skeleton.bodies, played.p_world_body[0], played.R_world_body[0])
 
 
 def describe_solve(found: Solve) -> str:
     """A solve as a page is told of it."""
-    page, alarms = found.page, [_describe_alarm(one.finding, one.raised) for one in found.alarms]
+    page = found.page
     shown = None if page is None else {"page": page.page, "up": page.up, "low": page.low, "high": page.high}
     return encode(
         "solve",
         until=found.until,
         problem=found.problem,
         shown=shown,
-        alarms=alarms,
         prompt=None if found.prompt is None else asdict(found.prompt),
         progress=[asdict(one) for one in found.progress],
         finished=found.finished,
@@ -180,5 +263,9 @@ def describe_solve(found: Solve) -> str:
     )
 
 
-def _describe_alarm(finding: object, raised: float | None) -> dict[str, object]:
-    return {"raised": raised, **asdict(finding)}  # type: ignore[call-overload]
+def _describe_alarm(alarm: Alarm, begin: float) -> dict[str, object]:
+    """An alarm as a page is told of it, its moment in the session's time; begin: [s] that by the recording's."""
+    time = alarm.finding.time
+    if time is not None and alarm.finding.code not in SESSION_CLOCK_CODES:
+        time = time[0] - begin, time[1] - begin
+    return {**asdict(alarm.finding), "time": time, "raised": alarm.raised, "over": alarm.over}

@@ -13,9 +13,8 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..faults.slips import Slip, SlipRepair, moved_back
-from ..findings import Finding
 from ..io.format import ReadOptions
-from ..io.log_records import Record
+from ..io.log_records import MARK, Record, decode_mark
 from ..maths.threads import limit_threads
 from ..model.options import FitOptions
 from ..model.recording import Convention
@@ -23,36 +22,24 @@ from ..model.skeleton import Skeleton
 from ..model.stage import Change
 from ..model.take import Take
 from ..prepare.read import Loaded, bodies_in, understand
+from .alarms import Alarm, choose_alarming, confirm
 from .coach import Coach, Progress, Prompt, is_finished
 from .excerpt import Excerpt
+from .performer import Performer, find_figure
 
 if TYPE_CHECKING:
     from ..io.exports.figure import Figure
     from .show import LivePage
 
-# Findings that somebody has to act upon while the person still wears the sensors.
-ALARM_CODES = ("slip", "swap", "dropout", "frozen-samples", "hemisphere-flip", "bent-field", "latency", "device-error")
-TIMED_CODES = ("slip", "swap")  # the same one again is told by its moment
-SAME_MOMENT_S = 1.5  # s between which two solves tell the same event
-CONFIRMING_SOLVES = 2  # successive solves that must tell an alarm before it is raised (benchmarks/live.py)
 SLIP_SETTLED_S = 15.0  # s after which a slip that was told is taken as known and moved back before each solve
 SHORTEST_S = 1.0  # s below which nothing is solved
-
-
-@dataclass(frozen=True)
-class Alarm:
-    """Something that went wrong: its finding, told by so many solves in turn, and when it was raised [s]."""
-
-    finding: Finding
-    solves: int = 1
-    raised: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
 class Solve:
     """What a session knows at a moment.
 
-    until     [s] time of the newest frame
+    until     [s] time of the newest frame; begin: of the first
     skeleton  None where nothing can be told yet, with the reason in `problem`
     raised    alarms that are new with this solve; alarms: all that stand
     page      what a page shows of it
@@ -75,6 +62,7 @@ class Solve:
     finished: bool = False
     figure: Figure | None = None
     newest: float = -np.inf
+    begin: float = 0.0
     conventions: dict[str, Convention] = field(default_factory=dict)
     slips: tuple[Slip, ...] = ()
     cpu: float = 0.0
@@ -82,23 +70,36 @@ class Solve:
 
 @dataclass(eq=False)
 class Session:
-    """Frames in, solves out. It belongs to one process and one thread."""
+    """Frames in, solves out. It belongs to one process and one thread.
+
+    performer  what is known of the person from before
+    """
 
     options: FitOptions = field(default_factory=FitOptions)
     reading: ReadOptions = field(default_factory=ReadOptions)
     excerpt: Excerpt = field(default_factory=Excerpt)
     coach: Coach = field(default_factory=Coach)
+    performer: Performer = field(default_factory=Performer)
     _slips: list[Slip] = field(default_factory=list)
     _alarms: list[Alarm] = field(default_factory=list)
     _until: float = -np.inf
 
     def add(self, record: Record) -> None:
         """Takes in the next record of the log."""
-        self.excerpt.add(record)
+        if record.kind == MARK:
+            mark = decode_mark(record.payload)
+            if mark is not None and mark.anew:
+                self._begin_anew()
+        else:
+            self.excerpt.add(record)
+
+    def _begin_anew(self) -> None:
+        """Forgets what came so far."""
+        self.excerpt.restart()
+        self.coach, self._slips, self._alarms = Coach(self.coach.width), [], []
 
     def solve(self) -> Solve:
         """The figure as of the newest frame."""
-        from ..pipeline import run
         from .show import find_bones, show_calibration
 
         started = _cpu()
@@ -111,17 +112,28 @@ class Session:
             if take.seconds < SHORTEST_S:
                 raise CondyleError(f"{take.seconds:.1f} s so far", code="few-frames")
             with limit_threads():
-                found = run(take, self.options)
+                found = find_figure(take, self.options, self.performer)
         except CondyleError as error:
-            return Solve(self._until, None, (), self._standing(), str(error), cpu=_cpu() - started)
+            return Solve(
+                self._until,
+                None,
+                (),
+                self._standing(),
+                str(error),
+                newest=self.excerpt.newest,
+                begin=self.excerpt.begin or 0.0,
+                cpu=_cpu() - started,
+            )
         self._remember(found.changes)
-        raised = self._raise(found.skeleton.findings)
+        self._alarms, raised = confirm(
+            self._alarms, choose_alarming(found.skeleton.findings), self._until - (self.excerpt.begin or 0.0)
+        )
         figure = find_bones(found)
         prompt, progress = self.coach.advise(found.skeleton, self._until)
         return Solve(
             self._until,
             found.skeleton,
-            raised,
+            tuple(raised),
             self._standing(),
             page=show_calibration(found, figure),
             figure=figure,
@@ -129,6 +141,7 @@ class Session:
             progress=progress,
             finished=is_finished(found.skeleton, progress),
             newest=self.excerpt.newest,
+            begin=self.excerpt.begin or 0.0,
             conventions=self._conventions(loaded),
             slips=(*self._slips, *(slip for one in found.changes if isinstance(one, SlipRepair) for slip in one.slips)),
             cpu=_cpu() - started,
@@ -151,35 +164,6 @@ class Session:
         for change in changes:
             if isinstance(change, SlipRepair) and self._until - change.slips[-1].time >= SLIP_SETTLED_S:
                 self._slips += change.slips
-
-    def _raise(self, findings: tuple[Finding, ...]) -> tuple[Alarm, ...]:
-        """What these findings make of the alarms that stand, and those that are new."""
-        told = [one for one in findings if one.code in ALARM_CODES and one.severity != "info"]
-        standing, raised = [], []
-        for alarm in self._alarms:
-            again = next((one for one in told if _is_same(alarm.finding, one)), None)
-            if again is not None:
-                told.remove(again)
-                alarm = replace(
-                    alarm, solves=alarm.solves + 1, finding=again if alarm.raised is None else alarm.finding
-                )
-            if again is not None or alarm.raised is not None:  # one that was not told again was none
-                standing.append(alarm)
-        standing += [Alarm(finding) for finding in told]
-        for k, alarm in enumerate(standing):
-            if alarm.raised is None and alarm.solves >= CONFIRMING_SOLVES:
-                standing[k] = replace(alarm, raised=self._until)
-                raised.append(standing[k])
-        self._alarms = standing
-        return tuple(raised)
-
-
-def _is_same(one: Finding, other: Finding) -> bool:
-    if one.code != other.code or set(one.bodies) != set(other.bodies):
-        return False
-    if one.code not in TIMED_CODES or one.time is None or other.time is None:
-        return True
-    return abs(one.time[0] - other.time[0]) <= SAME_MOMENT_S
 
 
 def _cpu() -> float:

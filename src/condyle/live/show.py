@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import msgspec
 import numpy as np
 
-from .._version import __version__
 from ..errors import CondyleError
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import Figure
@@ -19,9 +18,8 @@ from ..model.skeleton import Joint
 from ..model.take import Take
 from ..motion.play import play
 from ..pairs.fits import gaps
-from ..report import facts
-from ..report.page import FRAMES_FOR_UP, find_up
-from ..report.page_data import FORMAT, VERSION, PageData, to_triple
+from ..report.page import FRAMES_FOR_UP, find_up, show_figure
+from ..report.page_data import PageData, to_triple
 
 if TYPE_CHECKING:
     from ..result.assemble import Calibration
@@ -47,28 +45,9 @@ def show_calibration(found: Calibration, figure: Figure | None) -> LivePage:
     skeleton, take = found.skeleton, found.take
     clock = Clock.of(take.time, take.segment)
     every = (*skeleton.joints, *skeleton.loops)
-    joints, loops = facts.list_joints(skeleton, np.zeros(len(every)), _measure_gaps(take, every))
+    page = show_figure(skeleton, clock, take.frames, np.zeros(len(every)), _measure_gaps(take, every))
     low, high = _find_box(take)
-    page = PageData(
-        format=FORMAT,
-        version=VERSION,
-        condyle=__version__,
-        title="live",
-        verdict=facts.show_verdict(skeleton),
-        seconds=facts.count_seconds(skeleton),
-        frames=take.frames,
-        bodies=facts.list_bodies(skeleton),
-        joints=joints,
-        loops=loops,
-        connections=facts.list_connections(skeleton, clock),
-        limbs=facts.list_limbs(skeleton),
-        placements=facts.list_placements(skeleton),
-        findings=facts.list_findings(skeleton, clock),
-        masked=(),
-        made=(),
-        motion=None,
-        angles=None,
-    )
+    page = msgspec.structs.replace(page, title="live")
     return LivePage(page, find_up(skeleton, lambda: figure), to_triple(low), to_triple(high))
 
 

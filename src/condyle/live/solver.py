@@ -18,6 +18,7 @@ from ..io.format import ReadOptions
 from ..model.options import FitOptions
 from ..model.skeleton import Skeleton
 from .excerpt import LogTail
+from .performer import Performer
 
 if TYPE_CHECKING:
     from .session import Solve
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 SOLVE_PERIOD_S = 2.0  # s from the begin of one solve to that of the next
 LEAST_IDLE_SHARE = 0.5  # of a solve's time that the solver rests after it, so that a core is never all its own
 RESTARTS_MAX = 5  # times that a solver may die before the session goes on without one
-STOP, RESTART = "stop", "restart"  # what a solver is told
+STOP = "stop"  # what a solver is told
 STOP_PATIENCE_S = 5.0  # s that a solver gets to end by itself
 
 
@@ -36,6 +37,7 @@ class Asked:
     log: Path
     options: FitOptions = field(default_factory=FitOptions)
     reading: ReadOptions = field(default_factory=ReadOptions)
+    performer: Performer = field(default_factory=Performer)
     period: float = SOLVE_PERIOD_S
 
 
@@ -43,7 +45,7 @@ def solve_forever(asked: Asked, connection: Connection) -> None:
     """Sends a Solve whenever there is something new, until the other side hangs up or says so."""
     from .session import Session
 
-    tail, session = LogTail(asked.log), Session(asked.options, asked.reading)
+    tail, session = LogTail(asked.log), Session(asked.options, asked.reading, performer=asked.performer)
     newest = None
     while True:
         began, spent = time.monotonic(), time.process_time()
@@ -59,10 +61,8 @@ def solve_forever(asked: Asked, connection: Connection) -> None:
         rest = max(asked.period - (time.monotonic() - began), LEAST_IDLE_SHARE * (time.process_time() - spent))
         try:
             if connection.poll(rest):
-                if connection.recv() == STOP:
-                    return
-                session = Session(asked.options, asked.reading, session.excerpt)
-                session.excerpt.restart()
+                connection.recv()
+                return
         except (EOFError, OSError):
             return
 
@@ -120,11 +120,6 @@ class SolverProcess:
     @property
     def skeleton(self) -> Skeleton | None:
         return None if self.newest is None else self.newest.skeleton
-
-    def restart(self) -> None:
-        """Begins anew with what comes from now on."""
-        with contextlib.suppress(OSError):
-            self._connection.send(RESTART)
 
     def close(self) -> None:
         """Ends the solver."""

@@ -89,13 +89,25 @@ def _array_fields(kind: Any) -> dict[str, tuple[str, Any, bool]]:
         for part in (hint, *get_args(hint)):
             if get_origin(part) is Annotated:
                 array, letters = get_args(part)
-                found[name] = letters, get_args(get_args(array)[1])[0], part is not hint
+                found[name] = letters, _number_type(array), part is not hint
     return found
+
+
+def _number_type(array: Any) -> Any:
+    """The type of the numbers in an NDArray[...]: numpy writes it as a dtype, and from 2.5 on as an alias."""
+    last = get_args(array)[-1]
+    return (*get_args(last), last)[0]
 
 
 def evenly(count: int, most: int) -> Ints:
     """At most `most` of the numbers below `count`, evenly spread."""
     return np.arange(count) if count <= most else np.arange(most) * count // most
+
+
+def distinct(values: NDArray[Any]) -> NDArray[Any]:
+    """The different numbers, ascending. `np.unique` imports numpy's masked arrays at its first call."""
+    ordered = np.sort(values, axis=None)
+    return np.asarray(ordered[np.append(ordered[:1] == ordered[:1], ordered[1:] != ordered[:-1])])
 
 
 def centre_positions(p_world_body: Floats, seen: Bools) -> Floats:

@@ -22,6 +22,8 @@ import numpy as np
 from .arrays import Floats, Ints
 
 Freedom = Literal["free", "ball", "hinge", "rigid"]
+Removed = tuple[Floats, Floats, Floats]  # what is kept of a group's freedom: see `turn`, `cross`, `along`
+Handed = tuple[Floats, Floats | None, Floats | None]  # what it leaves to its parents, for xx, xt and tt
 COFACTOR_POWER = 0.3  # of the largest number that there is: the cube of what is smaller is a number
 DAMPING_ARM_M = 0.3  # m: damping holds a free body's place as it holds a turn at the end of such an arm
 
@@ -81,53 +83,58 @@ class Factors:
         w_position  (m, n) [1/m^2] and w_rotation [1/rad^2]; damping (n,) [1/rad^2] is added to every joint's freedom
         spring      (m, n) [1/rad^2] or None
         """
-        self.rig, self.lever, self.arm, self.axis, self.spring = rig, lever, arm, axis, spring
+        self.rig, self.lever, self.arm, self.axis = rig, lever, arm, axis
+        self.damping, self.spring = damping, spring
         self.turn: list[Floats] = []  # per group, from the leaves on: inverse of what is removed,
         self.cross: list[Floats] = []  # how it depends on x,
         self.along: list[Floats] = []  # and, of a hinge, on t_parent; of a free body, the inverse for x
         Hxx, Hxt, Htt = _own(arm, w_position, w_rotation)
         for group in reversed(rig.groups):
             own = group.own
-            A, B, C = Hxx[own], Hxt[own], Htt[own]
-            along: Floats = np.empty(0)
-            handed: tuple[Floats, Floats | None, Floats | None]
+            blocks = Hxx[own], Hxt[own], Htt[own]
+            handed: Handed = blocks
+            removed = np.empty(0), np.empty(0), np.empty(0)
             if group.freedom in ("free", "ball"):
-                held = damping if spring is None or group.freedom == "free" else damping + spring[own]
-                for i in range(3):
-                    C[:, i, i] += held
-                turn = inverse_symmetric(C)
-                K = np.einsum("gijn,gkjn->gikn", turn, B)
-                A -= product(B, K)
-                handed = (A, None, None)
-                if group.freedom == "free":
-                    for i in range(3):
-                        A[:, i, i] += damping / DAMPING_ARM_M**2
-                    along = inverse_symmetric(A)
-                elif spring is not None:
-                    w = spring[own, None, None]
-                    rest = -w * w * turn
-                    for i in range(3):
-                        rest[:, i, i] += spring[own]
-                    handed = (A, w * np.swapaxes(K, 1, 2), rest)
+                removed, handed = self._remove_turns(group, *blocks)
             elif group.freedom == "hinge":
-                assert axis is not None
-                a = axis[own]
-                K, along = apply(B, a), apply(C, a)
-                h = dot(a, along) + damping
-                turn = 1 / (h if spring is None else h + spring[own])
-                ks, ts = turn[:, None] * K, turn[:, None] * along
-                handed = (A - outer(K, ks), B - outer(K, ts), C - outer(along, ts))
-            else:
-                turn, K = np.empty(0), np.empty(0)
-                handed = (A, B, C)
-            self.turn.append(turn)
-            self.cross.append(K)
-            self.along.append(along)
+                removed, handed = self._remove_hinges(group, *blocks)
+            for kept, one in zip((self.turn, self.cross, self.along), removed, strict=True):
+                kept.append(one)
             if group.freedom != "free":
                 moved = _moved(handed, lever[own])
                 for k, parent in enumerate(group.parent):
                     for total, part in zip((Hxx, Hxt, Htt), moved, strict=True):
                         total[parent] += part[k]
+
+    def _remove_turns(self, group: Group, A: Floats, B: Floats, C: Floats) -> tuple[Removed, Handed]:
+        """Of free bodies and ball joints: what is kept of their turns, and what is handed to the parents."""
+        damping, spring, own = self.damping, self.spring, group.own
+        held = damping if spring is None or group.freedom == "free" else damping + spring[own]
+        for i in range(3):
+            C[:, i, i] += held
+        turn = inverse_symmetric(C)
+        K = np.einsum("gijn,gkjn->gikn", turn, B)
+        A -= product(B, K)
+        if group.freedom == "free":
+            for i in range(3):
+                A[:, i, i] += damping / DAMPING_ARM_M**2
+            return (turn, K, inverse_symmetric(A)), (A, None, None)
+        if spring is None:
+            return (turn, K, np.empty(0)), (A, None, None)
+        w = spring[own, None, None]
+        rest = -w * w * turn
+        for i in range(3):
+            rest[:, i, i] += spring[own]
+        return (turn, K, np.empty(0)), (A, w * np.swapaxes(K, 1, 2), rest)
+
+    def _remove_hinges(self, group: Group, A: Floats, B: Floats, C: Floats) -> tuple[Removed, Handed]:
+        assert self.axis is not None
+        a = self.axis[group.own]
+        K, along = apply(B, a), apply(C, a)
+        h = dot(a, along) + self.damping
+        turn = 1 / (h if self.spring is None else h + self.spring[group.own])
+        ks, ts = turn[:, None] * K, turn[:, None] * along
+        return (turn, K, along), (A - outer(K, ks), B - outer(K, ts), C - outer(along, ts))
 
     def solve(self, gx: Floats, gt: Floats, gs: Floats | None = None) -> tuple[Floats, Floats, Floats | None, Floats]:
         """The step that minimises ½ u'Hu + g'u, and how much it gains: x, t (m, 3, n), s (m, n), gain (n,).
@@ -211,7 +218,7 @@ def _own(r: Floats, wp: Floats, wr: Floats) -> tuple[Floats, Floats, Floats]:
     return Hxx, Hxt, Htt
 
 
-def _moved(message: tuple[Floats, Floats | None, Floats | None], r: Floats) -> tuple[Floats, Floats, Floats]:
+def _moved(message: Handed, r: Floats) -> tuple[Floats, Floats, Floats]:
     """A child's quadratic in (x, t) of its joint as one in its parent's, r from the parent's joint to the child's."""
     A, B, C = message
     back = skew(-r)

@@ -92,16 +92,24 @@ def _unit_gram(columns: Floats) -> tuple[Bools, Floats, Floats]:
 
 
 def factor_columns(Q: Floats) -> tuple[Floats, Floats, Bools]:
-    """Orthonormal columns q and a triangle r with q r = Q, for those columns of Q that are independent.
+    """Orthonormal columns q (..., n, K) and a triangle r (..., K, K) with q r = Q (..., n, K), for those columns of Q
+    that are independent: the others are 0 in q, and not among those kept (..., K).
 
     Columns that come after one that depends on those before it are met only as far as the others span them.
     """
     q, r = np.linalg.qr(Q)
-    size = np.abs(np.diagonal(r))
-    keep = size > INDEPENDENT_RATIO * size.max(initial=1e-300)
-    return q[:, keep], r[np.ix_(keep, keep)], keep
+    size = np.abs(np.diagonal(r, axis1=-2, axis2=-1))
+    keep = np.asarray(size > INDEPENDENT_RATIO * size.max(axis=-1, initial=1e-300, keepdims=True))
+    return (q if keep.all() else q * keep[..., None, :]), r, keep
+
+
+def solve_triangle(r: Floats, right: Floats, keep: Bools) -> Floats:
+    """(P, K) the solutions of triangles r (P, K, K) for right sides (P, K), 0 for columns that are not kept (P, K)."""
+    k = keep[:, :, None] & keep[:, None]
+    inner = r if k.all() else np.where(k, r, np.eye(r.shape[1]))
+    return np.asarray(np.linalg.solve(inner, np.where(keep, right, 0.0)[..., None])[..., 0])
 
 
 def clear_of(base: Floats, values: Floats) -> Floats:
-    """Values (n, ...) without what orthonormal columns `base` (n, G) explain of them."""
-    return np.asarray(values - base @ (base.T @ values))
+    """Values (n, ...) without what orthonormal columns `base` (n, G) explain; or (P, n, F) without (P, n, G)."""
+    return np.asarray(values - base @ (np.swapaxes(base, -1, -2) @ values))

@@ -183,9 +183,12 @@ class GrowingRows:
         return sealed(self._rows[: self._count])
 
 
-def blocks_of(frames: int, frame_bytes: int) -> Iterator[slice]:
-    """All frames in blocks of a bounded size, given the bytes that are looked at in each frame."""
-    step = max(1, BLOCK_BYTES // max(frame_bytes, 1))
+def blocks_of(frames: int, frame_bytes: int, block_bytes: int = 0, least: int = 1) -> Iterator[slice]:
+    """All frames in blocks of a bounded size, given the bytes that are looked at in each frame.
+
+    block_bytes  of a block, at most; 0: BLOCK_BYTES;  least: frames of a block, whatever their size
+    """
+    step = max(least, (block_bytes or BLOCK_BYTES) // max(frame_bytes, 1))
     for start in range(0, frames, step):
         yield slice(start, min(start + step, frames))
 

@@ -74,10 +74,16 @@ def _turn_round(time: Floats, segment: Ints) -> tuple[Ints | None, list[Finding]
     return rows, [Finding("time-backwards", "warning", text, frame=1, count=int((step < 0).sum()))]
 
 
+def find_origin(time: Floats) -> float:
+    """[s] from which times are counted: the first of them where they count from a date, else 0."""
+    first = float(time[0]) if len(time) else 0.0
+    return first if abs(first) >= EPOCH_MIN_S else 0.0
+
+
 def _count_from_start(time: Floats, findings: list[Finding]) -> tuple[Floats, list[Finding]]:
     """Times that count from a date, from the first one on."""
-    origin = float(time[0]) if len(time) else 0.0
-    if abs(origin) < EPOCH_MIN_S:
+    origin = find_origin(time)
+    if not origin:
         return time, findings
     date = ""
     if UNIX_TIMES_S[0] < origin < UNIX_TIMES_S[1]:

@@ -14,7 +14,7 @@ from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, freeze, select
 from ..maths.spool import blocks, copied, empty, over_frames, sealed
-from .skeleton import Joint, Skeleton
+from .skeleton import ONE_AXIS, Joint, Skeleton
 from .take import WORLD, Take, with_world
 
 FORWARD_CHUNK_FRAMES = 1024  # frames put together at once
@@ -195,7 +195,7 @@ def find_reference(skeleton: Skeleton, R_parent_body: Floats) -> Floats:
         for rows in blocks(R):
             part = R[rows]
             total += part.sum(axis=0) if known[rows].all() else part[known[rows]].sum(axis=0)
-        if joint.kind == "hinge" and joint.axis_child is not None and joint.axis_parent is not None:
+        if joint.kind in ONE_AXIS and joint.axis_child is not None and joint.axis_parent is not None:
             onto = rotation.find_shortest_arc(joint.axis_child, joint.axis_parent)
             angle = rotation.find_turn(joint.axis_child, onto.T @ total)
             reference[child] = onto @ rotation.from_vector(angle * joint.axis_child)
@@ -212,7 +212,7 @@ def on_axes(skeleton: Skeleton, motion: Motion) -> Motion:
     reference = reference_rotations(skeleton, motion)
     R = copied(motion.R_parent_body)
     for child, _, joint in order_joints(skeleton):
-        if joint.kind == "hinge" and joint.axis_child is not None:
+        if joint.kind in ONE_AXIS and joint.axis_child is not None:
             angle = rotation.find_turn(joint.axis_child, reference[child].T @ R[:, child])
             R[:, child] = reference[child] @ rotation.from_vector(angle[:, None] * joint.axis_child)
         elif joint.kind == "rigid":

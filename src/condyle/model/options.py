@@ -33,6 +33,8 @@ class FitOptions:
     symmetric   [m] standard deviation within which lengths of the left and right side are taken as equal; None: not
     scale       factor on recorded lengths, from two sensors at a known distance
     belong      ask whether several files are of one person and one mounting; False: they are taken as one
+    kinds       (body, body, kind) of joints whose kind is known from elsewhere, "ball" or "hinge": the motion then
+                tells where they are, and not what they are
     field       take the bend of the room away. True: as the joints tell it; a Rod: as a rod tells it as well; a
                 FieldModel: one that is known
     """
@@ -50,11 +52,15 @@ class FitOptions:
     symmetric: float | None = None
     scale: float = 1.0
     belong: bool = True
+    kinds: tuple[tuple[str, str, str], ...] = ()
     field: bool | FieldModel | Rod = False
 
     def __post_init__(self) -> None:
         for name in ("fix", "no_fix"):
             object.__setattr__(self, name, check_repairs(getattr(self, name)))
+        for _, _, kind in self.kinds:
+            if kind not in ("ball", "hinge"):
+                raise UsageError(f"kinds has '{kind}' where ball or hinge is expected", code="bad-option")
         both = [name for name in self.fix if name in self.no_fix]
         if both:
             raise UsageError(f"the repair '{both[0]}' is asked for and switched off", code="bad-option")
@@ -72,7 +78,9 @@ class FitOptions:
         field = {FieldModel: "given", Rod: "rod"}.get(type(self.field), self.field)
         pairs = {name: [list(pair) for pair in getattr(self, name)] for name in ("tree", "loops")}
         names = {name: list(getattr(self, name)) for name in ("fix", "no_fix")}
-        return {**asdict(replace(self, field=False)), **pairs, **names, "field": field}
+        plain = {**asdict(replace(self, field=False)), **pairs, **names, "field": field}
+        kinds = plain.pop("kinds")
+        return {**plain, "kinds": [list(one) for one in kinds]} if kinds else plain
 
 
 def check_pairs(pairs: Iterable[tuple[str, str]], what: str) -> tuple[tuple[str, str], ...]:

@@ -89,6 +89,15 @@ class Profile:
             raise _damage(f"'{unknown[0]}' is not among the bodies")
         if len(self.sides) != len(self.bodies) or len(known) != len(self.bodies):
             raise _damage("a body is named twice, or has no side")
+        edges = [(joint.child, joint.parent) for joint in self.joints] + [e for one in self.lengths for e in one.joints]
+        if any(a == b for a, b in edges):
+            raise _damage("a joint joins a body with itself")
+        children = [joint.child for joint in self.joints]
+        late = any(joint.parent in children[k:] for k, joint in enumerate(self.joints))
+        if late or len(set(children)) != len(children):
+            raise _damage("the joints are no tree with parents before children")
+        if self.mountings < 1:
+            raise _damage("it comes from no mounting")
         if len(self.covariance) != count or any(len(row) != count for row in self.covariance):
             raise _damage(f"the covariance is not {count} x {count}")
         if len({one.key for one in self.lengths}) != count:

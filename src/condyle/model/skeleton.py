@@ -18,8 +18,8 @@ from .take import BodyMarker
 Between = Literal["joints", "joint and axis", "axes"]
 
 
-ALONG_AXIS_RAD = np.radians(30.0)  # angle of a limb to a hinge's axis, below which its length is left open by the axis
-Kind = Literal["ball", "hinge", "rigid", "undetermined"]
+Kind = Literal["ball", "hinge", "rigid", "undetermined", "universal", "screw", "slider"]
+ONE_AXIS: tuple[Kind, ...] = ("hinge", "screw")  # kinds that turn about one axis
 Point = Literal["determined", "arbitrary"]
 Tone = Literal["good", "look", "bad"]
 SURE_SUPPORT = 0.95  # support from which a joint is sure; at least 95 % of those are right on recordings of data/more
@@ -32,14 +32,16 @@ class Joint:
     p_child_joint    (3,)  [m]    the joint in the child's (outboard body's) own frame
     p_parent_joint   (3,)  [m]    the same point in the parent's (inboard body's) frame
     kind, point                   see docs/conventions.md; point "arbitrary": some direction is not determined
-    axis_child       (3,)  [-]    unit axis of a hinge in the child, axis_parent in the parent; of an undetermined joint
-                                  the one direction that is open; else None
-    play                   [rad]  rms angle by which a hinge's axis wanders, noise removed; None unless hinge
+    axis_child       (3,)  [-]    unit axis of a hinge or screw in the child, axis_parent in the parent; of a slider its
+                                  direction; of an undetermined joint the one direction that is open. A universal joint
+                                  turns about axis_parent, fixed in the parent, and about axis_child, fixed in the
+                                  child; else None
+    play                   [rad]  rms angle by which a hinge's axis wanders, noise removed; None unless hinge or screw
     residual               [m]    root mean square length of the gap over frames with weight
     frames                 [-]    frames in which both bodies are seen and trusted
     singular_values  (6,)  [-]    of the paper's stacked matrix, descending
     covariance       (6, 6) [m^2] of [p_child_joint, p_parent_joint]; None where the joint is not determined
-    axis_covariance  (6, 6) [rad^2] of [axis_child, axis_parent], each across itself; None unless hinge with intervals
+    axis_covariance  (6, 6) [rad^2] of [axis_child, axis_parent], each across itself; None without axes or intervals
     line_95                [m]    half-width of the 95 % interval of a hinge's line, across it at the given point where
                                   it is widest; None unless hinge with intervals
     margin                 [-]    times the gap would grow with the best other edge in its place; None if there is none
@@ -51,6 +53,11 @@ class Joint:
                                   edge was given, None for loops
     rivals                        edges that may stand in its place, the likeliest first; of a sure joint none
     explained              [m]    root mean square gap that the sensors' noise and skin explain
+    main_child       (3,)  [-]    unit axis that it turned about most, in the child, main_parent in the parent; None
+                                  where it did not turn
+    main_share             [-]    share of its mean square turn that is about that axis
+    pitch                  [m]    along the axis in a whole turn of a screw; else None
+    travel                 [m]    of a slider between its ends in this take; else None
     """
 
     child: str
@@ -76,6 +83,11 @@ class Joint:
     support: float | None = None
     rivals: tuple[tuple[str, str], ...] = ()
     explained: float | None = None
+    main_child: Vector | None = None
+    main_parent: Vector | None = None
+    main_share: float | None = None
+    pitch: float | None = None
+    travel: float | None = None
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -90,7 +102,7 @@ class Joint:
 
     def with_covariance(self, covariance: Floats | None) -> Joint:
         """The joint with another covariance of its centre, and what follows from it."""
-        line = _widest(covariance) if covariance is not None and self.kind == "hinge" else None
+        line = _widest(covariance) if covariance is not None and self.kind in ONE_AXIS else None
         return replace(self, covariance=covariance, line_95=line)
 
     @property
@@ -109,9 +121,14 @@ def _widest(covariance: Floats) -> float:
 class Limb:
     """Distance on one body between two of its joints, each named by its child; all None where not determined.
 
+    Where several sensors sit on one segment, a joint may be on another of them; `body` is that of the first joint.
+
     length, low, high  [m]  estimate and 95 % interval
     passing            [-]  share of the interval's variance from noise that changes from frame to frame
-    between                 what was measured: two joints, a joint and a hinge's axis, or two axes
+    between                 what was measured: two joints, a joint and a hinge's axis, or two axes. Of a link of a
+                            machine, whose axes are known well, it is their shortest distance: 0 where they meet
+    along              [m]  of such a link: the offset along the axis of `from_joint`, between the normals to the axis
+                            before and to that of `to_joint`; along_95: half-width of its 95 % interval
     """
 
     body: str
@@ -122,6 +139,8 @@ class Limb:
     high: float | None
     between: Between = "joints"
     passing: float | None = None
+    along: float | None = None
+    along_95: float | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -253,29 +272,5 @@ class Skeleton:
         count = len(self.take.get("sensors", self.bodies)) - bool(self.options.get("world"))
         head = many(count, "sensor")
         if frames is not None and seconds is not None:
-            head += f", {frames} frames, {seconds:.1f} s"
+            head += f", {many(frames, 'frame')}, {seconds:.1f} s"
         return f"{head}. {self.verdict.text if self.verdict else many(len(self.joints), 'joint')}"
-
-
-def limb_geometry(joint_a: Joint, joint_b: Joint, body: str) -> tuple[float, Floats, Between] | None:
-    """Length [m] on `body` between two of its joints, the unit direction it is measured along, and what it joins.
-
-    On an axis along which a joint is open the length ends at the point that is given, nearest to the sensors. None
-    where a joint is not located, and where the limb points along the axis, so that its length is what is left open.
-    """
-    places, axes = [], []
-    for joint in (joint_a, joint_b):
-        own = joint.child == body
-        axis = joint.axis_child if own else joint.axis_parent
-        if joint.point == "arbitrary" or joint.kind in ("rigid", "undetermined"):
-            if axis is None:
-                return None
-            axes.append(axis)
-        places.append(joint.p_child_joint if own else joint.p_parent_joint)
-    apart = places[0] - places[1]
-    length = float(np.linalg.norm(apart))
-    direction = apart / length if length > 0 else np.array([1.0, 0, 0])
-    if any(abs(float(axis @ direction)) > np.cos(ALONG_AXIS_RAD) for axis in axes):
-        return None
-    between: Between = ("joints", "joint and axis", "axes")[len(axes)]
-    return length, direction, between

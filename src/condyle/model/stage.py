@@ -37,6 +37,7 @@ class Change(Protocol):
     bodies  names of those it touches;  first: the first frame it touches
     size    [m] by which poses move, where they do
     hold    (parent, child) that stay joined in the fit after it
+    suspicion  what it would put right, for people, where it is tried and not kept
     """
 
     @property
@@ -51,15 +52,19 @@ class Change(Protocol):
     def size(self) -> float | None: ...
     @property
     def hold(self) -> tuple[tuple[str, str], ...]: ...
+    @property
+    def suspicion(self) -> str: ...
     def apply(self, take: Take) -> Take: ...
-    def describe(self, proof: Proof | None) -> list[Finding]:
-        """What to say of it: made, not kept by its proof, or (None) found and not to be made."""
+    def describe(self) -> list[Finding]:
+        """What to say of it where it was made."""
         ...
 
 
-def describe_refusal(change: Change, what: str, proof: Proof) -> list[Finding]:
-    """What to say of a change that was tried and not kept; `what` it would have been."""
-    text = f"{what}; tried and not kept: {proof.against}; the take was fitted as recorded there"
+def describe_change(change: Change, proof: Proof) -> list[Finding]:
+    """What to say of a change that was tried."""
+    if proof.kept:
+        return change.describe()
+    text = f"{change.suspicion}; tried and not kept: {proof.against}; the take was fitted as recorded there"
     return [Finding("repair-not-kept", "info", text, change.bodies, value=change.size, unit="m" if change.size else "")]
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import CondyleError, UsageError
-from ..findings import Finding, many
+from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, frozen
 from ..maths.series import usual_step
@@ -24,6 +24,9 @@ WORLD = "world"  # name of the room where it is a body
 UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
 ROUNDED = 1e-9  # departure from orthonormal that is rounding and is left alone
 REPAIRABLE = 0.05  # departure up to which few-decimal matrices are replaced by the nearest rotation
+ZERO_LENGTH = 1e-9  # of a quaternion: below it is none, as devices send for a sensor that is not seen
+# How far the length of a quaternion may be from 1: rounded to four decimals or more, to two, and a rotation at all.
+UNIT_MAX_OFF, ROUNDED_MAX_OFF, ROTATION_MAX_OFF = 1e-4, 0.05, 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -266,13 +269,10 @@ class Take:
 
     def at(self, rows: Ints | builtins.slice) -> Take:
         """These frames, in increasing order."""
-        return replace(
-            self,
-            time=self.time[rows],
-            segment=self.segment[rows],
-            R_world_body=take_rows(self.R_world_body, rows),
-            p_world_body=take_rows(self.p_world_body, rows),
-        )
+        R, p = take_rows(self.R_world_body, rows), take_rows(self.p_world_body, rows)
+        if not isinstance(rows, builtins.slice):  # arrays of their own
+            R, p = sealed(R), sealed(p)
+        return replace(self, time=self.time[rows], segment=self.segment[rows], R_world_body=R, p_world_body=p)
 
     def in_source(self, number: int) -> Bools:
         """(n,) the frames of one of the sources."""
@@ -301,7 +301,7 @@ class Take:
         rate = f" at {self.rate:.4g} Hz" if np.isfinite(self.rate) else ""
         gaps = f", {unseen:.1%} of the poses missing" if unseen else ""
         bodies = "1 body" if self.bodies == 1 else f"{self.bodies} bodies"
-        return f"{bodies}, {self.frames} frames, {self.seconds:.1f} s{rate}{gaps}"
+        return f"{bodies}, {many(self.frames, 'frame')}, {self.seconds:.1f} s{rate}{gaps}"
 
 
 def _find_whole(p: Floats, R: Floats) -> Bools:
@@ -390,66 +390,44 @@ def checked_quaternions(q: Floats, names: tuple[str, ...], last: bool = False) -
     """Matrices of quaternions wxyz (`last`: xyzw), zero length masked; raises when most are far from unit length."""
     length = over_frames(_measure_quaternions, q)
     findings: list[Finding] = []
-    if length.size and abs(length.min() - 1) <= 1e-4 and abs(length.max() - 1) <= 1e-4:  # as nearly always
+    if length.size and max(abs(length.min() - 1), abs(length.max() - 1)) <= UNIT_MAX_OFF:  # as nearly always
         return sealed(over_frames(partial(rotation.from_quaternion, last=last), q)), findings
     lost = np.zeros(length.shape, dtype=bool)
     for k, name in enumerate(names):
-        with np.errstate(invalid="ignore"):
-            off = np.abs(length[:, k] - 1)
-            zero = length[:, k] < 1e-9
-            far, near = ~zero & (off > 0.05), ~zero & (off > 1e-4) & (off <= 0.05)
-            bad = ~zero & (off > 0.5)
-        lost[:, k] = zero | bad
-        count, known = int(bad.sum()), int((~zero & ~np.isnan(length[:, k])).sum())
-        if count > known / 2:
-            raise CondyleError(
-                f"{count} of {known} quaternions are far from unit length; check which columns hold them",
-                code="not-rotations",
-                frame=int(np.argmax(bad)),
-                body=name,
-            )
-        if lost[:, k].any():
-            rows = lost[:, k]
-            findings.append(
-                Finding(
-                    "rotation-rejected",
-                    "warning",
-                    f"{name}: {_rejected(zero, bad)}",
-                    (name,),
-                    frame=int(np.argmax(rows)),
-                    count=int(rows.sum()),
-                )
-            )
-        if (far & ~bad).any():
-            rows = far & ~bad
-            worst = float(off[rows].max())
-            findings.append(
-                Finding(
-                    "quaternion-normalised",
-                    "warning",
-                    f"{name}: {rows.sum()} quaternions are off unit length by up to {worst:.2f} and were scaled; "
-                    "check the columns",
-                    (name,),
-                    value=worst,
-                    unit="1",
-                    frame=int(np.argmax(rows)),
-                    count=int(rows.sum()),
-                )
-            )
-        elif near.any():
-            findings.append(
-                Finding(
-                    "quaternion-normalised",
-                    "info",
-                    f"{name}: {near.sum()} quaternions were scaled to unit length",
-                    (name,),
-                    value=float(off[near].max()),
-                    unit="1",
-                    frame=int(np.argmax(near)),
-                    count=int(near.sum()),
-                )
-            )
+        lost[:, k], told = _check_lengths(name, length[:, k])
+        findings += told
     return sealed(over_frames(partial(rotation.from_quaternion, last=last), hide(q, lost))), findings
+
+
+def _check_lengths(name: str, length: Floats) -> tuple[Bools, list[Finding]]:
+    """(n,) quaternions of a body that are no rotations, and what to say of these and of those that are scaled."""
+    with np.errstate(invalid="ignore"):
+        off = np.abs(length - 1)
+        zero = length < ZERO_LENGTH
+        bad = ~zero & (off > ROTATION_MAX_OFF)
+        far = ~zero & ~bad & (off > ROUNDED_MAX_OFF)
+        near = ~zero & (off > UNIT_MAX_OFF) & (off <= ROUNDED_MAX_OFF)
+    count, known = int(bad.sum()), int((~zero & ~np.isnan(length)).sum())
+    if count > known / 2:
+        text = f"{count} of {known} quaternions are far from unit length; check which columns hold them"
+        raise CondyleError(text, code="not-rotations", frame=int(np.argmax(bad)), body=name)
+
+    def tell(code: str, severity: Severity, text: str, rows: Bools, worst: float | None = None) -> Finding:
+        first, unit = int(np.argmax(rows)), "" if worst is None else "1"
+        text = f"{name}: {text}"
+        return Finding(code, severity, text, (name,), value=worst, unit=unit, frame=first, count=int(rows.sum()))
+
+    lost, findings = zero | bad, []
+    if lost.any():
+        findings.append(tell("rotation-rejected", "warning", _rejected(zero, bad), lost))
+    if far.any():
+        worst = float(off[far].max())
+        text = f"{far.sum()} quaternions are off unit length by up to {worst:.2f} and were scaled; check the columns"
+        findings.append(tell("quaternion-normalised", "warning", text, far, worst))
+    elif near.any():
+        text = f"{near.sum()} quaternions were scaled to unit length"
+        findings.append(tell("quaternion-normalised", "info", text, near, float(off[near].max())))
+    return lost, findings
 
 
 def _measure_quaternions(q: Floats) -> Floats:

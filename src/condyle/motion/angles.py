@@ -12,6 +12,7 @@ from ..findings import Finding
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import find_axis
 from ..maths.arrays import Floats, select
+from ..maths.spool import hide
 from ..model.anatomy import Segment, Side
 from ..model.angle_conventions import AngleConvention, JointRow, find_convention
 from ..model.angles import AngleColumn, Angles, Landmarks, SegmentFrame
@@ -27,6 +28,7 @@ from .person import Body, find_bodies
 from .play import play
 
 SIDES: tuple[Side, ...] = ("l", "r", "")
+OUTLIER_MAX_SHARE = 0.2  # of a body's poses that may be outliers; of more, something else is to be said
 MIRROR = np.diag([1.0, 1.0, -1.0])  # takes the left side of a person to the right
 
 
@@ -105,6 +107,19 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
         return angles
     own = select(angles, "n", slice(stand.frames, None))
     return replace(own, segment=own.segment - own.segment[:1])
+
+
+def hide_outliers(skeleton: Skeleton, take: Take, weight: Floats) -> Take:
+    """The take without poses that the fit weighted out: of bodies none of whose joints counted (n, J), though seen."""
+    able, counted = np.zeros((2, take.frames, take.bodies), dtype=bool)
+    for k, joint in enumerate(skeleton.joints):
+        ends = [take.index(joint.parent), take.index(joint.child)]
+        both = take.seen[:, ends].all(axis=1, keepdims=True)
+        able[:, ends] |= both
+        counted[:, ends] |= both & (weight[:, k, None] > 0)
+    gone = able & ~counted
+    gone &= gone.mean(axis=0) <= OUTLIER_MAX_SHARE
+    return replace(take, p_world_body=hide(take.p_world_body, gone)) if gone.any() else take
 
 
 def _choose_neutral(options: AngleOptions, stand: Take | None, bodies: tuple[Body, ...], up: Floats) -> Neutral:

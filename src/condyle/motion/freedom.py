@@ -9,7 +9,7 @@ import numpy as np
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, evenly
 from ..model.motion import order_joints
-from ..model.skeleton import Skeleton
+from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import Take
 from .tasks import GUESS_SIGMA_RAD
 
@@ -85,7 +85,7 @@ def _differentiate(skeleton: Skeleton, poses: Take, frame: int) -> Floats:
     for child, _, joint in order:
         centre = p[child] + R[child] @ joint.p_child_joint
         axes = np.eye(3)
-        if joint.kind == "hinge" and joint.axis_child is not None:
+        if joint.kind in ONE_AXIS and joint.axis_child is not None:
             axes = (R[child] @ joint.axis_child)[None]
         for axis in axes if joint.kind != "rigid" else ():
             add(child, axis, centre)

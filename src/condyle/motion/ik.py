@@ -21,8 +21,9 @@ from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
 from ..maths.spool import copied, empty, over_frames, sealed, zeros
 from ..model.motion import Motion, check_motion, find_reference, forward, free_bodies, match_bodies, time_motion
-from ..model.skeleton import Skeleton
+from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import UNTIMED_RATE, Take
+from ..progress import begin_step, tell_share
 from .bridging import describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve
@@ -36,6 +37,8 @@ SIGMA_MIN_RAD = 1e-3  # rad
 LOOP_SIGMA_SHARE = 1e-3  # standard deviation of a loop's gap as a part of the smallest of the positions'
 # Quantiles of the residual of a sensor in its standard deviations: half of its six numbers go into the pose.
 RESIDUAL_QUANTILES = ((0.5, 1.54), (0.9, 2.5))
+# The same of a sensor beside which none is worn: one number alone, a distance over bodies without one, is left of it.
+LONE_QUANTILES = ((0.5, 0.674), (0.9, 1.645))
 SPREAD_MIN_SIGMAS = 0.05  # of the residual, in standard deviations of the noise: exact data has none
 SUSPECT_MIN_SPREADS, HUBER_SPREADS = 5.0, 2.5  # in spreads of each sensor's residual
 REWEIGH_ROUNDS = 3  # of new weights
@@ -107,7 +110,10 @@ def fit_motion(
     sigmas = choose_sigmas(skeleton, sigma_position, sigma_rotation)
     figure = replace(skeleton, loops=kept)
     run = _SensorRun(figure, take, sigmas, keep_axes=keep_axes, reference=reference, placed=placed)
-    for rows in _cut_chunks(np.arange(take.frames)):
+    begin_step("solving the motion")
+    chunks = _cut_chunks(np.arange(take.frames))
+    for k, rows in enumerate(chunks):
+        tell_share(k / len(chunks))
         problem = run.problem(rows)
         run.solve(rows, run.start(rows, problem), problem, leave=STRAGGLER_SHARE)
     for rows in _cut_chunks(np.flatnonzero(~run.settled)):  # stragglers, together
@@ -263,7 +269,7 @@ class _SensorRun(_Run):
     ) -> None:
         n, m = take.frames, take.bodies
         self.skeleton, self.take, self.out, self.placed = skeleton, take, np.zeros((n, m), bool), placed
-        balls = not keep_axes or all(joint.kind not in ("hinge", "rigid") for joint in skeleton.joints)
+        balls = not keep_axes or all(joint.kind not in (*ONE_AXIS, "rigid") for joint in skeleton.joints)
         usual = np.tile(np.eye(3), (m, 1, 1))
         if balls and take.seen.all():  # then nothing else is needed to start with
             R = empty((n, m, 3, 3))
@@ -335,12 +341,12 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
     for no longer than can be bridged is left out; what is far for longer keeps its little weight, since nothing else
     may tell where that body is.
     """
-    spread = _measure_spreads(run.residual, RESIDUAL_QUANTILES[:1])
+    spread = _measure_spreads(run, 1)
     suspect = np.flatnonzero((run.residual > SUSPECT_MIN_SPREADS * spread).any(axis=1))
     if not len(suspect):
         return
     _settle_weights(run, suspect, spread)
-    spread = _measure_spreads(run.residual, RESIDUAL_QUANTILES)  # now free of what bad sensors did to their neighbours
+    spread = _measure_spreads(run, 2)  # now free of what bad sensors did to their neighbours
     far = run.residual > SUSPECT_MIN_SPREADS * spread
     run.out = find_lone_runs(run.take, far, longest_gap)
     again = np.flatnonzero(run.out.any(axis=1))
@@ -362,14 +368,27 @@ def _settle_weights(run: _SensorRun, which: Ints, spread: Floats) -> None:
             run.solve(rows, run.state(rows), run.problem(rows), **({"most": 1} if left else {}))
 
 
-def _measure_spreads(residual: Floats, usual: Sequence[tuple[float, float]]) -> Floats:
-    """(m,) what each sensor's residual is measured by: its quantiles over the take, where it is seen."""
-    spread = np.full(residual.shape[1], SPREAD_MIN_SIGMAS)
-    for body, column in enumerate(residual.T):
+def _measure_spreads(run: _SensorRun, count: int) -> Floats:
+    """(m,) what each sensor's residual is measured by: so many of its quantiles over the take, where it is seen."""
+    spread = np.full(run.residual.shape[1], SPREAD_MIN_SIGMAS)
+    lone = _find_lone(run.skeleton, run.take)
+    for body, column in enumerate(run.residual.T):
         there = np.sort(column[column > 0])
+        usual = (LONE_QUANTILES if lone[body] else RESIDUAL_QUANTILES)[:count]
         for share, size in usual if len(there) else ():
             spread[body] = max(spread[body], float(there[int(share * len(there))]) / size)
     return spread
+
+
+def _find_lone(skeleton: Skeleton, take: Take) -> Bools:
+    """(m,) bodies of which no neighbour is ever seen."""
+    worn: Bools = np.asarray(take.seen.any(axis=0))
+    lone = np.ones(take.bodies, bool)
+    for joint in skeleton.joints:
+        a, b = (skeleton.bodies.index(name) for name in (joint.child, joint.parent))
+        lone[a] &= not worn[b]
+        lone[b] &= not worn[a]
+    return lone
 
 
 def _describe_outliers(take: Take, out: Bools) -> list[Finding]:

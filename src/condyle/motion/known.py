@@ -72,16 +72,22 @@ def match_sensors(skeleton: Skeleton, take: Take, turns: Floats | None = None) -
     if turns is not None:
         take = take.mask(np.isfinite(turns).all(axis=(-2, -1)))
         turns = _spread(turns, columns)
-    more = tuple(name for name in take.names if name not in skeleton.bodies)
-    if more:
-        text = f"sensors that the figure does not have are left out: {', '.join(more)}"
-        take = take.telling((*take.findings, Finding("extra-sensors", "info", text, more)))
-    take = _align_markers(take.select(known), skeleton.markers)
+    take = _align_markers(leave_others(take, known).select(known), skeleton.markers)
     if len(known) < len(skeleton.bodies):
         columns = [known.index(name) if name in known else -1 for name in skeleton.bodies]
         R, p = (_spread(values, columns) for values in (take.R_world_body, take.p_world_body))
         take = replace(take, names=skeleton.bodies, R_world_body=R, p_world_body=p)
     return Matched(take, turns)
+
+
+def leave_others(take: Take, known: Sequence[str]) -> Take:
+    """The take without sensors that a figure does not have, which is told."""
+    more = tuple(name for name in take.names if name not in known)
+    if not more:
+        return take
+    text = f"sensors that the figure does not have are left out: {', '.join(more)}"
+    take = take.telling((*take.findings, Finding("extra-sensors", "info", text, more)))
+    return take.select([name for name in take.names if name in known])
 
 
 def join_matched(parts: Sequence[Matched]) -> Matched:

@@ -13,7 +13,7 @@ from ..io.exports.figure import Figure
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..model.anatomy import ABOVE_CHEST, MAIN_CHILD, Part, Segment, find_segments
-from ..model.skeleton import Joint, Skeleton
+from ..model.skeleton import ONE_AXIS, Joint, Skeleton
 
 
 class JointEnd(NamedTuple):
@@ -102,7 +102,7 @@ class Body:
             joint.p_child_joint if own else joint.p_parent_joint,
             None if joint.covariance is None else joint.covariance[half, half],
             axis if joint.point == "arbitrary" else None,
-            axis if joint.kind == "hinge" else None,
+            axis if joint.kind in ONE_AXIS else None,
             None if joint.axis_covariance is None else joint.axis_covariance[half, half],
         )
 

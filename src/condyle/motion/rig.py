@@ -11,7 +11,7 @@ from ..maths.arrays import Floats, Ints
 from ..maths.elimination import Group, Rig, product
 from ..maths.spool import copied, over_frames
 from ..model.motion import order_joints
-from ..model.skeleton import Skeleton
+from ..model.skeleton import ONE_AXIS, Skeleton
 from .bridging import find_nearest_known
 from .pose_solver import Problem, State, settle
 
@@ -26,7 +26,8 @@ def build_rig(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) 
     p_body_inboard, p_parent_joint, axis = np.zeros((3, m, 3))
     for child, above, joint in order_joints(skeleton):
         depth[child], parent[child] = depth[above] + 1, above
-        freedom[child] = joint.kind if keep_axes and joint.kind in ("hinge", "rigid") else "ball"
+        kind = "hinge" if joint.kind in ONE_AXIS else joint.kind
+        freedom[child] = kind if keep_axes and kind in ("hinge", "rigid") else "ball"
         p_body_inboard[child], p_parent_joint[child] = joint.p_child_joint, joint.p_parent_joint
         if joint.axis_child is not None:
             axis[child] = joint.axis_child

@@ -171,14 +171,19 @@ def orientation_bias(fits: PairFits, orientation_noise: Floats) -> Floats:
 
     E[R] shrinks by 1 - s^2 while R'R stays I, so the centre moves towards the sensors, and more frames do not help.
     """
-    i, j = fits.pairs.T
-    s_child, s_parent = orientation_noise[i, None] ** 2, orientation_noise[j, None] ** 2
+    return np.asarray(orientation_pulls(fits, orientation_noise).sum(axis=1))
+
+
+def orientation_pulls(fits: PairFits, orientation_noise: Floats) -> Floats:
+    """(P, 2, 6) [m] the same by the noise of the child's sensor, and by that of the parent's."""
+    s_child, s_parent = (orientation_noise[k, None] ** 2 for k in fits.pairs.T)
     A = (fits.axis_child * (1 - fits.spread)[:, None, :]) @ np.swapaxes(fits.axis_parent, 1, 2)
     c, l = fits.p_child_joint, fits.p_parent_joint
-    child = -(s_child * c + s_parent * np.einsum("pxy,py->px", A, l))
-    parent = -(s_parent * l + s_child * np.einsum("pyx,py->px", A, c))
     U, Vt = fits.axis_child, np.swapaxes(fits.axis_parent, 1, 2)
-    return np.concatenate(_least_norm(U, Vt, fits.spread, child, parent), axis=1)
+    by_child = -s_child * c, -s_child * np.einsum("pyx,py->px", A, c)
+    by_parent = -s_parent * np.einsum("pxy,py->px", A, l), -s_parent * l
+    pulls = (np.concatenate(_least_norm(U, Vt, fits.spread, *by), axis=1) for by in (by_child, by_parent))
+    return np.stack(list(pulls), axis=1)
 
 
 def measure_distances(take: Take, pairs: Ints) -> Floats:
@@ -190,15 +195,27 @@ def measure_distances(take: Take, pairs: Ints) -> Floats:
 
 def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
     """(n, P, 3) [m] world vector from the parent's joint to the child's; NaN where either body is not seen."""
-    W = gap_columns(take.bodies, pairs, p_child_joint, p_parent_joint)
     i, j = np.asarray(pairs).T
     out = empty((take.frames, len(pairs), 3))
     for rows, X in blocks(take):
         seen = take.seen[rows]
-        out[rows] = (X @ W).reshape(3, len(seen), len(pairs)).transpose(1, 2, 0)
+        out[rows] = (
+            apply_joints(X, pairs, p_child_joint, p_parent_joint).reshape(3, len(seen), len(pairs)).transpose(1, 2, 0)
+        )
         if not seen.all():
             out[rows][~(seen[:, i] & seen[:, j])] = np.nan
     return out
+
+
+def apply_joints(X: Floats, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
+    """(3 n, P) [m] gaps of joints in stacked poses X (3 n, 4 m)."""
+    bodies = X.shape[1] // 4
+    if bodies <= DENSE_MAX_BODIES:
+        return np.asarray(X @ gap_columns(bodies, pairs, p_child_joint, p_parent_joint))
+    poses, one = X.reshape(len(X), bodies, 4), np.ones((len(pairs), 1))
+    sides = zip(np.asarray(pairs).T, (p_child_joint, p_parent_joint), strict=True)
+    child, parent = (np.einsum("npk,pk->np", poses[:, i], np.concatenate([p, one], axis=1)) for i, p in sides)
+    return np.asarray(child - parent)
 
 
 def gap_columns(bodies: int, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:

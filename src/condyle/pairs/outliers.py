@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, distinct
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
 from ..maths.spool import over_frames
@@ -119,7 +119,7 @@ def find_abrupt(
     step = np.linalg.norm(np.diff(gap[:, known], axis=1), axis=0)
     step = np.concatenate([[np.inf], step, [np.inf]])  # to the frame before; nothing is known beyond the ends
     if steps is not None:
-        ends = np.unique(np.concatenate([first, stop]))
+        ends = distinct(np.concatenate([first, stop]))
         ends = ends[(ends > 0) & (ends < len(known))]
         step[ends] = steps(known[ends - 1], known[ends])
     enough = ABRUPT_STEP_SHARE * bar[known]
@@ -167,7 +167,7 @@ def find_inliers(take: Take, pairs: Ints, weight: Floats | Bools) -> Bools:
     """(n, m) poses that agree with at least one joint of their body; bodies without a joint are trusted."""
     good = take.seen.copy()
     both = np.asarray(take.seen[:, pairs].all(axis=2))
-    for body in np.unique(pairs):
+    for body in distinct(pairs):
         own = (pairs == body).any(axis=1)
         kept = over_frames(lambda part: (part > 1e-9).any(axis=1), weight[:, own])
         good[:, body] &= ~both[:, own].any(axis=1) | kept

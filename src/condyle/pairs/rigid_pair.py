@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from ..errors import CondyleError, UsageError
-from ..findings import Finding
+from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..maths.robust import median, robust_sd
@@ -133,7 +133,8 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
         both &= np.abs(distance - usual) <= np.maximum(DISTANCE_SPIKE_SD * spread, 1e-9 * usual)
     path = ", ".join(take.sources) or None
     if both.sum() < RIGID_MIN_FRAMES:
-        text = f"'{a}' and '{b}' are seen together in {both.sum()} frames; at least {RIGID_MIN_FRAMES} are needed"
+        seen = many(int(both.sum()), "frame")
+        text = f"'{a}' and '{b}' are seen together in {seen}; at least {RIGID_MIN_FRAMES} are needed"
         raise CondyleError(text, code="few-frames", path=path)
     if usual < SAME_PLACE_M:
         text = f"'{a}' and '{b}' are at the same place; their distance tells no scale"

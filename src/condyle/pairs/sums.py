@@ -236,6 +236,4 @@ def blocks(take: Take) -> Iterator[tuple[slice, Floats]]:
 
 def chunks(take: Take) -> Iterator[slice]:
     """Frames in blocks whose stacked matrix fits a processor's cache, and is tall enough for its product to pay."""
-    step = max(STACK_CHUNK_MIN_FRAMES, STACK_CHUNK_BYTES // (POSE_BYTES * max(take.bodies, 1)))
-    for start in range(0, take.frames, step):
-        yield slice(start, start + step)
+    return blocks_of(take.frames, POSE_BYTES * take.bodies, STACK_CHUNK_BYTES, STACK_CHUNK_MIN_FRAMES)

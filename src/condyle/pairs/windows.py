@@ -80,7 +80,7 @@ def sum_windows(take: Take, good: Bools | None = None) -> Iterator[Windows]:
 
     good   (n, m) poses to trust; all that are seen by default
     """
-    every = _every(take)
+    every = count_skipped(take)
     rows = np.arange(0, take.frames, every)
     blocks, run = _blocks(take, rows, max(2, take.count_frames(WINDOW_BLOCK_S, every)))
     reach = 2**WINDOW_DOUBLINGS
@@ -102,7 +102,7 @@ def cut_windows(
 
     bodies   those to sum, and the room after them; all by default
     """
-    every = _every(take)
+    every = count_skipped(take)
     rows = np.arange(first, stop, every)
     count = int(np.clip((len(rows) * every / take.rate + 1e-9) // seconds, 1, len(rows)))
     size = len(rows) // count
@@ -110,8 +110,8 @@ def cut_windows(
     return _sum_blocks(take, good, blocks, np.zeros(count, dtype=np.int64), every, bodies)
 
 
-def _every(take: Take) -> int:
-    """Every so-manieth frame is enough."""
+def count_skipped(take: Take) -> int:
+    """Every so-manieth frame is enough: which."""
     return max(1, int(min(take.rate / WINDOW_RATE_HZ, take.frames)))
 
 

@@ -141,24 +141,7 @@ def form_bodies(
     for k, (world, stop) in enumerate(zip(worlds, ends, strict=True)):
         rows = slice(int(stop) - world.recording.frames, int(stop))
         mine = [_part(cluster, rows) for cluster in clusters.values()]
-        poses = side_by_side([part.R for part in mine]), side_by_side([part.p for part in mine])
-        made = replace(
-            world.recording,
-            bodies=world.bodies(tuple(bodies), *poses),
-            convention=world.recording.convention.but(
-                rotation=MATRIX,
-                transposed=False,
-                # axes too: the rotations come from these very positions
-                stated=world.recording.convention.stated | {"rotation", "transposed", "axes"},
-            ),
-            solved_by=None,
-            placed=tuple(
-                (body, marker, place / world.factor)
-                for body, markers in bodies.items()
-                for marker, place in zip(markers, clusters[body].shape.points, strict=True)
-                if np.isfinite(place).all()
-            ),
-        )
+        made = _with_bodies(world, bodies, mine)
         metres = length_of(made)[0] / world.factor
         told[k] += describe_marker_swaps(swaps, rows, _clock(made), fix_swaps)
         for body, part in zip(bodies, mine, strict=True):
@@ -166,6 +149,29 @@ def form_bodies(
         facts = {f"cluster {body}": _fact(part, metres) for body, part in zip(bodies, mine, strict=True)}
         formed.append(replace(made, facts={**made.facts, **facts}, findings=(*made.findings, *told[k])))
     return formed
+
+
+def _with_bodies(
+    world: _MarkerWorld, bodies: Mapping[str, Sequence[str]], formed: Sequence[_PosedCluster]
+) -> Recording:
+    """A recording with the bodies that were formed of its markers."""
+    convention = world.recording.convention
+    poses = side_by_side([one.R for one in formed]), side_by_side([one.p for one in formed])
+    placed = tuple(
+        (body, marker, place / world.factor)
+        for (body, markers), one in zip(bodies.items(), formed, strict=True)
+        for marker, place in zip(markers, one.shape.points, strict=True)
+        if np.isfinite(place).all()
+    )
+    # Axes are stated too: the rotations come from these very positions.
+    stated = convention.stated | {"rotation", "transposed", "axes"}
+    return replace(
+        world.recording,
+        bodies=world.bodies(tuple(bodies), *poses),
+        convention=convention.but(rotation=MATRIX, transposed=False, stated=stated),
+        solved_by=None,
+        placed=placed,
+    )
 
 
 def _clock(recording: Recording) -> Floats | None:

@@ -34,6 +34,8 @@ def find_flips(take: Take) -> tuple[Bools, Bools] | None:
     for body in np.flatnonzero(suspect | gappy):
         rows = np.flatnonzero(take.seen[:, body])
         p = take.p_world_body[rows, body]
+        if not suspect[body] and not find_opposite(p[:, None]).any():
+            continue
         fresh = np.append(True, (np.diff(p, axis=0) != 0).any(axis=1))[: len(rows)]  # a sample may stand in many rows
         sample = np.cumsum(fresh) - 1
         side, clear = (one[sample] for one in _sides(take, int(body), rows[fresh]))

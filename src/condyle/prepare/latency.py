@@ -16,7 +16,7 @@ from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.spool import blocks, copied, empty, over_frames, sealed
 from ..model.options import FitOptions
-from ..model.stage import Decision, Effect, Proof, describe_refusal
+from ..model.stage import Decision, Effect
 from ..model.take import Take
 from ..pairs.digest import digest_take
 from ..pairs.fits import PairFits, fit_pairs
@@ -369,18 +369,29 @@ class LatencyRepair:
     def bodies(self) -> tuple[str, ...]:
         return tuple(name for name, delay in zip(self.names, self.delay, strict=True) if delay)
 
+    @property
+    def late(self) -> Floats:
+        """[s] of the bodies."""
+        return np.asarray(self.delay[self.delay != 0])
+
+    @property
+    def delays(self) -> str:
+        named = zip(self.bodies, self.late, strict=True)
+        return ", ".join(f"{name} {1000 * delay:+.2g} ms" for name, delay in named)
+
+    @property
+    def suspicion(self) -> str:
+        return f"sensors that may report late against the others: {self.delays}"
+
     def apply(self, take: Take) -> Take:
         return without_latency(take, self.delay)
 
-    def describe(self, proof: Proof | None) -> list[Finding]:
-        late = self.delay[self.delay != 0]
-        delays = ", ".join(f"{name} {1000 * delay:+.2g} ms" for name, delay in zip(self.bodies, late, strict=True))
-        if proof is not None and not proof.kept:
-            return describe_refusal(self, f"sensors that may report late against the others: {delays}", proof)
+    def describe(self) -> list[Finding]:
         text = (
-            f"sensors report late against the others: {delays}; their poses were moved to the time they were measured; "
-            "synchronise the sensors if the device can"
+            f"sensors report late against the others: {self.delays}; their poses were moved to the time they were "
+            "measured; synchronise the sensors if the device can"
         )
+        late = self.late
         largest = float(late[np.argmax(np.abs(late))])
         return [Finding("latency", "warning", text, self.bodies, value=largest, unit="s")]
 

@@ -81,7 +81,7 @@ def propose_bodies(markers: Floats, names: Sequence[str]) -> list[Proposal]:
     ]
 
 
-def _changes(cloud: Floats) -> tuple[Floats, Floats]:
+def distance_changes(cloud: Floats) -> tuple[Floats, Floats]:
     """(k, k) standard deviation over time of the distance of each pair, inf if hardly ever seen; and mean distances.
 
     Both without the extremes.
@@ -104,7 +104,7 @@ def _changes(cloud: Floats) -> tuple[Floats, Floats]:
 
 def _grown(cloud: Floats) -> list[_MarkerGroup]:
     """Bodies by joining what changes its distance least, as long as it fits."""
-    changes, lengths = _changes(cloud)
+    changes, lengths = distance_changes(cloud)
     known = changes[np.isfinite(changes)]
     if not len(known):
         return []

@@ -102,7 +102,7 @@ def _is_in_doubt(recordings: Sequence[Recording], options: ReadOptions) -> bool:
     """Whether the motion is asked for the convention: not where condyle or another program computed the poses."""
     if options.doctor is False or not _alike(recordings):
         return False
-    computed = options.bodies is not None or any(one.solved_by is not None for one in recordings)
+    computed = any(one.placed or one.solved_by is not None for one in recordings)
     many = any(one.bodies is None or len(one.bodies.names) > MOST_TRIED_BODIES for one in recordings)
     return bool(options.doctor) or not (computed or many)
 
@@ -121,7 +121,25 @@ def bodies_in(recordings: Sequence[Recording], options: ReadOptions) -> list[Rec
                     path=one.source,
                 )
         return form_bodies(recordings, bodies_of(options.bodies), fix_swaps="swaps" in options.fix)
+    if _has_markers_only(recordings):
+        return _bodies_by_name(recordings, options)
     return _side_by_side(recordings)
+
+
+def _has_markers_only(recordings: Sequence[Recording]) -> bool:
+    return bool(recordings) and all(one.bodies is None and one.markers is not None for one in recordings)
+
+
+def _bodies_by_name(recordings: Sequence[Recording], options: ReadOptions) -> list[Recording]:
+    """The recordings with the bodies that the names of their markers tell; as they are where they tell none."""
+    from .clusters import form_bodies
+    from .recognise_bodies import describe_recognition, recognise_bodies
+
+    found = recognise_bodies(recordings)
+    if not found.bodies:
+        return list(recordings)
+    formed = form_bodies(recordings, found.groups, fix_swaps="swaps" in options.fix)
+    return [replace(formed[0], findings=(*formed[0].findings, *describe_recognition(found))), *formed[1:]]
 
 
 def join_takes(takes: Sequence[Take]) -> Take:
@@ -147,7 +165,7 @@ def read_rod(
     pair = tuple(names or take.names)
     if len(pair) != 2:
         raise UsageError(
-            f"has {len(pair)} sensors; name the rod's two with --rod-pair A B", code="bad-option", path=str(file)
+            f"has {len(pair)} sensors; name the rod's two with --rod-pair A:B", code="bad-option", path=str(file)
         )
     return Rod((take.names[take.index(pair[0])], take.names[take.index(pair[1])]), distance, take)
 

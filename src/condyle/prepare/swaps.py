@@ -23,7 +23,7 @@ from ..maths.robust import median
 from ..maths.series import cut_blocks
 from ..maths.spool import copied, over_frames, sealed
 from ..model.options import FitOptions
-from ..model.stage import Decision, Effect, Proof, describe_refusal
+from ..model.stage import Decision, Effect
 from ..model.take import WORLD, Take
 from ..pairs.exchange import Exchange, fit_residual, sum_stretches
 from ..pairs.fits import fit_pairs, gaps
@@ -415,13 +415,15 @@ class SwapRepair:
     def first(self) -> int:
         return self.swap.first
 
+    @property
+    def suspicion(self) -> str:
+        times = f"from {self.swap.start:.2f} to {self.swap.end:.2f} s"
+        return f"{' and '.join(self.bodies)}: perhaps exchanged {times}"
+
     def apply(self, take: Take) -> Take:
         return exchanged(take, [self.swap]) if self.exchange else take.mask(hidden(take, [self.swap]))
 
-    def describe(self, proof: Proof | None) -> list[Finding]:
-        if proof is not None and not proof.kept:
-            times = f"from {self.swap.start:.2f} to {self.swap.end:.2f} s"
-            return describe_refusal(self, f"{' and '.join(self.bodies)}: perhaps exchanged {times}", proof)
+    def describe(self) -> list[Finding]:
         return describe_swaps([self.swap], self.exchange)
 
 

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.robust import median
-from ..maths.spool import empty, over_frames
+from ..maths.spool import blocks_of, empty, over_frames
 from ..model.take import Take
 from ..pairs.digest import STEP_FRAMES
 
 TRACK_MAX_GAP_S = 0.25  # s: samples farther apart do not tell where a track goes on
 TRACK_JUMP_MIN_STEPS = 4.0  # usual steps from which a track may have changed places
+NEARNESS_FRAMES = 50  # spread over a take, in which the distances of all bodies are measured
 CROSSED_MAX_SHARE = 0.4  # of the jump: what is left where each track goes on at the other's place
 
 Moves = dict[int, set[tuple[int, int]]]
@@ -55,11 +56,17 @@ def find_moves(take: Take) -> Moves:
 
 def measure_nearness(take: Take) -> float:
     """[m] usual distance of a body to the nearest other one."""
-    part, _ = take.thinned(50)
-    apart = np.linalg.norm(part.p_world_body[:, :, None] - part.p_world_body[:, None], axis=-1)
-    apart[:, np.arange(take.bodies), np.arange(take.bodies)] = np.nan
-    apart = median(apart)
-    return float(median(np.where(apart > 0, apart, np.inf).min(axis=1)))
+    part, _ = take.thinned(NEARNESS_FRAMES)
+    i, j = np.triu_indices(take.bodies, 1)
+    usual = np.empty(len(i))
+    for rows in blocks_of(len(i), 8 * part.frames):
+        square = np.zeros((part.frames, rows.stop - rows.start))
+        for p in np.moveaxis(part.p_world_body, 2, 0):
+            square += np.square(p[:, i[rows]] - p[:, j[rows]])
+        usual[rows] = median(np.sqrt(square))
+    apart = np.full((take.bodies, take.bodies), np.inf)
+    apart[i, j] = apart[j, i] = np.where(usual > 0, usual, np.inf)
+    return float(median(apart.min(axis=1)))
 
 
 class _Before:
@@ -75,7 +82,7 @@ class _Before:
         """(q,) frame of the last sample of a body (q,) before a frame (q,), -1: none."""
         last = frame - 1
         seen = self.take.seen
-        for one in np.unique(body[~seen[last, body]]):  # the others were seen in the frame before
+        for one in distinct(body[~seen[last, body]]):  # the others were seen in the frame before
             if one not in self._seen:
                 self._seen[one] = np.flatnonzero(seen[:, one])
             own = body == one

@@ -14,7 +14,7 @@ from ..maths.arrays import Floats
 from ..model.angles import CAVEAT, AngleColumn, AngleRange, Angles
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from ..motion.angles import AngleOptions, find_joint_angles
+from ..motion.angles import AngleOptions, find_joint_angles, hide_outliers
 from .drawing import FAINT_COLOUR, INK_COLOUR, MARK_COLOUR, TEXT_COLOUR, _figure, lay_out_time, shorten_name, styled
 from .page_data import NO_ANGLE, PageAngle, PageAngles
 
@@ -39,7 +39,7 @@ def show_angles(skeleton: Skeleton, shown: MotionPieces, up: str | None) -> Page
     counted = rows[:: math.ceil(len(rows) / ANGLE_COUNT_FRAMES)]
     held = source.rows(counted)
     take = Take(skeleton.bodies, source.time[counted], held.R, held.p, source.segment[counted], up=up)
-    angles = count_angles(skeleton, take)
+    angles = count_angles(skeleton, hide_outliers(skeleton, take, held.weight))
     if angles is None:
         return None
     every = math.ceil(len(counted) / ANGLE_SHOWN_FRAMES)

@@ -1,4 +1,4 @@
-"""The paper's figures of any calibrated folder, as SVG or PNG. Needs matplotlib.
+"""The paper's figures of any calibrated folder, as PNG, SVG or PDF. Needs matplotlib.
 
 docs/report.md describes them; `write_figures` is what `condyle report --figures` calls.
 """
@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -20,7 +20,9 @@ from ..io.folder import find_folder, stage_files
 from ..io.motion_file import MotionFile, open_motion
 from ..io.skeleton_file import read_skeleton
 from ..model.motion import forward
+from ..motion.angles import hide_outliers
 from ..pairs.rigid_pair import measure_pair
+from ..progress import begin_step
 from .angles import count_angles, plot_angles
 from .drawing import TimeAxis, draw_lengths, draw_series, draw_tree, lay_out_time, shorten_name, styled
 from .model import choose_frame, draw_model
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
     from ..model.skeleton import Joint
     from ..model.take import Take
 
-PictureFormat = Literal["svg", "png"]
-PNG_DOTS_PER_IN = 200  # per inch of a PNG
+PictureFormat = Literal["svg", "png", "pdf"]
+PNG_DOTS_PER_IN = 300  # of a PNG: what journals ask for
+_DATED = {"svg": "Date", "png": "Software", "pdf": "CreationDate"}  # what would differ from run to run
 DOUBT_CODES = ("rivals",)
 
 
@@ -49,8 +52,9 @@ def write_figures(folder: str | Path, out: str | Path | None = None, form: Pictu
     out  the folder for them, made where it is missing; DIR/figures by default. Returns the files in this order. Raises
     CondyleError (missing-extra) without matplotlib, and where motion.npz is missing or not of this fit.
     """
-    if form not in ("svg", "png"):
-        raise UsageError(f"no figures in '{form}'; there are svg, png", code="bad-option")
+    if form not in get_args(PictureFormat):
+        kinds = ", ".join(get_args(PictureFormat))
+        raise UsageError(f"no figures in '{form}'; there are {kinds}", code="bad-option")
     with styled():
         pass  # without matplotlib nothing is read
     skeleton = read_skeleton(folder)
@@ -60,6 +64,7 @@ def write_figures(folder: str | Path, out: str | Path | None = None, form: Pictu
     with stage_files(home, skeleton.fit_id) as stage:
         (stage.path / below).mkdir(exist_ok=True)
         for name, figure in draw_folder(motion):
+            begin_step(f"drawing {name}")
             names.append(f"{name}.{form}")
             save_figure(figure, stage.path / below / names[-1])
     return [home / below / name for name in names]
@@ -78,7 +83,7 @@ def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
     yield "lengths", draw_lengths(skeleton.limbs)
     yield from _gaps(motion, axis)
     yield from _pairs(measured, skeleton.joints, axis)
-    angles = count_angles(skeleton, measured)
+    angles = count_angles(skeleton, hide_outliers(skeleton, measured, motion.weight))
     if angles is not None:
         yield "angles", plot_angles(angles)
 
@@ -107,9 +112,7 @@ def save_figure(figure: Figure, path: Path) -> None:
     form = path.suffix[1:].lower()
     with styled(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph .* missing from font")  # a box stands for such a letter
-        figure.savefig(
-            buffer, format=form, dpi=PNG_DOTS_PER_IN, metadata={"Date": None} if form == "svg" else {"Software": None}
-        )
+        figure.savefig(buffer, format=form, dpi=PNG_DOTS_PER_IN, metadata={_DATED[form]: None})
     with open_atomic(path) as stream:
         stream.write(buffer.getvalue())
 

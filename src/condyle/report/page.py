@@ -21,13 +21,16 @@ from ..io.exports.figure import Figure
 from ..io.folder import REPORT, find_folder, stage_files
 from ..io.motion_file import open_motion
 from ..io.skeleton_file import read_skeleton
-from ..maths.arrays import evenly
+from ..maths.arrays import Floats, evenly
 from ..model.anatomy import Part, find_segments
+from ..model.clock import Clock
 from ..model.motion import derive_motion, order_joints
 from ..model.skeleton import Skeleton
 from ..model.take import Take
+from ..progress import begin_step
 from . import facts
 from .angles import show_angles
+from .axes import show_chains
 from .page_data import FORMAT, VERSION, Masked, PageData
 from .shown import MOTION_MAX_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
 
@@ -73,15 +76,31 @@ def assemble_page(
     else:
         shown, pieces = pack_pieces(shown, most)
     clock, up = shown.clock, find_up(skeleton, partial(_make_figure, skeleton, shown))
-    joints, loops = facts.list_joints(skeleton, shown.packing.gap, shown.gaps)
+    return msgspec.structs.replace(
+        show_figure(skeleton, clock, shown.source.frames, shown.packing.gap, shown.gaps),
+        title=facts.make_title(skeleton),
+        masked=_masked(shown),
+        made=facts.describe_making(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
+        motion=shown.page(pieces, up),
+        angles=show_angles(skeleton, shown, up),
+        chains=show_chains(skeleton, shown),
+    )
+
+
+def show_figure(skeleton: Skeleton, clock: Clock, frames: int, steps: Floats, gaps: Floats) -> PageData:
+    """What a page shows of a figure that stands still.
+
+    steps  (J,) [m] of joints, then loops, to which gaps are packed;  gaps (J, 3) [m] median, 95th percentile, largest
+    """
+    joints, loops = facts.list_joints(skeleton, steps, gaps)
     return PageData(
         format=FORMAT,
         version=VERSION,
         condyle=__version__,
-        title=facts.make_title(skeleton),
+        title="",
         verdict=facts.show_verdict(skeleton),
         seconds=facts.count_seconds(skeleton),
-        frames=shown.source.frames,
+        frames=frames,
         bodies=facts.list_bodies(skeleton),
         joints=joints,
         loops=loops,
@@ -89,10 +108,10 @@ def assemble_page(
         limbs=facts.list_limbs(skeleton),
         placements=facts.list_placements(skeleton),
         findings=facts.list_findings(skeleton, clock),
-        masked=_masked(shown),
-        made=facts.describe_making(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
-        motion=shown.page(pieces, up),
-        angles=show_angles(skeleton, shown, up),
+        masked=(),
+        made=(),
+        motion=None,
+        angles=None,
     )
 
 
@@ -175,6 +194,7 @@ def read_template() -> bytes:
 def render_page(place: str | Path) -> bytes:
     """report.html of the folder of a fit, given as the folder or as the skeleton.json in it."""
     template = read_template()  # before the work
+    begin_step("writing the page")
     skeleton, shown = open_page(place)
     return to_html(assemble_page(skeleton, shown), template, skeleton.fit_id)
 

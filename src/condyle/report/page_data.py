@@ -15,6 +15,7 @@ import msgspec
 from ..findings import Finding
 from ..io.values import plain_type
 from ..maths.arrays import Floats
+from ..model.axes import Measured
 from ..model.skeleton import SURE_SUPPORT as SURE_SUPPORT  # the page marks joints below it
 from ..model.skeleton import Joint, Limb, Placement, Tone
 from ..result.coverage import Sufficiency
@@ -77,7 +78,10 @@ class PageBody(_Value, frozen=True):
     masked: int
 
 
-_NOT_SHOWN = ("singular_values", "covariance", "passing", "time", "axis_covariance", "line_95")
+_NOT_SHOWN = (
+    *("singular_values", "covariance", "passing", "time", "axis_covariance", "line_95"),
+    *("main_child", "main_parent", "main_share", "pitch", "travel"),
+)
 
 
 class PageJoint(_by_place(Joint, *_NOT_SHOWN)):  # type: ignore[misc]
@@ -174,6 +178,39 @@ class PageAngles(_Value, frozen=True):
     made: tuple[tuple[str, str], ...]
 
 
+class PageMeasured(_by_place(Measured)):  # type: ignore[misc]
+    """A number of a machine with the half-width of its 95 % interval, in m or rad. free: what the motion alone says,
+    where the value is that of a special case."""
+
+
+class PageAxis(_Value, frozen=True):
+    """One axis of a chain. outer: the body behind it. low, high: [rad] of its angle from the zero, of a slider [m]."""
+
+    outer: int
+    kind: str
+    lie: str | None
+    distance: PageMeasured | None
+    angle: PageMeasured | None
+    offset: PageMeasured
+    theta: PageMeasured
+    low: float
+    high: float
+
+
+class PageChain(_Value, frozen=True):
+    """A chain of axes of a machine. zero [s] of the take; standard: rows of theta, d, a, alpha; screws: rows (z, p x z)
+    in the frame of the base; played [m, rad]: rms between the tool as recorded and by the table."""
+
+    base: int
+    tool: int
+    still: bool
+    zero: float
+    played: tuple[float, float] | None
+    rows: tuple[PageAxis, ...]
+    standard: tuple[tuple[float, ...], ...]
+    screws: tuple[tuple[float, ...], ...]
+
+
 class Masked(_Value, frozen=True):
     """A stretch in which a body was seen badly or not at all, in s."""
 
@@ -255,6 +292,7 @@ class PageData(_Value, frozen=True):
     made: tuple[Made, ...]
     motion: PageMotion | None
     angles: PageAngles | None = None
+    chains: tuple[PageChain, ...] = ()
 
 
 def to_triple(values: Floats) -> Triple:

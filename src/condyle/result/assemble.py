@@ -16,18 +16,21 @@ from ..estimate.locate import gap_residual, locate_joints
 from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
-from ..faults.loops import loop_joints, touching_joints, usual_gap
-from ..faults.part_time import PartTimeRepair, hidden
+from ..faults.loops import loop_joints, slider_joints, touching_joints, usual_gap
+from ..faults.part_time import PartTime, PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
 from ..maths.arrays import Bools, Floats
 from ..maths.robust import Z95
 from ..maths.spool import over_frames, sealed
 from ..model.field import FieldModel
+from ..model.limbs import is_link, limb_geometry, measure_link, measure_offset
 from ..model.options import FitOptions
-from ..model.skeleton import Joint, Limb, Placement, SensorNoise, Skeleton, limb_geometry
+from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skeleton
 from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
+from ..progress import begin_step
+from .plausible import find_odd_limbs
 from .symmetry import mirror_lengths
 from .verdict import add_verdict
 
@@ -91,44 +94,60 @@ def assemble_figure(
         *describe_structure(take, structure, support, estimate.roots, asked, options.tree),
     ]
     named = [(take.index(a), take.index(b)) for a, b in options.loops]
-    joints: list[Joint] = []
-    sure = None
-    loops: list[Joint] = []
+    joints, loops, sure = list[Joint](), list[Joint](), None
     solution = estimate.solution
     gap = np.zeros((take.frames, 0, 3))
     if len(pairs):
         sure = estimate_uncertainty(estimate, estimator, options, changes)
         joints, sure, gap, told = _locate(estimate, support, options, sure)
         findings += told
-        loops = loop_joints(take, structure, options, estimator, named)
+        loops = [*loop_joints(take, structure, options, estimator, named), *slider_joints(take, structure)]
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
-            held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
-            joints = [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+            joints = _add_times(joints, part_time)
             take = show_poses(take, ready, hidden(take, part_time))
             gap = gaps(take, pairs, *_halves(joints))
     if connections:
+        begin_step("looking for connections")
         usual = usual_gap(solution) if len(pairs) else 0.0
         touching, told = touching_joints(take, structure, options, estimator, named, usual)
         loops, findings = loops + touching, findings + told
+    limbs = assemble_limbs(joints, sure)
+    if not any(finding.code == "implausible-size" for finding in findings):
+        findings += find_odd_limbs(take.names, joints, limbs)
     has_child = np.isin(np.arange(take.bodies), estimate.parent)
     skeleton = Skeleton(
         bodies=take.names,
         roots=tuple(take.names[k] for k in estimate.roots if has_child[k]),
         loose=tuple(take.names[k] for k in range(take.bodies) if estimate.parent[k] < 0 and not has_child[k]),
         joints=tuple(joints),
-        limbs=tuple(assemble_limbs(joints, sure)),
+        limbs=(*limbs, *_loop_limbs(joints, loops, take)),
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
         own_tree=own_tree,
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
-    known = [options.field] if isinstance(options.field, FieldModel) else []
-    field = next(iter([one.fit.model for one in changes if isinstance(one, FieldRepair)] + known), None)
+    if options.method == "default" and any(joint.kind == "rigid" for joint in joints):
+        from .doubled import share_doubled
+
+        skeleton = share_doubled(skeleton, take, intervals=options.intervals)
+    field = _find_field(options, changes)
     if field is not None:
         skeleton = replace(skeleton, scale=skeleton.scale * field.scale)
     return Calibration(add_verdict(skeleton), take, gap, solution.weight, field, tuple(changes))
+
+
+def _add_times(joints: Sequence[Joint], part_time: Sequence[PartTime]) -> list[Joint]:
+    """The joints with the longest stretch in which those hold that do so for a part of the take."""
+    held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
+    return [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+
+
+def _find_field(options: FitOptions, changes: Sequence[Change]) -> FieldModel | None:
+    """The bend that was taken away: found, or known before."""
+    found = [one.fit.model for one in changes if isinstance(one, FieldRepair)]
+    return found[0] if found else options.field if isinstance(options.field, FieldModel) else None
 
 
 def estimate_uncertainty(
@@ -137,6 +156,7 @@ def estimate_uncertainty(
     """How far the joints may be off, with what a field that was taken away leaves open; None where nobody asked."""
     if not options.intervals:
         return None
+    begin_step("estimating the intervals")
     sure = uncertainty_of(estimate.take, estimate.solution, estimate.fits, estimate.structure, estimator.lag)
     for one in changes:
         if sure is not None and isinstance(one, FieldRepair):
@@ -150,7 +170,7 @@ def _locate(
     """The joints, how sure they are, their gaps (n, J, 3) [m], and findings."""
     take, structure = estimate.take, estimate.structure
     solved = Solved(estimate.solution, estimate.fits, estimate.sums)
-    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support)
+    joints, solution, sure, motion, gap = locate_joints(take, structure, solved, sure, support, options.kinds)
     given = {frozenset(pair) for pair in options.tree}
     joints = [replace(one, support=1.0, rivals=()) if {one.child, one.parent} in given else one for one in joints]
     findings: list[Finding] = []
@@ -217,6 +237,19 @@ def assemble_limbs(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Li
     return limbs
 
 
+def _loop_limbs(joints: Sequence[Joint], loops: Sequence[Joint], take: Take) -> list[Limb]:
+    """Links of a machine that end at a joint which closes a loop throughout."""
+    whole = (float(take.time[0]), float(take.time[-1]))
+    closing = [loop for loop in loops if loop.time == whole and loop.kind in ONE_AXIS]
+    found = []
+    for loop in closing:
+        for body in (loop.child, loop.parent):
+            mine = [joint for joint in joints if body in (joint.child, joint.parent) and is_link(joint, loop)]
+            name = f"{loop.child}-{loop.parent}"  # a loop's child has a joint of its own in the tree
+            found += [replace(_link([*joints, loop], joint, loop, body), to_joint=name) for joint in mine]
+    return found
+
+
 def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty | None) -> Limb:
     first, second = joints[a], joints[b]
     shape = limb_geometry(first, second, body)
@@ -225,6 +258,8 @@ def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty 
     length, direction, between = shape
     if sure is None:
         return Limb(body, first.child, second.child, length, None, None, between)
+    if is_link(first, second):
+        return _link(joints, first, second, body)
     ends = np.concatenate([6 * k + (0 if joints[k].child == body else 3) + np.arange(3) for k in (a, b)])
     slope, own = np.concatenate([direction, -direction]), np.ix_(ends, ends)
     variance = max(float(slope @ sure.covariance[own] @ slope), 0.0)
@@ -232,6 +267,15 @@ def _limb(joints: Sequence[Joint], a: int, b: int, body: str, sure: Uncertainty 
     passing = float(slope @ sure.passing[own] @ slope) / variance if variance > 0 else None
     low, high = max(length - half_width, 0.0), length + half_width
     return Limb(body, first.child, second.child, length, low, high, between, passing)
+
+
+def _link(joints: Sequence[Joint], first: Joint, second: Joint, body: str) -> Limb:
+    """A link of a machine: how far apart its axes are, and its offset along the first."""
+    distance, along = measure_link(first, second, body).distance, measure_offset(joints, body, first, second)
+    width = distance.half_width or 0.0
+    low, high = max(distance.value - width, 0.0), distance.value + width
+    offset = (None, None) if along is None else (abs(along.value), along.half_width)
+    return Limb(body, first.child, second.child, distance.value, low, high, "axes", None, *offset)
 
 
 def assemble_placements(joints: Sequence[Joint], sure: Uncertainty | None) -> list[Placement]:

@@ -16,7 +16,8 @@ import numpy as np
 from ..errors import UsageError
 from ..findings import mm
 from ..maths.arrays import Floats
-from ..model.skeleton import Joint, Limb, Skeleton, limb_geometry
+from ..model.limbs import limb_geometry
+from ..model.skeleton import ONE_AXIS, Joint, Limb, Skeleton
 
 TURNED_MIN_RAD = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
 WANTED_WIDTH_M = 0.01  # m: wanted width of a length's interval, where nobody says another
@@ -112,7 +113,7 @@ def find_coverage(skeleton: Skeleton, width: float = WANTED_WIDTH_M) -> Coverage
     return Coverage(
         width,
         tuple(_joint(joint, skeleton.joints, width) for joint in skeleton.joints),
-        tuple(_limb(limb, by_child, seconds, width) for limb in skeleton.limbs),
+        tuple(_limb(limb, by_child, seconds, width) for limb in skeleton.limbs if limb.to_joint in by_child),
     )
 
 
@@ -125,7 +126,7 @@ def _joint(joint: Joint, joints: Sequence[Joint], width: float) -> JointCoverage
     if joint.kind == "rigid":
         advice = "move it"
         text = f"{joint.child}: does not turn against {joint.parent}; if it should, {advice}"
-    elif joint.kind == "hinge" and joint.point == "arbitrary":
+    elif joint.kind in ONE_AXIS and joint.point == "arbitrary":
         advice = _other_way(joint, joints)
         text = f"{angles}; its axis is known, the point along it is not; if it is no hinge, {advice}"
     elif joint.point == "arbitrary":

@@ -22,10 +22,14 @@ TREND_MIN_SHARES = 3  # limbs of known shares from which proportions can be lear
 
 @dataclass(frozen=True, eq=False)
 class SharedFigures:
-    """Skeletons with shared lengths, the performer that they are of, and what is to be said of all of them."""
+    """Skeletons with shared lengths, the performer that they are of, and what is to be said of all of them.
+
+    without  the performer without what sides and proportions told; None where neither was asked for
+    """
 
     skeletons: tuple[Skeleton, ...]
     profile: Profile
+    without: Profile | None
     findings: tuple[Finding, ...]
 
 
@@ -60,13 +64,15 @@ def share_figures(skeletons: Sequence[Skeleton], *, sides: bool = False, proport
         lengths = learned.lengths
     fits = [one.fit_id for one in skeletons if one.fit_id]
     count = len(set(mountings))
-    profile = build_profile(figure, kinds_of(skeletons), lengths, count, fits)
+    kinds = kinds_of(skeletons)
+    profile = build_profile(figure, kinds, lengths, count, fits)
+    without = build_profile(figure, kinds, plain.lengths, count, fits) if sides or proportions else None
     told = [_describe_sharing(own, lengths, count) for own in parts]
     held = tuple(
         add_verdict(replace(hold_lengths(one, lengths), findings=sort_findings([*one.findings, *findings, finding])))
         for one, finding in zip(skeletons, told, strict=True)
     )
-    return SharedFigures(held, profile, tuple(findings))
+    return SharedFigures(held, profile, without, tuple(findings))
 
 
 def describe_prior(what: str, before: Lengths, after: Lengths) -> Finding:

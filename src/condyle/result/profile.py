@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -123,6 +123,45 @@ def compare_lengths(a: Lengths, b: Lengths) -> list[tuple[LengthKey, float, floa
     return sorted(found, key=lambda one: -abs(one[2]))
 
 
+def cut_profile(profile: Profile, bodies: Collection[str]) -> Profile:
+    """What is known of the performer of these bodies, where others bear no sensor."""
+    joints = tuple(one for one in profile.joints if {one.child, one.parent} <= set(bodies))
+    if not joints:
+        names = ", ".join(profile.bodies)
+        raise CondyleError(f"no two sensors of the performer that are joined: it has {names}", code="bodies-differ")
+    edges = {name_edge(one.child, one.parent) for one in joints}
+    rows = [k for k, one in enumerate(profile.lengths) if set(one.key[1]) <= edges]
+    kept = [k for k, body in enumerate(profile.bodies) if body in bodies]
+    return replace(
+        profile,
+        bodies=tuple(profile.bodies[k] for k in kept),
+        sides=tuple(profile.sides[k] for k in kept),
+        joints=joints,
+        lengths=tuple(profile.lengths[k] for k in rows),
+        covariance=tuple(tuple(profile.covariance[a][b] for b in rows) for a in rows),
+    )
+
+
+def known_kinds(kinds: Mapping[Edge, Kind]) -> tuple[tuple[str, str, str], ...]:
+    """The kinds of joints that a later fit is to keep."""
+    return tuple((*edge, kind) for edge, kind in kinds.items() if kind in ("ball", "hinge"))
+
+
+def describe_bare(profile: Profile, bodies: Collection[str]) -> list[Finding]:
+    """What to say of bodies of a performer that bear no sensor, where the others were put on anew."""
+    return [
+        Finding(
+            "sensor-absent",
+            "warning",
+            f"{body} has no sensor here, and sensors that were put on anew do not tell its pose; solve with --skeleton "
+            "where they sit as they did",
+            (body,),
+        )
+        for body in profile.bodies
+        if body not in bodies
+    ]
+
+
 def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     """The skeleton with what is known of the performer as a prior on its lengths; how much that mattered is told."""
     check_figures([skeleton, profile])
@@ -132,7 +171,7 @@ def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     keys = [key for key in own.keys if key in known.keys]
     if not keys:
         text = "has no length with an interval that the profile has; fit with intervals, on a longer take"
-        raise CondyleError(text, code="bad-profile", path=", ".join(skeleton.take.get("sources", ())) or None)
+        raise CondyleError(text, code="no-lengths", path=", ".join(skeleton.take.get("sources", ())) or None)
     before, prior = own.part(keys), known.part(keys)
     shared = share_lengths([before, prior]).lengths.part(keys)
     held = hold_lengths(skeleton, shared)

@@ -17,7 +17,8 @@ from ..estimate.intervals import Uncertainty
 from ..findings import Finding, Severity, mm
 from ..maths.arrays import Floats
 from ..model.anatomy import Segment, find_segments
-from ..model.skeleton import Joint, limb_geometry
+from ..model.limbs import limb_geometry
+from ..model.skeleton import Joint
 
 UNLIKE_MIN_SIGMAS = 3.0  # standard deviations by which two lengths differ that are not alike
 

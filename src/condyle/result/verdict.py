@@ -74,7 +74,9 @@ def _describe(skeleton: Skeleton, found: Verdict) -> str:
         return (
             f"Played on a known figure of {many(found.joints, 'joint')} with {worn} of {many(bodies, 'sensor')}. {look}"
         )
-    figures, loose = len(skeleton.roots), sum(name != WORLD for name in skeleton.loose)
+    sliding = {name for joint in skeleton.loops if joint.kind == "slider" for name in (joint.child, joint.parent)}
+    figures = len(skeleton.roots)
+    loose = sum(name != WORLD and name not in sliding for name in skeleton.loose)
     known = any(joint.support is not None for joint in skeleton.joints)
     text = (
         f"Found: {found.sure} of {many(found.joints, 'joint')} sure"
@@ -83,6 +85,8 @@ def _describe(skeleton: Skeleton, found: Verdict) -> str:
     )
     text += f" in {figures} figures" if figures > 1 else ""
     text += f", {loose} loose" if loose else ""
+    sliders = sum(joint.kind == "slider" for joint in skeleton.loops)
+    text += f", {many(sliders, 'slider')}" if sliders else ""
     if found.in_question:
         named = [_describe_question(one) for one in found.in_question[:MOST_QUESTIONS]]
         more = len(found.in_question) - len(named)

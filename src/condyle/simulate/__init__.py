@@ -2,15 +2,19 @@
 
 from .disturb import Disturbances, disturb
 from .figures import FEMALE_LENGTHS, MALE_LENGTHS, SimulatedFigure, chain, human, limb_lengths, linkage
+from .machines import MACHINES, Machine, MachineJoint, machine
 from .motions import BoneMotion, exercise, still, walk
 from .mounting import Mounts, SensorSlip, Truth, mount, random_mounts
 from .world import World, prop, rod, simulate, together
 
 __all__ = [
     "FEMALE_LENGTHS",
+    "MACHINES",
     "MALE_LENGTHS",
     "BoneMotion",
     "Disturbances",
+    "Machine",
+    "MachineJoint",
     "Mounts",
     "SensorSlip",
     "SimulatedFigure",
@@ -22,6 +26,7 @@ __all__ = [
     "human",
     "limb_lengths",
     "linkage",
+    "machine",
     "mount",
     "prop",
     "random_mounts",

@@ -25,6 +25,7 @@ CONFIGURED = "dask"  # in the place of an address: the scheduler that Dask's own
 LONGEST_WAIT = "10s"  # for a scheduler to answer
 COUNT_AGAIN_S = 1.0  # s after which the cluster is asked again how large it is
 STEPS_PER_THREAD = 2  # that the scheduler has, so that no worker waits for the next
+MOST_STARTS = 3  # of a client whose own thread did not begin, for each of which Dask waits 10 s
 
 
 class Cluster:
@@ -132,7 +133,14 @@ def _connect(address: str) -> Any:
     from distributed import Client
 
     connect: Any = Client
-    try:
-        return connect(address, timeout=LONGEST_WAIT, set_as_default=False, name="condyle")
-    except (OSError, TimeoutError, ValueError, TypeError) as error:
-        raise CondyleError(f"no Dask scheduler answers at {address} ({error})", code="no-cluster") from None
+    for _ in range(MOST_STARTS):
+        try:
+            return connect(address, timeout=LONGEST_WAIT, set_as_default=False, name="condyle")
+        except AssertionError:  # by which Dask tells that its event loop did not begin in time: a very busy machine
+            continue
+        except (OSError, TimeoutError, ValueError, TypeError) as error:
+            raise CondyleError(f"no Dask scheduler answers at {address} ({error})", code="no-cluster") from None
+    raise CondyleError(
+        f"Dask could not begin here, so {address} was not asked; this machine may be too busy: try again",
+        code="no-cluster",
+    )

@@ -23,9 +23,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ..errors import CondyleError, UsageError
-from ..io.options_file import TYPO_ALIKE
-from ..io.tables.column_map import suggest
+from ..errors import TYPO_ALIKE, CondyleError, UsageError, suggest
 from ..io.toml_file import read_toml
 from .plan import MOST_TAKES, ROLES, Entry, clean_name, make_names, relate
 from .settings import check_settings, merge_settings

@@ -22,7 +22,7 @@ from condyle.io.exports.mechanism import (
     write_tables,
 )
 from condyle.io.exports.scene import FigureFormat, Scene
-from tests.make import moving, simulators
+from tests.make import machines, moving, simulators
 
 FORMATS = (mjcf.FORMAT, urdf.FORMAT, osim.FORMAT)
 EVERY = pytest.mark.parametrize("form", FORMATS, ids=lambda form: form.name)
@@ -136,3 +136,24 @@ def test_a_table_keeps_every_digit(tmp_path: Path) -> None:
     back = np.loadtxt(file, delimiter=",", skiprows=1)
     np.testing.assert_array_equal(back, np.column_stack([figure.time, values]))
     assert file.read_text().startswith("time,x,y,z\n")
+
+
+def test_loops_are_closed_in_models_that_can_and_told_in_one_that_cannot(tmp_path: Path) -> None:
+    fit = machines.fitted("four-bar")
+    written = fit.export("mjcf,osim,urdf", tmp_path)
+    lost = [told for told in written.findings if told.code == "loop-lost"]
+    assert [set(told.bodies) for told in lost] == [{"link0", "link3"}]
+    model = ET.parse(tmp_path / "figure.xml").getroot()
+    connects = model.findall("equality/connect")
+    sites = {site.get("name"): site for site in model.iter("site")}
+    assert len(connects) == 2
+    assert all(connect.get(end) in sites for connect in connects for end in ("site1", "site2"))
+    constraints = ET.parse(tmp_path / "figure.osim").getroot().findall(".//PointConstraint")
+    assert len(constraints) == 2
+    for one in constraints:
+        assert {one.findtext(f"socket_body_{half}") for half in (1, 2)} == {"/bodyset/link0", "/bodyset/link3"}
+        assert all(len((one.findtext(f"location_body_{half}") or "").split()) == 3 for half in (1, 2))
+    places = {limb.to_joint: limb for limb in fit.skeleton.limbs}
+    (closing,) = {name for name in places if "-" in name}
+    found = sorted(limb.length or 0 for limb in fit.skeleton.limbs if limb.to_joint == closing)
+    assert found == pytest.approx([0.22, 0.30], abs=0.001)

@@ -9,10 +9,8 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from condyle import read
-from condyle.errors import CondyleError
 from condyle.io.formats import HEAD_BYTES, ascension, identify, read_recording
-from condyle.model.take import Take
-from tests.make.size import cut_lengths
+from tests.make.texts import codes, read_cuts, take_fault, take_of
 
 EXACT = 1e-12  # of numbers that are only copied or turned into matrices
 STEP_IN = 36 / 2**15  # inches: the finest step of the tracker
@@ -51,22 +49,6 @@ SMALL: dict[str, bytes] = {"blocks": blocks().encode(), "wide": WIDE.encode(), "
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "log.csv"
-
-
-def take_of(path: Path, text: str | bytes, **options: object) -> Take:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read(path, **options)
-
-
-def fault(path: Path, text: str | bytes, **options: object) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        take_of(path, text, **options)
-    assert error.value.path == str(path)
-    return error.value
-
-
-def codes(take: Take) -> list[str]:
-    return [finding.code for finding in take.findings]
 
 
 @pytest.mark.parametrize("variant", SMALL)
@@ -223,32 +205,26 @@ def test_a_pose_of_zeros_and_an_empty_one_are_not_seen(path: Path) -> None:
 @pytest.mark.parametrize("variant", SMALL)
 @pytest.mark.sized
 def test_a_file_cut_anywhere_is_read_or_refused_and_a_cut_row_is_told(path: Path, variant: str) -> None:
-    whole = SMALL[variant]
-    for stop in cut_lengths(whole):
-        path.write_bytes(whole[:stop])
-        try:
-            take = read(path, unit="mm")
-        except CondyleError:
-            continue
-        assert whole[:stop].endswith(b"\n") or "truncated-file" in codes(take), stop
+    for cut, take in read_cuts(SMALL[variant], lambda cut: take_of(path, cut, unit="mm")):
+        assert cut.endswith(b"\n") or "truncated-file" in codes(take), len(cut)
 
 
 @pytest.mark.parametrize(("line", "column"), [(1, 4), (3, 2), (4, 16)])
 def test_a_word_in_the_place_of_a_number_is_told_with_line_and_column(path: Path, line: int, column: int) -> None:
     lines = [row.split(",") for row in blocks(6).splitlines()]
     lines[line - 1][column - 1] = "oops"
-    error = fault(path, "".join(",".join(row) + "\n" for row in lines))
+    error = take_fault(path, "".join(",".join(row) + "\n" for row in lines))
     assert (error.code, error.line, error.column) == ("bad-number", line, column)
 
 
 def test_a_row_that_is_too_short_is_told_with_its_line(path: Path) -> None:
     lines = WIDE.splitlines(keepends=True)
-    error = fault(path, "".join([*lines[:2], "1,2,3\n", *lines[2:]]))
+    error = take_fault(path, "".join([*lines[:2], "1,2,3\n", *lines[2:]]))
     assert (error.code, error.line) == ("ragged-row", 3)
 
 
 def test_a_column_named_twice_is_an_error_with_its_place(path: Path) -> None:
-    error = fault(path, WIDE.replace("x2", "x1"), format="ascension")
+    error = take_fault(path, WIDE.replace("x2", "x1"), format="ascension")
     assert (error.code, error.line, error.column) == ("duplicate-column", 1, 9)
 
 
@@ -271,11 +247,11 @@ def test_encodings_and_line_ends_of_other_programs_are_read(path: Path, variant:
 
 
 def test_a_header_without_rows_is_an_error(path: Path) -> None:
-    assert fault(path, WIDE.splitlines()[0] + "\n", format="ascension").code == "no-data"
+    assert take_fault(path, WIDE.splitlines()[0] + "\n", format="ascension").code == "no-data"
 
 
 def test_a_table_of_another_width_is_refused_with_the_way_out(path: Path) -> None:
-    error = fault(path, "1,2,3,4,5,6\n2,3,4,5,6,7\n", format="ascension")
+    error = take_fault(path, "1,2,3,4,5,6\n2,3,4,5,6,7\n", format="ascension")
     assert error.code == "bad-header"
     assert "first line" in error.text
 

@@ -7,12 +7,12 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from condyle.errors import CondyleError
-from condyle.io.formats import ReadOptions, identify, read_recording
+from condyle.io.formats import identify, read_recording
 from condyle.io.formats.bvh import looks_like
 from condyle.model.recording import Recording
 from condyle.prepare.read import read
 from tests.make import recordings
-from tests.make.size import cut_lengths
+from tests.make.texts import codes, read_cuts, recording_of
 
 EXACT = 1e-12  # of the file's unit, and of matrix entries
 
@@ -68,9 +68,7 @@ SMALL: dict[str, bytes] = {
 
 
 def _read(folder: Path, content: str | bytes, **options: object) -> Recording:
-    path = folder / "clip.bvh"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_recording(path, ReadOptions.of(**options))
+    return recording_of(folder / "clip.bvh", content, **options)
 
 
 def _poses(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
@@ -243,13 +241,8 @@ def test_fewer_frames_than_declared_are_told_and_more_are_read(tmp_path: Path) -
 
 @pytest.mark.sized
 def test_a_file_cut_anywhere_is_told_or_refused(tmp_path: Path) -> None:
-    whole = TEXT.encode()
-    for size in cut_lengths(whole, 1):
-        try:
-            recording = _read(tmp_path, whole[:size])
-        except CondyleError:
-            continue
-        assert "truncated-file" in {finding.code for finding in recording.findings}, size
+    for cut, recording in read_cuts(TEXT.encode(), lambda cut: _read(tmp_path, cut)):
+        assert "truncated-file" in codes(recording), len(cut)
 
 
 def test_a_missing_number_hides_the_joint_and_what_hangs_on_it(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from condyle.maths import rotation
 from condyle.model.recording import Recording
 from tests.make.c3d_files import BLOCK, PROCESSORS, c3d
 from tests.make.size import cut_lengths
+from tests.make.texts import codes, fault, recording_of
 
 SINGLE = 1e-6  # [-] relative, of a 32-bit float
 
@@ -56,19 +57,6 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "take.c3d"
 
 
-def opened(path: Path, raw: bytes) -> Recording:
-    path.write_bytes(raw)
-    return read_recording(path)
-
-
-def fault(path: Path, raw: bytes) -> CondyleError:
-    path.write_bytes(raw)
-    with pytest.raises(CondyleError) as error:
-        read_recording(path)
-    assert error.value.path == str(path)
-    return error.value
-
-
 def position(recording: Recording) -> np.ndarray[Any, Any]:
     assert recording.markers is not None
     return recording.markers.position
@@ -84,7 +72,9 @@ def test_points_are_read_whatever_the_processor_the_type_and_the_analog_data(
     path: Path, processor: str, scale: float, samples: int
 ) -> None:
     analog = np.full((4, samples, 3), 77.0) if samples else None
-    found = opened(path, c3d(places(), ["A", "B", "C"], processor=processor, scale=scale, analog=analog, rate=120.0))
+    found = recording_of(
+        path, c3d(places(), ["A", "B", "C"], processor=processor, scale=scale, analog=analog, rate=120.0)
+    )
     assert (found.format, found.rate, found.time) == ("c3d", 120.0, None)
     assert found.markers is not None
     assert found.bodies is None
@@ -95,12 +85,12 @@ def test_points_are_read_whatever_the_processor_the_type_and_the_analog_data(
 
 def test_integers_are_signed(path: Path) -> None:
     points = -places()
-    np.testing.assert_array_equal(position(opened(path, c3d(points, scale=0.5))), points)
+    np.testing.assert_array_equal(position(recording_of(path, c3d(points, scale=0.5))), points)
 
 
 def test_numbers_between_blocks_of_frames_are_not_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("condyle.io.formats._c3d_data.C3D_DECODED_AT_ONCE_BYTES", 100)  # bytes: two frames at a time
-    found = opened(path, c3d(places(7), rotations=matrices(7), parameters=BODIES))
+    found = recording_of(path, c3d(places(7), rotations=matrices(7), parameters=BODIES))
     np.testing.assert_array_equal(position(found), places(7))
     assert found.bodies is not None
     np.testing.assert_array_equal(found.bodies.position, places(7, 2))
@@ -116,7 +106,7 @@ def test_a_residual_below_zero_and_three_zeros_mean_not_seen(path: Path, process
     residual[1, 2] = -1
     points[2, 0] = 0
     points[3, 1, 0] = 0  # one zero alone is a number
-    found = position(opened(path, c3d(points, processor=processor, scale=scale, residual=residual)))
+    found = position(recording_of(path, c3d(points, processor=processor, scale=scale, residual=residual)))
     unseen = np.zeros((4, 3), bool)
     unseen[1, 2] = unseen[2, 0] = True
     np.testing.assert_array_equal(np.isnan(found).all(axis=2), unseen)
@@ -127,13 +117,13 @@ def test_a_residual_below_zero_and_three_zeros_mean_not_seen(path: Path, process
 def test_no_number_means_not_seen(path: Path, number: float) -> None:
     points = places()
     points[1, 1, 2] = number
-    assert np.isnan(position(opened(path, c3d(points)))[1, 1]).all()
+    assert np.isnan(position(recording_of(path, c3d(points)))[1, 1]).all()
 
 
 def test_residuals_that_nobody_computed_hide_no_point(path: Path) -> None:
     points = places()
     points[2, 0] = 0
-    found = position(opened(path, c3d(points, residual=np.full((4, 3), -1.0))))
+    found = position(recording_of(path, c3d(points, residual=np.full((4, 3), -1.0))))
     assert np.argwhere(np.isnan(found).any(axis=2)).tolist() == [[2, 0]]
     np.testing.assert_array_equal(found[3], points[3])
 
@@ -147,7 +137,7 @@ def test_a_file_in_which_nothing_is_ever_seen_is_refused(path: Path) -> None:
 def test_a_marker_that_is_never_seen_keeps_its_name(path: Path) -> None:
     points = places()
     points[:, 1] = 0
-    found = opened(path, c3d(points, ["A", "B", "C"]))
+    found = recording_of(path, c3d(points, ["A", "B", "C"]))
     assert found.markers is not None
     assert found.markers.names == ("A", "B", "C")
 
@@ -158,46 +148,46 @@ def test_a_marker_that_is_never_seen_keeps_its_name(path: Path) -> None:
 def test_labels_go_on_in_labels2_beyond_255(path: Path) -> None:
     labels = [f"P{k}" for k in range(600)]
     more = {"POINT:LABELS2": labels[255:510], "POINT:LABELS3": labels[510:]}
-    found = opened(path, c3d(places(2, 600), labels[:255], parameters=more))
+    found = recording_of(path, c3d(places(2, 600), labels[:255], parameters=more))
     assert found.markers is not None
     assert found.markers.names == tuple(labels)
 
 
 def test_names_are_kept_as_they_are_but_for_blanks(path: Path) -> None:
     labels = ["Subject:LASI", " <b>hip</b>\x1b[2J ", "Fuß"]
-    found = opened(path, c3d(places(), labels))
+    found = recording_of(path, c3d(places(), labels))
     assert found.markers is not None
     assert found.markers.names == ("Subject:LASI", "<b>hip</b>\x1b[2J", "Fuß")
 
 
 def test_a_label_ends_at_a_zero_byte(path: Path) -> None:
-    found = opened(path, c3d(places(2, 2), ["AB\x00x", "C\x00\x00\x00"]))
+    found = recording_of(path, c3d(places(2, 2), ["AB\x00x", "C\x00\x00\x00"]))
     assert found.markers is not None
     assert found.markers.names == ("AB", "C")
 
 
 def test_points_without_a_label_are_called_by_their_number(path: Path) -> None:
-    found = opened(path, c3d(places(2, 4), ["A", "", "*7"]))
+    found = recording_of(path, c3d(places(2, 4), ["A", "", "*7"]))
     assert found.markers is not None
     assert found.markers.names == ("A", "*2", "*7", "*4")
 
 
 def test_more_labels_than_points_do_not_matter(path: Path) -> None:
-    found = opened(path, c3d(places(2, 2), ["A", "B", "C"]))
+    found = recording_of(path, c3d(places(2, 2), ["A", "B", "C"]))
     assert found.markers is not None
     assert found.markers.names == ("A", "B")
 
 
 def test_labels_that_stand_twice_get_a_number_which_is_told(path: Path) -> None:
-    found = opened(path, c3d(places(2, 5), ["*", "A", "*", "*_2", "*"]))
+    found = recording_of(path, c3d(places(2, 5), ["*", "A", "*", "*_2", "*"]))
     assert found.markers is not None
     assert found.markers.names == ("*", "A", "*_3", "*_2", "*_4")
-    assert [finding.code for finding in found.findings] == ["renamed-bodies"]
+    assert codes(found) == ["renamed-bodies"]
 
 
 def test_angles_and_forces_among_the_points_are_no_markers(path: Path) -> None:
     lists = {"POINT:ANGLES": ["LHipAngles"], "POINT:FORCES": ["LHipForce"]}
-    found = opened(path, c3d(places(), ["LHipAngles", "LASI", "LHipForce"], parameters=lists))
+    found = recording_of(path, c3d(places(), ["LHipAngles", "LASI", "LHipForce"], parameters=lists))
     assert found.markers is not None
     assert found.markers.names == ("LASI",)
     np.testing.assert_array_equal(position(found), places()[:, 1:2])
@@ -211,46 +201,46 @@ def test_angles_and_forces_among_the_points_are_no_markers(path: Path) -> None:
     ("written", "unit"), [("mm", "mm"), ("M ", "m"), ("inches", "inches"), ("", None), ("deg", None), ("0.5", None)]
 )
 def test_the_unit_is_the_one_stated_or_none(path: Path, written: str, unit: str | None) -> None:
-    convention = opened(path, c3d(places(), parameters={"POINT:UNITS": written})).convention
+    convention = recording_of(path, c3d(places(), parameters={"POINT:UNITS": written})).convention
     assert convention.unit == unit
     assert ("unit" in convention.stated) == (unit is not None)
 
 
 def test_a_unit_for_every_point_is_one_unit(path: Path) -> None:
-    assert opened(path, c3d(places(), parameters={"POINT:UNITS": ["cm", "cm"]})).convention.unit == "cm"
+    assert recording_of(path, c3d(places(), parameters={"POINT:UNITS": ["cm", "cm"]})).convention.unit == "cm"
 
 
 def test_without_a_unit_none_is_made_up(path: Path) -> None:
-    assert opened(path, c3d(places(), parameters={"POINT:UNITS": None})).convention.unit is None
+    assert recording_of(path, c3d(places(), parameters={"POINT:UNITS": None})).convention.unit is None
 
 
 @pytest.mark.parametrize(("screen", "up"), [("+Z", "z"), ("Y", "y"), ("-X", "-x"), ("up", None), (None, None)])
 def test_the_screen_tells_which_axis_is_up(path: Path, screen: str | None, up: str | None) -> None:
-    convention = opened(path, c3d(places(), parameters={"POINT:Y_SCREEN": screen})).convention
+    convention = recording_of(path, c3d(places(), parameters={"POINT:Y_SCREEN": screen})).convention
     assert convention.up == up
     assert ("up" in convention.stated) == (up is not None)
 
 
 def test_the_minus_of_qtm_is_not_taken_at_its_word(path: Path) -> None:
     said = {"POINT:Y_SCREEN": "-Z", "MANUFACTURER:COMPANY": "Qualisys"}
-    convention = opened(path, c3d(places(), parameters=said)).convention
+    convention = recording_of(path, c3d(places(), parameters=said)).convention
     assert convention.up == "z"
     assert "up" not in convention.stated
 
 
 @pytest.mark.parametrize("rate", [None, 0.0, float("nan"), -5.0])
 def test_a_rate_that_is_none_is_taken_from_the_header(path: Path, rate: float | None) -> None:
-    found = opened(path, c3d(places(), parameters={"POINT:RATE": rate}, header={"rate": 60.0}))
+    found = recording_of(path, c3d(places(), parameters={"POINT:RATE": rate}, header={"rate": 60.0}))
     assert found.rate == 60.0
 
 
 def test_without_any_rate_there_is_none(path: Path) -> None:
-    assert opened(path, c3d(places(), parameters={"POINT:RATE": None}, header={"rate": 0.0})).rate is None
+    assert recording_of(path, c3d(places(), parameters={"POINT:RATE": None}, header={"rate": 0.0})).rate is None
 
 
 def test_the_program_is_named(path: Path) -> None:
     said = {"MANUFACTURER:SOFTWARE": "Tracker", "MANUFACTURER:VERSION": [2, 17, 3720]}
-    assert opened(path, c3d(places(), parameters=said)).facts["program"] == "Tracker 2.17.3720"
+    assert recording_of(path, c3d(places(), parameters=said)).facts["program"] == "Tracker 2.17.3720"
 
 
 # --- how many frames
@@ -276,7 +266,7 @@ def long_file(**parameters: Any) -> bytes:
     ids=["long frames", "float frames", "trial fields", "counter ran over", "minus one", "counter full"],
 )
 def test_more_than_65535_frames_are_read_to_the_last(path: Path, parameters: dict[str, Any]) -> None:
-    found = opened(path, long_file(**parameters))
+    found = recording_of(path, long_file(**parameters))
     assert found.frames == LONG
     assert found.findings == ()
     np.testing.assert_array_equal(position(found)[:, 0, 1], np.arange(1.0, LONG + 1))
@@ -284,7 +274,7 @@ def test_more_than_65535_frames_are_read_to_the_last(path: Path, parameters: dic
 
 def test_fields_of_the_trial_before_it_was_cut_do_not_count(path: Path) -> None:
     fields = {"TRIAL:ACTUAL_START_FIELD": [1, 0], "TRIAL:ACTUAL_END_FIELD": [LONG & 0xFFFF, LONG >> 16]}
-    found = opened(path, c3d(places(), parameters=fields, header={"last": 65535}))
+    found = recording_of(path, c3d(places(), parameters=fields, header={"last": 65535}))
     assert found.frames == 4
     assert found.findings == ()
 
@@ -292,27 +282,27 @@ def test_fields_of_the_trial_before_it_was_cut_do_not_count(path: Path) -> None:
 @pytest.mark.parametrize("counted", [65535, LONG & 0xFFFF])
 def test_a_long_file_that_was_cut_tells_how_many_frames_it_had(path: Path, counted: int) -> None:
     raw = long_file(**{"POINT:FRAMES": counted, "POINT:LONG_FRAMES": float(LONG)})
-    found = opened(path, raw[: len(raw) - 16 * 3000])
+    found = recording_of(path, raw[: len(raw) - 16 * 3000])
     (finding,) = found.findings
     assert finding.text.startswith(f"header says {LONG} frames, {found.frames} present")
     assert LONG - 3000 <= found.frames < LONG - 2900
 
 
 def test_40000_frames_are_no_negative_number(path: Path) -> None:
-    found = opened(path, c3d(np.ones((40_000, 1, 3)), header={"last": 0}))
+    found = recording_of(path, c3d(np.ones((40_000, 1, 3)), header={"last": 0}))
     assert found.frames == 40_000
 
 
 def test_the_header_counts_frames_where_the_parameter_is_missing(path: Path) -> None:
-    assert opened(path, c3d(places(), first=165, parameters={"POINT:FRAMES": None})).frames == 4
+    assert recording_of(path, c3d(places(), first=165, parameters={"POINT:FRAMES": None})).frames == 4
 
 
 def test_bytes_that_nothing_describes_are_told(path: Path) -> None:
     raw = c3d(places())  # 4 frames of 48 bytes in a block of 512
-    found = opened(path, raw + bytes(2000))
+    found = recording_of(path, raw + bytes(2000))
     assert found.frames == 4
     assert found.facts["at the end"].startswith(f"{2000 + BLOCK - 4 * 48} bytes")
-    assert "at the end" not in opened(path, raw).facts
+    assert "at the end" not in recording_of(path, raw).facts
 
 
 # --- where header and parameters disagree
@@ -342,7 +332,7 @@ def test_the_size_of_the_file_decides_between_header_and_parameters(
 ) -> None:
     points = places(50, 3)
     analog = np.full((50, 2, 2), 5.0)
-    found = opened(path, c3d(points, analog=analog, parameters=parameters, header=header))
+    found = recording_of(path, c3d(points, analog=analog, parameters=parameters, header=header))
     np.testing.assert_array_equal(position(found), points)
     assert found.findings == ()
 
@@ -376,7 +366,7 @@ def test_what_nobody_says_is_an_error(
 @pytest.mark.parametrize("processor", PROCESSORS)
 def test_rotations_are_bodies_by_columns(path: Path, processor: str) -> None:
     raw = c3d(rotations=matrices(), parameters=BODIES, processor=processor)
-    found = opened(path, raw)
+    found = recording_of(path, raw)
     assert found.markers is None
     assert found.bodies is not None
     assert found.bodies.names == ("pelvis", "thigh")
@@ -392,7 +382,7 @@ def test_rotations_are_bodies_by_columns(path: Path, processor: str) -> None:
 
 def test_the_world_is_no_body(path: Path) -> None:
     labels = {**BODIES, "ROTATION:LABELS": ["worldbody_4X4", "pelvis_4X4", "thigh"]}
-    found = opened(path, c3d(rotations=matrices(4, 3), parameters=labels))
+    found = recording_of(path, c3d(rotations=matrices(4, 3), parameters=labels))
     assert found.bodies is not None
     assert found.bodies.names == ("pelvis", "thigh")
     np.testing.assert_array_equal(found.bodies.position, places(4, 3)[:, 1:])
@@ -408,7 +398,7 @@ def test_an_unreliable_rotation_is_not_seen(path: Path) -> None:
     values[1, 0, 16] = -1
     values[2, 1, :16] = 0
     values[3, 0, 5] = np.nan
-    found = opened(path, c3d(rotations=values, parameters=BODIES))
+    found = recording_of(path, c3d(rotations=values, parameters=BODIES))
     assert found.bodies is not None
     unseen = [[False, False], [True, False], [False, True], [True, False]]
     assert np.isnan(found.bodies.position).all(axis=2).tolist() == unseen
@@ -416,28 +406,28 @@ def test_an_unreliable_rotation_is_not_seen(path: Path) -> None:
 
 
 def test_poses_of_theia_are_told_as_solved(path: Path) -> None:
-    assert opened(path, c3d(rotations=matrices(), parameters=BODIES)).solved_by is None
+    assert recording_of(path, c3d(rotations=matrices(), parameters=BODIES)).solved_by is None
     said = {**BODIES, "MANUFACTURER:SOFTWARE": "THEIA3D"}
-    assert opened(path, c3d(rotations=matrices(), parameters=said)).solved_by == "Theia"
-    assert opened(path, c3d(places(), parameters={"MANUFACTURER:SOFTWARE": "THEIA3D"})).solved_by is None
+    assert recording_of(path, c3d(rotations=matrices(), parameters=said)).solved_by == "Theia"
+    assert recording_of(path, c3d(places(), parameters={"MANUFACTURER:SOFTWARE": "THEIA3D"})).solved_by is None
 
 
 def test_a_file_with_both_has_both(path: Path) -> None:
-    found = opened(path, SMALL["both"])
+    found = recording_of(path, SMALL["both"])
     assert found.bodies is not None
     np.testing.assert_array_equal(found.bodies.position, places(4, 2))
     np.testing.assert_array_equal(position(found), places())
 
 
 def test_points_that_are_all_empty_are_no_markers_beside_bodies(path: Path) -> None:
-    found = opened(path, c3d(np.zeros((4, 3, 3)), rotations=matrices(), parameters=BODIES))
+    found = recording_of(path, c3d(np.zeros((4, 3, 3)), rotations=matrices(), parameters=BODIES))
     assert found.markers is None
     assert found.bodies is not None
 
 
 def test_bodies_alone_may_have_a_multiple_of_the_rate(path: Path) -> None:
     said = {**BODIES, "ROTATION:RATE": 300.0, "ROTATION:RATIO": 3, "POINT:FRAMES": 4}
-    found = opened(path, c3d(rotations=matrices(12), parameters=said))
+    found = recording_of(path, c3d(rotations=matrices(12), parameters=said))
     assert (found.frames, found.rate) == (12, 300.0)
 
 
@@ -478,7 +468,7 @@ def test_matrices_by_rows_are_refused_not_misread(path: Path) -> None:
 def test_a_cut_file_keeps_its_whole_frames_and_tells(path: Path) -> None:
     raw = c3d(places(50))
     start = len(raw) - BLOCK * -(-50 * 48 // BLOCK)
-    found = opened(path, raw[: start + 48 * 30 + 20])
+    found = recording_of(path, raw[: start + 48 * 30 + 20])
     np.testing.assert_array_equal(position(found), places(50)[:30])
     (finding,) = found.findings
     assert (finding.code, finding.count) == ("truncated-file", 20)
@@ -488,23 +478,23 @@ def test_a_cut_file_keeps_its_whole_frames_and_tells(path: Path) -> None:
 def test_a_cut_among_the_rotations_is_told_and_the_markers_stay(path: Path) -> None:
     raw = c3d(places(50), rotations=matrices(50), parameters=BODIES)
     start = len(raw) - BLOCK * -(-50 * 136 // BLOCK)
-    found = opened(path, raw[: start + 136 * 20])
+    found = recording_of(path, raw[: start + 136 * 20])
     assert found.bodies is not None
     assert found.frames == 50
     assert np.isfinite(found.bodies.position[:20]).all()
     assert np.isnan(found.bodies.position[20:]).all()
     np.testing.assert_array_equal(position(found), places(50))
     assert [finding.text[:49] for finding in found.findings] == ["header says 50 frames of rotations, 20 present; t"]
-    without = opened(path, raw[:start])
+    without = recording_of(path, raw[:start])
     assert without.bodies is None
-    assert [finding.code for finding in without.findings] == ["truncated-file"]
+    assert codes(without) == ["truncated-file"]
 
 
 @pytest.mark.parametrize("variant", ["floats, MIPS", "integers, DEC", "analog", "both"])
 @pytest.mark.sized
 def test_a_file_cut_at_any_byte_is_an_error_or_told(path: Path, variant: str) -> None:
     raw = SMALL[variant]
-    whole = opened(path, raw)
+    whole = recording_of(path, raw)
     for end in cut_lengths(raw, 1):
         path.write_bytes(raw[:end])
         try:
@@ -576,7 +566,7 @@ def test_a_parameter_of_the_wrong_kind_is_named(path: Path, name: bytes) -> None
 def test_a_broken_parameter_that_nobody_needs_does_not_matter(path: Path) -> None:
     raw = bytearray(c3d(places(), parameters={"SEG:LIMIT": [1.0, 2.0]}))
     raw[raw.index(b"LIMIT") + len(b"LIMIT") + 2] = 99
-    np.testing.assert_array_equal(position(opened(path, bytes(raw))), places())
+    np.testing.assert_array_equal(position(recording_of(path, bytes(raw))), places())
 
 
 def test_a_link_out_of_the_parameters_is_named(path: Path) -> None:
@@ -598,7 +588,7 @@ def test_a_link_into_the_middle_of_a_record_is_a_broken_chain(path: Path) -> Non
 @pytest.mark.parametrize("header", [{}, {"start": 0}])
 def test_parameters_that_end_with_their_last_link_are_read(path: Path, header: dict[str, Any]) -> None:
     raw = c3d(places(), last_link=True, header=header)
-    np.testing.assert_array_equal(position(opened(path, raw)), places())
+    np.testing.assert_array_equal(position(recording_of(path, raw)), places())
 
 
 def test_hostile_counts_ask_for_no_memory(path: Path) -> None:

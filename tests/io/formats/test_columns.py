@@ -11,7 +11,7 @@ from condyle.io.format import ReadOptions
 from condyle.io.formats import columns
 from condyle.maths import rotation
 from condyle.model.recording import Recording, to_take
-from tests.make.size import cut_lengths
+from tests.make.texts import codes, read_cuts
 
 EXACT = 1e-12  # of a number that is only parsed
 INTERPOLATED = 1e-6  # m, of a straight line
@@ -353,15 +353,9 @@ def test_a_time_that_is_missing_is_an_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("variant", SMALL)
 @pytest.mark.sized
 def test_a_table_cut_at_any_byte_is_read_or_refused(tmp_path: Path, variant: str) -> None:
-    whole = SMALL[variant]
-    for size in cut_lengths(whole, 1):
-        try:
-            recording = read(tmp_path, whole[:size], SMALL_MAP)
-        except CondyleError:
-            continue
-        told = [finding.code for finding in recording.findings]
-        assert recording.frames == whole[:size].count(b"\n") - (variant == "header")
-        assert ("truncated-file" in told) == (whole[size - 1 : size] != b"\n")
+    for cut, recording in read_cuts(SMALL[variant], lambda cut: read(tmp_path, cut, SMALL_MAP)):
+        assert recording.frames == cut.count(b"\n") - (variant == "header")
+        assert ("truncated-file" in codes(recording)) == (not cut.endswith(b"\n"))
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", HEAD, "only words\nand more words\n"])

@@ -7,11 +7,11 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from condyle.errors import CondyleError
-from condyle.io.formats import identify, read_recording
+from condyle.io.formats import identify
 from condyle.io.formats.htr import looks_like
 from condyle.model.recording import Recording
 from condyle.prepare.read import read
-from tests.make.size import cut_lengths
+from tests.make.texts import codes, read_cuts, recording_of
 
 EXACT = 1e-12  # of matrix entries
 LENGTH = 1e-9  # of the file's unit
@@ -81,9 +81,7 @@ SMALL: dict[str, bytes] = {
 
 
 def _read(folder: Path, content: str | bytes = TEXT) -> Recording:
-    path = folder / "clip.htr"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    return read_recording(path)
+    return recording_of(folder / "clip.htr", content)
 
 
 def _poses(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
@@ -202,13 +200,8 @@ def test_a_last_segment_with_fewer_frames_is_missing_there(tmp_path: Path) -> No
 
 @pytest.mark.sized
 def test_a_file_cut_anywhere_is_told_or_refused(tmp_path: Path) -> None:
-    whole = UNENDED.encode()
-    for size in cut_lengths(whole, 1):
-        try:
-            recording = _read(tmp_path, whole[:size])
-        except CondyleError:
-            continue
-        assert "truncated-file" in {finding.code for finding in recording.findings}, size
+    for cut, recording in read_cuts(UNENDED.encode(), lambda cut: _read(tmp_path, cut)):
+        assert "truncated-file" in codes(recording), len(cut)
 
 
 @pytest.mark.parametrize(

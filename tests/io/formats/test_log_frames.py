@@ -22,7 +22,7 @@ def test_bodies_that_join_late_leave_and_return_have_no_pose_meanwhile(tmp_path:
         *packets(one, 2, first=5),
         *packets(two, 2, first=7),
     ]
-    (source,), findings = read_frames(write_log(tmp_path / "a.log", sent))
+    (source,), _, findings = read_frames(write_log(tmp_path / "a.log", sent))
     assert not findings
     assert source.layout.bodies == ("a", "b", "c")
     seen = np.isfinite(source.position[:, :, 0]).astype(int).tolist()
@@ -36,7 +36,7 @@ def test_bodies_that_join_late_leave_and_return_have_no_pose_meanwhile(tmp_path:
 def test_sources_keep_their_own_names_and_clocks(tmp_path: Path) -> None:
     one, two = packets(layout("a"), 6), packets(layout("a", "b", source="osc:9000"), 4, rate=40)
     mixed = [packet for pair in zip(one, [*two, *two[:2]], strict=True) for packet in pair]
-    sources, _ = read_frames(write_log(tmp_path / "a.log", mixed))
+    sources, _, _ = read_frames(write_log(tmp_path / "a.log", mixed))
     assert [(len(source.device), source.layout.bodies) for source in sources] == [(6, ("a",)), (6, ("a", "b"))]
 
 
@@ -45,7 +45,7 @@ def test_damage_in_the_middle_is_left_out_and_told(tmp_path: Path) -> None:
     raw = bytearray(path.read_bytes())
     raw[-300] ^= 1
     path.write_bytes(raw)
-    (source,), findings = read_frames(path)
+    (source,), _, findings = read_frames(path)
     assert len(source.device) == 19
     (told,) = findings
     assert told.code == "log-damaged"
@@ -57,7 +57,7 @@ def test_frames_without_their_layout_are_counted_not_guessed(tmp_path: Path) -> 
     raw = path.read_bytes()
     at = raw.rindex(b'"source"')
     path.write_bytes(raw[:at] + b"'" + raw[at + 1 :])
-    (source,), findings = read_frames(path)
+    (source,), _, findings = read_frames(path)
     assert len(source.device) == 4
     assert "5 frames cannot be understood" in findings[0].text
 
@@ -66,7 +66,7 @@ def test_frames_that_could_not_be_written_are_told(tmp_path: Path) -> None:
     path = write_log(tmp_path / "a.log", packets(layout("a"), 4))
     raw = path.read_bytes()
     path.write_bytes(raw[:-12] + pack_record(LOST, LOST_COUNT.pack(7)) + raw[-12:])
-    _, findings = read_frames(path)
+    _, _, findings = read_frames(path)
     assert [(one.code, one.count) for one in findings] == [("log-damaged", 7)]
 
 

@@ -38,7 +38,7 @@ def test_a_device_that_starts_anew_begins_a_segment_even_where_packets_come_late
 
 def test_a_replayed_file_is_left_as_it_is(tmp_path: Path) -> None:
     sent = packets(layout("a", clock="file"), 6)[::-1]
-    (source,), _ = read_frames(write_log(tmp_path / "a.log", sent))
+    (source,), _, _ = read_frames(write_log(tmp_path / "a.log", sent))
     assert put_in_order(source) == (source, [])
 
 

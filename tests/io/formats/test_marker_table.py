@@ -10,7 +10,7 @@ from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
 from condyle.io.formats import marker_table
 from condyle.model.recording import Recording
-from tests.make.size import cut_lengths
+from tests.make.texts import codes, read_cuts
 
 EXACT = 1e-12
 COUNT = 4  # frames
@@ -164,15 +164,9 @@ def test_encodings_and_line_ends_do_not_matter(tmp_path: Path, variant: str, enc
 @pytest.mark.parametrize("variant", SMALL)
 @pytest.mark.sized
 def test_a_table_cut_at_any_byte_is_read_or_refused(tmp_path: Path, variant: str) -> None:
-    whole = SMALL[variant]
-    for size in cut_lengths(whole, 1):
-        marker_table.looks_like(whole[:size])
-        try:
-            recording = read(tmp_path, whole[:size])
-        except CondyleError:
-            continue
-        told = [finding.code for finding in recording.findings]
-        assert ("truncated-file" in told) == (whole[size - 1 : size] != b"\n")
+    for cut, recording in read_cuts(SMALL[variant], lambda cut: read(tmp_path, cut)):
+        marker_table.looks_like(cut)
+        assert ("truncated-file" in codes(recording)) == (not cut.endswith(b"\n"))
 
 
 def test_faults_name_their_place(tmp_path: Path) -> None:

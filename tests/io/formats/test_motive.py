@@ -9,12 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle.errors import CondyleError
 from condyle.io.formats import ReadOptions, identify, motive, read_recording
 from condyle.maths import rotation
-from condyle.model.recording import Recording, to_take
+from condyle.model.recording import to_take
 from condyle.model.take import Take
-from tests.make.size import cut_lengths
+from tests.make.texts import codes, fault, read_cuts, recording_of, write_content
 
 MICROMETRE = 1e-6  # m
 BONE_STRETCH = 0.3  # mm: Motive's spine gives way a little
@@ -107,27 +106,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "take.csv"
 
 
-def opened(path: Path, text: str | bytes, **options: object) -> Recording:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_recording(path, ReadOptions.of(**options))
-
-
 def posed(path: Path) -> Take:
     return to_take(read_recording(path))
 
 
-def fault(path: Path, text: str | bytes) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        opened(path, text)
-    return error.value
-
-
-def codes(recording: Recording) -> list[str]:
-    return [finding.code for finding in recording.findings]
-
-
 def test_rigid_bodies_are_read_as_the_header_says(path: Path) -> None:
-    found = opened(path, BODIES)
+    found = recording_of(path, BODIES)
     assert found.bodies is not None
     assert found.format == "motive"
     assert found.bodies.names == ("hip", "knee")
@@ -144,12 +128,12 @@ def test_rigid_bodies_are_read_as_the_header_says(path: Path) -> None:
 
 @pytest.mark.parametrize(("unit", "metres"), [("Millimeters", 0.001), ("Centimeters", 0.01), ("Inches", 0.0254)])
 def test_lengths_are_in_the_unit_of_the_header(path: Path, unit: str, metres: float) -> None:
-    opened(path, written(TWO, ROWS, unit=unit))
+    recording_of(path, written(TWO, ROWS, unit=unit))
     np.testing.assert_allclose(posed(path).p_world_body[2, 1], np.array([4, 5, 6.5]) * metres)
 
 
 def test_a_header_without_a_unit_leaves_it_open(path: Path) -> None:
-    found = opened(path, BODIES.replace("Length Units,Meters,", ""))
+    found = recording_of(path, BODIES.replace("Length Units,Meters,", ""))
     assert found.convention.unit is None
     assert "unit" not in found.convention.stated
 
@@ -166,7 +150,7 @@ def test_a_header_without_a_unit_leaves_it_open(path: Path) -> None:
 )
 @pytest.mark.parametrize("version", ["1.2", "1.21", "1.22", "1.23", "1.24"])
 def test_headers_of_older_versions_are_read(path: Path, titles: tuple[str, ...], version: str) -> None:
-    found = opened(path, written(TWO, ROWS, titles=titles, version=version))
+    found = recording_of(path, written(TWO, ROWS, titles=titles, version=version))
     assert found.bodies is not None
     assert found.bodies.names == ("hip", "knee")
     assert found.bodies.position[2].tolist() == [[1, 2, 2], [4, 5, 6.5]]
@@ -174,7 +158,7 @@ def test_headers_of_older_versions_are_read(path: Path, titles: tuple[str, ...],
 
 def test_a_column_of_time_codes_is_passed_over(path: Path) -> None:
     rows = [row.replace(",", ",@,", 2).replace("@,", "", 1).replace("@", "15:26:46:12.02") for row in ROWS]
-    found = opened(path, written(TWO, rows, lead="Frame,Time (Seconds),TimeCode"))
+    found = recording_of(path, written(TWO, rows, lead="Frame,Time (Seconds),TimeCode"))
     assert found.bodies is not None
     assert found.bodies.position[2].tolist() == [[1, 2, 2], [4, 5, 6.5]]
 
@@ -184,7 +168,7 @@ def test_euler_angles_are_taken_in_the_order_of_the_header_by_the_names_of_their
     path: Path, order: str
 ) -> None:
     text = written((("Rigid Body", "hip", "", "ep"),), ["0,0,10,20,30,1,2,3"] * 2, rotation=order)
-    found = opened(path, text)
+    found = recording_of(path, text)
     assert found.convention.rotation == order
     angles = np.radians([10.0 * (1 + "XYZ".index(axis)) for axis in order])
     np.testing.assert_allclose(posed(path).R_world_body[0, 0], rotation.from_euler(angles, order), atol=MICROMETRE)
@@ -201,7 +185,7 @@ def test_poses_relative_to_the_parent_are_refused_with_the_way_out(path: Path) -
 
 
 def test_bones_bring_their_skeleton_from_the_row_of_parents(path: Path) -> None:
-    found = opened(path, bones())
+    found = recording_of(path, bones())
     assert found.solved_by == "Motive"
     assert found.own is not None
     assert found.own.names == ("S:S", "S:Ab")
@@ -213,20 +197,21 @@ def test_bones_bring_their_skeleton_from_the_row_of_parents(path: Path) -> None:
 def test_bones_without_parents_or_with_a_wandering_joint_bring_none(path: Path) -> None:
     text = bones()
     assert (
-        opened(path, text.replace(",Parent,", ",,").replace("S:S,S:S,S:S,S:S,S:S,S:S,S:S\n,,R", ",\n,,R")).own is None
+        recording_of(path, text.replace(",Parent,", ",,").replace("S:S,S:S,S:S,S:S,S:S,S:S,S:S\n,,R", ",\n,,R")).own
+        is None
     )
-    assert opened(path, BONES.format(*range(9))).own is None
+    assert recording_of(path, BONES.format(*range(9))).own is None
 
 
 def test_parents_in_a_circle_bring_no_skeleton(path: Path) -> None:
     things = (("Bone", "a", "Root", "qp"), ("Bone", "b", "a", "qp"))
     text = written(things, ["0,0,0,0,0,1,1,2,3,0,0,0,1,4,5,6"])
-    assert opened(path, text).own is not None
-    assert opened(path, text.replace("Root", "b")).own is None
+    assert recording_of(path, text).own is not None
+    assert recording_of(path, text.replace("Root", "b")).own is None
 
 
 def test_measured_markers_are_read_and_those_of_the_model_are_not(path: Path) -> None:
-    found = opened(path, MIXED)
+    found = recording_of(path, MIXED)
     assert found.bodies is not None
     assert found.markers is not None
     assert found.markers.names == ("hip:1",)
@@ -236,7 +221,7 @@ def test_measured_markers_are_read_and_those_of_the_model_are_not(path: Path) ->
 
 
 def test_markers_of_the_model_stand_in_where_none_was_measured(path: Path) -> None:
-    found = opened(path, written((("Rigid Body Marker", "a", "", "p"),), ["0,0,1,2,3"]))
+    found = recording_of(path, written((("Rigid Body Marker", "a", "", "p"),), ["0,0,1,2,3"]))
     assert found.bodies is None
     assert found.markers is not None
     assert found.markers.names == ("a",)
@@ -245,7 +230,7 @@ def test_markers_of_the_model_stand_in_where_none_was_measured(path: Path) -> No
 def test_a_marker_name_that_comes_again_gets_a_number_and_a_body_is_an_error(path: Path) -> None:
     kinds = [("Marker", name, "", "p") for name in ("a", "b", "a", "a", "a (2)")]
     text = written(kinds, ["0,0," + ",".join(str(k) for k in range(15))])
-    found = opened(path, text)
+    found = recording_of(path, text)
     assert found.markers is not None
     assert found.markers.names == ("a", "b", "a (3)", "a (4)", "a (2)")
     error = fault(path, BODIES.replace("knee", "hip"))
@@ -256,28 +241,23 @@ def test_a_marker_name_that_comes_again_gets_a_number_and_a_body_is_an_error(pat
 def test_an_empty_cell_is_a_pose_not_seen(path: Path) -> None:
     gone = ROWS[1].split(",")
     gone[2:9] = [""] * 7
-    opened(path, written(TWO, [ROWS[0], ",".join(gone), ROWS[2]]))
+    recording_of(path, written(TWO, [ROWS[0], ",".join(gone), ROWS[2]]))
     assert posed(path).seen.tolist() == [[True, True], [False, True], [True, True]]
 
 
 def test_fewer_rows_than_declared_are_told_with_both_numbers(path: Path) -> None:
-    found = opened(path, written(TWO, ROWS, frames=17263))
+    found = recording_of(path, written(TWO, ROWS, frames=17263))
     assert codes(found) == ["truncated-file"]
     assert "header says 17263 frames, 3 present" in found.findings[0].text
-    assert opened(path, written(TWO, ROWS, frames=2)).frames == 3
+    assert recording_of(path, written(TWO, ROWS, frames=2)).frames == 3
 
 
 @pytest.mark.sized
 def test_a_cut_at_any_byte_gives_whole_frames_and_says_so_or_is_an_error(path: Path) -> None:
     for variant, raw in SMALL.items():
-        whole = opened(path, raw)
-        for end in cut_lengths(raw, 1):
-            path.write_bytes(raw[:end])
-            try:
-                found = motive.read(path, ReadOptions())
-            except CondyleError:
-                continue
-            assert codes(found)[:1] == ["truncated-file"], (variant, end)
+        whole = recording_of(path, raw)
+        for cut, found in read_cuts(raw, lambda cut: motive.read(write_content(path, cut), ReadOptions())):
+            assert codes(found)[:1] == ["truncated-file"], (variant, len(cut))
             for part in ("bodies", "markers"):
                 now, then = getattr(found, part), getattr(whole, part)
                 if now is not None:
@@ -306,7 +286,7 @@ def test_a_bad_number_is_an_error_with_line_and_column(path: Path) -> None:
     ids=["bom", "utf16", "crlf", "latin1", "quoted", "semicolons"],
 )
 def test_files_that_went_through_other_programs_are_read(path: Path, change: object) -> None:
-    found = opened(path, change(BODIES))  # type: ignore[operator]
+    found = recording_of(path, change(BODIES))  # type: ignore[operator]
     assert found.bodies is not None
     assert found.bodies.names in (("hip", "knee"), ("hip", "Fuß"))
     assert found.bodies.position[2, 1].tolist() == [4, 5, 6.5]
@@ -323,7 +303,7 @@ def test_columns_of_other_things_alone_are_an_error(path: Path) -> None:
 
 
 def test_files_of_tracking_tools_are_read(path: Path) -> None:
-    found = opened(path, OLD)
+    found = recording_of(path, OLD)
     assert found.bodies is not None
     assert found.bodies.names == ("hip", "knee")
     assert found.bodies.position[0].tolist() == [[1, 2, 3], [4, 5, 6]]
@@ -331,13 +311,13 @@ def test_files_of_tracking_tools_are_read(path: Path) -> None:
     assert np.isnan(found.bodies.position[1, 0]).all()
     assert found.bodies.position[1, 1].tolist() == [4, 5, 7]
     assert found.convention.handed == "right"
-    assert opened(path, OLD.replace("righthanded", "lefthanded")).convention.handed == "left"
-    assert codes(opened(path, OLD.replace("framecount,2", "framecount,5"))) == ["truncated-file"]
+    assert recording_of(path, OLD.replace("righthanded", "lefthanded")).convention.handed == "left"
+    assert codes(recording_of(path, OLD.replace("framecount,2", "framecount,5"))) == ["truncated-file"]
     assert fault(path, OLD.replace("4,5,7", "4,five,7")).line == 10
     assert fault(path, OLD.replace('"knee"', '"hip"')).code == "duplicate-name"
     assert fault(path, OLD.replace("0.01,1,9", "0.01,9,9")).code == "ragged-row"
     assert fault(path, OLD.replace("rigidbody,", "other,")).code == "no-data"
-    assert np.isnan(opened(path, OLD.replace("4,5,7", "1.#QNAN,5,7")).bodies.position[1, 1, 0])  # type: ignore[union-attr]
+    assert np.isnan(recording_of(path, OLD.replace("4,5,7", "1.#QNAN,5,7")).bodies.position[1, 1, 0])  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.io.formats import identify, mvnx, read_recording
-from condyle.model.recording import Recording, to_take
+from condyle.model.recording import to_take
 from tests.make.size import cut_lengths
+from tests.make.texts import codes, fault, recording_of
 
 JOINT_GAP = 0.002  # m: the two ends of MVN's own joints come apart by up to 1.9 mm at the shoulders
 WRITTEN = 1e-6  # m: decimals of the file
@@ -66,21 +67,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "take.mvnx"
 
 
-def read_text(path: Path, text: str | bytes) -> Recording:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_recording(path)
-
-
-def fault(path: Path, text: str | bytes) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        read_text(path, text)
-    assert error.value.path == str(path)
-    return error.value
-
-
 @pytest.mark.parametrize("variant", SMALL)
 def test_a_file_is_read_without_its_calibration_frames(path: Path, variant: str) -> None:
-    recording = read_text(path, SMALL[variant])
+    recording = recording_of(path, SMALL[variant])
     assert recording.format == "mvnx"
     assert recording.bodies is not None
     assert recording.bodies.names == ("Pelvis", "L5")
@@ -93,7 +82,7 @@ def test_a_file_is_read_without_its_calibration_frames(path: Path, variant: str)
 
 
 def test_the_joints_of_the_file_are_its_own_skeleton(path: Path) -> None:
-    own = to_take(read_text(path, WHOLE)).own
+    own = to_take(recording_of(path, WHOLE)).own
     assert own is not None
     assert own.names == ("Pelvis", "L5")
     assert own.parent.tolist() == [-1, 0]
@@ -110,21 +99,21 @@ def test_the_joints_of_the_file_are_its_own_skeleton(path: Path) -> None:
     ],
 )
 def test_joints_that_are_no_tree_of_known_points_are_no_skeleton(path: Path, change: tuple[str, str]) -> None:
-    assert read_text(path, WHOLE.replace(*change)).own is None
+    assert recording_of(path, WHOLE.replace(*change)).own is None
 
 
 def test_time_is_the_index_over_the_rate_where_the_rounded_stamps_agree(path: Path) -> None:
-    np.testing.assert_array_equal(read_text(path, WHOLE).time, np.arange(3) / 60)
+    np.testing.assert_array_equal(recording_of(path, WHOLE).time, np.arange(3) / 60)
 
 
 def test_time_is_the_stamp_where_it_disagrees_with_the_index(path: Path) -> None:
-    recording = read_text(path, WHOLE.replace('time="33"', 'time="133"'))
+    recording = recording_of(path, WHOLE.replace('time="33"', 'time="133"'))
     assert recording.time is not None
     assert recording.time.tolist() == [0, 0.017, 0.133]
 
 
 def test_frames_without_stamps_have_the_frame_rate(path: Path) -> None:
-    recording = read_text(path, re.sub(r'time="\d+" index="\d+"', "", WHOLE))
+    recording = recording_of(path, re.sub(r'time="\d+" index="\d+"', "", WHOLE))
     assert recording.time is None
     assert recording.rate == 60
 
@@ -148,17 +137,17 @@ def test_whole_frames_before_a_cut_are_kept_and_the_cut_is_told(path: Path) -> N
             assert whole <= 0, cut
             continue
         assert recording.frames == whole
-        told = [finding.code for finding in recording.findings]
+        told = codes(recording)
         assert told == ([] if cut >= len(WHOLE.rstrip()) else ["truncated-file"]), cut
 
 
 def test_a_name_in_latin_1_does_not_break_the_file(path: Path) -> None:
-    recording = read_text(path, WHOLE.replace('label="S"', 'label="Müller"').encode("latin-1"))
+    recording = recording_of(path, WHOLE.replace('label="S"', 'label="Müller"').encode("latin-1"))
     assert recording.frames == 3
 
 
 def test_a_mark_and_other_line_ends_are_read(path: Path) -> None:
-    assert read_text(path, b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode()).frames == 3
+    assert recording_of(path, b"\xef\xbb\xbf" + WHOLE.replace("\n", "\r\n").encode()).frames == 3
 
 
 def test_a_word_in_place_of_a_number_is_named_with_its_line(path: Path) -> None:
@@ -176,7 +165,7 @@ def test_too_few_numbers_in_a_frame_are_an_error_with_the_line(path: Path) -> No
 
 
 def test_a_pose_that_is_not_a_number_is_not_seen(path: Path) -> None:
-    take = to_take(read_text(path, WHOLE.replace("1 2 3 4.5", "nan nan nan 4.5")))
+    take = to_take(recording_of(path, WHOLE.replace("1 2 3 4.5", "nan nan nan 4.5")))
     assert take.seen.tolist() == [[True, True], [False, True], [True, True]]
 
 
@@ -203,14 +192,14 @@ def test_a_text_without_end_is_refused_before_it_fills_the_memory(path: Path) ->
 
 
 def test_names_are_kept_as_they_are(path: Path) -> None:
-    recording = read_text(path, WHOLE.replace("L5", "&lt;b>\u001b"[:6] + "=1+1"))
+    recording = recording_of(path, WHOLE.replace("L5", "&lt;b>\u001b"[:6] + "=1+1"))
     assert recording.bodies is not None
     assert recording.bodies.names[1] == "<b>=1+1"
 
 
 def test_fingers_are_said_to_be_left_out(path: Path) -> None:
     hand = '<fingerTrackingSegmentsLeft><segment label="LeftCarpus" id="1"/></fingerTrackingSegmentsLeft>'
-    recording = read_text(path, WHOLE.replace("<sensors>", hand + "<sensors>"))
+    recording = recording_of(path, WHOLE.replace("<sensors>", hand + "<sensors>"))
     assert recording.bodies is not None
     assert len(recording.bodies.names) == 2
     assert recording.facts["fingers"] == "not read"

@@ -12,8 +12,8 @@ import condyle
 from condyle import read
 from condyle.errors import CondyleError
 from condyle.io.formats import HEAD_BYTES, identify, ndi, read_recording
-from condyle.model.take import Take
 from tests.make.size import cut_lengths
+from tests.make.texts import codes, take_fault, take_of
 
 EXACT = 1e-12  # of numbers that are only copied
 ROUNDED = 1e-6  # of clocks with many digits, s
@@ -62,22 +62,6 @@ NAMES = {
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "log.csv"
-
-
-def take_of(path: Path, text: str | bytes, **options: object) -> Take:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read(path, **options)
-
-
-def fault(path: Path, text: str | bytes, **options: object) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        take_of(path, text, **options)
-    assert error.value.path == str(path)
-    return error.value
-
-
-def codes(take: Take) -> list[str]:
-    return [finding.code for finding in take.findings]
 
 
 def row_changed(variant: str, row: int, old: str, new: str) -> str:
@@ -170,7 +154,7 @@ def test_names_that_differ_in_port_or_serial_number_only_are_kept_whole(path: Pa
 
 
 def test_two_tools_of_one_name_are_an_error(path: Path) -> None:
-    assert fault(path, API.replace("8700340 s/n:3B", "8700339 s/n:3A")).code == "duplicate-name"
+    assert take_fault(path, API.replace("8700340 s/n:3B", "8700339 s/n:3A")).code == "duplicate-name"
 
 
 def test_a_quoted_name_with_a_comma_is_one_cell(path: Path) -> None:
@@ -199,7 +183,7 @@ def test_a_file_cut_anywhere_is_read_or_refused_and_a_cut_row_is_told(path: Path
 def test_a_word_in_the_place_of_a_number_is_told_with_line_and_column(path: Path, variant: str, old: str) -> None:
     text = row_changed(variant, 1, old, old.replace("6", "oops"))
     lines = text.splitlines()
-    error = fault(path, text)
+    error = take_fault(path, text)
     column = [cell.strip() for cell in lines[-3].split(",")].index("oops") + 1
     assert (error.code, error.line, error.column) == ("bad-number", len(lines) - 2, column)
     assert "oops" in error.text
@@ -209,7 +193,7 @@ def test_a_word_in_the_place_of_a_number_is_told_with_line_and_column(path: Path
 def test_a_row_that_is_too_short_is_told_with_its_line(path: Path, variant: str) -> None:
     lines = SMALL[variant].decode().splitlines(keepends=True)
     lines[-3] = "2,1,2,3\n"
-    error = fault(path, "".join(lines))
+    error = take_fault(path, "".join(lines))
     assert (error.code, error.line) == ("ragged-row", len(lines) - 2)
 
 
@@ -232,14 +216,14 @@ def test_a_last_row_that_is_too_short_is_left_out_and_told(path: Path, variant: 
     ],
 )
 def test_a_header_that_lacks_a_column_is_an_error(path: Path, text: str, code: str) -> None:
-    assert fault(path, text, format="ndi").code == code
+    assert take_fault(path, text, format="ndi").code == code
 
 
 @pytest.mark.parametrize("variant", SMALL)
 def test_a_header_without_rows_is_an_error(path: Path, variant: str) -> None:
     lines = SMALL[variant].decode().splitlines(keepends=True)
     for text in ("".join(lines[:-4]), "".join(lines[:-4]).rstrip("\n"), "".join(lines[:-4]) + "\n \n"):
-        assert fault(path, text, format="ndi").code == "no-data"
+        assert take_fault(path, text, format="ndi").code == "no-data"
 
 
 @pytest.mark.parametrize("variant", SMALL)
@@ -289,5 +273,5 @@ def test_the_recorded_sensors_at_rest_are_read_and_tell_no_tree(shared_data: Pat
     np.testing.assert_array_equal(bodies.orientation, np.where(gone[..., None], np.nan, poses[..., 3:]))
     clock = table[:, 1] * 3600 + table[:, 2] * 60 + table[:, 3] + table[:, 4] / 1000
     np.testing.assert_allclose(recording.time, clock, atol=ROUNDED)
-    assert [finding.code for finding in recording.findings] == ["truncated-file"]
+    assert codes(recording) == ["truncated-file"]
     assert "tree-not-determined" in [finding.code for finding in condyle.fit(read(file)).findings]

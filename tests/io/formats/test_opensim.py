@@ -7,9 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 from condyle.errors import CondyleError
-from condyle.io.formats import identify, opensim, read_recording
-from condyle.model.recording import Recording, to_take
+from condyle.io.formats import identify, opensim
+from condyle.model.recording import to_take
 from tests.make.size import cut_lengths
+from tests.make.texts import codes, fault, recording_of
 
 EXACT = 1e-12  # of a rotation matrix
 
@@ -50,20 +51,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "take.sto"
 
 
-def read_text(path: Path, text: str | bytes) -> Recording:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_recording(path)
-
-
-def fault(path: Path, text: str | bytes) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        read_text(path, text)
-    assert error.value.path == str(path)
-    return error.value
-
-
 def test_poses_of_bodies_are_read_and_what_is_no_pose_is_named(path: Path) -> None:
-    recording = read_text(path, BODIES)
+    recording = recording_of(path, BODIES)
     assert recording.format == "opensim"
     assert recording.bodies is not None
     assert recording.bodies.names == ("pelvis", "femur_r")
@@ -77,7 +66,7 @@ def test_poses_of_bodies_are_read_and_what_is_no_pose_is_named(path: Path) -> No
 
 
 def test_angles_turn_about_the_axes_of_the_body(path: Path) -> None:
-    take = to_take(read_text(path, BODIES))
+    take = to_take(recording_of(path, BODIES))
     expected = Rotation.from_euler("XYZ", [[10, 20, 30], [-40, 50, 1]], degrees=True).as_matrix()
     np.testing.assert_allclose(take.R_world_body[1], expected, atol=EXACT)
     assert take.up == "y"
@@ -85,26 +74,26 @@ def test_angles_turn_about_the_axes_of_the_body(path: Path) -> None:
 
 @pytest.mark.parametrize("header", ["inDegrees=no\n", ""])
 def test_angles_are_radians_unless_the_header_says_degrees(path: Path, header: str) -> None:
-    recording = read_text(path, BODIES.replace("inDegrees=yes\n", header))
+    recording = recording_of(path, BODIES.replace("inDegrees=yes\n", header))
     assert not recording.convention.degrees
     assert ("degrees" in recording.convention.stated) == bool(header)
 
 
 def test_the_ground_is_no_body(path: Path) -> None:
-    recording = read_text(path, BODIES.replace("femur_r", "ground"))
+    recording = recording_of(path, BODIES.replace("femur_r", "ground"))
     assert recording.bodies is not None
     assert recording.bodies.names == ("pelvis",)
 
 
 def test_cells_that_are_points_are_markers(path: Path) -> None:
-    recording = read_text(path, POINTS)
+    recording = recording_of(path, POINTS)
     assert recording.bodies is None
     assert recording.markers is not None
     assert recording.markers.names == ("RASI", "LASI")
     np.testing.assert_array_equal(recording.markers.position[0], [[1, 2, 3], [4, 5.5, 6]])
     np.testing.assert_array_equal(recording.markers.position[1], [[np.nan] * 3, [4, 5, -6]])
     assert recording.convention.unit == "mm"
-    assert read_text(path, POINTS.replace("units=mm\n", "")).convention.unit is None
+    assert recording_of(path, POINTS.replace("units=mm\n", "")).convention.unit is None
     assert fault(path, POINTS.replace("units=mm", "units=ell")).code == "unknown-unit"
 
 
@@ -132,22 +121,22 @@ def test_velocities_have_the_same_columns_and_are_refused(path: Path, name: str)
 def test_every_cut_is_told_or_an_error(path: Path) -> None:
     for cut in cut_lengths(BODIES, 1):
         try:
-            recording = read_text(path, BODIES[:cut])
+            recording = recording_of(path, BODIES[:cut])
         except CondyleError:
             assert BODIES[:cut].count("\n") - BODIES.index(COLUMNS) < len(COLUMNS)
             continue
-        assert [finding.code for finding in recording.findings] == ["truncated-file"], cut
+        assert codes(recording) == ["truncated-file"], cut
         assert recording.frames < 3
 
 
 def test_a_cut_row_of_points_is_told_though_no_length_is_declared(path: Path) -> None:
-    recording = read_text(path, POINTS[:-3])
+    recording = recording_of(path, POINTS[:-3])
     assert recording.frames == 1
-    assert [finding.code for finding in recording.findings] == ["truncated-file"]
+    assert codes(recording) == ["truncated-file"]
 
 
 def test_more_rows_than_declared_are_all_read(path: Path) -> None:
-    recording = read_text(path, BODIES.replace("nRows=3", "nRows=2"))
+    recording = recording_of(path, BODIES.replace("nRows=3", "nRows=2"))
     assert recording.frames == 3
     assert recording.findings == ()
 
@@ -162,13 +151,13 @@ def test_a_word_in_place_of_a_number_is_named_with_line_and_column(path: Path) -
 
 @pytest.mark.parametrize("none", ["nan", "NaN", "-nan", "-nan(ind)", "1.#QNAN", "-1.#IND00"])
 def test_numbers_that_are_none_are_poses_not_seen(path: Path, none: str) -> None:
-    take = to_take(read_text(path, BODIES.replace("1.5\t1\t", f"{none}\t1\t")))
+    take = to_take(recording_of(path, BODIES.replace("1.5\t1\t", f"{none}\t1\t")))
     assert take.seen[:, 0].tolist() == [True, False, True]
     assert take.seen[:, 1].all()
 
 
 def test_an_infinite_angle_is_a_pose_not_seen(path: Path) -> None:
-    take = to_take(read_text(path, BODIES.replace("-40\t50\t1\t", "-40\tinf\t1\t")))
+    take = to_take(recording_of(path, BODIES.replace("-40\t50\t1\t", "-40\tinf\t1\t")))
     assert take.seen[:, 1].tolist() == [True, False, True]
 
 
@@ -180,7 +169,7 @@ def test_marks_encodings_line_ends_and_blanks_make_no_difference(path: Path, cha
         "blanks": BODIES.replace("\t", "  "),
     }
     raw = text[change].encode() if change in text else BODIES.encode(change)
-    recording = read_text(path, raw)
+    recording = recording_of(path, raw)
     assert recording.bodies is not None
     assert recording.frames == 3
     assert recording.findings == ()

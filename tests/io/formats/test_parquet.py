@@ -10,8 +10,9 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.io.formats import identify, parquet, read_recording
-from condyle.model.recording import Recording, to_take
+from condyle.model.recording import to_take
 from tests.make.size import cut_lengths
+from tests.make.texts import fault, recording_of
 
 pa = pytest.importorskip("pyarrow")
 pq = pytest.importorskip("pyarrow.parquet")
@@ -48,21 +49,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "take.parquet"
 
 
-def read_bytes(path: Path, raw: bytes) -> Recording:
-    path.write_bytes(raw)
-    return read_recording(path)
-
-
-def fault(path: Path, raw: bytes) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        read_bytes(path, raw)
-    assert error.value.path == str(path)
-    return error.value
-
-
 @pytest.mark.parametrize("variant", SMALL)
 def test_a_table_is_read_as_its_columns_are_named(path: Path, variant: str) -> None:
-    recording = read_bytes(path, SMALL[variant])
+    recording = recording_of(path, SMALL[variant])
     assert identify(path).name == "parquet"
     assert recording.bodies is not None
     assert recording.bodies.names == ("hip", "knee")
@@ -74,8 +63,8 @@ def test_a_table_is_read_as_its_columns_are_named(path: Path, variant: str) -> N
 
 
 def test_lengths_are_metres_unless_the_file_says_otherwise(path: Path) -> None:
-    assert to_take(read_bytes(path, SMALL["plain"])).p_world_body[0, 0].tolist() == [1, 2, 3]
-    recording = read_bytes(path, packed(columns(), {"length": "mm"}))
+    assert to_take(recording_of(path, SMALL["plain"])).p_world_body[0, 0].tolist() == [1, 2, 3]
+    recording = recording_of(path, packed(columns(), {"length": "mm"}))
     assert "unit" in recording.convention.stated
     np.testing.assert_allclose(to_take(recording).p_world_body[0, 0], [0.001, 0.002, 0.003])
     assert fault(path, packed(columns(), {"length": "ell"})).code == "unknown-unit"
@@ -84,7 +73,7 @@ def test_lengths_are_metres_unless_the_file_says_otherwise(path: Path) -> None:
 def test_columns_are_found_by_name_in_any_order_and_any_kind_of_number(path: Path) -> None:
     table = dict(reversed(columns().items()))
     table["hip.px"] = np.array([1, 2, 3], np.int16)
-    recording = read_bytes(path, packed(table))
+    recording = recording_of(path, packed(table))
     assert recording.bodies is not None
     assert recording.bodies.names == ("knee", "hip")
     assert recording.bodies.position[:, 1, 0].tolist() == [1, 2, 3]
@@ -95,14 +84,14 @@ def test_a_null_is_a_pose_not_seen(path: Path) -> None:
     table["hip.px"] = pa.array([1.0, None, 3.0])
     table["knee.qw"] = pa.array([None, None, 1], pa.int32())
     table["knee.qx"] = table["knee.qy"] = table["knee.qz"] = np.zeros(3)
-    take = to_take(read_bytes(path, packed(table)))
+    take = to_take(recording_of(path, packed(table)))
     assert take.seen.tolist() == [[True, False], [False, False], [True, True]]
 
 
 @pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
 def test_time_stamps_become_seconds(path: Path, unit: str) -> None:
     table = columns() | {"time": pa.array([10, 11, 12], pa.timestamp(unit))}
-    recording = read_bytes(path, packed(table))
+    recording = recording_of(path, packed(table))
     assert recording.time is not None
     steps = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
     np.testing.assert_allclose(np.diff(recording.time), steps, rtol=1e-6)
@@ -111,7 +100,7 @@ def test_time_stamps_become_seconds(path: Path, unit: str) -> None:
 def test_a_table_without_time_has_none_and_segments_are_kept(path: Path) -> None:
     table = columns() | {"segment": np.array([0, 0, 1])}
     del table["time"]
-    recording = read_bytes(path, packed(table))
+    recording = recording_of(path, packed(table))
     assert recording.time is None
     assert recording.segment is not None
     assert recording.segment.tolist() == [0, 0, 1]
@@ -137,7 +126,7 @@ def test_damaged_bytes_never_crash(path: Path, rng: np.random.Generator) -> None
             for at in rng.integers(4, len(raw) - 4, 3):
                 broken[at] = rng.integers(0, 256)
             try:
-                read_bytes(path, bytes(broken))
+                recording_of(path, bytes(broken))
             except CondyleError:
                 continue
 

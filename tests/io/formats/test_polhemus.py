@@ -10,10 +10,8 @@ from scipy.spatial.transform import Rotation
 
 import condyle
 from condyle import read
-from condyle.errors import CondyleError
 from condyle.io.formats import HEAD_BYTES, ReadOptions, identify, polhemus, read_recording
-from condyle.model.take import Take
-from tests.make.size import cut_lengths
+from tests.make.texts import codes, read_cuts, take_fault, take_of
 
 EXACT = 1e-12  # of numbers that are only copied or turned into matrices
 ANGLES = [[10.0, -20.0, 30.0], [170.0, 45.0, -90.0]]
@@ -57,22 +55,6 @@ SMALL: dict[str, bytes] = {
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "log.txt"
-
-
-def take_of(path: Path, text: str | bytes, **options: object) -> Take:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read(path, **options)
-
-
-def fault(path: Path, text: str | bytes, **options: object) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        take_of(path, text, **options)
-    assert error.value.path == str(path)
-    return error.value
-
-
-def codes(take: Take) -> list[str]:
-    return [finding.code for finding in take.findings]
 
 
 @pytest.mark.parametrize("variant", SMALL)
@@ -196,12 +178,12 @@ def test_the_numbers_of_named_columns_may_stand_in_any_order(path: Path) -> None
 
 def test_a_sensor_without_all_its_columns_is_an_error(path: Path) -> None:
     text = NAMED.replace("loc2_z", "height")
-    error = fault(path, text, format="polhemus")
+    error = take_fault(path, text, format="polhemus")
     assert (error.code, error.line) == ("missing-column", 1)
 
 
 def test_a_column_named_twice_is_an_error_with_its_place(path: Path) -> None:
-    error = fault(path, NAMED.replace("loc2_x", "loc1_x"), format="polhemus")
+    error = take_fault(path, NAMED.replace("loc2_x", "loc1_x"), format="polhemus")
     assert (error.code, error.line, error.column) == ("duplicate-column", 1, 13)
 
 
@@ -211,7 +193,7 @@ def test_a_word_in_the_place_of_a_number_is_told_with_line_and_column(path: Path
     numbers = lines[line - 1].split()
     numbers[column - 1] = "oops"
     lines[line - 1] = " ".join(numbers) + "\n"
-    error = fault(path, "".join(lines))
+    error = take_fault(path, "".join(lines))
     assert (error.code, error.line, error.column) == ("bad-number", line, column)
     assert "oops" in error.text
 
@@ -219,28 +201,21 @@ def test_a_word_in_the_place_of_a_number_is_told_with_line_and_column(path: Path
 def test_a_row_that_is_too_short_is_told_with_its_line(path: Path) -> None:
     lines = rows()
     lines[2] = "01 1 2 3 4 5\n"
-    error = fault(path, "".join(lines))
+    error = take_fault(path, "".join(lines))
     assert (error.code, error.line) == ("ragged-row", 3)
 
 
 def test_a_station_that_is_no_whole_number_is_told_with_its_line(path: Path) -> None:
     head = "station,x,y,z,azimuth,elevation,roll\n"
-    error = fault(path, head + "1,1,2,3,4,5,6\n1.5,1,2,3,4,5,6\n1,1,2,3,4,5,6\n")
+    error = take_fault(path, head + "1,1,2,3,4,5,6\n1.5,1,2,3,4,5,6\n1,1,2,3,4,5,6\n")
     assert (error.code, error.line, error.column) == ("bad-number", 3, 1)
 
 
 @pytest.mark.parametrize("variant", SMALL)
 @pytest.mark.sized
 def test_a_file_cut_anywhere_is_read_or_refused_and_a_cut_row_is_told(path: Path, variant: str) -> None:
-    whole = SMALL[variant]
-    for stop in cut_lengths(whole):
-        path.write_bytes(whole[:stop])
-        try:
-            take = read(path, unit="cm")
-        except CondyleError:
-            continue
-        inside = not whole[:stop].endswith(b"\n")
-        assert not inside or "truncated-file" in codes(take), stop
+    for cut, take in read_cuts(SMALL[variant], lambda cut: take_of(path, cut, unit="cm")):
+        assert cut.endswith(b"\n") or "truncated-file" in codes(take), len(cut)
 
 
 def test_matrices_cut_between_rows_lose_the_last_one_and_say_so(path: Path) -> None:
@@ -253,14 +228,14 @@ def test_matrices_cut_between_rows_lose_the_last_one_and_say_so(path: Path) -> N
 def test_matrices_with_a_row_missing_are_told_with_the_line(path: Path) -> None:
     lines = matrix_text(4).splitlines(keepends=True)
     del lines[6]
-    error = fault(path, "".join(lines))
+    error = take_fault(path, "".join(lines))
     assert (error.code, error.line, error.frame) == ("ragged-row", 10, 1)
 
 
 def test_a_bad_number_in_a_matrix_is_told_with_line_and_column(path: Path) -> None:
     lines = matrix_text(4).splitlines(keepends=True)
     lines[6] = "1 2 x 4\n"
-    error = fault(path, "".join(lines))
+    error = take_fault(path, "".join(lines))
     assert (error.code, error.line, error.column) == ("bad-number", 7, 3)
 
 
@@ -284,11 +259,11 @@ def test_encodings_and_line_ends_of_other_programs_are_read(path: Path, variant:
 
 @pytest.mark.parametrize("text", ["Polhemus\n", NAMED.splitlines()[0] + "\n", "station,x,y,z,azimuth,elevation,roll\n"])
 def test_a_header_without_rows_is_an_error(path: Path, text: str) -> None:
-    assert fault(path, text, format="polhemus").code == "no-data"
+    assert take_fault(path, text, format="polhemus").code == "no-data"
 
 
 def test_a_table_without_stations_is_refused_with_the_way_out(path: Path) -> None:
-    error = fault(path, "".join(f"{k} 2 3 4 5 6 700\n" for k in range(30)), format="polhemus")
+    error = take_fault(path, "".join(f"{k} 2 3 4 5 6 700\n" for k in range(30)), format="polhemus")
     assert error.code == "bad-header"
     assert "first line" in error.text
 

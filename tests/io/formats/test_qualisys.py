@@ -10,8 +10,9 @@ import pytest
 from condyle.errors import CondyleError
 from condyle.io.formats import ReadOptions, identify, qualisys, read_recording
 from condyle.maths import rotation
-from condyle.model.recording import Recording, to_take
+from condyle.model.recording import to_take
 from tests.make.size import cut_lengths
+from tests.make.texts import codes, fault, recording_of
 
 FIFTH_DIGIT = 2e-5  # of matrices written with five digits
 
@@ -53,27 +54,12 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "take.tsv"
 
 
-def opened(path: Path, text: str | bytes) -> Recording:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_recording(path)
-
-
-def fault(path: Path, text: str | bytes) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        opened(path, text)
-    return error.value
-
-
-def codes(recording: Recording) -> list[str]:
-    return [finding.code for finding in recording.findings]
-
-
 def without_frame_and_time(rows: list[str]) -> str:
     return "".join(row.split("\t", 2)[2] for row in rows)
 
 
 def test_markers_are_read_as_they_stand_there(path: Path) -> None:
-    found = opened(path, MARKERS)
+    found = recording_of(path, MARKERS)
     assert found.format == "qualisys"
     assert found.bodies is None
     assert found.markers is not None
@@ -100,7 +86,7 @@ def test_markers_are_read_as_they_stand_there(path: Path) -> None:
     ids=["no types", "no columns", "numbers only", "no time", "version 2", "events", "last tab", "no names"],
 )
 def test_every_choice_of_the_export_dialog_gives_the_same_markers(path: Path, text: str) -> None:
-    found = opened(path, text)
+    found = recording_of(path, text)
     assert found.markers is not None
     assert found.markers.names == ("left hand", "back")
     assert found.markers.position[2].tolist() == [[1.5, 2, 2], [4, 5, 6.5]]
@@ -111,19 +97,19 @@ def test_every_choice_of_the_export_dialog_gives_the_same_markers(path: Path, te
 
 @pytest.mark.parametrize("cells", ["\t\t", "0.000\t0.000\t0.000", "NaN\tNaN\tNaN"])
 def test_a_marker_that_is_not_seen_is_empty_or_zero(path: Path, cells: str) -> None:
-    found = opened(path, MARKERS.replace("2\t0.01000\t1.5\t2\t1", f"2\t0.01000\t{cells}"))
+    found = recording_of(path, MARKERS.replace("2\t0.01000\t1.5\t2\t1", f"2\t0.01000\t{cells}"))
     assert found.markers is not None
     assert np.isnan(found.markers.position).any(axis=2).tolist() == [[False] * 2, [True, False], [False] * 2]
 
 
 def test_a_marker_missing_at_the_end_of_every_line_is_no_cut(path: Path) -> None:
-    found = opened(path, MARKERS.replace("4\t5\t6.5", "\t\t"))
+    found = recording_of(path, MARKERS.replace("4\t5\t6.5", "\t\t"))
     assert codes(found) == []
     assert found.frames == 3
 
 
 def test_the_nine_numbers_of_a_body_go_down_the_columns_of_its_matrix(path: Path) -> None:
-    found = opened(path, BODIES)
+    found = recording_of(path, BODIES)
     assert found.bodies is not None
     assert found.bodies.names == ("hip", "knee")
     assert found.bodies.position[2].tolist() == [[1, 2, 2], [4, 5, 6.5]]
@@ -142,7 +128,7 @@ def test_angles_alone_are_roll_pitch_yaw_about_moving_axes(path: Path) -> None:
     text = BODY_HEAD + "Frame\tTime\t" + "\t".join(f"{n} X\tY\tZ\tRoll\tPitch\tYaw" for n in ("hip", "knee")) + "\n"
     text += "".join(f"{k + 1}\t{k / 100}\t1\t2\t{k}\t-40\t25\t70\t4\t5\t6.5\t-40\t25\t70\n" for k in range(3))
     for named in (text, text.replace("Roll\tPitch\tYaw", "A\tB\tC")):
-        found = opened(path, named)
+        found = recording_of(path, named)
         assert found.convention.rotation == "XYZ"
         assert "rotation" not in found.convention.stated
         np.testing.assert_allclose(to_take(found).R_world_body[0, 1], MATRIX, atol=FIFTH_DIGIT)
@@ -150,7 +136,7 @@ def test_angles_alone_are_roll_pitch_yaw_about_moving_axes(path: Path) -> None:
 
 def test_bodies_without_column_names_are_read(path: Path) -> None:
     for text in (BODY_HEAD + "".join(BODY_ROWS), BODY_HEAD + without_frame_and_time(BODY_ROWS)):
-        found = opened(path, text)
+        found = recording_of(path, text)
         assert found.bodies is not None
         assert found.bodies.names == ("hip", "knee")
         np.testing.assert_allclose(to_take(found).R_world_body[0, 1], MATRIX, atol=FIFTH_DIGIT)
@@ -158,14 +144,14 @@ def test_bodies_without_column_names_are_read(path: Path) -> None:
 
 def test_a_body_at_zero_is_not_seen(path: Path) -> None:
     zeros = "\t".join(["0.00000"] * 16)
-    found = opened(path, BODIES.replace(f"4\t5\t6.5\t{POSE}", zeros, 1))
+    found = recording_of(path, BODIES.replace(f"4\t5\t6.5\t{POSE}", zeros, 1))
     assert found.bodies is not None
     assert np.isnan(found.bodies.orientation[0, 1]).all()
     assert to_take(found).seen.tolist() == [[True, False], [True, True], [True, True]]
 
 
 def test_a_skeleton_is_read_as_poses_that_qtm_solved(path: Path) -> None:
-    found = opened(path, SEGMENTS)
+    found = recording_of(path, SEGMENTS)
     assert found.bodies is not None
     assert found.bodies.names == ("Hips", "Left Arm")
     assert found.bodies.position[1].tolist() == [[1, 2, 4], [4, 5, 6]]
@@ -182,16 +168,16 @@ def test_2d_data_are_refused(path: Path) -> None:
 
 
 def test_fewer_rows_than_declared_are_told(path: Path) -> None:
-    found = opened(path, MARKERS.replace("FRAMES\t3", "FRAMES\t6000"))
+    found = recording_of(path, MARKERS.replace("FRAMES\t3", "FRAMES\t6000"))
     assert "header says 6000 frames, 3 present" in found.findings[0].text
-    assert opened(path, MARKERS.replace("FRAMES\t3", "FRAMES\t2")).frames == 3
+    assert recording_of(path, MARKERS.replace("FRAMES\t3", "FRAMES\t2")).frames == 3
 
 
 @pytest.mark.parametrize("variant", SMALL)
 @pytest.mark.sized
 def test_a_cut_at_any_byte_gives_whole_frames_and_says_so_or_is_an_error(path: Path, variant: str) -> None:
     raw = SMALL[variant]
-    whole = opened(path, raw)
+    whole = recording_of(path, raw)
     for end in cut_lengths(raw, 1):
         path.write_bytes(raw[:end])
         try:
@@ -232,7 +218,7 @@ def test_names_that_come_twice_are_an_error(path: Path) -> None:
     ids=["bom", "utf16", "crlf", "latin1", "decimal comma"],
 )
 def test_files_that_went_through_other_programs_are_read(path: Path, change: object) -> None:
-    found = opened(path, change(MARKERS))  # type: ignore[operator]
+    found = recording_of(path, change(MARKERS))  # type: ignore[operator]
     assert found.markers is not None
     assert found.markers.names[1] in ("back", "Rücken")
     assert found.markers.position[2, 1].tolist() == [4, 5, 6.5]

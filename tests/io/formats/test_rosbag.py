@@ -21,6 +21,7 @@ from condyle.io.formats import _bag_files as bag_files
 from condyle.io.formats import identify, read_recording, rosbag
 from condyle.model.recording import Recording, to_take
 from tests.make.size import pick
+from tests.make.texts import codes
 
 pytest.importorskip("rosbags")
 from rosbags.rosbag1 import Writer as Writer1
@@ -141,10 +142,6 @@ def poses(recording: Recording, name: str) -> tuple[np.ndarray, np.ndarray]:
     assert recording.bodies is not None
     k = recording.bodies.names.index(name)
     return recording.bodies.position[:, k], recording.bodies.orientation[:, k]
-
-
-def codes(recording: Recording) -> list[str]:
-    return [finding.code for finding in recording.findings]
 
 
 @pytest.mark.parametrize("kind", KINDS)

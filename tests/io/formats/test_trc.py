@@ -7,10 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle.errors import CondyleError
-from condyle.io.formats import ReadOptions, read_recording, trc
-from condyle.model.recording import Recording
-from tests.make.size import cut_lengths
+from condyle.io.formats import ReadOptions, trc
+from tests.make.texts import codes, fault, read_cuts, recording_of, write_content
 
 FIRST = "PathFileType\t4\t(X/Y/Z)\twalk.trc\n"
 KEYS = "DataRate\tCameraRate\tNumFrames\tNumMarkers\tUnits\tOrigDataRate\tOrigDataStartFrame\tOrigNumFrames\n"
@@ -32,24 +30,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "walk.trc"
 
 
-def opened(path: Path, text: str | bytes) -> Recording:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_recording(path)
-
-
-def fault(path: Path, text: str | bytes) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        opened(path, text)
-    return error.value
-
-
-def codes(recording: Recording) -> list[str]:
-    return [finding.code for finding in recording.findings]
-
-
 @pytest.mark.parametrize("variant", SMALL)
 def test_markers_are_read_as_they_stand_there(path: Path, variant: str) -> None:
-    found = opened(path, SMALL[variant])
+    found = recording_of(path, SMALL[variant])
     assert found.format == "trc"
     assert found.markers is not None
     assert found.markers.names == ("L.ASIS", "RASI")
@@ -74,7 +57,7 @@ def test_markers_are_read_as_they_stand_there(path: Path, variant: str) -> None:
     ids=["short names", "shifted axes", "last tab", "line of tabs", "wrong count", "two tabs between values"],
 )
 def test_habits_of_other_writers_are_understood(path: Path, change: object) -> None:
-    found = opened(path, change(WHOLE))  # type: ignore[operator]
+    found = recording_of(path, change(WHOLE))  # type: ignore[operator]
     assert found.markers is not None
     assert found.markers.names == ("L.ASIS", "RASI")
     assert found.markers.position[2].tolist() == [[1.5, 2, 3], [4, 5, 6.5]]
@@ -85,38 +68,33 @@ def test_habits_of_other_writers_are_understood(path: Path, change: object) -> N
 @pytest.mark.parametrize("marker", [0, 1])
 def test_a_marker_that_is_not_seen_is_empty_nan_or_zero(path: Path, cells: str, marker: int) -> None:
     seen = "1.5\t2\t2" if marker == 0 else "4\t5\t6.5"
-    found = opened(path, HEAD + ROWS[0] + ROWS[1].replace(seen, cells) + ROWS[2])
+    found = recording_of(path, HEAD + ROWS[0] + ROWS[1].replace(seen, cells) + ROWS[2])
     assert found.markers is not None
     assert np.argwhere(np.isnan(found.markers.position).any(axis=2)).tolist() == [[1, marker]]
     assert codes(found) == []
 
 
 def test_the_unit_is_that_of_the_header_or_left_open(path: Path) -> None:
-    assert opened(path, WHOLE.replace("\tmm\t", "\tm\t")).convention.unit == "m"
-    found = opened(path, WHOLE.replace("\tmm\t", "\t\t"))
+    assert recording_of(path, WHOLE.replace("\tmm\t", "\tm\t")).convention.unit == "m"
+    found = recording_of(path, WHOLE.replace("\tmm\t", "\t\t"))
     assert (found.convention.unit, found.convention.stated) == (None, frozenset())
     assert fault(path, WHOLE.replace("\tmm\t", "\tell\t")).code == "unknown-unit"
 
 
 def test_fewer_rows_than_declared_are_told(path: Path) -> None:
-    found = opened(path, WHOLE.replace("\t3\t2\tmm", "\t900\t2\tmm"))
+    found = recording_of(path, WHOLE.replace("\t3\t2\tmm", "\t900\t2\tmm"))
     assert "header says 900 frames, 3 present" in found.findings[0].text
-    assert opened(path, WHOLE.replace("\t3\t2\tmm", "\t2\t2\tmm")).frames == 3
+    assert recording_of(path, WHOLE.replace("\t3\t2\tmm", "\t2\t2\tmm")).frames == 3
 
 
 @pytest.mark.parametrize("variant", SMALL)
 @pytest.mark.sized
 def test_a_cut_at_any_byte_gives_whole_frames_and_says_so_or_is_an_error(path: Path, variant: str) -> None:
     raw = SMALL[variant]
-    whole = opened(path, raw).markers
+    whole = recording_of(path, raw).markers
     assert whole is not None
-    for end in cut_lengths(raw, 1):
-        path.write_bytes(raw[:end])
-        try:
-            found = trc.read(path, ReadOptions())
-        except CondyleError:
-            continue
-        assert codes(found) == ["truncated-file"], end
+    for cut, found in read_cuts(raw, lambda cut: trc.read(write_content(path, cut), ReadOptions())):
+        assert codes(found) == ["truncated-file"], len(cut)
         assert found.markers is not None
         np.testing.assert_array_equal(found.markers.position, whole.position[: found.frames])
 
@@ -150,7 +128,7 @@ def test_a_broken_header_is_an_error_with_its_line(path: Path) -> None:
     ids=["bom", "utf16", "crlf", "latin1", "decimal comma"],
 )
 def test_files_that_went_through_other_programs_are_read(path: Path, change: object) -> None:
-    found = opened(path, change(WHOLE))  # type: ignore[operator]
+    found = recording_of(path, change(WHOLE))  # type: ignore[operator]
     assert found.markers is not None
     assert found.markers.names[1] in ("RASI", "Fuß")
     assert found.markers.position[2, 1].tolist() == [4, 5, 6.5]
@@ -177,7 +155,7 @@ def test_of_all_recorded_files_those_that_are_named_trc_are_claimed(shared_data:
 @pytest.mark.parametrize("end", ["", "\t\t\t\t\t\t\t"])
 def test_virtual_markers_that_were_not_exported_are_left_out(path: Path, axes: str, end: str) -> None:
     head = FIRST + KEYS + VALUES + f"Frame#\tTime\tL.ASIS\t\t\tRASI\t\t\tV_Mid\t\t\tV_Mid\t\t\t\n\t\t{axes}\n"
-    found = opened(path, head + "".join(row.replace("\n", f"{end}\n") for row in ROWS))
+    found = recording_of(path, head + "".join(row.replace("\n", f"{end}\n") for row in ROWS))
     assert found.markers is not None
     assert found.markers.names == ("L.ASIS", "RASI")
     assert found.markers.position[2].tolist() == [[1.5, 2, 3], [4, 5, 6.5]]
@@ -187,6 +165,6 @@ def test_virtual_markers_that_were_not_exported_are_left_out(path: Path, axes: s
 
 def test_virtual_markers_that_were_exported_are_markers(path: Path) -> None:
     head = FIRST + KEYS + VALUES + NAMES.replace("RASI\t\t", "RASI\t\t\tV_Mid\t\t").replace("Z2", "Z2\tX3\tY3\tZ3")
-    found = opened(path, head + "".join(row.replace("\n", "\t7\t8\t9\n") for row in ROWS))
+    found = recording_of(path, head + "".join(row.replace("\n", "\t7\t8\t9\n") for row in ROWS))
     assert found.markers is not None
     assert found.markers.names == ("L.ASIS", "RASI", "V_Mid")

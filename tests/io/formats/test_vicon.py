@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle.errors import CondyleError, UsageError
-from condyle.io.formats import ReadOptions, read_recording, vicon
+from condyle.errors import UsageError
+from condyle.io.formats import ReadOptions, vicon
 from condyle.maths import rotation
-from condyle.model.recording import Recording, to_take
-from tests.make.size import cut_lengths
+from condyle.model.recording import to_take
+from tests.make.texts import codes, fault, read_cuts, recording_of, write_content
 
 ROUNDING = 1e-12  # of rotations that were turned into quaternions
 
@@ -51,23 +51,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "take.csv"
 
 
-def opened(path: Path, text: str | bytes, **options: object) -> Recording:
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    return read_recording(path, ReadOptions.of(**options))
-
-
-def fault(path: Path, text: str | bytes, **options: object) -> CondyleError:
-    with pytest.raises(CondyleError) as error:
-        opened(path, text, **options)
-    return error.value
-
-
-def codes(recording: Recording) -> list[str]:
-    return [finding.code for finding in recording.findings]
-
-
 def test_objects_are_read_with_their_names_rate_and_unit(path: Path) -> None:
-    found = opened(path, objects())
+    found = recording_of(path, objects())
     assert found.format == "vicon"
     assert found.bodies is not None
     assert found.bodies.names == ("A:wand", "B:box")
@@ -79,19 +64,19 @@ def test_objects_are_read_with_their_names_rate_and_unit(path: Path) -> None:
 
 
 def test_a_quaternion_is_read_as_it_stands_there(path: Path) -> None:
-    found = opened(path, SMALL["quaternions"])
+    found = recording_of(path, SMALL["quaternions"])
     assert found.bodies is not None
     assert found.convention.rotation == "xyzw"
     assert "rotation" in found.convention.stated
     assert found.bodies.orientation[0].tolist() == [[0, 0, 0.6, 0.8], [0, 0, 0, 1]]
     assert codes(found) == []
-    assert opened(path, SMALL["quaternions"], quaternion="wxyz").convention.rotation == "wxyz"
+    assert recording_of(path, SMALL["quaternions"], quaternion="wxyz").convention.rotation == "wxyz"
 
 
 @pytest.mark.parametrize("unit", ["deg", "rad"])
 def test_rotation_vectors_are_told_by_their_size(path: Path, unit: str) -> None:
     turns = VECTOR if unit == "deg" else tuple(np.radians(VECTOR))
-    found = opened(path, objects(turns, unit=unit))
+    found = recording_of(path, objects(turns, unit=unit))
     expected = rotation.from_vector(np.radians(VECTOR))
     np.testing.assert_allclose(to_take(found).R_world_body[1, 0], expected, atol=ROUNDING)
     np.testing.assert_allclose(to_take(found).R_world_body[1, 1], np.eye(3), atol=ROUNDING)
@@ -99,14 +84,14 @@ def test_rotation_vectors_are_told_by_their_size(path: Path, unit: str) -> None:
 
 
 def test_euler_angles_are_told_by_their_size(path: Path) -> None:
-    found = opened(path, objects(ANGLES))
+    found = recording_of(path, objects(ANGLES))
     expected = rotation.from_euler(np.radians(ANGLES), "XYZ")
     np.testing.assert_allclose(to_take(found).R_world_body[1, 0], expected, atol=ROUNDING)
     assert [(f.code, f.severity) for f in found.findings] == [("rotation-assumed", "info")]
 
 
 def test_angles_that_may_be_either_are_read_as_vectors_with_a_warning(path: Path) -> None:
-    found = opened(path, objects(EITHER))
+    found = recording_of(path, objects(EITHER))
     np.testing.assert_allclose(
         to_take(found).R_world_body[1, 0], rotation.from_vector(np.radians(EITHER)), atol=ROUNDING
     )
@@ -115,7 +100,7 @@ def test_angles_that_may_be_either_are_read_as_vectors_with_a_warning(path: Path
 
 @pytest.mark.parametrize("order", ["XYZ", "ZYX-extrinsic"])
 def test_the_option_euler_settles_it(path: Path, order: str) -> None:
-    found = opened(path, objects(EITHER), euler=order)
+    found = recording_of(path, objects(EITHER), euler=order)
     expected = rotation.from_euler(np.radians(EITHER), order[:3], extrinsic="-" in order)
     np.testing.assert_allclose(to_take(found).R_world_body[1, 0], expected, atol=ROUNDING)
     assert "rotation-assumed" not in codes(found)
@@ -128,7 +113,7 @@ def test_the_option_quaternion_is_refused_for_three_numbers(path: Path) -> None:
 
 
 def test_trajectories_are_markers_and_empty_cells_are_not_seen(path: Path) -> None:
-    found = opened(path, trajectories().replace("8,0,1,2,1,", "8,0,,,,").replace("4,5,6.5\n9", "0,0,0\n9"))
+    found = recording_of(path, trajectories().replace("8,0,1,2,1,", "8,0,,,,").replace("4,5,6.5\n9", "0,0,0\n9"))
     assert found.bodies is None
     assert found.markers is not None
     assert found.markers.names == ("A:LASI", "A:RASI")
@@ -138,11 +123,11 @@ def test_trajectories_are_markers_and_empty_cells_are_not_seen(path: Path) -> No
 
 def test_an_object_at_zero_or_in_empty_cells_is_not_seen(path: Path) -> None:
     text = objects(EITHER).replace("10.0,20.0,30.0,1,2,1,", ",,,,,,").replace("0,0,0,4,5,6.5\n9", "0,0,0,0,0,0\n9")
-    assert to_take(opened(path, text)).seen.tolist() == [[True, True], [False, False], [True, True]]
+    assert to_take(recording_of(path, text)).seen.tolist() == [[True, True], [False, False], [True, True]]
 
 
 def test_objects_and_trajectories_of_one_file_are_both_read_and_devices_are_not(path: Path) -> None:
-    found = opened(path, SMALL["several blocks"])
+    found = recording_of(path, SMALL["several blocks"])
     assert found.bodies is not None
     assert found.markers is not None
     assert found.frames == 3
@@ -151,7 +136,7 @@ def test_objects_and_trajectories_of_one_file_are_both_read_and_devices_are_not(
 
 
 def test_blocks_are_put_together_by_their_frame_numbers(path: Path) -> None:
-    found = opened(path, objects(frames=2) + "\n" + trajectories(frames=3, first=8))
+    found = recording_of(path, objects(frames=2) + "\n" + trajectories(frames=3, first=8))
     assert found.bodies is not None
     assert found.markers is not None
     assert found.time is not None
@@ -161,17 +146,17 @@ def test_blocks_are_put_together_by_their_frame_numbers(path: Path) -> None:
 
 
 def test_missing_frames_leave_a_gap_in_time(path: Path) -> None:
-    found = opened(path, objects().replace("\n9,0", "\n19,0"))
+    found = recording_of(path, objects().replace("\n9,0", "\n19,0"))
     assert found.time is not None
     assert found.time.tolist() == [0, 0.005, 0.06]
 
 
 def test_segments_of_one_skeleton_are_poses_that_were_solved(path: Path) -> None:
-    assert opened(path, objects(title="Segments")).solved_by == "Vicon"
+    assert recording_of(path, objects(title="Segments")).solved_by == "Vicon"
 
 
 def test_the_words_before_a_name_are_no_part_of_it(path: Path) -> None:
-    found = opened(path, objects().replace("A:wand", "Global Angle A:wand"))
+    found = recording_of(path, objects().replace("A:wand", "Global Angle A:wand"))
     assert found.bodies is not None
     assert found.bodies.names[0] == "A:wand"
 
@@ -184,7 +169,7 @@ def test_joints_and_model_outputs_alone_are_an_error_that_names_them(path: Path)
 
 def test_a_file_without_a_row_of_units_is_read_in_millimetres_and_degrees(path: Path) -> None:
     text = "\n".join(line for line in objects().split("\n") if not line.startswith(",,deg"))
-    found = opened(path, text)
+    found = recording_of(path, text)
     assert (found.convention.unit, found.frames) == ("mm", 3)
     assert "unit" not in found.convention.stated
 
@@ -193,23 +178,19 @@ def test_units_that_differ_or_are_unknown_are_an_error(path: Path) -> None:
     assert fault(path, trajectories().replace("mm,mm\n", "mm,cm\n")).code == "bad-header"
     assert fault(path, objects() + "\n" + trajectories().replace("mm", "m")).code == "bad-header"
     assert fault(path, trajectories().replace("mm", "ell")).code == "unknown-unit"
-    np.testing.assert_allclose(to_take(opened(path, objects().replace("mm", "m"))).p_world_body[0, 1], [4, 5, 6.5])
+    np.testing.assert_allclose(
+        to_take(recording_of(path, objects().replace("mm", "m"))).p_world_body[0, 1], [4, 5, 6.5]
+    )
 
 
 @pytest.mark.parametrize("variant", SMALL)
 @pytest.mark.sized
 def test_a_cut_at_any_byte_gives_whole_frames_or_is_an_error(path: Path, variant: str) -> None:
     raw = SMALL[variant]
-    whole = opened(path, raw)
-    ends = [k + 1 for k, byte in enumerate(raw) if byte == 10]
-    for end in cut_lengths(raw, 1):
-        path.write_bytes(raw[:end])
-        try:
-            found = vicon.read(path, ReadOptions())
-        except CondyleError:
-            continue
-        if end not in ends and raw[:end].count(b"\n\n") == raw.count(b"\n\n"):
-            assert "truncated-file" in codes(found), end
+    whole = recording_of(path, raw)
+    for cut, found in read_cuts(raw, lambda cut: vicon.read(write_content(path, cut), ReadOptions())):
+        if not cut.endswith(b"\n") and cut.count(b"\n\n") == raw.count(b"\n\n"):
+            assert "truncated-file" in codes(found), len(cut)
         for part in ("bodies", "markers"):
             now, then = getattr(found, part), getattr(whole, part)
             if now is not None:
@@ -218,7 +199,7 @@ def test_a_cut_at_any_byte_gives_whole_frames_or_is_an_error(path: Path, variant
 
 
 def test_a_last_block_that_ends_before_the_others_is_told(path: Path) -> None:
-    found = opened(path, objects() + "\n" + trajectories(frames=2))
+    found = recording_of(path, objects() + "\n" + trajectories(frames=2))
     assert "the block trajectories has 2 of 3 frames" in found.findings[0].text
 
 
@@ -251,7 +232,7 @@ def test_names_that_come_twice_or_not_at_all_are_an_error(path: Path) -> None:
     ids=["bom", "utf16", "crlf", "latin1", "semicolons", "decimal comma", "tabs", "padded"],
 )
 def test_files_that_went_through_other_programs_are_read(path: Path, change: object) -> None:
-    found = opened(path, change(objects()))  # type: ignore[operator]
+    found = recording_of(path, change(objects()))  # type: ignore[operator]
     assert found.bodies is not None
     assert found.bodies.names[1] in ("B:box", "B:Fuß")
     assert found.bodies.position[2, 1].tolist() == [4, 5, 6.5]

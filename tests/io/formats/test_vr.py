@@ -11,7 +11,7 @@ from condyle.errors import CondyleError
 from condyle.io.format import ReadOptions
 from condyle.io.formats import csv, vr
 from condyle.model.recording import Recording, to_take
-from tests.make.size import cut_lengths
+from tests.make.texts import codes, read_cuts
 
 EXACT = 1e-12  # of a number that is only parsed
 PARSED = 1e-8  # rad, of a quaternion written with nine digits
@@ -231,15 +231,9 @@ def test_semicolons_and_decimal_commas_are_read(tmp_path: Path, variant: str) ->
 @pytest.mark.parametrize("variant", SMALL)
 @pytest.mark.sized
 def test_a_log_cut_at_any_byte_is_read_or_refused(tmp_path: Path, variant: str) -> None:
-    whole = SMALL[variant]
-    for size in cut_lengths(whole, 1):
-        vr.looks_like(whole[:size])
-        try:
-            recording = read(tmp_path, whole[:size])
-        except CondyleError:
-            continue
-        told = [finding.code for finding in recording.findings]
-        assert ("truncated-file" in told) == (whole[size - 1 : size] != b"\n")
+    for cut, recording in read_cuts(SMALL[variant], lambda cut: read(tmp_path, cut)):
+        vr.looks_like(cut)
+        assert ("truncated-file" in codes(recording)) == (not cut.endswith(b"\n"))
 
 
 def test_a_bad_number_is_told_with_line_and_column(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.io.tables.column_map import ColumnMap, read_map, suggest
+from condyle.io.tables.column_map import ColumnMap, read_map
 
 HAND = '[bodies.hand]\nposition = ["x", "y", "z"]\norientation = "4-7"\n'
 
@@ -57,8 +57,3 @@ def test_a_map_that_is_not_there_says_what_the_option_takes(tmp_path: Path) -> N
     with pytest.raises(CondyleError, match="--columns is the path of a column map") as error:
         read_map(tmp_path / "none.toml")
     assert error.value.code == "no-such-file"
-
-
-def test_names_that_are_near_are_suggested_else_the_first_are_listed() -> None:
-    assert suggest("hand_X", ["hand_x", "foot_x"]) == "did you mean 'hand_x'?"
-    assert suggest("zzz", [str(k) for k in range(20)]).endswith("and 8 more")

@@ -90,7 +90,7 @@ def test_every_sample_of_another_process_is_recorded_bit_by_bit(
 ) -> None:
     done = record(tmp_path, environment, form, labels)
     assert done.returncode == 0, done.stderr
-    ((source,), findings) = read_frames(tmp_path / "out" / "session.log")
+    ((source,), _, findings) = read_frames(tmp_path / "out" / "session.log")
     assert not findings
     assert source.layout.bodies == ("hip", "thigh")
     assert (source.layout.convention.unit, source.layout.convention.rotation) == (unit, "xyzw")

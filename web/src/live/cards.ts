@@ -1,6 +1,6 @@
 import { el } from "../dom";
 import { clock } from "../format";
-import type { Alarm, Progress, Solve, SourceStatus, Status } from "./messages";
+import type { Alarm, Guide, Progress, Solve, SourceStatus, Status } from "./messages";
 
 const LIMITS = { motion: "needs motion", noise: "needs time", skin: "skin limits it" } as const;
 const STATES = { waiting: "nothing yet", live: "", stale: "stale", lost: "lost" } as const;
@@ -14,6 +14,17 @@ export function coachCard({ prompt, finished }: Solve): HTMLElement[] {
   ];
 }
 
+/** What a visitor is asked to do, in the place of the coach; picture: of this step. */
+export function guideCard(guide: Guide, picture: HTMLElement | null): HTMLElement[] {
+  const { title, text, number, steps, joints, known, last } = guide;
+  return [
+    el("h2", { text: last ? title : `${title} ${Math.min(number, steps)} / ${steps}`.trim() }),
+    el("p", { class: last ? "ask done" : "ask", text }),
+    ...(picture && !last ? [picture] : []),
+    ...(joints.length && !last ? [bar(known.length / joints.length)] : []),
+  ];
+}
+
 /** Alarms, the newest first. */
 export function alarmList(alarms: readonly Alarm[]): HTMLElement[] {
   if (alarms.length === 0) return [];
@@ -22,11 +33,11 @@ export function alarmList(alarms: readonly Alarm[]): HTMLElement[] {
     .map((alarm) =>
       el(
         "li",
-        { class: "finding warning" },
+        { class: alarm.over === null ? "finding warning" : "finding over" },
         el(
           "span",
           { class: "code" },
-          el("span", { text: "▲" }),
+          el("span", { text: alarm.over === null ? "▲" : "✓" }),
           el("span", { text: alarm.code.replaceAll("-", " ") }),
           el("span", { class: "when", text: alarm.time ? clock(alarm.time[0], 1) : "" }),
         ),
@@ -61,7 +72,7 @@ function bar(share: number): HTMLElement {
 }
 
 /** What streams in, and what is kept of it. */
-export function sourceList({ sources, frames, seconds, behind, restarts, viewers }: Status): HTMLElement[] {
+export function sourceList({ sources, frames, seconds, behind, restarts, viewers, marks }: Status): HTMLElement[] {
   const facts = [
     `${clock(seconds, 0)}`,
     `${frames.toLocaleString("en")} frames recorded`,
@@ -72,7 +83,12 @@ export function sourceList({ sources, frames, seconds, behind, restarts, viewers
   return [
     el("ul", {}, ...sources.map(sourceLine)),
     el("p", { class: "quiet", text: facts.filter((fact) => fact).join(" · ") }),
+    ...(marks.length ? [el("p", { class: "quiet marks", text: `Marks: ${marks.map(markText).join(" · ")}` })] : []),
   ];
+}
+
+function markText({ seconds, text }: Status["marks"][number]): string {
+  return `${clock(seconds, 0)} ${text}`;
 }
 
 function sourceLine(one: SourceStatus): HTMLElement {

@@ -28,6 +28,7 @@ export function emptyPage(names: readonly string[]): PageData {
     masked: [],
     made: [],
     angles: null,
+    chains: [],
     motion: null,
   };
 }

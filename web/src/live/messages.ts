@@ -5,7 +5,7 @@ import type { Vector } from "../vector";
 
 export interface Hello {
   readonly type: "hello";
-  /** whether this page may stop and restart */
+  /** whether this page may stop, mark and restart */
   readonly acts: boolean;
 }
 
@@ -16,8 +16,9 @@ export interface Bodies {
 }
 
 export interface Alarm {
-  /** [s] when it was raised */
+  /** [s] when it was raised, and when it was over; null: not yet */
   readonly raised: number | null;
+  readonly over: number | null;
   readonly code: string;
   readonly severity: "info" | "warning" | "error";
   readonly text: string;
@@ -46,8 +47,8 @@ export interface Solve {
     readonly low: Vector;
     readonly high: Vector;
   } | null;
-  readonly alarms: readonly Alarm[];
-  readonly prompt: { readonly joint: string | null; readonly text: string; readonly axis: Vector | null } | null;
+  /** about: direction in the body's frame about which its joint is to be turned */
+  readonly prompt: { readonly joint: string | null; readonly text: string; readonly about: Vector | null } | null;
   readonly progress: readonly Progress[];
   readonly finished: boolean;
   readonly cpu: number;
@@ -76,6 +77,25 @@ export interface Status {
   readonly restarts: number;
   readonly given_up: boolean;
   readonly viewers: number;
+  readonly alarms: readonly Alarm[];
+  readonly marks: readonly { readonly seconds: number; readonly text: string }[];
+  readonly guide: Guide | null;
+}
+
+/** Where a visitor is in a routine. */
+export interface Guide {
+  readonly title: string;
+  readonly text: string;
+  /** name of a picture beside the page; "" for none */
+  readonly picture: string;
+  readonly number: number;
+  readonly steps: number;
+  readonly joints: readonly string[];
+  readonly known: readonly string[];
+  /** [s] since the step began */
+  readonly seconds: number;
+  /** whether these are the last words */
+  readonly last: boolean;
 }
 
 /** The session is over; where its result is. */

@@ -3,14 +3,16 @@ import { mm } from "../format";
 import { Model, selectBody } from "../model";
 import { Theme } from "../page/theme";
 import { verdictPart } from "../page/verdict";
+import type { Movement } from "../scene/gesture";
 import { Stage } from "../scene/stage";
 import { Store } from "../store";
 import type { Vector } from "../vector";
 import { Bell } from "./bell";
-import { alarmList, coachCard, progressList, sourceList } from "./cards";
+import { alarmList, coachCard, guideCard, progressList, sourceList } from "./cards";
 import { emptyPage } from "./empty";
-import type { Bodies, Message, Solve, Status } from "./messages";
+import type { Bodies, Guide, Message, Progress, Solve, Status } from "./messages";
 import { LiveMotion } from "./motion";
+import { Pictures } from "./pictures";
 import { Stream, streamUrl } from "./stream";
 
 const NOWHERE: { up: string | null; low: Vector; high: Vector } = { up: null, low: [0, 0, 0], high: [0, 0, 0] };
@@ -53,7 +55,12 @@ class LivePage {
   private model: Model | null = null;
   private motion: LiveMotion | null = null;
   private stage: Stage | null = null;
+  private readonly pictures = new Pictures();
+  private movement: Movement | null = null;
   private over = false;
+  private restarts = 0;
+  /** [s] of the session until which a solver that was started again is told */
+  private revivedUntil = 0;
 
   constructor() {
     this.header = this.buildHeader();
@@ -106,7 +113,20 @@ class LivePage {
     if (!acts || this.tools.querySelector(".act")) return;
     const act = (label: string, title: string, word: string): HTMLElement =>
       button(label, title, () => this.stream.say(word), { class: "act" });
+    const note = el("input", {
+      class: "act note",
+      placeholder: "note",
+      maxlength: 200,
+      "aria-label": "Note of the mark",
+    });
+    const mark = (): void => {
+      this.stream.say(`mark ${note.value}`);
+      note.value = "";
+    };
+    note.addEventListener("keydown", ({ key }) => key === "Enter" && mark());
     this.tools.prepend(
+      note,
+      button("Mark", "Mark this moment in the recording", mark, { class: "act" }),
       act("Restart", "Forget what came so far and begin anew; the recording goes on", "restart"),
       act("Stop", "End the session and fit all of it", "stop"),
     );
@@ -121,9 +141,10 @@ class LivePage {
   private build(model: Model, room: typeof NOWHERE, keepsView = false): void {
     this.model = model;
     this.motion = new LiveMotion(model, this.names, room);
-    if (this.stage && (room.up === null || room.up === this.stage.upAxis))
+    if (this.stage && (room.up === null || room.up === this.stage.upAxis)) {
       this.stage.show(model, this.motion, keepsView);
-    else this.stage = this.stage?.dispose() ?? null; // made by the next frame, the right way up
+      this.stage.demonstrate(this.movement);
+    } else this.stage = this.stage?.dispose() ?? null; // made by the next frame, the right way up
   }
 
   private move(time: number, values: Float32Array): void {
@@ -135,6 +156,7 @@ class LivePage {
       motion.write(1 - frame, time, values);
       try {
         this.stage = new Stage(model, motion, store);
+        this.stage.demonstrate(this.movement);
         this.figure.replaceChildren(this.stage.element);
       } catch {
         this.figure.replaceChildren(
@@ -151,16 +173,29 @@ class LivePage {
       const { page } = solve.shown;
       const first = this.model === null || this.model.data.joints.length === 0;
       const model = new Model(page);
+      this.movement = this.guide === null ? movementOf(model, solve) : null;
       this.build(model, solve.shown, !first);
       if (first && page.joints.length) this.store.set({ view: "played", colour: "residual" });
       this.verdict.replaceChildren(verdictPart(model, this.store));
-      const asked = model.bodies.findIndex((body) => body.name === solve.prompt?.joint);
+      const wanted = this.guide === null ? solve.prompt?.joint : guidedJoint(this.guide, solve.progress);
+      const asked = model.bodies.findIndex((body) => body.name === wanted);
       selectBody(this.store, model, asked < 0 ? null : asked);
     } else this.verdict.replaceChildren(waiting(`No figure yet: ${solve.problem}`));
-    this.coach.replaceChildren(...coachCard(solve));
-    this.alarms.replaceChildren(...alarmList(solve.alarms));
+    if (this.guide === null) this.coach.replaceChildren(...coachCard(solve));
     this.joints.replaceChildren(...progressList(solve.progress, (joint) => this.halfWidth(joint)));
-    this.bell.ring(solve.alarms.length);
+  }
+
+  private guide: Guide | null = null;
+
+  /** The step of a routine, in the place of the coach. */
+  private lead(guide: Guide | null): void {
+    const before = this.guide;
+    this.guide = guide;
+    if (guide === null) return;
+    this.main.classList.add("guided");
+    this.main.classList.toggle("visitor", this.tools.querySelector(".act") === null);
+    if (JSON.stringify({ ...guide, seconds: 0 }) === JSON.stringify({ ...before, seconds: 0 })) return;
+    this.coach.replaceChildren(...guideCard(guide, this.pictures.of(guide.picture)));
   }
 
   /** The 95 % interval of a joint in words. */
@@ -172,10 +207,17 @@ class LivePage {
 
   private report(status: Status): void {
     this.sources.replaceChildren(...sourceList(status));
+    this.alarms.replaceChildren(...alarmList(status.alarms));
+    this.bell.ring(status.alarms.length);
+    this.lead(status.guide);
+    if (status.restarts > this.restarts) this.revivedUntil = status.seconds + 10;
+    this.restarts = status.restarts;
     document.documentElement.dataset.seconds = status.seconds.toFixed(1);
     if (status.fault) this.say(`Not recorded: ${status.lost} frames. ${status.fault}`);
     else if (status.given_up) this.say("Nothing is solved any more: the solver died too often. The recording goes on.");
     else if (status.behind !== null && status.behind > 6) this.say(`Behind by ${status.behind.toFixed(1)} s.`);
+    else if (status.seconds < this.revivedUntil)
+      this.say("The solver died and was started again. The recording is whole.");
     else this.say("");
   }
 
@@ -189,6 +231,18 @@ class LivePage {
     this.banner.textContent = text;
     this.banner.hidden = text === "";
   }
+}
+
+/** The body whose joint a step of a routine is for: the first that is not known yet. */
+function guidedJoint({ joints, known }: Guide, progress: readonly Progress[]): string | undefined {
+  const open = joints.filter((name) => !known.includes(name));
+  return progress.find(({ name, joint }) => open.includes(name) || open.includes(joint))?.joint;
+}
+
+/** What the coach asks for, as a movement of the figure. */
+function movementOf(model: Model, { prompt }: Solve): Movement | null {
+  const body = model.bodies.findIndex(({ name }) => name === prompt?.joint);
+  return body < 0 || !prompt?.about ? null : { body, about: prompt.about };
 }
 
 function waiting(text: string): HTMLElement {

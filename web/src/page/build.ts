@@ -10,6 +10,7 @@ import type { Store } from "../store";
 import { jointTable, limbTable, loopTable, placementTable } from "../tables/tables";
 import { treeDiagram } from "../tree/diagram";
 import { anglesPart } from "./angles";
+import { axesPart } from "./axes";
 import { sceneControls, sceneLegend } from "./controls";
 import { findingsPart } from "./findings";
 import { listenToKeys } from "./keyboard";
@@ -51,6 +52,15 @@ export function buildPage(model: Model, motion: Motion | null, store: Store): HT
         anglesPart(angles, model, motion, store, theme),
       ),
     );
+  if (model.data.chains.length)
+    main.append(
+      section(
+        "axes",
+        "Axes",
+        "How the axes of the machine lie to each other, and the tables that go into its model.",
+        axesPart(model, store),
+      ),
+    );
   if (motion && model.links.length) main.append(residuals(model, motion, store, theme));
   main.append(
     section(
@@ -80,6 +90,7 @@ function header(model: Model, theme: Theme, dialog: HTMLDialogElement): HTMLElem
   const link = (id: string, text: string): HTMLElement => el("a", { href: `#${id}`, text });
   const parts = [
     model.data.angles && model.data.motion ? link("angles", "Angles") : null,
+    model.data.chains.length ? link("axes", "Axes") : null,
     model.links.length && model.data.motion ? link("residuals", "Residuals") : null,
     link("tree", "Tree"),
     model.links.length ? link("tables", "Tables") : null,

@@ -17,6 +17,7 @@ import type { Vector } from "../vector";
 import type { Eye } from "./camera";
 import type { Colours } from "./colours";
 import { Floor } from "./floor";
+import { Gesture, type Movement } from "./gesture";
 import type { Picture } from "./pictures";
 import { type Paint, Rig } from "./rig";
 import { type Shape, shapeOf } from "./shape";
@@ -35,6 +36,7 @@ export class Room {
   private readonly trails: Trails;
   private readonly shade = new MeshBasicMaterial({ side: DoubleSide });
   private readonly lamp = new DirectionalLight(0xffffff, 2.1);
+  private gesture: Gesture | null = null;
 
   /** Sizes are those of the figure in `frame`. */
   constructor(model: Model, motion: MotionView, frame: number, up: Vector3) {
@@ -61,8 +63,17 @@ export class Room {
     this.scene.add(this.floor.lines, this.trails.lines, sky, new AmbientLight(0xffffff, 0.5), this.lamp);
   }
 
+  /** A movement that is shown on the figure; null: none. */
+  demonstrate(model: Model, movement: Movement | null): void {
+    if (this.gesture) this.scene.remove(this.gesture.group);
+    this.gesture?.dispose();
+    this.gesture = movement === null ? null : new Gesture(model, this.shape.size, movement);
+    if (this.gesture) this.scene.add(this.gesture.group);
+  }
+
   /** Gives back what the graphics card holds of it. */
   dispose(): void {
+    this.gesture?.dispose();
     this.scene.traverse((part) => {
       if (part instanceof InstancedMesh) part.dispose();
     });
@@ -91,6 +102,9 @@ export class Room {
     for (const picture of pictures) for (const rig of picture.rigs) rig.paint(paint);
     if (state.trails) this.drawTrails(state, paint.colours);
     this.trails.lines.visible = state.trails;
+    const { matrices, shows } = (state.view === "measured" ? this.measured : this.played).poses;
+    this.gesture?.paint(paint.colours);
+    this.gesture?.update(matrices, shows, performance.now() / 1000);
   }
 
   /** Shows what belongs to a picture, and only that. */

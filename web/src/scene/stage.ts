@@ -6,6 +6,7 @@ import type { Store } from "../store";
 import { Aim } from "./aim";
 import { Eye } from "./camera";
 import { coloursOfStyle, forgetRamp } from "./colours";
+import type { Movement } from "./gesture";
 import { Labels } from "./labels";
 import { namesOf } from "./names";
 import { makePaint } from "./paint";
@@ -85,6 +86,13 @@ export class Stage {
     this.aim.isSet = keepsView;
     this.paint = this.mixPaint();
     this.canvas.setAttribute("aria-label", describe(model));
+    this.shownFrame = null;
+    this.wake();
+  }
+
+  /** Shows a movement on the figure, until another figure is shown; null: none. */
+  demonstrate(movement: Movement | null): void {
+    this.room.demonstrate(this.model, movement);
     this.shownFrame = null;
     this.wake();
   }

@@ -207,6 +207,18 @@ export function limbTable(model: Model, store: Store): HTMLElement {
       value: (r) => toMm(r.high),
       draw: (r) => mm(r.high, 1),
     },
+    ...(rows.some((r) => r.along !== null)
+      ? [
+          {
+            title: "along the axis",
+            unit: "mm",
+            numeric: true,
+            hint: "Offset along the first axis, from the normal to the axis before to that to the second",
+            value: (r: PageLimb) => toMm(r.along),
+            draw: (r: PageLimb) => mm(r.along, 1),
+          },
+        ]
+      : []),
     {
       title: `± ${mm(reach, reach < 0.001 ? 2 : 0)} mm`,
       hint: "The 95 % interval about the length, all on one scale",

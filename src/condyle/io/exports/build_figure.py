@@ -15,7 +15,7 @@ from ...maths.arrays import Floats
 from ...maths.spool import over_frames
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from ...model.motion import Motion, forward, order_joints, reference_rotations
-from ...model.skeleton import Skeleton
+from ...model.skeleton import ONE_AXIS, Skeleton
 from .bones import BoneKind, Link, RestBone, Room, build_bones, reorder_links
 from .figure import Figure, Names, find_axis, find_world_turn, legalise
 
@@ -55,6 +55,7 @@ def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", u
     R = over_frames(turn, R_parent)
     p_world = over_frames(lambda p, turned: p + np.einsum("nkij,kj->nki", turned, p_body_bone[free]), p_free, R_free)
     labels, joints = _names(chain, human, names)
+    known = [link.segment if of_person else None for link, of_person in zip(chain, human, strict=True)]
     axis = [np.full(3, np.nan) if bone.axis is None else bone.axis for bone in bones]
     offsets = _offsets(chain, bones, p_world[frame] if motion.frames else np.zeros((len(free), 3)), world, human)
     return Figure(
@@ -78,15 +79,9 @@ def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", u
         motion.timed,
         motion.sources,
         (*motion.findings, *findings),
-        tuple(
-            link.segment.part if link.segment is not None and known else ""
-            for link, known in zip(chain, human, strict=True)
-        ),
+        tuple(one.part if one else "" for one in known),
         skeleton.fit_id,
-        tuple(
-            link.segment.side if link.segment is not None and known else ""
-            for link, known in zip(chain, human, strict=True)
-        ),
+        tuple(one.side if one else "" for one in known),
     )
 
 
@@ -97,7 +92,7 @@ def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment]) 
     eye, zero = np.eye(3), np.zeros(3)
     found = [Link(name, -1, "free", zero, zero, None, eye, eye, segments.get(name)) for name in motion.free]
     for child, parent, joint in order_joints(skeleton):
-        kind: BoneKind = "ball" if joint.kind == "undetermined" else joint.kind
+        kind: BoneKind = "hinge" if joint.kind in ONE_AXIS else "rigid" if joint.kind == "rigid" else "ball"
         if kind == "hinge" and joint.axis_child is None:
             kind = "ball"
         near = motion.R_parent_body[frame, child] if motion.frames else mean[child]

@@ -8,13 +8,15 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from ...errors import CondyleError, UsageError
+from ...errors import CondyleError, UsageError, suggest
 from ...findings import Finding
+from ...progress import begin_step
 from ..folder import FIELD, MANIFEST, MOTION, OPTIONS, SKELETON, stage_files
 from .inertia import MASS_FORMATS, check_body_mass
 from .registry import FORMATS
 from .scene import FigureFormat, Scene, Written
 
+ALL = "all"  # in the place of names: every format that this scene and this installation allow
 FIT_FILES = (SKELETON, MOTION, MANIFEST, OPTIONS, FIELD)  # what condyle fit wrote, and exports are made from
 
 
@@ -22,14 +24,16 @@ FIT_FILES = (SKELETON, MOTION, MANIFEST, OPTIONS, FIELD)  # what condyle fit wro
 def find_format(name: str) -> FigureFormat:
     """A format by its name; raises with the choices."""
     if name not in FORMATS:
-        raise UsageError(f"no export format '{name}'; choose from {', '.join(FORMATS)}", code="bad-option")
+        raise UsageError(f"no export format '{name}'; {suggest(name, [*FORMATS, ALL], 0.6)}", code="bad-option")
     found: FigureFormat = import_module(f".{FORMATS[name]}", __package__).FORMAT
     return found
 
 
 def parse_formats(words: str) -> tuple[FigureFormat, ...]:
-    """The formats in a list such as "bvh,glb"; raises with the choices."""
+    """The formats in a list such as "bvh,glb", or those of the word "all"; raises with the choices."""
     names = [word.strip().lower().removeprefix(".") for word in words.split(",") if word.strip()]
+    if names == [ALL]:
+        names = list(FORMATS)
     if not names:
         raise UsageError(f"no export format is named; choose from {', '.join(FORMATS)}", code="bad-option")
     return tuple(find_format(name) for name in dict.fromkeys(names))
@@ -65,10 +69,19 @@ def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) 
         if len(wrong) == len(chosen):
             raise UsageError(f"a body mass is for {', '.join(MASS_FORMATS)}, not {wrong[0]}", code="option-not-used")
         check_body_mass(scene.figure, scene.body_mass)
-    for form in chosen:
+    return tuple(form for form in chosen if _can_write(form, scene, asked=formats != ALL))
+
+
+def _can_write(form: FigureFormat, scene: Scene, *, asked: bool) -> bool:
+    """Whether a format can hold the scene; raises where it was asked for by its name and cannot."""
+    try:
         if form.check is not None:
             form.check(scene)
-    return chosen
+    except CondyleError:
+        if asked:
+            raise
+        return False
+    return True
 
 
 def write_formats(scene: Scene, formats: Sequence[FigureFormat], folder: Path, stem: str) -> Written:
@@ -76,6 +89,7 @@ def write_formats(scene: Scene, formats: Sequence[FigureFormat], folder: Path, s
     files: list[Path] = []
     findings: dict[tuple[str, str], Finding] = {}
     for form in formats:
+        begin_step(f"writing {form.name}")
         written = form.write(scene, folder / f"{stem}{form.suffix}")
         twice = {file.name for file in files} & {file.name for file in written.files}
         if twice:

@@ -6,6 +6,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,12 +14,14 @@ from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.series import segment_slices
+from ...model.skeleton import ONE_AXIS
 from ...model.take import WORLD
 from ._angles import count_flexion
 from .figure import Figure, legalise
 from .scene import Scene, number_file
 
 XmlValue = str | Floats | Sequence[float] | float | None  # in XML
+LOOP_AXIS_M = 0.1  # m between two points that hold the axis of a hinge which closes a loop
 RANGE_MIN_WIDTH = 1e-3  # rad or m: the least width of a range, since programs refuse a range without any
 
 
@@ -50,6 +53,42 @@ def _anchor_room(figure: Figure) -> Figure:
         if figure.bodies[k] == WORLD and (R == R[0]).all() and (p == p[0]).all():
             kind[k], rest[k], place[k] = "rigid", R[0], p[0]
     return replace(figure, kind=tuple(kind), R_parent_bone_rest=rest, p_parent_bone=place)
+
+
+class LoopClosure(NamedTuple):
+    """A joint outside the tree that holds throughout: two bones by their numbers, and points that coincide (k, 3) [m],
+    in the frame of each. A hinge has two points on its axis.
+    """
+
+    first: int
+    second: int
+    points_first: Floats
+    points_second: Floats
+
+
+def list_loops(scene: Scene, figure: Figure) -> list[LoopClosure]:
+    """What closes loops of a figure from the first frame to the last."""
+    place = {name: k for k, name in enumerate(figure.bodies)}
+    found = []
+    for joint in scene.skeleton.loops:
+        start, end = joint.time or (figure.time[0], figure.time[-1])
+        whole = start <= figure.time[0] + 1e-9 and end >= figure.time[-1] - 1e-9
+        if (
+            not whole
+            or joint.kind not in ("ball", "universal", *ONE_AXIS)
+            or not {joint.child, joint.parent} <= set(place)
+        ):
+            continue
+        halves = []
+        for body, p, axis in (
+            (joint.child, joint.p_child_joint, joint.axis_child),
+            (joint.parent, joint.p_parent_joint, joint.axis_parent),
+        ):
+            points = [p] if joint.kind not in ONE_AXIS or axis is None else [p, p + LOOP_AXIS_M * axis]
+            k = place[body]
+            halves.append(np.array(points) @ figure.R_bone_body[k].T + figure.p_bone_body[k])
+        found.append(LoopClosure(place[joint.child], place[joint.parent], *halves))
+    return found
 
 
 def widen_range(low: float, high: float) -> tuple[float, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +16,11 @@ from .gltf import align_signs
 from .inertia import weigh_bones
 from .mechanism import (
     RANGE_MIN_WIDTH,
+    LoopClosure,
     add,
     build_mechanism,
     format_weights,
+    list_loops,
     make_title,
     to_xml,
     widen_range,
@@ -53,7 +56,8 @@ def write_mjcf(scene: Scene, path: Path) -> Written:
     """The model at `path`, and beside it <stem>-qpos.csv for every segment."""
     figure = build_mechanism(scene, "z", MJCF_LETTERS, MJCF_FIRST_LETTER, ("world",), "MJCF")
     columns, qpos = list_qpos(figure)
-    path.write_bytes(to_mjcf(figure, qpos, make_title(path), scene.body_mass))
+    loops = list_loops(scene, figure)
+    path.write_bytes(to_mjcf(figure, qpos, make_title(path), scene.body_mass, loops))
     tables = write_tables(path.with_name(f"{path.stem}-qpos.csv"), figure, columns, qpos)
     return Written((path, *tables), figure.findings)
 
@@ -77,7 +81,9 @@ def list_qpos(figure: Figure) -> tuple[list[str], Floats]:
     return columns, np.concatenate(values, axis=1)
 
 
-def to_mjcf(figure: Figure, qpos: Floats, title: str, body_mass: float | None = None) -> bytes:
+def to_mjcf(
+    figure: Figure, qpos: Floats, title: str, body_mass: float | None = None, loops: Sequence[LoopClosure] = ()
+) -> bytes:
     """The file of a figure that is z up and without unknown poses."""
     root = ET.Element("mujoco", model=title)
     add(root, "compiler", angle="radian", autolimits="true", **MUJOCO_BOUNDS)
@@ -97,10 +103,22 @@ def to_mjcf(figure: Figure, qpos: Floats, title: str, body_mass: float | None = 
             mass, centre, inertia = weights[k]
             whole = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
             add(elements[k], "inertial", pos=centre, mass=format_weights(mass), fullinertia=format_weights(whole))
+    if loops:
+        _close_loops(add(root, "equality"), elements, loops)
     keys = add(root, "keyframe")
     for number, rows in enumerate(segment_slices(figure.segment), start=1):
         add(keys, "key", name=f"start_{number}", qpos=qpos[rows.start])
     return to_xml(root, figure.fit_id)
+
+
+def _close_loops(equality: ET.Element, elements: dict[int, ET.Element], loops: Sequence[LoopClosure]) -> None:
+    """Points of two bodies that stay together, as pairs of sites."""
+    for number, loop in enumerate(loops, start=1):
+        for point, ends in enumerate(zip(loop.points_first, loop.points_second, strict=True), start=1):
+            sites = [f"loop_{number}_{point}_{half}" for half in "ab"]
+            for site, bone, place in zip(sites, (loop.first, loop.second), ends, strict=True):
+                add(elements[bone], "site", name=site, pos=place)
+            add(equality, "connect", name=f"loop_{number}_{point}", site1=sites[0], site2=sites[1])
 
 
 def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: float) -> ET.Element:

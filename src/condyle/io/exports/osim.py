@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,7 +15,17 @@ from ...maths.series import segment_slices
 from ._angles import Turning, split_free, split_joint
 from .figure import Figure
 from .inertia import Inertial, weigh_bones
-from .mechanism import add, align_axis, build_mechanism, format_weights, make_title, to_xml, widen_range
+from .mechanism import (
+    LoopClosure,
+    add,
+    align_axis,
+    build_mechanism,
+    format_weights,
+    list_loops,
+    make_title,
+    to_xml,
+    widen_range,
+)
 from .scene import FigureFormat, Scene, Written, number_file
 from .shapes import PART_COLOURS, Shapes, shape_bones
 
@@ -53,7 +63,7 @@ def write_osim(scene: Scene, path: Path) -> Written:
     """The model at `path`, and its coordinates over time as <stem>.sto for every segment."""
     figure = build_mechanism(scene, "y", OSIM_LETTERS, OSIM_FIRST_LETTER, ("ground",), "OpenSim")
     joints = [_joint(figure, k) for k in range(len(figure.names))]
-    path.write_bytes(to_osim(figure, joints, make_title(path), scene.body_mass))
+    path.write_bytes(to_osim(figure, joints, make_title(path), scene.body_mass, list_loops(scene, figure)))
     files = [path]
     coordinates = [one for joint in joints for one in joint.coordinates]
     for number, rows in enumerate(segment_slices(figure.segment), start=1):
@@ -104,7 +114,13 @@ def _turns(turned: Turning) -> tuple[Coordinate, ...]:
     )
 
 
-def to_osim(figure: Figure, joints: list[OsimJoint], title: str, body_mass: float | None = None) -> bytes:
+def to_osim(
+    figure: Figure,
+    joints: list[OsimJoint],
+    title: str,
+    body_mass: float | None = None,
+    loops: Sequence[LoopClosure] = (),
+) -> bytes:
     """The model of a figure that is y up and without unknown poses."""
     root = ET.Element("OpenSimDocument", Version=OSIM_VERSION)
     model = add(root, "Model", name=title)
@@ -118,6 +134,8 @@ def to_osim(figure: Figure, joints: list[OsimJoint], title: str, body_mass: floa
     links = add(add(model, "JointSet", name="jointset"), "objects")
     for k, joint in enumerate(joints):
         _add_joint(links, figure, k, joint)
+    if loops:
+        _close_loops(add(add(model, "ConstraintSet", name="constraintset"), "objects"), figure, loops)
     markers = add(add(model, "MarkerSet", name="markerset"), "objects")
     for k, name in enumerate(figure.names):
         marker = add(markers, "Marker", name=f"{name}_sensor")
@@ -191,6 +209,17 @@ def _add_joint(links: ET.Element, figure: Figure, k: int, joint: OsimJoint) -> N
     element.append(frames)
     if joint.type == "CustomJoint":
         _transform(element, joint.coordinates)
+
+
+def _close_loops(constraints: ET.Element, figure: Figure, loops: Sequence[LoopClosure]) -> None:
+    """Points of two bodies that stay together."""
+    for number, loop in enumerate(loops, start=1):
+        for point, ends in enumerate(zip(loop.points_first, loop.points_second, strict=True), start=1):
+            constraint = add(constraints, "PointConstraint", name=f"loop_{number}_{point}")
+            for half, bone in enumerate((loop.first, loop.second), start=1):
+                add(constraint, f"socket_body_{half}", f"/bodyset/{figure.names[bone]}")
+            for half, place in enumerate(ends, start=1):
+                add(constraint, f"location_body_{half}", place)
 
 
 def _transform(element: ET.Element, coordinates: tuple[Coordinate, ...]) -> None:

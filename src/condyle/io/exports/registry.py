@@ -10,6 +10,7 @@ FORMATS: dict[str, str] = {
     "mjcf": "mjcf",
     "urdf": "urdf",
     "osim": "osim",
+    "dh": "dh",
     "c3d": "c3d",
     "csv": "tables",
     "npz": "figure_npz",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
+from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.euler import find_angles
@@ -14,7 +15,18 @@ from ._angles import Turning, split_joint
 from .figure import Figure, legalise
 from .gltf import align_signs
 from .inertia import Inertial, weigh_bones
-from .mechanism import add, align_axis, build_mechanism, format_weights, make_title, to_xml, widen_range, write_tables
+from .mechanism import (
+    LoopClosure,
+    add,
+    align_axis,
+    build_mechanism,
+    format_weights,
+    list_loops,
+    make_title,
+    to_xml,
+    widen_range,
+    write_tables,
+)
 from .scene import FigureFormat, Scene, Written
 from .shapes import PART_COLOURS, Shapes, shape_bones
 
@@ -39,7 +51,17 @@ def write_urdf(scene: Scene, path: Path) -> Written:
         own.write_bytes(to_urdf(robot, make_title(own), scene.body_mass if tree.parts[0] else None))
         columns, values = robot.table()
         files += [own, *write_tables(own.with_name(f"{own.stem}-joint-states.csv"), tree, columns, values)]
-    return Written(tuple(files), figure.findings)
+    lost = [
+        Finding("loop-lost", "warning", text, (figure.bodies[loop.first], figure.bodies[loop.second]))
+        for loop in list_loops(scene, figure)
+        if (text := _describe_loss(figure, loop))
+    ]
+    return Written(tuple(files), (*figure.findings, *lost))
+
+
+def _describe_loss(figure: Figure, loop: LoopClosure) -> str:
+    both = " and ".join(figure.bodies[k] for k in (loop.first, loop.second))
+    return f"a URDF is a tree: nothing in it holds {both} together, which close a loop; mjcf and osim do"
 
 
 class Robot:

@@ -13,10 +13,12 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 
-from ...errors import CondyleError, UsageError
+from ...errors import TYPO_ALIKE, CondyleError, UsageError, suggest
 from ...findings import Finding
 from ...maths.spool import ARRAY_BYTES, largest_in_memory
 from ...model.recording import Recording
+from ...progress import begin_step
+from ..folder import SKELETON
 from ..format import Format, ReadOptions, apply_options
 
 __all__ = ["Format", "ReadOptions", "formats", "identify", "read_recording"]
@@ -35,10 +37,12 @@ _MODULES = (
     "session_log",
     "gltf",
     "parquet",
+    "matlab",
     "motive",
     "qualisys",
     "vicon",
     "trc",
+    "mokka",
     "ndi",
     "polhemus",
     "ascension",
@@ -57,6 +61,7 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
     options = options or ReadOptions()
     file = Path(path)
     found, faults = _search(file, "columns" if options.columns is not None else options.format)
+    begin_step(f"reading {file.name}{_describe_size(file.stat().st_size)}")
     try:
         _check_length(file, found)
         recording = apply_options(found.read(file, options), options, found.title)
@@ -70,6 +75,10 @@ def read_recording(path: str | os.PathLike[str], options: ReadOptions | None = N
         raise CondyleError(f"{found.title} without a single pose", code="no-data", path=file)
     findings = (*recording.findings, *(Finding("broken-plugin", "warning", fault) for fault in faults))
     return replace(recording, source=str(file), format=found.name, findings=findings)
+
+
+def _describe_size(size: int) -> str:
+    return f" ({size / 1e6:.3g} MB)" if size >= 10**6 else ""
 
 
 def _check_length(file: Path, found: Format) -> None:
@@ -176,7 +185,7 @@ def _import_format(name: str) -> Format:
 def _read_head(file: Path) -> bytes:
     try:
         if file.is_dir():
-            raise CondyleError("is a folder, not a file", code="not-a-file", path=file)
+            raise CondyleError(_describe_folder(file), code="not-a-file", path=file)
         if file.exists() and not file.is_file():  # it may have no end, and it cannot be read twice
             raise CondyleError("is a pipe or a device; save it to a file first", code="not-a-file", path=file)
         with open(file, "rb") as stream:
@@ -188,8 +197,30 @@ def _read_head(file: Path) -> bytes:
     return head
 
 
+def _describe_folder(folder: Path) -> str:
+    """What to do with a folder where a file is asked for."""
+    if (folder / SKELETON).is_file():
+        return f"is the folder of a fit; look at it with: condyle view {folder}"
+    bags = sorted([*folder.glob("*.mcap"), *folder.glob("*.db3")])
+    if (folder / "metadata.yaml").is_file() and bags:
+        return f"is the folder of a ROS 2 bag; name the recording in it: {bags[0]}"
+    return f"is a folder; name the files of one take, or fit every take in it: condyle batch {folder} -o STUDY"
+
+
+def _describe_missing(file: Path) -> str:
+    """No such file, and the files beside it whose names are near."""
+    if str(file) == "-":
+        return "no such file, and standard input is not read, since a recording is read twice; save it to a file first"
+    try:
+        names = [one.name for one in file.parent.iterdir()] if file.parent.is_dir() else []
+    except OSError:
+        names = []
+    near = suggest(file.name, names, TYPO_ALIKE) if names else ""
+    return f"no such file; {near}" if near.startswith("did you") else "no such file"
+
+
 def _describe_unreadable(file: Path, error: OSError | ValueError) -> CondyleError:
     if isinstance(error, FileNotFoundError):
-        return CondyleError("no such file", code="no-such-file", path=file)
+        return CondyleError(_describe_missing(file), code="no-such-file", path=file)
     reason = getattr(error, "strerror", None) or str(error)
     return CondyleError(f"cannot be read: {reason}", code="unreadable-file", path=file)

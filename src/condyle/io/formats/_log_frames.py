@@ -21,10 +21,13 @@ from ..log_records import (
     LOG_MAGIC,
     LOST,
     LOST_COUNT,
+    MARK,
     Damage,
     Layout,
+    Mark,
     Record,
     decode_layout,
+    decode_mark,
     walk_records,
 )
 
@@ -92,12 +95,15 @@ class LogContents:
 
     astray  frames whose layout is not there, or has another width
     lost    frames that could not be written while the log was recorded
+    marks   that an operator set; frames before one that begins anew are not kept, but counted as `before`
     """
 
     tables: dict[int, _Table] = field(default_factory=dict)
     stretches: dict[str, list[_Stretch]] = field(default_factory=dict)
     astray: int = 0
     lost: int = 0
+    marks: list[Mark] = field(default_factory=list)
+    before: int = 0
 
     def add(self, record: Record) -> None:
         """Takes in the next record."""
@@ -107,6 +113,17 @@ class LogContents:
             self.add_layout(record.payload)
         elif record.kind == LOST and len(record.payload) == LOST_COUNT.size:
             self.lost += LOST_COUNT.unpack(record.payload)[0]
+        elif record.kind == MARK and (mark := decode_mark(record.payload)) is not None:
+            self.add_mark(mark)
+
+    def add_mark(self, mark: Mark) -> None:
+        if mark.anew:
+            self.before += sum(one.frames for row in self.stretches.values() for one in row)
+            self.tables = {number: _Table(table.layout) for number, table in self.tables.items()}
+            self.stretches = {source: [] for source in self.stretches}
+            self.marks = []
+        else:
+            self.marks.append(mark)
 
     def assemble(self) -> list[SourceFrames]:
         """The frames of every source that sent any."""
@@ -136,8 +153,8 @@ class LogContents:
         table.add(payload)
 
 
-def read_frames(path: Path) -> tuple[list[SourceFrames], list[Finding]]:
-    """The frames of every source of a log that sent any, and what is damaged or missing in it."""
+def read_frames(path: Path) -> tuple[list[SourceFrames], list[Mark], list[Finding]]:
+    """The frames of every source of a log that sent any, its marks, and what is damaged or missing in it."""
     with open(path, "rb") as stream:
         if stream.read(len(LOG_MAGIC)) != LOG_MAGIC:
             raise CondyleError("is no session log, or one of a newer condyle", code="damaged-file")
@@ -148,7 +165,7 @@ def read_frames(path: Path) -> tuple[list[SourceFrames], list[Finding]]:
     sources = contents.assemble()
     if not sources:
         raise CondyleError("a session log without a single frame", code="no-data")
-    return sources, _describe(contents, damage, sum(len(source.device) for source in sources))
+    return sources, contents.marks, _describe(contents, damage, sum(len(source.device) for source in sources))
 
 
 def _assemble(stretches: list[_Stretch]) -> SourceFrames:
@@ -235,6 +252,9 @@ def _describe(contents: LogContents, damage: Damage, frames: int) -> list[Findin
             f"{many(contents.astray, 'frame')} cannot be understood; they are left out"
         )
         found.append(Finding("log-damaged", "warning", text, value=float(damage.skipped), unit="bytes"))
+    if contents.before:
+        text = f"the session was begun anew: {many(contents.before, 'frame')} before that are left out"
+        found.append(Finding("begun-anew", "info", text, count=contents.before))
     if contents.lost:
         text = f"{many(contents.lost, 'frame')} could not be written while recording, as when a disk is full"
         found.append(Finding("log-damaged", "warning", text, count=contents.lost))

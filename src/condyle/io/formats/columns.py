@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ...errors import CondyleError, UsageError
+from ...errors import CondyleError, UsageError, suggest
 from ...maths.arrays import Floats, Ints
 from ...maths.spool import empty, sealed, take_rows
 from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
 from ..format import Format, ReadOptions
-from ..tables.column_map import Column, ColumnMap, MappedThing, read_map, suggest
+from ..tables.column_map import Column, ColumnMap, MappedThing, read_map
 from ..tables.long_rows import gather_frames, number_sensors
 from ..tables.rows import describe_truncation, read_number
 from ..tables.table import Table, find_table

@@ -125,7 +125,8 @@ class _Handler:
 
     def doctype(self, *_: object) -> None:
         raise self.fault(
-            "the XML declares a document type or entities, which are never followed; delete the <!DOCTYPE ...> line",
+            "the XML declares a document type or entities, which are never followed; delete all from <!DOCTYPE "
+            "to the > or ]> that ends it",
             code="xml-doctype",
         )
 

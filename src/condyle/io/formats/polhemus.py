@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ...errors import CondyleError
-from ...findings import Finding
+from ...findings import Finding, many
 from ...maths.arrays import Floats
 from ...maths.spool import over_frames
 from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
@@ -155,7 +155,7 @@ def _describe_flags(flags: list[tuple[str, str]]) -> list[Finding]:
     stations = sorted({f"s{int(station)}" for station, _ in flags})
     codes = ", ".join(sorted({flag for _, flag in flags}))
     text = (
-        f"{', '.join(stations)}: {len(flags)} rows carry the tracker's error flag ({codes}); they are kept, "
+        f"{', '.join(stations)}: {many(len(flags), 'row')} with the tracker's error flag ({codes}); they are kept, "
         "because the flag tells the last fault of the system and not that of the row"
     )
     return [Finding("device-error", "warning", text, tuple(stations), count=len(flags))]

@@ -6,9 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from ...findings import Finding
+from ...model.clock import find_origin
 from ...model.recording import Recording
 from ..format import Format, ReadOptions
-from ..log_records import LOG_MAGIC
+from ..log_records import LOG_MAGIC, Mark
 from ._log_frames import SourceFrames, read_frames
 from ._log_sources import merge_sources, put_in_order, recording_of
 
@@ -20,9 +24,25 @@ def looks_like(head: bytes) -> bool:
 
 def read(path: Path, options: ReadOptions) -> Recording:
     """The numbers of the only source as they came, or those of several on one clock."""
-    sources, damage = read_frames(path)
+    sources, marks, damage = read_frames(path)
     recording = assemble_recording(sources)
-    return replace(recording, findings=(*recording.findings, *damage))
+    return replace(recording, findings=(*recording.findings, *damage, *describe_marks(marks, sources, recording)))
+
+
+def describe_marks(marks: Sequence[Mark], sources: Sequence[SourceFrames], recording: Recording) -> list[Finding]:
+    """The marks of an operator, on the clock of the recording as its take will have it."""
+    arrival, found = sources[0].arrival, []
+    for number, mark in enumerate(marks, 1):
+        frame = int(np.clip(np.searchsorted(arrival, mark.arrival), 0, len(arrival) - 1))
+        name = mark.text or f"mark {number}"
+        if recording.time is None:
+            found.append(Finding("mark", "info", f"{name}: marked at frame {frame}", frame=frame))
+            continue
+        time = mark.arrival if len(sources) > 1 else float(recording.time[frame])
+        time -= find_origin(recording.time)
+        text = f"{name}: marked at {time:.1f} s"
+        found.append(Finding("mark", "info", text, time=(time, time), frame=frame if len(sources) == 1 else None))
+    return found
 
 
 def assemble_recording(sources: Sequence[SourceFrames]) -> Recording:

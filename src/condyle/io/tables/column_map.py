@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ...errors import CondyleError, UsageError
+from ...errors import CondyleError, UsageError, suggest
 from ...model.recording import HANDS, UPS, Convention, width_of
 from ...model.units import metres_per
 from ..toml_file import read_toml
@@ -126,17 +125,6 @@ def read_map(path: str | Path) -> ColumnMap:
         markers,
         any_body,
     )
-
-
-def suggest(name: str, choices: Sequence[str], alike: float = 0.5) -> str:
-    """Words that suggest the choices nearest to a name, at least `alike` [-] of 1, or list the first of them."""
-    named = [choice for choice in choices if choice]
-    lower = {choice.lower(): choice for choice in named}
-    near = [lower[hit] for hit in difflib.get_close_matches(name.lower(), lower, 3, alike)]
-    if near:
-        return "did you mean " + " or ".join(f"'{choice}'" for choice in near) + "?"
-    shown = ", ".join(named[:12]) + (f" and {len(named) - 12} more" if len(named) > 12 else "")
-    return f"choose from {shown}"
 
 
 def _show(value: object) -> str:

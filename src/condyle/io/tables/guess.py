@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...findings import many
 from ...maths.arrays import Bools, Floats
 from .vocabulary import TIME_UNITS
 
@@ -40,7 +41,7 @@ def guess(values: Floats, time: int | None = None) -> Guess | str:
     """What the columns of numbers (n, k) could be, or one sentence why nothing is proposed."""
     n, k = values.shape
     if n < FEWEST_GUESSED_ROWS:
-        return f"only {n} rows: too few to tell from numbers what the columns are"
+        return f"only {many(n, 'row')}: too few to tell from numbers what the columns are"
     if k > MOST_GUESSED_COLUMNS:
         return f"{k} columns: too many to tell from numbers what they are"
     reasons: list[str] = []

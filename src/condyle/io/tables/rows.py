@@ -16,6 +16,7 @@ from ...errors import CondyleError
 from ...findings import Finding, Severity, many
 from ...maths.arrays import Floats
 from ...maths.spool import blocks, empty, over_frames, sealed
+from ...progress import tell_share
 from .text import Text, as_bytes, change_lines, decode, first_block
 
 Row = TypeVar("Row")
@@ -123,6 +124,7 @@ def _read_blocks(
     start = filled = 0
     broken = False
     while start < stop:
+        tell_share(start / stop)
         end = body.find(b"\n", start + PARSED_AT_ONCE_BYTES, stop)
         block = as_bytes(body[start : stop if end < 0 else end])
         start += len(block) + 1
@@ -166,7 +168,7 @@ def _nest(block: bytes, separator: bytes | None, decimal_comma: bool) -> bytes |
 def _make_even_reader(width: int) -> Callable[[bytes], Floats | None]:
     """The numbers of lines that all have `width` cells with a number in each, as most files have; None elsewhere.
 
-    simdjson makes no Python float of every number, and is twice as fast; there is no build of it for every Python.
+    simdjson makes no Python float of every number, and is twice as fast; it is the extra `fast`.
     """
     try:
         import simdjson

@@ -81,6 +81,8 @@ def _describe_text(text: str) -> str:
         return "an HTML page (a download that went wrong?)"
     if start.startswith("<"):
         return "an XML file"
+    if start.startswith("{") and '"asset"' in start and '"buffers"' in start:
+        return "a glTF scene as JSON (.gltf); save it as one binary file (.glb), which is read"
     if start.startswith("hierarchy"):
         return "a BVH file"
     if start.startswith(("{", "[")):

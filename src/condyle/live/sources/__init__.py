@@ -42,6 +42,9 @@ PROTOCOLS: dict[str, Protocol] = {
     "lsl": Protocol("lsl", "NAME", "a stream of the Lab Streaming Layer", needs="condyle[lsl]", finds=True),
     "mvn": Protocol("mvn", "PORT", "segments of Xsens MVN, sent to this machine as positions and quaternions"),
     "natnet": Protocol("natnet", "HOST[:PORT]", "rigid bodies of OptiTrack Motive", finds=True),
+    "qualisys": Protocol(
+        "qualisys", "HOST[:PORT]", "rigid bodies of Qualisys Track Manager, by its real-time protocol"
+    ),
     "osc": Protocol("osc", "PORT", "OSC messages to this machine: any address with x y z qx qy qz qw"),
     "vmc": Protocol("vmc", "PORT", "trackers, controllers and headset of the VMC protocol, sent to this machine"),
     "vrpn": Protocol("vrpn", "NAME@HOST[:PORT]", "the sensors of a VRPN tracker; * in the place of NAME: of all"),

@@ -1,0 +1,294 @@
+"""Later takes on a known figure: how far are the poses from the truth, with all sensors, with some of them missing, and
+with orientations and one position alone? And do lengths of one body agree from take to take?
+
+Simulated: performers of different stature, calibrated by an exercise of 30 s and solved on its next 10 s and on a walk
+with the sensors where they were; the truth is where joints are and how bones are turned. Recorded: subjects with
+several takes of one mounting, one of which calibrates; sensors are hidden, and what was recorded of them is the truth.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import condyle
+from condyle.errors import CondyleError
+from condyle.maths import rotation
+from condyle.maths.arrays import Floats
+from condyle.model.motion import forward
+from condyle.model.take import Take
+from condyle.result.compare import compare_figures
+from condyle.simulate import Mounts, simulate
+from condyle.simulate.seeds import stream
+
+from .bound import noise
+from .coverage import SOFT
+from .harness import Case, Table, arguments, measured, percent, progress, publish
+from .mountings import draw_person
+
+CALIBRATION_S, LATER_S, RATE = 30.0, 10.0, 60.0
+MISSING = (1, 3, 5)  # sensors
+DRAWS = 4  # sets of hidden sensors for each recorded take
+PLACED = "pelvis"  # the sensor that has a position where the others have none
+CASES = (Case("noise", noise(0.15, 0.15)), Case("skin", noise(0.15, 0.15, **SOFT)))
+# Takes of one mounting: the first calibrates. Of walks and runs most have one activity, of the others several.
+SUBJECTS: dict[str, tuple[str, ...]] = {
+    "drop jumps, then walks": tuple(
+        f"more/lasem/FAILT01_{name}.c3d" for name in ("SLDJ01", "SLDJ04", "Walk01", "Walk02")
+    ),
+    "walks, then a drop jump": tuple(f"more/lasem/FAILT01_{name}.c3d" for name in ("Walk01", "Walk03", "SLDJ02")),
+    "deadlifts": tuple(
+        f"more/deadlift/athlete_0_{name}_markers_experimental.trc" for name in ("conv_dl_0", "sumo_dl_0", "sumo_dl_1")
+    ),
+    "walks with and without a device": ("more/exo/NE21.trc", "more/exo/ET21.trc"),
+    "walks (gait2392)": tuple(f"more/osimcore/walk_free_0{k}.trc" for k in (1, 2, 3)),
+    "walk and turn (HC002D)": ("more/zoo/HC002D06.c3d", "more/zoo/HC002D25.c3d"),
+    "walk and turn (HC033A)": ("more/zoo/HC033A10.c3d", "more/zoo/HC033A22.c3d"),
+    "walk and turn (HC039A)": ("more/zoo/HC039A17.c3d", "more/zoo/HC039A31.c3d"),
+    "squats, then a walk": ("hard/squat/b_squats.trc", "hard/squat/b_walk.trc"),
+    "linkage as an arm": tuple(
+        f"diodem/arm/exp01/{name}"
+        for name in ("motion05_fast", "motion03_slow1", "motion09_fast_slow", "motion12_shaking")
+    ),
+    "linkage as a leg": tuple(f"diodem/gait/exp06/{name}" for name in ("motion09_fast_slow", "motion11_slow2")),
+}
+# Experiments on one linkage on two days, with the markers where they were glued on.
+SESSIONS = {"linkage, two experiments": ("diodem/arm/exp01/motion05_fast", "hard/linkage/arm_small_moves")}
+
+
+@dataclass
+class Errors:
+    """Over frames, bodies and takes: distances [m] and angles [rad] from the truth, of bodies with a sensor and of
+    those without, and how many of the latter have no pose.
+    """
+
+    place: list[Floats] = field(default_factory=list)
+    turn: list[Floats] = field(default_factory=list)
+    hidden_place: list[Floats] = field(default_factory=list)
+    hidden_turn: list[Floats] = field(default_factory=list)
+    hidden: int = 0
+    without: int = 0
+
+    def add(self, place: Floats, turn: Floats, hidden: Sequence[int]) -> None:
+        """(n, m) errors of all bodies, NaN where there is no pose; numbers of the hidden ones."""
+        shown = [k for k in range(place.shape[1]) if k not in hidden]
+        for into, values in ((self.place, place[:, shown]), (self.turn, turn[:, shown])):
+            into.append(values[np.isfinite(values)])
+        for k in hidden:
+            self.hidden += 1
+            if np.isfinite(place[:, k]).mean() < 0.5:
+                self.without += 1
+            else:
+                self.hidden_place.append(place[:, k][np.isfinite(place[:, k])])
+                self.hidden_turn.append(turn[:, k][np.isfinite(turn[:, k])])
+
+    def row(self, name: str) -> list[str]:
+        def both(place: list[Floats], turn: list[Floats]) -> list[str]:
+            if not place:
+                return ["-", "-"]
+            size = np.concatenate(place)
+            far = f"{1000 * np.sqrt(np.mean(size**2)):.1f} ({1000 * np.percentile(size, 95):.0f})"
+            return [far, f"{np.degrees(np.sqrt(np.mean(np.concatenate(turn) ** 2))):.1f}"]
+
+        absent = f"{self.without} of {self.hidden}" if self.hidden else "-"
+        return [name, *both(self.place, self.turn), *both(self.hidden_place, self.hidden_turn), absent]
+
+
+HEADS = (
+    "sensors",
+    "with a sensor: place, mm, rms (95th percentile)",
+    "turn, deg",
+    "without: place, mm",
+    "turn, deg",
+    "without a pose",
+)
+
+
+def hide(take: Take, gone: Sequence[str]) -> Take:
+    return take.select([name for name in take.names if name not in gone])
+
+
+def draw_hidden(names: Sequence[str], count: int, rng: np.random.Generator) -> list[str]:
+    return [str(name) for name in rng.choice(list(names), count, replace=False)]
+
+
+def solve_turned(take: Take, calibration: condyle.Fit, placed: str, place: Path) -> condyle.Fit:
+    """The take by its orientations and the position of one sensor: a file with zeros in the place of the others."""
+    p = np.where(np.array([name == placed for name in take.names])[None, :, None], take.p_world_body, 0.0)
+    file = place / "turned.npz"
+    condyle.write_take(file, Take(take.names, take.time, take.R_world_body, p))
+    return condyle.solve(file, calibration, doctor=False)
+
+
+def measure_simulated(case: Case, seeds: Sequence[int]) -> dict[str, Errors]:
+    found: dict[str, Errors] = {}
+    for seed in seeds:
+        figure, rng = draw_person(seed), stream(seed, "hidden")
+        seconds = CALIBRATION_S + LATER_S
+        world = simulate(figure, seconds=seconds, rate=RATE, seed=seed, disturbances=case.disturbances)
+        tree = [(parent, child) for child, parent in world.truth.edges]
+        cut = int(CALIBRATION_S * RATE)
+        calibration = condyle.fit(world.take.slice(None, cut), tree=tree)
+        mounts: Mounts = world.truth.mounts
+        walk = simulate(
+            figure, "walk", seconds=LATER_S, rate=RATE, seed=seed + 1, disturbances=case.disturbances, mounts=mounts
+        )
+        for motion, take, truth, rows in (
+            ("exercise", world.take.slice(cut, None), world.truth, slice(cut, None)),
+            ("walk", walk.take, walk.truth, slice(None)),
+        ):
+            for count in (0, *MISSING):
+                gone = draw_hidden(take.names, count, rng)
+                solved = condyle.solve(hide(take, gone), calibration)
+                name = f"{motion}, {count} missing" if count else f"{motion}, all"
+                _add_true(found.setdefault(name, Errors()), solved, truth, rows, gone)
+            with tempfile.TemporaryDirectory() as place:
+                solved = solve_turned(take, calibration, PLACED, Path(place))
+            _add_true(found.setdefault(f"{motion}, orientations and {PLACED}", Errors()), solved, truth, rows, ())
+        progress(f"{case.name} {seed}")
+    return found
+
+
+def _add_true(into: Errors, solved: condyle.Fit, truth: Any, rows: slice, gone: Sequence[str]) -> None:
+    """Errors of joints, each on its own body (a root at its sensor), and of orientations."""
+    played = forward(solved.skeleton, solved.motion)
+    own = {joint.child: joint.p_child_joint for joint in solved.skeleton.joints}
+    place, turn = [], []
+    for k, name in enumerate(truth.names):
+        b, R, p = played.index(name), truth.R_world_body[rows, k], truth.p_world_body[rows, k]
+        at = truth.p_child_joint[k] if name in own and np.isfinite(truth.p_child_joint[k]).all() else np.zeros(3)
+        told = own[name] if at.any() else np.zeros(3)
+        apart = played.R_world_body[:, b] @ told + played.p_world_body[:, b] - R @ at - p
+        place.append(np.linalg.norm(apart, axis=-1))
+        turn.append(rotation.angle(np.swapaxes(R, -1, -2) @ played.R_world_body[:, b]))
+    into.add(np.stack(place, axis=1), np.stack(turn, axis=1), [truth.names.index(name) for name in gone])
+
+
+def read_subject(names: Sequence[str]) -> tuple[list[Take], list[tuple[str, str]]]:
+    """The takes of a subject with the same axes in all of them, and the true tree."""
+    from tests.make.recordings import DATA, all_truth
+
+    key = names[0] if names[0] in all_truth() else names[0].rpartition("/")[0]
+    truth = all_truth()[key]
+    files = [sorted((DATA / name).rglob("*.csv")) if (DATA / name).is_dir() else [DATA / name] for name in names]
+    takes = condyle.read([file for group in files for file in group], bodies=truth["bodies_from_markers"])
+    numbers = np.cumsum([0, *(len(group) for group in files)])
+    parts = []
+    for first, last in pairwise(numbers):
+        rows = np.flatnonzero(np.any([takes.in_source(k) for k in range(first, last)], axis=0))
+        parts.append(replace(takes.at(rows), sources=(), of_source=()))
+    return parts, [(parent, child) for parent, child, *_ in truth["joints"]]
+
+
+def measure_recorded(only: str) -> Iterator[tuple[str, dict[str, Errors], int]]:
+    for subject, names in SUBJECTS.items():
+        if only not in subject:
+            continue
+        parts, tree = read_subject(names)
+        calibration = condyle.fit(parts[0], tree=tree)
+        joined = {name for edge in tree for name in edge}
+        found: dict[str, Errors] = {}
+        for k, take in enumerate(parts[1:]):
+            take = take.select([name for name in take.names if name in joined])
+            rng = stream(k, subject)
+            _add_recorded(found, "all", take, condyle.solve(take, calibration), ())
+            for count in MISSING:
+                for _ in range(DRAWS if count <= take.bodies - 2 else 0):
+                    gone = draw_hidden(take.names, count, rng)
+                    solved = condyle.solve(hide(take, gone), calibration)
+                    _add_recorded(found, f"{count} missing", take, solved, gone)
+            placed = next(iter(name for name in (PLACED, *take.names) if name in take.names))
+            with tempfile.TemporaryDirectory() as place:
+                aligned = replace(take.mask(~take.seen.all(axis=1)[:, None] & np.ones_like(take.seen)), markers=())
+                whole = aligned.at(np.flatnonzero(aligned.seen.all(axis=1)))
+                solved = solve_turned(whole, calibration, placed, Path(place))
+            gone = [name for name in whole.names if name != placed]
+            _add_recorded(found, "orientations and one position", whole, solved, gone)
+        progress(f"{subject}: {len(parts)} takes")
+        yield subject, found, len(parts) - 1
+
+
+def _add_recorded(found: dict[str, Errors], name: str, take: Take, solved: condyle.Fit, gone: Sequence[str]) -> None:
+    """Played poses of the sensors' frames against what was recorded of them."""
+    played = forward(solved.skeleton, solved.motion)
+    place, turn = [], []
+    for k, body in enumerate(take.names):
+        b = played.index(body)
+        there = np.isin(take.time, played.time)  # rows that repeat whole are dropped
+        R, p = take.R_world_body[there, k], take.p_world_body[there, k]
+        place.append(np.linalg.norm(played.p_world_body[:, b] - p, axis=-1))
+        turn.append(rotation.angle(np.swapaxes(R, -1, -2) @ played.R_world_body[:, b]))
+    hidden = [take.names.index(body) for body in gone]
+    found.setdefault(name, Errors()).add(np.stack(place, axis=1), np.stack(turn, axis=1), hidden)
+
+
+def compare_takes(only: str) -> list[list[str]]:
+    """Every take of a subject fitted on its own: do the lengths agree within their intervals?"""
+    rows, all_apart = [], list[float]()
+    for subject, names in {**SUBJECTS, **SESSIONS}.items():
+        if only not in subject:
+            continue
+        parts, tree = read_subject(names)
+        skeletons = []
+        for part in parts:
+            try:
+                skeletons.append(condyle.fit(part, tree=tree).skeleton)
+            except CondyleError as error:
+                progress(f"{subject}: {error}")
+        apart = [
+            row.apart
+            for k, one in enumerate(skeletons)
+            for other in skeletons[:k]
+            for row in compare_figures([one, other], ["a", "b"]).lengths
+            if row.apart is not None
+        ]
+        if apart:
+            all_apart += apart
+            rows.append([subject, str(len(skeletons)), *_share(apart)])
+    return [*rows, ["all", "-", *_share(all_apart)]] if all_apart else rows
+
+
+def _share(apart: Sequence[float]) -> list[str]:
+    return [
+        str(len(apart)),
+        percent(float(np.mean(np.array(apart) <= 1))),
+        f"{np.median(apart):.2f}",
+        f"{max(apart):.2f}",
+    ]
+
+
+def main() -> None:
+    given = arguments(__doc__ or "", 10)
+    tables, data = {}, dict[str, Any]()
+    for case, found in measured(CASES, measure_simulated, given):
+        tables[f"Simulated, {case.name}"] = Table(HEADS, [one.row(name) for name, one in found.items()])
+    from tests.make.recordings import DATA
+
+    if DATA.is_dir() and not any(given.only == case.name for case in CASES):
+        whole: dict[str, Errors] = {}
+        rows, count = [], 0
+        for subject, found, takes in measure_recorded(given.only):
+            count += takes
+            for name, one in found.items():
+                into = whole.setdefault(name, Errors())
+                for part in ("place", "turn", "hidden_place", "hidden_turn", "hidden", "without"):
+                    setattr(into, part, getattr(into, part) + getattr(one, part))
+                rows.append(one.row(f"{subject}: {name}"))
+        tables[f"Recorded, {count} later takes"] = Table(HEADS, [one.row(name) for name, one in whole.items()])
+        tables["Recorded, subject by subject"] = Table(HEADS, rows)
+        heads = ("subject", "takes", "differences of lengths", "within their intervals", "median", "largest")
+        tables["Recorded, lengths of takes fitted one by one, apart over the interval"] = Table(
+            heads, compare_takes(given.only)
+        )
+    data = {name: [list(row) for row in table.rows] for name, table in tables.items()}
+    publish("solving", "Later takes on a known figure", " ".join((__doc__ or "").split()), tables, data, given)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,194 @@
+"""Joints that machines have and people do not: two axes that cross (universal), a thread (screw), a rail (slider).
+
+Each is told only where it leaves nothing that the noise of the sensors does not explain. Skin leaves many times that,
+so that a joint of a person is none of them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.robust import median
+from ..model.take import Take
+from ..pairs.fits import PairFits
+from ..pairs.noise import Noise
+
+MACHINE_ROWS = 2000  # frames that tell a kind, spread over the take
+MACHINE_OFF_RATIO = 0.03  # what a kind does not allow over what it does; hinges of people have 0.06 and more
+UNIVERSAL_MIN_TURN_RAD = np.radians(3.0)  # rms about the second axis, from which on there are two
+UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are one
+UNIVERSAL_ROUNDS = 40  # of finding one axis after the other
+SCREW_MIN_SHARE = 0.9  # of a hinge's square gap that a thread must explain
+SCREW_NOISE_RATIO = 4.0  # gap that is left over what noise explains, at most
+SLIDER_MIN_M = 0.005  # m rms along a rail
+SLIDER_NOISE_RATIO = 4.0  # turn, and motion across a rail, over the noise of both sensors, at most
+SLIDER_MAX_ACROSS_SHARE = 0.2  # of the motion along a rail: what is across it, however loud the sensors are
+SLIDER_MAX_TURN_RAD = np.radians(0.5)  # rms relative turn of what slides
+SLIDER_MIN_CARRIED_RAD = np.radians(3.0)  # rms turn of both bodies in the room: else that they keep step is no evidence
+
+
+class Universal(NamedTuple):
+    """Axes (P, 3) of two-axis joints, the first fixed in the parent, the second in the child.
+
+    off         (P,)       [rad]    rms turn that they do not explain; the noise is in it
+    cosine      (P,)       [-]      of the angle between them
+    covariance  (P, 6, 6)  [rad^2]  of [axis_child, axis_parent], each across itself, as white noise makes it
+    """
+
+    axis_parent: Floats
+    axis_child: Floats
+    off: Floats
+    cosine: Floats
+    covariance: Floats
+
+
+def fit_universal(take: Take, pairs: Ints) -> Universal:
+    """The two axes whose angle to each other changes least, for each of P pairs (child, parent)."""
+    part = take.at(evenly(take.frames, MACHINE_ROWS)) if take.frames > MACHINE_ROWS else take
+    C, mean = np.empty((len(pairs), 3, 3, 3, 3)), np.empty((len(pairs), 3, 3))
+    for k, (child, parent) in enumerate(pairs):
+        both = part.seen[:, child] & part.seen[:, parent]
+        R = np.swapaxes(part.R_world_body[both, parent], 1, 2) @ part.R_world_body[both, child]
+        mean[k] = R.mean(axis=0)
+        off = R - mean[k]
+        C[k] = (off.reshape(-1, 9).T @ off.reshape(-1, 9) / max(len(R), 1)).reshape(3, 3, 3, 3)
+    starts = np.eye(3)
+    best_u, best_v = np.zeros((len(pairs), 3)), np.zeros((len(pairs), 3))
+    best = np.full(len(pairs), np.inf)
+    for start in starts:
+        v = np.tile(start, (len(pairs), 1))
+        for _ in range(UNIVERSAL_ROUNDS):
+            u = np.linalg.eigh(np.einsum("pabcd,pb,pd->pac", C, v, v))[1][:, :, 0]
+            v = np.linalg.eigh(np.einsum("pabcd,pa,pc->pbd", C, u, u))[1][:, :, 0]
+        left = np.einsum("pabcd,pa,pb,pc,pd->p", C, u, v, u, v)
+        better = left < best
+        best, best_u, best_v = (
+            np.where(better, left, best),
+            *(np.where(better[:, None], new, old) for new, old in ((u, best_u), (v, best_v))),
+        )
+    cosine = np.einsum("pa,pab,pb->p", best_u, mean, best_v)
+    sign = np.where(cosine < 0, -1.0, 1.0)  # the angle between them is not obtuse
+    covariance = np.stack([_spread_axes(*one) for one in zip(C, best_u, best_v * sign[:, None], best, strict=True)])
+    covariance /= max(part.frames, 1)
+    sine = np.sqrt(np.maximum(1 - cosine**2, 1e-12))
+    return Universal(best_u, best_v * sign[:, None], np.sqrt(np.maximum(best, 0.0)) / sine, np.abs(cosine), covariance)
+
+
+def _spread_axes(C: Floats, u: Floats, v: Floats, left: float) -> Floats:
+    """(6, 6) covariance of [v, u] from one frame whose error of u R v has the variance `left`."""
+    free = np.zeros((6, 4))
+    free[:3, :2], free[3:, 2:] = (np.linalg.svd(axis[None])[2][1:].T for axis in (v, u))
+    gram = np.zeros((6, 6))
+    gram[:3, :3], gram[3:, 3:] = np.einsum("abcd,a,c->bd", C, u, u), np.einsum("abcd,b,d->ac", C, v, v)
+    gram[:3, 3:] = np.einsum("abcd,a,d->bc", C, u, v)
+    gram[3:, :3] = gram[:3, 3:].T
+    return np.asarray(max(left, 0.0) * free @ np.linalg.pinv(free.T @ gram @ free, hermitian=True) @ free.T)
+
+
+def is_universal(found: Universal, second: Floats, loud: Floats) -> Bools:
+    """(P,) whether pairs that turn by `second` (P,) [rad] rms about their second axis turn about two axes alone.
+
+    loud   (P,) [rad] orientation noise of both sensors
+    """
+    off = np.sqrt(np.maximum(found.off**2 - loud**2, 0.0))
+    plain = (off < MACHINE_OFF_RATIO * second) & (found.cosine < UNIVERSAL_MAX_COSINE)
+    return np.asarray(plain & (second > np.maximum(UNIVERSAL_MIN_TURN_RAD, SLIDER_NOISE_RATIO * loud)))
+
+
+def find_pitch(take: Take, pair: tuple[int, int], axis_parent: Floats, gap: Floats, explained: float) -> float | None:
+    """[m] that a hinge moves along its axis in a whole turn; None where it is no screw.
+
+    gap        (n, 3) [m] of the hinge in the world, from its parent's side to its child's
+    explained  [m] rms gap that the noise explains
+    """
+    rows = evenly(take.frames, MACHINE_ROWS)
+    rows = rows[take.seen[rows][:, pair].all(axis=1)]
+    child, parent = pair
+    R_parent = take.R_world_body[rows, parent]
+    turn = np.swapaxes(R_parent, 1, 2) @ take.R_world_body[rows, child]
+    angle = rotation.find_turn(axis_parent, turn @ rotation.project(turn.sum(axis=0)).T)
+    local = np.einsum("nyx,ny->nx", R_parent, gap[rows])
+    along = local @ axis_parent
+    angle = angle - angle.mean()
+    slope = float(angle @ (along - along.mean())) / max(float(angle @ angle), 1e-300)
+    left = local - (slope * angle + along.mean())[:, None] * axis_parent
+    before, after = (float(np.square(part).sum(axis=1).mean()) for part in (local, left))
+    told = before - after > SCREW_MIN_SHARE * before and np.sqrt(before) > 2 * explained
+    quiet = np.sqrt(after) < max(SCREW_NOISE_RATIO * explained, 1e-3 * np.sqrt(before))
+    return 2 * np.pi * slope if told and quiet else None
+
+
+class Slide(NamedTuple):
+    """A pair whose bodies slide along one line: its direction in child and parent (3,), the middle of it in the
+    parent's frame (3,) [m], rms and whole travel [m], rms [m] across it, and frames that told it.
+    """
+
+    axis_child: Floats
+    axis_parent: Floats
+    p_parent_middle: Floats
+    rms: float
+    travel: float
+    across: float
+    frames: int
+
+    @property
+    def place_variance(self) -> float:
+        """[m^2] of the line across itself, as white noise makes it."""
+        return self.across**2 / 2 / max(self.frames, 1)
+
+    @property
+    def axis_covariance(self) -> Floats:
+        """(6, 6) [rad^2] of the direction in child and parent, likewise."""
+        out = np.zeros((6, 6))
+        for k, axis in enumerate((self.axis_child, self.axis_parent)):
+            out[3 * k : 3 * k + 3, 3 * k : 3 * k + 3] = np.eye(3) - np.outer(axis, axis)
+        return out * self.place_variance / max(self.rms**2, 1e-300)
+
+
+def measure_slide(take: Take, child: int, parent: int) -> Slide | None:
+    """How the child's sensor moves as seen from the parent's; None where they are not seen together."""
+    part = take.at(evenly(take.frames, MACHINE_ROWS)) if take.frames > MACHINE_ROWS else take
+    both = part.seen[:, child] & part.seen[:, parent]
+    if both.sum() < 3:
+        return None
+    R_parent = part.R_world_body[both, parent]
+    seen = np.einsum("nyx,ny->nx", R_parent, part.p_world_body[both, child] - part.p_world_body[both, parent])
+    middle = seen.mean(axis=0)
+    _, s, Vt = np.linalg.svd((seen - middle) / np.sqrt(len(seen)), full_matrices=False)
+    axis = Vt[0] * (1.0 if Vt[0, np.argmax(np.abs(Vt[0]))] > 0 else -1.0)
+    turn = rotation.project((np.swapaxes(R_parent, 1, 2) @ part.R_world_body[both, child]).sum(axis=0))
+    travel = float(np.ptp((seen - middle) @ axis))
+    return Slide(turn.T @ axis, axis, middle, float(s[0]), travel, float(np.sqrt((s[1:] ** 2).sum())), len(seen))
+
+
+def find_sliders(take: Take, fits: PairFits, spread: Floats, noise: Noise, turn: Floats) -> dict[int, Slide]:
+    """{pair: its slide} of pairs that keep their direction and move along one line.
+
+    spread  (P, 3) half mean square rotation, noise removed; turn (m,) [rad] of each body in the room
+    """
+    i, j = fits.pairs.T
+    loud = np.hypot(noise.orientation[i], noise.orientation[j])
+    turned = np.sqrt(spread.sum(axis=1))
+    stiff = turned < np.minimum(np.maximum(SLIDER_NOISE_RATIO * loud, 1e-6), SLIDER_MAX_TURN_RAD)
+    stiff &= np.minimum(turn[i], turn[j]) > SLIDER_MIN_CARRIED_RAD
+    stiff &= fits.residual > SLIDER_MIN_M
+    found = {}
+    for k in np.flatnonzero(stiff):
+        slide = measure_slide(take, int(i[k]), int(j[k]))
+        if slide is None or slide.rms < SLIDER_MIN_M:
+            continue
+        distance = float(np.linalg.norm(slide.p_parent_middle))
+        blur = np.hypot(np.hypot(noise.position[i[k]], noise.position[j[k]]), noise.orientation[j[k]] * distance)
+        most = max(MACHINE_OFF_RATIO * slide.rms, SLIDER_NOISE_RATIO * float(blur))
+        if slide.across < min(most, SLIDER_MAX_ACROSS_SHARE * slide.rms):
+            found[int(k)] = slide
+    return found
+
+
+def is_quiet(residual: Floats, explained: Floats, size: Floats) -> Bools:
+    """Whether joints leave no more than noise explains, or rounding."""
+    return np.asarray((residual < SCREW_NOISE_RATIO * explained) | (residual < 1e-6 * median(size)))

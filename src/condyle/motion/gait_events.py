@@ -1,0 +1,111 @@
+"""Gait events: when a foot comes to rest on the room and when it leaves it, from the motion of the foot alone.
+
+A foot that stands has a point at rest, though not always the same one: it rolls over the heel, lies flat, and rolls
+over the toes. So the slowest point within its reach is looked at, which the axis tells that the foot turns about at the
+moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from ..findings import Finding, many
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats
+from ..maths.series import segment_slices
+from ..model.anatomy import Segment, find_segments
+from ..model.gait_events import GaitEvent
+from ..model.skeleton import Skeleton
+from ..model.take import Take
+
+FOOT_REACH_M = 0.15  # m from the sensor of a foot, or the middle of its markers, to the ends of the foot
+RATE_HALF_WINDOW_S = 0.02  # s before and after a frame from which its velocities are taken
+STANDING_MAX_SHARE = 0.1  # of the foot's high speed that its slowest point may have when it stands
+HIGH_SPEED_PERCENT = 98  # percentile of a foot's speed that stands for its swing
+SWING_MIN_SPEED_M_S = 0.5  # m/s below which a foot makes no steps
+STAND_MIN_S = 0.2  # s, and
+SWING_MIN_S = 0.1  # s: shorter ones are joined with what is around them
+
+
+def find_gait_events(skeleton: Skeleton, take: Take) -> tuple[tuple[GaitEvent, ...], tuple[Finding, ...]]:
+    """Strikes and offs of every foot in the order of time, and what there is to say; nothing where no foot was worn."""
+    segments = find_segments(skeleton.bodies, [(joint.parent, joint.child) for joint in skeleton.joints])
+    feet = _find_feet([name for name in take.names if name in segments], segments)
+    if not feet or not take.timed:
+        return (), ()
+    events: list[GaitEvent] = []
+    for side, names in feet:
+        events += _find_events(take, side, names)
+    if not events:
+        text = "no foot comes to rest on the room between two swings: no gait events; on a treadmill none does"
+        return (), (Finding("gait-events", "info", text),)
+    strikes = sum(event.kind == "strike" for event in events)
+    text = f"{many(strikes, 'foot strike')} and {many(len(events) - strikes, 'foot off')} from the motion of the feet"
+    return tuple(sorted(events, key=lambda one: (one.segment, one.time))), (
+        Finding("gait-events", "info", text, tuple(name for _, names in feet for name in names), count=len(events)),
+    )
+
+
+def _find_feet(names: Sequence[str], segments: Mapping[str, Segment]) -> list[tuple[str, tuple[str, ...]]]:
+    """Side and bodies of every foot: one, or hindfoot and forefoot, of one person."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for name in names:
+        if segments[name].part in ("foot", "toe"):
+            found.setdefault((name.rpartition(":")[0], segments[name].side), []).append(name)
+    return [(side, tuple(own)) for (_, side), own in found.items()]
+
+
+def _find_events(take: Take, side: str, names: Sequence[str]) -> list[GaitEvent]:
+    """Events of one foot; where a stretch begins or ends with the recording, or with a gap, there is none."""
+    events = []
+    for part in segment_slices(take.segment):
+        speeds = [_measure_speeds(take, take.index(name), part) for name in names]
+        slowest = np.fmin.reduce([slow for slow, _ in speeds])
+        fast = np.concatenate([speed[np.isfinite(speed)] for _, speed in speeds])
+        high = float(np.percentile(fast, HIGH_SPEED_PERCENT)) if len(fast) else 0.0
+        if high < SWING_MIN_SPEED_M_S:
+            continue
+        time, known = take.time[part], np.isfinite(slowest)
+        for first, stop in _find_stands(np.where(known, slowest, np.inf) < STANDING_MAX_SHARE * high, time):
+            if first > 0 and known[first - 1]:
+                events.append(GaitEvent(float(time[first]), int(take.segment[part.start]), side, "strike", names[0]))
+            if stop < len(time) and known[stop]:
+                events.append(GaitEvent(float(time[stop - 1]), int(take.segment[part.start]), side, "off", names[-1]))
+    return events
+
+
+def _find_stands(still: Bools, time: Floats) -> list[tuple[int, int]]:
+    """Stretches (first, stop) in which a foot stands: gaps shorter than a swing are closed, shorter stands dropped."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], still, [False]]).astype(np.int8))).reshape(-1, 2)
+    joined: list[tuple[int, int]] = []
+    for first, stop in edges.tolist():
+        if joined and time[first] - time[joined[-1][1] - 1] < SWING_MIN_S:
+            first = joined.pop()[0]
+        joined.append((first, stop))
+    return [(first, stop) for first, stop in joined if time[stop - 1] - time[first] >= STAND_MIN_S]
+
+
+def _measure_speeds(take: Take, body: int, part: slice) -> tuple[Floats, Floats]:
+    """(n,) [m/s] of the slowest point within reach of a body's sensor, and of the sensor; NaN at ends and in gaps.
+
+    A point x from the sensor moves with v + w x x. Of v, the share along w is that of every point; across it, points on
+    the axis of the turn are at rest, and the axis is |v| / |w| away.
+    """
+    time = take.time[part]
+    n, step = len(time), float(np.median(np.diff(time))) if len(time) > 1 else 0.0
+    half = max(1, round(RATE_HALF_WINDOW_S / step)) if step > 0 else 1
+    slow, speed = np.full(n, np.nan), np.full(n, np.nan)
+    if n <= 2 * half:
+        return slow, speed
+    p, R = take.p_world_body[part][:, body], take.R_world_body[part][:, body]
+    span = (time[2 * half :] - time[: -2 * half])[:, None]
+    v = (p[2 * half :] - p[: -2 * half]) / span
+    w = rotation.to_vector(R[2 * half :] @ np.swapaxes(R[: -2 * half], 1, 2)) / span
+    turn = np.linalg.norm(w, axis=1)
+    along = np.abs((v * w).sum(axis=1)) / np.maximum(turn, np.finfo(float).tiny)
+    across = np.sqrt(np.maximum((v**2).sum(axis=1) - along**2, 0.0))
+    slow[half:-half] = np.hypot(along, np.maximum(across - FOOT_REACH_M * turn, 0.0))
+    speed[half:-half] = np.linalg.norm(v, axis=1)
+    return slow, speed

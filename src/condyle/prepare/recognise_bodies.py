@@ -1,0 +1,380 @@
+"""Bodies from the names of markers: marker sets and words that people use, proved by the motion.
+
+A name only proposes. The markers of a segment must also keep their distances: one that does not is left out and told,
+and so is a segment that has no three markers of its own. A marker never serves two segments: a joint between them would
+be drawn to it and come out sure and wrong.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from ..findings import Finding
+from ..maths.arrays import Bools, Floats, evenly
+from ..model.anatomy import Part, Side, segment_of
+from ..model.recording import Recording, length_of
+from .clusters import match_marker
+from .marker_names import MarkerNames, is_mere_number, name_markers, subject_of, without_subject
+from .propose_bodies import SEEN_TOGETHER_MIN_FRAMES, distance_changes, propose_bodies
+from .shapes import fit_shape, seen_points
+
+LOOKED_AT_FRAMES = 600  # frames of all recordings in which rigidity is looked at
+SEGMENT_RIGID_MAX_SHARE = 0.06  # fit error over size of a segment; 629 segments of recorded people have 0.048 or less
+PLATE_MAX_SHARE = 0.02  # of a cluster that nothing but the motion tells; plates on people have 0.01 or less
+APART_MIN_TIMES = (
+    5.0  # times its own that other markers change their distances to a cluster which the motion alone tells
+)
+BETWEEN = {
+    "wrist": ("forearm", "hand"),
+    "elbow": ("upper_arm", "forearm"),
+    "ankle": ("shank", "foot"),
+    "knee": ("thigh", "shank"),
+}  # places on two segments: of the first, or of the second where only that one has too few; from the ends inwards
+ORDER = (
+    "pelvis", "thorax", "head", "scapula", "upper_arm", "forearm", "hand", "thigh", "shank", "foot", "hindfoot",
+    "forefoot",
+)  # fmt: skip
+SEGMENTS = frozenset(ORDER) - {"scapula", "hindfoot", "forefoot"}  # that a place of the same name is
+LIMBS = ("upper_arm", *(far for _, far in BETWEEN.values()))  # segments with a joint above that bears markers
+SIDES: tuple[Side, ...] = ("", "l", "r")
+PART_NAMES: dict[Part, str] = {
+    "chest": "thorax",
+    "clavicle": "scapula",
+    "toe": "forefoot",
+}  # others are called as they are
+
+_Places = dict[tuple[Side, str], list[str]]
+_Fits = Callable[[Sequence[str]], bool]  # whether markers move as one rigid body
+
+
+@dataclass(frozen=True)
+class RecognisedBody:
+    """A body of three markers or more.
+
+    markers in the order of their names, so that the body's axes do not depend on the order of a file
+    error  root mean square fit error of a marker per axis, usual over frames [m]
+    size   root mean square distance of its markers from their mean [m]
+    """
+
+    markers: tuple[str, ...]
+    error: float
+    size: float
+
+
+@dataclass(frozen=True)
+class Recognition:
+    """What markers were recognised as.
+
+    title      the marker set, "" where it is none by name
+    explained  how many of the worn markers the set names; worn: how many there are
+    bodies     {name: body}
+    few        {segment: its markers} of those that have fewer than three
+    lent       {segment: those and markers of a neighbour} that would make it a rigid body of three or more
+    computed   points that a program computed
+    findings   what was assumed, left out, and does not fit
+    """
+
+    title: str
+    explained: int
+    worn: int
+    bodies: dict[str, RecognisedBody]
+    few: dict[str, tuple[str, ...]]
+    lent: dict[str, tuple[str, ...]]
+    computed: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def groups(self) -> dict[str, tuple[str, ...]]:
+        return {name: body.markers for name, body in self.bodies.items()}
+
+
+@dataclass
+class _Person:
+    """Markers by side and place, on their way to bodies; notes are sentences about what was assumed."""
+
+    places: _Places
+    bodies: _Places = field(default_factory=dict)
+    few: _Places = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list)
+
+
+def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
+    """Bodies that the markers of recordings of the same person are, by names and by motion."""
+    labels, cloud = _look_at(recordings)
+    column = {label: k for k, label in enumerate(labels)}
+    names = name_markers(labels)
+    plates = _find_plates(labels, names, cloud, column)
+    taken = {label for plate in plates.values() for label in plate.markers}
+    people = _find_people(names, taken, lambda markers: _is_rigid(_fit(cloud, markers, column)))
+    bodies: dict[str, RecognisedBody] = {}
+    few: dict[str, tuple[str, ...]] = {}
+    lent: dict[str, tuple[str, ...]] = {}
+    findings: list[Finding] = []
+    several = _has_namesakes(list(people.values()))
+    for subject, person in people.items():
+        prefix = f"{subject}:" if several and subject else ""
+        for key, markers in sorted(person.bodies.items(), key=lambda item: (ORDER.index(item[0][1]), item[0][0])):
+            name = prefix + call_segment(*key)
+            body, told = _prove(name, markers, cloud, column)
+            findings += told
+            if body is not None:
+                bodies[name] = body
+        for key, markers in person.few.items():
+            few[prefix + call_segment(*key)] = tuple(markers)
+            more = _lend(person, key, cloud, column)
+            if more is not None:
+                lent[prefix + call_segment(*key)] = more.markers
+        findings += [Finding("marker-assumed", "info", note) for note in person.notes]
+    bodies |= {name: plate for name, plate in plates.items() if name not in bodies}
+    if not bodies and not few:
+        bodies = _find_rigid(labels, names, cloud)
+    bodies = {name: replace(body, markers=tuple(sorted(body.markers))) for name, body in bodies.items()}
+    return Recognition(
+        names.title, names.explained, len(names.worn), bodies, few, lent, names.computed, tuple(findings)
+    )
+
+
+def describe_recognition(found: Recognition) -> list[Finding]:
+    """What to say of a recognition whose bodies are used."""
+    known = (
+        f"{found.title}: {found.explained} of {found.worn} markers"
+        if found.title
+        else "names of landmarks and clusters"
+    )
+    worst = max(found.bodies, key=lambda name: found.bodies[name].error)
+    text = (
+        f"bodies were formed from the names of markers ({known}): {', '.join(found.bodies)}; they are rigid to "
+        f"{1000 * found.bodies[worst].error:.1f} mm or better ({worst}); --bodies says otherwise"
+    )
+    notes = [Finding("markers-by-name", "info", text, tuple(found.bodies), value=found.bodies[worst].error, unit="m")]
+    if found.few:
+        some = "; ".join(f"{name}: {', '.join(markers)}" for name, markers in found.few.items())
+        text = (
+            f"{len(found.few)} segments have fewer than three markers of their own and are left out: {some}; "
+            "`condyle info FILE --propose bodies.toml` writes what a marker of a neighbour would make of them"
+        )
+        notes.append(Finding("segment-left-out", "warning", text, tuple(found.few), count=len(found.few)))
+    return [*notes, *found.findings]
+
+
+def _look_at(recordings: Sequence[Recording]) -> tuple[list[str], Floats]:
+    """Labels of all recordings, and some frames of them (n, k, 3) [m]."""
+    labels: list[str] = []
+    parts = []
+    for recording in recordings:
+        assert recording.markers is not None
+        labels += [name for name in recording.markers.names if _column_of(name, labels) is None]
+    for recording in recordings:
+        assert recording.markers is not None
+        columns = [_column_of(label, recording.markers.names) for label in labels]
+        rows = evenly(recording.frames, max(LOOKED_AT_FRAMES // len(recordings), SEEN_TOGETHER_MIN_FRAMES))
+        part = np.full((len(rows), len(labels), 3), np.nan)
+        there = [k for k, column in enumerate(columns) if column is not None]
+        part[:, there] = recording.markers.position[rows][:, [column for column in columns if column is not None]]
+        parts.append(part * length_of(recording)[0])
+    cloud = np.concatenate(parts)
+    ever: Bools = np.asarray(seen_points(cloud).any(axis=0))
+    return [label for label, seen in zip(labels, ever, strict=True) if seen], cloud[:, ever]
+
+
+def _column_of(name: str, labels: Sequence[str]) -> int | None:
+    """`match_marker`, but the same label first and None where two match."""
+    if name in labels:
+        return list(labels).index(name)
+    from ..errors import CondyleError
+
+    try:
+        return match_marker(name, labels)
+    except CondyleError:
+        return None
+
+
+def _find_people(names: MarkerNames, taken: set[str], fits: _Fits) -> dict[str, _Person]:
+    """{subject: person} of the markers that no plate has."""
+    people: dict[str, _Person] = {}
+    for label in names.worn:
+        if label in names.meaning and label not in taken:
+            person = people.setdefault(subject_of(label), _Person({}))
+            person.places.setdefault(names.meaning[label], []).append(label)
+    for person in people.values():
+        _share_out(person, fits)
+    return people
+
+
+def _share_out(person: _Person, fits: _Fits) -> None:
+    """Places to segments: bodies of three markers or more, and those that have too few."""
+    at = person.places
+    own = {key: list(markers) for key, markers in at.items() if key[1] in SEGMENTS}
+    spare: list[str] = []
+    for side in SIDES:
+        _share_out_foot(own, at, side)
+        for place, segments in BETWEEN.items():
+            _give_joint_markers(person, own, side, place, segments, fits)
+        blade = at.get((side, "shoulder"), []) + at.get((side, "scapula"), [])
+        if len(blade) >= 3 and len(at.get((side, "scapula"), [])) >= 2:
+            own[side, "scapula"] = blade
+        else:
+            spare += blade
+    _give_spare(own, ("", "thorax"), spare)
+    person.bodies = {key: markers for key, markers in own.items() if len(markers) >= 3}
+    person.few = {key: markers for key, markers in own.items() if len(markers) < 3}
+
+
+def _share_out_foot(own: _Places, at: _Places, side: Side) -> None:
+    """Hindfoot and forefoot where both have three markers, else one foot."""
+    halves = [at.get((side, half), []) for half in ("hindfoot", "forefoot")]
+    if min(map(len, halves)) >= 3:
+        own[side, "hindfoot"], own[side, "forefoot"] = halves
+        own.pop((side, "foot"), None)
+    elif any(halves):
+        own[side, "foot"] = own.get((side, "foot"), []) + halves[0] + halves[1]
+
+
+def _give_joint_markers(
+    person: _Person, own: _Places, side: Side, place: str, segments: tuple[str, str], fits: _Fits
+) -> None:
+    """Markers at a joint to the segment above it, or to the one below where only that has too few without them, and
+    they move with it.
+    """
+    near, far = ((side, segment) for segment in segments)
+    markers = person.places.get((side, place), [])
+    if not markers:
+        return
+    needs = 0 < len(own.get(far, [])) < 3 <= len(own.get(far, [])) + len(markers)
+    if needs and len(own.get(near, [])) >= 3 and fits(own[far] + markers):
+        own[far] += markers
+        person.notes.append(
+            f"{', '.join(markers)} at the {place} is counted to {call_segment(*far)}, which has too few markers "
+            f"without; {call_segment(*near)} has enough"
+        )
+    else:
+        own[near] = own.get(near, []) + markers
+
+
+def _give_spare(own: _Places, key: tuple[Side, str], markers: Sequence[str]) -> None:
+    """Markers whose skin moves much, to a segment that has too few without them."""
+    if markers and len(own.get(key, [])) in (1, 2):
+        own[key] = own[key] + list(markers)
+
+
+def _lend(person: _Person, key: tuple[Side, str], cloud: Floats, column: Mapping[str, int]) -> RecognisedBody | None:
+    """A segment of one or two markers with those at the joint above it, which serve its neighbour."""
+    side, segment = key
+    place = next((place for place, (_, far) in BETWEEN.items() if far == segment), "shoulder")
+    markers = person.few[key] + [one for one in person.places.get((side, place), []) if one not in person.few[key]]
+    body = _fit(cloud, markers, column) if len(markers) >= 3 and segment in LIMBS else None
+    return body if _is_rigid(body) else None
+
+
+def _prove(
+    name: str, markers: Sequence[str], cloud: Floats, column: Mapping[str, int]
+) -> tuple[RecognisedBody | None, list[Finding]]:
+    """The segment without the markers that do not move with the rest; None where no three do."""
+    kept, body = list(markers), _fit(cloud, markers, column)
+    while len(kept) > 3 and not _is_rigid(body):
+        without = {label: _fit(cloud, [one for one in kept if one != label], column) for label in kept}
+        fits = {label: one for label, one in without.items() if one is not None}
+        if not fits:
+            break
+        worst = min(fits, key=lambda label: fits[label].error / fits[label].size)
+        kept.remove(worst)
+        body = fits[worst]
+    if body is None or not _is_rigid(body):
+        text = (
+            f"{name} is left out: {', '.join(markers)} do not move as one rigid body"
+            + ("" if body is None else f" (usual fit error {1000 * body.error:.0f} mm)")
+            + "; name the markers that belong together with --bodies"
+        )
+        return None, [Finding("segment-left-out", "warning", text, (name,))]
+    lost = [label for label in markers if label not in kept]
+    if not lost:
+        return body, []
+    text = f"{name}: {', '.join(lost)} by name, but not by motion: left out of the body"
+    return body, [Finding("cluster-misfit", "warning", text, (name,), count=len(lost))]
+
+
+def _fit(cloud: Floats, markers: Sequence[str], column: Mapping[str, int]) -> RecognisedBody | None:
+    """Markers as one rigid body; None where they show no pose. One that is never seen with the others is left out."""
+    points = cloud[:, [column[label] for label in markers]]
+    if (seen_points(points).sum(axis=1) >= 3).sum() == 0:
+        return None
+    shape = fit_shape(points)
+    if not shape.observed(shape.placed):
+        return None
+    kept = tuple(label for label, placed in zip(markers, shape.placed, strict=True) if placed)
+    return RecognisedBody(kept, shape.noise, shape.size)
+
+
+def _is_rigid(body: RecognisedBody | None) -> bool:
+    return body is not None and body.error <= SEGMENT_RIGID_MAX_SHARE * body.size
+
+
+def _find_plates(
+    labels: Sequence[str], names: MarkerNames, cloud: Floats, column: Mapping[str, int]
+) -> dict[str, RecognisedBody]:
+    """Clusters whose markers carry one name with numbers or words behind it: `Arm:Marker1`, `stick 3`, `hand_top`."""
+    stems: dict[str, list[str]] = {}
+    for label in labels:
+        if label not in names.computed and (stem := _stem(label)):
+            stems.setdefault(stem, []).append(label)
+    plates = {}
+    for stem, members in stems.items():
+        meanings = {names.meaning.get(label) for label in members}
+        if len(members) < 3 or (len(meanings) == 1 and None not in meanings and not all(map(_is_motive, members))):
+            continue
+        body = _fit(cloud, members, column)
+        if body is not None and _is_rigid(body):
+            segment = segment_of(stem)
+            known = (
+                segment is not None and re.search(r"knee|leg|ankle|elbow|wrist|shoulder", stem, re.IGNORECASE) is None
+            )
+            name = call_segment(segment.side, PART_NAMES.get(segment.part, segment.part)) if segment and known else stem
+            plates[name if name not in plates else stem] = body
+    return plates
+
+
+def _is_motive(label: str) -> bool:
+    """Whether a label is one that Motive writes for the markers of a rigid body."""
+    return re.fullmatch(r".*[\W_]*marker[\W_]*\d+", label, re.IGNORECASE) is not None
+
+
+def _stem(label: str) -> str:
+    """What a label has in common with others of its cluster; nothing where that is no name."""
+    bare = without_subject(label)
+    counted = re.fullmatch(r"(.*?)[\W_]*(?:marker|mk)?[\W_]*\d+", bare, re.IGNORECASE)
+    if counted:
+        stem = counted.group(1).strip() or subject_of(label)
+    else:
+        words = re.split(r"[\W_]+", bare)
+        stem = bare[: bare.rindex(words[-1])].strip(" _.-") if len(words) > 1 and words[-1] else ""
+    return stem if len(re.findall(r"[^\W\d_]", stem)) >= 2 and not is_mere_number(stem) else ""
+
+
+def _find_rigid(labels: Sequence[str], names: MarkerNames, cloud: Floats) -> dict[str, RecognisedBody]:
+    """Clusters that the motion alone tells beyond doubt: rigid, and every other marker moves against them."""
+    able = [k for k, label in enumerate(labels) if label not in names.computed]
+    cloud, labels = cloud[:, able], [labels[k] for k in able]
+    changes, _ = distance_changes(cloud)
+    np.fill_diagonal(changes, 0.0)
+    found = {}
+    for one in propose_bodies(cloud, labels):
+        inside = np.isin(labels, one.markers)
+        own, other = changes[np.ix_(inside, inside)].max(), np.median(changes[np.ix_(inside, ~inside)], axis=0)
+        if one.error <= PLATE_MAX_SHARE * one.size and other.min(initial=np.inf) > APART_MIN_TIMES * own:
+            found[one.name] = RecognisedBody(one.markers, one.error, one.size)
+    return found if len(found) > 1 else {}  # what keeps still against all else moves with nobody
+
+
+def _has_namesakes(people: Sequence[_Person]) -> bool:
+    """Whether two subjects have the same segment."""
+    every = [key for person in people for key in person.bodies]
+    return len(every) > len(set(every))
+
+
+def call_segment(side: Side, place: str) -> str:
+    """Name of a body: l_thigh, pelvis."""
+    return f"{side}_{place}" if side else place

@@ -1,0 +1,52 @@
+"""What people meet before the program: the package's description, its recipes and its workflows agree with it."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+
+from condyle import __version__
+from tests.make import PROJECT
+
+PYPROJECT = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+HOME = PYPROJECT["project"]["urls"]["Homepage"]
+
+
+def test_the_description_on_a_package_index_has_whole_addresses_of_files_that_are_there() -> None:
+    text = (PROJECT / "README.md").read_text(encoding="utf-8")
+    own = [link for link in LINK.findall(text) if not link.startswith(("http", "#"))]
+    for link in own:
+        assert (PROJECT / link.partition("#")[0]).exists(), link
+    for rule in PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        text = re.sub(rule["pattern"], rule["replacement"], text)
+    assert own
+    assert all(link.startswith(("https://", "#")) for link in LINK.findall(text))
+    assert re.search(r"!\[[^]]*\]\(https://raw\.githubusercontent\.com/", text)
+    assert sum(link.startswith(HOME) for link in LINK.findall(text)) >= len(own) - 1
+
+
+def test_the_version_is_the_same_everywhere() -> None:
+    assert f"\nversion: {__version__}\n" in (PROJECT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n  version: {__version__}\n" in (PROJECT / "packaging/conda/recipe.yaml").read_text(encoding="utf-8")
+    assert f"## [{__version__}]" in (PROJECT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_the_recipe_asks_for_what_the_package_asks_for() -> None:
+    recipe = (PROJECT / "packaging/conda/recipe.yaml").read_text(encoding="utf-8")
+    run = re.findall(r"^    - (\S+) (>=\S+)$", recipe.split("  run:\n")[1].split("\ntests:")[0], re.MULTILINE)
+    python = ("python", PYPROJECT["project"]["requires-python"])
+    wanted = [tuple(re.fullmatch(r"([\w-]+)(>=.+)", one).groups()) for one in PYPROJECT["project"]["dependencies"]]  # type: ignore[union-attr]
+    assert run == [python, *wanted]
+
+
+def test_every_python_that_is_named_is_tried() -> None:
+    named = re.findall(r"Python :: (3\.\d+)", "\n".join(PYPROJECT["project"]["classifiers"]))
+    workflow = (PROJECT / ".github/workflows/ci.yml").read_text(encoding="utf-8")
+    assert re.findall(r'"(3\.\d+)"', re.search(r"python: \[(.*)\]", workflow)[1]) == named  # type: ignore[index]
+
+
+def test_the_project_has_one_address() -> None:
+    for name in ("CITATION.cff", "CONTRIBUTING.md", "SECURITY.md", "packaging/conda/recipe.yaml"):
+        text = (PROJECT / name).read_text(encoding="utf-8")
+        assert HOME in text, name

@@ -1,0 +1,96 @@
+"""Kinds of machines' joints: found where they are, with noise and without, and never in people."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle.simulate import Disturbances, human, simulate
+from tests.make import machines
+
+TREES = ("panda", "ur5", "skewed", "planar", "universal", "screw")
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0, 5.0])
+@pytest.mark.parametrize("name", [*TREES, "four-bar"])
+def test_a_machine_has_its_tree_and_kinds_without_a_doubt(name: str, noise: float) -> None:
+    one = machines.made(name, noise)
+    skeleton = condyle.fit(one.take).skeleton
+    assert {frozenset((joint.child, joint.parent)) for joint in skeleton.joints} == one.edges
+    if name == "screw" and noise > 1:
+        pytest.skip("a thread of 50 mm does not show in noise of 2.5 mm")
+    true = {frozenset((f"link{k}", f"link{k + 1}")): joint.kind for k, joint in enumerate(one.joints)}
+    assert {frozenset((joint.child, joint.parent)): joint.kind for joint in skeleton.joints} == true
+    assert {frozenset((joint.child, joint.parent)) for joint in skeleton.loops} == {frozenset(p) for p in one.loop}
+    assert skeleton.verdict is not None
+    assert skeleton.verdict.sure == len(skeleton.joints)
+    assert skeleton.verdict.tone == "good"
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.0])
+def test_a_scara_has_its_slider_with_direction_and_travel(noise: float) -> None:
+    one = machines.made("scara", noise)
+    fit = condyle.fit(one.take)
+    (slider,) = fit.skeleton.loops
+    assert slider.kind == "slider"
+    assert {slider.child, slider.parent} == {"link3", "link4"}
+    axis = slider.axis_parent if slider.parent == "link3" else slider.axis_child
+    assert axis is not None
+    assert np.linalg.norm(np.cross(axis, one.axis[3])) < 0.002 * noise + 1e-9
+    assert slider.travel == pytest.approx(np.ptp(one.q[:, 3]) * 0.12, abs=0.01 * noise + 1e-9)
+    assert fit.skeleton.verdict is not None
+    assert "1 slider" in fit.skeleton.verdict.text
+    assert "loose" not in fit.skeleton.verdict.text
+    (chain,) = fit.axes()
+    assert [row.kind for row in chain.rows] == ["hinge", "hinge", "hinge", "slider"]
+    assert [row.lie for row in chain.rows] == [None, "parallel", "parallel", "same line"]
+    assert chain.played_m is not None
+    assert chain.played_m < 0.004 * noise + 1e-9
+    np.testing.assert_allclose(chain.play_screws(chain.angle), chain.play_modified(chain.angle), atol=1e-12)
+
+
+def test_a_screw_has_its_pitch_and_is_played_with_it() -> None:
+    fit = condyle.fit(machines.made("screw").take)
+    (screw,) = (joint for joint in fit.skeleton.joints if joint.kind == "screw")
+    assert abs(screw.pitch or 0) == pytest.approx(0.05, abs=0.0006)
+    (chain,) = fit.axes()
+    assert chain.played_m is not None
+    assert chain.played_m < 0.003
+    assert [told.code for told in fit.findings].count("screw-joint") == 1
+
+
+def test_a_universal_joint_has_both_axes_and_two_rows() -> None:
+    one = machines.made("universal")
+    fit = condyle.fit(one.take, root="link0")
+    for k, joint in enumerate(fit.skeleton.joints):
+        assert joint.axis_parent is not None
+        assert np.linalg.norm(np.cross(joint.axis_parent, one.axis[k])) < np.radians(0.3)
+    (chain,) = fit.axes()
+    assert [row.lie for row in chain.rows] == [None, "meet", "skew", "meet", "skew", "meet"]
+    assert [row.outer for row in chain.rows][:2] == ["link1 cross", "link1"]
+    right = [row.angle.value for row in chain.rows[1::2] if row.angle is not None]
+    np.testing.assert_allclose(right, np.pi / 2, atol=np.radians(0.3))
+    assert chain.rows[2].distance is not None
+    assert chain.rows[2].distance.value == pytest.approx(0.25, abs=0.001)
+    assert chain.played_m is not None
+    assert chain.played_m < 0.004
+
+
+def test_every_joint_has_its_main_axis_and_the_share_of_it() -> None:
+    hinges = machines.fitted("skewed").skeleton.joints
+    assert all(joint.main_share is not None and joint.main_share > 0.99 for joint in hinges)
+    assert all(abs(joint.main_child @ joint.axis_child) > 0.999 for joint in hinges)  # type: ignore[operator]
+    balls = condyle.fit(simulate(human(), seconds=20, seed=1).take, intervals=False).skeleton.joints
+    assert all(0.3 < (joint.main_share or 0) < 0.99 for joint in balls)
+
+
+@pytest.mark.parametrize("skin", [0.0, 0.005])
+def test_people_have_none_of_these_kinds(skin: float) -> None:
+    noise = Disturbances(position_noise=0.001, orientation_noise=np.radians(0.2), soft_tissue=skin)
+    for seed in range(3):
+        for motion in ("exercise", "walk"):
+            take = simulate(human(), motion, seconds=15, seed=seed, disturbances=noise).take  # type: ignore[arg-type]
+            skeleton = condyle.fit(take, intervals=False).skeleton
+            kinds = {joint.kind for joint in (*skeleton.joints, *skeleton.loops)}
+            assert not kinds & {"universal", "screw", "slider"}

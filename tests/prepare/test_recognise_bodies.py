@@ -1,0 +1,187 @@
+"""Bodies by the names of markers: proved by the motion, and never of markers that do not move together."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle.errors import CondyleError
+from condyle.io.format import ReadOptions
+from condyle.model.recording import Convention, Markers, Recording
+from condyle.prepare.read import bodies_in, understand
+from condyle.prepare.recognise_bodies import SEGMENT_RIGID_MAX_SHARE, describe_recognition, recognise_bodies
+from condyle.simulate import human, simulate
+
+NOISE = 0.0005  # m per axis
+WORN = {  # markers of a set with three or more per segment, by the body that carries them
+    "pelvis": "LASI RASI LPSI RPSI",
+    "chest": "C7 T10 CLAV STRN",
+    "head": "LFHD RFHD LBHD RBHD",
+    "l_thigh": "LTH1 LTH2 LTH3 LKNE",
+    "r_thigh": "RTH1 RTH2 RTH3 RKNE",
+    "l_shank": "LTB1 LTB2 LTB3 LANK",
+    "r_shank": "RTB1 RTB2 RTB3 RANK",
+    "l_foot": "LCAL LTOE LMT5",
+    "r_foot": "RCAL RTOE RMT5",
+}
+
+
+def recording(
+    worn: dict[str, str], more: dict[str, np.ndarray] | None = None, seed: int = 1, still: bool = False
+) -> Recording:
+    """A simulated walk of a person who wears these markers; `more` are points (n, 3) beside them."""
+    rng = np.random.default_rng(seed)
+    take = simulate(human(), "walk", seconds=6, rate=60, seed=seed).take
+    names, points = [], []
+    for body, labels in worn.items():
+        k = take.index(body)
+        shape = 0.07 * np.random.default_rng(len(body)).standard_normal((len(labels.split()), 3))
+        R, p = (take.R_world_body[:1], take.p_world_body[:1]) if still else (take.R_world_body, take.p_world_body)
+        points.append(np.broadcast_to(p[:, k, None] + shape @ np.swapaxes(R[:, k], 1, 2), (take.frames, len(shape), 3)))
+        names += labels.split()
+    cloud = np.concatenate(points, axis=1)
+    cloud = cloud + NOISE * rng.standard_normal(cloud.shape)
+    for label, track in (more or {}).items():
+        names.append(label)
+        cloud = np.concatenate([cloud, track[:, None]], axis=1)
+    return Recording("walk.c3d", "made", markers=Markers(tuple(names), cloud), rate=60, convention=Convention(unit="m"))
+
+
+def test_a_person_s_segments_are_formed_and_called_by_their_names() -> None:
+    found = recognise_bodies([recording(WORN)])
+    assert list(found.bodies) == [
+        *("pelvis", "thorax", "head", "l_thigh", "r_thigh", "l_shank", "r_shank", "l_foot", "r_foot"),
+    ]
+    assert found.bodies["l_thigh"].markers == ("LKNE", "LTH1", "LTH2", "LTH3")
+    assert all(body.error < 3 * NOISE for body in found.bodies.values())
+    assert not found.few
+    assert not found.findings
+
+
+def test_a_fit_needs_no_list_of_bodies() -> None:
+    one = recording(WORN)
+    take = understand(bodies_in([one], ReadOptions()), ReadOptions()).take
+    skeleton = condyle.fit(take).skeleton
+    edges = {frozenset((joint.parent, joint.child)) for joint in skeleton.joints}
+    assert {frozenset(pair) for pair in (("pelvis", "l_thigh"), ("l_thigh", "l_shank"), ("pelvis", "thorax"))} <= edges
+    assert "markers-by-name" in {finding.code for finding in take.findings}
+    assert {marker.body for marker in skeleton.markers} == set(take.names)
+
+
+def test_a_marker_that_moves_elsewhere_than_its_name_says_is_left_out_and_told() -> None:
+    worn = WORN | {"l_thigh": "LTH1 LTH2 LTH3", "r_foot": WORN["r_foot"] + " LKNE"}
+    found = recognise_bodies([recording(worn)])
+    assert found.bodies["l_thigh"].markers == ("LTH1", "LTH2", "LTH3")
+    (told,) = found.findings
+    assert (told.code, told.bodies) == ("cluster-misfit", ("l_thigh",))
+    assert "LKNE" in told.text
+
+
+def test_markers_that_do_not_move_together_make_no_body_and_it_is_asked_for() -> None:
+    worn = WORN | {"l_thigh": "LTH1", "r_foot": WORN["r_foot"] + " LTH2", "head": WORN["head"] + " LTH3"}
+    found = recognise_bodies([recording(worn | {"l_shank": "LTB1 LTB2 LTB3"})])
+    assert "l_thigh" not in found.bodies
+    assert [(one.code, one.severity) for one in found.findings] == [("segment-left-out", "warning")]
+    assert "--bodies" in found.findings[0].text
+
+
+def test_segments_of_two_markers_are_left_out_and_the_neighbour_s_marker_only_offered() -> None:
+    found = recognise_bodies(
+        [recording(WORN | {"l_thigh": "LTH1 LTH2 LKNE", "l_shank": "LTIB LANK", "l_foot": "LHEE LTOE"})]
+    )
+    assert found.few == {"l_shank": ("LTIB", "LANK"), "l_foot": ("LHEE", "LTOE")}
+    used = [marker for body in found.bodies.values() for marker in body.markers]
+    assert len(used) == len(set(used))
+    told = describe_recognition(found)
+    assert [one.code for one in told] == ["markers-by-name", "segment-left-out"]
+    assert "LTIB" in told[1].text
+
+
+def test_a_joint_s_marker_serves_the_segment_that_has_too_few_and_that_is_told() -> None:
+    worn = WORN | {"l_shank": "LTB1 LTB2 LTB3", "l_foot": "LHEE LTOE LANK"}
+    found = recognise_bodies([recording(worn)])
+    assert found.bodies["l_foot"].markers == ("LANK", "LHEE", "LTOE")
+    assert [one.code for one in found.findings] == ["marker-assumed"]
+
+
+def test_skin_that_moves_much_serves_only_where_it_must() -> None:
+    thorax = recognise_bodies([recording(WORN | {"chest": "C7 CLAV LSHO RSHO"})]).bodies["thorax"]
+    assert thorax.markers == ("C7", "CLAV", "LSHO", "RSHO")
+    thorax = recognise_bodies([recording(WORN | {"chest": "C7 CLAV STRN LSHO RSHO"})]).bodies["thorax"]
+    assert thorax.markers == ("C7", "CLAV", "STRN")
+
+
+def test_computed_points_make_no_bodies() -> None:
+    track = np.random.default_rng(2).standard_normal((360, 3))
+    found = recognise_bodies([recording(WORN, {"PELO": track, "PELA": track, "PELL": track, "LHJC": track})])
+    assert found.computed == ("PELO", "PELA", "PELL", "LHJC")
+    assert found.groups == recognise_bodies([recording(WORN)]).groups
+
+
+def test_two_people_have_bodies_of_their_own() -> None:
+    one, two = (
+        recording({k: WORN[k] for k in ("pelvis", "chest", "l_thigh")}),
+        recording({k: WORN[k] for k in ("pelvis", "chest", "l_thigh")}, seed=2),
+    )
+    assert one.markers is not None
+    assert two.markers is not None
+    names = tuple(f"{who}:{name}" for who in ("Ann", "Bob") for name in one.markers.names)
+    both = Recording(
+        "two.c3d",
+        "made",
+        markers=Markers(names, np.concatenate([one.markers.position, two.markers.position], axis=1)),
+        rate=60,
+        convention=Convention(unit="m"),
+    )
+    assert set(recognise_bodies([both]).bodies) == {
+        f"{who}:{body}" for who in ("Ann", "Bob") for body in ("pelvis", "thorax", "l_thigh")
+    }
+
+
+def test_clusters_that_motive_numbers_are_bodies_whatever_they_are_called() -> None:
+    worn = {"pelvis": "Board:Marker1 Board:Marker2 Board:Marker3", "head": "Stick_1 Stick_2 Stick_3 Stick_4"}
+    worn |= {"l_thigh": "ThighL:Marker1 ThighL:Marker2 ThighL:Marker3"}
+    assert set(recognise_bodies([recording(worn)]).bodies) == {"Board", "Stick", "l_thigh"}
+
+
+def test_words_for_left_and_right_on_one_plate_do_not_make_two_people_s_hands() -> None:
+    worn = {"l_hand": "hand_top hand_left hand_right", "chest": "back_top back_left back_right"}
+    assert set(recognise_bodies([recording(worn)]).bodies) == {"hand", "thorax"}
+
+
+def test_names_that_say_nothing_leave_it_to_the_motion_and_only_where_it_is_clear() -> None:
+    numbers = iter(range(1, 100))
+    worn = {
+        body: " ".join(f"M{next(numbers):03}" for _ in range(4)) for body in ("pelvis", "l_thigh", "l_shank", "l_foot")
+    }
+    assert [len(body.markers) for body in recognise_bodies([recording(worn)]).bodies.values()] == [4, 4, 4, 4]
+    assert not recognise_bodies([recording(worn, still=True)]).bodies
+
+
+def test_where_nothing_is_recognised_the_bodies_are_asked_for() -> None:
+    tracks = np.random.default_rng(3).standard_normal((5, 360, 3))
+    lost = Recording(
+        "cloud.c3d",
+        "made",
+        markers=Markers(tuple(f"M{k}" for k in range(5)), np.swapaxes(tracks, 0, 1)),
+        rate=60,
+        convention=Convention(unit="m"),
+    )
+    with pytest.raises(CondyleError, match="--bodies") as raised:
+        understand(bodies_in([lost], ReadOptions()), ReadOptions())
+    assert raised.value.code == "markers-only"
+
+
+def test_files_of_one_person_may_have_other_markers_and_another_order() -> None:
+    walk = recording(WORN)
+    static = recording({"l_thigh": WORN["l_thigh"] + " LMFC", **{k: v for k, v in WORN.items() if k != "l_thigh"}})
+    assert recognise_bodies([walk, static]).bodies["l_thigh"].markers == ("LKNE", "LMFC", "LTH1", "LTH2", "LTH3")
+    assert list(recognise_bodies([walk, static]).bodies) == list(recognise_bodies([static, walk]).bodies)
+
+
+def test_a_marker_that_is_never_seen_is_not_asked_of_anyone() -> None:
+    gone = np.full((360, 3), np.nan)
+    assert recognise_bodies([recording(WORN, {"LPSI2": gone, "LMFC": gone})]).bodies["l_thigh"].error < (
+        SEGMENT_RIGID_MAX_SHARE * 0.1
+    )

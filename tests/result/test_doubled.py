@@ -1,0 +1,86 @@
+"""Several sensors on one segment, against the truth of a simulated chain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import condyle
+from condyle.estimate.lengths import measure_lengths
+from condyle.model.skeleton import Limb, Skeleton
+from condyle.model.take import Take
+from condyle.result.doubled import share_doubled
+from condyle.simulate import Disturbances, SimulatedFigure, chain, simulate
+
+NOISE = Disturbances(position_noise=0.002, orientation_noise=0.005)
+SECOND = "second"
+
+
+@pytest.fixture(scope="module")
+def doubled() -> tuple[Take, str, float]:
+    """A chain whose second body bears two sensors; the body, and its length [m]."""
+    plain = chain()
+    figure = SimulatedFigure(
+        (*plain.names, SECOND),
+        np.append(plain.parent, 1),
+        np.concatenate([plain.p_parent_joint, [[0.0, 0.0, -0.1]]]),
+        (*plain.kind, "rigid"),
+        np.concatenate([plain.axis, np.full((1, 3), np.nan)]),
+    )
+    world = simulate(figure, "exercise", seconds=20, seed=3, disturbances=NOISE)
+    body = plain.names[1]
+    true = next(length for (name, *ends), length in world.truth.limbs.items() if name == body and SECOND not in ends)
+    return world.take, body, true
+
+
+def _on_segment(skeleton: Skeleton, body: str) -> list[Limb]:
+    return [limb for limb in skeleton.limbs if limb.body in (body, SECOND)]
+
+
+def test_the_segment_keeps_its_length(doubled: tuple[Take, str, float], tmp_path: Path) -> None:
+    take, body, true = doubled
+    fit = condyle.fit(take)
+    (limb,) = _on_segment(fit.skeleton, body)
+    assert limb.low is not None
+    assert limb.high is not None
+    assert limb.low <= true <= limb.high
+    (told,) = [one for one in fit.findings if one.code == "two-sensors"]
+    assert set(told.bodies) == {body, SECOND}
+    assert told.value == pytest.approx(limb.length)
+    assert limb.length in measure_lengths(fit.skeleton).value
+    saved = fit.save(tmp_path / "fit", export="csv")
+    assert _on_segment(condyle.load(saved.folder or "").skeleton, body) == [limb]
+
+
+def test_each_edge_may_hang_on_either_sensor(doubled: tuple[Take, str, float]) -> None:
+    take, body, true = doubled
+    names = chain().names
+    for hangs in (body, SECOND):
+        tree = [(names[0], body), (body, SECOND), (hangs, names[2]), (names[2], names[3])]
+        (limb,) = _on_segment(condyle.fit(take, tree=tree).skeleton, body)
+        assert limb.length == pytest.approx(true, abs=0.003)
+        assert {limb.from_joint, limb.to_joint} == {body, names[2]}
+
+
+def test_without_intervals_there_is_a_length_alone(doubled: tuple[Take, str, float]) -> None:
+    take, body, _ = doubled
+    (limb,) = _on_segment(condyle.fit(take, intervals=False).skeleton, body)
+    assert limb.length is not None
+    assert (limb.low, limb.high) == (None, None)
+
+
+def test_a_figure_without_such_a_segment_is_as_it_was(doubled: tuple[Take, str, float]) -> None:
+    take, _, _ = doubled
+    plain = take.select([name for name in take.names if name != SECOND])
+    skeleton = condyle.fit(plain, intervals=False).skeleton
+    assert share_doubled(skeleton, plain) is skeleton
+    end = replace(skeleton, joints=(replace(skeleton.joints[-1], kind="rigid"), *skeleton.joints[:-1]))
+    still = replace(
+        plain,
+        p_world_body=plain.p_world_body[:1].repeat(plain.frames, 0),
+        R_world_body=plain.R_world_body[:1].repeat(plain.frames, 0),
+    )
+    assert share_doubled(end, still) is end  # nothing is told of lengths

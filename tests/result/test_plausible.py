@@ -1,0 +1,36 @@
+from __future__ import annotations
+
+import pytest
+
+import condyle
+from condyle.result.plausible import find_odd_limbs
+from condyle.simulate import human, simulate
+
+TAKE = simulate(human(), "exercise", seconds=8, seed=1).take
+FIT = condyle.fit(TAKE, intervals=False)
+
+
+def test_lengths_of_a_person_are_not_remarked_upon() -> None:
+    skeleton = FIT.skeleton
+    assert find_odd_limbs(skeleton.bodies, skeleton.joints, skeleton.limbs) == []
+
+
+@pytest.mark.parametrize("times", [0.025, 2.5])
+def test_a_thigh_of_11_mm_or_of_a_metre_is_remarked_upon_once(times: float) -> None:
+    skeleton = condyle.fit(TAKE, intervals=False, scale=times).skeleton
+    (finding,) = [one for one in skeleton.findings if one.code == "implausible-size"]
+    assert finding.severity == "warning"
+    if "l_thigh" in finding.bodies:
+        assert f"l_thigh is {432 * times:.3g} mm long (an adult's is about 420)" in finding.text
+
+
+def test_a_length_whose_interval_reaches_what_people_have_is_not_remarked_upon() -> None:
+    from dataclasses import replace
+
+    skeleton = FIT.skeleton
+    short = [replace(limb, length=0.05, low=0.01, high=0.4) for limb in skeleton.limbs]
+    assert find_odd_limbs(skeleton.bodies, skeleton.joints, short) == []
+    sure = [replace(limb, length=0.05, low=0.04, high=0.06) for limb in skeleton.limbs]
+    (finding,) = find_odd_limbs(skeleton.bodies, skeleton.joints, sure)
+    assert "l_thigh is 50 mm long" in finding.text
+    assert "and 5 more" in finding.text
