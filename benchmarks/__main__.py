@@ -29,6 +29,7 @@ NAMES = (
     "belong",
     "mountings",
     "kills",
+    "mutants",
     "studies",
     "split_file",
     "recorder_kills",

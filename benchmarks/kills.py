@@ -181,7 +181,6 @@ def table(ended: list[Ended]) -> Table:
         "new fit stands",
         "mixtures",
         "torn",
-        "tracebacks of condyle",
     ]
     heads += ["tracebacks of condyle", "wrong status", "left after TERM or INT", "left after the next run"]
     rows = []

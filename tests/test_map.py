@@ -9,10 +9,10 @@ from tests.make import PROJECT
 
 PACKAGE = PROJECT / "src" / "condyle"
 ORDER = [  # of the rooms, from above
-    *("_version", "errors", "findings", "progress", "maths", "model", "simulate", "io", "pairs", "prepare", "estimate"),
+    *("_version", "errors", "findings", "maths", "model", "simulate", "io", "pairs", "prepare", "estimate"),
     *("faults", "result", "motion", "pipeline", "report", "api", "live", "study", "cli", "__main__"),
 ]
-ROOT = {"__init__", "__main__", "_version", "errors", "findings", "progress", "pipeline", "api"}
+ROOT = {"__init__", "__main__", "_version", "errors", "findings", "pipeline", "api"}
 LONGEST_CHAIN = 12  # modules that import each other in a row while one is loaded
 
 

@@ -631,3 +631,15 @@ def test_checks_that_are_left_out_among_many_bodies_are_told(bodies: int, words:
     whole = f"among {bodies} bodies nothing is looked for of: {words}; fit fewer with --only for that"
     assert told == ([whole] if words else [])
     assert describe_left_out(take, PLAN_OF["least-squares"]) == []
+
+
+def test_edges_that_are_known_hold_early_as_far_as_their_bodies_are_there(
+    noisy_linkage: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    monkeypatch.setattr(pipeline, "fit_tree", lambda take, known, options, estimator: seen.append((known, options)))
+    take = noisy_linkage.take
+    a, b = take.names[:2]
+    options = FitOptions(tree=((a, b), ("world", a), (b, "gone")), world=True, root=b)
+    pipeline.estimate_early(take, options, ROBUST)
+    assert [(known, used.world, used.root) for known, used in seen] == [([(0, 1)], False, None)]

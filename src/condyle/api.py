@@ -7,8 +7,6 @@ condyle.load("out").export("bvh,glb")
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -23,26 +21,24 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
-from .io.atomic import read_small
 from .io.field_file import read_field, write_field
+from .io.fit_id import hash_input, make_fit_id, pack_options
 from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, find_folder, stage_files
 from .io.format import Reading, ReadOptions
 from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
 from .io.skeleton_file import read_skeleton, to_json, write_skeleton
-from .io.toml_file import MOST_TOML_BYTES
 from .maths.arrays import Floats
-from .maths.spool import blocks
 from .maths.threads import limit_threads
 from .model.field import FieldModel, Rod
 from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
 from .model.profile import Profile
+from .model.progress import begin_step
 from .model.scale import Scale
 from .model.skeleton import Skeleton
 from .model.take import Take
-from .progress import begin_step
 
 if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from .io.angles_file import AngleUnit
@@ -54,8 +50,7 @@ if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
 
 FilePath = str | os.PathLike[str]
 Recorded = FilePath | Sequence[FilePath] | Mapping[str, FilePath] | Take | NDArray[Any]  # what a fit is made from
-QUICK_MAX_BODIES = 250  # with 100 frames 2 s of CPU time for 150 bodies, 26 s for 300, over 150 s for 1000
-FIT_ID_DIGITS = 16  # hexadecimal, of a SHA-256
+QUICK_MAX_BODIES = 250  # with 100 frames 300 bodies take 5 s of CPU time
 
 
 @dataclass(frozen=True)
@@ -316,7 +311,7 @@ class Fit:
         told = [finding for finding in self.motion.findings if finding.code.startswith("gap-")]
         skeleton = _add_findings(self.skeleton, told)
         if skeleton.fit_id is None:  # of a folder that version 0.1 wrote
-            skeleton = replace(skeleton, fit_id=_identify(to_json(skeleton)))
+            skeleton = replace(skeleton, fit_id=make_fit_id(to_json(skeleton)))
         with stage_files(folder, skeleton.fit_id, replaces=True, kept=map(Path, self.take.sources)) as stage:
             begin_step("writing the motion")
             played = forward(skeleton, self.motion)
@@ -390,7 +385,7 @@ class Fit:
 
         before = self.skeleton
         skeleton, motion = retarget_motion(before, self.motion, lengths)
-        skeleton = add_verdict(replace(skeleton, fit_id=_identify(to_json(before), to_json(skeleton))))
+        skeleton = add_verdict(replace(skeleton, fit_id=make_fit_id(to_json(before), to_json(skeleton))))
         poses = forward(skeleton, motion)
         known = poses.seen[:, [poses.index(joint.child) for joint in skeleton.joints]]
         gap = np.where(known[..., None], 0.0, np.nan) * np.ones(3)
@@ -403,7 +398,7 @@ class Fit:
 
         skeleton = apply_profile(self.skeleton, _open_profile(profile))
         gap, weight, joints = measure_gaps(skeleton, self.take, self.weight)
-        skeleton = replace(skeleton, joints=joints, fit_id=_identify(to_json(self.skeleton), to_json(skeleton)))
+        skeleton = replace(skeleton, joints=joints, fit_id=make_fit_id(to_json(self.skeleton), to_json(skeleton)))
         frames = _InMemory(skeleton, self.take, gap, weight)
         return replace(self, skeleton=skeleton, frames=frames, folder=None, files=())
 
@@ -514,9 +509,9 @@ def fit_with(
             options = replace(options, tree=part.edges, kinds=known_kinds(kinds_of([part])))
         if tell is not None and take.bodies > QUICK_MAX_BODIES:
             tell(f"{take.bodies} bodies take minutes, by the cube of their number; --only fits some of them")
-        digest = _hash_input(take)
+        digest = hash_input(take)
         result = run(take, options)
-    fit_id = _identify(digest.encode(), __version__.encode(), _pack_options(options, reading))
+    fit_id = make_fit_id(digest.encode(), __version__.encode(), pack_options(options, reading))
     known = {**result.skeleton.take, "sha256": digest}
     skeleton = replace(result.skeleton, fit_id=fit_id, take=known)
     frames = _InMemory(skeleton, result.take, result.gap, result.weight)
@@ -596,7 +591,7 @@ def fit_remounted(
     shared = share_figures([one.skeleton for one in fits], sides=sides, proportions=proportions)
     found = []
     for one, skeleton in zip(fits, shared.skeletons, strict=True):
-        fit_id = _identify(to_json(skeleton), *(str(other.skeleton.fit_id).encode() for other in fits))
+        fit_id = make_fit_id(to_json(skeleton), *(str(other.skeleton.fit_id).encode() for other in fits))
         gap, weight, joints = measure_gaps(replace(skeleton, fit_id=fit_id), one.take, one.weight)
         held = replace(skeleton, fit_id=fit_id, joints=joints)
         found.append(replace(one, skeleton=held, frames=_InMemory(held, one.take, gap, weight)))
@@ -678,7 +673,7 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
         takes = [match_sensors(known, *part) for part in _load_parts(source, known, reading)]
         matched = join_matched(takes)
         take, turns = matched.take, matched.turns
-        digest = _hash_input(take if turns is None else add_turns(take, turns))
+        digest = hash_input(take if turns is None else add_turns(take, turns))
         ready, _, findings = prepare_take(take, replace(options, world=False, belong=False), PLAN_OF["default"])
         if turns is not None and ready.frames < take.frames:  # rows that repeat whole were dropped
             turns = turns[np.isin(take.segment + 1j * take.time, ready.segment + 1j * ready.time)]
@@ -686,7 +681,7 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
         if not isinstance(calibration.frames, _NoFrames):
             reference = reference_rotations(known, calibration.motion)
         played = play_known(known, ready, findings, reference=reference, turns=turns)
-    fit_id = _identify(digest.encode(), __version__.encode(), to_json(known), _pack_options(options, reading))
+    fit_id = make_fit_id(digest.encode(), __version__.encode(), to_json(known), pack_options(options, reading))
     skeleton = replace(played.skeleton, fit_id=fit_id, take={**played.skeleton.take, "sha256": digest})
     frames = _InMemory(skeleton, played.take, played.gap, played.weight, played.motion)
     return Fit(skeleton, frames, options.field if isinstance(options.field, FieldModel) else None)
@@ -812,40 +807,3 @@ def _add_findings(skeleton: Skeleton, findings: Sequence[Finding]) -> Skeleton:
     if not findings:
         return skeleton
     return add_verdict(replace(skeleton, findings=sort_findings([*skeleton.findings, *findings])))
-
-
-def _hash_input(take: Take) -> str:
-    """SHA-256 of the poses as they were read."""
-    digest = hashlib.sha256()
-    _add_take(digest, take)
-    return digest.hexdigest()
-
-
-def _add_take(digest: hashlib._Hash, take: Take) -> None:
-    facts = [list(take.names), take.timed, take.up, [[one.body, one.name] for one in take.markers]]
-    digest.update(json.dumps(facts).encode())
-    for array in (take.time, take.segment, take.R_world_body, take.p_world_body):
-        for rows in blocks(array):
-            digest.update(np.ascontiguousarray(array[rows]).data)
-
-
-def _pack_options(options: FitOptions, reading: ReadOptions) -> bytes:
-    """The options with all that they stand for, as bytes that are the same for the same options."""
-    plain: dict[str, Any] = {**options.to_plain(), "reading": describe_options(FitOptions(), reading).get("reading")}
-    if reading.columns is not None:
-        plain["reading"]["columns"] = hashlib.sha256(read_small(reading.columns, MOST_TOML_BYTES)).hexdigest()
-    if isinstance(options.field, FieldModel):
-        plain["field"] = options.field.to_plain()
-    elif isinstance(options.field, Rod):
-        digest = hashlib.sha256()
-        if options.field.take is not None:
-            _add_take(digest, options.field.take)
-        plain["field"] = [options.field.pair, options.field.distance, digest.hexdigest()]
-    return json.dumps(plain, sort_keys=True).encode()
-
-
-def _identify(*parts: bytes) -> str:
-    digest = hashlib.sha256()
-    for part in parts:
-        digest.update(hashlib.sha256(part).digest())
-    return digest.hexdigest()[:FIT_ID_DIGITS]

@@ -20,13 +20,13 @@ from .faults.slips import repair_slips
 from .findings import Finding
 from .io.scale_file import factor_of
 from .model.options import FitOptions, Method, check_options
-from .model.scale import scaled
+from .model.progress import begin_step
+from .model.scale import scale_take
 from .model.stage import Change, Decision, Proof, apply_changes, describe_change
 from .model.take import Take, with_world
 from .prepare.dropouts import mask_unmeasured
 from .prepare.latency import LATENCY_MOST_BODIES, repair_latency
 from .prepare.swaps import repair_swaps
-from .progress import begin_step
 from .result.assemble import Calibration, assemble_figure
 
 Stage = Callable[[Take, FitOptions], Decision]  # before there is a figure
@@ -49,7 +49,7 @@ class Plan:
 
 
 def scale_lengths(take: Take, options: FitOptions) -> Decision:
-    return Decision(take=scaled(take, factor_of(options.scale)))
+    return Decision(take=scale_take(take, factor_of(options.scale)))
 
 
 def add_world(take: Take, options: FitOptions) -> Decision:

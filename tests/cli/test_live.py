@@ -124,3 +124,15 @@ def test_a_session_ends_with_what_fit_writes_and_says_where(take: Path, capsys: 
     assert main(["fit", "out/session.log", "-o", "again"]) == 0
     one, other = (json.loads(Path(folder, "skeleton.json").read_text()) for folder in ("out", "again"))
     assert one == other
+
+
+@pytest.mark.parametrize("streaming", [True, False])
+def test_without_a_source_all_that_streams_is_recorded(
+    streaming: bool, take: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = [Stream(f"replay:{take}@max", "15 bodies")] if streaming else []
+    monkeypatch.setattr(sources, "find_streams", lambda: found)
+    assert main(["live", "-o", "out", "--record-only"]) == (0 if streaming else 1)
+    err = capsys.readouterr().err
+    assert ("found replay:take.npz@max" if streaming else "nothing was found streaming") in err
+    assert Path("out").exists() == streaming

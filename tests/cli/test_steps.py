@@ -11,7 +11,7 @@ import pytest
 from condyle.cli import steps
 from condyle.cli.steps import StepLine, show_steps
 from condyle.cli.terminal import print_line
-from condyle.progress import begin_step, tell_share
+from condyle.model.progress import begin_step, tell_share
 
 
 class Terminal(io.StringIO):

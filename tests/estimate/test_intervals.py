@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.estimate.intervals import Uncertainty, estimate_uncertainty
+from condyle.estimate.intervals import Uncertainty, estimate_uncertainty, long_run
 from condyle.estimate.solve import Solution, solve_together
 from condyle.model.take import join
 from condyle.pairs.fits import fit_pairs, refine_pairs
@@ -131,3 +131,14 @@ def test_takes_together_are_no_less_sure_than_one_by_one_even_where_they_contrad
         blocks = np.diagonal(sure.covariance).reshape(-1, 6).sum(axis=1)
         widths.append(np.sqrt(blocks))
     assert (widths[2] <= LITTLE_MORE * np.maximum(widths[0], widths[1])).all()
+
+
+def test_correlation_in_time_makes_a_mean_less_sure_whatever_the_unit(rng) -> None:
+    white = rng.normal(size=(600, 3))
+    slow = np.apply_along_axis(np.convolve, 0, white, np.ones(12) / 12, "same")
+    run = np.zeros(600, np.int64)
+    assert long_run(white, 1 / 6, run) == pytest.approx(1.0, abs=0.5)
+    assert long_run(slow, 1 / 6, run) > 4
+    assert long_run(1e-4 * slow, 1 / 6, run) == pytest.approx(long_run(slow, 1 / 6, run))
+    assert long_run(slow, 1 / 6, np.arange(600)) == 1.0  # every block a segment of its own
+    assert long_run(np.zeros((600, 3)), 1 / 6, run) == 1.0

@@ -9,7 +9,15 @@ import pytest
 
 import condyle
 from condyle import Finding
-from condyle.faults.connections import MOST_CONNECTED_BODIES, Contact, describe_connections, find_connections, lasting
+from condyle.faults.connections import (
+    MOST_CONNECTED_BODIES,
+    Contact,
+    Stretch,
+    describe_connections,
+    ends_of,
+    find_connections,
+    lasting,
+)
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
 from condyle.simulate.contacts import clasp_hands, join_hands, pick_up, plant_feet
@@ -225,3 +233,18 @@ def test_the_sentence_names_both_the_time_and_the_place() -> None:
         "there, where 130 mm were to be expected of two that are not"
     )
     assert (finding.time, finding.value, finding.frame, finding.count) == ((8.0, 12.0), 0.007, 240, 121)
+
+
+def test_a_contact_ends_where_its_segment_does() -> None:
+    n, border = 240, 150
+    still = Take(
+        ("a", "b"),
+        np.arange(n) / 60,
+        np.tile(np.eye(3), (n, 2, 1, 1)),
+        np.tile([[0.0, 0, 0], [0.3, 0, 0]], (n, 1, 1)),
+        np.repeat([0, 1], [border, n - border]),
+    )
+    points = np.array([[0.3, 0, 0], [0.0, 0, 0]])
+    assert ends_of(still, None, Stretch(0, (0, 1), 60, 120, points, 0.001, 0.1, 1.0)) == (0, border)
+    first, stop = ends_of(still, None, Stretch(0, (0, 1), 180, 220, points, 0.001, 0.1, 1.0))
+    assert (first - border in (0, 1), stop) == (True, n)

@@ -12,7 +12,7 @@ import pytest
 import condyle
 from condyle import CondyleError, UsageError
 from condyle.io.scale_file import factor_of, read_scale, to_plain, write_scale
-from condyle.model.scale import Scale, scaled
+from condyle.model.scale import Scale, scale_take
 from condyle.model.skeleton import SensorNoise
 from condyle.model.take import BodyMarker, OwnSkeleton
 from condyle.pairs.rigid_pair import find_oddity, measure_pair, scale_of
@@ -115,7 +115,7 @@ def test_everything_with_a_length_is_scaled_and_nothing_else() -> None:
     take = simulate(linkage(), seconds=2).take
     own = OwnSkeleton(("a",), np.array([-1]), np.ones((1, 3)))
     take = replace(take, own=own, markers=(BodyMarker("head", "LFHD", np.ones(3)),))
-    found = scaled(take, 0.5)
+    found = scale_take(take, 0.5)
     np.testing.assert_array_equal(found.p_world_body, 0.5 * take.p_world_body)
     np.testing.assert_array_equal(found.R_world_body, take.R_world_body)
     np.testing.assert_array_equal(found.time, take.time)
@@ -123,7 +123,7 @@ def test_everything_with_a_length_is_scaled_and_nothing_else() -> None:
     np.testing.assert_array_equal(found.own.p_parent_joint, 0.5)
     np.testing.assert_array_equal(found.markers[0].p_body_marker, 0.5)
     assert [finding.code for finding in found.findings] == ["scaled"]
-    assert scaled(take, 1.0) is take
+    assert scale_take(take, 1.0) is take
 
 
 @pytest.mark.parametrize("method", ["default", "least-squares"])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.maths import rotation
-from condyle.model.scale import scaled
+from condyle.model.scale import scale_take
 from condyle.model.take import BodyMarker, Take
 
 
@@ -19,7 +19,7 @@ def take(rng: np.random.Generator) -> Take:
 
 
 def test_lengths_are_multiplied_and_rotations_are_not(take: Take) -> None:
-    made = scaled(take, 1.25)
+    made = scale_take(take, 1.25)
     np.testing.assert_array_equal(made.p_world_body, 1.25 * take.p_world_body)
     np.testing.assert_array_equal(made.R_world_body, take.R_world_body)
     np.testing.assert_allclose(made.markers[0].p_body_marker, [0.125, 0.25, 0.375])
@@ -27,7 +27,7 @@ def test_lengths_are_multiplied_and_rotations_are_not(take: Take) -> None:
 
 
 def test_the_factor_is_told_after_what_was_told_before(take: Take) -> None:
-    twice = scaled(scaled(take, 1.25), 2.0)
+    twice = scale_take(scale_take(take, 1.25), 2.0)
     assert [(one.code, one.severity, one.value, one.unit) for one in twice.findings] == [
         ("scaled", "info", 1.25, "1"),
         ("scaled", "info", 2.0, "1"),
@@ -36,4 +36,4 @@ def test_the_factor_is_told_after_what_was_told_before(take: Take) -> None:
 
 
 def test_a_factor_of_one_is_the_very_take(take: Take) -> None:
-    assert scaled(take, 1.0) is take
+    assert scale_take(take, 1.0) is take

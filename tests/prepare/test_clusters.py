@@ -378,3 +378,11 @@ def test_what_is_known_of_real_markers_is_told(shared_data) -> None:
     made, take = real("optitrack_c3d/walk.c3d", shared_data)
     assert any(finding.code == "cluster-misfit" and finding.bodies == ("foot",) for finding in made[0].findings)
     assert take.seen.mean() > 0.95
+
+
+def test_three_markers_that_are_never_seen_together_are_no_body_and_it_says_so(rng) -> None:
+    position, _ = world(rng)
+    for k in range(3):  # in every frame another of the first three is lost
+        position[k::3, k] = np.nan
+    with pytest.raises(CondyleError, match="3 are ever seen, but never three of them together"):
+        form_bodies([recorded(position)], {"arm": GROUPS["arm"][:3]})

@@ -130,3 +130,11 @@ def test_a_sample_that_stands_in_several_rows_is_one_sample() -> None:
     turned, unclear = find_flips(replace(take, R_world_body=take.R_world_body[rows], p_world_body=p))
     assert np.flatnonzero((turned | unclear)[:, 2]).tolist() == list(range(99, 150))
     assert np.flatnonzero(unclear[:, 2]).tolist() == [99, 100, 101]
+
+
+def test_of_two_bodies_the_one_that_is_on_either_side_half_of_the_time_is_told_by_the_other() -> None:
+    take = figure().select(("pelvis", "chest"))
+    mask = np.zeros((take.frames, 2), dtype=bool)
+    mask[: take.frames // 2, 1] = True
+    turned, _ = find_flips(mirrored(take, mask))
+    assert (turned == mask).all()

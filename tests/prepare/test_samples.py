@@ -93,3 +93,9 @@ def test_a_carried_pose_of_a_lost_sample_is_lost() -> None:
 @pytest.mark.parametrize("frames", [0, 1, 2, 5])
 def test_few_frames_have_no_whole_neighbourhood(frames) -> None:
     assert not Neighbours.of(take_of(np.arange(frames) / 60)).whole.any()
+
+
+def test_at_a_usual_rate_every_sample_around_counts() -> None:
+    near = Neighbours.of(take_of(np.arange(240) / 60))
+    assert set(np.diff(near.offsets)) == {1}
+    np.testing.assert_array_equal(near.offsets, -near.offsets[::-1])

@@ -9,7 +9,7 @@ import numpy as np
 
 from condyle import Take
 from condyle.prepare.swaps import Swap, exchanged
-from condyle.prepare.tracks import find_crossings, find_lone_spikes, find_moves, measure_nearness
+from condyle.prepare.tracks import _Before, find_crossings, find_lone_spikes, find_moves, measure_nearness
 from condyle.simulate import Disturbances, linkage, simulate
 
 NOISY = {"position_noise": 0.003, "orientation_noise": np.radians(0.3)}
@@ -72,3 +72,11 @@ def test_nearness_is_the_usual_distance_to_the_nearest_body() -> None:
     p[:, 1, 0], p[:, 2, 0] = 0.2, 1.0
     take = Take.from_poses(p, R_world_body=np.broadcast_to(np.eye(3), (20, 3, 3, 3)), names=("a", "b", "c"))
     np.testing.assert_allclose(measure_nearness(take), 0.2)
+
+
+def test_the_sample_before_is_the_last_that_was_seen_of_that_body() -> None:
+    take = take_of()
+    p = take.p_world_body.copy()
+    p[5:8, 1] = np.nan
+    before = _Before(replace(take, p_world_body=p))
+    assert before._last(np.array([8, 8, 5]), np.array([1, 0, 1])).tolist() == [4, 7, 4]

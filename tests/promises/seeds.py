@@ -13,7 +13,7 @@ from condyle.io import formats as readers
 
 from .takes import Answer, condyle
 
-BINARY = ("npz", "c3d", "rosbag", "parquet", "gltf", "session_log")
+BINARY = ("npz", "c3d", "rosbag", "parquet", "matlab", "gltf", "session_log")
 TEXT = tuple(name for name in readers._MODULES if name not in BINARY)
 WIDE = (b"\xff\xfe", b"\xfe\xff")
 

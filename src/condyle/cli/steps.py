@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import cast
 
-from ..progress import listen
+from ..model.progress import listen
 from .terminal import escape_text, fold_text, hush, quiet_before_print
 
 SHOWN_AFTER_S = 2.0  # s of waiting before anything is shown in a terminal

@@ -70,7 +70,7 @@ def describe_structure(
         return found + describe_loose_pairs(take, take.names)
     pairs, names, tree = structure.fits.pairs, take.names, structure.tree
     alone = structure.loose
-    if len(alone) > 2 and 2 * len(alone) > take.bodies:
+    if len(alone) > 2 and 2 * len(alone) > take.bodies and not take.markers:  # whose rotations nobody wrote
         text = (
             f"{len(alone)} of {take.bodies} bodies are joined to nothing; are the rotations transposed, the "
             "quaternions in another order, the angles in degrees, or the positions in another unit?"

@@ -92,7 +92,7 @@ def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, 
     noise = structure.noise.capped(structure.edges, *ends, _frame_residuals(structure, *ends))
     structure = replace(structure, noise=noise)
     roots, parent = _roots(take, structure, options)
-    pairs = _ordered(parent, roots)
+    pairs = _order(parent, roots)
     solve = estimator.solve if len(pairs) else solve_plain  # of nothing
 
     @lru_cache(maxsize=1)  # a stage may have fitted the very take that the engine is about to prove
@@ -109,7 +109,7 @@ def _frame_residuals(structure: Structure, p_child_joint: Floats, p_parent_joint
     """(J,) [m] root mean square gap of the tree's joints in frames, noise and all, from some of them."""
     if structure.rows.digest is None:
         return structure.fits.residual[structure.tree.edges]
-    part, frames = structure.rows.source.thinned(RESIDUAL_FRAMES)
+    part, frames = structure.rows.source.thin(RESIDUAL_FRAMES)
     trusted: Bools = np.asarray(structure.good[frames][:, structure.edges].all(axis=2))
     gap = np.where(trusted[..., None], gaps(part, structure.edges, p_child_joint, p_parent_joint), 0.0)
     return np.asarray(np.sqrt(np.square(gap).sum(axis=(0, 2)) / np.maximum(trusted.sum(axis=0), 1)))
@@ -235,7 +235,7 @@ def _mean_speed(take: Take) -> Floats:
     return np.asarray(way / np.maximum(spent, 1e-12))
 
 
-def _ordered(parent: Ints, roots: Sequence[int]) -> Ints:
+def _order(parent: Ints, roots: Sequence[int]) -> Ints:
     """(J, 2) child, parent with parents before children."""
     order = []
     for root in roots:

@@ -171,7 +171,7 @@ def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
     and of the pair does not matter.
     """
     child, parent = fits.axis_child[:, :, 0], fits.axis_parent[:, :, 0]
-    R = _filled(take.R_world_body[evenly(take.frames, GLANCE_FRAMES)])
+    R = _fill(take.R_world_body[evenly(take.frames, GLANCE_FRAMES)])
     mean = R.sum(axis=0)[fits.pairs[:, 0]]
     world = np.einsum("pxy,py->px", mean, child)
     largest = np.take_along_axis(world, np.abs(world).argmax(axis=1)[:, None], axis=1)
@@ -179,7 +179,7 @@ def hinge_axes(fits: PairFits, take: Take) -> tuple[Floats, Floats]:
     return child * sign, parent * sign
 
 
-def _filled(values: Floats) -> Floats:
+def _fill(values: Floats) -> Floats:
     """The same with 0 where a body is not seen."""
     unknown = np.isnan(values)
     return np.where(unknown, 0.0, values) if unknown.any() else values

@@ -30,7 +30,7 @@ GAP_ROUNDING_SHARE = 1e-6  # of the distance between joined sensors: gaps below 
 
 def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     """What a change did to the joints of the bodies it touched, by the tree after it."""
-    touched = _touched(after, change.bodies)
+    touched = _find_touched(after, change.bodies)
     pairs = after.pairs[touched]
     if not len(pairs):
         return Proof(0.0, 0.0, "" if change.effect == "leaves out" else "none of its bodies has a joint to tell by")
@@ -53,7 +53,7 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
     return Proof(sizes[0], sizes[1], next((reason for reason in reasons if reason), ""))
 
 
-def _touched(estimate: Estimate, bodies: tuple[str, ...]) -> Ints:
+def _find_touched(estimate: Estimate, bodies: tuple[str, ...]) -> Ints:
     """Joints of these bodies, by their number."""
     index = [estimate.take.index(name) for name in bodies if name in estimate.take.names]
     return np.flatnonzero(np.isin(estimate.pairs, index).any(axis=1))

@@ -105,7 +105,7 @@ class Solution:
 
 def gap_scale(take: Take, fits: PairFits) -> Floats:
     """(J,) [m] per axis size of each joint's gap that outliers do not raise, from frames spread over the take."""
-    part, _ = take.thinned(MEDIAN_FRAMES)
+    part, _ = take.thin(MEDIAN_FRAMES)
     gap = gaps(part, *fits.joints)
     return median(np.sqrt(np.square(gap).sum(axis=2))) / CHI3_MEDIAN
 
@@ -269,15 +269,13 @@ def free_basis(fits: PairFits, held: Bools | None) -> Floats:
     J = len(fits.pairs)
     if held is None or not held.any():
         return np.eye(6 * J)
-    columns = []
-    for a in range(J):
-        directions = np.concatenate([fits.axis_child[a], fits.axis_parent[a]]) / np.sqrt(2)  # (6, 3)
-        closed = directions[:, held[a]]
-        u, _, _ = np.linalg.svd(np.eye(6) - closed @ closed.T)
-        block = np.zeros((6 * J, 6 - closed.shape[1]))
-        block[6 * a : 6 * a + 6] = u[:, : 6 - closed.shape[1]]
-        columns.append(block)
-    return np.concatenate(columns, axis=1)
+    directions = np.concatenate([fits.axis_child, fits.axis_parent], axis=1) / np.sqrt(2)  # (J, 6, 3)
+    closed = directions * held[:, None]
+    own, size, _ = np.linalg.svd(np.eye(6) - closed @ np.swapaxes(closed, 1, 2))
+    joint, column = np.nonzero(size > 0.5)  # 1 or 0
+    basis = np.zeros((J, 6, len(joint)))
+    basis[joint, :, np.arange(len(joint))] = own[joint, :, column]
+    return basis.reshape(6 * J, -1)
 
 
 def guarded_noise(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:

@@ -216,7 +216,7 @@ class ResidualRows:
     """
 
     def __init__(self, take: Take, fits: PairFits, keep: Ints, frames: int = SEARCH_FRAMES) -> None:
-        part, _ = take.thinned(frames)
+        part, _ = take.thin(frames)
         self.bodies, self.all_pairs = take.bodies, len(fits.pairs)
         self.candidates = nearest_pairs(fits, take.bodies, keep)
         self.pairs = fits.pairs[self.candidates]
@@ -371,7 +371,7 @@ def try_rivals(
     trials: Trials = {}
     if not close:
         return tree, False, trials
-    part, _ = take.thinned(TRIAL_FRAMES)
+    part, _ = take.thin(TRIAL_FRAMES)
     blocks = TimeBlocks.of(part.frames, take.seconds)
     base, base_without = _solved_logdet(part, sums, fits, tree.edges, blocks)
     base += 6 * handicap[tree.edges].sum()

@@ -260,7 +260,7 @@ class _Pairs:
             np.minimum.at(least, row, windows.spread(window[row], side[pair[row]], point[row], by))
         return least
 
-    def judged(
+    def score(
         self, take: Take, good: Bools | None, one: Stretch, first: int, stop: int, moving: bool = True
     ) -> Stretch | None:
         """The pair of a stretch over other frames, with the score of them; None: no contact.
@@ -388,7 +388,7 @@ def _ways(bodies: int, edges: Ints, between: tuple[int, int] | None = None) -> t
 
 def usual_distance(take: Take, edges: Ints) -> float:
     """[m] root mean square over joined sensors; where nothing is joined, to the nearest."""
-    part, _ = take.thinned(200)
+    part, _ = take.thin(200)
     p = part.p_world_body
     if len(edges):
         apart = np.linalg.norm(p[:, edges[:, 0]] - p[:, edges[:, 1]], axis=-1)
@@ -408,7 +408,7 @@ def _grown(take: Take, good: Bools | None, pairs: _Pairs, seed: Stretch, moving:
         first, stop = ends_of(take, good, now)
         if take.time[stop - 1] - take.time[first] < CONTACT_MIN_S:
             break
-        one = pairs.judged(take, good, now, first, stop, moving)
+        one = pairs.score(take, good, now, first, stop, moving)
         if one is None:
             break
         if best is None or one.score > best.score:

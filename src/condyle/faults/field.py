@@ -17,7 +17,7 @@ from ..findings import Finding
 from ..io.scale_file import factor_of
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..model.field import FieldModel, Rod
-from ..model.scale import scaled
+from ..model.scale import scale_take
 from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
 from ..prepare.dropouts import prepare
@@ -215,7 +215,7 @@ def correct_field(estimate: Estimate, options: FitOptions, refused: Sequence[Cha
     take, still = estimate.take, estimate.take.names.index(WORLD) if options.world else None
     rod = options.field if isinstance(options.field, Rod) else None
     if rod is not None and rod.take is not None:
-        rod_take = scaled(rod.take, factor_of(options.scale))
+        rod_take = scale_take(rod.take, factor_of(options.scale))
         rod = replace(rod, take=prepare(rod_take) if options.prepare else rod_take)
     fit = fit_field(take, estimate.solution, rod, still)
     straight = fit.model.corrected(take, still)

@@ -112,9 +112,9 @@ def fit_field(take: Take, solution: Solution, rod: Rod | None = None, still: int
         found = _Found.none(found)
     first = found
     for _ in range(GAUSS_NEWTON_ROUNDS - 1 if found.size else 0):
-        rows = found.applied(rows)
-        found = _solved(rows, found.basis, found.turn_ratio, found.weights)
-    rows = found.applied(rows)
+        rows = found.apply(rows)
+        found = _solve(rows, found.basis, found.turn_ratio, found.weights)
+    rows = found.apply(rows)
     scale, doubt = 1.0, found.scale_doubt
     if rod is not None:
         length = np.linalg.norm(rows[1].c, axis=1)
@@ -225,7 +225,7 @@ class _Found:
     covariance: Floats
     scale_doubt: float
 
-    def applied(self, rows: Sequence[FieldRows]) -> list[FieldRows]:
+    def apply(self, rows: Sequence[FieldRows]) -> list[FieldRows]:
         """The rows with their joints where this fit has them, and the noise that it leaves."""
         field = (self.basis, *self.weights)
         return [part.moved(step, field) for part, step in zip(rows, self.steps, strict=True)]
@@ -255,7 +255,7 @@ def _search(rows: Sequence[FieldRows], places: Floats) -> _Found:
         if k not in tried:
             basis = Basis(places, TRIED_LENGTHS[k] * reach)
             zero = np.zeros((len(basis.centres), 3))
-            tried[k] = _solved(rows, basis, 1.0, (zero, zero))
+            tried[k] = _solve(rows, basis, 1.0, (zero, zero))
         return tried[k]
 
     best = len(TRIED_LENGTHS) // 2
@@ -266,11 +266,11 @@ def _search(rows: Sequence[FieldRows], places: Floats) -> _Found:
     if found.gain < FIELD_MIN_LOG_RATIO:
         return found
     zero = np.zeros_like(found.weights[0])
-    others = [_solved(rows, found.basis, ratio, (zero, zero)) for ratio in TRIED_TURNS if ratio != found.turn_ratio]
+    others = [_solve(rows, found.basis, ratio, (zero, zero)) for ratio in TRIED_TURNS if ratio != found.turn_ratio]
     return max([found, *others], key=lambda one: one.gain)
 
 
-def _solved(rows: Sequence[FieldRows], basis: Basis, turn_ratio: float, start: tuple[Floats, Floats]) -> _Found:
+def _solve(rows: Sequence[FieldRows], basis: Basis, turn_ratio: float, start: tuple[Floats, Floats]) -> _Found:
     """Field and joints from one linearisation at `start`, the field's size by marginal likelihood."""
     K = len(basis.centres)
     turn = turn_ratio / basis.length  # a rotation of this size [rad] for a displacement of one metre

@@ -35,7 +35,7 @@ def loop_joints(
     pairs = [pair for pair in named + found if frozenset(pair) not in used]
     pairs = list({frozenset(pair): pair for pair in reversed(pairs)}.values())[::-1]
     span = (float(take.time[0]), float(take.time[-1]))
-    joints = [replace(_located(take, structure, options, estimator, pair), time=span) for pair in pairs]
+    joints = [replace(_locate(take, structure, options, estimator, pair), time=span) for pair in pairs]
     return joints
 
 
@@ -71,7 +71,7 @@ def slider_joints(take: Take, structure: Structure) -> list[Joint]:
     return joints
 
 
-def _located(
+def _locate(
     take: Take, structure: Structure, options: FitOptions, estimator: Estimator, pair: tuple[int, int]
 ) -> Joint:
     """The joint of one pair (child, parent) by itself."""
@@ -122,7 +122,7 @@ def touching_joints(
         )
         a, b = (take.index(name) for name in contact.bodies)
         turned = b not in edges and b != still  # what is loose hangs on what is not
-        joint = _located(part, local, options, estimator, (b, a) if turned else (a, b))
+        joint = _locate(part, local, options, estimator, (b, a) if turned else (a, b))
         soft = (
             bool(edges.size) and joint.residual > SOFT_MIN_GAPS * usual
         )  # so loose that its place should bind nothing

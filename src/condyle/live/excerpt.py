@@ -28,7 +28,7 @@ from ..io.log_records import (
 from ..model.clock import find_origin
 from ..model.recording import Recording
 
-NEWEST_S = 30.0  # s: kept whole; slips are found as soon as with more, at two thirds of the CPU (benchmarks/live.py)
+NEWEST_S = 30.0  # s: kept whole; benchmarks/live.py has how soon slips are told with it, live_cost.py what it costs
 OLDER_S = 30.0  # s: of everything before that
 # s of arrival, or of a replayed file's own time, kept or dropped together; so short that the fifteen to thirty of them
 # are not fitted one by one as takes of their own (estimate.intervals.SEGMENTS_MAX_COUNT), which doubles a solve's CPU

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from urllib.parse import quote, urlsplit
 
 from ..errors import CondyleError
-from ..report.page import fill_template, linked_template
+from ..report.page import fill_template, link_template
 from .guide import Picture
 from .messages import encode
 
@@ -61,7 +61,7 @@ class LiveServer:
         self._obey, self.host = obey, host
         self._pictures = {f"picture/{quote(name)}": picture for name, picture in pictures.items()}
         self._words = {"look": secrets.token_urlsafe(16), "act": secrets.token_urlsafe(16)}
-        template, self._policy = linked_template()
+        template, self._policy = link_template()
         self._page = fill_template(template, LIVE_PAGE)
         self._viewers: set[ServerConnection] = set()
         self._readers: set[ServerConnection] = set()  # of lines of motion: other programs

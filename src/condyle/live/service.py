@@ -69,7 +69,6 @@ class LiveSession:
     _finished: int = 0
     _begin: float = field(default_factory=now)
     _next: dict[str, float] = field(default_factory=dict)
-    _restarts_told: int = 0
     _on_solve: list[Callable[[Solve], None]] = field(default_factory=list)
     _on_alarm: list[Callable[[Alarm], None]] = field(default_factory=list)
 

@@ -101,7 +101,7 @@ class Factors:
             for kept, one in zip((self.turn, self.cross, self.along), removed, strict=True):
                 kept.append(one)
             if group.freedom != "free":
-                moved = _moved(handed, lever[own])
+                moved = _move(handed, lever[own])
                 for k, parent in enumerate(group.parent):
                     for total, part in zip((Hxx, Hxt, Htt), moved, strict=True):
                         total[parent] += part[k]
@@ -218,7 +218,7 @@ def _own(r: Floats, wp: Floats, wr: Floats) -> tuple[Floats, Floats, Floats]:
     return Hxx, Hxt, Htt
 
 
-def _moved(message: Handed, r: Floats) -> tuple[Floats, Floats, Floats]:
+def _move(message: Handed, r: Floats) -> tuple[Floats, Floats, Floats]:
     """A child's quadratic in (x, t) of its joint as one in its parent's, r from the parent's joint to the child's."""
     A, B, C = message
     back = skew(-r)

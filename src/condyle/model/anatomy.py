@@ -286,7 +286,7 @@ def trunk_of(bodies: Sequence[str], segments: Mapping[str, Segment], near: Mappi
 def _segments_of_tree(
     bodies: Sequence[str], named: Mapping[str, Segment], near: Mapping[str, Sequence[str]]
 ) -> dict[str, Segment]:
-    named = _settled(bodies, named, near)
+    named = _settle(bodies, named, near)
     start = trunk_of(bodies, named, near)
     if start is None:
         inside = [body for body in bodies if body in named]
@@ -309,7 +309,7 @@ def _segments_of_tree(
     return found
 
 
-def _settled(
+def _settle(
     bodies: Sequence[str], named: Mapping[str, Segment], near: Mapping[str, Sequence[str]]
 ) -> dict[str, Segment]:
     """The names of one tree where one word may mean two segments.
@@ -324,17 +324,17 @@ def _settled(
         if hip is not None and hip not in there:
             result[body] = hip
 
-    def carried(body: str, parts: Sequence[Part]) -> int:
+    def count_carried(body: str, parts: Sequence[Part]) -> int:
         return sum(other in result and result[other].part in parts for other in near[body])
 
     pelves = [body for body, segment in result.items() if segment.part == "pelvis"]
     if len(pelves) > 1:
-        best = max(pelves, key=lambda body: (carried(body, ("thigh",)), len(near[body])))
+        best = max(pelves, key=lambda body: (count_carried(body, ("thigh",)), len(near[body])))
         result.update({body: Segment("spine") for body in pelves if body != best})
     if Segment("chest") not in result.values():
         spines = [body for body, segment in result.items() if segment.part == "spine"]
-        best_spine = max(spines, key=lambda body: carried(body, ABOVE_CHEST), default=None)
-        if best_spine is not None and carried(best_spine, ABOVE_CHEST):
+        best_spine = max(spines, key=lambda body: count_carried(body, ABOVE_CHEST), default=None)
+        if best_spine is not None and count_carried(best_spine, ABOVE_CHEST):
             result[best_spine] = Segment("chest")
     return result
 

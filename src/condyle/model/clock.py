@@ -57,7 +57,7 @@ def in_order(
     step = np.diff(time)
     if ((step > 0) | ~inside).all() and not _jumps(step, inside).any():
         return rows, segment, time, findings
-    kept, segment, time, told = _repaired(time, own)
+    kept, segment, time, told = _repair(time, own)
     return (kept if turned is None else turned[kept]), segment, time, [*findings, *told]
 
 
@@ -147,7 +147,7 @@ def _jumps(step: Floats, inside: Bools) -> Bools:
     return np.asarray(inside & (step > max(PAUSE, PERIODS * usual)))
 
 
-def _repaired(time: Floats, segment: Ints) -> tuple[Ints, Ints, Floats, list[Finding]]:
+def _repair(time: Floats, segment: Ints) -> tuple[Ints, Ints, Floats, list[Finding]]:
     inside = np.diff(segment) == 0
     repeated = np.concatenate([[False], (np.diff(time) == 0) & inside])
     findings = []

@@ -19,7 +19,7 @@ from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..maths.robust import median
 from ..maths.spool import over_frames, sealed, take_rows
 from .clock import describe_clock_unit, in_order
-from .take import BodyMarker, OwnSkeleton, Take, checked_quaternions
+from .take import BodyMarker, OwnSkeleton, Take, check_quaternions
 from .units import metres_per
 
 QUATERNIONS = ("wxyz", "xyzw")
@@ -278,7 +278,7 @@ def matrices(orientation: Floats, convention: Convention, names: Sequence[str] =
     if kind in QUATERNIONS:
         last = kind != "wxyz"
         if names:
-            R, findings = checked_quaternions(orientation, tuple(names), last)
+            R, findings = check_quaternions(orientation, tuple(names), last)
         else:
             R = over_frames(partial(rotation.from_quaternion, last=last), orientation)
     elif kind == MATRIX:

@@ -37,7 +37,7 @@ class Scale:
     high: float | None = None
 
 
-def scaled(take: Take, factor: float) -> Take:
+def scale_take(take: Take, factor: float) -> Take:
     """The take with all lengths multiplied, and a finding that says so; the same object for a factor of one."""
     if factor == 1:
         return take

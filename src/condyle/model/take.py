@@ -183,9 +183,9 @@ class Take:
         if (q_world_body_wxyz is None) == (R_world_body is None):
             raise UsageError("give either quaternions or matrices", code="bad-call")
         if q_world_body_wxyz is not None:
-            R, findings = checked_quaternions(frozen(q_world_body_wxyz, (n, m, 4), "q_world_body_wxyz"), labels)
+            R, findings = check_quaternions(frozen(q_world_body_wxyz, (n, m, 4), "q_world_body_wxyz"), labels)
         else:
-            R, findings = _checked_matrices(frozen(R_world_body, (n, m, 3, 3), "R_world_body"), labels)  # type: ignore[arg-type]
+            R, findings = _check_matrices(frozen(R_world_body, (n, m, 3, 3), "R_world_body"), labels)  # type: ignore[arg-type]
         return cls.from_checked(p, R, findings, labels, time=time, rate=rate, segment=segment, sources=sources)
 
     @classmethod
@@ -291,7 +291,7 @@ class Take:
             object.__setattr__(twin, name, value)
         return twin
 
-    def thinned(self, most: int) -> tuple[Take, Ints]:
+    def thin(self, most: int) -> tuple[Take, Ints]:
         """At most `most` frames, evenly spread over the take, and which ones they are."""
         rows = evenly(self.frames, most)
         return (self if len(rows) == self.frames else self.at(rows)), rows
@@ -314,7 +314,7 @@ def join(takes: Sequence[Take]) -> Take:
     if not takes:
         raise UsageError("no take to join", code="bad-call")
     first = takes[0]
-    rest = [_matched(take, first) for take in takes[1:]]
+    rest = [_match(take, first) for take in takes[1:]]
     parts = [first, *rest]
     starts = np.cumsum([0] + [take.frames for take in parts[:-1]]).tolist()
     segments, of_source, offset, before = [], list[int](), 0, 0
@@ -356,7 +356,7 @@ def _later(finding: Finding, frames: int) -> Finding:
     return finding if finding.frame is None else replace(finding, frame=finding.frame + frames)
 
 
-def _matched(take: Take, first: Take) -> Take:
+def _match(take: Take, first: Take) -> Take:
     missing = [name for name in first.names if name not in take.names]
     extra = [name for name in take.names if name not in first.names]
     if missing or extra:
@@ -386,7 +386,7 @@ def _check_names(names: tuple[str, ...]) -> None:
         known.add(name)
 
 
-def checked_quaternions(q: Floats, names: tuple[str, ...], last: bool = False) -> tuple[Floats, list[Finding]]:
+def check_quaternions(q: Floats, names: tuple[str, ...], last: bool = False) -> tuple[Floats, list[Finding]]:
     """Matrices of quaternions wxyz (`last`: xyzw), zero length masked; raises when most are far from unit length."""
     length = over_frames(_measure_quaternions, q)
     findings: list[Finding] = []
@@ -419,7 +419,7 @@ def _check_lengths(name: str, length: Floats) -> tuple[Bools, list[Finding]]:
 
     lost, findings = zero | bad, []
     if lost.any():
-        findings.append(tell("rotation-rejected", "warning", _rejected(zero, bad), lost))
+        findings.append(tell("rotation-rejected", "warning", _describe_rejected(zero, bad), lost))
     if far.any():
         worst = float(off[far].max())
         text = f"{far.sum()} quaternions are off unit length by up to {worst:.2f} and were scaled; check the columns"
@@ -439,7 +439,7 @@ def _measure_quaternions(q: Floats) -> Floats:
     return np.asarray(length)
 
 
-def _rejected(zero: Bools, bad: Bools) -> str:
+def _describe_rejected(zero: Bools, bad: Bools) -> str:
     """What is wrong with quaternions of which some (n,) are zero and some far from unit length."""
     words = []
     if zero.any():
@@ -450,7 +450,7 @@ def _rejected(zero: Bools, bad: Bools) -> str:
     return f"{' and '.join(words)}; {left}"
 
 
-def _checked_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
+def _check_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Finding]]:
     """Rotations from matrices: rounding repaired, non-rotations masked; raises when most are none."""
     off = over_frames(_measure_defects, R)
     with np.errstate(invalid="ignore"):

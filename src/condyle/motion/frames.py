@@ -100,7 +100,7 @@ class FrameBuilder:
             if part in ("thigh", "shank", "upper_arm", "forearm")
             else None
         )
-        frame = built or self._posed(k)
+        frame = built or self._pose(k)
         told = self.landmarks.get(body.name(k))
         if told is not None and frame is not None:
             frame = frame_from_landmarks(body, k, told, frame)
@@ -182,7 +182,7 @@ class FrameBuilder:
 
     def _limb(self, k: int) -> SegmentFrame | None:
         body = self.body
-        posed = self._posed(k)
+        posed = self._pose(k)
         if posed is None:
             return None
         below = body.main_child(k)
@@ -210,7 +210,7 @@ class FrameBuilder:
 
     def _foot(self, k: int) -> SegmentFrame | None:
         """X from the ankle to the toes where they are worn, level in the pose."""
-        body, posed, toe = self.body, self._posed(k), self.body.main_child(k)
+        body, posed, toe = self.body, self._pose(k), self.body.main_child(k)
         if posed is None or toe is None:
             return None
         Y, X = posed.R_body_anat[:, 1], body.end(toe, k).p - body.end(k, k).p
@@ -218,7 +218,7 @@ class FrameBuilder:
             return None
         return self._frame(k, _axes_on_y(Y, np.cross(X, Y)), NO_SD, "pose", f"X: ankle to toes; Y: {posed.made}")
 
-    def _posed(self, k: int) -> SegmentFrame | None:
+    def _pose(self, k: int) -> SegmentFrame | None:
         """As the room in the neutral pose, else as its parent in the mean pose."""
         body, up = self.body, self.body.parent(k)
         if up not in self.frames:

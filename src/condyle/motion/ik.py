@@ -21,9 +21,9 @@ from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
 from ..maths.spool import copied, empty, over_frames, sealed, zeros
 from ..model.motion import Motion, check_motion, find_reference, forward, free_bodies, match_bodies, time_motion
+from ..model.progress import begin_step, tell_share
 from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import UNTIMED_RATE, Take
-from ..progress import begin_step, tell_share
 from .bridging import describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve

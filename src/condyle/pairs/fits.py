@@ -188,7 +188,7 @@ def orientation_pulls(fits: PairFits, orientation_noise: Floats) -> Floats:
 
 def measure_distances(take: Take, pairs: Ints) -> Floats:
     """(J,) [m] usual distance between the sensors of each pair."""
-    part, _ = take.thinned(DISTANCE_FRAMES)
+    part, _ = take.thin(DISTANCE_FRAMES)
     apart = part.p_world_body[:, pairs[:, 0]] - part.p_world_body[:, pairs[:, 1]]
     return median(np.linalg.norm(apart, axis=-1))
 

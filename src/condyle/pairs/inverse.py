@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 # In a simulated figure of 500 bodies half-widths of joints are off by 0.9 % at most with 24 joints, by 0.6 % with 48;
 # those of limbs by 2.4 % with either.
 NEAR_JOINTS = 24  # joints that one is inverted with
-WHOLE_MAX_JOINTS = 150  # joints up to which all are
+WHOLE_MAX_JOINTS = 150  # joints up to which all are inverted at once
 
 
 class WholeInverse:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths.least_squares import solve_normal
-from ..maths.spool import blocks, empty, over_frames
+from ..maths.spool import BLOCK_BYTES, blocks, empty, over_frames
 from .fits import apply_joints, gap_columns
 from .outliers import FAINT_GAP_SHARE, ROUNDING_M
 from .sums import whole_gram, whole_stack
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..model.take import Take
 
 COVARIANCE_LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
-DENSE_MAX_JOINTS = 150  # joints up to which their equations are solved at once; twice as fast in steps at 250
+DENSE_MAX_JOINTS = 150  # joints up to which their equations are solved at once; at 500 four solves take 0.4 s, not 2.1
 DESCENT_SETTLED = 1e-13  # of the right side: what is left where the steps end
 DESCENT_MAX_STEPS = 300  # of conjugate gradients; 57 in a figure of 500 bodies
 CANCELLATION_RATIO = 1e-5  # gap over lever above which nothing of note is lost in sums
@@ -40,15 +41,12 @@ class System:
 
     def normal(self, G: Floats, S: Floats) -> Floats:
         """(6J, 6J) normal matrix of products G of rows, with joints weighed by S (J, J), their gaps' precision."""
-        J = len(self.pairs)
-        N = (G * self.factor * self.factor[:, None]).reshape(J, 6, J, 6)
+        J, sensor, factor = len(self.pairs), self.pairs.ravel(), self.factor[::3]
         # Products of two sensors' rotations shrink twice; a sensor with itself is exact.
-        for own, other in np.ndindex(2, 2):
-            a, b = np.nonzero(self.pairs[:, own][:, None] == self.pairs[:, other])
-            row, column = slice(3 * own, 3 * own + 3), slice(3 * other, 3 * other + 3)
-            N[a, row, b, column] = G.reshape(N.shape)[a, row, b, column]
-        N *= S[:, None, :, None]
-        return N.reshape(6 * J, 6 * J)
+        both = np.where(sensor[:, None] == sensor, 1.0, factor * factor[:, None])
+        both = both.reshape(J, 2, J, 2) * S[:, None, :, None]
+        N = G.reshape(2 * J, 3, 2 * J, 3) * both.reshape(2 * J, 1, 2 * J, 1)
+        return np.asarray(N.reshape(6 * J, 6 * J))
 
     def solve(self, G: Floats, H: Floats, S: Floats, start: Floats | None = None) -> Floats:
         """(6J,) the unknowns that products G and H of weighted rows lead to, with joints weighed by S (J, J).
@@ -58,11 +56,8 @@ class System:
         J = len(self.pairs)
         rhs = np.einsum("acb,ab->ac", H.reshape(J, 6, J), S).ravel() * self.factor
         N = self.normal(G, S)
-        found = (
-            descend(N, rhs, self.basis, np.zeros_like(rhs) if start is None else start)
-            if J > DENSE_MAX_JOINTS
-            else None
-        )
+        near = np.zeros(6 * J) if start is None else start
+        found = descend(N, rhs, self.basis, near) if J > DENSE_MAX_JOINTS else None
         return solve_normal(N, rhs, self.basis) if found is None else found
 
 
@@ -156,12 +151,11 @@ class Rows:
         """Z'Z (6J, 6J) and Z'd (6J, J) with rows weighted by the root of each joint's weight."""
         if self._plain(weight):
             return self._take_apart(self._gram())
-        i, j = self.pairs.T
         J, n = len(self.pairs), len(weight)
         stack = self.X.reshape(3, n, -1)
         gram = np.zeros((stack.shape[2], stack.shape[2]))  # of frames in which every joint counts in full
         G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
-        step = max(64, 400_000 // (6 * J))
+        step = max(64, 400_000 // (6 * J), J)  # a sum of few frames is as large as that of many
         for start in range(0, n, step):
             part, own = stack[:, start : start + step], weight[start : start + step]
             full = (own == 1).all(axis=1)
@@ -170,16 +164,32 @@ class Rows:
                 gram += whole.T @ whole
             if full.all():
                 continue
-            poses, root = part[:, ~full].reshape(3, -1, stack.shape[2] // 4, 4), np.sqrt(own[~full])
-            child, parent = poses[:, :, i], poses[:, :, j]
-            Z = np.empty((3, len(root), J, 6))
-            Z[..., :3] = child[..., :3] * root[..., None]
-            Z[..., 3:] = -parent[..., :3] * root[..., None]
-            flat = Z.reshape(-1, 6 * J)
-            G += flat.T @ flat
-            H += flat.T @ ((parent[..., 3] - child[..., 3]) * root).reshape(-1, J)
-        more = self._take_apart(gram)
-        return G + more[0], H + more[1]
+            rest: Ints = start + np.flatnonzero(~full)
+            root, (Z, d) = np.sqrt(own[~full]), self._design(rest)
+            flat = (Z * root[..., None]).reshape(-1, 6 * J)
+            G = G + flat.T @ flat if start else flat.T @ flat
+            H += flat.T @ (d * root).reshape(-1, J)
+        if gram.any():
+            more = self._take_apart(gram)
+            G, H = G + more[0], H + more[1]
+        return G, H
+
+    def _design(self, frames: Ints) -> tuple[Floats, Floats]:
+        """(3, k, J, 6) columns of the unknowns in some frames, and (3, k, J) what they explain; kept where few."""
+        if self.X.nbytes > BLOCK_BYTES:
+            return self._make_design(frames)
+        Z, d = self._whole_design
+        return (Z, d) if len(frames) == Z.shape[1] else (Z[:, frames], d[:, frames])
+
+    @cached_property
+    def _whole_design(self) -> tuple[Floats, Floats]:
+        return self._make_design(np.arange(len(self.seen)))
+
+    def _make_design(self, frames: Ints) -> tuple[Floats, Floats]:
+        poses = self.X.reshape(3, len(self.seen), -1, 4)[:, frames]
+        child, parent = (poses[:, :, bodies] for bodies in self.pairs.T)
+        Z = np.concatenate([child[..., :3], -parent[..., :3]], axis=3)
+        return Z, parent[..., 3] - child[..., 3]
 
     def _take_apart(self, gram: Floats) -> tuple[Floats, Floats]:
         """Z'Z and Z'd from products (4 m, 4 m) of the stacked poses."""

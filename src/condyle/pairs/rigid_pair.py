@@ -166,7 +166,7 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
 
 def find_rigid_pairs(take: Take) -> list[tuple[str, str]]:
     """Pairs of bodies that neither turn nor move against each other while they are carried about, nearest first."""
-    part, _ = take.thinned(1000)
+    part, _ = take.thin(1000)
     carried = [k for k in range(take.bodies) if _carried(part.R_world_body[part.seen[:, k], k])]
     found = []
     for i, j in combinations(carried, 2):

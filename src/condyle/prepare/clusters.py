@@ -110,13 +110,13 @@ def form_bodies(
                 raise _unknown(recordings[0], marker, body)
     worlds = _worlds(recordings)
     told: list[list[Finding]] = [_absent(found, bodies) for found in columns]
-    told[0] += _shared(bodies)
+    told[0] += _describe_shared(bodies)
     ends = np.cumsum([recording.frames for recording in recordings])
     clouds: dict[str, Floats] = {}
     shapes: dict[str, Shape] = {}
     for body, markers in bodies.items():
         parts = zip(worlds, columns, strict=True)
-        cloud = joined([_picked(world.position, [found.get(name) for name in markers]) for world, found in parts])
+        cloud = joined([_pick(world.position, [found.get(name) for name in markers]) for world, found in parts])
         try:
             shape, notes = _shape_of(body, markers, cloud)
         except CondyleError as error:
@@ -132,11 +132,11 @@ def form_bodies(
     found = find_marker_swaps(labelled)
     swaps = [find_wrong_part(swap, labelled, recording) for swap in found]
     if fix_swaps:
-        shapes |= {one.bodies[0]: _relabelled(shapes[one.bodies[0]], one) for one in swaps if not one.fewer}
+        shapes |= {one.bodies[0]: _relabel(shapes[one.bodies[0]], one) for one in swaps if not one.fewer}
     if swaps:
         clouds = exchanged_back(clouds, swaps) if fix_swaps else left_out(clouds, found)
         looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
-    clusters = {body: _posed(clouds[body], shapes[body], looks[body]) for body in bodies}
+    clusters = {body: _pose(clouds[body], shapes[body], looks[body]) for body in bodies}
     formed = []
     for k, (world, stop) in enumerate(zip(worlds, ends, strict=True)):
         rows = slice(int(stop) - world.recording.frames, int(stop))
@@ -251,7 +251,7 @@ def _over(position: Floats, change: Callable[..., Floats], by: Floats | float) -
     return over_frames(lambda part: change(part, by), position)
 
 
-def _picked(position: Floats, columns: Sequence[int | None]) -> Floats:
+def _pick(position: Floats, columns: Sequence[int | None]) -> Floats:
     """(n, k, 3) of these columns; NaN for None."""
     known = [-1 if column is None else column for column in columns]
     cloud = over_frames(lambda part: part[:, known], position)
@@ -298,7 +298,7 @@ def _shape_of(body: str, markers: Sequence[str], cloud: Floats) -> tuple[Shape, 
     return shape.turned(_axes(shape.points[shape.placed])), notes
 
 
-def _relabelled(shape: Shape, swap: MarkerSwap) -> Shape:
+def _relabel(shape: Shape, swap: MarkerSwap) -> Shape:
     """The shape with two of its markers under each other's labels."""
     points = shape.points.copy()
     points[list(swap.places)] = points[list(swap.places)[::-1]]
@@ -318,7 +318,7 @@ def _axes(points: Floats) -> Floats:
     return np.stack([x, y, np.cross(x, y)], axis=1)
 
 
-def _posed(cloud: Floats, shape: Shape, look: _Look) -> _PosedCluster:
+def _pose(cloud: Floats, shape: Shape, look: _Look) -> _PosedCluster:
     """Poses; where the fit is gross, without the markers that spoil it, or none."""
     use = seen_points(cloud) & shape.placed
     R, p, error, limit = look
@@ -412,7 +412,7 @@ def _absent(found: Mapping[str, int], bodies: Mapping[str, Sequence[str]]) -> li
     return notes
 
 
-def _shared(bodies: Mapping[str, Sequence[str]]) -> list[Finding]:
+def _describe_shared(bodies: Mapping[str, Sequence[str]]) -> list[Finding]:
     """Markers that stand in two bodies."""
     owners: dict[str, list[str]] = {}
     for body, markers in bodies.items():

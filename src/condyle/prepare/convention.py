@@ -92,7 +92,7 @@ def diagnose(recordings: Sequence[Recording], *, thorough: bool = False) -> Diag
     best of them, unless the order is said and every body turns about one axis, which tells no axes. `thorough` tries
     all of it in any case, for a full ranking.
     """
-    thin = _thinned(recordings)
+    thin = _thin(recordings)
     if thin is None:
         return None
     base, metres = thin[0].convention, length_of(recordings[0])[0]
@@ -188,7 +188,7 @@ def apply_diagnosis(
     used, best = diagnosis.used, diagnosis.best
     fields = changed_fields(used.convention, best.convention)
     if diagnosis.verdict == "ambiguous":
-        return _undecided(recordings, diagnosis)
+        return _leave_undecided(recordings, diagnosis)
     if fields & used.convention.given:
         return list(recordings), [_doubt(used, best)]
     times = used.gap / best.gap
@@ -209,7 +209,7 @@ def _doubt(used: Candidate, best: Candidate) -> Finding:
     return Finding("convention-doubt", "warning", text, value=times, unit="1")
 
 
-def _undecided(recordings: Sequence[Recording], diagnosis: Diagnosis) -> tuple[list[Recording], list[Finding]]:
+def _leave_undecided(recordings: Sequence[Recording], diagnosis: Diagnosis) -> tuple[list[Recording], list[Finding]]:
     """Two readings fit about alike: what was said holds, custom holds where it fits best, and a guess stops."""
     used, best, rival = diagnosis.used, diagnosis.best, diagnosis.rival
     if rival is not None and used is not best and used is not rival:  # two that are clearly better than the one in use
@@ -309,7 +309,7 @@ def _put_flips_right(recording: Recording) -> Recording:
     return replace(recording, bodies=replace(recording.bodies, position=hide(position, unclear)))
 
 
-def _thinned(recordings: Sequence[Recording]) -> list[Recording] | None:
+def _thin(recordings: Sequence[Recording]) -> list[Recording] | None:
     if any(one.bodies is None or len(one.bodies.names) < 2 for one in recordings):
         return None
     frames = sum(one.frames for one in recordings)

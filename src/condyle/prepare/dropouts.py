@@ -45,10 +45,10 @@ def prepare(take: Take, skip: Collection[str] = ()) -> Take:
     same = same_as_before(take)
     ready = take
     if "dropouts" not in skip:
-        ready, told = _masked_dropouts(ready, same)
+        ready, told = _mask_dropouts(ready, same)
         findings += told
     if "flips" not in skip:
-        ready, told = _turned_back(ready)
+        ready, told = _turn_back(ready)
         findings += told
     if "repeats" not in skip:
         ready, told = _without_repeats(ready, same & ready.seen)
@@ -257,7 +257,7 @@ def _stays(take: Take, body: int, runs: Runs) -> bool:
     return True
 
 
-def _masked_dropouts(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
+def _mask_dropouts(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
     lost = find_dropouts(take, same)
     found = []
     for k in np.flatnonzero(lost.any(axis=0)):
@@ -266,7 +266,7 @@ def _masked_dropouts(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
             "the sample was lost; "
             "masked; if they are many, check the sensor, its cable and its range"
         )
-        found.append(_marked("dropout", "warning", text, take, int(k), lost))
+        found.append(_describe_marked("dropout", "warning", text, take, int(k), lost))
     return (take.mask(lost) if found else take), found
 
 
@@ -300,7 +300,7 @@ def _without_repeats(take: Take, same: Bools) -> tuple[Take, list[Finding]]:
             text += "masked; it is read faster than it measures, there is nothing to do"
         else:
             text += "masked; so few do no harm"
-        found.append(_marked("frozen-samples", severity, text, take, int(k), alone))
+        found.append(_describe_marked("frozen-samples", severity, text, take, int(k), alone))
     if alone.any():
         take = take.mask(alone)
     return (take.at(np.flatnonzero(~whole)) if whole.any() else take), found
@@ -348,7 +348,7 @@ def _never_changes(take: Take, body: int) -> Finding:
     return Finding("frozen-samples", "info", text, (name,), frame=0, count=take.frames)
 
 
-def _turned_back(take: Take) -> tuple[Take, list[Finding]]:
+def _turn_back(take: Take) -> tuple[Take, list[Finding]]:
     flips = find_flips(take)
     if flips is None:
         return take, []
@@ -361,12 +361,12 @@ def _turned_back(take: Take) -> tuple[Take, list[Finding]]:
             f"{take.names[k]}: {many(put_right + masked, 'position')} mirrored to the other side of the transmitter; "
             f"{' and '.join(done)}; keep the sensor on one side, or set the device's hemisphere"
         )
-        found.append(_marked("hemisphere-flip", "warning", text, take, int(k), turned | unclear))
+        found.append(_describe_marked("hemisphere-flip", "warning", text, take, int(k), turned | unclear))
     p = over_frames(lambda back, part: np.where(back[..., None], -part, part), turned, take.p_world_body)
     return replace(take, p_world_body=hide(p, unclear)), found
 
 
-def _marked(code: str, severity: Severity, text: str, take: Take, body: int, marks: Bools) -> Finding:
+def _describe_marked(code: str, severity: Severity, text: str, take: Take, body: int, marks: Bools) -> Finding:
     """A finding about the marked samples (n, m) of one body."""
     rows = np.flatnonzero(marks[:, body])
     return Finding(

@@ -87,21 +87,21 @@ def find_latency(take: Take) -> Latency | None:
         again = _round(take, near, rows, shift, noise)
         if again is None:
             return None
-        told, found = again, _settled(again, take.bodies)
+        told, found = again, _settle(again, take.bodies)
         moved, shift = float(np.ptp(found.delay - shift)), found.delay  # which group stands for 0 means nothing
         if moved < DELAY_MIN_S and rows is many:
             break
         rows = many if moved < SETTLED_DELAY_S else rows
-    farther = _bracketed(take, near, rows, shift, noise)
-    again = None if farther is None else _round(take, near, rows, _settled(farther, take.bodies).delay, noise)
+    farther = _bracket(take, near, rows, shift, noise)
+    again = None if farther is None else _round(take, near, rows, _settle(farther, take.bodies).delay, noise)
     if again is not None:
-        told, found = again, _settled(again, take.bodies)
+        told, found = again, _settle(again, take.bodies)
     # Only now is it asked whether anything is sure: while a sensor is late by much, what its delay does not explain
     # of the gap makes it look less sure than it is.
     return found if _any_late(told, LATENCY_MIN_SE) else _none_late(told, take.bodies)
 
 
-def _look_at_rows(take: Take) -> _Told | None:
+def _look_at_rows(take: Take) -> _Delays | None:
     """What the joints tell of the delays in mean poses of an even clock.
 
     The gap of mean poses is the mean gap, and their velocity the mean velocity: a delay shows in them as in the frames,
@@ -112,7 +112,7 @@ def _look_at_rows(take: Take) -> _Told | None:
     return _look_at(rows, Neighbours.of(rows), max(FIRST_LOOK_FRAMES // digest.every, FIRST_LOOK_FRAMES // 2))
 
 
-def _look_at(take: Take, near: Neighbours, most: int) -> _Told | None:
+def _look_at(take: Take, near: Neighbours, most: int) -> _Delays | None:
     """What the joints tell of the delays as recorded; None where too few samples follow each other."""
     few = _spread(near, take.bodies, most)
     if len(few) < 10 * DELAY_BLOCKS:
@@ -146,7 +146,7 @@ def _spikes(take: Take) -> Bools:
 
 
 @dataclass(frozen=True, eq=False)
-class _Told:
+class _Delays:
     """Edges (J, 2) of a forest with the delay of the first body over the second (J,) [s] and its standard error."""
 
     pairs: Ints
@@ -154,27 +154,27 @@ class _Told:
     error: Floats
 
 
-def _any_late(told: _Told, errors: float) -> bool:
+def _any_late(told: _Delays, errors: float) -> bool:
     size = np.abs(told.difference)
     return bool(((size > errors * told.error) & (size > DELAY_MIN_S)).any())
 
 
-def _round(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise | None) -> _Told | None:
+def _round(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise | None) -> _Delays | None:
     """What the joints tell of the delays when each sensor is read `shift` (m,) [s] later."""
     at = near.nearest(rows, shift)
     velocity = near.velocity(take, at)
     rest = shift - (near.time[at] - near.time[rows, None])
-    part = _reported(take, rows, at, rest[..., None] * velocity)
+    part = _report(take, rows, at, rest[..., None] * velocity)
     fits = _edges(part)
     if len(fits.pairs) < LATENCY_MIN_BODIES - 1:
         return None
     i, j = fits.pairs.T
     white = np.full(len(i), np.inf) if noise is None else noise.gap_variance(*fits.joints)
     delay, error = _differences(part, fits, velocity, white)
-    return _Told(fits.pairs, delay + shift[i] - shift[j], error)
+    return _Delays(fits.pairs, delay + shift[i] - shift[j], error)
 
 
-def _bracketed(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise) -> _Told | None:
+def _bracket(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: Noise) -> _Delays | None:
     """What the joints tell when every late sensor is read at the sample before its delay, and at the one after it.
 
     Velocities are noisy, so that a delay is seen too small, by a share that is the same on both sides. Where what is
@@ -203,7 +203,7 @@ def _bracketed(take: Take, near: Neighbours, rows: Ints, shift: Floats, noise: N
     share[differ] = np.clip(1 - (other - low.difference)[differ] / apart[differ], SEEN_MIN_SHARE, 1.0)
     if share.min(initial=1.0) > SEEN_OFTEN_SHARE:
         return None
-    return _Told(low.pairs, first + (low.difference - first) / share, low.error / share)
+    return _Delays(low.pairs, first + (low.difference - first) / share, low.error / share)
 
 
 def without_latency(take: Take, delay: Floats) -> Take:
@@ -222,7 +222,7 @@ def without_latency(take: Take, delay: Floats) -> Take:
     return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
 
 
-def _reported(take: Take, rows: Ints, at: Ints, further: Floats) -> Take:
+def _report(take: Take, rows: Ints, at: Ints, further: Floats) -> Take:
     """The frames `rows`, each sensor with the sample `at` (k, m) of its own, carried on by `further` (k, m, 12)."""
     body = np.arange(take.bodies)
     R, p = take.R_world_body[at, body], take.p_world_body[at, body]
@@ -304,11 +304,11 @@ def _errors(Z: Floats, rest: Floats, weight: Floats, gram: Floats, white: Floats
     return np.asarray(np.minimum(out, UNKNOWN_DELAY_SE_S))
 
 
-def _none_late(edges: _Told, bodies: int) -> Latency:
-    return replace(_settled(edges, bodies), delay=np.zeros(bodies), late=np.zeros(bodies, dtype=bool))
+def _none_late(edges: _Delays, bodies: int) -> Latency:
+    return replace(_settle(edges, bodies), delay=np.zeros(bodies), late=np.zeros(bodies, dtype=bool))
 
 
-def _settled(edges: _Told, bodies: int) -> Latency:
+def _settle(edges: _Delays, bodies: int) -> Latency:
     """Delays of the bodies from those over the edges; differences that are not told count as none.
 
     Among sensors that are linked the largest group that agrees stands for 0, or the middle one. An edge that could

@@ -243,7 +243,7 @@ def _inside(cluster: Cluster, explained: Ints) -> Iterator[tuple[tuple[int, int]
     pairs = list(combinations(np.flatnonzero(cluster.shape.placed).tolist(), 2))
     if len(rows) < MARKER_SWAP_MIN_FRAMES or not pairs:
         return
-    errors = np.stack([cluster.error_of(_swapped(cluster.cloud[rows], a, b)) for a, b in pairs])
+    errors = np.stack([cluster.error_of(_swap(cluster.cloud[rows], a, b)) for a, b in pairs])
     errors = np.where(np.isfinite(errors), errors, np.inf)
     best = np.argmin(errors, axis=0)
     mended = errors.min(axis=0) <= MENDED_MAX_SHARE * cluster.error[rows]
@@ -251,7 +251,7 @@ def _inside(cluster: Cluster, explained: Ints) -> Iterator[tuple[tuple[int, int]
     for k in sorted(range(len(pairs)), key=lambda k: -len(signs[k])):
         if len(signs[k]) < MARKER_SWAP_MIN_FRAMES:
             break
-        swapped = cluster.error_of(_swapped(cluster.cloud, *pairs[k]))
+        swapped = cluster.error_of(_swap(cluster.cloud, *pairs[k]))
         own = _stretches(cluster.error, swapped, signs[k], cluster.limit, cluster.doubt, cluster.sight)
         own = own[~taken[own]]
         if len(own) >= MARKER_SWAP_MIN_FRAMES:
@@ -265,12 +265,12 @@ def _between(one: Cluster, other: Cluster, rows: Ints) -> Iterator[tuple[tuple[i
         return
     few = rows[evenly(len(rows), GLANCED_FRAMES)]
     pairs = product(np.flatnonzero(one.shape.placed).tolist(), np.flatnonzero(other.shape.placed).tolist())
-    likely = [pair for pair in pairs if _mended(one, other, few, *pair).any()]
+    likely = [pair for pair in pairs if _repair(one, other, few, *pair).any()]
     taken = np.zeros(len(one.error), dtype=bool)
     limit, doubt = float(np.hypot(one.limit, other.limit)), float(np.hypot(one.doubt, other.doubt))
     sight = (one.sight << len(other.markers)) + other.sight
     for pair in likely:
-        signs = rows[_mended(one, other, rows, *pair) & ~taken[rows]]
+        signs = rows[_repair(one, other, rows, *pair) & ~taken[rows]]
         if len(signs) < MARKER_SWAP_MIN_FRAMES:
             continue
         swapped = np.hypot(*_both_swapped(one, other, np.arange(len(taken)), *pair))
@@ -294,7 +294,7 @@ def _close(rows: Ints) -> Ints:
     return rows[np.unique(near[:, None] + np.arange(MARKER_SWAP_MIN_FRAMES))]
 
 
-def _mended(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> Bools:
+def _repair(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> Bools:
     """(r,) whether both bodies fit after the exchange, or nearly so against before."""
     first, second = _both_swapped(one, other, rows, a, b)
     before = one.error[rows], other.error[rows]
@@ -377,7 +377,7 @@ def _step(gain: Floats, known: Ints, sight: Ints, end: int, way: int) -> bool | 
     return bool(median(gain[within]) - median(gain[beyond]) >= END_MIN_OCTAVES)
 
 
-def _swapped(cloud: Floats, a: int, b: int) -> Floats:
+def _swap(cloud: Floats, a: int, b: int) -> Floats:
     out = copied(cloud)
     out[:, [a, b]] = cloud[:, [b, a]]
     return out

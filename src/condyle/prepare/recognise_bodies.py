@@ -25,9 +25,7 @@ from .shapes import fit_shape, seen_points
 LOOKED_AT_FRAMES = 600  # frames of all recordings in which rigidity is looked at
 SEGMENT_RIGID_MAX_SHARE = 0.06  # fit error over size of a segment; 629 segments of recorded people have 0.048 or less
 PLATE_MAX_SHARE = 0.02  # of a cluster that nothing but the motion tells; plates on people have 0.01 or less
-APART_MIN_TIMES = (
-    5.0  # times its own that other markers change their distances to a cluster which the motion alone tells
-)
+APART_MIN_TIMES = 5.0  # times its own that all other markers change their distances to such a cluster
 BETWEEN = {
     "wrist": ("forearm", "hand"),
     "elbow": ("upper_arm", "forearm"),
@@ -55,9 +53,9 @@ _Fits = Callable[[Sequence[str]], bool]  # whether markers move as one rigid bod
 class RecognisedBody:
     """A body of three markers or more.
 
-    markers in the order of their names, so that the body's axes do not depend on the order of a file
-    error  root mean square fit error of a marker per axis, usual over frames [m]
-    size   root mean square distance of its markers from their mean [m]
+    markers  in the order of their names, so that the body's axes do not depend on the order of a file
+    error    root mean square fit error of a marker per axis, usual over frames [m]
+    size     root mean square distance of its markers from their mean [m]
     """
 
     markers: tuple[str, ...]

@@ -86,14 +86,14 @@ class Neighbours:
             return np.concatenate([sum(weight * x[rows] for rows, weight in ways) for x in (R, p)], axis=2)
         out = np.empty((*at.shape, 12))
         for body in range(take.bodies):
-            pose, full = _filled(take, body, self.time)
+            pose, full = _fill(take, body, self.time)
             out[:, body] = self._rates(pose, at[:, body], 0)
             out[(at[:, body] < 0) | ~full[at[:, body]], body] = np.nan
         return out
 
     def carried(self, take: Take, body: int, later: float) -> Floats:
         """(n, 12) R and p of a body `later` [s] after every frame: the nearest sample, carried the rest of the way."""
-        pose, full = _filled(take, body, self.time)
+        pose, full = _fill(take, body, self.time)
         moved = empty((take.frames, 12))
         for rows in blocks_of(take.frames, 12 * WEIGHT_BYTES * len(self.offsets)):
             at = self.nearest(np.arange(rows.start, rows.stop), np.array([later]))[:, 0]
@@ -111,7 +111,7 @@ class Neighbours:
         return np.asarray(np.einsum("kw,kwc->kc", self.weights[at, order], around))
 
 
-def _filled(take: Take, body: int, time: Floats) -> tuple[Floats, Bools]:
+def _fill(take: Take, body: int, time: Floats) -> tuple[Floats, Bools]:
     """(n, 12) poses of a body with its gaps bridged by straight lines, and (n,) where enough around is its own."""
     n = take.frames
     pose = empty((n, 12))

@@ -71,12 +71,12 @@ def fit_shape(cloud: Floats) -> Shape:
     cloud, seen = cloud[rows], seen[rows]
     if not len(cloud):
         return Shape(np.full(cloud.shape[1:], np.nan))
-    shape = Shape(_centred(cloud[_typical(cloud, seen)]))
+    shape = Shape(_centre(cloud[_typical(cloud, seen)]))
     for _ in range(MOST_SWEEPS):
         R, p = fit_poses(cloud, shape)
         if np.isnan(p).all():
             break
-        before, points = shape, _centred(median((cloud - p[:, None]) @ R, np.nan))
+        before, points = shape, _centre(median((cloud - p[:, None]) @ R, np.nan))
         # Each sweep also turns the shape a little as a whole, without end; that is no change.
         turn, _ = fit_poses(points[None], before)
         shape = Shape(points @ turn[0]) if np.isfinite(turn).all() else Shape(points)
@@ -96,7 +96,7 @@ def fit_poses(cloud: Floats, shape: Shape, use: Bools | None = None) -> tuple[Fl
     """
     R, p = empty((len(cloud), 3, 3)), empty((len(cloud), 3))
     for rows in blocks(cloud):
-        seen = _counted(cloud[rows], shape, None if use is None else use[rows])
+        seen = _count(cloud[rows], shape, None if use is None else use[rows])
         R[rows], p[rows] = _fit_block(cloud[rows], shape, seen)
     return R, p
 
@@ -123,7 +123,7 @@ def fit_error(cloud: Floats, shape: Shape, R: Floats, p: Floats, use: Bools | No
 
     Six of a frame's 3k numbers went into its pose, so that frames with few and with many points compare.
     """
-    seen = _counted(cloud, shape, use)
+    seen = _count(cloud, shape, use)
     total = sum_squares(cloud, shape, R, p, seen)
     return np.where(np.isnan(p[:, 0]), np.nan, np.sqrt(total / np.maximum(3 * seen.sum(axis=1) - 6, 1)))
 
@@ -154,12 +154,12 @@ def distances(cloud: Floats) -> tuple[Floats, Floats]:
     return apart + apart.T, spread + spread.T
 
 
-def _counted(cloud: Floats, shape: Shape, use: Bools | None) -> Bools:
+def _count(cloud: Floats, shape: Shape, use: Bools | None) -> Bools:
     seen = seen_points(cloud) & shape.placed
     return np.asarray(seen if use is None else seen & use)
 
 
-def _centred(points: Floats) -> Floats:
+def _centre(points: Floats) -> Floats:
     placed: Bools = np.asarray(np.isfinite(points).all(axis=1))
     return np.where(placed[:, None], points - points[placed].mean(axis=0), np.nan)
 

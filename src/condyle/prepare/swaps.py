@@ -90,8 +90,8 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
         if best is None:
             break
         tried.add(best.pair)
-        swapped = _oriented(take, best.pair, np.repeat(best.swapped, np.diff(best.cuts)), known)
-        swaps = _verified(take, best.pair, _refined(take, best, swapped))
+        swapped = _orient(take, best.pair, np.repeat(best.swapped, np.diff(best.cuts)), known)
+        swaps = _verify(take, best.pair, _refine(take, best, swapped))
         if swaps:
             take = exchanged(take, swaps)
             found += swaps
@@ -166,7 +166,7 @@ def _find_circles(take: Take, moves: Moves) -> list[Swap]:
             state[t:] += way
         state = (state - np.argmax(np.bincount(state % 3, minlength=3))) % 3
         for way in (1, 2):
-            found += _verified(take, members if way == 1 else members[::-1], state == way)
+            found += _verify(take, members if way == 1 else members[::-1], state == way)
     return sorted(found, key=lambda one: one.first)
 
 
@@ -193,7 +193,7 @@ def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: se
     pairs = {*crossings, *guessed} - tried
     if not pairs:
         return None
-    part, rows = take.thinned(SUMMED_FRAMES)
+    part, rows = take.thin(SUMMED_FRAMES)
     floor = EXACT_SHARE * measure_nearness(take)
     best = None
     for pair in sorted(pairs):
@@ -235,7 +235,7 @@ def _best_joints(take: Take) -> tuple[Floats, Floats]:
     Of every stretch the median counts, over the distance of the two sensors: spikes do not show, another body does.
     """
     m = take.bodies
-    part, _ = take.thinned(SUMMED_FRAMES)
+    part, _ = take.thin(SUMMED_FRAMES)
     sums = sum_pairs(part)
     i, j = np.triu_indices(m, 1)
     residual = np.full((m, m), np.inf)
@@ -265,7 +265,7 @@ def _cuts(take: Take, pair: tuple[int, int], crossings: Ints, guess: bool) -> tu
     return cuts, np.array([k in sure for k in cuts])
 
 
-def _refined(take: Take, best: _Best, swapped: Bools) -> Bools:
+def _refine(take: Take, best: _Best, swapped: Bools) -> Bools:
     """(n,) the same, with the ends of every exchanged run that were guessed moved to where the gaps say."""
     if best.seen.all():
         return swapped
@@ -305,7 +305,7 @@ def _best_run(values: Floats) -> tuple[int, int]:
 def _joints_of(take: Take, pair: tuple[int, ...], swapped: Bools) -> tuple[Take, Ints, Floats, Floats]:
     """The take with bodies exchanged back where `swapped` (n,), and its spanning tree's joints at them."""
     other = _with_exchange(take, pair, swapped)
-    part, _ = other.thinned(SUMMED_FRAMES)
+    part, _ = other.thin(SUMMED_FRAMES)
     fits = fit_pairs(sum_pairs(part))
     edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names)
     own = edges[np.isin(fits.pairs[edges], pair).any(axis=1)]
@@ -340,13 +340,13 @@ def _gain(take: Take, pair: tuple[int, int], swapped: Bools) -> Floats:
     return np.asarray(np.where(swapped, wrong - right, right - wrong))
 
 
-def _oriented(take: Take, pair: tuple[int, int], swapped: Bools, known: Sequence[tuple[int, int]]) -> Bools:
+def _orient(take: Take, pair: tuple[int, int], swapped: Bools, known: Sequence[tuple[int, int]]) -> Bools:
     """The same labels or all of them exchanged: known edges tell, else what leaves most of the take as it is."""
     own = np.array([edge for edge in known if set(edge) & set(pair) and set(edge) != set(pair)], dtype=np.int64)
     if len(own):
         size = []
         for which in (swapped, ~swapped):
-            fits = fit_pairs(sum_pairs(_with_exchange(take, pair, which).thinned(SUMMED_FRAMES)[0]), own)
+            fits = fit_pairs(sum_pairs(_with_exchange(take, pair, which).thin(SUMMED_FRAMES)[0]), own)
             size.append(float(np.exp(np.mean(np.log(np.maximum(fits.residual, 1e-9))))))
         if max(size) > KNOWN_EDGE_MIN_TIMES * min(size):
             return swapped if size[0] < size[1] else ~swapped
@@ -354,7 +354,7 @@ def _oriented(take: Take, pair: tuple[int, int], swapped: Bools, known: Sequence
     return swapped if 2 * (swapped & both).sum() <= both.sum() else ~swapped
 
 
-def _verified(take: Take, pair: tuple[int, ...], swapped: Bools) -> list[Swap]:
+def _verify(take: Take, pair: tuple[int, ...], swapped: Bools) -> list[Swap]:
     """The stretches in which every joint of these bodies fits when exchanged and comes apart as it is."""
     right, wrong = _gap_sizes(take, pair, swapped)
     if not right.shape[1] or not swapped.any():

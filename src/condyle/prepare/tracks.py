@@ -56,7 +56,7 @@ def find_moves(take: Take) -> Moves:
 
 def measure_nearness(take: Take) -> float:
     """[m] usual distance of a body to the nearest other one."""
-    part, _ = take.thinned(NEARNESS_FRAMES)
+    part, _ = take.thin(NEARNESS_FRAMES)
     i, j = np.triu_indices(take.bodies, 1)
     usual = np.empty(len(i))
     for rows in blocks_of(len(i), 8 * part.frames):

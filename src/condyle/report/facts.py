@@ -44,7 +44,7 @@ def show_verdict(skeleton: Skeleton) -> page.PageVerdict:
 
 def list_bodies(skeleton: Skeleton) -> tuple[page.PageBody, ...]:
     noise = {one.body: one for one in skeleton.noise}
-    masked, figure = _masked(skeleton), _figures(skeleton)
+    masked, figure = _count_masked(skeleton), _figures(skeleton)
     return tuple(
         page.PageBody(
             name=name,
@@ -209,7 +209,7 @@ def _frames(skeleton: Skeleton, rate: float | None, recordings: int) -> list[tup
     rows += [("recordings", str(recordings))] if recordings > 1 else []
     if isinstance(frames, int):
         rows.insert(0, ("frames", str(frames)))
-        counts = _masked(skeleton).items()
+        counts = _count_masked(skeleton).items()
         rows += [(f"used of {name}", f"{frames - count} of {frames}, {count} masked") for name, count in counts]
     return rows
 
@@ -228,7 +228,7 @@ def _sources(skeleton: Skeleton) -> list[str]:
     return [str(source) for source in sources] if isinstance(sources, (list, tuple)) else []
 
 
-def _masked(skeleton: Skeleton) -> dict[str, int]:
+def _count_masked(skeleton: Skeleton) -> dict[str, int]:
     masked = skeleton.take.get("masked")
     return {str(name): n for name, n in masked.items() if isinstance(n, int)} if isinstance(masked, Mapping) else {}
 

@@ -20,9 +20,9 @@ from ..io.folder import find_folder, stage_files
 from ..io.motion_file import MotionFile, open_motion
 from ..io.skeleton_file import read_skeleton
 from ..model.motion import forward
+from ..model.progress import begin_step
 from ..motion.angles import hide_outliers
 from ..pairs.rigid_pair import measure_pair
-from ..progress import begin_step
 from .angles import count_angles, plot_angles
 from .drawing import TimeAxis, draw_lengths, draw_series, draw_tree, lay_out_time, shorten_name, styled
 from .model import choose_frame, draw_model

@@ -68,8 +68,8 @@ def pack(frames: Frames, packing: Packing) -> bytes:
         known[:, child] &= known[:, parent]  # a place that follows needs what it follows from
     largest, rest = _quaternions(frames.R_played, known, packing)
     place = _steps(np.nan_to_num(frames.p_played[:, packing.free] - packing.origin), packing.position)
-    place = _held(place, known[:, packing.free])
-    R_shown, p_shown = _played(largest, rest, place, known, packing)
+    place = _hold_last(place, known[:, packing.free])
+    R_shown, p_shown = _unpack_poses(largest, rest, place, known, packing)
     shift = _steps(np.where(seen[..., None], frames.p - p_shown, 0.0), packing.position)
     relative = np.where(seen[..., None, None], np.swapaxes(R_shown, -1, -2) @ frames.R, np.eye(3))
     turn = _steps(rotation.to_vector(relative), packing.orientation)
@@ -81,7 +81,7 @@ def pack(frames: Frames, packing: Packing) -> bytes:
         "place": place, "shift": shift, "turn": turn, "gap": gap, "weight": weight,
     }  # fmt: skip
     engine = zlib.compressobj(6, zlib.DEFLATED, -15, 9, zlib.Z_RLE)  # noise repeats nothing but empty planes
-    parts = [engine.compress(_packed(groups[name].reshape(n, -1))) for name in packing.channels()]
+    parts = [engine.compress(_pack(groups[name].reshape(n, -1))) for name in packing.channels()]
     return b"".join([*parts, engine.flush()])
 
 
@@ -92,14 +92,14 @@ def unpack(data: bytes, n: int, packing: Packing) -> Frames:
     begin = 0
     for name, count in packing.channels().items():
         end = begin + 1 + 4 * count * n
-        groups[name] = _unpacked(raw[begin:end], n).astype(np.int64)
+        groups[name] = _unpack(raw[begin:end], n).astype(np.int64)
         begin = end
     if begin != len(raw):
         raise ValueError(f"{len(raw)} bytes, expected {begin}")
     m = packing.bodies
     seen, known = groups["seen"] == 1, groups["known"] == 1
     rest, place = groups["rest"].reshape(n, m, 3), groups["place"].reshape(n, -1, 3)
-    R_shown, p_shown = _played(groups["largest"], rest, place, known, packing)
+    R_shown, p_shown = _unpack_poses(groups["largest"], rest, place, known, packing)
     turned = R_shown @ rotation.from_vector(groups["turn"].reshape(n, m, 3) * packing.orientation)
     moved = p_shown + groups["shift"].reshape(n, m, 3) * packing.position
     return Frames(
@@ -119,10 +119,10 @@ def _quaternions(R: Floats, known: Bools, packing: Packing) -> tuple[Ints, Ints]
     largest = np.abs(q).argmax(axis=-1)
     sign = np.copysign(1.0, np.take_along_axis(q, largest[..., None], -1))
     rest = _steps(np.take_along_axis(q * sign, _OTHER_PLACES[largest], -1), packing.orientation / 2)
-    return _held(largest[..., None], known)[..., 0], _held(rest, known)
+    return _hold_last(largest[..., None], known)[..., 0], _hold_last(rest, known)
 
 
-def _played(largest: Ints, rest: Ints, place: Ints, known: Bools, packing: Packing) -> tuple[Floats, Floats]:
+def _unpack_poses(largest: Ints, rest: Ints, place: Ints, known: Bools, packing: Packing) -> tuple[Floats, Floats]:
     """The played poses as a page unpacks them; where they are not known, the axes of the world at the origin."""
     n, m = largest.shape
     three = rest * (packing.orientation / 2)
@@ -145,7 +145,7 @@ def _steps(values: Floats, step: float | Floats, most: int = LARGEST_NUMBER) -> 
     return np.rint(np.clip(values / step, -most, most)).astype(np.int64)
 
 
-def _held(values: Ints, known: Bools) -> Ints:
+def _hold_last(values: Ints, known: Bools) -> Ints:
     """(n, c, ...) with the last known value in place of those that are not, so that differences are zero there."""
     if known.all():
         return values
@@ -155,7 +155,7 @@ def _held(values: Ints, known: Bools) -> Ints:
     return np.asarray(values[np.where(last < 0, first, last), np.arange(values.shape[1])])
 
 
-def _packed(channels: NDArray[Any]) -> bytes:
+def _pack(channels: NDArray[Any]) -> bytes:
     """A group (n, c): the order of differences, then four planes of c channels, each with n bytes."""
     steps = [np.ascontiguousarray(channels.T, dtype=np.int32)]  # differences wrap around, and back again when added up
     for _ in range(2):
@@ -166,7 +166,7 @@ def _packed(channels: NDArray[Any]) -> bytes:
     return bytes([order]) + planes.tobytes()
 
 
-def _unpacked(data: bytes, n: int) -> Small:
+def _unpack(data: bytes, n: int) -> Small:
     """What `_packed` was given."""
     order, planes = data[0], np.frombuffer(data, np.uint8, offset=1).reshape(4, -1)
     folded = np.ascontiguousarray(planes.T).view("<u4")[:, 0]

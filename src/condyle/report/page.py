@@ -25,9 +25,9 @@ from ..maths.arrays import Floats, evenly
 from ..model.anatomy import Part, find_segments
 from ..model.clock import Clock
 from ..model.motion import derive_motion, order_joints
+from ..model.progress import begin_step
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from ..progress import begin_step
 from . import facts
 from .angles import show_angles
 from .axes import show_chains
@@ -79,7 +79,7 @@ def assemble_page(
     return msgspec.structs.replace(
         show_figure(skeleton, clock, shown.source.frames, shown.packing.gap, shown.gaps),
         title=facts.make_title(skeleton),
-        masked=_masked(shown),
+        masked=_list_masked(shown),
         made=facts.describe_making(skeleton, up, 1 / clock.step if clock.step > 0 else None, len(clock.first)),
         motion=shown.page(pieces, up),
         angles=show_angles(skeleton, shown, up),
@@ -140,7 +140,7 @@ def _make_figure(skeleton: Skeleton, shown: MotionPieces) -> Figure | None:
         return None
 
 
-def _masked(shown: MotionPieces) -> tuple[Masked, ...]:
+def _list_masked(shown: MotionPieces) -> tuple[Masked, ...]:
     if not shown.masked:
         return ()
     body, first, last = np.array(shown.masked).T
@@ -168,7 +168,7 @@ def fill_template(template: bytes, data: bytes) -> bytes:
     return template.replace(DATA_PLACE, DATA_PLACE.replace(b"></", b">" + data + b"</"))
 
 
-def linked_template() -> tuple[bytes, str]:
+def link_template() -> tuple[bytes, str]:
     """The page without data that may fetch from the server it came from, and the policy for that server's headers."""
     template = read_template().replace(b"connect-src 'none'", b"connect-src 'self'")
     found = _POLICY.search(template)

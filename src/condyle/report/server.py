@@ -24,7 +24,7 @@ from typing import Any
 
 from .._version import __version__
 from ..errors import CondyleError
-from .page import assemble_page, linked_template, open_page, to_html
+from .page import assemble_page, link_template, open_page, to_html
 
 HOST = "127.0.0.1"
 KEPT_PIECES = 16  # pieces that stay packed, for a reader that comes back to them
@@ -40,7 +40,7 @@ class PageServer(ThreadingHTTPServer):
     allow_reuse_address = os.name == "posix"  # elsewhere it would let two servers share a port
 
     def __init__(self, place: str | Path, port: int = 0) -> None:
-        template, self.policy = linked_template()
+        template, self.policy = link_template()
         skeleton, shown = open_page(place)
         self.page = to_html(assemble_page(skeleton, shown, linked=True), template)
         self.count = shown.count

@@ -25,11 +25,11 @@ from ..maths.spool import over_frames, sealed
 from ..model.field import FieldModel
 from ..model.limbs import is_link, limb_geometry, measure_link, measure_offset
 from ..model.options import FitOptions
+from ..model.progress import begin_step
 from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skeleton
 from ..model.stage import Change
 from ..model.take import Take
 from ..pairs.fits import gaps
-from ..progress import begin_step
 from .plausible import find_odd_limbs
 from .symmetry import mirror_lengths
 from .verdict import add_verdict

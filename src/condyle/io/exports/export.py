@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ...errors import CondyleError, UsageError, suggest
 from ...findings import Finding
-from ...progress import begin_step
+from ...model.progress import begin_step
 from ..folder import FIELD, MANIFEST, MOTION, OPTIONS, SKELETON, stage_files
 from .inertia import MASS_FORMATS, check_body_mass
 from .registry import FORMATS

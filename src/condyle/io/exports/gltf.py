@@ -64,7 +64,7 @@ def to_glb(figure: Figure) -> bytes:
         content["animations"] = [_animation(clip, k, buffer) for k, clip in enumerate(clips, start=1)]
     content |= {"accessors": buffer.accessors, "bufferViews": buffer.views}
     content["buffers"] = [{"byteLength": len(buffer.data)}]
-    return _packed(content, bytes(buffer.data))
+    return _pack(content, bytes(buffer.data))
 
 
 class _Buffer:
@@ -185,7 +185,7 @@ def _plain(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _packed(content: dict[str, Any], data: bytes) -> bytes:
+def _pack(content: dict[str, Any], data: bytes) -> bytes:
     """Header, JSON chunk, binary chunk."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False).encode("utf-8")
     text += b" " * (-len(text) % 4)

@@ -30,7 +30,7 @@ def write_take_csv(path: str | os.PathLike[str], take: Take, fit_id: str | None 
         f"# condyle take {CSV_VERSION}\n# frames: {take.frames}\n# length: m\n# quaternion: wxyz\n"
         f"# conventions: {CSV_CONVENTIONS}\n"
         + f"# fit: {fit_id}\n" * (fit_id is not None)
-        + ",".join(_quoted(column) for column in columns)
+        + ",".join(_quote(column) for column in columns)
         + "\n"
     )
     with open_atomic(path) as stream:
@@ -44,7 +44,7 @@ def escape_name(name: str) -> str:
     return f"'{name}" if name[:1] in RISKY else name
 
 
-def _quoted(cell: str) -> str:
+def _quote(cell: str) -> str:
     return cell if re.fullmatch(r"[\w.'-]+", cell) else '"' + cell.replace('"', '""') + '"'
 
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from ...errors import TYPO_ALIKE, CondyleError, UsageError, suggest
 from ...findings import Finding
 from ...maths.spool import ARRAY_BYTES, largest_in_memory
+from ...model.progress import begin_step
 from ...model.recording import Recording
-from ...progress import begin_step
 from ..folder import SKELETON
 from ..format import Format, ReadOptions, apply_options
 

@@ -1,4 +1,4 @@
-"""MATLAB files, version 5 to 7 (scipy) and 7.3 (h5py): exports of Qualisys, and arrays or structures of poses."""
+"""MATLAB files, version 5 to 7 and 7.3 (extra `matlab`): exports of Qualisys, and arrays or structures of poses."""
 
 from __future__ import annotations
 

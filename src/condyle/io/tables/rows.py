@@ -16,7 +16,7 @@ from ...errors import CondyleError
 from ...findings import Finding, Severity, many
 from ...maths.arrays import Floats
 from ...maths.spool import blocks, empty, over_frames, sealed
-from ...progress import tell_share
+from ...model.progress import tell_share
 from .text import Text, as_bytes, change_lines, decode, first_block
 
 Row = TypeVar("Row")

@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import condyle
-from condyle.progress import begin_step, listen, tell_share
+from condyle.model.progress import begin_step, listen, tell_share
 from condyle.simulate import human, simulate
 
 
