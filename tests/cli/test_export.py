@@ -47,6 +47,16 @@ def test_inverse_kinematics_and_names_of_bodies_are_choices(fitted: Path, tmp_pa
     assert np.abs(ik.p_world_body - played.p_world_body).max() < 1e-3, "without noise both are the truth"
 
 
+def test_names_of_a_rig_are_a_choice_and_others_are_refused(
+    fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["export", str(fitted), "--to", "bvh", "-o", str(tmp_path), "--names"]
+    assert main([*words, "unity"]) == 0
+    assert "JOINT LeftUpperLeg" in (tmp_path / "figure.bvh").read_text()
+    assert main([*words, "maya"]) == 2
+    assert "no choice 'maya'; choose from anatomy, bodies, mixamo" in capsys.readouterr().err
+
+
 def test_the_json_tells_files_bones_and_findings(
     fitted: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -136,8 +146,8 @@ def test_all_writes_every_format_that_can_be_written_and_names_the_others(
 
     monkeypatch.setattr(usd, "find_spec", lambda name: None)
     assert main(["export", str(fitted), "--to", "all", "-o", str(tmp_path / "out")]) == 0
-    endings = {Path(name).suffix for name in os.listdir(tmp_path / "out")}
-    assert endings >= {find_format(name).suffix for name in FORMATS if name != "usd"}
+    files = os.listdir(tmp_path / "out")
+    assert {f"figure{find_format(name).suffix}" for name in FORMATS if name != "usd"} <= set(files)
     assert "left out, since it cannot be written here: usd; --to usd says why" in capsys.readouterr().out
     assert main(["export", str(fitted), "--to", "bhv"]) == 2
     assert "no export format 'bhv'; did you mean 'bvh'?" in capsys.readouterr().err

@@ -12,7 +12,7 @@ from condyle.model.motion import Motion
 from condyle.model.skeleton import Joint, Skeleton
 from condyle.model.take import Take
 from condyle.motion.play import play
-from condyle.simulate import World, chain, human, simulate
+from condyle.simulate import SimulatedFigure, World, chain, human, simulate
 
 
 class Moving(NamedTuple):
@@ -29,6 +29,15 @@ def person(motion: str = "walk", seconds: float = 4.0, rate: float = 30.0, seed:
 def links(kinds: Sequence[str] = ("ball", "hinge", "rigid"), seconds: float = 4.0, seed: int = 0) -> Moving:
     """A chain link0, link1, ... with one joint of each kind in turn, root link0."""
     return moving(simulate(chain(kinds), "exercise", seconds=seconds, rate=30, seed=seed))  # type: ignore[arg-type]
+
+
+def tree(edges: Mapping[str, str]) -> Moving:
+    """Bodies and what each hangs on, "" for the root, a decimetre or so apart, moved anyhow."""
+    names = tuple(edges)
+    parent = np.array([names.index(up) if up else -1 for up in edges.values()])
+    offsets = np.array([[0.02 * (k % 3), 0.1 if name.startswith("l_") else -0.1, 0.1] for k, name in enumerate(names)])
+    figure = SimulatedFigure(names, parent, offsets, ("ball",) * len(names), np.full((len(names), 3), np.nan))
+    return moving(simulate(figure, "exercise", seconds=1, rate=30))
 
 
 def moving(world: World, names: Mapping[str, str] | None = None) -> Moving:

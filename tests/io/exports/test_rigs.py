@@ -17,7 +17,7 @@ from condyle.io.exports.registry import Names
 from condyle.io.exports.rigs import RIGS, Rig, find_rig_names, name_rig, pose_rig
 from condyle.io.exports.scene import Scene
 from condyle.prepare.read import read
-from condyle.simulate import SimulatedFigure, human, prop, simulate, together
+from condyle.simulate import human, prop, simulate, together
 from tests.make import moving
 from tests.make.clients import ask
 
@@ -82,15 +82,6 @@ answer(found)
 """
 
 
-def _tree(edges: dict[str, str]) -> moving.Moving:
-    """Bodies and what each hangs on, a decimetre or so apart, moved anyhow."""
-    names = tuple(edges)
-    parent = np.array([names.index(up) if up else -1 for up in edges.values()])
-    offsets = np.array([[0.02 * (k % 3), 0.1 if name.startswith("l_") else -0.1, 0.1] for k, name in enumerate(names)])
-    figure = SimulatedFigure(names, parent, offsets, ("ball",) * len(names), np.full((len(names), 3), np.nan))
-    return moving.moving(simulate(figure, "exercise", seconds=1, rate=30))
-
-
 def _suit(*more: tuple[str, str]) -> moving.Moving:
     ups = [
         "_",
@@ -107,7 +98,7 @@ def _suit(*more: tuple[str, str]) -> moving.Moving:
         "l_shank",
         "l_foot",
     ]
-    return _tree({body: "" if up == "_" else up for body, up in zip(SUIT, ups, strict=True)} | dict(more))
+    return moving.tree({body: "" if up == "_" else up for body, up in zip(SUIT, ups, strict=True)} | dict(more))
 
 
 def _named(one: moving.Moving, names: Names) -> dict[str, str]:
@@ -173,7 +164,7 @@ def test_what_a_rig_requires_and_nobody_wore_is_told() -> None:
 
 def test_more_vertebrae_than_names_leave_the_last_name_to_the_uppermost() -> None:
     edges = {"pelvis": "", "L5": "pelvis", "L3": "L5", "T12": "L3", "T8": "T12", "neck": "T8", "l_upper_arm": "T8"}
-    one = _tree(edges)
+    one = moving.tree(edges)
     found = _named(one, "vrm")
     assert [found[body] for body in ("L5", "L3", "T8")] == ["spine", "chest", "upperChest"]
     assert "kept its own: chest" in _codes(build_figure(one.skeleton, one.motion, "vrm"))["rig-bones-extra"]
@@ -187,7 +178,7 @@ def test_a_tracker_on_the_chest_alone_is_slimevrs_chest() -> None:
 
 
 def test_a_person_without_a_pelvis_keeps_spine_below_chest() -> None:
-    found = _named(_tree({"chest": "", "spine": "chest", "l_upper_arm": "chest", "head": "chest"}), "vrm")
+    found = _named(moving.tree({"chest": "", "spine": "chest", "l_upper_arm": "chest", "head": "chest"}), "vrm")
     assert (found["spine"], found["chest"]) == ("spine", "chest")
 
 

@@ -17,6 +17,7 @@ FORMATS: dict[str, str] = {
     "csv": "tables",
     "npz": "figure_npz",
     "json": "figure_json",
+    "proportions": "proportions",
 }
 
 # what bones are called: as human segments, as the bodies, or as a rig of rigs.py has it
