@@ -2,8 +2,8 @@
 
 CONDYLE_BLENDER, CONDYLE_MUJOCO, CONDYLE_PINOCCHIO, CONDYLE_OPENSIM, CONDYLE_USD, CONDYLE_BIOBUDDY and
 CONDYLE_MOTIONCAPTURE name the python of an environment that has bpy, mujoco, pin, opensim, usd-core, biobuddy,
-motioncapture; CONDYLE_GLTF names a folder whose node_modules holds gltf-validator; CONDYLE_IGTL one with the servers
-TrackerServer and TrackingDataServer of OpenIGTLink's examples.
+motioncapture; CONDYLE_GLTF names a folder whose node_modules holds gltf-validator, three, three-vrm; CONDYLE_IGTL one
+with the servers TrackerServer and TrackingDataServer of OpenIGTLink's examples.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -33,8 +33,8 @@ def write_glb(scene: Scene, path: Path) -> Written:
     return Written((path,), figure.findings)
 
 
-def to_glb(figure: Figure) -> bytes:
-    """The file of a figure that is y up and without unknown poses."""
+def to_glb(figure: Figure, extensions: Mapping[str, Any] | None = None) -> bytes:
+    """The file of a figure that is y up and without unknown poses; bone k is node k. `extensions` are of the whole."""
     buffer = _Buffer()
     parts = draw_parts(figure)
     b = len(figure.names)
@@ -59,6 +59,8 @@ def to_glb(figure: Figure) -> bytes:
         "meshes": [{"name": "figure_shapes", "primitives": _primitives(parts, buffer)}],
         "materials": [_material(part.name, PART_COLOURS[part.name]) for part in parts],
     }
+    if extensions:
+        content |= {"extensions": dict(extensions), "extensionsUsed": list(extensions)}
     clips = figure.clips() if figure.frames else ()
     if clips:
         content["animations"] = [_animation(clip, k, buffer) for k, clip in enumerate(clips, start=1)]

@@ -8,6 +8,7 @@ from typing import Literal
 FORMATS: dict[str, str] = {
     "bvh": "bvh",
     "glb": "gltf",
+    "vrm": "vrm",
     "usd": "usd",
     "mjcf": "mjcf",
     "urdf": "urdf",
