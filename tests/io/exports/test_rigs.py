@@ -182,6 +182,12 @@ def test_a_person_without_a_pelvis_keeps_spine_below_chest() -> None:
     assert (found["spine"], found["chest"]) == ("spine", "chest")
 
 
+def test_a_body_that_is_called_as_a_bone_of_the_rig_does_not_take_its_name() -> None:
+    edges = {"pelvis": "", "head": "pelvis", "l_thigh": "pelvis", "chest": "pelvis", "skull": "chest"}
+    found = _named(moving.tree(edges), "unreal")
+    assert (found["skull"], found["head"]) == ("head", "head_2")
+
+
 def test_two_people_and_a_thing_have_names_of_their_own() -> None:
     people = [simulate(human(), "walk", seconds=1, rate=30, seed=seed) for seed in (1, 2)]
     one = moving.moving(together([*people, prop(seconds=1, rate=30)]))

@@ -194,14 +194,18 @@ def name_rig(figure: Figure, rig: Rig) -> Figure:
             code="bad-option",
         )
     names, findings = list(figure.names), list(figure.findings)
+    given: set[int] = set()
     for number, person in enumerate(people, 1):
         bones = np.flatnonzero(figure.root == person).tolist()
         found = find_rig_names(figure, bones, rig)
         before = f"p{number}_" if number > 1 else ""
         for k, name in found.items():
             names[k] = before + name
+        given |= found.keys()
         findings += _compare_with_rig(figure, bones, found, rig)
-    return replace(figure, names=legalise(names, RIG_LETTERS), findings=tuple(findings))
+    order = sorted(range(len(names)), key=lambda k: k not in given)  # another of the same name gets a number, not these
+    unique = dict(zip(order, legalise([names[k] for k in order], RIG_LETTERS), strict=True))
+    return replace(figure, names=tuple(unique[k] for k in range(len(names))), findings=tuple(findings))
 
 
 def find_rig_names(figure: Figure, bones: Sequence[int], rig: Rig) -> dict[int, str]:
