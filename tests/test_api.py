@@ -93,7 +93,7 @@ def test_a_saved_fit_comes_back(fit: condyle.Fit, tmp_path: Path) -> None:
 
 
 def test_the_same_input_gives_the_same_bytes_in_every_file(recording: Path, tmp_path: Path) -> None:
-    formats = ",".join(name for name in FORMATS if name not in ("usd", "urdf"))
+    formats = ",".join(name for name in FORMATS if name not in ("usd", "urdf", "vrm"))
     made = [tmp_path / "a", tmp_path / "b"]
     for folder in made:
         condyle.fit(recording, intervals=False, up="z").save(folder, export=formats)
