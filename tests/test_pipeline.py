@@ -658,3 +658,16 @@ def test_a_file_that_is_left_out_leaves_no_trace_in_the_repairs_of_the_others() 
     assert [(j.parent, j.child, j.residual) for j in kept.joints] == [
         (j.parent, j.child, j.residual) for j in alone.joints
     ]
+
+
+def test_a_stage_that_leaves_out_frames_is_asked_once(noisy_linkage: World) -> None:
+    asked: list[int] = []
+
+    def drop_first(take: Take, options: FitOptions) -> Decision:
+        asked.append(take.frames)
+        return Decision(take=take.slice(1))
+
+    plan = pipeline.Plan((drop_first,), ROBUST, ())
+    ready, _, _ = pipeline.prepare_take(noisy_linkage.take, FitOptions(), plan)
+    assert asked == [noisy_linkage.take.frames]
+    assert ready.frames == noisy_linkage.take.frames - 1

@@ -116,7 +116,7 @@ def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, lis
     for stage in plan.prepare:
         begin_step(f"preparing: {_in_words(stage)}")
         decision = stage(take, options)
-        if decision.take is not None and decision.take.frames < take.frames:
+        if decision.take is not None and decision.take.of_source != take.of_source:
             # what was repaired before was told by files that are left out now: sensors put on anew look exchanged
             ready, kept, told = prepare_take(_keep_files(given, decision.take), options, plan)
             return ready, kept, [*decision.findings, *told]
