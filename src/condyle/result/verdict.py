@@ -12,6 +12,7 @@ from ..model.take import WORLD
 
 WIDE_LENGTH_SHARE = 0.2  # of itself: half-width of a length's interval from which on a fit is not good
 SHORT_LENGTH_SHARE = 0.1  # of the usual length, as which shorter ones count
+LEAST_TOLD_SHARE = 1e-4  # of a length: half-width below which it is not told, of recordings without noise
 MOST_QUESTIONS = 3  # joints in question that the sentence names
 
 
@@ -105,7 +106,8 @@ def _describe_lengths(skeleton: Skeleton, found: Verdict) -> list[str]:
     told = []
     if found.length_95 is not None:
         worst = max(_half_shares(skeleton), key=lambda one: one[1])[0]
-        within = f"within {100 * found.length_95:.2g} %" if found.length_95 < 1 else "not at all"
+        share = max(found.length_95, LEAST_TOLD_SHARE)
+        within = f"within {100 * share:.2g} %" if share < 1 else "not at all"
         wide = found.length_95 > WIDE_LENGTH_SHARE
         told.append(f"lengths known poorly, that of {worst.body} {within}" if wide else f"lengths known {within}")
     elif any(limb.length is not None for limb in skeleton.limbs):
