@@ -63,6 +63,15 @@ def check_session(args: argparse.Namespace) -> None:
         raise UsageError(f"{args.seconds:g} s is no time to record for", code="bad-option")
 
 
+def check_not_live(args: argparse.Namespace) -> None:
+    """Raises where an option of a session is given and there is none."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_session_arguments(parser)
+    for name, unset in vars(parser.parse_args([])).items():
+        if getattr(args, name) != unset:
+            raise UsageError(f"--{name.replace('_', '-')} goes with --live", code="option-not-used")
+
+
 def take_guide(args: argparse.Namespace, words: Sequence[str]) -> list[str]:
     """The words of the sources: `--guide demo` names a source, since a script ends in .toml."""
     if args.guide and not args.guide.endswith(SCRIPT_SUFFIX):

@@ -7,7 +7,7 @@ import time
 
 from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, split_names
 from .fit import add_output_arguments, check_export, print_result
-from .session import add_session_arguments, check_session, run_session, take_guide
+from .session import add_session_arguments, check_not_live, check_session, run_session, take_guide
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -50,6 +50,7 @@ def run(args: argparse.Namespace) -> int:
     begin = time.perf_counter()
     if args.live:
         return _run_live(args)
+    check_not_live(args)
     check_export(args)
     fit = solve(
         args.files,
