@@ -169,6 +169,8 @@ def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | No
         print_line(f"{path}: a table whose columns no format explains", style="bold")
         for reason in proposal.reasons:
             print_line(f"- {reason}")
+    if proposal.toml is None and args.propose:
+        raise CondyleError("nothing in it can be proposed as a body", code="no-data", path=path)
     if proposal.toml is None:
         return facts
     target = args.propose or "map.toml"
