@@ -110,3 +110,9 @@ def test_a_proposal_that_cannot_be_made_fails_and_writes_nothing(
     assert main(["info", str(tmp_path / "angles.txt"), "--propose", str(tmp_path / "map.toml")]) == 1
     assert "nothing in it can be proposed as a body" in capsys.readouterr().err
     assert not (tmp_path / "map.toml").exists()
+
+
+def test_commands_to_go_on_with_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder := tmp_path / "day [1] a").mkdir()
+    assert main(["info", str(folder)]) == 1
+    assert f"condyle batch '{folder}' -o STUDY" in capsys.readouterr().err
