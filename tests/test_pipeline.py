@@ -17,6 +17,7 @@ from condyle.estimate.proof import prove
 from condyle.maths import rotation
 from condyle.model.options import FitOptions, Method
 from condyle.model.stage import Change, Decision, Effect, Proof
+from condyle.model.take import join
 from condyle.pipeline import PLAN_OF, describe_left_out
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 
@@ -643,3 +644,30 @@ def test_edges_that_are_known_hold_early_as_far_as_their_bodies_are_there(
     options = FitOptions(tree=((a, b), ("world", a), (b, "gone")), world=True, root=b)
     pipeline.estimate_early(take, options, ROBUST)
     assert [(known, used.world, used.root) for known, used in seen] == [([(0, 1)], False, None)]
+
+
+def test_a_file_that_is_left_out_leaves_no_trace_in_the_repairs_of_the_others() -> None:
+    noise = Disturbances(position_noise=0.002, orientation_noise=0.009)
+    first, anew = (simulate(human(), "exercise", seconds=12, seed=k, disturbances=noise).take for k in (0, 3))
+    options = FitOptions(intervals=False)
+    alone, kept = (
+        pipeline.run(take, options).skeleton
+        for take in (first, join([replace(first, sources=("a.npz",)), replace(anew, sources=("b.npz",))]))
+    )
+    assert [finding.code for finding in kept.findings if finding.severity != "info"] == ["remounted"]
+    assert [(j.parent, j.child, j.residual) for j in kept.joints] == [
+        (j.parent, j.child, j.residual) for j in alone.joints
+    ]
+
+
+def test_a_stage_that_leaves_out_frames_is_asked_once(noisy_linkage: World) -> None:
+    asked: list[int] = []
+
+    def drop_first(take: Take, options: FitOptions) -> Decision:
+        asked.append(take.frames)
+        return Decision(take=take.slice(1))
+
+    plan = pipeline.Plan((drop_first,), ROBUST, ())
+    ready, _, _ = pipeline.prepare_take(noisy_linkage.take, FitOptions(), plan)
+    assert asked == [noisy_linkage.take.frames]
+    assert ready.frames == noisy_linkage.take.frames - 1

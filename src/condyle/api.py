@@ -241,6 +241,7 @@ class Fit:
         from .io.angles_file import parse_angle_formats, write_events_csv, write_mot, write_tables
         from .io.exports.scene import Written
         from .motion.gait_events import find_gait_events
+        from .motion.neutral import HEADING_NOT_KNOWN
 
         chosen = parse_angle_formats(formats)
         angles = self.angles(convention, **options)
@@ -254,7 +255,7 @@ class Fit:
             if "mot" in chosen:
                 own = convention if convention.startswith("opensim") else "opensim"
                 # OpenSim has one room for a whole file, and no empty cells.
-                if options.get("heading", "auto") == "auto" and angles.heading != "travel":
+                if options.get("heading", "auto") == "auto" and angles.heading not in ("travel", HEADING_NOT_KNOWN):
                     options = {**options, "heading": "facing"}
                 coordinates = self.angles(own, **{**options, "keep_locked": True})
                 written, notes = write_mot(stage.path / f"{name}.mot", coordinates)

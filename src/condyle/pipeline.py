@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from .estimate.checks import check_asked, check_twins
 from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, fit_tree
 from .estimate.proof import prove
@@ -106,11 +108,18 @@ def describe_left_out(take: Take, plan: Plan) -> list[Finding]:
 
 
 def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, list[Change], list[Finding]]:
-    """The take as the plan has it before there is a figure, the changes that were kept, and what is to be said."""
-    findings, changes = list[Finding](), list[Change]()
+    """The take as the plan has it before there is a figure, the changes that were kept, and what is to be said.
+
+    Where a stage leaves out files, all stages look at the others anew.
+    """
+    given, findings, changes = take, list[Finding](), list[Change]()
     for stage in plan.prepare:
         begin_step(f"preparing: {_in_words(stage)}")
         decision = stage(take, options)
+        if decision.take is not None and decision.take.of_source != take.of_source:
+            # what was repaired before was told by files that are left out now: sensors put on anew look exchanged
+            ready, kept, told = prepare_take(_keep_files(given, decision.take), options, plan)
+            return ready, kept, [*decision.findings, *told]
         findings += decision.findings
         take = take if decision.take is None else decision.take
         if decision.changes:
@@ -118,6 +127,12 @@ def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, lis
             after, kept, told = keep_proved(before, decision.changes)
             take, changes, findings = after.take, [*changes, *kept], [*findings, *told]
     return take, changes, findings
+
+
+def _keep_files(given: Take, kept: Take) -> Take:
+    """The take as it was given, of the files that were kept."""
+    rows = np.flatnonzero(np.isin(given.segment, kept.segment))
+    return replace(given.at(rows), sources=kept.sources, of_source=kept.of_source)
 
 
 def carry_out(

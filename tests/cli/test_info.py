@@ -100,3 +100,19 @@ def test_a_missing_file_and_an_unknown_unit_are_told(tmp_path: Path, capsys: pyt
     assert main(["info", str(tmp_path / "none")]) == 1
     assert capsys.readouterr().err == f"condyle: error: {tmp_path / 'none'}: no such file\n"
     assert main(["info", str(tmp_path / "none"), "--unit", "ell"]) == 2
+
+
+def test_a_proposal_that_cannot_be_made_fails_and_writes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "angles.txt").write_text("0.25\n0.5\n" * 40)
+    assert main(["info", str(tmp_path / "angles.txt")]) == 0
+    assert main(["info", str(tmp_path / "angles.txt"), "--propose", str(tmp_path / "map.toml")]) == 1
+    assert "nothing in it can be proposed as a body" in capsys.readouterr().err
+    assert not (tmp_path / "map.toml").exists()
+
+
+def test_commands_to_go_on_with_can_be_pasted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder := tmp_path / "day [1] a").mkdir()
+    assert main(["info", str(folder)]) == 1
+    assert f"condyle batch '{folder}' -o STUDY" in capsys.readouterr().err

@@ -85,3 +85,17 @@ def test_sensors_put_on_anew_are_solved_with_a_profile(day: Path, capsys: pytest
     assert [limb["length"] for limb in again["limbs"]] == pytest.approx([limb["length"] for limb in told["limbs"]])
     assert main(["solve", anew]) == 2
     assert main(["solve", anew, "--profile", str(day / "nothing.json")]) == 1
+
+
+@pytest.mark.parametrize("words", ["--send lsl:x", "--seconds 4", "--guide", "--no-page", "--port 8000"])
+def test_options_of_a_session_need_one(words: str, day: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["solve", str(day / "later.npz"), "--skeleton", str(day / "performer"), *words.split()]) == 2
+    assert f"{words.split()[0]} goes with --live" in capsys.readouterr().err
+
+
+def test_the_calibration_is_not_replaced_by_a_take(day: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (day / "performer" / "skeleton.json").read_bytes()
+    for known in (day / "performer", day / "performer" / "skeleton.json"):
+        assert main(["solve", str(day / "later.npz"), "--skeleton", str(known), "-o", str(day / "performer")]) == 2
+        assert "would replace the calibration" in capsys.readouterr().err
+    assert (day / "performer" / "skeleton.json").read_bytes() == before

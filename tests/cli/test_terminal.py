@@ -74,6 +74,7 @@ def test_a_table_in_a_narrow_terminal_folds_and_loses_no_letter(monkeypatch: pyt
     assert "…" not in text
     assert sorted(letter for letter in text if letter in set(name)) == sorted(name)
     assert "123456789012" in text
+    assert "body" in text  # what names the rows: of several tables below each other it tells which one this is
     assert max(len(line) for line in re.sub(r"\x1b\[[\d;]*m", "", text).splitlines()) <= 40
 
 

@@ -54,3 +54,8 @@ def test_depth_and_size_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         read_profile(tmp_path / "p.json")
     with pytest.raises(CondyleError):
         read_profile(tmp_path / "nothing.json")
+
+
+def test_a_folder_is_told_with_the_way_out(tmp_path: Path) -> None:
+    with pytest.raises(CondyleError, match="is a folder, not a profile; make one of it with condyle profile"):
+        read_profile(tmp_path)

@@ -8,6 +8,7 @@ import socket
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -120,6 +121,19 @@ def test_a_viewer_that_is_stuck_costs_nothing_and_the_others_miss_nothing(server
 def test_a_port_that_is_taken_is_told(server: LiveServer) -> None:
     with pytest.raises(CondyleError, match="in use by another program"):
         LiveServer(lambda _: None, port=server.port)
+
+
+@pytest.mark.parametrize(
+    ("where", "words"),
+    [
+        ({"port": 99999}, "port 99999 cannot be used"),
+        ({"host": "203.0.113.7"}, "203.0.113.7 is no address of this machine"),
+        ({"host": "no-such-host.invalid"}, "is no address of this machine"),
+    ],
+)
+def test_a_port_or_an_address_that_cannot_be_is_told_and_nothing_waits(where: dict[str, Any], words: str) -> None:
+    with pytest.raises(CondyleError, match=words):
+        LiveServer(lambda _: None, **where)
 
 
 def test_fifty_viewers_see_every_frame_and_one_that_returns_is_told_the_newest(server: LiveServer) -> None:

@@ -107,3 +107,13 @@ def test_every_recording_has_its_own_heading() -> None:
     facing, p, time = (np.concatenate([a, b]) for a, b in zip(there[:3], back[:3], strict=True))
     X = find_heading("auto", facing, p, time, np.repeat([0, 1], 100), UP).X
     np.testing.assert_allclose(X[[0, 150]], [[1, 0, 0], [-1, 0, 0]], atol=1e-12)
+
+
+def test_a_heading_that_nothing_tells_is_left_open_by_auto_and_refused_by_name() -> None:
+    unknown = np.full((100, 3), np.nan)
+    _, _, time, segment = walk_along(np.array([0.1, 0, 0]), np.array([1.0, 0, 0]))
+    found = find_heading("auto", unknown, unknown, time, segment, UP)
+    assert found.text == "not known"
+    assert np.isnan(found.X).all()
+    with pytest.raises(UsageError, match="not known"):
+        find_heading("facing", unknown, unknown, time, segment, UP)

@@ -35,6 +35,17 @@ def test_another_person_is_apart_and_another_mounting_has_no_centres() -> None:
     assert found.agreement.bias > 0.02
 
 
+def test_lengths_of_one_fit_are_no_retest() -> None:
+    fit = replace(fit_chain(1), fit_id="a")
+    solved = replace(fit_chain(1), fit_id="b", take={**fit.take, "calibration": {"fit_id": "a", "sources": []}})
+    other = replace(fit_chain(1, 1), fit_id="c")
+    for known in (fit, solved, make_profile([fit, other])[0]):
+        found = compare_figures([other, fit, known], ["other", "fit", "known"])
+        assert (1, 2) in found.shared
+        assert found.agreement is None
+    assert compare_figures([fit, other], ["a", "b"]).shared == ()
+
+
 def test_trees_that_differ_are_told() -> None:
     cut = replace(fit_chain(1), joints=fit_chain(1).joints[:-1], limbs=fit_chain(1).limbs[:1])
     found = compare_figures([fit_chain(1), cut], ["a", "b"])

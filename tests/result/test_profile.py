@@ -52,6 +52,13 @@ def test_fits_add_to_a_profile_and_none_counts_twice() -> None:
         make_profile([more, _named("a", fit_chain(1))])
 
 
+def test_a_take_solved_on_a_fit_adds_nothing_to_a_profile_of_it() -> None:
+    fit = replace(fit_chain(1), fit_id="a")
+    solved = replace(fit, fit_id="b", take={**fit.take, "calibration": {"fit_id": "a", "sources": []}})
+    with pytest.raises(CondyleError, match="solved on it"):
+        make_profile([make_profile([fit])[0], solved])
+
+
 def test_another_person_is_told() -> None:
     _, findings = make_profile([_named("a", fit_chain(1)), _named("b", fit_chain(2, longer=1.1))])
     assert {finding.code for finding in findings} == {"another-person"}

@@ -70,6 +70,16 @@ def test_a_wide_length_is_never_green() -> None:
     assert judged(limbs=(*usual, limb(half=0.008, length=0.0))).length_95 == pytest.approx(0.2)
 
 
+def test_a_take_played_on_a_known_figure_is_good_where_nothing_is_to_be_looked_at() -> None:
+    played = {"limbs": (limb(length=None),), "take": {"calibration": {"fit_id": "a"}, "sensors": ["a", "b", "c"]}}
+    assert (judged(**played).tone, judged(**played).text[-19:]) == ("good", "Nothing to look at.")
+    assert judged(**played, findings=(Finding("sensor-moved", "warning", "x"),)).tone == "look"
+
+
+def test_lengths_without_noise_are_told_in_plain_numbers() -> None:
+    assert "Lengths known within 0.01 %." in judged(limbs=(limb(1e-15),)).text
+
+
 def test_a_length_that_is_not_known_is_never_green_unless_there_is_none() -> None:
     found = judged(limbs=(limb(), limb(length=None)))
     assert (found.tone, found.length_95) == ("look", pytest.approx(0.025))

@@ -67,3 +67,11 @@ def test_a_folder_without_a_recording_is_told(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("hello world")
     with pytest.raises(UsageError, match=r"no recording is in this folder; of 1 files, .*a\.txt: this seems to be"):
         find_takes(tmp_path, tmp_path / "study", {})
+
+
+@pytest.mark.parametrize("files", [("skeleton.json", "motion.npz"), ("ledger.jsonl",)])
+def test_the_folder_of_a_fit_or_a_study_is_told_as_such(files: tuple[str, ...], tmp_path: Path) -> None:
+    for name in (*files, "take.npz"):
+        (tmp_path / name).write_bytes(b"x")
+    with pytest.raises(UsageError, match="is the folder of a fit or of a study"):
+        find_takes(tmp_path, tmp_path / "study", {})

@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..api import load
     from ..findings import merge_findings
-    from ..io.exports.export import ALL, parse_formats
+    from ..io.exports.export import asks_for_all, parse_formats
     from ..io.exports.registry import FORMATS
 
     parse_formats(args.to)  # before a folder whose reading may take seconds
@@ -70,15 +70,15 @@ def run(args: argparse.Namespace) -> int:
         print_line(str(figure))
         for file in written.files:
             print_line(f"wrote {file}")
-        if args.to == ALL and (left := [name for name in FORMATS if not _is_written(name, written)]):
+        if asks_for_all(args.to) and (left := [name for name in FORMATS if not _is_written(name, args.name, written)]):
             print_line(f"left out, since it cannot be written here: {', '.join(left)}; --to {left[0]} says why")
     return choose_status(written.findings)
 
 
-def _is_written(name: str, written: Written) -> bool:
+def _is_written(name: str, stem: str, written: Written) -> bool:
     from ..io.exports.export import find_format
 
-    return any(file.name.endswith(find_format(name).suffix) for file in written.files)
+    return f"{stem}{find_format(name).suffix}" in {file.name for file in written.files}
 
 
 def _facts(figure: Figure, written: Written) -> dict[str, object]:

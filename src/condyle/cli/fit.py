@@ -95,10 +95,12 @@ def _add_performer_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--profile", metavar="FILE", help="lengths of the performer as a prior: see condyle profile")
     parser.add_argument(
-        "--alike", action="store_true", help="with it: left and right lengths as alike as they themselves tell"
+        "--alike", action="store_true", help="with --remounted: left and right lengths as alike as they themselves tell"
     )
     parser.add_argument(
-        "--proportions", action="store_true", help="with it: human proportions, as far as the lengths keep to them"
+        "--proportions",
+        action="store_true",
+        help="with --remounted: human proportions, as far as the lengths keep to them",
     )
 
 

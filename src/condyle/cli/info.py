@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,7 +99,7 @@ def _inspect_file(path: str, options: ReadOptions, args: argparse.Namespace) -> 
     elif args.propose:
         _write_bodies(args.propose, path, proposals)
     if args.propose and not args.json:
-        print_line(f"wrote {args.propose}; check it, then: condyle fit {path} --bodies {args.propose}")
+        print_line(f"wrote {args.propose}; check it, then: {_give(path, 'bodies', args.propose)}")
     return facts, choose_status(facts["findings"])
 
 
@@ -156,6 +157,16 @@ def describe_convention(convention: Convention) -> dict[str, str]:
     return out
 
 
+def _ask(path: str, target: str) -> str:
+    """The command that writes a proposal."""
+    return shlex.join(["condyle", "info", path, "--propose", target])
+
+
+def _give(path: str, option: str, target: str) -> str:
+    """The command that uses it."""
+    return shlex.join(["condyle", "fit", path, f"--{option}", target])
+
+
 def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | None:
     """What to tell of a table that no format knows; None where it is no table."""
     from ..io.atomic import open_atomic
@@ -169,6 +180,8 @@ def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | No
         print_line(f"{path}: a table whose columns no format explains", style="bold")
         for reason in proposal.reasons:
             print_line(f"- {reason}")
+    if proposal.toml is None and args.propose:
+        raise CondyleError("nothing in it can be proposed as a body", code="no-data", path=path)
     if proposal.toml is None:
         return facts
     target = args.propose or "map.toml"
@@ -178,13 +191,13 @@ def _propose_columns(path: str, args: argparse.Namespace) -> dict[str, Any] | No
     if args.json:
         return facts
     if args.propose:
-        print_line(f"wrote {args.propose}; check it, then: condyle fit {path} --columns {args.propose}")
+        print_line(f"wrote {args.propose}; check it, then: {_give(path, 'columns', args.propose)}")
         return facts
     print_line()
     for line in proposal.toml.rstrip().split("\n"):
         print_line(f"  {line}")
     print_line()
-    print_line(f"if that is right: condyle info {path} --propose {target}, then condyle fit {path} --columns {target}")
+    print_line(f"if that is right: {_ask(path, target)}, then {_give(path, 'columns', target)}")
     return facts
 
 
@@ -279,8 +292,7 @@ def _print(
         path = facts["path"]
         if not asked:
             print_line(
-                f"to use them: condyle info {path} --propose bodies.toml, edit it, "
-                f"then condyle fit {path} --bodies bodies.toml"
+                f"to use them: {_ask(path, 'bodies.toml')}, edit it, then {_give(path, 'bodies', 'bodies.toml')}"
             )
     print_findings(facts["findings"])
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 import threading
 import time
@@ -61,6 +62,15 @@ def check_session(args: argparse.Namespace) -> None:
         raise UsageError("say where to record with -o DIR", code="bad-call")
     if args.seconds is not None and not args.seconds > 0:
         raise UsageError(f"{args.seconds:g} s is no time to record for", code="bad-option")
+
+
+def check_not_live(args: argparse.Namespace) -> None:
+    """Raises where an option of a session is given and there is none."""
+    parser = argparse.ArgumentParser(add_help=False)
+    add_session_arguments(parser)
+    for name, unset in vars(parser.parse_args([])).items():
+        if getattr(args, name) != unset:
+            raise UsageError(f"--{name.replace('_', '-')} goes with --live", code="option-not-used")
 
 
 def take_guide(args: argparse.Namespace, words: Sequence[str]) -> list[str]:
@@ -174,7 +184,9 @@ def finish_session(args: argparse.Namespace, session: LiveSession, seconds: floa
     except CondyleError as error:
         tell(f"It could not be fitted: {error.text}. The recording is whole: {session.feed.recorder.path}")
         raise
-    tell(f"{verdict_of(fit.skeleton).text} Written to {args.out}; look at it with: condyle view {args.out}")
+    tell(
+        f"{verdict_of(fit.skeleton).text} Written to {args.out}; look at it with: condyle view {shlex.quote(args.out)}"
+    )
     return status
 
 
@@ -221,5 +233,5 @@ def print_end(args: argparse.Namespace, feed: Feed, status: list[SourceStatus], 
         print_line(f"warning: {many(recorder.lost, 'frame')} not recorded{why}", style="yellow")
     print_line(f"recorded {many(recorder.frames, 'frame')} in {seconds:.1f} s: {log}")
     if recorder.frames and getattr(args, "record_only", False):
-        print_line(f"fit them with: condyle fit {log} -o {log.parent}")
+        print_line(f"fit them with: condyle fit {shlex.quote(str(log))} -o {shlex.quote(str(log.parent))}")
     return DONE if whole else DONE_WITH_WARNINGS

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import time
+from pathlib import Path
 
+from ..errors import UsageError
 from .arguments import add_reading_arguments, add_repair_arguments, collect_reading, split_names
 from .fit import add_output_arguments, check_export, print_result
-from .session import add_session_arguments, check_session, run_session, take_guide
+from .session import add_session_arguments, check_not_live, check_session, run_session, take_guide
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -48,8 +50,10 @@ def run(args: argparse.Namespace) -> int:
     from .fit import read_factor
 
     begin = time.perf_counter()
+    _check_out(args)
     if args.live:
         return _run_live(args)
+    check_not_live(args)
     check_export(args)
     fit = solve(
         args.files,
@@ -64,6 +68,14 @@ def run(args: argparse.Namespace) -> int:
         **collect_reading(args),
     )
     return print_result(fit, args, begin)
+
+
+def _check_out(args: argparse.Namespace) -> None:
+    """Raises where the result would take the place of the calibration, which later takes need."""
+    from ..io.folder import find_folder
+
+    if args.out and args.skeleton and find_folder(args.skeleton).resolve() == Path(args.out).resolve():
+        raise UsageError("would replace the calibration; choose another folder with -o", code="bad-call", path=args.out)
 
 
 def _run_live(args: argparse.Namespace) -> int:

@@ -97,11 +97,15 @@ def print_table(columns: Sequence[str], rows: Iterable[Sequence[object]], *, lef
 
 
 def _print_entries(head: Sequence[str], cells: Sequence[Sequence[str]], left: int) -> None:
-    """A table that is wider than the terminal: every row as an entry, its name first and its numbers below."""
+    """A table that is wider than the terminal: what names its rows, then every row as an entry, its name first and its
+    numbers below.
+    """
     from rich.padding import Padding
     from rich.text import Text
 
     console = _console()
+    if any(head[:left]):
+        console.print(Text(" - ".join(filter(None, head[:left])), style="dim"))
     for row in cells:
         console.print(Text(" - ".join(filter(None, row[:left])), style="bold"))
         numbers = [f"{name} {cell}".strip() for name, cell in zip(head[left:], row[left:], strict=True) if cell]

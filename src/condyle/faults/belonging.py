@@ -17,7 +17,6 @@ from ..estimate.checks import check_asked
 from ..estimate.fitting import ROBUST, fit_tree
 from ..estimate.lengths import LENGTH_MIN_SD_M, Lengths, measure_between
 from ..findings import Finding, many, mm
-from ..maths.arrays import Bools
 from ..model.anatomy import Segment, find_segments
 from ..model.options import FitOptions
 from ..model.skeleton import Joint
@@ -26,6 +25,8 @@ from ..model.take import Take
 from .files import MovedSensor, find_moved, locate_places
 
 Relation = Literal["same", "moved", "remounted", "mirrored", "other person", "unknown"]
+LEFT_OUT = -1  # in the place of the number of a source
+NEAR: tuple[Relation, ...] = ("same", "moved", "unknown")  # relations of files that become one calibration
 REMOUNTED_MIN_SHARE = 0.5  # of the sensors that are compared: so many moved between files as if all were put on anew
 MIRRORED_MAX_SHARE = 0.25  # of the sensors that are compared, that may have moved once left and right are exchanged
 STATURE_SD, LIMB_SD = 0.05, 0.03  # of a length, by which people differ in size as a whole, and in a limb besides
@@ -95,30 +96,32 @@ def _find_compared(a: Sequence[Joint], b: Sequence[Joint]) -> set[str]:
 def check_belonging(take: Take, options: FitOptions) -> Decision:
     """Files of the take that do not belong to the others are left out, and so are sensors that moved in one of them.
 
-    The largest group of files that belong together stays; of two alike the first.
+    The largest group of files that belong together stays; of two alike the first. Sensors are asked for once no file
+    is left out any more.
     """
-    count = len(set(take.of_source))
+    numbers = sorted(set(take.of_source) - {LEFT_OUT})
+    count = len(numbers)
     if count < 2 or not options.belong:
         return Decision()
-    numbers = sorted(set(take.of_source))
     parts = [take.at(np.flatnonzero(take.in_source(k))) for k in numbers]
     edges = _find_edges(max(parts, key=lambda part: part.seconds), options)
     places = [locate_places(part, edges) for part in parts]
     against = [[compare_files(a, b) for b in places] for a in places]
     kept = _choose_group(against)
     reference = max(kept, key=lambda k: len([joint for joint in places[k] if joint.covariance is not None]))
-    findings, gone, hidden = list[Finding](), list[int](), np.zeros((take.frames, take.bodies), bool)
-    for k in range(count):
-        found = against[reference][k]
-        if k == reference or found.relation == "same":
-            continue
-        findings.append(describe_relation(found, _name(take, numbers[k]), _name(take, numbers[reference])))
-        if found.relation == "moved":
-            own = take.in_source(numbers[k])
-            hidden |= own[:, None] & np.isin(take.names, [one.body for one in found.moved])
-        elif found.relation != "unknown":
-            gone.append(numbers[k])
-    return Decision(findings, _leave_out(take, hidden, gone) if gone or hidden.any() else None)
+    others = {k: against[reference][k] for k in range(count) if k != reference}
+    gone = [k for k, found in others.items() if found.relation not in NEAR]
+    told = {k: found for k, found in others.items() if (k in gone if gone else found.relation != "same")}
+    findings = [
+        describe_relation(found, _name(take, numbers[k]), _name(take, numbers[reference])) for k, found in told.items()
+    ]
+    if gone:
+        return Decision(findings, _leave_out(take, [numbers[k] for k in gone]))
+    hidden = np.zeros((take.frames, take.bodies), bool)
+    for k, found in told.items():
+        own = take.in_source(numbers[k])
+        hidden |= own[:, None] & np.isin(take.names, [one.body for one in found.moved])
+    return Decision(findings, take.mask(hidden) if hidden.any() else None)
 
 
 def _find_edges(part: Take, options: FitOptions) -> list[tuple[str, str]]:
@@ -133,21 +136,17 @@ def _find_edges(part: Take, options: FitOptions) -> list[tuple[str, str]]:
 
 def _choose_group(against: Sequence[Sequence[Comparison]]) -> list[int]:
     """The largest group of files that are the same as one of them, or nearly so."""
-    near = ("same", "moved", "unknown")
-    groups = [[k for k, found in enumerate(row) if k == j or found.relation in near] for j, row in enumerate(against)]
+    groups = [[k for k, found in enumerate(row) if k == j or found.relation in NEAR] for j, row in enumerate(against)]
     return max(groups, key=len)
 
 
-def _leave_out(take: Take, hidden: Bools, gone: Sequence[int]) -> Take:
-    """The take without poses (n, m), and without the frames of some of its sources."""
-    take = take.mask(hidden) if hidden.any() else take
-    if not gone:
-        return take
-    kept = [k for k in range(len(take.sources)) if k not in gone]
+def _leave_out(take: Take, gone: Sequence[int]) -> Take:
+    """The take without the frames of some of its sources."""
+    kept = sorted(set(take.of_source) - {LEFT_OUT, *gone})
     rows = np.flatnonzero(~np.any([take.in_source(k) for k in gone], axis=0))
-    of_source = tuple(kept.index(k) if k in kept else -1 for k in take.of_source)
+    of_source = tuple(kept.index(k) if k in kept else LEFT_OUT for k in take.of_source)
     part = take.at(rows)
-    return replace(part, sources=tuple(take.sources[k] for k in kept), of_source=of_source)
+    return replace(part, sources=tuple(take.sources[k] for k in kept if k < len(take.sources)), of_source=of_source)
 
 
 def _name(take: Take, number: int) -> str:

@@ -49,6 +49,9 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Profile:
 
 def read_profile(path: str | Path) -> Profile:
     """A performer from profile.json."""
+    if Path(path).is_dir():
+        way = "make one of it with condyle profile, or solve with --skeleton and --remounted"
+        raise CondyleError(f"is a folder, not a profile; {way}", code="bad-profile", path=path)
     return from_json(read_checked(Path(path), MOST_BYTES), path=path)
 
 

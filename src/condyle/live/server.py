@@ -10,13 +10,14 @@ import asyncio
 import contextlib
 import errno
 import secrets
+import socket
 import threading
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from types import MappingProxyType
 from urllib.parse import quote, urlsplit
 
-from ..errors import CondyleError
+from ..errors import CondyleError, UsageError
 from ..report.page import fill_template, link_template
 from .guide import Picture
 from .messages import encode
@@ -68,13 +69,18 @@ class LiveServer:
         self._last: dict[str, str] = {}  # newest text of every kind, for a viewer that comes later
         self.skipped = 0
         self._ready = threading.Event()
-        self._fault: OSError | None = None
+        self._fault: OSError | OverflowError | None = None
         self._thread = threading.Thread(target=self._serve, args=(port,), name="condyle-page", daemon=True)
         self._thread.start()
         self._ready.wait()
         if self._fault is not None:
-            taken = self._fault.errno == errno.EADDRINUSE
-            what = "is in use by another program" if taken else f"cannot be used: {self._fault}"
+            number = self._fault.errno if isinstance(self._fault, OSError) else None
+            if number == errno.EADDRNOTAVAIL or isinstance(self._fault, socket.gaierror):
+                raise UsageError(
+                    f"{host} is no address of this machine; give one of its own with --listen, or leave it out",
+                    code="bad-option",
+                )
+            what = "is in use by another program" if number == errno.EADDRINUSE else f"cannot be used: {self._fault}"
             raise CondyleError(
                 f"port {port} {what}; give another with --port, or leave it out for a free one", code="port-in-use"
             )
@@ -134,7 +140,7 @@ class LiveServer:
                 compression=None,
                 server_header=None,
             )
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             self._fault = error
             self._ready.set()
             return

@@ -19,6 +19,7 @@ QUIET_MAX_RAD_S = np.radians(10.0)  # rad/s below which every body turns in it
 UPRIGHT_MIN_COSINE = np.cos(np.radians(30.0))  # of the trunk to up in it
 TRAVEL_MIN_M = 1.0  # m that a person goes where the way is the heading
 FACING_MIN_RESULTANT = 0.9  # length of the mean direction in which a person faces, below which she turned about
+HEADING_NOT_KNOWN = "not known"  # in the place of a heading
 FACING_WINDOW_S = 2.0  # s over which the facing is then taken: about two strides
 TRAVEL_MAX_BEND_RAD = np.radians(20.0)  # rad between the first and the second half of such a way
 
@@ -114,7 +115,8 @@ class Heading:
 def find_heading(choice: str, facing: Floats, p: Floats, time: Floats, segment: Ints, up: Floats) -> Heading:
     """auto: travel where a person goes straight, else facing; travel, facing; or an axis of the world such as -y.
 
-    Who turns about has no one facing: with auto it is then the mean over two seconds.
+    Who turns about has no one facing: with auto it is then the mean over two seconds. Where nothing tells it, auto
+    leaves it open (NaN).
 
     facing  (n, 3)      forward direction of the pelvis, or of what the person stands on
     p       (n, 3) [m]  its place
@@ -142,6 +144,8 @@ def find_heading(choice: str, facing: Floats, p: Floats, time: Floats, segment: 
             )
         else:
             one, word = way if mean is None or way @ mean >= 0 else -way, "travel"
+        if one is None and choice == "auto":  # the root was not worn, or lies: angles to the room are not known
+            one, word = np.full(3, np.nan), HEADING_NOT_KNOWN
         if one is None:
             raise UsageError(
                 "the heading is the axis that points up, or is not known; choose another", code="bad-option"

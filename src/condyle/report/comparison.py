@@ -46,6 +46,11 @@ def describe_comparison(found: ComparedFigures) -> list[str]:
         if rows
         else "No length is told by two of them."
     )
+    for a, b in found.shared:
+        told.append(
+            f"{found.names[a]} and {found.names[b]} have lengths of one fit, which agree by themselves. "
+            "That proves nothing: compare fits of takes of their own."
+        )
     if found.agreement is not None:
         one = found.agreement
         icc = "" if one.icc is None else f"ICC(2,1) {one.icc:.3f}, "

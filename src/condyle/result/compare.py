@@ -15,7 +15,7 @@ from ..maths.arrays import Floats
 from ..maths.robust import Z95
 from ..model.profile import Edge, LengthKey, Profile, name_edge
 from ..model.skeleton import Skeleton
-from .profile import find_mountings
+from .profile import find_mountings, list_fits
 
 
 @dataclass(frozen=True)
@@ -67,6 +67,7 @@ class ComparedFigures:
 
     same_tree  whether all have the same edges;  edges: those that not all of them have
     mountings  number of the mounting of each
+    shared     pairs of them whose lengths come from one fit, so that they agree by themselves: no test-retest then
     """
 
     names: tuple[str, ...]
@@ -76,6 +77,7 @@ class ComparedFigures:
     lengths: tuple[LengthRow, ...]
     centres: tuple[CentreRow, ...]
     agreement: Agreement | None
+    shared: tuple[tuple[int, int], ...] = ()
 
 
 def compare_figures(figures: Sequence[Skeleton | Profile], names: Sequence[str]) -> ComparedFigures:
@@ -86,6 +88,9 @@ def compare_figures(figures: Sequence[Skeleton | Profile], names: Sequence[str])
     every = {edge for tree in trees for edge in tree}
     differ = {edge for edge in every if not all(edge in tree for tree in trees)}
     rows = _compare_lengths(figures)
+    fits = [set(list_fits(one)) for one in figures]
+    shared = tuple((a, b) for a, b in combinations(range(len(fits)), 2) if fits[a] & fits[b])
+    told = np.array([row.length for row in rows if None not in row.length], dtype=np.float64)
     return ComparedFigures(
         tuple(names),
         not differ,
@@ -93,7 +98,8 @@ def compare_figures(figures: Sequence[Skeleton | Profile], names: Sequence[str])
         tuple(find_mountings(figures)),
         rows,
         _compare_centres(figures),
-        measure_agreement(np.array([row.length for row in rows if None not in row.length], dtype=np.float64)),
+        None if shared else measure_agreement(told),
+        shared,
     )
 
 

@@ -215,7 +215,8 @@ def _limb(limb: Limb, joints: dict[str, Joint], seconds: float, wanted: float) -
             "motion; move in other ways and at other places, and fix the sensors harder"
         )
     else:
-        text = f"{said}; as far as that is noise, {mm(wanted)} mm need about {more:.0f} s more of the same motion"
+        time = f"{max(more, 1.0):.0f} s"
+        text = f"{said}; as far as that is noise, {mm(wanted)} mm need about {time} more of the same motion"
         of, share = _weakest(limb, ends)
         if of is not None and share > 0.5:
             most, second, least = np.square(joints[of].rotation)

@@ -34,10 +34,13 @@ def make_profile(sources: Sequence[Skeleton | Profile]) -> tuple[Profile, list[F
         if isinstance(one, Skeleton) and any(finding.code in MIXED_CODES for finding in one.findings):
             text = f"fit {one.fit_id} has lengths that other fits told as well; take its profile.json, or fit it alone"
             raise CondyleError(text, code="bad-profile")
-    fits = [name for one in sources for name in _fit_ids(one)]
+    fits = [name for one in sources for name in list_fits(one)]
     twice = [name for name, count in Counter(fits).items() if count > 1]
     if twice:
-        raise CondyleError(f"fit {twice[0]} is in it twice; name it once", code="bad-profile")
+        raise CondyleError(
+            f"fit {twice[0]} is in it twice, by itself, in a profile, or by a take that was solved on it; name it once",
+            code="bad-profile",
+        )
     parts = [measure_lengths(one) if isinstance(one, Skeleton) else profile_lengths(one) for one in sources]
     mountings = find_mountings(sources)
     shared = share_lengths(parts, mountings)
@@ -198,8 +201,12 @@ def _sit_alike(a: Skeleton, b: Skeleton) -> bool:
     return bool(common) and not find_moved(a.joints, b.joints)
 
 
-def _fit_ids(source: Skeleton | Profile) -> tuple[str, ...]:
-    return source.fits if isinstance(source, Profile) else ((source.fit_id,) if source.fit_id else ())
+def list_fits(source: Skeleton | Profile) -> tuple[str, ...]:
+    """Identities of the fits that told the lengths: of a take played on a known figure, that of the figure."""
+    if isinstance(source, Profile):
+        return source.fits
+    known = source.take.get("calibration", {}).get("fit_id", source.fit_id)
+    return (known,) if known else ()
 
 
 def check_figures(sources: Sequence[Skeleton | Profile]) -> None:

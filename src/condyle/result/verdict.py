@@ -12,6 +12,7 @@ from ..model.take import WORLD
 
 WIDE_LENGTH_SHARE = 0.2  # of itself: half-width of a length's interval from which on a fit is not good
 SHORT_LENGTH_SHARE = 0.1  # of the usual length, as which shorter ones count
+LEAST_TOLD_SHARE = 1e-4  # of a length: half-width below which it is not told, of recordings without noise
 MOST_QUESTIONS = 3  # joints in question that the sentence names
 
 
@@ -59,6 +60,8 @@ def _tone(skeleton: Skeleton, sure: int, wide: float | None) -> Tone:
     worst = worst_severity(skeleton.findings)
     if not skeleton.joints or worst == "error":
         return "bad"
+    if "calibration" in skeleton.take:  # the figure was judged at its calibration
+        return "look" if worst == "warning" else "good"
     narrow = (wide is None or wide <= WIDE_LENGTH_SHARE) and not _open_lengths(skeleton)
     return "good" if worst != "warning" and sure == len(skeleton.joints) and narrow else "look"
 
@@ -99,13 +102,18 @@ def _describe_question(question: Question) -> str:
     return " or ".join([" - ".join(question.edge), *others[:1]])
 
 
+def describe_share(share: float) -> str:
+    """A share of a length in percent, "2.5 %"."""
+    return f"{100 * max(share, LEAST_TOLD_SHARE):.2g} %"
+
+
 def _describe_lengths(skeleton: Skeleton, found: Verdict) -> list[str]:
     if not skeleton.limbs:
         return []
     told = []
     if found.length_95 is not None:
         worst = max(_half_shares(skeleton), key=lambda one: one[1])[0]
-        within = f"within {100 * found.length_95:.2g} %" if found.length_95 < 1 else "not at all"
+        within = f"within {describe_share(found.length_95)}" if found.length_95 < 1 else "not at all"
         wide = found.length_95 > WIDE_LENGTH_SHARE
         told.append(f"lengths known poorly, that of {worst.body} {within}" if wide else f"lengths known {within}")
     elif any(limb.length is not None for limb in skeleton.limbs):

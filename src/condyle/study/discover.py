@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
@@ -45,6 +45,9 @@ def find_takes(root: Path, out: Path, settings: Mapping[str, Any], *, performers
     broken = {path for path in unknown if path.suffix.lower() in endings}
     paths = sorted({*known, *broken}, key=lambda path: path.parts)
     if not paths:
+        if _is_result(os.listdir(root)):
+            text = "is the folder of a fit or of a study, in which nothing is a take; name that of the recordings"
+            raise UsageError(text, code="bad-study", path=root)
         seen = f"; of {len(unknown)} files, {next(iter(unknown.values()))}" if unknown else ""
         raise UsageError(f"no recording is in this folder{seen}", code="bad-study", path=root)
     entries = []
@@ -62,6 +65,11 @@ def _tell(error: CondyleError, path: PurePath) -> str:
     return f"{path.as_posix()}: {error.text}"
 
 
+def _is_result(files: Collection[str]) -> bool:
+    """Whether a folder of these files is that of a fit or of a study."""
+    return LEDGER in files or {SKELETON, MOTION} <= set(files)
+
+
 def _walk(root: Path, out: Path) -> Iterator[Path]:
     """Files below a folder that are not hidden, not of the study that is being made, and of no fit or other study."""
     own = out.resolve()
@@ -71,7 +79,7 @@ def _walk(root: Path, out: Path) -> Iterator[Path]:
 
     for place, folders, files in os.walk(root, onerror=fail):
         here = Path(place)
-        if here.resolve() == own or LEDGER in files or {SKELETON, MOTION} <= set(files):
+        if here.resolve() == own or _is_result(files):
             folders.clear()
             continue
         folders[:] = sorted(name for name in folders if not name.startswith("."))

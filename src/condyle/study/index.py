@@ -12,6 +12,7 @@ from .._version import __version__
 from ..findings import many
 from ..io.atomic import open_atomic
 from ..io.folder import REPORT
+from ..result.verdict import describe_share
 from .ledger import LimbFacts, Record
 from .plan import TAKES, Step
 
@@ -270,7 +271,7 @@ def _describe_take(step: Step, tone: str, record: Record | None, *, people: bool
             "" if facts.worst is None else f'{_text(facts.worst.text)} <span class="quiet">{facts.worst.code}</span>'
         )
         numbers["joints sure"] = f"{facts.sure} of {facts.count}"
-        numbers["lengths within"] = "" if facts.length_95 is None else f"{100 * facts.length_95:.2g} %"
+        numbers["lengths within"] = "" if facts.length_95 is None else describe_share(facts.length_95)
         numbers["seconds"] = f"{facts.seconds:.1f}"
     elif record is not None and record.fault is not None:
         worst = f'{_text(record.fault.text)} <span class="quiet">{_text(record.fault.code)}</span>'

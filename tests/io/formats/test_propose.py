@@ -241,3 +241,8 @@ def test_magnetic_trackers_without_a_header_get_their_six_sensors(shared_data: P
     assert len(toml["bodies"]) == 6
     assert toml["bodies"]["body2"] == {"position": [9, 10, 11], "orientation": [12, 13, 14]}
     assert toml["degrees"] is True
+
+
+def test_numbers_on_lines_of_json_are_no_table(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text('{\n "x": [\n' + "  0.5,\n" * 40 + "  1.0\n ]\n}\n")
+    assert propose(tmp_path / "a.json") is None

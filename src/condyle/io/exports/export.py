@@ -32,12 +32,19 @@ def find_format(name: str) -> FigureFormat:
 
 def parse_formats(words: str) -> tuple[FigureFormat, ...]:
     """The formats in a list such as "bvh,glb", or those of the word "all"; raises with the choices."""
-    names = [word.strip().lower().removeprefix(".") for word in words.split(",") if word.strip()]
-    if names == [ALL]:
-        names = list(FORMATS)
+    names = list(FORMATS) if asks_for_all(words) else _split_words(words)
     if not names:
         raise UsageError(f"no export format is named; choose from {', '.join(FORMATS)}", code="bad-option")
     return tuple(find_format(name) for name in dict.fromkeys(names))
+
+
+def asks_for_all(words: str) -> bool:
+    """Whether a list such as "bvh,glb" has the word "all" in it."""
+    return ALL in _split_words(words)
+
+
+def _split_words(words: str) -> list[str]:
+    return [word.strip().lower().removeprefix(".") for word in words.split(",") if word.strip()]
 
 
 def write_figure(
@@ -72,7 +79,8 @@ def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) 
         if len(wrong) == len(chosen):
             raise UsageError(f"a body mass is for {', '.join(MASS_FORMATS)}, not {wrong[0]}", code="option-not-used")
         check_body_mass(scene.figure, scene.body_mass)
-    return tuple(form for form in chosen if _can_write(form, scene, asked=formats != ALL))
+    by_name = not (isinstance(formats, str) and asks_for_all(formats))
+    return tuple(form for form in chosen if _can_write(form, scene, asked=by_name))
 
 
 def _can_write(form: FigureFormat, scene: Scene, *, asked: bool) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
@@ -175,7 +176,7 @@ def _describe_unknown(file: Path, head: bytes) -> CondyleError:
     if len(head) < HEAD_BYTES and is_bare_header(head):
         return CondyleError("names of columns or comments, but not a single row of numbers", code="no-data", path=file)
     if is_table(head):
-        way = f"`condyle info {file}` proposes a column map for it, to be given with --columns"
+        way = f"`condyle info {shlex.quote(str(file))}` proposes a column map for it, to be given with --columns"
     else:
         way = f"condyle reads {', '.join(name for name in _MODULES if name != 'columns')}"
     return CondyleError(
@@ -211,9 +212,10 @@ def _read_head(file: Path) -> bytes:
 
 def _describe_folder(folder: Path) -> str:
     """What to do with a folder where a file is asked for."""
+    name = shlex.quote(str(folder))
     if (folder / SKELETON).is_file():
-        return f"is the folder of a fit; look at it with: condyle view {folder}"
-    return f"is a folder; name the files of one take, or fit every take in it: condyle batch {folder} -o STUDY"
+        return f"is the folder of a fit; look at it with: condyle view {name}"
+    return f"is a folder; name the files of one take, or fit every take in it: condyle batch {name} -o STUDY"
 
 
 def _describe_missing(file: Path) -> str:

@@ -118,6 +118,8 @@ def propose(path: str | Path) -> MapProposal | None:
     values = None if table is None else _read_numbers(table)
     if table is None or values is None or len(values) == 0:
         return None
+    if len(table.names) < 3 and text.lstrip().startswith((b"{", b"[")):  # numbers on lines of their own in JSON
+        return None
     if len(table.names) < 3:
         return MapProposal(None, (_describe_narrow(values),))
     names = read_column_names(table.names)
