@@ -4,6 +4,7 @@ with orientations and one position alone? And do lengths of one body agree from 
 Simulated: performers of different stature, calibrated by an exercise of 30 s and solved on its next 10 s and on a walk
 with the sensors where they were; the truth is where joints are and how bones are turned. Recorded: subjects with
 several takes of one mounting, one of which calibrates; sensors are hidden, and what was recorded of them is the truth.
+A recorded sensor with an orientation alone counts as one without, whose place is said to follow from the figure.
 """
 
 from __future__ import annotations

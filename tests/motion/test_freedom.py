@@ -62,6 +62,13 @@ def test_frames_in_which_a_turn_is_open_are_told(arm: tuple[Skeleton, Take]) -> 
     assert finding.time == (1.0, 2.0)
 
 
+def test_a_pose_that_rests_on_a_held_joint_says_so() -> None:
+    plain, held = describe_absent([Absent("thigh", True, 0), Absent("shank", True, 0, held=True)])
+    assert (plain.severity, held.severity) == ("info", "info")
+    assert "if its joints turn as they did" not in plain.text
+    assert "if its joints turn as they did" in held.text
+
+
 def test_absent_bodies_are_told_with_what_is_open(arm: tuple[Skeleton, Take]) -> None:
     skeleton, take = arm
     names = take.names

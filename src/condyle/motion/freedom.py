@@ -109,6 +109,7 @@ class Absent:
     """A body without a sensor: whether it has a pose, and about how many axes its turn is open where most are.
 
     share, time  of the frames in which it is open at all, and [s] from the first of them to the last
+    held         whether a joint of it is held to an axis, or to a rotation, of the calibration
     """
 
     body: str
@@ -116,6 +117,7 @@ class Absent:
     open_turns: int
     share: float = 1.0
     time: tuple[float, float] | None = None
+    held: bool = False
 
 
 def find_absent(
@@ -123,6 +125,8 @@ def find_absent(
 ) -> list[Absent]:
     """The bodies that no sensor reports in any frame; see `count_open_turns`."""
     asked, counts = count_open_turns(skeleton, poses, placed, turned, sigmas)
+    holding = [joint for joint in skeleton.joints if joint.kind in (*ONE_AXIS, "rigid")]
+    held = {name for joint in holding for name in (joint.child, joint.parent)}
     absent = []
     for k, name in enumerate(poses.names):
         if turned[:, k].any():
@@ -131,7 +135,8 @@ def find_absent(
         when = poses.time[asked[found > 0]] if found.any() else np.zeros(0)
         span = (float(when.min()), float(when.max())) if len(when) and poses.timed else None
         share = float((found > 0).mean()) if len(found) else 1.0
-        absent.append(Absent(name, bool(poses.seen[:, k].any()), int(found.max(initial=0)), share, span))
+        posed, most = bool(poses.seen[:, k].any()), int(found.max(initial=0))
+        absent.append(Absent(name, posed, most, share, span, name in held))
     return absent
 
 
@@ -143,6 +148,7 @@ def describe_absent(absent: list[Absent]) -> list[Finding]:
             text = f"{one.body} has no sensor here, and none is beyond it: it has no pose"
         elif one.open_turns == 0:
             text = f"{one.body} has no sensor here; the lengths and the other sensors determine its pose"
+            text += ", if its joints turn as they did at the calibration" if one.held else ""
         else:
             what = _OPEN_WORDS[one.open_turns] + (f" in {one.share:.0%} of the frames" if one.share < 1 else "")
             text = (
