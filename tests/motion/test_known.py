@@ -12,7 +12,7 @@ from condyle.errors import CondyleError
 from condyle.faults.files import turn_round
 from condyle.maths import rotation
 from condyle.model.take import BodyMarker, Take
-from condyle.motion.known import Matched, _free_joints, join_matched, match_sensors, play_known
+from condyle.motion.known import Matched, _free_joints, falls_apart, join_matched, match_sensors, play_known
 from condyle.simulate import Disturbances, SimulatedFigure, World, chain, human, simulate
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.009)
@@ -58,6 +58,17 @@ def test_noise_of_a_sensor_beside_which_none_is_worn_is_no_outlier(performer: tu
     assert "outliers" not in {one.code for one in condyle.solve(take, fit).findings}
     distance = _distance(fit, take, later)
     assert distance[:, later.take.index("l_foot")].max() < 5 * NEAR_M
+
+
+@pytest.mark.parametrize(
+    ("gone", "apart"), [((), False), (("l_thigh",), True), (("l_foot",), False), (("l_shank", "l_foot"), False)]
+)
+def test_a_figure_falls_apart_without_a_body_between_two_others(
+    performer: tuple[condyle.Fit, World], gone: tuple[str, ...], apart: bool
+) -> None:
+    skeleton, later = performer[0].skeleton, performer[1].take
+    take = match_sensors(skeleton, later.select([name for name in later.names if name not in gone])).take
+    assert falls_apart(skeleton, take.seen) is apart
 
 
 def _stiffen(plain: SimulatedFigure) -> SimulatedFigure:

@@ -13,6 +13,7 @@ from ..faults.files import MOVED_MIN_M, describe_moved, find_moved, locate_place
 from ..findings import Finding, mm, sort_findings
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, evenly
+from ..maths.graph import components
 from ..maths.spool import over_frames, sealed
 from ..model.motion import Motion, forward, order_joints
 from ..model.skeleton import Joint, Skeleton
@@ -107,6 +108,22 @@ def join_matched(parts: Sequence[Matched]) -> Matched:
             [empty if part.turns is None else part.turns for part, empty in zip(parts, none, strict=True)]
         )
     return Matched(join([part.take for part in parts]), turns)
+
+
+def falls_apart(skeleton: Skeleton, turned: Bools) -> bool:
+    """Whether bodies without a sensor part the others, which then share no joint to be compared by.
+
+    turned  (n, m) which bodies of the skeleton have a sensor that reports its rotation
+    """
+    worn = [k for k in range(turned.shape[1]) if turned[:, k].any()]
+    pairs = [tuple(skeleton.bodies.index(name) for name in (one.child, one.parent)) for one in skeleton.joints]
+    both = [pair for pair in pairs if set(pair) <= set(worn)]
+
+    def count(edges: Sequence[tuple[int, ...]]) -> int:
+        parts = components(len(skeleton.bodies), np.array(edges, dtype=np.int64).reshape(-1, 2))
+        return sum(bool(set(part) & set(worn)) for part in parts)
+
+    return count(both) > count(pairs)
 
 
 def _spread(values: Floats, columns: Sequence[int]) -> Floats:
