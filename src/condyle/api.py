@@ -717,9 +717,8 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
         take, turns = matched.take, matched.turns
         digest = hash_input(take if turns is None else add_turns(take, turns))
         asked = replace(options, world=False, belong=False)
-        if (
-            asked.fixes("latency") and "latency" not in asked.fix and falls_apart(known, take.seen)
-        ):  # delays show at joints of two sensors alone
+        # Delays show at joints of two sensors alone.
+        if asked.fixes("latency") and "latency" not in asked.fix and falls_apart(known, take.seen):
             asked = replace(asked, no_fix=(*asked.no_fix, "latency"))
         ready, _, findings = prepare_take(take, asked, PLAN_OF["default"])
         if turns is not None and ready.frames < take.frames:  # rows that repeat whole were dropped
