@@ -332,7 +332,7 @@ def measure_late(case: Late, seeds: Sequence[int]) -> Errors:
         world = simulate(human(), case.motion, disturbances=done, **make)  # type: ignore[arg-type]
         ready = prepare(world.take)
         repairs = repair_latency(ready, FitOptions()).changes
-        told = [finding for one in repairs for finding in one.describe(None)]
+        told = [finding for one in repairs for finding in one.describe()]
         new = [f for f in (*ready.findings, *told) if f.code in CODES]
         ready = apply_changes(ready, repairs)
         found.told += any(f.code == "latency" for f in new)
@@ -390,7 +390,7 @@ def measure_good(case: Good, seeds: Sequence[int]) -> Counter[str]:
         ready = prepare(take)
         found.update({f.code for f in ready.findings[len(take.findings) :]})
         repairs = repair_latency(ready, FitOptions()).changes
-        found.update({finding.code for one in repairs for finding in one.describe(None)})
+        found.update({finding.code for one in repairs for finding in one.describe()})
         ready = apply_changes(ready, repairs)
         kept = np.isin(take.time, ready.time)
         same = (ready.p_world_body == take.p_world_body[kept]).all(axis=2)

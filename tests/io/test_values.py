@@ -47,7 +47,8 @@ def test_every_field_comes_back_to_the_bit() -> None:
 
 
 def test_names_and_order_are_those_of_the_file() -> None:
-    assert list(to_plain(LIMB)) == ["body", "from", "to", "length", "low", "high", "between", "passing"]
+    limb = ["body", "from", "to", "length", "low", "high", "between", "passing", "along", "along_95"]
+    assert list(to_plain(LIMB)) == limb
     finding = Finding("slip", "warning", "it slipped", ("a",))
     keys = ["code", "severity", "bodies", "time", "value", "unit", "text", "frame", "count"]
     assert list(to_plain(finding)) == keys
@@ -55,8 +56,10 @@ def test_names_and_order_are_those_of_the_file() -> None:
     evidence = (None, None, None, 0.0, 1, np.ones(6), None, None, None, np.ones(3))
     joint = Joint("b", "a", "ball", "determined", *np.zeros((2, 3)), *evidence)
     plain = to_plain(joint)
-    assert list(plain)[-7:-3] == ["coverage", "time", "axis_covariance", "line_95"]
-    assert list(plain)[-3:] == ["support", "rivals", "explained"]
+    assert list(plain)[-12:-8] == ["coverage", "time", "axis_covariance", "line_95"]
+    assert list(plain)[-8:] == [
+        "support", "rivals", "explained", "main_child", "main_parent", "main_share", "pitch", "travel"
+    ]  # fmt: skip
     assert plain["coverage"] == {"rotation": [1.0, 1.0, 1.0], "passing": None}
     assert (again(joint).rotation == joint.rotation).all()
 

@@ -147,6 +147,13 @@ def test_names_of_joints_and_of_things_say_nothing(name: str) -> None:
     assert all(np.isnan(steps) for pair, steps in between((name, "pelvis", "l_thigh")).items() if name in pair)
 
 
+def test_a_shoulder_beside_an_upper_arm_is_the_clavicle_and_a_leg_beside_a_thigh_the_shank() -> None:
+    found = between(("T8", "LeftShoulder", "LeftUpperArm", "Pelvis", "LeftUpLeg", "LeftLeg", "RightShoulder"))
+    assert found["T8", "LeftShoulder"] == found["LeftShoulder", "LeftUpperArm"] == found["LeftUpLeg", "LeftLeg"] == 0
+    assert found["Pelvis", "LeftLeg"] == 1
+    assert np.isnan(found["T8", "RightShoulder"])  # no right upper arm is worn: it may be that
+
+
 def test_persons_are_told_by_what_stands_before_the_names_of_several_segments() -> None:
     names = ("a_pelvis", "a_chest", "a_l_hand", "b_pelvis", "b_chest", "b_r_hand")
     steps, strangers = count_between(names)

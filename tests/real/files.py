@@ -85,7 +85,7 @@ FILES = (
     File("hard/convention/segments.csv", "table of points and quaternions", 955, bodies=7),
     File("hard/hemisphere/hinge_flipped.csv", "Polhemus log", 3060, bodies=2),
     *(
-        File(f"hard/hip/{name}.csv", "table of markers", frames, markers=14)
+        File(f"hard/hip/{name}.csv", "Mokka / BTK text", frames, markers=14)
         for name, frames in {
             "LeftBigCircle": 3102, "LeftCross": 3617, "LeftSmallCircle": 2594,
             "RightBigCircle": 3582, "RightCross": 3812, "RightSmallCircle": 2724,

@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
 def _is_written(name: str, written: Written) -> bool:
     from ..io.exports.export import find_format
 
-    return any(file.suffix == find_format(name).suffix for file in written.files)
+    return any(file.name.endswith(find_format(name).suffix) for file in written.files)
 
 
 def _facts(figure: Figure, written: Written) -> dict[str, object]:

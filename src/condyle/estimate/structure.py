@@ -155,8 +155,9 @@ def infer_structure(
     between, strangers = (table[tuple(fits.pairs.T)] for table in count_between(take.names))
     if _contradict_motion(between[edges]):
         between, strangers = np.full_like(between, np.nan), np.zeros_like(strangers)
-    # Where a body without a name of a segment lies between others, no way over named ones is there beside it.
-    steps = np.where(is_half_named(between, fits.pairs), np.inf, between)
+    # A body whose name is not that of a segment may be on any, or a thing: where it hangs is told by the motion alone,
+    # but it does not stand between two that are neighbours by their names.
+    steps = np.where(np.isnan(between) & ~np.isnan(between).all(), np.inf, between)
     named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN))
     handicap = resting + nearness + named
     trials, search, sliders = Trials(), None, dict[int, Slide]()

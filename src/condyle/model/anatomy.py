@@ -62,6 +62,8 @@ _SIDES: dict[str, Side] = {
 }
 # Names of joints: the sensor may be on either side. A leg is its lower part to some, all of it to others.
 _EITHER = {"shoulder", "shldr", "elbow", "wrist", "knee", "ankle", "leg"}
+# Of these, the ones that are what _WORDS says where this segment is worn as well.
+_UNLESS: dict[str, Part] = {"shoulder": "upper_arm", "shldr": "upper_arm", "leg": "thigh"}
 # Words that may mean the pelvis too, where nothing else that is worn does.
 _MAYBE_PELVIS = {"trunk", "torso", "back", "lumbar", "l4", "l5", "rumpf", "tronc", "tronco"}
 _PREFIX = re.compile(r"[^\W_]+[\W_]+")
@@ -181,7 +183,7 @@ def count_between(names: Sequence[str]) -> tuple[Floats, Bools]:
     0: neighbours, or two sensors on one segment; inf: something between them is not worn; NaN: the names do not say,
     be it that they are not human or that they are those of joints.
     """
-    known = {k: told for k, name in enumerate(names) if (told := _person_and_segment(name)) is not None}
+    known = _find_named(names)
     count = Counter((person, segment.part) for person, segment in known.values())
     # Thigh1 and Thigh2 without a side may be the two thighs or two sensors on one.
     known = {
@@ -209,6 +211,20 @@ def count_between(names: Sequence[str]) -> tuple[Floats, Bools]:
     return steps - 1, strangers
 
 
+def _find_named(names: Sequence[str]) -> dict[int, tuple[str, Segment]]:
+    """{number: (person, segment)} of the bodies whose names are those of segments, also by what else is worn: a left
+    shoulder beside a left upper arm is the clavicle.
+    """
+    told = {k: found for k, name in enumerate(names) if (found := _person_and_segment(name)) is not None}
+    known = {k: (person, segment) for k, (person, segment, joint) in told.items() if not joint}
+    worn = set(known.values())
+    for k, (person, segment, joint) in told.items():
+        beside = _UNLESS.get(joint)
+        if beside and (person, segment) not in worn and (person, Segment(beside, segment.side)) in worn:
+            known[k] = person, segment
+    return known
+
+
 def _readings(name: str, person: str, segment: Segment, worn: set[tuple[str, Segment]]) -> list[Segment]:
     """What a body may be, given what else its person wears: a trunk without a pelvis may be that, a toe a foot."""
     toe = segment.part == "toe" and "forefoot" not in name.lower()
@@ -217,8 +233,8 @@ def _readings(name: str, person: str, segment: Segment, worn: set[tuple[str, Seg
     return [segment, other] if either and (person, other) not in worn else [segment]
 
 
-def _person_and_segment(name: str) -> tuple[str, Segment] | None:
-    """What stands before the name of a segment, and the segment; a limb may be without its side."""
+def _person_and_segment(name: str) -> tuple[str, Segment, str] | None:
+    """What stands before a segment's name, the segment, and a joint's word in it; a limb may be without its side."""
     if _one_sided_hip(name) is not None:
         return None
     person, colon, rest = name.rpartition(":")
@@ -226,8 +242,8 @@ def _person_and_segment(name: str) -> tuple[str, Segment] | None:
     for before, own in ((person + colon, rest), *([(first.group(), rest[first.end() :])] if first else ())):
         plain = "".join(word for word in _words(own) if word not in _SIDES)
         segment = segment_of(own) or (Segment(_PART[plain]) if plain in _PART else None)
-        if segment is not None and _EITHER.isdisjoint((plain, plain[1:], plain[:-1])):
-            return before, segment
+        if segment is not None:
+            return before, segment, next((word for word in (plain, plain[1:], plain[:-1]) if word in _EITHER), "")
     return None
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .shown import MotionPieces
 
 ANGLE_STEP_RAD = math.radians(0.05)  # rad that 1 stands for on the page
-ANGLE_COUNT_FRAMES = 3_000  # frames at most that are counted for the page
+ANGLE_COUNT_FRAMES = 2_400  # frames at most that are counted for the page
 ANGLE_SHOWN_FRAMES = 1_500  # frames at most that it shows: more than its small plots have columns
 PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 2.1, 1.25  # in: size of the plot of one angle
 PANELS_IN_ROW = 3
