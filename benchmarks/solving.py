@@ -4,13 +4,14 @@ with orientations and one position alone? And do lengths of one body agree from 
 Simulated: performers of different stature, calibrated by an exercise of 30 s and solved on its next 10 s and on a walk
 with the sensors where they were; the truth is where joints are and how bones are turned. Recorded: subjects with
 several takes of one mounting, one of which calibrates; sensors are hidden, and what was recorded of them is the truth.
+A recorded sensor with an orientation alone counts as one without, whose place is said to follow from the figure.
 """
 
 from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -66,19 +67,25 @@ SESSIONS = {"linkage, two experiments": ("diodem/arm/exp01/motion05_fast", "hard
 
 @dataclass
 class Errors:
-    """Over frames, bodies and takes: distances [m] and angles [rad] from the truth, of bodies with a sensor and of
-    those without, and how many of the latter have no pose.
+    """Over frames, bodies and takes: distances [m] and angles [rad] from the truth, of bodies with a sensor, of those
+    without that are said to be determined, and of those of which a turn is said to be open; and how many of all without
+    are determined, and have no pose.
     """
 
     place: list[Floats] = field(default_factory=list)
     turn: list[Floats] = field(default_factory=list)
-    hidden_place: list[Floats] = field(default_factory=list)
-    hidden_turn: list[Floats] = field(default_factory=list)
+    told_place: list[Floats] = field(default_factory=list)
+    told_turn: list[Floats] = field(default_factory=list)
+    open_place: list[Floats] = field(default_factory=list)
+    open_turn: list[Floats] = field(default_factory=list)
     hidden: int = 0
+    told: int = 0
     without: int = 0
 
-    def add(self, place: Floats, turn: Floats, hidden: Sequence[int]) -> None:
-        """(n, m) errors of all bodies, NaN where there is no pose; numbers of the hidden ones."""
+    def add(self, place: Floats, turn: Floats, hidden: Sequence[int], is_open: Sequence[int]) -> None:
+        """(n, m) errors of all bodies, NaN where there is no pose; numbers of the hidden ones, and of those said to be
+        open.
+        """
         shown = [k for k in range(place.shape[1]) if k not in hidden]
         for into, values in ((self.place, place[:, shown]), (self.turn, turn[:, shown])):
             into.append(values[np.isfinite(values)])
@@ -86,9 +93,11 @@ class Errors:
             self.hidden += 1
             if np.isfinite(place[:, k]).mean() < 0.5:
                 self.without += 1
-            else:
-                self.hidden_place.append(place[:, k][np.isfinite(place[:, k])])
-                self.hidden_turn.append(turn[:, k][np.isfinite(turn[:, k])])
+                continue
+            self.told += k not in is_open
+            into = (self.open_place, self.open_turn) if k in is_open else (self.told_place, self.told_turn)
+            for one, values in zip(into, (place, turn), strict=True):
+                one.append(values[:, k][np.isfinite(values[:, k])])
 
     def row(self, name: str) -> list[str]:
         def both(place: list[Floats], turn: list[Floats]) -> list[str]:
@@ -98,15 +107,20 @@ class Errors:
             far = f"{1000 * np.sqrt(np.mean(size**2)):.1f} ({1000 * np.percentile(size, 95):.0f})"
             return [far, f"{np.degrees(np.sqrt(np.mean(np.concatenate(turn) ** 2))):.1f}"]
 
-        absent = f"{self.without} of {self.hidden}" if self.hidden else "-"
-        return [name, *both(self.place, self.turn), *both(self.hidden_place, self.hidden_turn), absent]
+        told, without = (f"{n} of {self.hidden}" if self.hidden else "-" for n in (self.told, self.without))
+        parts = ((self.told_place, self.told_turn), (self.open_place, self.open_turn))
+        told_errors, open_errors = (both(*part) for part in parts)
+        return [name, *both(self.place, self.turn), told, *told_errors, *open_errors, without]
 
 
 HEADS = (
     "sensors",
     "with a sensor: place, mm, rms (95th percentile)",
     "turn, deg",
-    "without: place, mm",
+    "without, said to be determined",
+    "place, mm",
+    "turn, deg",
+    "without, a turn said to be open: place, mm",
     "turn, deg",
     "without a pose",
 )
@@ -169,7 +183,20 @@ def _add_true(into: Errors, solved: condyle.Fit, truth: Any, rows: slice, gone: 
         apart = played.R_world_body[:, b] @ told + played.p_world_body[:, b] - R @ at - p
         place.append(np.linalg.norm(apart, axis=-1))
         turn.append(rotation.angle(np.swapaxes(R, -1, -2) @ played.R_world_body[:, b]))
-    into.add(np.stack(place, axis=1), np.stack(turn, axis=1), [truth.names.index(name) for name in gone])
+    _add_errors(into, truth.names, place, turn, solved, gone)
+
+
+def _add_errors(
+    into: Errors,
+    names: Sequence[str],
+    place: list[Floats],
+    turn: list[Floats],
+    solved: condyle.Fit,
+    gone: Sequence[str],
+) -> None:
+    is_open = {one.bodies[0] for one in solved.findings if one.code == "sensor-absent" and one.value}
+    hidden, undetermined = ([names.index(name) for name in part] for part in (gone, is_open & set(names)))
+    into.add(np.stack(place, axis=1), np.stack(turn, axis=1), hidden, undetermined)
 
 
 def read_subject(names: Sequence[str]) -> tuple[list[Take], list[tuple[str, str]]]:
@@ -228,8 +255,7 @@ def _add_recorded(found: dict[str, Errors], name: str, take: Take, solved: condy
         R, p = take.R_world_body[there, k], take.p_world_body[there, k]
         place.append(np.linalg.norm(played.p_world_body[:, b] - p, axis=-1))
         turn.append(rotation.angle(np.swapaxes(R, -1, -2) @ played.R_world_body[:, b]))
-    hidden = [take.names.index(body) for body in gone]
-    found.setdefault(name, Errors()).add(np.stack(place, axis=1), np.stack(turn, axis=1), hidden)
+    _add_errors(found.setdefault(name, Errors()), take.names, place, turn, solved, gone)
 
 
 def compare_takes(only: str) -> list[list[str]]:
@@ -281,8 +307,8 @@ def main() -> None:
             count += takes
             for name, one in found.items():
                 into = whole.setdefault(name, Errors())
-                for part in ("place", "turn", "hidden_place", "hidden_turn", "hidden", "without"):
-                    setattr(into, part, getattr(into, part) + getattr(one, part))
+                for part in fields(one):
+                    setattr(into, part.name, getattr(into, part.name) + getattr(one, part.name))
                 rows.append(one.row(f"{subject}: {name}"))
         tables[f"Recorded, {count} later takes"] = Table(HEADS, [one.row(name) for name, one in whole.items()])
         tables["Recorded, subject by subject"] = Table(HEADS, rows)

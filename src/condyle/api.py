@@ -708,7 +708,7 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
     """`solve` with its options as values."""
     from .model.motion import reference_rotations
     from .motion.ik import add_turns
-    from .motion.known import join_matched, match_sensors, play_known
+    from .motion.known import falls_apart, join_matched, match_sensors, play_known
     from .pipeline import PLAN_OF, prepare_take
 
     known = calibration.skeleton
@@ -718,7 +718,11 @@ def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading:
         matched = join_matched(takes)
         take, turns = matched.take, matched.turns
         digest = hash_input(take if turns is None else add_turns(take, turns))
-        ready, _, findings = prepare_take(take, replace(options, world=False, belong=False), PLAN_OF["default"])
+        asked = replace(options, world=False, belong=False)
+        # Delays show at joints of two sensors alone.
+        if asked.fixes("latency") and "latency" not in asked.fix and falls_apart(known, take.seen):
+            asked = replace(asked, no_fix=(*asked.no_fix, "latency"))
+        ready, _, findings = prepare_take(take, asked, PLAN_OF["default"])
         if turns is not None and ready.frames < take.frames:  # rows that repeat whole were dropped
             turns = turns[np.isin(take.segment + 1j * take.time, ready.segment + 1j * ready.time)]
         reference = None

@@ -119,7 +119,7 @@ CODES: dict[str, str] = {
     "older-files": "files of an older fit in the same folder were changed since, and are kept",
     # motion
     "gap-bridged": "a sensor was not seen for a short time; its rotation there is interpolated",
-    "gap-inferred": "a sensor was not seen; its body's pose there is told by the bodies beyond it",
+    "gap-inferred": "a sensor was not seen; its body's place there follows from the bodies beyond it",
     "gap-left": "a sensor was not seen for longer than is interpolated; its body and what hangs on it have no pose",
     "path-not-scaled": "a figure of other size keeps its root's path, since nothing tells which way is up",
     "departure": "how far the played figure is from what its sensors measured, at the body where it is most",
@@ -295,7 +295,7 @@ def merge_findings(findings: Sequence[Finding]) -> list[Finding]:
                 "gap-left": f"not seen for too long to interpolate, so without a played pose there: {counts}",
                 "repair-not-kept": "repairs that were tried and not kept, since no joint would come apart less: "
                 + ", ".join(dict.fromkeys(name for f in same for name in f.bodies)),
-                "gap-inferred": f"not seen for a while, poses there told by the bodies beyond: {counts}",
+                "gap-inferred": f"not seen for a while, places there follow from the bodies beyond: {counts}",
             }
             total = sum(f.count or 0 for f in same) or None
             out.append(replace(finding, text=words[finding.code], bodies=bodies, count=total))

@@ -145,6 +145,37 @@ def test_a_sensor_that_is_off_for_long_keeps_some_weight(rng: np.random.Generato
     assert np.median(weight) < 0.1
 
 
+def test_a_pose_is_not_left_out_where_no_neighbour_tells_where_its_body_is(rng: np.random.Generator) -> None:
+    joints = tuple(jointed.joint(rng, child, parent, "ball") for child, parent in ("ba", "cb"))
+    skeleton = Skeleton(("a", "b", "c"), ("a",), (), joints)
+    moved = jointed.motion(rng, skeleton, 300, 0.0)
+    sway = rotation.from_vector(np.sin(np.arange(300) / 30)[:, None, None] * rng.uniform(-0.5, 0.5, (3, 3)))
+    moved = replace(moved, R_parent_body=moved.R_parent_body @ sway, p_world_free=np.ones((300, 1, 3)))
+    take = jointed.noisy(rng, skeleton, moved, POSITION, TURN)
+    p = take.p_world_body.copy()
+    p[50:250:20, 2] += 0.05
+    hidden = np.zeros((300, 3), bool)
+    hidden[:, 1] = True
+    spoilt = replace(take, p_world_body=p).mask(hidden)
+    fit = fitted(skeleton, spoilt)
+    assert (fit.weight[:, [0, 2]] > 0).all()
+    assert off(forward(skeleton, fit.motion), take)[:, [0, 2]].max() < 0.1
+
+
+def test_a_left_out_turn_beside_a_parent_without_a_sensor_is_bridged_in_the_world(rng: np.random.Generator) -> None:
+    joints = tuple(jointed.joint(rng, child, parent, "ball") for child, parent in ("ba", "cb", "dc"))
+    skeleton = Skeleton(("a", "b", "c", "d"), ("a",), (), joints)
+    moved = jointed.motion(rng, skeleton, 100, 0.0)
+    sway = rotation.from_vector(np.sin(np.arange(100) / 30)[:, None, None] * rng.uniform(-0.5, 0.5, (4, 3)))
+    truth = forward(skeleton, replace(moved, R_parent_body=moved.R_parent_body @ sway))
+    hidden = np.zeros((100, 4), bool)
+    hidden[:, :2] = True
+    hidden[40:45, 2] = True
+    poses = forward(skeleton, fitted(skeleton, truth.mask(hidden)).motion)
+    turned = np.swapaxes(truth.R_world_body, -1, -2) @ poses.R_world_body
+    assert rotation.angle(turned[40:45, 2]).max() < np.radians(5.0)
+
+
 def test_an_inner_body_that_is_not_seen_is_told_by_those_beyond_it(rng: np.random.Generator) -> None:
     joints = tuple(jointed.joint(rng, child, parent, "ball") for child, parent in ("ba", "cb", "dc"))
     skeleton = Skeleton(("a", "b", "c", "d"), ("a",), (), joints)

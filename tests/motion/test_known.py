@@ -9,9 +9,10 @@ import pytest
 
 import condyle
 from condyle.errors import CondyleError
+from condyle.faults.files import turn_round
 from condyle.maths import rotation
 from condyle.model.take import BodyMarker, Take
-from condyle.motion.known import Matched, join_matched, match_sensors, play_known
+from condyle.motion.known import Matched, _free_joints, falls_apart, join_matched, match_sensors, play_known
 from condyle.simulate import Disturbances, SimulatedFigure, World, chain, human, simulate
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=0.009)
@@ -59,11 +60,56 @@ def test_noise_of_a_sensor_beside_which_none_is_worn_is_no_outlier(performer: tu
     assert distance[:, later.take.index("l_foot")].max() < 5 * NEAR_M
 
 
-def test_a_joint_that_turned_about_one_axis_at_the_calibration_is_freed_where_it_does_not() -> None:
-    plain = chain()
+@pytest.mark.parametrize(
+    ("gone", "apart"), [((), False), (("l_thigh",), True), (("l_foot",), False), (("l_shank", "l_foot"), False)]
+)
+def test_a_figure_falls_apart_without_a_body_between_two_others(
+    performer: tuple[condyle.Fit, World], gone: tuple[str, ...], apart: bool
+) -> None:
+    skeleton, later = performer[0].skeleton, performer[1].take
+    take = match_sensors(skeleton, later.select([name for name in later.names if name not in gone])).take
+    assert falls_apart(skeleton, take.seen) is apart
+
+
+def _stiffen(plain: SimulatedFigure) -> SimulatedFigure:
+    """The chain with a hinge between its second body and its third."""
     axis = np.full(plain.axis.shape, np.nan)
     axis[2] = [1.0, 0.0, 0.0]
-    stiff = SimulatedFigure(plain.names, plain.parent, plain.p_parent_joint, ("ball", "ball", "hinge", "ball"), axis)
+    return SimulatedFigure(plain.names, plain.parent, plain.p_parent_joint, ("ball", "ball", "hinge", "ball"), axis)
+
+
+@pytest.mark.parametrize("hidden", [1, 2])
+def test_a_joint_of_a_body_without_a_sensor_is_freed_where_the_others_disagree_with_its_axis(hidden: int) -> None:
+    plain = chain()
+    stiff, gone = _stiffen(plain), plain.names[hidden]
+    first = simulate(stiff, seconds=20, seed=4, disturbances=NOISE)
+    fit = condyle.fit(first.take)
+    again = simulate(stiff, seconds=10, seed=5, disturbances=NOISE, mounts=first.truth.mounts).take
+    kept = [name for name in again.names if name != gone]
+    assert "kind-differs" not in {one.code for one in condyle.solve(again.select(kept), fit).findings}
+    later = simulate(plain, seconds=10, seed=5, disturbances=NOISE, mounts=first.truth.mounts).take
+    solved = condyle.solve(later.select(kept), fit)
+    (told,) = [one for one in solved.findings if one.code == "kind-differs"]
+    assert set(told.bodies) == set(plain.names[1:3])
+    poses = condyle.forward(solved.skeleton, solved.motion)
+    worn = [later.index(name) for name in kept]
+    away = np.linalg.norm(poses.p_world_body[:, worn] - later.p_world_body[:, worn], axis=-1)
+    assert np.sqrt((away**2).mean()) < 2 * NEAR_M
+
+
+def test_a_joint_that_the_take_orients_the_other_way_is_compared_too() -> None:
+    stiff, plain = (simulate(figure, seconds=20, seed=4, disturbances=NOISE) for figure in (_stiffen(chain()), chain()))
+    edge = set(plain.take.names[1:3])
+    joints = [condyle.fit(world.take, intervals=False).skeleton.joints for world in (stiff, plain)]
+    before, now = (next(one for one in found if {one.child, one.parent} == edge) for found in joints)
+    assert [before.kind, now.kind] == ["hinge", "ball"]
+    for one in (now, turn_round(now)):
+        assert _free_joints([before], [one])[0][0].kind == "ball"
+
+
+def test_a_joint_that_turned_about_one_axis_at_the_calibration_is_freed_where_it_does_not() -> None:
+    plain = chain()
+    stiff = _stiffen(plain)
     first = simulate(stiff, seconds=20, seed=4, disturbances=NOISE)
     fit = condyle.fit(first.take)
     edge = {plain.names[1], plain.names[2]}

@@ -78,7 +78,7 @@ def find_moved(before: Sequence[Joint], after: Sequence[Joint]) -> list[MovedSen
 
 def differ_places(before: Sequence[Joint], after: Sequence[Joint]) -> list[tuple[Edge, str, float, float]]:
     """(joint, body, how far apart [m], the same squared in standard errors) of joints on their bodies' sensors."""
-    known = {(one.child, one.parent): one for joint in before for one in (joint, _turn_round(joint))}
+    known = {(one.child, one.parent): one for joint in before for one in (joint, turn_round(joint))}
     found = []
     for joint in after:
         was = known.get((joint.child, joint.parent))
@@ -105,7 +105,7 @@ def describe_moved(moved: Iterable[MovedSensor]) -> list[Finding]:
     ]
 
 
-def _turn_round(joint: Joint) -> Joint:
+def turn_round(joint: Joint) -> Joint:
     """The same joint with parent and child exchanged, as a tree with another root has it."""
     order = [3, 4, 5, 0, 1, 2]
     return replace(

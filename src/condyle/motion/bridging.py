@@ -14,7 +14,7 @@ from ..model.take import Take
 GAPS_MIN_SHARE = 0.05  # share of the frames from which on lost poses are worth a warning
 _GAP_WORDS: dict[str, tuple[str, Severity]] = {
     "gap-bridged": ("its rotation there is interpolated", "info"),
-    "gap-inferred": ("its pose there is told by the bodies beyond it", "info"),
+    "gap-inferred": ("its place there follows from the bodies beyond it, and its turn as far as these tell", "info"),
     "gap-left": ("too long to interpolate, so it and what hangs on it have no pose there", "warning"),
 }
 

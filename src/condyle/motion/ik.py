@@ -24,7 +24,7 @@ from ..model.motion import Motion, check_motion, find_reference, forward, free_b
 from ..model.progress import begin_step, tell_share
 from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import UNTIMED_RATE, Take
-from .bridging import describe_gaps, find_lone_runs
+from .bridging import bridge_turn, describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve
 from .rig import build_rig, build_state, centre, hold_unknown, restore_state, store, to_bodies, to_rows
@@ -348,7 +348,7 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
     _settle_weights(run, suspect, spread)
     spread = _measure_spreads(run, 2)  # now free of what bad sensors did to their neighbours
     far = run.residual > SUSPECT_MIN_SPREADS * spread
-    run.out = find_lone_runs(run.take, far, longest_gap)
+    run.out = _require_neighbours(run, find_lone_runs(run.take, far, longest_gap))
     again = np.flatnonzero(run.out.any(axis=1))
     if len(again):
         trusted = run.take.mask(run.out)
@@ -358,6 +358,17 @@ def _reweigh(run: _SensorRun, longest_gap: float) -> None:
         problem = run.problem(rows)
         run.solve(rows, run.start(rows, problem), problem)
     _settle_weights(run, suspect, spread)
+
+
+def _require_neighbours(run: _SensorRun, out: Bools) -> Bools:
+    """Those of `out` (n, m) that hang, over bodies with a sensor, on one whose place is measured and stays: nothing
+    else tells where they are.
+    """
+    held, worn, rig = run.placed & ~out, run.take.seen, run.rig
+    joints = [(rig.bodies[row], rig.bodies[up]) for row, up in enumerate(rig.parent) if up >= 0]
+    for to, over in (*((up, body) for body, up in reversed(joints)), *joints):  # to the roots, and back
+        held[:, to] |= held[:, over] & worn[:, to]
+    return out & held
 
 
 def _settle_weights(run: _SensorRun, which: Ints, spread: Floats) -> None:
@@ -438,13 +449,18 @@ def _guess_rotations(rig: Rig, take: Take, relative: Floats) -> Floats:
     if take.seen.all():
         return take.R_world_body
     guess, R = hold_unknown(relative, take.segment, to_bodies(rig, rig.R_reference)), copied(take.R_world_body)
+    there = take.seen.copy()
+    for row, body in enumerate(rig.bodies):  # beside a parent without a sensor, gaps are closed in the world
+        if rig.parent[row] >= 0 and not take.seen[:, rig.bodies[rig.parent[row]]].any():
+            R[:, body], bridged, _ = bridge_turn(take, R[:, body], np.inf)
+            there[:, body] |= bridged
     for row in reversed(range(len(rig.bodies))):  # a figure whose root has no sensor stands as its other bodies say
         body, parent = rig.bodies[row], rig.parent[row]
         if parent >= 0 and not take.seen[:, rig.bodies[parent]].any():
             above, known = rig.bodies[parent], np.isfinite(R[:, body, 0, 0])
             R[known, above] = R[known, body] @ np.swapaxes(guess[known, body], -1, -2)
     for row, body in enumerate(rig.bodies):
-        gone, parent = ~take.seen[:, body], rig.parent[row]
+        gone, parent = ~there[:, body], rig.parent[row]
         if parent >= 0:
             R[gone, body] = R[gone, rig.bodies[parent]] @ guess[gone, body]
         elif take.seen[:, body].any():

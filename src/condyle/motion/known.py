@@ -9,11 +9,13 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..estimate.locate import gap_residual
-from ..faults.files import describe_moved, find_moved, locate_places
-from ..findings import Finding, sort_findings
-from ..maths.arrays import Bools, Floats
+from ..faults.files import MOVED_MIN_M, describe_moved, find_moved, locate_places, turn_round
+from ..findings import Finding, mm, sort_findings
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, evenly
+from ..maths.graph import components
 from ..maths.spool import over_frames, sealed
-from ..model.motion import Motion, forward
+from ..model.motion import Motion, forward, order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD, BodyMarker, Take, join, with_world
 from ..pairs.fits import gaps
@@ -22,6 +24,9 @@ from ..result.verdict import add_verdict
 from .freedom import Absent, describe_absent, find_absent
 from .ik import choose_sigmas, fit_motion
 
+HELD = ("hinge", "rigid")  # kinds that hold a joint to what it did at the calibration
+COMPARED_FRAMES = 200  # of a take, in which a figure with such joints held is compared with one with them free
+HELD_MIN_RATIO = 2.0  # of the misfits of these two, from which on it is the held joints that do not fit
 OTHER_AXIS_RAD = np.radians(10.0)  # by which the axis of a hinge differs from that of the calibration, to be another
 
 
@@ -105,6 +110,22 @@ def join_matched(parts: Sequence[Matched]) -> Matched:
     return Matched(join([part.take for part in parts]), turns)
 
 
+def falls_apart(skeleton: Skeleton, turned: Bools) -> bool:
+    """Whether bodies without a sensor part the others, which then share no joint to be compared by.
+
+    turned  (n, m) which bodies of the skeleton have a sensor that reports its rotation
+    """
+    worn = [k for k in range(turned.shape[1]) if turned[:, k].any()]
+    pairs = [tuple(skeleton.bodies.index(name) for name in (one.child, one.parent)) for one in skeleton.joints]
+    both = [pair for pair in pairs if set(pair) <= set(worn)]
+
+    def count(edges: Sequence[tuple[int, ...]]) -> int:
+        parts = components(len(skeleton.bodies), np.array(edges, dtype=np.int64).reshape(-1, 2))
+        return sum(bool(set(part) & set(worn)) for part in parts)
+
+    return count(both) > count(pairs)
+
+
 def _spread(values: Floats, columns: Sequence[int]) -> Floats:
     """(n, m, ...) with these columns of the values, -1: NaN."""
 
@@ -156,11 +177,12 @@ def play_known(
     now = locate_places(take, [(joint.parent, joint.child) for joint in skeleton.joints])
     joints, freed = _free_joints(skeleton.joints, now)
     figure = replace(skeleton, loops=skeleton.named_loops, joints=joints)
+    figure, unseen = _free_unseen_joints(figure, take, turned, reference, turns)
     before = [joint for joint in skeleton.joints if joint.covariance is not None]
     moved = find_moved(before, now)
     motion = fit_motion(figure, take, reference=reference, turns=turns).motion
     absent = find_absent(figure, forward(figure, motion), take.seen, turned, choose_sigmas(figure))
-    told = [*take.findings, *findings, *freed, *describe_moved(moved), *describe_absent(absent)]
+    told = [*take.findings, *findings, *freed, *unseen, *describe_moved(moved), *describe_absent(absent)]
     told += _describe_unplaced(take, turned)
     told += [one for one in motion.findings if not _is_of_absent(one, absent)]
     gap, weight, joints = measure_gaps(figure, take)
@@ -186,7 +208,7 @@ def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[J
     """The joints of a figure, and what is to be said of them: those that turned about one axis, or not at all, at the
     calibration, and about several now, play freely.
     """
-    own = {(joint.child, joint.parent): joint for joint in now}
+    own = {(one.child, one.parent): one for joint in now for one in (joint, turn_round(joint))}
     joints, findings = [], []
     for joint in before:
         joint = replace(joint, time=None)
@@ -196,11 +218,72 @@ def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[J
                 f"{joint.parent} - {joint.child} turned {was} at the calibration, and otherwise here: it is "
                 "played as a ball joint; move it about all its axes at the calibration"
             )
-            bodies = (joint.parent, joint.child)
-            findings.append(Finding("kind-differs", "warning", text, bodies))
-            joint = replace(joint, kind="ball", play=None, axis_covariance=None, line_95=None)
+            findings.append(Finding("kind-differs", "warning", text, (joint.parent, joint.child)))
+            joint = _free(joint)
         joints.append(joint)
     return tuple(joints), findings
+
+
+def _free(joint: Joint) -> Joint:
+    return replace(joint, kind="ball", play=None, axis_covariance=None, line_95=None)
+
+
+def _free_unseen_joints(
+    figure: Skeleton, take: Take, turned: Bools, reference: Floats | None, turns: Floats | None
+) -> tuple[Skeleton, list[Finding]]:
+    """The figure, and what is to be said of its joints: those of a body without a sensor, which cannot be compared with
+    the calibration, play freely where the sensors around them disagree with a figure that holds them.
+    """
+    groups = [group for group in _group_unseen(figure, turned) if any(joint.kind in HELD for joint in group)]
+    if not groups:
+        return figure, []
+    rows = evenly(take.frames, COMPARED_FRAMES)
+    part, part_turns = take.at(rows), None if turns is None else turns[rows]
+
+    def measure(freed: Sequence[list[Joint]]) -> Floats:
+        """(2, m) rms distance [m] and turn [rad] of the played bodies from their sensors, 0 without one."""
+        loose = {id(joint) for group in freed for joint in group if joint.kind in HELD}
+        played = replace(figure, joints=tuple(_free(one) if id(one) in loose else one for one in figure.joints))
+        poses = forward(played, fit_motion(played, part, reference=reference, turns=part_turns, robust=False).motion)
+        place = np.linalg.norm(poses.p_world_body - part.p_world_body, axis=-1)
+        turn = rotation.angle(np.swapaxes(part.R_world_body, -1, -2) @ poses.R_world_body)
+        apart = np.stack([place, turn])
+        known = np.isfinite(apart)
+        square = np.where(known, apart, 0.0) ** 2
+        return np.asarray(np.sqrt(square.sum(axis=1) / np.maximum(known.sum(axis=1), 1)))
+
+    free, freed, findings = measure(groups), set[int](), []
+    for k, group in enumerate(groups):
+        apart = measure([*groups[:k], *groups[k + 1 :]])
+        far = (apart > np.array([[MOVED_MIN_M], [OTHER_AXIS_RAD]])) & (apart > HELD_MIN_RATIO * free)
+        for joint in group if far.any() else ():
+            if joint.kind not in HELD:
+                continue
+            freed.add(id(joint))
+            was = "about one axis only" if joint.kind == "hinge" else "not at all"
+            text = (
+                f"{joint.parent} - {joint.child} turned {was} at the calibration; held so here, bodies are up to "
+                f"{mm(apart[0].max())} mm and {np.degrees(apart[1].max()):.0f} deg from their sensors: it is played as "
+                "a ball joint; move it about all its axes at the calibration"
+            )
+            findings.append(Finding("kind-differs", "warning", text, (joint.parent, joint.child)))
+    joints = tuple(_free(joint) if id(joint) in freed else joint for joint in figure.joints)
+    return replace(figure, joints=joints), findings
+
+
+def _group_unseen(figure: Skeleton, turned: Bools) -> list[list[Joint]]:
+    """The joints of bodies without a sensor; those of bodies that hang together without one are one group."""
+    unseen = {name for k, name in enumerate(figure.bodies) if not turned[:, k].any()}
+    top, groups = {name: name for name in unseen}, dict[str, list[Joint]]()
+    for child, parent, _ in order_joints(figure):  # parents first
+        name, above = figure.bodies[child], figure.bodies[parent]
+        if {name, above} <= unseen:
+            top[name] = top[above]
+    for joint in figure.joints:
+        body = next((name for name in (joint.child, joint.parent) if name in unseen), None)
+        if body is not None:
+            groups.setdefault(top[body], []).append(joint)
+    return list(groups.values())
 
 
 def _turns_otherwise(before: Joint, now: Joint) -> bool:

@@ -21,6 +21,7 @@ COST_ROUNDING = 1e-18  # of the weights: a cost below is rounding
 DAMPING_START = 1e-9  # of the weights, at first: keeps what nothing holds where it is
 SINGLE_MAX_M = 1e4  # m: errors and arms up to which squares of squares are numbers in single precision
 SINGLE_PRECISION_DAMPING = 1e-7  # of the weights: damping that single precision can tell from none
+SINGLE_MIN_WEIGHT = 1e-4  # of the largest: a smaller one drowns in the rounding of single precision
 DAMPING_FIRST_HELP = 1e-3  # of the weights, where a step did not lower the cost
 DAMPING_MAX = 1e8  # of the weights: no step lowers the cost by more than rounding
 HALF_TURN_MIN_RAD = 3.0  # rad: beyond, the sine no longer tells the axis
@@ -153,7 +154,8 @@ def solve(
         # Each gain is about the same part of the one before, so this is what all further steps would gain.
         part = np.minimum(gain / before, 0.9)
         further = np.where(before < np.inf, gain * part / (1 - part), gain)
-        small = further <= STEP_MIN_GAIN * now.cost + COST_ROUNDING * scale
+        # A gain below zero is no small one: the step is worth nothing, and is tried against the cost.
+        small = np.abs(further) <= STEP_MIN_GAIN * now.cost + COST_ROUNDING * scale
         hopeless = ~small & (damping > DAMPING_MAX)
         done = small | hopeless
         settled[rows] = small
@@ -206,7 +208,8 @@ def step(
     if (
         not aims.loops
         and gs is None
-        and bool((aims.w_rotation > 0).all() and (damping < SINGLE_PRECISION_DAMPING * scale).all())
+        and bool((aims.w_rotation > SINGLE_MIN_WEIGHT * scale).all())
+        and bool((damping < SINGLE_PRECISION_DAMPING * scale).all())
         and max(np.abs(part).max(initial=0.0) for part in (now.d, state.inboard - state.origin)) < SINGLE_MAX_M
     ):
         return _single_step(rig, state, aims, gx, gt, scale)
