@@ -21,20 +21,16 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
-from .io.field_file import read_field, write_field
+from .io import FIELD, MOTION, OPTIONS, REPORT, SKELETON
 from .io.fit_id import hash_input, make_fit_id, pack_options
-from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, find_folder, stage_files
 from .io.format import Reading, ReadOptions
 from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
-from .io.skeleton_file import read_skeleton, to_json, write_skeleton
 from .maths.arrays import Floats
 from .maths.threads import limit_threads
 from .model.field import FieldModel, Rod
-from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
-from .model.profile import Profile
 from .model.progress import begin_step
 from .model.scale import Scale
 from .model.skeleton import Skeleton
@@ -46,6 +42,8 @@ if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from .io.exports.scene import Scene, Written
     from .model.angles import Angles, Landmarks
     from .model.axes import AxisChain
+    from .model.gait_events import GaitEvent
+    from .model.profile import Profile
     from .motion.retarget import Lengths
 
 FilePath = str | os.PathLike[str]
@@ -239,6 +237,7 @@ class Fit:
         """
         from .io.angles_file import parse_angle_formats, write_events_csv, write_mot, write_tables
         from .io.exports.scene import Written
+        from .io.folder import stage_files
         from .motion.gait_events import find_gait_events
 
         chosen = parse_angle_formats(formats)
@@ -284,6 +283,7 @@ class Fit:
     ) -> tuple[Path, ...]:
         """Files of the tables called `name`, by default in the folder of the fit; `options`: see `axes`."""
         from .io.axes_file import parse_axes_formats, write_axes
+        from .io.folder import stage_files
 
         chosen, chains = parse_axes_formats(formats), self.axes(**options)
         with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
@@ -307,6 +307,8 @@ class Fit:
         The folder is made if it is missing. Returns the fit with its folder, its files, and what there was to say.
         """
         from .io.exports.take_npz import write_motion_npz
+        from .io.folder import stage_files
+        from .io.skeleton_file import to_json, write_skeleton
 
         told = [finding for finding in self.motion.findings if finding.code.startswith("gap-")]
         skeleton = _add_findings(self.skeleton, told)
@@ -320,6 +322,8 @@ class Fit:
             if self.asked is not None:
                 write_options(stage.path / OPTIONS, describe_options(*self.asked, folder), skeleton.fit_id)
             if self.field is not None:
+                from .io.field_file import write_field
+
                 write_field(stage.path / FIELD, self.field)
             for name, data in (beside or {}).items():
                 (stage.path / name).write_bytes(data)
@@ -380,6 +384,7 @@ class Fit:
 
     def retarget(self, lengths: Lengths) -> Fit:
         """The motion on a figure with other limb lengths: see `retarget_motion`. Its poses are those of that figure."""
+        from .io.skeleton_file import to_json
         from .motion.retarget import retarget_motion
         from .result.verdict import add_verdict
 
@@ -393,6 +398,7 @@ class Fit:
 
     def use_profile(self, profile: FilePath | Profile) -> Fit:
         """The fit with what is known of its performer as a prior on lengths; a finding says how much that mattered."""
+        from .io.skeleton_file import to_json
         from .motion.known import measure_gaps
         from .result.profile import apply_profile
 
@@ -609,6 +615,7 @@ def fit_remounted(
     Where trees differ, that of the fit whose least sure joint is surest is taken for all; a joint has the kind that
     most of them say.
     """
+    from .io.skeleton_file import to_json
     from .motion.known import measure_gaps
     from .result.mountings import share_figures
     from .result.profile import kinds_of, known_kinds
@@ -704,6 +711,7 @@ def solve(
 
 def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading: ReadOptions) -> Fit:
     """`solve` with its options as values."""
+    from .io.skeleton_file import to_json
     from .model.motion import reference_rotations
     from .motion.ik import add_turns
     from .motion.known import join_matched, match_sensors, play_known
@@ -759,6 +767,9 @@ def _open_calibration(given: FilePath | Fit | Skeleton) -> Fit:
         return given
     if isinstance(given, Skeleton):
         return Fit(given, _NoFrames())
+    from .io.folder import find_folder
+    from .io.skeleton_file import read_skeleton
+
     place = Path(given)
     skeleton = read_skeleton(place)
     return load(place) if (find_folder(place) / MOTION).is_file() else Fit(skeleton, _NoFrames())
@@ -777,6 +788,7 @@ def _reading_of(calibration: Fit) -> dict[str, Any]:
 
 def _open_profile(given: FilePath | Profile) -> Profile:
     from .io.profile_file import read_profile
+    from .model.profile import Profile
 
     return given if isinstance(given, Profile) else read_profile(Path(given))
 
@@ -784,6 +796,7 @@ def _open_profile(given: FilePath | Profile) -> Profile:
 def open_figures(places: Sequence[FilePath]) -> list[Skeleton | Profile]:
     """The skeletons in folders, and the profiles in files."""
     from .io.profile_file import PROFILE, read_profile
+    from .io.skeleton_file import read_skeleton
 
     found: list[Skeleton | Profile] = []
     for place in map(Path, places):
@@ -800,7 +813,10 @@ def load(place: FilePath) -> Fit:
 
     Raises CondyleError where a file is missing, damaged, or of another fit (`files-disagree`).
     """
+    from .io.field_file import read_field
+    from .io.folder import find_folder
     from .io.motion_file import open_motion
+    from .io.skeleton_file import read_skeleton
 
     folder = find_folder(place)
     for last in (False, True):  # a writer may have moved a new fit in between the two files

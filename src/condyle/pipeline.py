@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from .estimate.checks import check_asked, check_twins
 from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, fit_tree
 from .estimate.proof import prove
-from .faults.belonging import check_belonging
 from .faults.connections import MOST_CONNECTED_BODIES
 from .faults.field import correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
@@ -51,6 +50,15 @@ class Plan:
 
 def scale_lengths(take: Take, options: FitOptions) -> Decision:
     return Decision(take=scale_take(take, factor_of(options.scale)))
+
+
+def check_belonging(take: Take, options: FitOptions) -> Decision:
+    """Several files are held against each other; what does that is not imported for one."""
+    if len(set(take.of_source)) < 2:
+        return Decision()
+    from .faults import belonging
+
+    return belonging.check_belonging(take, options)
 
 
 def add_world(take: Take, options: FitOptions) -> Decision:

@@ -9,7 +9,7 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ..errors import CondyleError, UsageError
-from ..io.folder import MOTION, SKELETON
+from ..io import MOTION, SKELETON
 from ..io.formats import identify
 from .ledger import LEDGER
 from .plan import Entry, make_names
