@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
@@ -35,6 +35,7 @@ from .model.progress import begin_step
 from .model.scale import Scale
 from .model.skeleton import Skeleton
 from .model.take import Take
+from .model.values import dataclass
 
 if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from .io.angles_file import AngleUnit

@@ -7,7 +7,7 @@ take, or changes. Changes are made here and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from .estimate.checks import check_asked, check_twins
 from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, fit_tree
@@ -24,6 +24,7 @@ from .model.progress import begin_step
 from .model.scale import scale_take
 from .model.stage import Change, Decision, Proof, apply_changes, describe_change
 from .model.take import Take, with_world
+from .model.values import dataclass
 from .prepare.dropouts import mask_unmeasured
 from .prepare.latency import LATENCY_MOST_BODIES, repair_latency
 from .prepare.swaps import repair_swaps

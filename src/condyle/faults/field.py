@@ -7,7 +7,7 @@ neighbours is cleared away first; if one smooth field, the same for all sensors,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..model.field import FieldModel, Rod
 from ..model.scale import scale_take
 from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
+from ..model.values import dataclass
 from ..prepare.dropouts import prepare
 
 if TYPE_CHECKING:

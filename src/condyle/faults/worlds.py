@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from ..maths.robust import median
 from ..model.options import FitOptions
 from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
+from ..model.values import dataclass
 
 if TYPE_CHECKING:  # most takes have one world
     from ..estimate.registration import Registration

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -14,6 +14,7 @@ from ..findings import Finding, many
 from ..maths.arrays import Floats, Ints, freeze
 from ..maths.robust import median
 from .anatomy import Side
+from .values import dataclass
 
 Landmarks = Mapping[str, str | Sequence[float]]  # {landmark: name of a marker on the body, or its place in it [m]}
 FrameSource = Literal["functional", "landmarks", "pose"]

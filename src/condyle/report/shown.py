@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..model.clock import Clock
 from ..model.motion import order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
+from ..model.values import dataclass
 from .pack import LARGEST_NUMBER, Packing, join_frames, pack
 from .page_data import PageMotion, Piece, to_triple
 

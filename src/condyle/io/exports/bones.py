@@ -7,7 +7,7 @@ the bone; docs/figures.md tells the rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -16,6 +16,7 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.robust import median
 from ...model.anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, rest_direction
+from ...model.values import dataclass
 
 BoneKind = Literal["free", "ball", "hinge", "rigid"]
 LIMBS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")
