@@ -4,6 +4,9 @@ import os
 import sys
 from _signal import SIG_IGN, SIGINT, getsignal, signal  # type: ignore[import-not-found]  # signal imports enum first
 
+GARBAGE_MIN_OBJECTS = 10_000  # objects made between two searches for cycles; with Python's 700 they are a twelfth of a
+# short fit, since importing makes many objects and no cycles
+
 
 def _end(number: int, frame: object) -> None:
     os._exit(128 + number)  # while the program is imported, and when it is done, there is nothing to take back
@@ -13,8 +16,10 @@ def main() -> int:
     """Runs the command line; an interrupt ends it without a traceback from the first moment to the last."""
     if getsignal(SIGINT) is not SIG_IGN:
         signal(SIGINT, _end)
+    import gc
     import warnings
 
+    gc.set_threshold(GARBAGE_MIN_OBJECTS)
     from .cli import main as run
 
     if not sys.warnoptions:

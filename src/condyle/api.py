@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
@@ -21,24 +21,21 @@ from numpy.typing import NDArray
 from ._version import __version__
 from .errors import CondyleError, UsageError
 from .findings import Finding, sort_findings
-from .io.field_file import read_field, write_field
+from .io import FIELD, MOTION, OPTIONS, REPORT, SKELETON
 from .io.fit_id import hash_input, make_fit_id, pack_options
-from .io.folder import FIELD, MOTION, OPTIONS, REPORT, SKELETON, find_folder, stage_files
 from .io.format import Reading, ReadOptions
 from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
-from .io.skeleton_file import read_skeleton, to_json, write_skeleton
 from .maths.arrays import Floats
 from .maths.threads import limit_threads
 from .model.field import FieldModel, Rod
-from .model.gait_events import GaitEvent
 from .model.motion import Motion, forward
 from .model.options import FitOptions, Method, TreeScore, check_pairs
-from .model.profile import Profile
 from .model.progress import begin_step
 from .model.scale import Scale
 from .model.skeleton import Skeleton
 from .model.take import Take
+from .model.values import dataclass
 
 if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from .io.angles_file import AngleUnit
@@ -46,6 +43,8 @@ if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from .io.exports.scene import Scene, Written
     from .model.angles import Angles, Landmarks
     from .model.axes import AxisChain
+    from .model.gait_events import GaitEvent
+    from .model.profile import Profile
     from .motion.retarget import Lengths
 
 FilePath = str | os.PathLike[str]
@@ -240,6 +239,7 @@ class Fit:
         """
         from .io.angles_file import parse_angle_formats, write_events_csv, write_mot, write_tables
         from .io.exports.scene import Written
+        from .io.folder import stage_files
         from .motion.gait_events import find_gait_events
         from .motion.neutral import HEADING_NOT_KNOWN
 
@@ -286,6 +286,7 @@ class Fit:
     ) -> tuple[Path, ...]:
         """Files of the tables called `name`, by default in the folder of the fit; `options`: see `axes`."""
         from .io.axes_file import parse_axes_formats, write_axes
+        from .io.folder import stage_files
 
         chosen, chains = parse_axes_formats(formats), self.axes(**options)
         with stage_files(self._folder(folder), self.skeleton.fit_id) as stage:
@@ -309,6 +310,8 @@ class Fit:
         The folder is made if it is missing. Returns the fit with its folder, its files, and what there was to say.
         """
         from .io.exports.take_npz import write_motion_npz
+        from .io.folder import stage_files
+        from .io.skeleton_file import to_json, write_skeleton
 
         told = [finding for finding in self.motion.findings if finding.code.startswith("gap-")]
         skeleton = _add_findings(self.skeleton, told)
@@ -322,6 +325,8 @@ class Fit:
             if self.asked is not None:
                 write_options(stage.path / OPTIONS, describe_options(*self.asked, folder), skeleton.fit_id)
             if self.field is not None:
+                from .io.field_file import write_field
+
                 write_field(stage.path / FIELD, self.field)
             for name, data in (beside or {}).items():
                 (stage.path / name).write_bytes(data)
@@ -382,6 +387,7 @@ class Fit:
 
     def retarget(self, lengths: Lengths) -> Fit:
         """The motion on a figure with other limb lengths: see `retarget_motion`. Its poses are those of that figure."""
+        from .io.skeleton_file import to_json
         from .motion.retarget import retarget_motion
         from .result.verdict import add_verdict
 
@@ -395,6 +401,7 @@ class Fit:
 
     def use_profile(self, profile: FilePath | Profile) -> Fit:
         """The fit with what is known of its performer as a prior on lengths; a finding says how much that mattered."""
+        from .io.skeleton_file import to_json
         from .motion.known import measure_gaps
         from .result.profile import apply_profile
 
@@ -611,6 +618,7 @@ def fit_remounted(
     Where trees differ, that of the fit whose least sure joint is surest is taken for all; a joint has the kind that
     most of them say.
     """
+    from .io.skeleton_file import to_json
     from .motion.known import measure_gaps
     from .result.mountings import share_figures
     from .result.profile import kinds_of, known_kinds
@@ -706,6 +714,7 @@ def solve(
 
 def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading: ReadOptions) -> Fit:
     """`solve` with its options as values."""
+    from .io.skeleton_file import to_json
     from .model.motion import reference_rotations
     from .motion.ik import add_turns
     from .motion.known import falls_apart, join_matched, match_sensors, play_known
@@ -765,6 +774,9 @@ def _open_calibration(given: FilePath | Fit | Skeleton) -> Fit:
         return given
     if isinstance(given, Skeleton):
         return Fit(given, _NoFrames())
+    from .io.folder import find_folder
+    from .io.skeleton_file import read_skeleton
+
     place = Path(given)
     skeleton = read_skeleton(place)
     return load(place) if (find_folder(place) / MOTION).is_file() else Fit(skeleton, _NoFrames())
@@ -783,6 +795,7 @@ def _reading_of(calibration: Fit) -> dict[str, Any]:
 
 def _open_profile(given: FilePath | Profile) -> Profile:
     from .io.profile_file import read_profile
+    from .model.profile import Profile
 
     return given if isinstance(given, Profile) else read_profile(Path(given))
 
@@ -790,6 +803,7 @@ def _open_profile(given: FilePath | Profile) -> Profile:
 def open_figures(places: Sequence[FilePath]) -> list[Skeleton | Profile]:
     """The skeletons in folders, and the profiles in files."""
     from .io.profile_file import PROFILE, read_profile
+    from .io.skeleton_file import read_skeleton
 
     found: list[Skeleton | Profile] = []
     for place in map(Path, places):
@@ -806,7 +820,10 @@ def load(place: FilePath) -> Fit:
 
     Raises CondyleError where a file is missing, damaged, or of another fit (`files-disagree`).
     """
+    from .io.field_file import read_field
+    from .io.folder import find_folder
     from .io.motion_file import open_motion
+    from .io.skeleton_file import read_skeleton
 
     folder = find_folder(place)
     for last in (False, True):  # a writer may have moved a new fit in between the two files

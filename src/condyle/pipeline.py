@@ -7,14 +7,13 @@ take, or changes. Changes are made here and nowhere else.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from .estimate.checks import check_asked, check_twins
 from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, fit_tree
 from .estimate.proof import prove
-from .faults.belonging import check_belonging
 from .faults.connections import MOST_CONNECTED_BODIES
 from .faults.field import correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
@@ -27,6 +26,7 @@ from .model.progress import begin_step
 from .model.scale import scale_take
 from .model.stage import Change, Decision, Proof, apply_changes, describe_change
 from .model.take import Take, with_world
+from .model.values import dataclass
 from .prepare.dropouts import mask_unmeasured
 from .prepare.latency import LATENCY_MOST_BODIES, repair_latency
 from .prepare.swaps import repair_swaps
@@ -53,6 +53,15 @@ class Plan:
 
 def scale_lengths(take: Take, options: FitOptions) -> Decision:
     return Decision(take=scale_take(take, factor_of(options.scale)))
+
+
+def check_belonging(take: Take, options: FitOptions) -> Decision:
+    """Several files are held against each other; what does that is not imported for one."""
+    if len(set(take.of_source)) < 2:
+        return Decision()
+    from .faults import belonging
+
+    return belonging.check_belonging(take, options)
 
 
 def add_world(take: Take, options: FitOptions) -> Decision:

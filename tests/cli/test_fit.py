@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +34,30 @@ def test_fit_prints_a_sentence_joints_lengths_and_findings(recording: Path, caps
     assert "l_forearm" in text
     assert "95 % interval" in text
     assert "[root-chosen]" in text
+
+
+NEVER = ("numpy.ma", "scipy", "rich", "pyarrow", "dask", "importlib.metadata", "condyle.estimate.registration")
+IMPORTED_LATE = {  # {arguments of a fit: what it does without}; each of them takes milliseconds, before every fit
+    ("--method", "least-squares"): (
+        *NEVER,
+        *("msgspec", "zipfile", "condyle.io.folder", "condyle.io.skeleton_file", "condyle.io.field_file"),
+        *("condyle.io.formats.c3d", "condyle.io.formats.npz", "condyle.io.formats.bvh", "condyle.model.axes"),
+        *("condyle.model.profile", "condyle.faults.belonging", "condyle.faults.field_fit", "condyle.report"),
+    ),
+    ("-o", "out"): (*NEVER, "condyle.io.formats.c3d", "condyle.io.formats.bvh", "condyle.faults.belonging"),
+}
+
+
+@pytest.mark.parametrize("arguments", IMPORTED_LATE)
+def test_a_fit_imports_only_what_it_needs(arguments: tuple[str, ...], tmp_path: Path) -> None:
+    write_take(tmp_path / "take.csv", simulate(linkage(), seconds=15, seed=3, disturbances=NOISY).take)
+    code = (
+        "import sys; from condyle.cli import main; late = sys.argv[1].split(); status = main(sys.argv[2:]); "
+        "print(status, [name for name in late if name in sys.modules])"
+    )
+    program = [sys.executable, "-c", code, " ".join(IMPORTED_LATE[arguments]), "fit", "take.csv", *arguments]
+    out = subprocess.run(program, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
+    assert out.splitlines()[-1] == "0 []"
 
 
 def test_fit_writes_skeleton_and_motion(recording: Path, tmp_path: Path) -> None:

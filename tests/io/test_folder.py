@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from condyle.errors import CondyleError
+from condyle.io import MANIFEST
 from condyle.io import folder as module
 from condyle.io.folder import (
     JOURNAL,
     LOCK,
-    MANIFEST,
     STAGE,
     check_ids,
     find_folder,

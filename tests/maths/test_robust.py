@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.maths.robust import huber_weight, median, robust_sd, tukey_weight
+from condyle.maths.robust import huber_weight, median, quantile, robust_sd, tukey_weight
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7, 50])
@@ -22,6 +22,16 @@ def test_a_column_without_numbers_and_an_empty_table_give_zero() -> None:
     assert median(np.empty((0, 2))).tolist() == [0, 0]
     assert median(np.full((3, 2), np.nan), np.inf).tolist() == [np.inf, np.inf]
     assert np.isnan(median(np.empty((0, 2)), np.nan)).all()
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("rows", [1, 2, 7, 50])
+def test_quantiles_are_numpys_to_the_last_digit(rows: int, kind: type, rng: np.random.Generator) -> None:
+    values = rng.standard_normal((rows, 3)).astype(kind)
+    for share in (0.0, 0.005, 0.3, 0.5, 0.95, 0.98, 1.0):
+        assert quantile(values, share).tolist() == np.quantile(values, [share], axis=0)[0].tolist()
+    values[0, 1] = np.nan
+    assert np.isnan(quantile(values, 0.5)).tolist() == [False, True, False]
 
 
 def test_the_standard_deviation_is_a_gaussians_whatever_a_tenth_does(rng: np.random.Generator) -> None:

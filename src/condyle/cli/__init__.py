@@ -99,7 +99,7 @@ def _run(words: list[str]) -> int:
         words = [*words[1:2], "--help"]
     name = next((word for word in words if not word.startswith("-")), None)
     verb = _import_verb(name) if name in VERBS else None
-    parser, own = _make_parser(name, verb)
+    parser, own = _make_parser(name, verb, alone=words[:1] == [name])
     try:
         args, unknown = parser.parse_known_args(_attach_axes(words))
         if unknown:
@@ -153,9 +153,12 @@ def make_full_parser() -> argparse.ArgumentParser:
 
 
 def _make_parser(
-    chosen: str | None, verb: Verb | None, *, every: bool = False
+    chosen: str | None, verb: Verb | None, *, every: bool = False, alone: bool = False
 ) -> tuple[argparse.ArgumentParser, argparse.ArgumentParser]:
-    """Every verb with its line of help, and the parser of the chosen one, which alone is imported for its arguments."""
+    """Every verb with its line of help, and the parser of the chosen one, which alone is imported for its arguments.
+
+    alone  leave the other verbs out: nothing that stands after a verb asks for them
+    """
     parser = own = _Parser(
         prog="condyle",
         description="The articulated figure inside a recording of positions and orientations.",
@@ -165,6 +168,8 @@ def _make_parser(
     parser.add_argument("--version", action="version", version=f"condyle {__version__}")
     verbs = parser.add_subparsers(dest="verb", metavar="VERB", title="verbs", prog="condyle")
     for name, words in VERBS.items():
+        if alone and verb is not None and name != chosen:
+            continue
         one = verbs.add_parser(name, help=words, description=_make_sentence(words), formatter_class=_make_formatter)
         one.add_argument("--json", action="store_true", help="print the facts as JSON")
         one.add_argument(

@@ -190,7 +190,7 @@ def open_page(fit: Fit) -> None:
     """Opens the page of a saved fit in a browser."""
     import webbrowser
 
-    from ..io.folder import REPORT
+    from ..io import REPORT
 
     page = next((path for path in fit.files if path.name == REPORT), None)
     if page is not None and not webbrowser.open(page.resolve().as_uri()):

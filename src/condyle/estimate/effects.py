@@ -8,12 +8,12 @@ alike in a short or slow take have a second solution, in which effects of many t
 from __future__ import annotations
 
 from copy import copy
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths.least_squares import factor_columns, solve_triangle
+from ..model.values import dataclass
 
 if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints

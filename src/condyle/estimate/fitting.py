@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property, lru_cache, partial
 from typing import NamedTuple, Protocol
 
@@ -14,6 +14,7 @@ from ..maths.graph import choose_root, orient
 from ..maths.spool import blocks
 from ..model.options import FitOptions, TreeScore
 from ..model.take import WORLD, Take
+from ..model.values import dataclass
 from ..pairs.digest import digest_take
 from ..pairs.fits import PairFits, fit_pairs, gaps, orientation_bias, orientation_pulls, refine_pairs
 from ..pairs.noise import Noise, fit_place_noise

@@ -9,7 +9,7 @@ Where the gap is white and no larger than the sensors' noise, no such effects ar
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
@@ -21,6 +21,7 @@ from ..maths.least_squares import INDEPENDENT_RATIO, clear_of, factor_columns, i
 from ..maths.robust import median
 from ..maths.series import block_starts, segment_slices
 from ..maths.spool import blocks_of
+from ..model.values import dataclass
 from ..pairs.inverse import NearInverse, WholeInverse, invert_joints
 from ..pairs.normal import COVARIANCE_LOADING, weigh_joints
 from .effects import fit_effects

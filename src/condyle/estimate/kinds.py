@@ -7,7 +7,6 @@ singular values s_k of the mean relative rotation; orientation noise of the two 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +14,7 @@ from ..maths.arrays import Bools, Floats, evenly
 from ..maths.robust import median
 from ..model.skeleton import Kind, Point
 from ..model.take import Take
+from ..model.values import dataclass
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise
 from ..pairs.sums import PairSums

@@ -7,7 +7,7 @@ have that in them. Together they are a generalised least squares, and what it gi
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..maths.robust import Z95
 from ..model.limbs import limb_geometry
 from ..model.profile import LengthKey, Profile, name_length
 from ..model.skeleton import Joint, Limb, Placement, Skeleton
+from ..model.values import dataclass
 
 LENGTH_MIN_SD_M = 1e-4  # m: no length is known better, and no geometry need hold lengths more exactly
 SHARED_WIDENING = 1.2  # of intervals that several mountings share: their weights are estimates, and err themselves

@@ -7,13 +7,13 @@ made alike within a millimetre.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..maths.arrays import Floats
 from ..model.anatomy import Part, Segment, find_segments
 from ..model.profile import LengthKey, name_length
+from ..model.values import dataclass
 from .lengths import Lengths
 
 SIDE_SPREADS_M = np.geomspace(0.002, 0.05, 25)  # m, standard deviations of a difference between sides that are tried

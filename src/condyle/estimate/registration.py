@@ -8,7 +8,7 @@ Gauss and Newton. Sensors that sit on one body share all its points, so that the
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated
 
@@ -18,6 +18,7 @@ from ..io.resample import Stream, interpolate
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly, freeze
 from ..model.take import Take
+from ..model.values import dataclass
 
 REGISTER_ROWS = 240  # frames that candidates are compared by, spread over the take
 REGISTER_FINE_ROWS = 1500  # frames that the registration is fitted to

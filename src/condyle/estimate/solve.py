@@ -6,7 +6,7 @@ robust weights where the residuals ask for them. The paper's estimator is the fi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -18,6 +18,7 @@ from ..maths.robust import CHI3_MEDIAN, median
 from ..maths.series import correlated_square_sum
 from ..maths.spool import empty, over_frames
 from ..model.take import Take
+from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
 from ..pairs.normal import Rows, System, condition_covariance, multiply_gaps, weigh_joints

@@ -6,7 +6,7 @@ A low residual proves nothing without motion, and a spanning tree always spans: 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..maths.robust import median
 from ..maths.spool import over_frames
 from ..model.anatomy import count_between
 from ..model.take import Take
+from ..model.values import dataclass
 from ..pairs.fits import PairFits, fit_pairs, gaps
 from ..pairs.noise import Noise
 from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import sides
-from ..maths.robust import median
+from ..maths.robust import median, quantile
 from ..model.take import Take
 from ..pairs.fits import PairFits
 from .structure import (
@@ -129,7 +129,7 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     left = unexplained_share(structure.sums, fits, edges)
     doubted = (left > UNEXPLAINED_MAX_SHARE) & (left >= median(left))  # where skin moves, all joints leave much
     apart = structure.motion.size[edges]
-    longer = np.maximum(apart / max(float(np.quantile(apart, NEIGHBOUR_QUANTILE)), 1e-300), 1.0)
+    longer = np.maximum(apart / max(float(quantile(apart, NEIGHBOUR_QUANTILE)), 1e-300), 1.0)
     longer_share = np.where(longer > 1, left * longer**LENGTH_POWER, 0.0)
     noise = structure.noise.of_rows(structure.rows.every)
     doubted |= (longer_share > UNEXPLAINED_MAX_SHARE) & above_noise(fits, edges, noise)

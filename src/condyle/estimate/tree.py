@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,6 +23,7 @@ from ..maths.least_squares import WELL_CONDITIONED_MIN, is_well_conditioned
 from ..maths.robust import median
 from ..maths.series import correlated_square_sum
 from ..model.take import Take
+from ..model.values import dataclass
 from ..pairs.fits import PairFits, fit_pairs, gaps
 from ..pairs.noise import Noise
 from ..pairs.sums import PairSums

@@ -6,7 +6,7 @@ Every file is held against another by where its joints are on the sensors (`file
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Literal
 
@@ -22,6 +22,7 @@ from ..model.options import FitOptions
 from ..model.skeleton import Joint
 from ..model.stage import Decision
 from ..model.take import Take
+from ..model.values import dataclass
 from .files import MovedSensor, find_moved, locate_places
 
 Relation = Literal["same", "moved", "remounted", "mirrored", "other person", "unknown"]

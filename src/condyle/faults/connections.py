@@ -9,7 +9,7 @@ that, for long enough, at a point near both sensors that moves as all bodies in 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, frozen
 from ..maths.graph import components, orient
 from ..model.take import Take
+from ..model.values import dataclass
 from ..pairs.windows import Windows, count_skipped, cut_windows, sum_windows
 
 CONNECTION_MIN_SCORE = 3.5  # windows of a stretch times log of (gap to be expected in them / gap)

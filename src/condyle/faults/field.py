@@ -7,7 +7,7 @@ neighbours is cleared away first; if one smooth field, the same for all sensors,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,14 +20,15 @@ from ..model.field import FieldModel, Rod
 from ..model.scale import scale_take
 from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
+from ..model.values import dataclass
 from ..prepare.dropouts import prepare
-from .field_fit import Bend, FieldFit, fit_field, measure_bend
 
 if TYPE_CHECKING:
     from ..estimate.fitting import Estimate
     from ..estimate.solve import Solution
     from ..model.options import FitOptions
     from ..pairs.noise import Noise
+    from .field_fit import Bend, FieldFit
 
 LOUD_MIN_GAPS = 1.3  # gaps over what the sensors' noise explains, from which a bend is looked for
 BEND_MIN_LOG_RATIO = 100.0  # log likelihood, over that of a straight field, from which a bend is told
@@ -106,6 +107,8 @@ def find_bend(take: Take, solution: Solution, noise: Noise, still: int | None = 
     gaps = float(np.diagonal(solution.residual_cov)[own].sum())
     if not take.timed or explained <= 0 or gaps < LOUD_MIN_GAPS**2 * explained:
         return None
+    from .field_fit import measure_bend
+
     bend = measure_bend(take, solution, still)
     if bend.gain < BEND_MIN_LOG_RATIO or bend.shared < SHARED_MIN_SHARE:
         return None
@@ -212,6 +215,8 @@ def correct_field(estimate: Estimate, options: FitOptions, refused: Sequence[Cha
     """The stage of a field that is to be found in this take, with a rod or without."""
     if refused or not options.field or isinstance(options.field, FieldModel) or not len(estimate.pairs):
         return Decision()
+    from .field_fit import fit_field
+
     take, still = estimate.take, estimate.take.names.index(WORLD) if options.world else None
     rod = options.field if isinstance(options.field, Rod) else None
     if rod is not None and rod.take is not None:

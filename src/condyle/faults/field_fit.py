@@ -11,13 +11,14 @@ known length carried through the same room tells the scale, and more of the fiel
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths.least_squares import clear_of, solve_normal, span_columns
 from ..model.field import FieldModel, Rod, bells
+from ..model.values import dataclass
 from .field_rows import Basis, FieldRows, extent, joint_rows, scaling, visited
 
 if TYPE_CHECKING:

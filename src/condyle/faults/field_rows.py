@@ -9,7 +9,7 @@ where the two sensors report to be:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.least_squares import clear_of, span_columns
 from ..maths.robust import median
 from ..model.field import Rod, bells, spread_centres
+from ..model.values import dataclass
 from ..pairs.outliers import weigh_outliers
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ Two recordings of one mounting tell the same places. A sensor that sits elsewher
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from ..model.options import FitOptions
 from ..model.profile import Edge, name_edge
 from ..model.skeleton import Joint
 from ..model.take import Take
+from ..model.values import dataclass
 
 MOVED_MIN_CHI2 = 30.0  # squared standard errors (3 numbers) by which a joint's place on a sensor differs from another's
 MOVED_MIN_M = 0.01  # m: skin alone changes a joint's place by as much from one activity to another

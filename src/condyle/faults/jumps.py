@@ -9,13 +9,13 @@ each is judged by what the rest of the take does: the level by what bodies usual
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
+from ..model.values import dataclass
 from ..pairs.fits import gaps
 from .steps import GapSeries, Step, likelihood_ratio
 

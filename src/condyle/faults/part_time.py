@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ from ..maths.robust import median
 from ..maths.series import block_medians, block_starts
 from ..maths.spool import over_frames
 from ..model.stage import Change, Decision, Effect
+from ..model.values import dataclass
 from ..pairs.digest import digest_take
 from ..pairs.fits import fit_pairs, gaps, measure_distances
 from ..pairs.sums import sum_pairs

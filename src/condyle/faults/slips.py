@@ -9,7 +9,7 @@ likelihood ratio. A quiet stretch counts for more than a lively one: skin moves 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +22,7 @@ from ..maths.robust import median
 from ..maths.spool import copied, over_frames, sealed
 from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
+from ..model.values import dataclass
 from ..pairs.digest import digest_take
 from ..pairs.fits import gaps
 from ..pairs.outliers import find_steady

@@ -8,7 +8,7 @@ skin moves while its joint does.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.least_squares import clear_of, clear_of_columns, solve_symmetric, span_columns
 from ..maths.spool import blocks_of, one_of_many, over_frames
+from ..model.values import dataclass
 
 if TYPE_CHECKING:
     from ..estimate.solve import Solution

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import UsageError
 from ..estimate.fitting import Estimate
-from ..estimate.registration import Registration, find_registration
 from ..findings import Finding, many, mm
 from ..maths.robust import median
 from ..model.options import FitOptions
 from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
+from ..model.values import dataclass
+
+if TYPE_CHECKING:  # most takes have one world
+    from ..estimate.registration import Registration
 
 REGISTER_MAX_RESIDUAL_RATIO = 3.0  # gap of the joint between two systems over the usual one of joints, at most
 REGISTER_LEAST_RESIDUAL_M = 0.003  # m, as which a smaller usual one counts
@@ -64,6 +67,8 @@ def register_worlds(estimate: Estimate, options: FitOptions, refused: Sequence[C
         if moved:
             text = "all sensors are joined in one figure: nothing tells two systems apart; name them, --register A:B"
         return Decision([Finding("registration-open", "warning", text)])
+    from ..estimate.registration import find_registration
+
     told, changes = list[Finding](), list[Change]()
     for own in others:
         found = find_registration(take, first, own)
@@ -167,6 +172,8 @@ def _look_for_worlds(estimate: Estimate) -> list[Finding]:
     first, others = _find_systems(estimate, "auto")
     told = []
     for own in others:
+        from ..estimate.registration import find_registration
+
         if len(own) < 2 or len(first) * len(own) > WORLDS_TOLD_MAX_PAIRS or not estimate.structure.determined:
             continue
         found = find_registration(take, first, own, quick=True)

@@ -33,11 +33,10 @@ import msgspec
 
 from ..errors import CondyleError
 from ..findings import Finding
+from . import FIELD, MANIFEST, REPORT, SKELETON
 from .atomic import PREFIX, flush_folder, keep_mode, open_locked, read_small, remove_locked
 
 LOCK, STAGE, JOURNAL = f"{PREFIX}lock", f"{PREFIX}stage", f"{PREFIX}journal"
-MANIFEST, SKELETON, MOTION, OPTIONS = "manifest.json", "skeleton.json", "motion.npz", "options.toml"
-REPORT, FIELD = "report.html", "field.json"
 MOST_BYTES = 2**24  # of a manifest or a journal
 LONGEST_WAIT_S = 10.0  # for which a reader waits for a writer that is moving its files in, which takes milliseconds
 BETWEEN_TRIES_S = 0.02

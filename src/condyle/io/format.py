@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
@@ -11,6 +11,7 @@ from ..errors import UsageError
 from ..model.recording import EXTRINSIC, MATRIX, QUATERNIONS, VECTOR, Recording, width_of
 from ..model.repairs import check_repairs
 from ..model.units import metres_per
+from ..model.values import dataclass
 
 
 class Reading(TypedDict, total=False):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 from typing import Any, Literal, NamedTuple
 from zlib import crc32
@@ -17,6 +17,7 @@ from ..errors import CondyleError
 from ..findings import CODES, Finding
 from ..model.recording import Convention, width_of
 from ..model.take import OwnSkeleton
+from ..model.values import dataclass
 
 LOG_MAGIC = b"condyle session log 1\n"
 LAYOUT, FRAME, LOST, MARK, END = b"L", b"F", b"X", b"M", b"E"  # kinds of records

@@ -13,7 +13,6 @@ import sys
 import warnings
 import zipfile
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
@@ -28,7 +27,9 @@ from ..model.clock import LATEST
 from ..model.motion import Motion, derive_motion
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import FARTHEST, UNTIMED_RATE, Take
-from .folder import MOTION, SKELETON, check_ids, find_folder, settle_folder
+from ..model.values import dataclass
+from . import MOTION, SKELETON
+from .folder import check_ids, find_folder, settle_folder
 from .skeleton_file import read_skeleton
 
 _AGAIN = "write it anew with condyle fit -o"

@@ -14,15 +14,13 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, get_type_hints
 
-import msgspec
-
 from .._version import __version__
 from ..errors import TYPO_ALIKE, CondyleError, UsageError, suggest
 from ..model.field import Rod
 from ..model.options import FitOptions
+from . import FIELD
 from .atomic import open_atomic
 from .bodies_file import bodies_of
-from .folder import FIELD
 from .format import ReadOptions
 from .toml_file import read_toml
 
@@ -112,6 +110,8 @@ def _types(kind: type) -> dict[str, Any]:
 
 
 def _convert(content: Any, types: Mapping[str, Any]) -> dict[str, Any]:
+    import msgspec  # a fit without a --config does not wait for it
+
     if not isinstance(content, dict):
         raise UsageError("[reading] and [rod] are tables", code="bad-option")
     values = {}

@@ -12,9 +12,9 @@ import numpy as np
 from ..errors import CondyleError
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import FARTHEST
-from . import values
+from . import MANIFEST, SKELETON, values
 from .atomic import open_atomic
-from .folder import MANIFEST, SKELETON, check_ids, read_checked, read_manifest
+from .folder import check_ids, read_checked, read_manifest
 
 VERSION = 2  # of what is written; version 1 is read as well
 MOST_BYTES = 2**26  # of a skeleton.json: a fit of 64 bodies with 10,000 findings takes 5 MB

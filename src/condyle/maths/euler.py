@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .arrays import Bools, Floats, Ints
+from .robust import median
 from .series import segment_slices
 
 GIMBAL_LOCK_MAX_SINE = (
@@ -52,7 +53,7 @@ def _find_steady(R: Floats, order: str) -> Floats:
     cross = _measure_apart(other[1:], angles[:-1]) < _measure_apart(angles[1:], angles[:-1])
     side = np.concatenate([[0], np.cumsum(cross)]) % 2
     steady = np.unwrap(np.where(side[:, None] == 1, other, angles), axis=0)
-    return np.asarray(steady - 2 * np.pi * np.ceil(np.median(steady, axis=0) / (2 * np.pi) - 0.5))
+    return np.asarray(steady - 2 * np.pi * np.ceil(median(steady) / (2 * np.pi) - 0.5))
 
 
 def _find_cardan(R: Floats, order: str) -> Floats:

@@ -1,16 +1,18 @@
-"""Statistics that outliers do not move. Medians know NaN, and numpy's own import its masked arrays at the first call,
-a sixth of the program's start.
+"""Statistics that outliers do not move. Medians know NaN, and numpy's own, like its quantiles, import its masked arrays
+at the first call, a sixth of the program's start.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .spool import BLOCK_BYTES
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from .arrays import Floats
 
 Z95 = 1.959963984540054  # standard deviations in half of a 95 % interval
@@ -34,6 +36,17 @@ def median(values: Floats, empty: float = 0.0) -> Floats:
     a = np.take_along_axis(ordered, low[None], axis=0)[0]
     b = np.take_along_axis(ordered, high[None], axis=0)[0]
     return np.where(count > 0, 0.5 * (a + b), empty)
+
+
+def quantile(values: NDArray[np.floating[Any]], share: float) -> Floats:
+    """What a share of (n, ...) values lies below, over the first axis; to the last digit `np.quantile` of [share]."""
+    ordered = np.sort(values, axis=0)  # NaN goes last
+    place = np.float64(share * (len(values) - 1))
+    below = int(place)
+    low, high = ordered[below], ordered[min(below + 1, len(values) - 1)]
+    part, step = place - below, high - low
+    between = low + step * part if part < 0.5 else high - step * (1 - part)
+    return np.where(np.isnan(ordered[-1]), np.nan, between)
 
 
 def robust_sd(values: Floats, empty: float = 0.0) -> tuple[Floats, Floats]:

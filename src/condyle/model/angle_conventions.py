@@ -7,11 +7,11 @@ M = diag(1, 1, -1), and counted as right ones, so that a sign means the same on 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ..errors import UsageError
 from .anatomy import Part
+from .values import dataclass
 
 Signs = tuple[int, int, int]
 Words = tuple[str | None, str | None, str | None]

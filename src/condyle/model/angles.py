@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Annotated, Any, Literal
 
@@ -12,7 +12,9 @@ import numpy as np
 from ..errors import CondyleError
 from ..findings import Finding, many
 from ..maths.arrays import Floats, Ints, freeze
+from ..maths.robust import median
 from .anatomy import Side
+from .values import dataclass
 
 Landmarks = Mapping[str, str | Sequence[float]]  # {landmark: name of a marker on the body, or its place in it [m]}
 FrameSource = Literal["functional", "landmarks", "pose"]
@@ -148,7 +150,7 @@ class Angles:
         values = np.degrees(self.values[:, k])
         values = values[np.isfinite(values)]
         low, high, middle = (
-            (float(values.min()), float(values.max()), float(np.median(values))) if len(values) else (None, None, None)
+            (float(values.min()), float(values.max()), float(median(values))) if len(values) else (None, None, None)
         )
         width = None if low is None or high is None else high - low
         level, course, white = (_plain(np.degrees(one[k])) for one in (self.offset_sd, self.curve_sd, self.noise_sd))

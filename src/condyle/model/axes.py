@@ -8,7 +8,7 @@ as such, and what it says by itself stands beside it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import Annotated, Literal
 
@@ -18,6 +18,7 @@ from ..findings import many
 from ..maths import rotation
 from ..maths.arrays import Floats, Vector, freeze
 from ..maths.robust import Z95
+from .values import dataclass
 
 AxisKind = Literal["hinge", "screw", "slider"]
 Lie = Literal["skew", "meet", "parallel", "same line"]

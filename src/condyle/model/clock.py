@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import SENSOR_RATES_HZ, find_packets, segment_slices, spread_packets, usual_step
+from .values import dataclass
 
 PAUSE = 1.0  # s: a longer step may be a pause of the recording
 PERIODS = 20.0  # ... if it is also so many times the usual step

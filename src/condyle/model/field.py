@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats, frozen
 from ..maths.spool import copied, sealed
 from .take import Take
+from .values import dataclass
 
 CHUNK = 200_000  # poses whose distances to all centres are held at once
 

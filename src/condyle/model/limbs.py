@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Floats
 from ..maths.robust import Z95
-from .axes import Axis, Measured, find_lies, solve_table
 from .skeleton import ONE_AXIS, Between, Joint
+
+if TYPE_CHECKING:  # people have no links, so that the axes of machines are imported where one is measured
+    from .axes import Axis, Measured
 
 ALONG_AXIS_RAD = np.radians(30.0)  # angle of a limb to a hinge's axis, below which its length is left open by the axis
 LINK_AXIS_MAX_95_RAD = np.radians(2.0)  # half-width of the interval of axes that a link is measured between; people's
@@ -63,6 +65,8 @@ def is_link(joint_a: Joint, joint_b: Joint) -> bool:
 
 def measure_link(joint_a: Joint, joint_b: Joint, body: str) -> Link:
     """How far apart the axes of two hinges of a body are; 0 where the motion cannot tell them from axes that meet."""
+    from .axes import Measured, find_lies, solve_table
+
     axes = make_axis(joint_a, outer=body), make_axis(joint_b, inner=body)
     lies, _, sds = find_lies(axes)
     table = solve_table(axes, lies)
@@ -75,6 +79,8 @@ def measure_offset(joints: Sequence[Joint], body: str, from_joint: Joint, to_joi
 
     None where the body before has not one such axis, and between parallel axes, whose normals are anywhere.
     """
+    from .axes import Measured, find_lies, solve_table
+
     before = from_joint.parent if from_joint.child == body else from_joint.child
     others = [one for one in joints if one is not from_joint and before in (one.child, one.parent)]
     others = [one for one in others if is_link(one, from_joint)]
@@ -89,6 +95,8 @@ def measure_offset(joints: Sequence[Joint], body: str, from_joint: Joint, to_joi
 
 def make_axis(joint: Joint, *, outer: str | None = None, inner: str | None = None) -> Axis:
     """The axis of a hinge with the body named outside, or inside, of it; its zero is any."""
+    from .axes import Axis
+
     outer = outer if outer is not None else joint.parent if joint.child == inner else joint.child
     inner = joint.parent if joint.child == outer else joint.child
     (p_in, p_out), (z_in, z_out) = find_sides(joint, outer, "p_{}_joint"), find_sides(joint, outer, "axis_{}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import builtins
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Annotated
 
@@ -16,6 +16,7 @@ from ..maths.arrays import Bools, Floats, Ints, freeze, select
 from ..maths.spool import blocks, copied, empty, over_frames, sealed
 from .skeleton import ONE_AXIS, Joint, Skeleton
 from .take import WORLD, Take, with_world
+from .values import dataclass
 
 FORWARD_CHUNK_FRAMES = 1024  # frames put together at once
 

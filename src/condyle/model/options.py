@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Literal, get_args
 
 from ..errors import UsageError
 from .field import FieldModel, Rod
 from .repairs import REPAIRS, check_repairs
+from .values import dataclass
 
 Method = Literal["default", "least-squares", "drift"]
 TreeScore = Literal["likelihood", "residual"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -13,6 +12,7 @@ from ..findings import many
 from ..maths.arrays import Floats
 from .anatomy import Side
 from .skeleton import Kind
+from .values import dataclass
 
 Edge = tuple[str, str]  # two bodies that are joined, in the order of the alphabet
 LengthKey = tuple[str, tuple[Edge, Edge]]  # a body, and the joints between which a length on it is measured

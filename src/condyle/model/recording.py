@@ -7,7 +7,7 @@ option can overrule them and the doctor can try others.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 
 import numpy as np
@@ -21,6 +21,7 @@ from ..maths.spool import over_frames, sealed, take_rows
 from .clock import describe_clock_unit, in_order
 from .take import BodyMarker, OwnSkeleton, Take, check_quaternions
 from .units import metres_per
+from .values import dataclass
 
 QUATERNIONS = ("wxyz", "xyzw")
 MATRIX = "matrix"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from ..findings import Finding
 from ..maths.spool import over_frames, sealed
 from .skeleton import SensorNoise
 from .take import Take
+from .values import dataclass
 
 LEAST, MOST = 1e-6, 1e6  # factors beyond are no scale but a mistake
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ from ..findings import Finding, many
 from ..maths.arrays import Floats, Vector, freeze
 from ..maths.robust import Z95
 from .take import BodyMarker
+from .values import dataclass
 
 Between = Literal["joints", "joint and axis", "axes"]
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from ..findings import Finding
 from .take import Take
+from .values import dataclass
 
 Effect = Literal["reading", "moves", "leaves out"]
 

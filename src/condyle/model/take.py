@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import copy
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 from typing import Any
 
@@ -18,6 +18,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, frozen
 from ..maths.series import usual_step
 from ..maths.spool import hide, joined, over_frames, sealed, take_rows
+from .values import dataclass
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
 WORLD = "world"  # name of the room where it is a body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..model.angles import AngleColumn, Angles, Landmarks, SegmentFrame
 from ..model.motion import match_bodies
 from ..model.skeleton import Skeleton
 from ..model.take import Take, join
+from ..model.values import dataclass
 from .angle_errors import find_errors
 from .counting import Counted, describe_lock, measure_columns
 from .frames import NO_SD, build_frames, carry_frames, zero_frames

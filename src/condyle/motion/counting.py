@@ -11,6 +11,7 @@ from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.euler import find_angles, find_principal_angles, measure_lock
+from ..maths.robust import median
 from ..maths.series import segment_slices
 from ..maths.spool import empty, sealed
 from ..model.angle_conventions import JointRow
@@ -104,7 +105,7 @@ def _unwrap(angle: Floats, segment: Ints) -> Floats:
         rows = np.flatnonzero(known[part]) + part.start
         if len(rows):
             steady = np.unwrap(angle[rows])
-            found[rows] = steady - 2 * np.pi * np.ceil(np.median(steady) / (2 * np.pi) - 0.5)
+            found[rows] = steady - 2 * np.pi * np.ceil(median(steady) / (2 * np.pi) - 0.5)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -14,6 +13,7 @@ from ..maths.arrays import Floats, freeze
 from ..model.motion import Motion, forward, match_bodies
 from ..model.skeleton import Skeleton
 from ..model.take import Take
+from ..model.values import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..findings import Finding
@@ -11,6 +9,7 @@ from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..model.motion import order_joints
 from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import Take
+from ..model.values import dataclass
 from .tasks import GUESS_SIGMA_RAD
 
 OPEN_TURN_MIN_RAD = GUESS_SIGMA_RAD / 2  # rad, standard deviation of a turn from which on the sensors leave it open

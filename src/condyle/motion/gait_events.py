@@ -14,6 +14,7 @@ import numpy as np
 from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
+from ..maths.robust import median, quantile
 from ..maths.series import segment_slices
 from ..model.anatomy import Segment, find_segments
 from ..model.gait_events import GaitEvent
@@ -64,7 +65,7 @@ def _find_events(take: Take, side: str, names: Sequence[str]) -> list[GaitEvent]
         speeds = [_measure_speeds(take, take.index(name), part) for name in names]
         slowest = np.fmin.reduce([slow for slow, _ in speeds])
         fast = np.concatenate([speed[np.isfinite(speed)] for _, speed in speeds])
-        high = float(np.percentile(fast, HIGH_SPEED_PERCENT)) if len(fast) else 0.0
+        high = float(quantile(fast, HIGH_SPEED_PERCENT / 100)) if len(fast) else 0.0
         if high < SWING_MIN_SPEED_M_S:
             continue
         time, known = take.time[part], np.isfinite(slowest)
@@ -94,7 +95,7 @@ def _measure_speeds(take: Take, body: int, part: slice) -> tuple[Floats, Floats]
     the axis of the turn are at rest, and the axis is |v| / |w| away.
     """
     time = take.time[part]
-    n, step = len(time), float(np.median(np.diff(time))) if len(time) > 1 else 0.0
+    n, step = len(time), float(median(np.diff(time))) if len(time) > 1 else 0.0
     half = max(1, round(RATE_HALF_WINDOW_S / step)) if step > 0 else 1
     slow, speed = np.full(n, np.nan), np.full(n, np.nan)
     if n <= 2 * half:

@@ -7,7 +7,7 @@ eliminated from the leaves of the figure to its roots, all frames together.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -24,6 +24,7 @@ from ..model.motion import Motion, check_motion, find_reference, forward, free_b
 from ..model.progress import begin_step, tell_share
 from ..model.skeleton import ONE_AXIS, Skeleton
 from ..model.take import UNTIMED_RATE, Take
+from ..model.values import dataclass
 from .bridging import bridge_turn, describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..maths.spool import over_frames, sealed
 from ..model.motion import Motion, forward, order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD, BodyMarker, Take, join, with_world
+from ..model.values import dataclass
 from ..pairs.fits import gaps
 from ..prepare.shapes import Shape, fit_poses
 from ..result.verdict import add_verdict

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from ..io.exports.figure import UP_AXES, find_axis
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.series import mean_step, segment_slices
+from ..model.values import dataclass
 from .person import Body
 
 QUIET_S = 0.5  # s for which nobody moves in a pose that is taken as neutral; found in a functional trial of a hip

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -14,6 +13,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..model.anatomy import ABOVE_CHEST, MAIN_CHILD, Part, Segment, find_segments
 from ..model.skeleton import ONE_AXIS, Joint, Skeleton
+from ..model.values import dataclass
 
 
 class JointEnd(NamedTuple):

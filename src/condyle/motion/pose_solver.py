@@ -6,7 +6,7 @@ w_rotation |rotation vector of the error|^2, of springs towards given rotations 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, T, select
 from ..maths.elimination import DAMPING_ARM_M, Factors, Rig, cross, dot, outer, product
+from ..model.values import dataclass
 
 SOLVE_MAX_STEPS = 60  # of damped Gauss-Newton for one pose
 STEP_MIN_GAIN = 1e-8  # of the cost: a frame whose further steps would gain less is done

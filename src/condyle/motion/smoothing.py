@@ -7,12 +7,13 @@ whose preconditioner is the elimination of every frame for itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..maths.arrays import Floats
 from ..maths.elimination import Rig, cross, dot
+from ..model.values import dataclass
 from .pose_solver import (
     Equations,
     Errors,

@@ -6,7 +6,7 @@ A task of another kind is a value with `add_to`; the solver knows nothing but th
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..maths.elimination import Rig
 from ..model.motion import Motion
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import Take
+from ..model.values import dataclass
 from .pose_solver import Loop, Problem
 from .rig import to_rows
 from .smoothing import build_accelerations

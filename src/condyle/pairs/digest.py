@@ -9,7 +9,7 @@ Digests add: those of pieces that were cut at rows' borders, one after the other
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
@@ -19,6 +19,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.spool import POSE_BYTES, blocks_of, empty, sealed
+from ..model.values import dataclass
 from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, sixth_differences
 
 if TYPE_CHECKING:

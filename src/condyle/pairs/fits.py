@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +11,7 @@ from ..maths.arrays import Bools, Floats, Ints, centre_positions
 from ..maths.least_squares import solve_symmetric
 from ..maths.robust import median
 from ..maths.spool import empty
+from ..model.values import dataclass
 from .sums import PairSums, RowSums, blocks, chunks
 
 if TYPE_CHECKING:

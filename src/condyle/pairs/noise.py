@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,6 +10,7 @@ from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import CHI3_MEDIAN, median
 from ..maths.spool import over_frames
+from ..model.values import dataclass
 from .fits import gap_columns
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -11,6 +10,7 @@ import numpy as np
 
 from ..maths.least_squares import solve_normal
 from ..maths.spool import BLOCK_BYTES, blocks, empty, over_frames
+from ..model.values import dataclass
 from .fits import apply_joints, gap_columns
 from .outliers import FAINT_GAP_SHARE, ROUNDING_M
 from .sums import whole_gram, whole_stack

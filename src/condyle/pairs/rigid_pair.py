@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..maths.robust import median, robust_sd
 from ..model.scale import Scale
 from ..model.skeleton import SensorNoise
 from ..model.take import Take
+from ..model.values import dataclass
 from .noise import estimate_noise
 
 PERCENTILES = (1, 5, 25, 50, 75, 95, 99)  # of a distance, as they are listed

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
+from ..model.values import dataclass
 from .digest import Digest, digest_take
 from .noise import Noise
 from .sums import PairSums, keep_stack, sum_pairs, sum_rows

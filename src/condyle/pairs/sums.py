@@ -6,7 +6,6 @@ Files, chunks, windows, stretches and several takes are sums of sums. One pass s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from math import prod
 from operator import add
@@ -17,6 +16,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, first_seen
 from ..maths.spool import POSE_BYTES, blocks_of, empty
+from ..model.values import dataclass
 
 if TYPE_CHECKING:
     from ..model.take import Take

@@ -8,7 +8,6 @@ of one body moves as another sees it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
@@ -16,6 +15,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..model.take import Take
+from ..model.values import dataclass
 from .fits import fit_joints
 from .sums import PairSums, stack_poses, sum_products
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..maths.robust import robust_sd
 from ..maths.spool import joined, over_frames, sealed, side_by_side
 from ..model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
 from ..model.units import metres_per
+from ..model.values import dataclass
 from .marker_swaps import (
     Cluster,
     MarkerSwap,

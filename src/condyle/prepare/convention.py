@@ -7,7 +7,7 @@ pair alike cannot be seen so: a mirrored scene, one scale for all.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -31,6 +31,7 @@ from ..model.recording import (
     to_take,
 )
 from ..model.take import Take, join
+from ..model.values import dataclass
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.forest import measure_forest, scene_size
 from ..pairs.sums import sum_pairs

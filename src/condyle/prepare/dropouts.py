@@ -7,7 +7,7 @@ Lone spikes are left: the fit weighs them out.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..maths.spool import POSE_BYTES, blocks_of, hide, over_frames, take_rows
 from ..model.options import FitOptions
 from ..model.stage import Decision
 from ..model.take import Take
+from ..model.values import dataclass
 from .flips import find_flips
 
 PATH_JUMP_MIN_STEPS = 8.0  # usual steps from which a sample does not continue the path

@@ -6,7 +6,7 @@ velocity of the joint: no rotation centre looks like that, so the delay and the 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from ..maths.spool import blocks, copied, empty, over_frames, sealed
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect
 from ..model.take import Take
+from ..model.values import dataclass
 from ..pairs.digest import digest_take
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.noise import Noise, estimate_noise

@@ -8,12 +8,12 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from typing import NamedTuple
 
 from ..model.anatomy import Side
+from ..model.values import dataclass
 
 COMMON = "common"
 LIKE = "like"  # key of the set that a set extends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, product
 
 import numpy as np
@@ -13,6 +13,7 @@ from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
 from ..maths.spool import copied
+from ..model.values import dataclass
 from .shapes import Shape, fit_error, fit_poses, seen_points
 from .swaps import EITHER_PART_MIN_SHARE
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import permutations, product
 
 import numpy as np
@@ -18,6 +18,7 @@ from ..maths.spool import blocks, copied, sealed
 from ..model.recording import along_axes
 from ..model.take import Take
 from ..model.units import METRES
+from ..model.values import dataclass
 from ..pairs.fits import PairFits, fit_pairs
 from ..pairs.forest import EXACT_GAP_SHARE, scene_size
 from ..pairs.sums import sum_pairs

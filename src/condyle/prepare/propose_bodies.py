@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from ..model.values import dataclass
 from .shapes import extent, fit_error, fit_poses, fit_shape, seen_points
 
 PROPOSED_FROM_FRAMES = 2000  # frames looked at, fewer for many markers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Unpack
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..maths.arrays import Floats
 from ..model.field import Rod
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
 from ..model.take import Take, join
+from ..model.values import dataclass
 from .convention import Diagnosis, apply_diagnosis, diagnose
 from .cutting import choose_bodies, cut_time
 from .odd_sensors import repair_odd_sensors

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, evenly
 from ..model.anatomy import Part, Side, segment_of
 from ..model.recording import Recording, length_of
+from ..model.values import dataclass
 from .clusters import match_marker
 from .marker_names import MarkerNames, is_mere_number, name_markers, subject_of, without_subject
 from .propose_bodies import SEEN_TOGETHER_MIN_FRAMES, distance_changes, propose_bodies

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.spool import blocks_of, empty
 from ..model.take import Take
+from ..model.values import dataclass
 
 VELOCITY_REACH_S = 0.1  # s on each side over which a velocity is taken
 VELOCITY_MIN_SAMPLES = 4  # samples on each side, however slow the clock

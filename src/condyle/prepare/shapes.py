@@ -6,14 +6,13 @@ weights from how steady each point is made joints on skin come further apart, no
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
 from ..maths.robust import median, robust_sd
 from ..maths.spool import blocks, empty, over_frames
+from ..model.values import dataclass
 
 SHAPE_FRAMES = 2000  # frames that a shape is learnt from: its error is then a fortieth of one frame's
 RARE_FRAMES = 50  # frames of the sample in which a point must be seen, if it is seen in so many at all

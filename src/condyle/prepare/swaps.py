@@ -11,7 +11,7 @@ unless edges of the tree are known, which fit in one of them only.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..maths.spool import copied, over_frames, sealed
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect
 from ..model.take import WORLD, Take
+from ..model.values import dataclass
 from ..pairs.exchange import Exchange, fit_residual, sum_stretches
 from ..pairs.fits import fit_pairs, gaps
 from ..pairs.sums import sum_pairs

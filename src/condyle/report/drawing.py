@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from ..errors import CondyleError
 from ..maths.arrays import Floats, Ints, freeze
 from ..model.clock import Clock
 from ..model.skeleton import Limb, Skeleton
+from ..model.values import dataclass
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

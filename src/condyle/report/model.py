@@ -5,7 +5,6 @@ It is projected and sorted by depth here, so that near parts cover far ones; mat
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,7 @@ import numpy as np
 from ..maths.arrays import Floats, evenly, freeze
 from ..model.skeleton import Skeleton
 from ..model.take import Take
+from ..model.values import dataclass
 from .drawing import INK_COLOUR, MARK_COLOUR, PALE_COLOUR, TEXT_COLOUR, _figure, styled
 
 if TYPE_CHECKING:

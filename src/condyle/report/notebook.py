@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ from ..errors import UsageError
 from ..model.html import render_skeleton
 from ..model.skeleton import Skeleton
 from ..model.take import Take
+from ..model.values import dataclass
 from .drawing import INK_COLOUR, MARK_COLOUR, draw_lengths, draw_tree, shorten_name, styled
 from .model import choose_frame
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from ..io.motion_file import Frames
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
+from ..model.values import dataclass
 from .page_data import WEIGHT_STEPS
 
 Small = NDArray[np.int32]

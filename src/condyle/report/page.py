@@ -15,10 +15,11 @@ import numpy as np
 
 from .._version import __version__
 from ..errors import CondyleError
+from ..io import REPORT
 from ..io.atomic import open_atomic
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import Figure
-from ..io.folder import REPORT, find_folder, stage_files
+from ..io.folder import find_folder, stage_files
 from ..io.motion_file import open_motion
 from ..io.skeleton_file import read_skeleton
 from ..maths.arrays import Floats, evenly

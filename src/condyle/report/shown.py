@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from ..io.motion_file import Frames, MotionFile, find_poses
 from ..maths.arrays import Bools, Floats, Ints, evenly
+from ..maths.robust import median, quantile
 from ..model.clock import Clock
 from ..model.motion import order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
+from ..model.values import dataclass
 from .pack import LARGEST_NUMBER, Packing, join_frames, pack
 from .page_data import PageMotion, Piece, to_triple
 
@@ -171,7 +173,7 @@ def link_pieces(shown: MotionPieces) -> tuple[Piece, ...]:
 def _box(p: Floats) -> tuple[Floats, Floats]:
     """The box of places (n, m, 3) without their spikes."""
     seen = [place[np.isfinite(place).all(axis=1)] for place in np.moveaxis(p, 1, 0)]
-    ranges = [np.percentile(place, BOX_PERCENTILES, axis=0) for place in seen if len(place)]
+    ranges = [[quantile(place, one / 100) for one in BOX_PERCENTILES] for place in seen if len(place)]
     if not ranges:
         return np.zeros(3), np.zeros(3)
     return np.min(ranges, axis=(0, 1)), np.max(ranges, axis=(0, 1))
@@ -180,13 +182,13 @@ def _box(p: Floats) -> tuple[Floats, Floats]:
 def _size(skeleton: Skeleton, low: Floats, high: Floats) -> float:
     """[m] the usual distance of two joined sensors by way of their joint, or a quarter of the room they were in."""
     ways = [np.linalg.norm(joint.p_child_joint) + np.linalg.norm(joint.p_parent_joint) for joint in skeleton.joints]
-    size = float(np.median(ways)) if ways else float(np.linalg.norm(high - low)) / 4
+    size = float(median(np.array(ways))) if ways else float(np.linalg.norm(high - low)) / 4
     return size if 0 < size < math.inf else 1.0
 
 
 def _coarser(fine: float, noise: list[float], coarsest: float) -> float:
     """The step with two figures: `fine`, or a part of the usual noise where that is more."""
-    usual = float(np.median(noise)) if noise else 0.0
+    usual = float(median(np.array(noise))) if np.isfinite(noise).all() else math.inf
     step = min(max(fine, STEP_NOISE_SHARE * usual), coarsest) if math.isfinite(usual) else fine
     return float(f"{step:.1e}")
 
@@ -206,7 +208,7 @@ def _gap_step(joint: Joint, usual: float, most: float) -> float:
 
 def _levels(gap: Singles) -> Floats:
     gap = gap[np.isfinite(gap)]
-    return np.array([*np.percentile(gap, (50, 95)), gap.max()]) if len(gap) else np.zeros(3)
+    return np.array([quantile(gap, 0.5), quantile(gap, 0.95), gap.max()]) if len(gap) else np.zeros(3)
 
 
 class _Looked(NamedTuple):

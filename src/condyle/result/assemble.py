@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -29,6 +29,7 @@ from ..model.progress import begin_step
 from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skeleton
 from ..model.stage import Change
 from ..model.take import Take
+from ..model.values import dataclass
 from ..pairs.fits import gaps
 from .plausible import find_odd_limbs
 from .symmetry import mirror_lengths

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -15,6 +14,7 @@ from ..maths.arrays import Floats
 from ..maths.robust import Z95
 from ..model.profile import Edge, LengthKey, Profile, name_edge
 from ..model.skeleton import Skeleton
+from ..model.values import dataclass
 from .profile import find_mountings, list_fits
 
 

@@ -8,7 +8,6 @@ large the two are is estimated, so nothing here promises that an interval gets s
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..findings import mm
 from ..maths.arrays import Floats
 from ..model.limbs import limb_geometry
 from ..model.skeleton import ONE_AXIS, Joint, Limb, Skeleton
+from ..model.values import dataclass
 
 TURNED_MIN_RAD = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
 WANTED_WIDTH_M = 0.01  # m: wanted width of a length's interval, where nobody says another

@@ -7,7 +7,7 @@ sensors is asked for all of them, as if it were alone there, and the lengths are
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -20,6 +20,7 @@ from ..maths.robust import Z95
 from ..model.profile import LengthKey, name_length
 from ..model.skeleton import Joint, Limb, Skeleton
 from ..model.take import WORLD, Take
+from ..model.values import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from ..findings import Finding, many, mm, sort_findings
 from ..maths.robust import Z95
 from ..model.profile import Profile
 from ..model.skeleton import Skeleton
+from ..model.values import dataclass
 from .profile import build_profile, check_figures, describe_shared, find_mountings, kinds_of
 from .verdict import add_verdict
 

@@ -8,7 +8,7 @@ nothing assumes this by itself.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..maths.arrays import Floats
 from ..model.anatomy import Segment, find_segments
 from ..model.limbs import limb_geometry
 from ..model.skeleton import Joint
+from ..model.values import dataclass
 
 UNLIKE_MIN_SIGMAS = 3.0  # standard deviations by which two lengths differ that are not alike
 

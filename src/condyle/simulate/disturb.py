@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, frozen
 from ..model.take import Take
+from ..model.values import dataclass
 from . import device, flesh
 from .mounting import SensorSlip, Truth
 from .seeds import stream

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from types import MappingProxyType
 from typing import Annotated, Literal
@@ -12,6 +11,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..maths.arrays import Floats, Ints, freeze
+from ..model.values import dataclass
 
 SimulatedKind = Literal["ball", "hinge", "rigid"]
 LimbKey = tuple[str, str, str]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
@@ -12,6 +11,7 @@ from ..errors import UsageError
 from ..maths import rotation
 from ..maths.arrays import Floats, freeze
 from ..model.take import Take
+from ..model.values import dataclass
 from .motions import clock
 from .seeds import stream
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
@@ -12,6 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import UsageError
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, freeze
+from ..model.values import dataclass
 from .figures import LimbKey, SimulatedKind, lengths_between_joints
 
 _CLEAR_MIN_M = 0.04  # m, least distance of a random sensor to any joint

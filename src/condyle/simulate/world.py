@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ..errors import UsageError
 from ..maths.arrays import concatenate, select
 from ..model.take import Take
+from ..model.values import dataclass
 from . import motions
 from .disturb import Disturbances, disturb
 from .figures import SimulatedFigure

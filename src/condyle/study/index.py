@@ -10,8 +10,8 @@ from urllib.parse import quote
 
 from .._version import __version__
 from ..findings import many
+from ..io import REPORT
 from ..io.atomic import open_atomic
-from ..io.folder import REPORT
 from ..result.verdict import describe_share
 from .ledger import LimbFacts, Record
 from .plan import TAKES, Step

@@ -34,6 +34,15 @@ def test_a_file_is_known_by_its_content_not_by_its_name(tmp_path: Path, suffix: 
     assert identify(other).name == suffix[1:]
 
 
+@pytest.mark.parametrize("name", readers._BINARY)
+def test_no_text_looks_like_a_binary_format(name: str, rng: np.random.Generator) -> None:
+    letters = np.arange(9, 256, dtype=np.uint8)
+    looks_like = readers._import_format(name).looks_like
+    heads = [rng.choice(letters, 1024).tobytes() for _ in range(50)]
+    heads += [start + head for head in heads for start in (b"PK", b"\x0aP", b"\x55P")]
+    assert not any(looks_like(head) for head in heads)
+
+
 def test_a_missing_file_is_told(tmp_path: Path) -> None:
     assert fault(tmp_path / "none.npz").code == "no-such-file"
 

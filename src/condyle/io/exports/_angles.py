@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...maths.arrays import Floats
 from ...maths.euler import find_angles
 from ...model.anatomy import Part
 from ...model.angle_conventions import CONVENTIONS, JointRow
+from ...model.values import dataclass
 from .figure import Figure, find_axis, find_world_turn
 
 BALL_ORDER = "XZY"  # of other joints, with y along the bone: bend, side bend, twist

@@ -7,14 +7,16 @@ the bone; docs/figures.md tells the rules.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
 
 from ...maths import rotation
 from ...maths.arrays import Floats
+from ...maths.robust import median
 from ...model.anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, rest_direction
+from ...model.values import dataclass
 
 BoneKind = Literal["free", "ball", "hinge", "rigid"]
 LIMBS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")
@@ -232,7 +234,7 @@ def _scale(links: Sequence[Link], children: Sequence[Sequence[int]]) -> float:
             lengths = [float(np.linalg.norm(links[c].p_parent - link.p_child)) for c in children[k]]
             ratios += [length / TYPICAL[part] for length in lengths]
     ratios = [ratio for ratio in ratios if ratio > 0.01]
-    return float(np.median(ratios)) if ratios else 1.0
+    return float(median(np.array(ratios))) if ratios else 1.0
 
 
 def reorder_links(links: Sequence[Link], roots: Sequence[int], order: Sequence[str]) -> list[Link]:

@@ -11,7 +11,8 @@ from pathlib import Path
 from ...errors import CondyleError, UsageError, suggest
 from ...findings import Finding
 from ...model.progress import begin_step
-from ..folder import FIELD, MANIFEST, MOTION, OPTIONS, SKELETON, stage_files
+from .. import FIELD, MANIFEST, MOTION, OPTIONS, SKELETON
+from ..folder import stage_files
 from .inertia import MASS_FORMATS, check_body_mass
 from .registry import FORMATS
 from .rigs import RIGS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Annotated, Any
 
@@ -16,6 +16,7 @@ from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints, concatenate, freeze, select
 from ...maths.series import even_places, held_frames, mean_step, segment_slices, usual_step
 from ...model.take import Take
+from ...model.values import dataclass
 from .bones import BoneKind
 
 UP_AXES = ("x", "y", "z", "-x", "-y", "-z")

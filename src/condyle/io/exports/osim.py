@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from ...maths.arrays import Floats
 from ...maths.euler import find_angles
 from ...maths.series import segment_slices
+from ...model.values import dataclass
 from ._angles import Turning, split_free, split_joint
 from .figure import Figure
 from .inertia import Inertial, weigh_bones

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from ...findings import Finding
 from ...model.motion import Motion, on_axes
 from ...model.skeleton import Skeleton
 from ...model.take import Take
+from ...model.values import dataclass
 from .build_figure import build_figure
 from .figure import Figure
 from .registry import Names

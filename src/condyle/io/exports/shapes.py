@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from ...maths.arrays import Floats, Ints
 from ...maths.robust import median
+from ...model.values import dataclass
 from .figure import Figure
 
 CIRCLE_CORNERS = 16  # corners of a circle

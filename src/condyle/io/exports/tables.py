@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from ...maths.arrays import Floats
 from ...maths.robust import Z95
 from ...model.motion import forward
 from ...model.skeleton import Joint, Skeleton
+from ...model.values import dataclass
 from .scene import FigureFormat, Scene, Written
 from .take_csv import escape_name, write_take_csv
 

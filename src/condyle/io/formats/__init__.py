@@ -20,15 +20,15 @@ from ...findings import Finding
 from ...maths.spool import ARRAY_BYTES, largest_in_memory
 from ...model.progress import begin_step
 from ...model.recording import Recording
-from ..folder import SKELETON
+from .. import SKELETON
 from ..format import Format, ReadOptions, apply_options
 
 __all__ = ["Format", "ReadOptions", "formats", "identify", "list_files", "read_recording"]
 
 # Those that name themselves beyond doubt come first: they are tried one by one, and the rest is not even imported.
+_BINARY = ("npz", "c3d")
 _MODULES = (
-    "npz",
-    "c3d",
+    *_BINARY,
     "csv",
     "bvh",
     "amc",
@@ -56,6 +56,7 @@ _MODULES = (
     "segment_table",
 )
 BAG_METADATA = "metadata.yaml"  # what makes a folder a bag of ROS 2
+_NO_TEXT = re.compile(rb"[\x00-\x08]")  # stands in the head of every binary format
 _DIGITS = re.compile(r"(\d+)")
 HEAD_BYTES = 65536  # bytes that a format is recognised by
 
@@ -116,7 +117,7 @@ def _search(file: Path, name: str | None) -> tuple[Format, list[str]]:
     if name is not None:
         return _find_named(name, file), []
     found = []
-    for module in _MODULES:
+    for module in _MODULES if _NO_TEXT.search(head) else _MODULES[len(_BINARY) :]:
         fmt = _import_format(module)
         if fmt.looks_like(head):
             if fmt.certain:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
+from ...model.values import dataclass
 from ..tables.header import check_different
 from ..tables.rows import read_number
 from ..tables.text import decode, read_short_text

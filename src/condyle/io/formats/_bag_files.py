@@ -11,12 +11,13 @@ import sqlite3
 import struct
 import zlib
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import import_module
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from ...errors import CondyleError
+from ...model.values import dataclass
 
 BAG, MCAP, SQLITE = b"#ROSBAG V", b"\x89MCAP0\r\n", b"SQLite format 3\x00"
 ZSTD = b"\x28\xb5\x2f\xfd"

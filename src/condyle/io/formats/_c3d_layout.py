@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 
 from ...errors import CondyleError
+from ...model.values import dataclass
 from ._c3d_parameters import C3D_BLOCK_BYTES, Numbers, Parameters
 
 ROTATION_WORDS = 17  # a 4x4 matrix by columns, and how reliable it is

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,6 +15,7 @@ from numpy.typing import NDArray
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
+from ...model.values import dataclass
 from ..tables.text import decode
 
 C3D_BLOCK_BYTES = 512  # bytes; C3D counts places in blocks, from 1

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from ...maths.arrays import Bools, Floats, Ints
 from ...maths.spool import POSE_BYTES, blocks_of, empty, over_frames, sealed
 from ...model.recording import Bodies
 from ...model.take import OwnSkeleton
+from ...model.values import dataclass
 from ..tables.header import list_some
 
 FARTHEST_OFFSET = 1e12  # of any unit: an offset beyond is no offset, and its square would overflow

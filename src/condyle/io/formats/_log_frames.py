@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import mmap
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from ...findings import Finding, many
 from ...maths.arrays import Floats, Ints
 from ...maths.spool import GrowingRows, empty, sealed
 from ...model.recording import width_of
+from ...model.values import dataclass
 from ..log_records import (
     FRAME,
     FRAME_HEAD,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from ...maths.arrays import Floats, Ints
 from ...maths.spool import GrowingRows
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import read_positive
 from ..tables.rows import describe_truncation, read_number

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +13,7 @@ from ...maths.arrays import Floats
 from ...maths.spool import over_frames
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import number_repeats, read_count
 from ..tables.rows import describe_truncation, read_number

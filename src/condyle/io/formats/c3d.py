@@ -7,7 +7,7 @@ damaged file ends in one error and a large one needs little more memory than its
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO
 
@@ -17,6 +17,7 @@ from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...maths.spool import is_any_finite, joined, sealed
 from ...model.recording import Bodies, Convention, Markers, Recording
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import is_length
 from ..tables.rows import describe_truncation

@@ -9,7 +9,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +17,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats, Ints
 from ...model.recording import Bodies, Convention, Recording
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_count
 from ..tables.rows import describe_truncation, parse_rows, take_columns

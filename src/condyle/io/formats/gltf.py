@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from ...errors import CondyleError
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats
 from ...model.recording import Convention, Recording
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import number_repeats
 from ._kinematics import STATED_BY_ANGLES, STILL_ANGLE, BoneChain, order_parents_first

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from ...maths.arrays import Floats
 from ...maths.spool import empty
 from ...model.recording import UPS, Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import is_length, number_repeats, read_count
 from ..tables.rows import describe_truncation, find_end, parse_rows, read_number

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from ...maths.arrays import Floats
 from ...model.recording import EULER_ORDERS, QUATERNIONS, Bodies, Convention, Markers, Recording, matrices
 from ...model.take import OwnSkeleton
 from ...model.units import METRES, metres_per
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import check_different, check_unit, number_repeats, read_count, read_positive
 from ..tables.rows import describe_truncation, find_separator, read_cells, take_columns

@@ -6,7 +6,7 @@ The XML is read as a stream. A document type is refused: it is where XML hides e
 from __future__ import annotations
 
 import codecs
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from xml.parsers import expat
 
@@ -18,6 +18,7 @@ from ...maths.arrays import Floats
 from ...maths.spool import GrowingRows
 from ...model.recording import Bodies, Convention, Recording
 from ...model.take import OwnSkeleton
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.rows import read_number
 from ..tables.text import to_utf8

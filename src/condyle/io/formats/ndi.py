@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +16,7 @@ from ...errors import CondyleError
 from ...maths.arrays import Bools, Floats
 from ...maths.spool import hide, over_frames
 from ...model.recording import Bodies, Convention, Recording
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.rows import describe_truncation, parse_picked, read_cells, split_cells, strip_empty, take_columns
 from ..tables.sensors import ABSURD_NUMBER

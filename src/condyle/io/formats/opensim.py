@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 from ...errors import CondyleError
 from ...model.recording import Bodies, Convention, Markers, Recording
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_count
 from ..tables.rows import describe_truncation, take_columns

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...model.recording import QUATERNIONS
+from ...model.values import dataclass
 from ..tables.guess import find_quaternions, find_time_unit, guess
 from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table

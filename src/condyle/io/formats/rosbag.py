@@ -6,7 +6,7 @@ at the top, which is the world.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +16,7 @@ from ...findings import Finding
 from ...maths.arrays import Floats
 from ...maths.spool import GrowingRows, one_of_many, sealed, side_by_side
 from ...model.recording import Bodies, Convention, Recording
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..resample import Stream, resample_streams
 from ._bag_files import BAG, MCAP, SQLITE, Bag

@@ -7,7 +7,7 @@ order its four numbers stand.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations, product
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from ...maths.arrays import Bools, Floats, evenly
 from ...maths.spool import over_frames, sealed
 from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
 from ...model.take import FARTHEST
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.guess import are_unit
 from ..tables.rows import describe_truncation, take_columns

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.spool import one_of_many, sealed, side_by_side
 from ...model.recording import VECTOR, Bodies, Convention, Markers, Recording
+from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import check_unit, read_positive
 from ..tables.rows import describe_truncation, find_separator, hide_zeros, parse_rows, read_cells, strip_empty

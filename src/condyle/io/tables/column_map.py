@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from ...errors import CondyleError, UsageError, suggest
 from ...model.recording import HANDS, UPS, Convention, width_of
 from ...model.units import metres_per
+from ...model.values import dataclass
 from ..toml_file import read_toml
 from .table import SEPARATORS
 from .vocabulary import TIME_UNITS

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from ...findings import many
 from ...maths.arrays import Bools, Floats
+from ...model.values import dataclass
 from .vocabulary import TIME_UNITS
 
 FEWEST_GUESSED_ROWS = 10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from ...maths.arrays import Floats, Ints
 from ...maths.robust import median
 from ...maths.spool import empty
 from ...model.recording import QUATERNIONS
+from ...model.values import dataclass
 from ..resample import Stream, resample_streams
 
 MOST_STAMPS_PER_ROW = 0.75  # distinct stamps per row up to which stamps are those of whole frames

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
@@ -15,6 +15,7 @@ from ...maths.arrays import Floats, Ints
 from ...maths.robust import median
 from ...maths.spool import hide, over_frames
 from ...model.recording import Bodies, Convention, Recording
+from ...model.values import dataclass
 from .guess import are_rotations, are_unit
 from .header import is_length
 from .long_rows import gather_rows

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import zip_longest
 
@@ -14,6 +13,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...maths.arrays import Floats
 from ...maths.spool import over_frames
+from ...model.values import dataclass
 from .rows import parse_picked, parse_rows, read_cells, read_number, split_row, split_whole_row
 from .text import Text, as_bytes, change_lines, decode, first_block, read_head_lines
 

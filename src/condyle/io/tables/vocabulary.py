@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+
+from ...model.values import dataclass
 
 LONGEST_NAME = 200  # characters of a column's name that is taken apart
 NAME_GAP = r"[\s._:/|\-]*"

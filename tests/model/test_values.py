@@ -1,0 +1,102 @@
+"""A dataclass of condyle is one of the standard library in all that can be asked of it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import pickle
+import subprocess
+import sys
+from dataclasses import FrozenInstanceError, field, fields, replace
+from typing import Any
+
+import pytest
+
+from condyle.model.options import FitOptions
+from condyle.model.values import dataclass
+
+
+def make(maker: Any, **options: bool) -> Any:
+    """A class as the maker makes it, and one that inherits from it."""
+
+    @maker(**options)
+    class Point:
+        """A place."""
+
+        x: float
+        y: float = 2.0
+        tags: list[str] = field(default_factory=list, compare=False)
+        secret: int = field(default=0, repr=False)
+
+        def __post_init__(self) -> None:
+            object.__setattr__(self, "y", float(self.y))
+
+    @maker(**options)
+    class Named(Point):
+        """A place with a name."""
+
+        name: str = "a"
+
+        def __repr__(self) -> str:
+            return self.name
+
+    return Point, Named
+
+
+FORMS: list[dict[str, bool]] = [{}, {"eq": False}, {"frozen": True}, {"frozen": True, "eq": False}]
+
+
+@pytest.mark.parametrize("options", FORMS)
+def test_it_is_shown_compared_and_hashed_as_one_of_the_standard_library(options: dict[str, bool]) -> None:
+    for own, other in zip(make(dataclass, **options), make(dataclasses.dataclass, **options), strict=True):
+        assert repr(own(1, tags=["b"])) == repr(other(1, tags=["b"]))
+        assert [one.name for one in fields(own)] == [one.name for one in fields(other)]
+        for a, b in (((1,), (1, 2.0)), ((1,), (2,)), ((1, 2, ["c"]), (1,)), ((1, 2, [], 3), (1,))):
+            assert (own(*a) == own(*b)) is (other(*a) == other(*b))
+        assert own(1) != other(1)
+        assert (own.__hash__ is None) is (other.__hash__ is None)
+        if options == {"frozen": True}:
+            assert hash(own(1)) == hash(own(1, tags=["d"])) == hash(other(1))
+        assert replace(own(1), x=5).x == 5
+        with pytest.raises(TypeError, match="missing 1 required"):
+            own()
+    point, named = make(dataclass, **options)
+    assert point(1) != named(1)
+
+
+@pytest.mark.parametrize("eq", [False, True])
+def test_a_frozen_one_does_not_change(eq: bool) -> None:
+    for one in (kind(1.0) for kind in make(dataclass, frozen=True, eq=eq)):
+        for name in ("x", "y", "other"):
+            with pytest.raises(FrozenInstanceError, match=f"'{name}'"):
+                setattr(one, name, 3.0)
+        with pytest.raises(FrozenInstanceError):
+            del one.x
+        assert (one.x, one.y, vars(one).keys()) == (1.0, 2.0, {one.name for one in fields(one)})
+
+
+def test_one_that_is_not_frozen_changes() -> None:
+    one = make(dataclass)[0](1.0)
+    one.x = 4.0
+    assert repr(one).endswith("Point(x=4.0, y=2.0, tags=[])")
+
+
+def test_it_is_packed_and_copied() -> None:
+    options = FitOptions(method="drift")
+    assert pickle.loads(pickle.dumps(options)) == copy.copy(options) == copy.deepcopy(options) == options
+
+
+def test_one_that_holds_itself_is_shown() -> None:
+    one = make(dataclass)[0](1.0)
+    one.tags.append(one)
+    assert repr(one).endswith("tags=[...])")
+
+
+def test_a_class_compiles_one_function() -> None:
+    code = (
+        "import dataclasses; from condyle.model.values import dataclass; made = []; "
+        "dataclasses.exec = lambda text, *rest: made.append(text) or exec(text, *rest); "
+        "dataclass(frozen=True)(type('A', (), {'__annotations__': {'x': int}, '__doc__': ''})); print(len(made))"
+    )
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert out == "1\n"
