@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
 from ..errors import CondyleError, UsageError
 from ..io import MOTION, SKELETON
 from ..io.formats import identify
-from ..model.values import dataclass
 from .ledger import LEDGER
 from .plan import Entry, make_names
 
