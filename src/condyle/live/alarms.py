@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from ..findings import Finding
-from ..model.values import dataclass
 
 # Findings that somebody has to act upon while the person still wears the sensors; latency of a set-up is repaired.
 ALARM_CODES = (

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..model.anatomy import JOINT_NAMES, find_segments
 from ..model.skeleton import Skeleton
-from ..model.values import dataclass
 from ..report.facts import count_seconds
 from ..result.coverage import TURNED_MIN_RAD, TWIST_MAX_RAD, WANTED_WIDTH_M, Coverage, JointCoverage, find_coverage
 from ..result.verdict import verdict_of

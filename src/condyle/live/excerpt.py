@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -27,7 +27,6 @@ from ..io.log_records import (
 )
 from ..model.clock import find_origin
 from ..model.recording import Recording
-from ..model.values import dataclass
 
 NEWEST_S = 30.0  # s: kept whole; benchmarks/live.py has how soon slips are told with it, live_cost.py what it costs
 OLDER_S = 30.0  # s: of everything before that

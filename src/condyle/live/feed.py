@@ -7,11 +7,11 @@ import threading
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 
 import numpy as np
 
 from ..errors import CondyleError, UsageError
-from ..model.values import dataclass
 from .clock import SourceClock, Stamp, State
 from .recorder import Recorder
 from .source import Packet, Source, now

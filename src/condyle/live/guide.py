@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ import msgspec
 
 from ..errors import CondyleError
 from ..findings import many
-from ..model.values import dataclass
 from .coach import Progress
 
 PERSON = Path(__file__).parent / "routines" / "person.toml"  # the routine where none is given

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -12,7 +12,6 @@ from ..faults.slips import Slip
 from ..maths import rotation
 from ..maths.arrays import Floats
 from ..model.recording import Bodies, Convention, Recording, to_take, width_of
-from ..model.values import dataclass
 from .clock import STALE_AFTER_S, Stamp
 from .source import Packet
 

@@ -7,6 +7,7 @@ sensors are.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -17,7 +18,6 @@ from ..maths import rotation
 from ..maths.arrays import Floats
 from ..model.anatomy import Part
 from ..model.skeleton import Skeleton
-from ..model.values import dataclass
 from .newest import Poses
 from .transforms import McapOutlet
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..errors import CondyleError
@@ -10,7 +10,6 @@ from ..model.options import FitOptions
 from ..model.profile import Profile
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from ..model.values import dataclass
 
 if TYPE_CHECKING:
     from ..result.assemble import Calibration

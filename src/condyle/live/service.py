@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, field
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +17,6 @@ from ..model.motion import forward
 from ..model.options import FitOptions
 from ..model.skeleton import Skeleton
 from ..model.take import Take
-from ..model.values import dataclass
 from ..motion.play import play
 from .alarms import Alarm, merge_alarms
 from .feed import Feed

@@ -6,7 +6,7 @@ No estimator of its own: each solve is a fit of the newest seconds and of stretc
 from __future__ import annotations
 
 import time
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +21,6 @@ from ..model.recording import Convention
 from ..model.skeleton import Skeleton
 from ..model.stage import Change
 from ..model.take import Take
-from ..model.values import dataclass
 from ..prepare.read import Loaded, bodies_in, understand
 from .alarms import Alarm, choose_alarming, confirm
 from .coach import Coach, Progress, Prompt, is_finished

@@ -9,7 +9,7 @@ import contextlib
 import multiprocessing
 import time
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 from ..io.format import ReadOptions
 from ..model.options import FitOptions
 from ..model.skeleton import Skeleton
-from ..model.values import dataclass
 from .excerpt import LogTail
 from .performer import Performer
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 
 import numpy as np
@@ -18,7 +18,6 @@ from ..findings import Finding
 from ..model.clock import find_origin
 from ..model.recording import Bodies, Convention, Recording, to_take, width_of
 from ..model.take import Take
-from ..model.values import dataclass
 from ..prepare.dropouts import prepare
 from ..prepare.swaps import describe_swaps, find_swaps
 from .alarms import TIMED_CODES, Alarm, choose_alarming, confirm

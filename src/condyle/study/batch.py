@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from ..errors import CondyleError, UsageError
 from ..findings import many
 from ..io.folder import lock_folder
-from ..model.values import dataclass
 from .discover import find_takes
 from .engine import Engine, Tell, run_steps
 from .index import INDEX, write_index

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import os
+<<<<<<< HEAD
 from collections.abc import Collection, Iterator, Mapping
+=======
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+>>>>>>> startup
 from pathlib import Path, PurePath
 from typing import Any
 
 from ..errors import CondyleError, UsageError
 from ..io import MOTION, SKELETON
 from ..io.formats import identify
-from ..model.values import dataclass
 from .ledger import LEDGER
 from .plan import Entry, make_names
 

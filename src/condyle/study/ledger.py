@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
@@ -16,7 +17,6 @@ from typing import Literal
 import msgspec
 
 from ..errors import CondyleError
-from ..model.values import dataclass
 from .plan import Step
 
 LEDGER = "ledger.jsonl"

@@ -7,13 +7,12 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import Any, Literal
 
 from .._version import __version__
 from ..errors import UsageError
-from ..model.values import dataclass
 
 Role = Literal["calibration", "performance"]
 ROLES: tuple[Role, ...] = ("calibration", "performance")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...model.anatomy import MAIN_CHILD, Part
 from ...model.skeleton import Between, Skeleton
+from ...model.values import dataclass
 from .figure import Figure
 from .rigs import RIGS, find_rig_names
 from .scene import FigureFormat, Scene, Written

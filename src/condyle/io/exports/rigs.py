@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from ...findings import Finding, many
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...model.anatomy import Part
+from ...model.values import dataclass
 from .figure import Figure, find_axis, find_world_turn, legalise
 
 RIG_LETTERS = r"[\w.:-]"  # of names of bones; Mixamo's have a colon
