@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import os
-<<<<<<< HEAD
 from collections.abc import Collection, Iterator, Mapping
-=======
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
->>>>>>> startup
 from pathlib import Path, PurePath
 from typing import Any
 
