@@ -4,7 +4,7 @@ import os
 import sys
 from _signal import SIG_IGN, SIGINT, getsignal, signal  # type: ignore[import-not-found]  # signal imports enum first
 
-GARBAGE_MIN_OBJECTS = 10_000  # objects made between two searches for cycles; with Python's 700 they are a twelfth of a
+GARBAGE_MIN_OBJECTS = 10_000  # objects made between two searches for cycles; with Python's 700 they are a tenth of a
 # short fit, since importing makes many objects and no cycles
 
 
