@@ -1,7 +1,8 @@
 """Writes the table anew: `uv run python -m tests.goldens`, from the project's folder.
 
 Every take is fitted as it is, with the kernels of other processors, and after changes of its poses in their last
-digit; what the results moved by fixes the tolerances. `--only TEXT` renews the takes whose name contains the text.
+digit; what the results moved by fixes the tolerances. `--only TEXT` renews the takes whose name contains the text; it
+may be given several times.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import pickle
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -57,16 +59,20 @@ def processors() -> dict[str, dict[str, str]]:
     }
 
 
-def run(only: str, jitter: int | None) -> dict[str, table.Rows]:
-    return {name: table.rows_of(fit_take(case, jitter)) for name, case in cases().items() if only in name}
+def run(only: Sequence[str], jitter: int | None) -> dict[str, table.Rows]:
+    return {
+        name: table.rows_of(fit_take(case, jitter))
+        for name, case in cases().items()
+        if any(text in name for text in only)
+    }
 
 
-def run_elsewhere(what: str, only: str, env: dict[str, str], jitter: int | None) -> dict[str, table.Rows]:
+def run_elsewhere(what: str, only: Sequence[str], env: dict[str, str], jitter: int | None) -> dict[str, table.Rows]:
     """`run` in a process of its own."""
     begin = time.perf_counter()
     with TemporaryDirectory() as folder:
         out = Path(folder) / "rows"
-        words = [sys.executable, "-m", "tests.goldens", "--only", only, "--rows", str(out)]
+        words = [sys.executable, "-m", "tests.goldens", *(f"--only={text}" for text in only), "--rows", str(out)]
         words += [] if jitter is None else ["--jitter", str(jitter)]
         subprocess.run(words, check=True, env=os.environ | env, cwd=PROJECT)
         found: dict[str, table.Rows] = pickle.loads(out.read_bytes())
@@ -76,11 +82,12 @@ def run_elsewhere(what: str, only: str, env: dict[str, str], jitter: int | None)
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--only", default="", metavar="TEXT", help="renew the takes whose name contains this")
+    parser.add_argument("--only", action="append", metavar="TEXT", help="renew the takes whose name contains this")
     parser.add_argument("--jobs", type=int, default=2, help="processes at a time")
     parser.add_argument("--rows", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--jitter", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
+    given.only = given.only or [""]
     if given.rows:
         given.rows.write_bytes(pickle.dumps(run(given.only, given.jitter)))
         return
