@@ -285,7 +285,7 @@ def test_the_time_told_is_the_whole_time(
     assert main(["fit", quick, "-o", str(tmp_path / "out"), "--no-report"]) == 0
     spent = time.perf_counter() - begin
     (told,) = [line for line in capsys.readouterr().out.splitlines() if line.startswith("took ")]
-    assert 0.5 <= float(told.split()[1]) <= spent
+    assert 0.5 <= float(told.split()[1]) <= spent + 0.005  # it is rounded
 
 
 def test_open_opens_the_page_that_was_written_and_needs_one(

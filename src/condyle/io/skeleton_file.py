@@ -49,11 +49,12 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
             code="bad-skeleton",
             path=path,
         ) from None
-    named = {name for joint in (*skeleton.joints, *skeleton.loops) for name in (joint.child, joint.parent)}
-    if unknown := sorted(named - set(skeleton.bodies)):
-        raise CondyleError(
-            f"a joint names '{unknown[0]}', which is not among the bodies", code="bad-skeleton", path=path
-        )
+    joined = {name for joint in (*skeleton.joints, *skeleton.loops) for name in (joint.child, joint.parent)}
+    placed = {one.body for one in skeleton.sensors} | {limb.body for limb in skeleton.limbs}
+    for what, names in (("joint", joined), ("sensor or a limb", placed)):
+        if unknown := sorted(names - set(skeleton.bodies)):
+            text = f"a {what} names '{unknown[0]}', which is not among the bodies"
+            raise CondyleError(text, code="bad-skeleton", path=path)
     for joint in (*skeleton.joints, *skeleton.loops):
         _check_joint(joint, path)
     return skeleton

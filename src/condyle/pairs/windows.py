@@ -112,7 +112,7 @@ def cut_windows(
 
 def count_skipped(take: Take) -> int:
     """Every so-manieth frame is enough: which."""
-    return max(1, int(min(take.rate / WINDOW_RATE_HZ, take.frames)))
+    return max(1, int(np.fmin(take.rate / WINDOW_RATE_HZ, take.frames)))  # a few frames may have no rate
 
 
 def _scales(windows: Windows) -> Iterator[Windows]:

@@ -90,13 +90,16 @@ def distance_changes(cloud: Floats) -> tuple[Floats, Floats]:
     change, length = np.full((k, k), np.inf), np.zeros((k, k))
     order = np.arange(n)[:, None]
     for i in range(k - 1):
-        apart = np.sort(np.linalg.norm(cloud[:, i + 1 :] - cloud[:, i, None], axis=2), axis=0)  # NaN goes last
+        with np.errstate(over="ignore", invalid="ignore"):  # of damaged files; what is not finite does not count
+            apart = np.linalg.norm(cloud[:, i + 1 :] - cloud[:, i, None], axis=2)
+        apart = np.sort(np.where(np.isfinite(apart), apart, np.nan), axis=0)  # NaN goes last
         count = np.isfinite(apart).sum(axis=0)
         cut = (TRIMMED_SHARE * count).astype(int)
         keep = (order >= cut) & (order < count - cut)
         total = np.maximum(keep.sum(axis=0), 1)
-        mean = np.where(keep, apart, 0.0).sum(axis=0) / total
-        variance = (np.where(keep, apart - mean, 0.0) ** 2).sum(axis=0) / total
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = np.where(keep, apart, 0.0).sum(axis=0) / total
+            variance = (np.where(keep, apart - mean, 0.0) ** 2).sum(axis=0) / total
         change[i, i + 1 :] = change[i + 1 :, i] = np.where(count >= SEEN_TOGETHER_MIN_FRAMES, np.sqrt(variance), np.inf)
         length[i, i + 1 :] = length[i + 1 :, i] = mean
     return change, length

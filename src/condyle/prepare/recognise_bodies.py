@@ -338,15 +338,27 @@ def _find_plates(
 
 def _is_motive(label: str) -> bool:
     """Whether a label is one that Motive writes for the markers of a rigid body."""
-    return re.fullmatch(r".*[\W_]*marker[\W_]*\d+", label, re.IGNORECASE) is not None
+    return re.fullmatch(r".*marker[\W_]*\d+", label, re.IGNORECASE) is not None
+
+
+def _strip_separators(text: str) -> str:
+    """Without what is neither letter nor digit at its end; in one pass, since labels of damaged files are long."""
+    end = len(text)
+    while end and not text[end - 1].isalnum():
+        end -= 1
+    return text[:end].strip()
 
 
 def _stem(label: str) -> str:
     """What a label has in common with others of its cluster; nothing where that is no name."""
     bare = without_subject(label)
-    counted = re.fullmatch(r"(.*?)[\W_]*(?:marker|mk)?[\W_]*\d+", bare, re.IGNORECASE)
-    if counted:
-        stem = counted.group(1).strip() or subject_of(label)
+    if bare[-1:].isdecimal():
+        end = len(bare)
+        while end and bare[end - 1].isdecimal():
+            end -= 1
+        word = _strip_separators(bare[:end])
+        marker = next((end for end in ("marker", "mk") if word.lower().endswith(end)), "")
+        stem = _strip_separators(word[: len(word) - len(marker)]) or subject_of(label)
     else:
         words = re.split(r"[\W_]+", bare)
         stem = bare[: bare.rindex(words[-1])].strip(" _.-") if len(words) > 1 and words[-1] else ""
