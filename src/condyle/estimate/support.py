@@ -41,6 +41,7 @@ CALM_PAIR_SUPPORT = 0.5  # at most, of an edge of two calm bodies
 DOUBTED_SUPPORT = 0.9  # at most, of an edge that another calm body could have, or that is hardly a joint
 UNEXPLAINED_MAX_SHARE = 0.25  # residual over what the joint has to explain, from which on it may be several joints
 NEIGHBOUR_QUANTILE = 0.25  # of the distances between joined sensors: that of neighbours, whatever else is not worn
+MOST_TIMES_LONGER = 1e6  # an edge than neighbours; beyond it is no figure
 LENGTH_POWER = 2.0  # of an edge's length over that of neighbours, which the share counts as larger with: segments of
 # data/more and data/hard left out at random, 32 of 35 edges across them caught for 4 % of the right ones
 THING_MAX_SHARE = 0.1  # the same of a person and a thing: what is held or sat on turns about no joint
@@ -80,7 +81,7 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
     fits, handicap = structure.fits, structure.handicap
     many = take.bodies > COVARIANCE_MAX_BODIES
     rows = structure.search
-    if rows is None:
+    if rows is None or not np.isin(edges, rows.candidates).all():
         rows = ResidualRows(whole_rows(structure.rows.take), fits, edges, SEARCH_FRAMES // 4 if many else SEARCH_FRAMES)
     tree = rows.places(edges)
     extra, near = (part[rows.candidates] - part[edges][:, None] for part in (handicap, structure.nearness))
@@ -131,7 +132,7 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     left = unexplained_share(structure.sums, fits, edges)
     doubted = (left > UNEXPLAINED_MAX_SHARE) & (left >= median(left))  # where skin moves, all joints leave much
     apart = structure.motion.size[edges]
-    longer = np.maximum(apart / max(float(quantile(apart, NEIGHBOUR_QUANTILE)), 1e-300), 1.0)
+    longer = np.clip(apart / max(float(quantile(apart, NEIGHBOUR_QUANTILE)), 1e-300), 1.0, MOST_TIMES_LONGER)
     longer_share = np.where(longer > 1, left * longer**LENGTH_POWER, 0.0)
     noise = structure.noise.of_rows(structure.rows.every)
     doubted |= (longer_share > UNEXPLAINED_MAX_SHARE) & above_noise(fits, edges, noise)

@@ -101,6 +101,7 @@ class _Person:
     notes: list[str] = field(default_factory=list)
 
 
+@np.errstate(over="ignore", invalid="ignore")  # numbers of damaged files, which no shape proves
 def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
     """Bodies that the markers of recordings of the same person are, by names and by motion."""
     labels, cloud = _look_at(recordings)
