@@ -22,8 +22,6 @@ from .convention import Diagnosis, apply_diagnosis, diagnose
 from .cutting import choose_bodies, cut_time
 from .odd_sensors import repair_odd_sensors
 
-LABELS_MOST = 300  # markers of one room; what has more is no set of them, or damaged
-LABEL_MOST_CHARACTERS = 80  # of a marker's name
 MOST_TRIED_BODIES = 64  # bodies beyond which trying conventions would take longer than the fit
 SIDE_BY_SIDE_MIN_SHARE = 0.5  # of the shorter of two files' time, from which they were recorded side by side
 
@@ -138,9 +136,6 @@ def _bodies_by_name(recordings: Sequence[Recording], options: ReadOptions) -> li
     from .clusters import form_bodies
     from .recognise_bodies import describe_recognition, recognise_bodies
 
-    labels = {label for one in recordings if one.markers is not None for label in one.markers.names}
-    if len(labels) > LABELS_MOST or any(len(label) > LABEL_MOST_CHARACTERS for label in labels):
-        return list(recordings)
     found = recognise_bodies(recordings)
     if not found.bodies:
         return list(recordings)

@@ -48,6 +48,8 @@ PART_NAMES: dict[Part, str] = {
 
 _Places = dict[tuple[Side, str], list[str]]
 _Fits = Callable[[Sequence[str]], bool]  # whether markers move as one rigid body
+LABELS_MOST = 300  # markers of one room; what has more is no set of them, or damaged
+LABEL_MOST_CHARACTERS = 80  # of a marker's name
 
 
 @dataclass(frozen=True)
@@ -104,6 +106,9 @@ class _Person:
 @np.errstate(over="ignore", invalid="ignore")  # numbers of damaged files, which no shape proves
 def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
     """Bodies that the markers of recordings of the same person are, by names and by motion."""
+    given = {label for one in recordings if one.markers is not None for label in one.markers.names}
+    if len(given) > LABELS_MOST or any(len(label) > LABEL_MOST_CHARACTERS for label in given):
+        return Recognition("", 0, len(given), {}, {}, {}, (), ())
     labels, cloud = _look_at(recordings)
     column = {label: k for k, label in enumerate(labels)}
     names = name_markers(labels)
