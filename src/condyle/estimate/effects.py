@@ -46,6 +46,7 @@ class Effects:
     gain: Floats
 
 
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # of poses that are no motion
 def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, limit: Floats | float = np.inf) -> Effects:
     """Effects of y (..., r b), r rows a block, when the rest is correlated from block to block: without the whitening,
     slow noise is taken for effects of the slow motion.
