@@ -232,13 +232,17 @@ def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools
 
     Bodies that are not neighbours have three freedoms about a point that they share, or no such point.
     """
+    together = ~above_noise(fits, np.arange(len(fits.pairs)), noise) | (fits.residual < 1e-6 * motion.size)
+    return turn_about_one_axis(fits, motion, noise) & together
+
+
+def turn_about_one_axis(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools:
+    """(P,) pairs that turn about one axis alone, which they may move along as well."""
     i, j = fits.pairs.T
     loud = np.hypot(noise.orientation[i], noise.orientation[j])
     across = np.sqrt(2 * motion.spread[:, 0])
-    plain = motion.turns & (motion.main > RESOLVABLE_TURN_RAD) & (motion.main > RIGID_NOISE_RATIO * loud)
-    plain &= across < PLAIN_HINGE_RATIO * motion.main
-    plain &= ~above_noise(fits, np.arange(len(i)), noise) | (fits.residual < 1e-6 * motion.size)
-    return np.asarray(plain)
+    turns = motion.turns & (motion.main > RESOLVABLE_TURN_RAD) & (motion.main > RIGID_NOISE_RATIO * loud)
+    return np.asarray(turns & (across < PLAIN_HINGE_RATIO * motion.main))
 
 
 def _prefer_hinges(

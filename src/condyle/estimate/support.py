@@ -24,6 +24,7 @@ from .structure import (
     above_noise,
     find_plain_hinges,
     is_half_named,
+    turn_about_one_axis,
     unexplained_share,
     whole_rows,
 )
@@ -141,6 +142,7 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     # Where poses were solved on a skeleton its joints hold to rounding, and what does not is none of them.
     residual = fits.residual[edges]
     unlike = (residual > UNLIKE_MEDIANS * median(residual)) & (residual > UNLIKE_SIZE_SHARE * apart)
+    unlike &= ~turn_about_one_axis(fits, structure.motion, noise)[edges]  # the threads of machines
     doubted |= unlike
     most, alike = np.where(doubted, DOUBTED_SUPPORT, 1.0), []
     for k, edge in enumerate(edges):
