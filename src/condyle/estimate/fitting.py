@@ -106,6 +106,12 @@ def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, 
     return Estimate(take, structure, roots, parent, pairs, *solve(take, structure, pairs), refit)
 
 
+def estimate_early(take: Take, options: FitOptions, estimator: Estimator) -> Estimate:
+    """The figure of a take that is still being prepared, to prove changes by."""
+    known = [(take.index(a), take.index(b)) for a, b in options.tree if a in take.names and b in take.names]
+    return fit_tree(take, known, replace(options, world=False, root=None), estimator)
+
+
 def _frame_residuals(structure: Structure, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
     """(J,) [m] root mean square gap of the tree's joints in frames, noise and all, from some of them."""
     if structure.rows.digest is None:

@@ -382,6 +382,12 @@ def join(takes: Sequence[Take]) -> Take:
     )
 
 
+def keep_files(given: Take, kept: Take) -> Take:
+    """The take as it was given, of the files that were kept."""
+    rows = np.flatnonzero(np.isin(given.segment, kept.segment))
+    return replace(given.at(rows), sources=kept.sources, of_source=kept.of_source)
+
+
 def _same_markers(a: Take, b: Take) -> bool:
     """Whether the bodies of two takes were formed from markers in the same places, and so have the same frames."""
     names = [[(marker.body, marker.name) for marker in take.markers] for take in (a, b)]
