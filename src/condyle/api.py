@@ -553,11 +553,11 @@ def fit_with(
             options = replace(options, tree=take.own.edges(take.names))
         if performer is not None:
             from .motion.known import leave_others
-            from .result.profile import cut_profile, kinds_of, known_kinds
+            from .result.profile import cut_profile, find_known_kinds, kinds_of
 
             take = leave_others(take, performer.bodies)
             part = cut_profile(performer, take.names)
-            options = replace(options, tree=part.edges, kinds=known_kinds(kinds_of([part])))
+            options = replace(options, tree=part.edges, kinds=find_known_kinds(kinds_of([part])))
         if tell is not None and take.bodies > QUICK_MAX_BODIES:
             tell(f"{take.bodies} bodies take minutes, by the cube of their number; --only fits some of them")
         digest = hash_input(take)
@@ -621,7 +621,7 @@ def fit_remounted(
     from .io.skeleton_file import to_json
     from .motion.known import measure_gaps
     from .result.mountings import share_figures
-    from .result.profile import kinds_of, known_kinds
+    from .result.profile import find_known_kinds, kinds_of
 
     if isinstance(sources, str | os.PathLike) or len(sources) < 2:
         raise UsageError("several mountings are several files, one each; name two or more", code="bad-call")
@@ -635,7 +635,7 @@ def fit_remounted(
     for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
         if {frozenset((joint.parent, joint.child)) for joint in one.skeleton.joints} != edges:
             fits[k] = fit_with(source, replace(options, tree=tree), reading)
-    kinds = known_kinds(kinds_of([one.skeleton for one in fits]))
+    kinds = find_known_kinds(kinds_of([one.skeleton for one in fits]))
     for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
         own = {(joint.kind, frozenset((joint.child, joint.parent))) for joint in one.skeleton.joints}
         if any((kind, frozenset(edge)) not in own for *edge, kind in kinds):
@@ -708,7 +708,7 @@ def solve(
     )
     if isinstance(source, Take | np.ndarray):
         return solve_with(source, calibration, options, ReadOptions.of(**reading))
-    before = _reading_of(calibration)
+    before = _find_reading(calibration)
     return solve_with(source, calibration, options, ReadOptions(**{**before, **reading}))
 
 
@@ -782,7 +782,7 @@ def _open_calibration(given: FilePath | Fit | Skeleton) -> Fit:
     return load(place) if (find_folder(place) / MOTION).is_file() else Fit(skeleton, _NoFrames())
 
 
-def _reading_of(calibration: Fit) -> dict[str, Any]:
+def _find_reading(calibration: Fit) -> dict[str, Any]:
     """How the files of a calibration were read, as far as it was said; the part that was read is its own."""
     if calibration.asked is not None:
         asked = calibration.asked[1]

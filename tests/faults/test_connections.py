@@ -16,7 +16,7 @@ from condyle.faults.connections import (
     describe_connections,
     ends_of,
     find_connections,
-    lasting,
+    find_lasting,
 )
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
@@ -186,7 +186,7 @@ def test_only_short_runs_of_outliers_are_left_out() -> None:
     good = take.seen.copy()
     good[100:103, 2] = False  # a spike
     good[200:260, 2] = False  # a prop that lies on a table
-    kept = lasting(take, good)
+    kept = find_lasting(take, good)
     assert not kept[100:103, 2].any()
     assert kept[200:260, 2].all()
 

@@ -10,7 +10,7 @@ import pytest
 import condyle
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
-from condyle.faults.slips import Slip, describe_slips, find_suspects, group_creeping, moved_back
+from condyle.faults.slips import Slip, describe_slips, find_suspects, group_creeping, move_back
 from condyle.model.options import FitOptions
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
@@ -158,7 +158,7 @@ def test_moving_back_undoes_what_the_simulator_did(rng: np.random.Generator) -> 
     for slip in (first, second):
         frame = int(np.searchsorted(slipped.take.time, slip.time))
         found.append(Slip(name, frame, slip.time, np.array(slip.displacement), np.array(slip.rotation), 1e3))
-    back = moved_back(slipped.take, found)
+    back = move_back(slipped.take, found)
     np.testing.assert_allclose(back.p_world_body, exact.take.p_world_body, atol=EXACT)
     np.testing.assert_allclose(back.R_world_body, exact.take.R_world_body, atol=EXACT)
 

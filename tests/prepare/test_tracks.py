@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from condyle import Take
-from condyle.prepare.swaps import Swap, exchanged
+from condyle.prepare.swaps import Swap, exchange_back
 from condyle.prepare.tracks import _Before, find_crossings, find_lone_spikes, find_moves, measure_nearness
 from condyle.simulate import Disturbances, linkage, simulate
 
@@ -22,7 +22,7 @@ def take_of(motion: str = "exercise", **more: float) -> Take:
 
 
 def swapped(take: Take, *bodies: str) -> Take:
-    return exchanged(take, [Swap(bodies, 250, 260, 0.0, 0.0, 0.0, 0.0)])
+    return exchange_back(take, [Swap(bodies, 250, 260, 0.0, 0.0, 0.0, 0.0)])
 
 
 def crossings(take: Take) -> dict[tuple[int, int], list[int]]:

@@ -186,7 +186,7 @@ def test_joints_for_a_part_of_the_take_are_looked_for_only_where_the_plan_says_s
     estimate: Estimate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop, told = joint("head", "lonely", X, Y), Finding("connection", "info", "x")
-    monkeypatch.setattr(assemble, "touching_joints", lambda *arguments: ([loop], [told]))
+    monkeypatch.setattr(assemble, "find_touching_joints", lambda *arguments: ([loop], [told]))
     without = figure_of(estimate).skeleton
     made = assemble_figure(estimate, ROBUST, OPTIONS, [], [], estimate.take, connections=True).skeleton
     assert without.loops == ()

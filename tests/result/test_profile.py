@@ -15,9 +15,9 @@ from condyle.result.profile import (
     compare_lengths,
     cut_profile,
     describe_bare,
+    find_known_kinds,
     find_mountings,
     kinds_of,
-    known_kinds,
     make_profile,
 )
 from tests.make.performers import fit_chain
@@ -128,4 +128,4 @@ def test_of_a_performer_with_fewer_sensors_the_rest_is_known() -> None:
 
 def test_kinds_that_are_not_known_are_not_kept() -> None:
     kinds = {("a", "b"): "ball", ("b", "c"): "undetermined", ("c", "d"): "hinge", ("d", "e"): "rigid"}
-    assert known_kinds(kinds) == (("a", "b", "ball"), ("c", "d", "hinge"))  # type: ignore[arg-type]
+    assert find_known_kinds(kinds) == (("a", "b", "ball"), ("c", "d", "hinge"))  # type: ignore[arg-type]

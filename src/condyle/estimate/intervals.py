@@ -224,7 +224,7 @@ def _find_effects(blocks: Blocks, explained: Floats, white: Bools, clean: bool, 
         limit = FOLLOWING_MAX_SHARE * np.einsum("jn,jn->j", clear, clear) / total / 3
         none = white[joints].copy()
         if none.any():
-            X = blocks.weighted_features(joints[none], world=False)
+            X = blocks.weight_features(joints[none], world=False)
             free = keep[none].sum(axis=1)
             none[none] = _chi2_of_bend(clear[none], q[none], free, X) <= BEND_MIN_CHI2
         some = np.flatnonzero(~none)
@@ -279,12 +279,12 @@ def _shapes(blocks: Blocks, joints: Ints, q: Floats, world: bool) -> Floats:
     """(P, 3 b, F) shapes an error could take at joints (P,) in the size that shows beside their centres' columns q,
     weighted as their gaps are.
     """
-    X = blocks.weighted_features(joints, world)
-    share = _shown_shares(q, X)
+    X = blocks.weight_features(joints, world)
+    share = _measure_shown_shares(q, X)
     return X / np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1))[:, None]
 
 
-def _shown_shares(q: Floats, X: Floats) -> Floats:
+def _measure_shown_shares(q: Floats, X: Floats) -> Floats:
     """(P, G) of the squared columns of each group, the share that lies outside the orthonormal columns q."""
     onto = np.swapaxes(q, 1, 2) @ X
     hidden, whole = np.einsum("pkf,pkf->pf", onto, onto), np.einsum("pnf,pnf->pf", X, X)
@@ -400,7 +400,7 @@ class Blocks:
         middle = rotation.project(np.where(known.any(axis=0), mean, np.eye(3)))
         return rotation.between(np.broadcast_to(middle, relative.shape), relative)
 
-    def _ranged_angles(self, joints: Ints, known: Bools) -> Floats:
+    def _scale_angles(self, joints: Ints, known: Bools) -> Floats:
         """(P, b, 3) the angles of joints (P,) about their own axes, each over its range to the power of
         1 - ANGLE_POWER.
 
@@ -420,7 +420,7 @@ class Blocks:
         """
         known = self.weight[:, joints].T > 0
         count = np.maximum(known.sum(axis=1), 1)[:, None]
-        angle = self._ranged_angles(joints, known)
+        angle = self._scale_angles(joints, known)
         s, t = np.triu_indices(3)
         values = [angle, angle[..., s] * angle[..., t]]
         if world:
@@ -440,7 +440,7 @@ class Blocks:
             start += wide
         return out.reshape(len(joints), 3 * self.count, -1)
 
-    def weighted_features(self, joints: Ints, world: bool = True) -> Floats:
+    def weight_features(self, joints: Ints, world: bool = True) -> Floats:
         """The same, weighted as the gaps are."""
         X = self.features(joints, world)
         X *= np.repeat(np.sqrt(self.weight[:, joints].T), 3, axis=1)[..., None]

@@ -64,7 +64,7 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
         else (_not_apart(before, after, change, touched),)
     )
     reasons = (
-        _lost_joint(before, after),
+        _find_lost_joint(before, after),
         _across_border(after.take, change),
         *own,
         _worse_joint(after, pairs, was, now),
@@ -114,7 +114,7 @@ def mean_and_error(values: Floats) -> tuple[float, float]:
     return float(values.mean()), float(np.sqrt(correlated_square_sum(values)) / len(values))
 
 
-def _lost_joint(before: Estimate, after: Estimate) -> str:
+def _find_lost_joint(before: Estimate, after: Estimate) -> str:
     if len(after.pairs) >= len(before.pairs):
         return ""
     left = {frozenset(pair) for pair in after.pairs.tolist()}

@@ -279,7 +279,7 @@ def free_basis(fits: PairFits, held: Bools | None) -> Floats:
     return basis.reshape(6 * J, -1)
 
 
-def guarded_noise(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
+def guard_noise(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
     """(m,) orientation noise [rad], scaled down where correcting for it would take away most of a joint's signal."""
     s = noise.orientation.copy()
     weakest = np.where(held, np.inf, fits.spread).min(axis=1) if held is not None else fits.spread[:, 0]
@@ -293,5 +293,5 @@ def guarded_noise(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
 
 def row_factors(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
     """(6J,) factors that undo E[R] = (1 - s^2) R in what a sensor's rotation is multiplied with."""
-    s = guarded_noise(fits, noise, held)
+    s = guard_noise(fits, noise, held)
     return np.repeat(1 / (1 - s[fits.pairs.ravel()] ** 2), 3)

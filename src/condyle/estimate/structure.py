@@ -151,7 +151,7 @@ def infer_structure(
     sums, good, noise = rows.sums, rows.good, rows.noise.of_rows(rows.every)
     turn, drift = measure_world_motion(take, rows.noise, good)
     motion = measure_motion(rows.take, sums, fits, noise)
-    resting = _resting(fits, motion, turn, drift, edges, still_world)
+    resting = _score_resting(fits, motion, turn, drift, edges, still_world)
     nearness = NEARNESS_POWER * _log_reach(fits)
     between, strangers = (table[tuple(fits.pairs.T)] for table in count_between(take.names))
     if _contradict_motion(between[edges]):
@@ -363,7 +363,7 @@ def find_resting(turn: Floats, drift: Floats) -> Bools:
     return np.asarray((turn < calm) & (drift < REST_MAX_DRIFT_SHARE * median(drift)))
 
 
-def _resting(
+def _score_resting(
     fits: PairFits, motion: PairMotion, turn: Floats, drift: Floats, edges: Ints, still_world: int | None
 ) -> Floats:
     """(P,) log handicap of pairs whose fit says only that bodies stay where they are in the room.
@@ -452,7 +452,7 @@ def _one_body(motion: PairMotion, fits: PairFits, edges: Ints, turn: Floats) -> 
     return np.asarray(still & (carried > 10 * RESOLVABLE_TURN_RAD))
 
 
-def unexplained_share(sums: PairSums, fits: PairFits, edges: Ints) -> Floats:
+def measure_unexplained_share(sums: PairSums, fits: PairFits, edges: Ints) -> Floats:
     """(J,) [-] residual over what a joint has to explain."""
     return np.asarray(fits.residual[edges] / np.maximum(_spread(sums, fits, edges), 1e-300))
 
@@ -507,7 +507,7 @@ def _apart(
     persons, a loose thing, and `free` ones.
     """
     edges = tree.edges
-    residual, left = fits.residual[edges], unexplained_share(sums, fits, edges)
+    residual, left = fits.residual[edges], measure_unexplained_share(sums, fits, edges)
     share = residual / max(float(median(motion.size[edges])), 1e-300)
     far = (residual > APART_RESIDUAL_RATIO * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (left > 0.4)

@@ -24,8 +24,8 @@ from .structure import (
     above_noise,
     find_plain_hinges,
     is_half_named,
+    measure_unexplained_share,
     turn_about_one_axis,
-    unexplained_share,
     whole_rows,
 )
 from .tree import SEARCH_FRAMES, ResidualRows
@@ -103,7 +103,7 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
         error[:, rival] = rows.blocks.error(np.stack(list(rows.gains_without_blocks(tree, rival)))) / 6
         least = np.fmin(least, gain / np.hypot(error, SCORE_SD))
     z = np.full((len(edges), len(fits.pairs)), np.inf)
-    z[:, rows.candidates] = np.where(rows.crossing(tree), least, np.inf)
+    z[:, rows.candidates] = np.where(rows.find_crossing(tree), least, np.inf)
     for (edge, pair), (more, chance) in structure.trials.items():
         if edge in place:
             z[place[edge], pair] = min(z[place[edge], pair], more / np.hypot(chance, SCORE_SD))
@@ -130,7 +130,7 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     calm = structure.drift < CALM_DRIFT_SHARE * median(structure.drift)
     calm &= structure.turn < CALM_TURN_SHARE * median(structure.turn)
     neighbours = (structure.between == 0) | plain
-    left = unexplained_share(structure.sums, fits, edges)
+    left = measure_unexplained_share(structure.sums, fits, edges)
     doubted = (left > UNEXPLAINED_MAX_SHARE) & (left >= median(left))  # where skin moves, all joints leave much
     apart = structure.motion.size[edges]
     longer = np.clip(apart / max(float(quantile(apart, NEIGHBOUR_QUANTILE)), 1e-300), 1.0, MOST_TIMES_LONGER)

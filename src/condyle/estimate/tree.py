@@ -111,7 +111,7 @@ def swap_edges(
 
     def gains() -> Floats:
         gain = rows.gains(tree) + extra - extra[tree][:, None]
-        gain[~rows.crossing(tree)] = np.inf
+        gain[~rows.find_crossing(tree)] = np.inf
         return gain
 
     gain = gains()
@@ -232,7 +232,7 @@ class ResidualRows:
         """Where among the candidates these pairs are."""
         return [int(np.flatnonzero(self.candidates == k)[0]) for k in edges]
 
-    def crossing(self, tree: Sequence[int]) -> Bools:
+    def find_crossing(self, tree: Sequence[int]) -> Bools:
         """(J, C) whether a pair would join the two parts that the tree falls into without its edge."""
         side = sides(self.bodies, self.pairs[list(tree)])
         one, other = side[:, self.pairs[:, 0]], side[:, self.pairs[:, 1]]
@@ -374,7 +374,7 @@ def try_rivals(
         return tree, False, trials
     part, _ = take.thin(TRIAL_FRAMES)
     blocks = TimeBlocks.of(part.frames, take.seconds)
-    base, base_without = _solved_logdet(part, sums, fits, tree.edges, blocks)
+    base, base_without = _solve_logdet(part, sums, fits, tree.edges, blocks)
     base += 6 * handicap[tree.edges].sum()
     edges, margin, runner = tree.edges.copy(), tree.margin.copy(), tree.runner_up.copy()
     best, winner = 0.0, None
@@ -382,7 +382,7 @@ def try_rivals(
     for _, a, b in close:
         other = edges.copy()
         other[a] = b
-        value, without = _solved_logdet(part, sums, fits, other, blocks)
+        value, without = _solve_logdet(part, sums, fits, other, blocks)
         gap = (value + 6 * handicap[other].sum() - base) / 6
         trials[int(edges[a]), b] = gap, float(blocks.error(without - base_without)) / 6
         if gap < tried[a]:
@@ -395,7 +395,7 @@ def try_rivals(
     return Tree(edges, margin, runner), False, trials
 
 
-def _solved_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints, blocks: TimeBlocks) -> tuple[float, Floats]:
+def _solve_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints, blocks: TimeBlocks) -> tuple[float, Floats]:
     """Log-determinant of the stacked gaps' covariance with the joints solved together, and without each block."""
     pairs = fits.pairs[edges]
     start = fit_pairs(sums, pairs)

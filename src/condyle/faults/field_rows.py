@@ -116,9 +116,9 @@ class FieldRows:
             blocks.run[k],
             blocks.step * blocks.count / max(len(k), 1),
         )
-        return made.weighed(made.bent(None)[2])
+        return made.weigh(made.straighten(None)[2])
 
-    def bent(self, field: tuple[Basis, Floats, Floats] | None) -> tuple[Floats, Floats, Floats]:
+    def straighten(self, field: tuple[Basis, Floats, Floats] | None) -> tuple[Floats, Floats, Floats]:
         """Arms (b, J, 3) of child and parent to the joint, and gaps, with the field (w, psi) taken away."""
         R_child, R_parent, d = self.R_child, self.R_parent, self.p_child - self.p_parent
         if field is not None:
@@ -131,7 +131,7 @@ class FieldRows:
         parent = np.einsum("bjxy,jy->bjx", R_parent, self.l)
         return child, parent, child - parent + d
 
-    def weighed(self, gap: Floats) -> FieldRows:
+    def weigh(self, gap: Floats) -> FieldRows:
         """With variances of the gaps (b, J, 3) that are left."""
         scaled = gap * np.sqrt(self.weight)[..., None]
         for a, columns in enumerate(self.skin):
@@ -145,12 +145,12 @@ class FieldRows:
         floor = max(1e-6 * float(variance.max(initial=0.0)), 1e-24)  # rounding must not rule
         return replace(self, variance=np.maximum(variance, floor), stretch=stretch)
 
-    def moved(self, step: Floats, field: tuple[Basis, Floats, Floats]) -> FieldRows:
+    def move(self, step: Floats, field: tuple[Basis, Floats, Floats]) -> FieldRows:
         """With the joints (6J,) further, in the field, and the noise that is left; skin is allowed for no longer."""
         further = step.reshape(-1, 2, 3)
         skin = tuple(columns[:, :, :0] for columns in self.skin)
         made = replace(self, c=self.c + further[:, 0], l=self.l + further[:, 1], skin=skin)
-        return made.weighed(made.bent(field)[2])
+        return made.weigh(made.straighten(field)[2])
 
 
 class Basis:
@@ -169,14 +169,14 @@ class Basis:
         return np.asarray(bells(p, self.centres, self.length) @ self.mix)
 
 
-def visited(rows: Sequence[FieldRows]) -> Floats:
+def choose_places(rows: Sequence[FieldRows]) -> Floats:
     """(P, 3) [m] places spread over those where the sensors were."""
     used = [p[part.weight > 0] for part in rows for p in (part.p_child, part.p_parent)]
     places = np.concatenate(used)
     return places[evenly(len(places), MOST_PLACES)]
 
 
-def scaling(places: Floats, basis: Basis) -> Floats:
+def fit_scaling(places: Floats, basis: Basis) -> Floats:
     """(3K,) weights of the field that makes all that was visited larger by a factor, one metre for each metre."""
     phi, away = basis(places), places - places.mean(axis=0)
     own = phi.T @ phi / len(places)
@@ -200,7 +200,7 @@ def joint_rows(
     )
     w, psi = start
     bent = bool(w.any() or psi.any())
-    child, parent, gap = (values[:, 0] for values in one.bent((basis, w, psi) if bent else None))
+    child, parent, gap = (values[:, 0] for values in one.straighten((basis, w, psi) if bent else None))
     at_child, at_parent = basis(one.p_child[:, 0]), basis(one.p_parent[:, 0])
     b, K = at_child.shape
     X = np.zeros((b, 3, 2, K, 3))

@@ -77,7 +77,7 @@ class GapSeries:
     @classmethod
     def _of(cls, blocks: Blocks, a: int, X: Floats) -> GapSeries:
         """That of joint a, with shapes X (3 b, F) that its gap may take without a slip."""
-        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_pulled_skin(blocks, a)], axis=1)
+        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_model_pulled_skin(blocks, a)], axis=1)
         bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
         gap = blocks.gap[:, :, a]
         sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
@@ -85,10 +85,10 @@ class GapSeries:
         weighted = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
         rough = clear_of_columns(weighted, (gap * root[:, None]).ravel()).reshape(-1, 3)
         root = root / _local_size(rough, blocks.count_blocks(LIVELY_REACH_S))
-        return cls._cleared(blocks, bodies, sides, gap, design, root)
+        return cls._clear(blocks, bodies, sides, gap, design, root)
 
     @classmethod
-    def _cleared(
+    def _clear(
         cls,
         blocks: Blocks,
         bodies: tuple[int, int],
@@ -147,7 +147,7 @@ class GapSeries:
         return gradient / self.variance, information / self.variance
 
 
-def _pulled_skin(blocks: Blocks, a: int) -> list[Floats]:
+def _model_pulled_skin(blocks: Blocks, a: int) -> list[Floats]:
     """(3 b, 9) each: skin that the other joints of the two bodies pull along, which moves in the body's axes."""
     columns = []
     for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):

@@ -126,14 +126,14 @@ def walk_records(log: memoryview, damage: Damage) -> Iterator[Record]:
             if at < 0:
                 break
             record = _read_record(log, at)
-            budget -= RECORD_HEAD.size + _declared_bytes(log, at)
+            budget -= RECORD_HEAD.size + _count_declared_bytes(log, at)
         if record is None:
             damage.torn, damage.closed = len(log) - start, False
             return
         damage.skipped += at - start
 
 
-def _declared_bytes(log: memoryview, at: int) -> int:
+def _count_declared_bytes(log: memoryview, at: int) -> int:
     """Bytes that a record would have by its head, within the log and the bound."""
     room = len(log) - at - RECORD_HEAD.size
     return 0 if room < 0 else min(RECORD_HEAD.unpack_from(log, at)[2], room, MOST_RECORD_BYTES)

@@ -111,7 +111,7 @@ class Excerpt:
         self._stretches, self.stride = {}, 1
         self._origins, self.begin = {}, None
 
-    def recording(self) -> Recording:
+    def make_recording(self) -> Recording:
         """What is kept, as a recording; nothing is carried across what was dropped."""
         contents = LogContents()
         for record in self._layout_records:

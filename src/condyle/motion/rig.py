@@ -9,7 +9,7 @@ import numpy as np
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.elimination import Group, Rig, product
-from ..maths.spool import copied, over_frames
+from ..maths.spool import copy_array, over_frames
 from ..model.motion import order_joints
 from ..model.skeleton import ONE_AXIS, Skeleton
 from .bridging import find_nearest_known
@@ -54,7 +54,7 @@ def hold_unknown(R: Floats, segment: Ints, usual: Floats) -> Floats:
     unknown = over_frames(lambda part: ~np.isfinite(np.einsum("nmij->nm", part)), R)
     if not unknown.any():
         return R
-    R = copied(R)
+    R = copy_array(R)
     for body in np.flatnonzero(unknown.any(axis=0)):
         gone = unknown[:, body]
         if gone.all():

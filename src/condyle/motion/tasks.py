@@ -12,7 +12,7 @@ from typing import Protocol
 import numpy as np
 
 from ..errors import UsageError
-from ..maths.arrays import Bools, Floats, Ints, Vector, freeze, frozen
+from ..maths.arrays import Bools, Floats, Ints, Vector, freeze, freeze_array
 from ..maths.elimination import Rig
 from ..model.motion import Motion
 from ..model.skeleton import Joint, Skeleton
@@ -129,7 +129,7 @@ class Target:
                 lead = (None,) * (np.ndim(value) - len(shape))
                 if len(lead) > 1:
                     raise UsageError(f"{name} of the target for '{self.body}' has too many axes", code="bad-shape")
-                object.__setattr__(self, name, frozen(value, (*lead, *shape), name))
+                object.__setattr__(self, name, freeze_array(value, (*lead, *shape), name))
         if self.p_world is None and self.R_world is None:
             raise UsageError(f"the target for '{self.body}' has neither place nor axes", code="bad-call")
         if not (self.sigma_position > 0 and self.sigma_rotation > 0):

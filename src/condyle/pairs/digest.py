@@ -18,7 +18,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..maths.spool import POSE_BYTES, blocks_of, empty, sealed
+from ..maths.spool import POSE_BYTES, blocks_of, empty, seal
 from ..model.values import dataclass
 from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, sixth_differences
 
@@ -98,7 +98,7 @@ class Digest:
         pose[..., 3] += np.where(later.seen, (later.origin - self.origin)[:, None, None], 0.0)
         beyond = np.array([self.frames, 0])
 
-        def joined(name: str) -> Any:
+        def join(name: str) -> Any:
             return np.concatenate([getattr(self, name), getattr(later, name)])
 
         return replace(
@@ -106,13 +106,13 @@ class Digest:
             frames=self.frames + later.frames,
             rate=self.rate if np.isfinite(self.rate) else later.rate,
             first=np.concatenate([self.first, later.first + self.frames]),
-            count=joined("count"),
-            span=joined("span"),
-            segment=joined("segment"),
+            count=join("count"),
+            span=join("span"),
+            segment=join("segment"),
             pose=np.concatenate([self.pose, pose], axis=1),
-            seen=joined("seen"),
-            d6=joined("d6"),
-            place=joined("place"),
+            seen=join("seen"),
+            d6=join("d6"),
+            place=join("place"),
             spike=np.concatenate([self.spike, later.spike + beyond]),
             jump=np.concatenate([self.jump, later.jump + beyond]),
         )
@@ -176,7 +176,7 @@ def digest_take(take: Take, good: Bools | None = None, every: int | None = None)
         lost |= ~sound[starts + k]
     d6[lost] = np.nan
     place[lost] = np.nan
-    facts = (first, count, span, take.segment[first], sealed(pose), sealed(seen), origin, d6, place, spike, jump)
+    facts = (first, count, span, take.segment[first], seal(pose), seal(seen), origin, d6, place, spike, jump)
     made = Digest(every, take.frames, take.rate, *facts)
     _made[take] = [*[one for one in _made.get(take, ()) if one[0] is None], (good, made)]
     return made

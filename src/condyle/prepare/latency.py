@@ -14,7 +14,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
-from ..maths.spool import blocks, copied, empty, over_frames, sealed
+from ..maths.spool import blocks, copy_array, empty, over_frames, seal
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect
 from ..model.take import Take
@@ -214,13 +214,13 @@ def without_latency(take: Take, delay: Floats) -> Take:
     lower and colour its noise, and what later corrects for that noise would correct too little. Poses that would come
     from beyond a recording's ends, or from a hole in it, are not seen.
     """
-    R, p = copied(take.R_world_body), copied(take.p_world_body)
+    R, p = copy_array(take.R_world_body), copy_array(take.p_world_body)
     near = Neighbours.of(take)
     for body in np.flatnonzero(delay):
-        moved = near.carried(take, int(body), float(delay[body]))
+        moved = near.carry(take, int(body), float(delay[body]))
         R[:, body] = over_frames(lambda part: _orthonormal(part[:, :9].reshape(-1, 3, 3)), moved)
         p[:, body] = moved[:, 9:]
-    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
+    return replace(take, R_world_body=seal(R), p_world_body=seal(p))
 
 
 def _report(take: Take, rows: Ints, at: Ints, further: Floats) -> Take:

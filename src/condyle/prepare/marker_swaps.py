@@ -12,9 +12,9 @@ import numpy as np
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
-from ..maths.spool import copied
+from ..maths.spool import copy_array
 from ..model.values import dataclass
-from .shapes import Shape, fit_error, fit_poses, seen_points
+from .shapes import Shape, find_seen, fit_error, fit_poses
 from .swaps import EITHER_PART_MIN_SHARE
 
 GLANCED_FRAMES = 40  # frames on which an exchange between two bodies is tried first
@@ -66,7 +66,7 @@ class Cluster:
     @property
     def sight(self) -> Ints:
         """(n,) a number for the set of markers that is seen."""
-        return np.asarray(seen_points(self.cloud) @ (1 << np.arange(len(self.markers), dtype=np.int64)))
+        return np.asarray(find_seen(self.cloud) @ (1 << np.arange(len(self.markers), dtype=np.int64)))
 
     def error_of(self, cloud: Floats) -> Floats:
         """(r,) fit errors of other points (r, k, 3); NaN without a pose."""
@@ -129,7 +129,7 @@ def find_wrong_part(swap: MarkerSwap, clusters: Sequence[Cluster], recording: In
     if swap.bodies[0] != swap.bodies[1]:
         return swap  # only one of the two parts moves with its body
     cluster = next(one for one in clusters if one.body == swap.bodies[0])
-    both: Bools = np.asarray(seen_points(cluster.cloud)[:, list(swap.places)].all(axis=1))
+    both: Bools = np.asarray(find_seen(cluster.cloud)[:, list(swap.places)].all(axis=1))
     inside = np.isin(np.arange(len(both)), swap.rows)
     shares = [float(inside[own].mean()) for k in np.unique(recording) if (own := both & (recording == k)).any()]
     votes = sum(1 if share == 0 else -1 for share in shares if share in (0.0, 1.0))
@@ -180,18 +180,18 @@ def _mirror_names(name: str) -> Iterator[str]:
         yield name[: place.start()] + new + name[place.end() :]
 
 
-def exchanged_back(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
+def exchange_back(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
     """The points (n, k, 3) of every body with exchanged markers under their own labels again."""
-    out = {body: copied(cloud) for body, cloud in clouds.items()}
+    out = {body: copy_array(cloud) for body, cloud in clouds.items()}
     for swap in swaps:
         (one, other), (a, b) = swap.bodies, swap.places
         out[one][swap.rows, a], out[other][swap.rows, b] = out[other][swap.rows, b], out[one][swap.rows, a].copy()
     return out
 
 
-def left_out(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
+def leave_out(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
     """The points (n, k, 3) of every body without exchanged markers: NaN while they bear another's label."""
-    out = {body: copied(cloud) for body, cloud in clouds.items()}
+    out = {body: copy_array(cloud) for body, cloud in clouds.items()}
     for swap in swaps:
         for body, place in zip(swap.bodies, swap.places, strict=True):
             out[body][swap.rows, place] = np.nan
@@ -379,6 +379,6 @@ def _step(gain: Floats, known: Ints, sight: Ints, end: int, way: int) -> bool | 
 
 
 def _swap(cloud: Floats, a: int, b: int) -> Floats:
-    out = copied(cloud)
+    out = copy_array(cloud)
     out[:, [a, b]] = cloud[:, [b, a]]
     return out

@@ -14,7 +14,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
-from ..maths.spool import blocks, copied, sealed
+from ..maths.spool import blocks, copy_array, seal
 from ..model.recording import along_axes
 from ..model.take import Take
 from ..model.units import METRES
@@ -99,14 +99,14 @@ def _oddest(take: Take, known: set[str]) -> OddSensor | None:
 def apply_odd(take: Take, odd: OddSensor) -> Take:
     """The take with one sensor's poses understood in its own way."""
     k = take.index(odd.name)
-    R, p = copied(take.R_world_body), copied(take.p_world_body)
+    R, p = copy_array(take.R_world_body), copy_array(take.p_world_body)
     for rows in blocks(R):
         own = R[rows, k]
         if odd.shifted:
             own = rotation.from_quaternion(np.roll(rotation.to_quaternion(own), odd.shifted, axis=-1))
         R[rows, k] = np.swapaxes(own, -1, -2).copy() if odd.transposed else own
         p[rows, k] = along_axes(p[rows, k] * odd.scale, odd.axes)
-    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
+    return replace(take, R_world_body=seal(R), p_world_body=seal(p))
 
 
 def repair_odd_sensors(take: Take, odd: Sequence[OddSensor]) -> Take:
@@ -122,7 +122,7 @@ def repair_odd_sensors(take: Take, odd: Sequence[OddSensor]) -> Take:
             )
         text = f"{one.name}: fits {one.times:.0f} times better with {one}, unlike the other sensors, and was read so"
         finding = Finding("sensor-convention", "warning", text, (one.name,), value=one.times, unit="1")
-        take = apply_odd(take, one).telling((*take.findings, finding))
+        take = apply_odd(take, one).with_findings((*take.findings, finding))
     return take
 
 

@@ -69,7 +69,7 @@ def understand(recordings: list[Recording], options: ReadOptions) -> Loaded:
     take = join_takes([take_of(recording) for recording in recordings])
     if diagnosis is not None and diagnosis.odd:
         take = repair_odd_sensors(take, diagnosis.odd)
-    return Loaded(take.telling((*findings, *take.findings)), tuple(recordings), diagnosis)
+    return Loaded(take.with_findings((*findings, *take.findings)), tuple(recordings), diagnosis)
 
 
 def read_turns(loaded: Loaded) -> Floats | None:

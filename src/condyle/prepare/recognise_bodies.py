@@ -21,7 +21,7 @@ from ..model.values import dataclass
 from .clusters import match_marker
 from .marker_names import MarkerNames, is_mere_number, name_markers, subject_of, without_subject
 from .propose_bodies import SEEN_TOGETHER_MIN_FRAMES, distance_changes, propose_bodies
-from .shapes import fit_shape, seen_points
+from .shapes import find_seen, fit_shape
 
 LOOKED_AT_FRAMES = 600  # frames of all recordings in which rigidity is looked at
 SEGMENT_RIGID_MAX_SHARE = 0.06  # fit error over size of a segment; 629 segments of recorded people have 0.048 or less
@@ -182,7 +182,7 @@ def _look_at(recordings: Sequence[Recording]) -> tuple[list[str], Floats]:
         part[:, there] = recording.markers.position[rows][:, [column for column in columns if column is not None]]
         parts.append(part * length_of(recording)[0])
     cloud = np.concatenate(parts)
-    ever: Bools = np.asarray(seen_points(cloud).any(axis=0))
+    ever: Bools = np.asarray(find_seen(cloud).any(axis=0))
     return [label for label, seen in zip(labels, ever, strict=True) if seen], cloud[:, ever]
 
 
@@ -305,10 +305,10 @@ def _prove(
 def _fit(cloud: Floats, markers: Sequence[str], column: Mapping[str, int]) -> RecognisedBody | None:
     """Markers as one rigid body; None where they show no pose. One that is never seen with the others is left out."""
     points = cloud[:, [column[label] for label in markers]]
-    if (seen_points(points).sum(axis=1) >= 3).sum() == 0:
+    if (find_seen(points).sum(axis=1) >= 3).sum() == 0:
         return None
     shape = fit_shape(points)
-    if not shape.observed(shape.placed):
+    if not shape.is_observed(shape.placed):
         return None
     kept = tuple(label for label, placed in zip(markers, shape.placed, strict=True) if placed)
     return RecognisedBody(kept, shape.noise, shape.size)

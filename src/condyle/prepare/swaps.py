@@ -21,7 +21,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..maths.series import cut_blocks
-from ..maths.spool import copied, over_frames, sealed
+from ..maths.spool import copy_array, over_frames, seal
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect
 from ..model.take import WORLD, Take
@@ -80,7 +80,7 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
     moves = find_moves(take)
     found = _find_circles(take, moves)
     if found:
-        take = exchanged(take, found)
+        take = exchange_back(take, found)
         moves = find_moves(take)
     crossings = find_crossings(moves)
     take = take.mask(spikes) if (spikes := find_lone_spikes(take)).any() else take
@@ -94,24 +94,24 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
         swapped = _orient(take, best.pair, np.repeat(best.swapped, np.diff(best.cuts)), known)
         swaps = _verify(take, best.pair, _refine(take, best, swapped))
         if swaps:
-            take = exchanged(take, swaps)
+            take = exchange_back(take, swaps)
             found += swaps
             done.add(best.pair)
             tried = done.copy()  # what did not fit before may do so now
     return sorted(found, key=lambda one: one.first)
 
 
-def exchanged(take: Take, swaps: Sequence[Swap]) -> Take:
+def exchange_back(take: Take, swaps: Sequence[Swap]) -> Take:
     """The take with the sensors' poses exchanged back in every stretch."""
-    R, p = copied(take.R_world_body), copied(take.p_world_body)
+    R, p = copy_array(take.R_world_body), copy_array(take.p_world_body)
     for swap in reversed(swaps):
         has = [take.index(name) for name in swap.bodies]
         rows, owner = slice(swap.first, swap.stop), [*has[1:], has[0]]
         R[rows, owner], p[rows, owner] = R[rows, has], p[rows, has]
-    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p)) if swaps else take
+    return replace(take, R_world_body=seal(R), p_world_body=seal(p)) if swaps else take
 
 
-def hidden(take: Take, swaps: Sequence[Swap]) -> Bools:
+def find_hidden(take: Take, swaps: Sequence[Swap]) -> Bools:
     """(n, m) the poses of these sensors in every stretch."""
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     for swap in swaps:
@@ -319,7 +319,7 @@ def _with_exchange(take: Take, pair: tuple[int, ...], swapped: Bools) -> Take:
 
     def exchange(values: Floats) -> Floats:
         wide = (slice(None), *(None,) * (values.ndim - 1))
-        return sealed(over_frames(lambda part, which: np.where(which[wide], part[:, order], part), values, swapped))
+        return seal(over_frames(lambda part, which: np.where(which[wide], part[:, order], part), values, swapped))
 
     R, p = exchange(take.R_world_body), exchange(take.p_world_body)
     return replace(take, R_world_body=R, p_world_body=p)
@@ -422,7 +422,7 @@ class SwapRepair:
         return f"{' and '.join(self.bodies)}: perhaps exchanged {times}"
 
     def apply(self, take: Take) -> Take:
-        return exchanged(take, [self.swap]) if self.exchange else take.mask(hidden(take, [self.swap]))
+        return exchange_back(take, [self.swap]) if self.exchange else take.mask(find_hidden(take, [self.swap]))
 
     def describe(self) -> list[Finding]:
         return describe_swaps([self.swap], self.exchange)

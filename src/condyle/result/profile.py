@@ -145,7 +145,7 @@ def cut_profile(profile: Profile, bodies: Collection[str]) -> Profile:
     )
 
 
-def known_kinds(kinds: Mapping[Edge, Kind]) -> tuple[tuple[str, str, str], ...]:
+def find_known_kinds(kinds: Mapping[Edge, Kind]) -> tuple[tuple[str, str, str], ...]:
     """The kinds of joints that a later fit is to keep."""
     return tuple((*edge, kind) for edge, kind in kinds.items() if kind in ("ball", "hinge"))
 

@@ -11,7 +11,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding, many
 from ...maths.arrays import Floats, Ints
-from ...maths.spool import GrowingRows, empty, sealed
+from ...maths.spool import GrowingRows, empty, seal
 from ...model.recording import width_of
 from ...model.values import dataclass
 from ..log_records import (
@@ -186,7 +186,7 @@ def _assemble(stretches: list[_Stretch]) -> SourceFrames:
         rows[at : at + one.frames, places[key]] = part
         done[key] += one.frames
         at += one.frames
-    return _split(layout, sealed(rows))
+    return _split(layout, seal(rows))
 
 
 def _unite(layouts: list[Layout]) -> Layout:

@@ -14,7 +14,7 @@ from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints
 from ...maths.envelope import lower_line
 from ...maths.series import segment_slices
-from ...maths.spool import over_frames, sealed, take_rows
+from ...maths.spool import over_frames, seal, take_rows
 from ...model.recording import QUATERNIONS, Bodies, Convention, Markers, Recording, to_take
 from ..resample import Stream, resample_streams
 from ._log_frames import SourceFrames
@@ -67,8 +67,8 @@ def recording_of(source: SourceFrames) -> Recording:
     time: Floats | None = {"arrival": source.arrival, "frames": None}.get(layout.clock, source.device)
     segment: Ints | None = source.segment if source.segment.any() else None
     return Recording(
-        bodies=Bodies(layout.bodies, sealed(source.position), sealed(source.orientation)) if layout.bodies else None,
-        markers=Markers(layout.markers, sealed(source.points)) if layout.markers else None,
+        bodies=Bodies(layout.bodies, seal(source.position), seal(source.orientation)) if layout.bodies else None,
+        markers=Markers(layout.markers, seal(source.points)) if layout.markers else None,
         time=time,
         rate=layout.rate,
         segment=segment,

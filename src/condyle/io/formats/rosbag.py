@@ -14,7 +14,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
-from ...maths.spool import GrowingRows, one_of_many, sealed, side_by_side
+from ...maths.spool import GrowingRows, one_of_many, seal, side_by_side
 from ...model.recording import Bodies, Convention, Recording
 from ...model.values import dataclass
 from ..format import Format, ReadOptions
@@ -86,8 +86,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     return Recording(
         bodies=Bodies(
             tuple(moving),
-            sealed(side_by_side([np.broadcast_to(poses[name][0], (n, 3)) for name in moving])),
-            sealed(side_by_side([np.broadcast_to(poses[name][1], (n, 4)) for name in moving])),
+            seal(side_by_side([np.broadcast_to(poses[name][0], (n, 3)) for name in moving])),
+            seal(side_by_side([np.broadcast_to(poses[name][1], (n, 4)) for name in moving])),
         ),
         time=time,
         convention=Convention("xyzw", unit="m", up="z", stated=frozenset({"rotation"})),
