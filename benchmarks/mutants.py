@@ -3,8 +3,8 @@
 A mutant is one place of estimate, faults, prepare or the glue (pipeline, assembly, verdict) written otherwise: a named
 threshold three times as large or as small, a comparison, a condition, an operator, a number, an end of a sum or search
 turned into its opposite, a call left out. First the tests of these rooms are run as they are, and which of them calls
-which function is kept. Each mutant then meets the tests that call its function, those of its mirror first, then the
-quickest, for so many seconds, and some takes of known answer; it dies where one fails or takes too long.
+which function is kept. Each mutant then meets the tests that call its function: those of its mirror, simulated takes of
+known answer, and the quickest of the others, each for so many seconds; it dies where one fails or takes too long.
 As a control, code without a mistake is sent the same way. A number on docs/constants.md is compared with the code by a
 test of that page, which is counted apart: it notices every change, and does not know what a number is for.
 """
@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import importlib
 import inspect
 import os
 import pickle
@@ -49,9 +50,7 @@ TESTS = (
 GOLDENS = "tests/goldens/test_goldens.py"
 GLUE_SHARE, THRESHOLD_SHARE = 0.2, 0.3  # of the sample
 THRESHOLD_FACTOR = 3.0
-LONGEST_S = 5.0  # of CPU time of the tests that a mutant meets, besides goldens
-MOST_GOLDENS = 1
-SLOWEST_GOLDEN_S = 4.0
+MIRROR_S, GOLDENS_S, OTHERS_S = 15.0, 8.0, 5.0  # of CPU time of the tests that a mutant meets
 SLACK, SPARE_S = 4.0, 30.0  # CPU time that a mutant may take: so many times what the tests took, and so much more
 MEMORY_BYTES = 6 * 2**30
 CONTROLS = 10  # runs without a mistake
@@ -105,20 +104,26 @@ class Calls:
     of_test: dict[str, set[str]] = field(default_factory=dict)
 
     def tests_of(self, mutant: Mutant, longest: float) -> list[str]:
-        """Those of the mirror first, then the quickest; longest [s] they may take in all."""
+        """Those of the mirror, takes of known answer, and the quickest of the others for up to `longest` [s]."""
         meant = [test for test, called in self.of_test.items() if called & mutant.functions]
         room, _, name = mutant.path.rpartition("/")
         mirror = f"tests/{room}/test_{name}".replace("//", "/")
-        chosen, spent, goldens = list[str](), 0.0, 0
-        for test in sorted(meant, key=lambda test: (not test.startswith(mirror), self.seconds[test])):
-            golden = test.startswith(GOLDENS)
-            if golden and goldens < MOST_GOLDENS and self.seconds[test] < SLOWEST_GOLDEN_S:
-                goldens += 1
-                chosen.append(test)
-            elif not golden and spent + self.seconds[test] < longest:
-                spent += self.seconds[test]
-                chosen.append(test)
-        return sorted(chosen, key=lambda test: test.startswith(GOLDENS))
+        own = [test for test in meant if test.startswith(mirror)]
+        goldens = [test for test in meant if test.startswith(GOLDENS)]
+        random.Random(0).shuffle(goldens)  # of different worlds
+        others = sorted({*meant} - {*own, *goldens}, key=lambda test: self.seconds[test])
+        chosen = list[str]()
+        for tests, most in (
+            (sorted(own, key=self.seconds.__getitem__), MIRROR_S),
+            (goldens, GOLDENS_S),
+            (others, longest),
+        ):
+            left = most
+            for test in tests:
+                if self.seconds[test] <= left:
+                    left -= self.seconds[test]
+                    chosen.append(test)
+        return chosen
 
 
 # ---- the mistakes
@@ -460,7 +465,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=FIRST_SEED, help=f"of the sample ({FIRST_SEED})")
     parser.add_argument("--only", default="", help="only those whose place contains this; nothing is written")
     parser.add_argument("--jobs", type=int, default=2, help="mutants at a time (2)")
-    parser.add_argument("--longest", type=float, default=LONGEST_S, help=f"[s] of tests a mutant meets ({LONGEST_S:g})")
+    parser.add_argument(
+        "--longest", type=float, default=OTHERS_S, help=f"[s] of tests beside the mirror's ({OTHERS_S:g})"
+    )
     parser.add_argument("--keep", type=Path, help="folder of the copy, and of what is known by an earlier run")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
@@ -481,12 +488,13 @@ def measure_in(home: Path, given: argparse.Namespace) -> None:
     sys.path[:0] = [str(home), str(root.parent)]
     os.environ.update(OPENBLAS_NUM_THREADS="1", OMP_NUM_THREADS="1", PYTHONPATH=str(root.parent))
     os.chdir(home)
+    importlib.import_module("tests.make.size").GOLDEN_STEP = 1  # every simulated take
     meetings = Meetings(root, home, [*drawn, *controls], given)
     options = ["-q", "-s", "-n", "0", "-p", "no:cacheprovider", "--hypothesis-seed=0"]
     pytest.main([*TESTS, GOLDENS, *options], plugins=[meetings])
     harmed = [one for one in meetings.results if one[0].after != one[0].before]
     unharmed = [dead for one, dead, _ in meetings.results if one.after == one.before]
-    how = f"{' '.join((__doc__ or '').split())} Here {given.longest:g} s and {MOST_GOLDENS} such takes; light tests."
+    how = f"{' '.join((__doc__ or '').split())} Here {MIRROR_S:g}, {GOLDENS_S:g} and {given.longest:g} s; light tests."
     data = {
         f"{k} {one.place}": {"kind": one.kind, "before": one.before, "after": one.after, "dead": dead, "tests": tests}
         for k, (one, dead, tests) in enumerate(harmed)

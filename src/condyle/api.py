@@ -443,11 +443,11 @@ class Fit:
 
     def page(self, height: int = 720) -> Any:
         """The page of the fit as a frame in a notebook, so many pixels high."""
-        from .report.notebook import Frame
+        from .report.notebook import PageFrame
 
         with tempfile.TemporaryDirectory() as scratch:
             (file,) = self.report(Path(scratch) / REPORT)
-            return Frame(file.read_text(encoding="utf-8"), height)
+            return PageFrame(file.read_text(encoding="utf-8"), height)
 
     def _repr_html_(self) -> str:
         from .report.notebook import render_fit

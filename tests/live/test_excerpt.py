@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from condyle.io.log_records import FRAME
+from condyle.io.log_records import FRAME_RECORD
 from condyle.live.excerpt import NEWEST_S, OLDER_S, STRETCH_S, Excerpt, LogTail
 from condyle.live.recorder import Recorder
 from condyle.model.recording import to_take
@@ -24,7 +24,7 @@ def test_a_tail_gives_every_record_once_whatever_is_half_written(tmp_path: Path)
     found = []
     for end in [*range(22, len(whole), 97), len(whole)]:
         growing.write_bytes(whole[:end])
-        found += [bytes(record.payload) for record in tail.read() if record.kind == FRAME]
+        found += [bytes(record.payload) for record in tail.read() if record.kind == FRAME_RECORD]
     growing.write_bytes(whole)
     assert list(tail.read()) == []
     assert len(found) == 60

@@ -58,7 +58,7 @@ def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, lim
     """
     batch, (rows, K) = y.shape[:-1], Q.shape[-2:]
     q, r, keep = factor_columns(Q.reshape(-1, rows, K))  # columns that are alike would be told apart by rounding
-    series = _Products(y.reshape(-1, rows), q, X.reshape(len(q), rows, -1), keep, fresh)
+    series = _EffectProducts(y.reshape(-1, rows), q, X.reshape(len(q), rows, -1), keep, fresh)
     limits = np.broadcast_to(np.asarray(limit, dtype=np.float64), batch).reshape(-1)
     rho = np.zeros(len(q))
     variance, b, likely = maximise_likelihood(series, rho, groups, limits)
@@ -81,7 +81,7 @@ def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, lim
     return Effects(*(part.reshape((*batch, *part.shape[1:])) for part in facts))
 
 
-class _Products:
+class _EffectProducts:
     """Products of the columns of tables (P, r b, 1 + K + F): y, columns that are free, those of effects. What whitening
     makes of them follows without the tables: with rho times the block before taken away, they are
     now - rho (before + its transpose) + rho^2 (earlier - first).
@@ -107,7 +107,7 @@ class _Products:
         problem, column = np.nonzero(~keep)
         self.now[problem, 1 + column, 1 + column] = 1.0  # in the place of a column that says nothing
 
-    def at(self, problems: Ints) -> _Products:
+    def at(self, problems: Ints) -> _EffectProducts:
         """Some of them."""
         if len(problems) == len(self.now):
             return self
@@ -170,7 +170,7 @@ def _square(values: Floats, products: Floats) -> Floats:
 
 
 def maximise_likelihood(
-    series: _Products, rho: Floats, groups: Ints, limit: Floats, start: Floats | None = None
+    series: _EffectProducts, rho: Floats, groups: Ints, limit: Floats, start: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Variance (P, G) of each group of effects, their coefficients (P, F), and the log of the restricted likelihood
     (P,).

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 MOST_BLOCKS = 600  # of joints, and of the rod: more would sharpen nothing
 MOST_PLACES = 1500  # among which centres are chosen
-MOST_CENTRES = 90  # at most
+FIELD_MOST_CENTRES = 90  # at most
 STIFFNESS_SHARE = 1e-3  # against weights that swing far outside to fit a straight line inside
 OPEN_VARIANCE_SHARE = 2e-3  # of the field's variance that the centres may leave open at a visited place
 
@@ -157,7 +157,7 @@ class Basis:
     """Gaussian bells mixed so that equal and independent weights make a field of equal size everywhere."""
 
     def __init__(
-        self, places: Floats, length: float, most: int = MOST_CENTRES, known: float = OPEN_VARIANCE_SHARE
+        self, places: Floats, length: float, most: int = FIELD_MOST_CENTRES, known: float = OPEN_VARIANCE_SHARE
     ) -> None:
         self.length = length
         self.centres = spread_centres(places, length, most, known)

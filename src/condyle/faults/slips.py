@@ -28,7 +28,7 @@ from ..pairs.fits import gaps
 from ..pairs.outliers import find_steady
 from ..prepare.flips import describe_left_flips
 from .jumps import find_abrupt_step
-from .steps import GapSeries, Step, find_step, measure_rigid_steps, measure_step
+from .steps import GapSeries, GapStep, find_step, measure_rigid_steps, measure_step
 
 if TYPE_CHECKING:
     from ..estimate.fitting import Estimate
@@ -125,7 +125,7 @@ def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[
     take   moved back by `slips` already; solution: its joints
     """
     rows = _GapRows.of(take, solution)
-    steps = [Step(take.index(slip.body), int(np.searchsorted(rows.first, slip.frame)), slip.ratio) for slip in slips]
+    steps = [GapStep(take.index(slip.body), int(np.searchsorted(rows.first, slip.frame)), slip.ratio) for slip in slips]
     touched = np.flatnonzero(np.isin(solution.pairs, [step.body for step in steps]).any(axis=1)).tolist()
     joints = dict(zip(touched, GapSeries.of_joints(rows.blocks, touched), strict=True))
     left = measure_rigid_steps(joints, steps, solution)

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import CondyleError
 from ..faults.slips import Slip, SlipRepair, move_back
 from ..io.format import ReadOptions
-from ..io.log_records import MARK, Record, decode_mark
+from ..io.log_records import MARK, LogRecord, decode_mark
 from ..maths.threads import limit_threads
 from ..model.options import FitOptions
 from ..model.recording import Convention
@@ -84,7 +84,7 @@ class Session:
     _alarms: list[Alarm] = field(default_factory=list)
     _until: float = -np.inf
 
-    def add(self, record: Record) -> None:
+    def add(self, record: LogRecord) -> None:
         """Takes in the next record of the log."""
         if record.kind == MARK:
             mark = decode_mark(record.payload)

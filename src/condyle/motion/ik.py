@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from ..errors import UsageError
 from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints, freeze
-from ..maths.elimination import Rig, dot
+from ..maths.elimination import KinematicRig, dot
 from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
 from ..maths.spool import copy_array, empty, over_frames, seal, zeros
@@ -221,7 +221,7 @@ class _Run:
     residual  (n, m) [-] see `MotionFit`
     """
 
-    def __init__(self, rig: Rig, tasks: Sequence[Task], R: Floats) -> None:
+    def __init__(self, rig: KinematicRig, tasks: Sequence[Task], R: Floats) -> None:
         n, m = R.shape[:2]
         self.rig, self.tasks, self.R, self.p = rig, list(tasks), R, empty((n, m, 3))
         self.residual, self.steps, self.settled = zeros((n, m)), np.zeros(n, np.int64), np.zeros(n, bool)
@@ -445,7 +445,7 @@ def _cut_chunks(rows: Ints) -> list[FrameRows]:
     return [slice(part[0], part[-1] + 1) if part[-1] - part[0] + 1 == len(part) else part for part in parts]
 
 
-def _guess_rotations(rig: Rig, take: Take, relative: Floats) -> Floats:
+def _guess_rotations(rig: KinematicRig, take: Take, relative: Floats) -> Floats:
     """(n, m, 3, 3) rotations in the world to start from: the measured ones, bridged or held where there are none."""
     if take.seen.all():
         return take.R_world_body

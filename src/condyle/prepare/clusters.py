@@ -18,7 +18,7 @@ from ..model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of,
 from ..model.units import metres_per
 from ..model.values import dataclass
 from .marker_swaps import (
-    Cluster,
+    MarkerCluster,
     MarkerSwap,
     describe_marker_swaps,
     exchange_back,
@@ -126,7 +126,7 @@ def form_bodies(
         clouds[body], shapes[body] = cloud, shape
     looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
     labelled = [
-        Cluster(body, tuple(markers), clouds[body], shapes[body], looks[body].error, looks[body].limit)
+        MarkerCluster(body, tuple(markers), clouds[body], shapes[body], looks[body].error, looks[body].limit)
         for body, markers in bodies.items()
     ]
     recording = np.repeat(np.arange(len(recordings)), [one.frames for one in recordings])

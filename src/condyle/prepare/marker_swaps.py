@@ -34,7 +34,7 @@ _SIDES = {"l": "r", "r": "l", "left": "right", "right": "left"}
 
 
 @dataclass(frozen=True, eq=False)
-class Cluster:
+class MarkerCluster:
     """A body's markers over n frames.
 
     cloud  (n, k, 3) as labelled; shape: what they should look like
@@ -98,7 +98,7 @@ class MarkerSwap:
         return np.split(self.rows, np.flatnonzero(np.diff(self.rows) > STRETCH_MAX_GAP_FRAMES) + 1)
 
 
-def find_marker_swaps(clusters: Sequence[Cluster]) -> list[MarkerSwap]:
+def find_marker_swaps(clusters: Sequence[MarkerCluster]) -> list[MarkerSwap]:
     """Exchanges of two markers after which frames that did not fit do: between two bodies, then inside each.
 
     One of two bodies spoils both and mends both, so that it is not mistaken for one inside. An exchange that the shape
@@ -119,7 +119,7 @@ def find_marker_swaps(clusters: Sequence[Cluster]) -> list[MarkerSwap]:
     return found
 
 
-def find_wrong_part(swap: MarkerSwap, clusters: Sequence[Cluster], recording: Ints) -> MarkerSwap:
+def find_wrong_part(swap: MarkerSwap, clusters: Sequence[MarkerCluster], recording: Ints) -> MarkerSwap:
     """The swap as it is or in all other frames instead: there the labels contradict the other recordings or, of a
     marker that has one of the same name on the other side, the left and right of a person.
 
@@ -140,7 +140,7 @@ def find_wrong_part(swap: MarkerSwap, clusters: Sequence[Cluster], recording: In
     return replace(swap, sure=bool(votes) or float(inside[both].mean()) < EITHER_PART_MIN_SHARE)
 
 
-def _count_mirror_votes(swap: MarkerSwap, clusters: Sequence[Cluster], rows: Bools) -> int:
+def _count_mirror_votes(swap: MarkerSwap, clusters: Sequence[MarkerCluster], rows: Bools) -> int:
     """1 where in these frames (n,) the two labels are those of the same markers on the other side, -1 where they are
     each other's, 0 where that is not to be told.
 
@@ -237,7 +237,7 @@ def _span(run: Ints, time: Floats | None) -> str:
     return f"{time[run[0]]:.2f} to {time[run[-1]]:.2f} s"
 
 
-def _inside(cluster: Cluster, explained: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+def _inside(cluster: MarkerCluster, explained: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Pairs of a body's own markers with the frames that their exchange mends, but for those explained already."""
     taken = np.isin(np.arange(len(cluster.error)), explained)
     rows = _close(np.flatnonzero(cluster.doubtful & ~taken))
@@ -260,7 +260,7 @@ def _inside(cluster: Cluster, explained: Ints) -> Iterator[tuple[tuple[int, int]
             yield pairs[k], own
 
 
-def _between(one: Cluster, other: Cluster, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+def _between(one: MarkerCluster, other: MarkerCluster, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Pairs of markers of two bodies with the frames that their exchange mends in both."""
     if len(rows) < MARKER_SWAP_MIN_FRAMES:
         return
@@ -295,7 +295,7 @@ def _close(rows: Ints) -> Ints:
     return rows[np.unique(near[:, None] + np.arange(MARKER_SWAP_MIN_FRAMES))]
 
 
-def _repair(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> Bools:
+def _repair(one: MarkerCluster, other: MarkerCluster, rows: Ints, a: int, b: int) -> Bools:
     """(r,) whether both bodies fit after the exchange, or nearly so against before."""
     first, second = _both_swapped(one, other, rows, a, b)
     before = one.error[rows], other.error[rows]
@@ -306,7 +306,7 @@ def _repair(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> Bools:
     return np.asarray(half & (fits | nearly))
 
 
-def _both_swapped(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> tuple[Floats, Floats]:
+def _both_swapped(one: MarkerCluster, other: MarkerCluster, rows: Ints, a: int, b: int) -> tuple[Floats, Floats]:
     """(r,) fit errors of two bodies after a marker of each was exchanged."""
     first, second = one.cloud[rows].copy(), other.cloud[rows].copy()
     first[:, a], second[:, b] = second[:, b], first[:, a].copy()

@@ -17,7 +17,7 @@ from ..model.values import dataclass
 from .shapes import extent, find_seen, fit_error, fit_poses, fit_shape
 
 PROPOSED_FROM_FRAMES = 2000  # frames looked at, fewer for many markers
-MOST_DISTANCES = 4 * 10**7  # distances looked at in all
+MARKER_MOST_DISTANCES = 4 * 10**7  # distances looked at in all
 FITTED_FRAMES = 400  # frames that a group is fitted to
 SEEN_TOGETHER_MIN_FRAMES = 20  # frames in which two markers must be seen together to be joined
 TRIMMED_SHARE = 0.02  # share of frames at each end that may be ghosts or swaps
@@ -65,7 +65,7 @@ def propose_bodies(markers: Floats, names: Sequence[str]) -> list[Proposal]:
     position = freeze_array(markers, (None, len(names), 3), "markers")
     rows = evenly(
         len(position),
-        max(SEEN_TOGETHER_MIN_FRAMES, min(PROPOSED_FROM_FRAMES, MOST_DISTANCES // max(len(names), 1) ** 2)),
+        max(SEEN_TOGETHER_MIN_FRAMES, min(PROPOSED_FROM_FRAMES, MARKER_MOST_DISTANCES // max(len(names), 1) ** 2)),
     )
     cloud = position[rows]
     seen = find_seen(cloud)

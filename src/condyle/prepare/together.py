@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..findings import Finding
-from ..io.resample import Stream, resample_streams
+from ..io.resample import BodySamples, resample_streams
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.spool import seal
@@ -68,7 +68,7 @@ def _put_on_one_clock(parts: Sequence[Take]) -> tuple[Floats, Ints, Floats, Floa
                 path=", ".join(take.sources) or None,
             )
     streams = [
-        Stream(name, take.time, take.p_world_body[:, k], rotation.to_quaternion(take.R_world_body[:, k]))
+        BodySamples(name, take.time, take.p_world_body[:, k], rotation.to_quaternion(take.R_world_body[:, k]))
         for take in parts
         for k, name in enumerate(take.names)
     ]

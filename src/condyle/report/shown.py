@@ -35,7 +35,7 @@ TIME_STEP_S = 1e-4  # s
 MOTION_MAX_BYTES = 11_000_000  # of packed motion in one file, as text; beyond, fewer frames are shown
 PIECES_TRIED = 4  # pieces from which the size of all is told
 BOX_PERCENTILES = (0.5, 99.5)  # percentiles of a body's places; spikes lie outside
-LOOKED_AT_FRAMES = 1000  # frames, for the box and for what points up
+BOX_FRAMES = 1000  # frames, for the box and for what points up
 STRETCHES_MAX = 2000
 STRETCH_GAP_SHARE = 1 / 1000  # of the take: stretches that are nearer to each other are told as one
 
@@ -237,7 +237,7 @@ def _look(source: MotionFile) -> _Looked:
     tolerance = POSITION_STEP_SHARE * _size(skeleton, np.zeros(3), np.zeros(3))
     loose[[child for child, _, _ in order]] = False
     joints = [(skeleton.bodies.index(joint.child), skeleton.bodies.index(joint.parent)) for joint in skeleton.joints]
-    few, chosen = [], evenly(n, LOOKED_AT_FRAMES)
+    few, chosen = [], evenly(n, BOX_FRAMES)
     for first in range(0, n, PIECE_FRAMES):
         rows = slice(first, min(first + PIECE_FRAMES, n))
         held = source.rows(rows)

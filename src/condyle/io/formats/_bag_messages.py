@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...errors import CondyleError
-from ._bag_files import Message
+from ._bag_files import BagMessage
 
 TF = ("tf2_msgs/TFMessage", "tf/tfMessage")
 TRANSFORM_TYPE = "geometry_msgs/TransformStamped"
@@ -30,7 +30,7 @@ class PoseSample(NamedTuple):
     values: tuple[float, ...]
 
 
-def read_samples(message: Message) -> Iterator[PoseSample]:
+def read_samples(message: BagMessage) -> Iterator[PoseSample]:
     """The poses in a message; a stamp of zero is replaced by the time at which the message was recorded."""
     try:
         cursor = _Cursor(message.data, message.ros1)

@@ -19,7 +19,7 @@ from ._c3d_parameters import C3D_BLOCK_BYTES, Numbers, Parameters
 C3D_DECODED_AT_ONCE_BYTES = 2**20  # bytes of frames decoded at once: they stay in the processor's cache
 C3D_WORLD_NAME = "worldbody"  # the room itself, which Theia writes beside the segments
 C3D_MATRIX_SUFFIX = "_4x4"
-COMPUTED = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS")  # lists of points that are no places, in POINT
+COMPUTED_GROUPS = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS")  # lists of points that are no places, in POINT
 _BY_ROWS = [0, 4, 8, 1, 5, 9, 2, 6, 10]  # of the 3x3 part of a 4x4 matrix that is stored by columns
 
 
@@ -83,7 +83,7 @@ def _read_marker_labels(parameters: Parameters, points: int) -> tuple[list[str],
     labels = parameters.read_continued("POINT:LABELS")[:points]
     labels += [""] * (points - len(labels))
     labels = [label or f"*{k + 1}" for k, label in enumerate(labels)]
-    computed = {label for name in COMPUTED for label in parameters.read_continued(f"POINT:{name}") if label}
+    computed = {label for name in COMPUTED_GROUPS for label in parameters.read_continued(f"POINT:{name}") if label}
     kept = [k for k, label in enumerate(labels) if label not in computed]
     return [labels[k] for k in kept], kept
 
