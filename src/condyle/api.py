@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._version import __version__
-from .errors import CondyleError, UsageError
+from .errors import CondyleError, UsageError, suggest
 from .findings import Finding, sort_findings
 from .io import FIELD, MOTION, OPTIONS, REPORT, SKELETON
 from .io.fit_id import hash_input, make_fit_id, pack_options
@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
 
 FilePath = str | os.PathLike[str]
 Recorded = FilePath | Sequence[FilePath] | Mapping[str, FilePath] | Take | NDArray[Any]  # what a fit is made from
+OTHER_WORDS = {"method": "plan"}  # that the command line and skeleton.json have for an option
 QUICK_MAX_BODIES = 250  # with 100 frames 300 bodies take 5 s of CPU time
 
 
@@ -523,7 +524,7 @@ def fit(
         field=field,
         register=register,
     )
-    return fit_with(source, options, ReadOptions.of(**reading), own_tree=own_tree)
+    return fit_with(source, options, _name_reading(fit, reading), own_tree=own_tree)
 
 
 def fit_with(
@@ -688,7 +689,7 @@ def solve(
         known_as = make_profile([_open_calibration(skeleton).skeleton])[0] if skeleton is not None else profile
         performer = _open_profile(known_as)  # type: ignore[arg-type]
         asked = FitOptions(prepare=prepare, fix=fix, no_fix=no_fix, scale=factor_of(scale or 1.0))  # type: ignore[arg-type]
-        fitted = fit_with(source, asked, ReadOptions.of(**reading), performer=performer)
+        fitted = fit_with(source, asked, _name_reading(solve, reading), performer=performer)
         bodies = fitted.skeleton.bodies
         found = fitted.use_profile(cut_profile(performer, bodies))
         return replace(found, skeleton=_add_findings(found.skeleton, describe_bare(performer, bodies)))
@@ -707,9 +708,9 @@ def solve(
         field=model or False,
     )
     if isinstance(source, Take | np.ndarray):
-        return solve_with(source, calibration, options, ReadOptions.of(**reading))
+        return solve_with(source, calibration, options, _name_reading(solve, reading))
     before = _find_reading(calibration)
-    return solve_with(source, calibration, options, ReadOptions(**{**before, **reading}))
+    return solve_with(source, calibration, options, _name_reading(solve, {**before, **reading}))
 
 
 def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading: ReadOptions) -> Fit:
@@ -766,6 +767,19 @@ def _load_parts(source: Recorded, known: Skeleton, reading: ReadOptions) -> list
     if reading.doctor is None and any(one.take.read_as != known.conventions.get("read_as") for one in loaded):
         loaded = [load_files(group, reading) for group in groups]
     return [(one.take, read_turns(one)) for one in loaded]
+
+
+def _name_reading(call: Callable[..., Fit], given: Mapping[str, Any]) -> ReadOptions:
+    """How files are to be read, by name; raises where a name is no option of the call at all."""
+    reading = [field.name for field in fields(ReadOptions)]
+    for name in given:
+        if name not in reading:
+            from inspect import signature
+
+            known = [one for one in signature(call).parameters if one not in ("source", "reading")] + reading
+            hint = suggest(OTHER_WORDS[name] if OTHER_WORDS.get(name) in known else name, known)
+            raise UsageError(f"{call.__name__} has no option '{name}'; {hint}", code="bad-option")
+    return ReadOptions(**given)
 
 
 def _open_calibration(given: FilePath | Fit | Skeleton) -> Fit:
