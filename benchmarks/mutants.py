@@ -50,7 +50,7 @@ TESTS = (
 GOLDENS = "tests/goldens/test_goldens.py"
 GLUE_SHARE, THRESHOLD_SHARE = 0.2, 0.3  # of the sample
 THRESHOLD_FACTOR = 3.0
-MIRROR_S, GOLDENS_S, OTHERS_S = 15.0, 8.0, 5.0  # of CPU time of the tests that a mutant meets
+MIRROR_S, GOLDENS_S, OTHERS_S = 8.0, 4.0, 2.0  # of CPU time of the tests that a mutant meets
 SLACK, SPARE_S = 4.0, 30.0  # CPU time that a mutant may take: so many times what the tests took, and so much more
 MEMORY_BYTES = 6 * 2**30
 CONTROLS = 10  # runs without a mistake
@@ -111,18 +111,16 @@ class Calls:
         own = [test for test in meant if test.startswith(mirror)]
         goldens = [test for test in meant if test.startswith(GOLDENS)]
         random.Random(0).shuffle(goldens)  # of different worlds
-        others = sorted({*meant} - {*own, *goldens}, key=lambda test: self.seconds[test])
+        others = {*meant} - {*own, *goldens}
         chosen = list[str]()
-        for tests, most in (
-            (sorted(own, key=self.seconds.__getitem__), MIRROR_S),
-            (goldens, GOLDENS_S),
-            (others, longest),
-        ):
-            left = most
-            for test in tests:
+        for tests, left in ((own, MIRROR_S), (goldens, GOLDENS_S), (others, longest)):
+            quickest = goldens if tests is goldens else sorted(tests, key=lambda test: (self.seconds[test], test))
+            some = list[str]()
+            for test in quickest:
                 if self.seconds[test] <= left:
                     left -= self.seconds[test]
-                    chosen.append(test)
+                    some.append(test)
+            chosen += sorted(some, key=lambda test: test.partition("::")[0])  # fixtures of a module are made once
         return chosen
 
 

@@ -140,10 +140,8 @@ def solve_together(
     if shared is None and take.markers:
         # Cameras are never off by themselves: what joints of marker clusters share is skin that follows the motion.
         shared = False
-    if relative is not None:  # the usual noise is not the mean one where it changes a lot
-        usual = relative.mean(axis=0)
-        relative = over_frames(lambda part: part / usual, relative)
-        noise = Noise(noise.position * np.sqrt(usual), noise.orientation * np.sqrt(usual))
+    if relative is not None:
+        noise, relative = _level_noise(noise, relative)
     basis = free_basis(start, held)
     u = basis @ (basis.T @ np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel())
     system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
@@ -175,6 +173,13 @@ def solve_together(
     N = system.normal(G, np.asarray(np.linalg.inv(C)))
     lost = fires | np.asarray((rows.seen & (weight == 0)).any(axis=0))
     return Solution(start.pairs, halves[:, 0], halves[:, 1], weight, N, basis, C, lost, factor=system.factor)
+
+
+def _level_noise(noise: Noise, relative: Floats) -> tuple[Noise, Floats]:
+    """The sensors' mean noise, and variances (n, m) over that: the usual noise is not the mean one where it changes."""
+    usual = relative.mean(axis=0)
+    level = Noise(noise.position * np.sqrt(usual), noise.orientation * np.sqrt(usual))
+    return level, over_frames(lambda part: part / usual, relative)
 
 
 def _steps_of(source: RowTake, noise: Noise, joints: tuple[Ints, Floats, Floats]) -> Steps:
