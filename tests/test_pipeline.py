@@ -287,7 +287,7 @@ def test_intervals_can_be_left_out(noisy_linkage: World) -> None:
     assert all(joint.covariance is None for joint in skeleton.joints)
 
 
-@pytest.mark.parametrize("call", [{"method": "best"}, {"tree_score": "luck"}])
+@pytest.mark.parametrize("call", [{"plan": "best"}, {"tree_score": "luck"}])
 def test_an_unknown_choice_is_told_with_the_choices(call: dict, noisy_linkage: World) -> None:
     with pytest.raises(UsageError, match="choose from"):
         condyle.fit(noisy_linkage.take, **call)
