@@ -60,3 +60,9 @@ def test_every_order_of_axes_is_listed_once_up_to_a_mirror() -> None:
     orders = axis_orders()
     assert len(orders) == len(set(orders)) == 24
     assert ("x", "y", "z") in orders
+
+
+def test_up_to_half_of_the_sensors_are_named(take: Take) -> None:
+    some = take.select(["pelvis", "l_thigh", "l_shank", "l_foot", "chest"])
+    spoilt = apply_odd(apply_odd(some, OddSensor("l_thigh", 1.0, scale=1000.0)), OddSensor("chest", 1.0, scale=1000.0))
+    assert {one.name for one in find_odd_sensors(spoilt)} == {"l_thigh", "chest"}

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from condyle import Take
+from condyle.maths import rotation
 from condyle.prepare.swaps import Swap, exchange_back
 from condyle.prepare.tracks import _Before, find_crossings, find_lone_spikes, find_moves, measure_nearness
 from condyle.simulate import Disturbances, linkage, simulate
@@ -80,3 +81,14 @@ def test_the_sample_before_is_the_last_that_was_seen_of_that_body() -> None:
     p[5:8, 1] = np.nan
     before = _Before(replace(take, p_world_body=p))
     assert before._last(np.array([8, 8, 5]), np.array([1, 0, 1])).tolist() == [4, 7, 4]
+
+
+def test_the_longest_step_counts_way_and_a_turn_at_half_the_size() -> None:
+    size, angle, way = 0.6, 0.02, 0.003
+    R = np.broadcast_to(np.eye(3), (4, 1, 3, 3)).copy()
+    p = np.zeros((4, 1, 3))
+    R[2:, 0] = rotation.from_vector(np.array([0.0, 0.0, angle]))
+    p[3:, 0, 1] = way
+    steps = _Before(Take.from_poses(p, R_world_body=R, rate=30)).longest_steps(size)
+    assert np.isnan(steps[0, 0])
+    np.testing.assert_allclose(steps[1:, 0], [0.0, size / 2 * angle, way], rtol=1e-3)

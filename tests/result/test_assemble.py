@@ -191,3 +191,12 @@ def test_joints_for_a_part_of_the_take_are_looked_for_only_where_the_plan_says_s
     made = assemble_figure(estimate, ROBUST, OPTIONS, [], [], estimate.take, connections=True).skeleton
     assert without.loops == ()
     assert (made.loops, told in made.findings, told in without.findings) == ((loop,), True, False)
+
+
+def test_a_figure_without_joints_has_gaps_of_no_joints() -> None:
+    world = simulate(linkage(), "still", seconds=5, seed=2, disturbances=NOISE)
+    made = assemble_figure(
+        fit_tree(world.take, [], OPTIONS, ROBUST), ROBUST, OPTIONS, [], [], world.take, connections=False
+    )
+    assert not made.skeleton.joints
+    assert made.gap.shape == (world.take.frames, 0, 3)
