@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import condyle
+from condyle.estimate.machines import measure_slide
 from condyle.simulate import Disturbances, human, simulate
 from tests.make import machines
 
@@ -94,3 +95,23 @@ def test_people_have_none_of_these_kinds(skin: float) -> None:
             skeleton = condyle.fit(take, intervals=False).skeleton
             kinds = {joint.kind for joint in (*skeleton.joints, *skeleton.loops)}
             assert not kinds & {"universal", "screw", "slider"}
+
+
+def test_a_four_bar_has_the_lengths_of_the_links_that_end_at_its_loop() -> None:
+    skeleton = machines.fitted("four-bar", 0.0).skeleton
+    (loop,) = skeleton.loops
+    closing = [limb for limb in skeleton.limbs if limb.to_joint == f"{loop.child}-{loop.parent}"]
+    assert {limb.body for limb in closing} == {loop.child, loop.parent}
+    assert all(limb.length for limb in closing)
+
+
+@pytest.mark.parametrize("way", [(-0.3, 0.1, 0.0), (0.3, -0.1, 0.0), (0.05, -0.3, 0.1)])
+def test_a_slide_points_along_the_positive_half_of_the_axis_it_follows_most(way: tuple[float, float, float]) -> None:
+    p = np.zeros((50, 2, 3))
+    p[:, 1] = np.linspace(0, 1, 50)[:, None] * np.array(way) + [0.0, 0.0, 1.0]
+    take = condyle.Take.from_poses(p, R_world_body=np.broadcast_to(np.eye(3), (50, 2, 3, 3)), rate=30)
+    slide = measure_slide(take, 1, 0)
+    assert slide is not None
+    assert slide.travel == pytest.approx(np.linalg.norm(way))
+    main = int(np.argmax(np.abs(way)))
+    np.testing.assert_allclose(slide.axis_parent, np.array(way) / np.linalg.norm(way) * np.sign(way[main]), atol=1e-9)

@@ -5,7 +5,7 @@ import pytest
 
 from condyle.io.formats import read_recording
 from condyle.maths import rotation
-from condyle.prepare.propose_bodies import propose_bodies
+from condyle.prepare.propose_bodies import _find_beginning, propose_bodies
 from tests.make import recordings
 
 MOSTLY = 0.6  # markers in common over markers in either
@@ -137,3 +137,16 @@ def test_bodies_of_real_recordings_are_found_as_often_as_was_reached(name, share
     exact, mostly = REACHED[name]
     assert sum(share == 1 for share in alike) >= exact
     assert sum(share >= MOSTLY for share in alike) >= mostly
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [
+        (("thigh_a", "thigh_b"), "thigh"),
+        (("Ann:thigh1", "Ann:thigh2", "Ann:thigh3"), "thigh"),
+        (("LKNE", "LANK"), ""),
+        (("RFin", "RFout"), "RF"),
+    ],
+)
+def test_a_body_is_called_by_what_its_markers_begin_with_but_not_by_a_side(names: tuple[str, ...], title: str) -> None:
+    assert _find_beginning(names) == title
