@@ -13,6 +13,7 @@ from condyle.faults.connections import (
     MOST_CONNECTED_BODIES,
     Contact,
     Stretch,
+    _free,
     describe_connections,
     ends_of,
     find_connections,
@@ -248,3 +249,10 @@ def test_a_contact_ends_where_its_segment_does() -> None:
     assert ends_of(still, None, Stretch(0, (0, 1), 60, 120, points, 0.001, 0.1, 1.0)) == (0, border)
     first, stop = ends_of(still, None, Stretch(0, (0, 1), 180, 220, points, 0.001, 0.1, 1.0))
     assert (first - border in (0, 1), stop) == (True, n)
+
+
+def test_two_whose_gaps_to_a_third_are_known_are_expected_as_far_apart_as_chance_has_them() -> None:
+    three, four = np.array([3.0]), np.array([4.0])
+    assert _free(three, four, np.zeros(1)) == pytest.approx(5)
+    assert _free(three, four, np.full(1, 2.0)) == pytest.approx(np.sqrt(17))
+    assert _free(three, four, np.full(1, 9.0)) == 0
