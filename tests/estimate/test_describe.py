@@ -181,3 +181,20 @@ def test_outliers_in_the_last_digits_of_exact_numbers_are_not_told(rng: np.rando
         p[100:110, 2] += size * rng.standard_normal((10, 3))
         found = codes(replace(take, p_world_body=p), intervals=False)
         assert ("outliers" in found) == told
+
+
+def test_15_percent_of_missing_poses_are_told_and_25_are_a_warning(world: World) -> None:
+    take = world.take
+    hidden = np.zeros((take.frames, take.bodies), bool)
+    hidden[: int(0.15 * take.frames), 1] = True
+    hidden[: int(0.25 * take.frames), 2] = True
+    assert [one.severity for one in describe_take(take.mask(hidden))] == ["info", "warning"]
+
+
+def test_three_edges_of_a_files_own_hierarchy_are_named_and_the_rest_is_counted() -> None:
+    names = ("a", "b", "c", "d", "e", "f")
+    own = [("a", name) for name in names[1:]]
+    chain_pairs = np.array([[1, 0], [2, 1], [3, 2], [4, 3], [5, 4]])
+    [told] = describe_own_tree(own, chain_pairs, names)
+    assert "4 of the 5 edges" in told.text
+    assert "were not found: a - c, a - d, a - e and 1 more; take it" in told.text
