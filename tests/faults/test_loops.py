@@ -137,3 +137,12 @@ def test_nothing_is_looked_for_in_a_take_whose_tree_is_not_determined(
     monkeypatch.setattr(loops, "find_connections", lambda *arguments: pytest.fail("looked for"))
     still = replace(estimate.structure, determined=False)
     assert find_touching_joints(estimate.take, still, OPTIONS, PLAIN, [], 0.01) == ([], [])
+
+
+def test_a_contact_holds_its_place_up_to_three_times_the_usual_gap(
+    estimate: Estimate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [firm], _, _ = touching(estimate, monkeypatch, 1.0, "head", "r_forearm")
+    for times, kept in ((2.5, True), (3.5, False)):
+        [joint], _, _ = touching(estimate, monkeypatch, firm.residual / times, "head", "r_forearm")
+        assert (joint.kind == firm.kind) == kept

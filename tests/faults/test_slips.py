@@ -221,3 +221,11 @@ def test_a_step_of_which_nothing_is_left_in_joints_fitted_anew_is_no_slip(monkey
     monkeypatch.setattr("condyle.faults.slips.find_slips", lambda *_: [feigned])
     assert not told(fit(one))
     assert not told(fit(one), "repair-not-kept")
+
+
+def test_steps_within_45_degrees_of_each_other_are_one_creep() -> None:
+    for angle, groups in ((40, 1), (60, 2)):
+        way = 0.01 * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle)), 0.0])
+        steps = [Slip("a", 150, 5.0, np.array([0.01, 0, 0]), np.zeros(3), 400.0)]
+        steps.append(Slip("a", 210, 7.0, way, np.zeros(3), 400.0))
+        assert len(group_creeping(steps)) == groups

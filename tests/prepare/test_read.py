@@ -164,3 +164,16 @@ def test_rotations_without_a_position_are_read_beside_the_take(take: Take, tmp_p
     assert np.isnan(np.delete(turns, 2, axis=1)).all()
     write_take(tmp_path / "b.npz", take)
     assert read_turns(load([tmp_path / "b.npz"], ReadOptions(doctor=False))) is None
+
+
+def test_files_of_one_body_each_are_side_by_side_where_they_share_half_of_their_time(
+    take: Take, tmp_path: Path
+) -> None:
+    (tmp_path / "a.tum").write_text(trajectory(take, 0))
+    for share, together in ((0.6, True), (0.4, False)):
+        (tmp_path / "b.tum").write_text(trajectory(take, 1, offset=(1 - share) * take.seconds))
+        if together:
+            assert read([tmp_path / "a.tum", tmp_path / "b.tum"]).bodies == 2
+        else:
+            with pytest.raises(CondyleError, match="missing"):
+                read([tmp_path / "a.tum", tmp_path / "b.tum"])
