@@ -135,3 +135,10 @@ def test_three_joints_in_question_are_named_and_the_rest_is_counted() -> None:
     found = judged(bodies=tuple(names), joints=joints)
     assert len(found.in_question) == 5
     assert "in question: a - b or not joined, b - c or not joined, c - d or not joined and 2 more." in found.text
+
+
+def test_joints_whose_support_nobody_measured_are_not_called_sure() -> None:
+    some = (joint("b", "a", support=1.0), joint("c", "b", support=None))
+    assert "of 2 joints sure" in judged(joints=some).text
+    none = (joint("b", "a", support=None), joint("c", "b", support=None))
+    assert judged(joints=none).text.startswith("Found: 2 joints.")
