@@ -51,7 +51,7 @@ GOLDENS = "tests/goldens/test_goldens.py"
 GLUE_SHARE, THRESHOLD_SHARE = 0.2, 0.3  # of the sample
 THRESHOLD_FACTOR = 3.0
 MIRROR_S, GOLDENS_S, OTHERS_S = 8.0, 4.0, 2.0  # of CPU time of the tests that a mutant meets
-SLACK, SPARE_S = 4.0, 30.0  # CPU time that a mutant may take: so many times what the tests took, and so much more
+SLACK, SPARE_S = 3.0, 10.0  # CPU time that a mutant may take: so many times what the tests took, and so much more
 MEMORY_BYTES = 6 * 2**30
 CONTROLS = 10  # runs without a mistake
 

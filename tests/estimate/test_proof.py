@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
-from condyle.estimate.proof import mean_and_error, prove
+from condyle.estimate.proof import _block_squares, mean_and_error, prove
 from condyle.faults.slips import Slip, SlipRepair
 from condyle.model.options import FitOptions
 from condyle.model.stage import Effect, Proof
@@ -186,3 +186,12 @@ def test_nearly_all_poses_of_a_body_may_not_be_left_out() -> None:
         before, after = (fit_tree(one, tree, FitOptions(), ROBUST) for one in (spoilt, change.apply(spoilt)))
         proof = prove(before, after, change)
         assert ("of its poses would be left out" in proof.against) == (not kept), proof
+
+
+def test_gaps_are_summed_up_by_seconds_and_by_tenths_of_what_is_known_where_that_is_less() -> None:
+    take, gap = take_of(), np.ones((1200, 1, 3))
+    assert _block_squares(take, gap).shape == (20, 1)
+    gap[:500] = gap[600:] = np.nan
+    squares = _block_squares(take, gap)
+    assert np.isfinite(squares).sum() == 10
+    np.testing.assert_allclose(squares[np.isfinite(squares)], 3.0)

@@ -92,3 +92,15 @@ def test_the_longest_step_counts_way_and_a_turn_at_half_the_size() -> None:
     steps = _Before(Take.from_poses(p, R_world_body=R, rate=30)).longest_steps(size)
     assert np.isnan(steps[0, 0])
     np.testing.assert_allclose(steps[1:, 0], [0.0, size / 2 * angle, way], rtol=1e-3)
+
+
+def test_a_step_is_from_where_the_track_was_going_and_a_turn_counts_at_half_the_size() -> None:
+    size, angle = 0.6, 0.02
+    p = np.zeros((5, 1, 3))
+    p[:, 0, 0] = [0.0, 0.1, 0.2, 0.2, 0.2]  # goes on, then stops
+    R = np.broadcast_to(np.eye(3), (5, 1, 3, 3)).copy()
+    R[4, 0] = rotation.from_vector(np.array([0.0, angle, 0.0]))
+    before = _Before(Take.from_poses(p, R_world_body=R, rate=30))
+    none = np.zeros(4, dtype=np.int64)
+    steps = before.step(size, np.arange(1, 5), none, none)
+    np.testing.assert_allclose(steps, [0.1, 0.0, 0.0, size / 2 * angle], rtol=1e-3, atol=1e-9)
