@@ -20,7 +20,12 @@ from condyle.simulate import MACHINES, machine
 from .harness import Table, arguments, edges, measured, percent, progress, publish, rms
 
 LOG = DATA / "franka_log"
-LEVELS = (("exact", 0.0, 0.0), ("0.5 mm, 0.1 deg", 0.0005, 0.1), ("3 mm, 0.5 deg", 0.003, 0.5))
+LEVELS = (
+    ("exact", 0.0, 0.0),
+    ("0.5 mm, 0.1 deg", 0.0005, 0.1),
+    ("1 mm, 0.2 deg", 0.001, 0.2),
+    ("5 mm, 1 deg", 0.005, 1.0),
+)
 
 
 @dataclass(frozen=True)
@@ -151,7 +156,7 @@ def format_errors(found: Found) -> list[str]:
 
 
 def main() -> None:
-    given = arguments(__doc__, trials=10)
+    given = arguments(__doc__, trials=20)
     rows, data = [], {}
     for case, found in measured(CASES, measure, given):
         rows.append(
