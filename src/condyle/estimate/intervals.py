@@ -447,6 +447,16 @@ class Blocks:
         return X
 
 
+def pull_skin(blocks: Blocks, a: int) -> list[Floats]:
+    """(3 b, 9) each: skin that the other joints of the bodies of joint a pull along, which moves in the body's axes."""
+    columns = []
+    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
+        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
+            if other != a:
+                columns.append((axes[..., None] * blocks.angle(int(other))[:, None, None]).reshape(3 * len(axes), -1))
+    return columns
+
+
 _averaged: WeakKeyDictionary[Solution, Blocks] = WeakKeyDictionary()
 
 

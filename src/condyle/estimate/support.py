@@ -100,7 +100,7 @@ def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
     if not many:
         gain, error = rows.gains(tree) / 6 + extra, np.zeros_like(extra)
         rival = np.flatnonzero((gain < RIVAL_MAX_LOG).any(axis=0))
-        error[:, rival] = rows.blocks.error(np.stack(list(rows.gains_without_blocks(tree, rival)))) / 6
+        error[:, rival] = rows.blocks.error(rows.gains_without_blocks(tree, rival)) / 6
         least = np.fmin(least, gain / np.hypot(error, SCORE_SD))
     z = np.full((len(edges), len(fits.pairs)), np.inf)
     z[:, rows.candidates] = np.where(rows.crossing(tree), least, np.inf)

@@ -14,7 +14,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints, distinct
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
-from ..maths.spool import over_frames
+from ..maths.spool import blocks_of, over_frames
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -191,12 +191,13 @@ def find_steady(gap: Floats, window: int) -> Bools:
     The fit's own weights do not serve after a slip: they take a sensor's whole time after it for outliers.
     """
     out = np.zeros(gap.shape[:2], dtype=bool)
-    for a in range(gap.shape[1]):
-        table = cut_blocks(gap[:, a], window)
-        off = np.linalg.norm(table - median(table), axis=-1)  # (window, windows)
+    for some in blocks_of(gap.shape[1], gap[:, :1].nbytes):
+        table = cut_blocks(gap[:, some], window)  # (window, windows, J, 3)
+        away = table - median(table)
+        off = np.sqrt(np.einsum("wkjx,wkjx->wkj", away, away))
         usual = median(off)
         scale = np.maximum(usual, 0.5 * median(usual)) / CHI3_MEDIAN
         with np.errstate(invalid="ignore"):
             near = off <= STEADY_SD * np.maximum(scale, ROUNDING_M)
-        out[:, a] = near.T.ravel()[: len(gap)]
+        out[:, some] = np.swapaxes(near, 0, 1).reshape(-1, near.shape[2])[: len(gap)]
     return out
