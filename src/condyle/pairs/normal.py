@@ -155,7 +155,7 @@ class Rows:
         J, n = len(self.pairs), len(weight)
         stack = self.X.reshape(3, n, -1)
         gram = np.zeros((stack.shape[2], stack.shape[2]))  # of frames in which every joint counts in full
-        table = np.zeros((7 * J, 7 * J))
+        table: Floats | None = None
         step = max(CACHED_NUMBERS // (21 * J), 2 * J)  # a sum of few frames is as large as that of many
         scratch = np.empty((3, min(step, n), 7, J))
         for start in range(0, n, step):
@@ -170,7 +170,9 @@ class Rows:
                 rest, own = start + np.flatnonzero(~full), own[~full]
             weighted = scratch if len(own) == scratch.shape[1] else np.empty((3, len(own), 7, J))
             flat = np.multiply(self._design(rest), np.sqrt(own)[:, None], out=weighted).reshape(-1, 7 * J)
-            table += flat.T @ flat
+            table = flat.T @ flat if table is None else np.add(table, flat.T @ flat, out=table)
+        if table is None:
+            return self._take_apart(gram)
         products = table.reshape(7, J, 7, J).transpose(1, 0, 3, 2)  # by joints and their columns
         G, H = products[:, :6, :, :6].reshape(6 * J, 6 * J), products[:, :6, :, 6].reshape(6 * J, J)
         if gram.any():

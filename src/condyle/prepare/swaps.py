@@ -88,20 +88,22 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
     spikes[tuple(digest_take(take).spike.T)] = True
     part, rows = take.thin(SUMMED_FRAMES)
     part = part.mask(spikes[rows]) if spikes[rows].any() else part
-    if not crossings and not _suspect_pairs(_best_joints(part)[1]):
+    residual, share = _best_joints(part)
+    if not crossings and not _suspect_pairs(share):
         return found
+    first: tuple[Floats, Floats] | None = (residual, share)
     take = take.mask(spikes) if spikes.any() else take
     done: set[tuple[int, int]] = set()
     tried: set[tuple[int, int]] = set()
     for _ in range(2 * MOST_SWAPPED_PAIRS):
-        best = _best_exchange(take, crossings, tried)
+        best = _best_exchange(take, crossings, tried, first)
         if best is None:
             break
         tried.add(best.pair)
         swapped = _orient(take, best.pair, np.repeat(best.swapped, np.diff(best.cuts)), known)
         swaps = _verify(take, best.pair, _refine(take, best, swapped))
         if swaps:
-            take = exchanged(take, swaps)
+            take, first = exchanged(take, swaps), None
             found += swaps
             done.add(best.pair)
             tried = done.copy()  # what did not fit before may do so now
@@ -194,10 +196,18 @@ class _Best:
     fall: float
 
 
-def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: set[tuple[int, int]]) -> _Best | None:
-    """The pair not tried so far whose exchange lowers the residuals most; None where none is worth it."""
+def _best_exchange(
+    take: Take,
+    crossings: dict[tuple[int, int], Ints],
+    tried: set[tuple[int, int]],
+    joints: tuple[Floats, Floats] | None,
+) -> _Best | None:
+    """The pair not tried so far whose exchange lowers the residuals most; None where none is worth it.
+
+    joints   what `_best_joints` finds in this take, where that is known
+    """
     part, rows = take.thin(SUMMED_FRAMES)
-    residual, share = _best_joints(part)
+    residual, share = joints or _best_joints(part)
     guessed = _suspect_pairs(share)
     pairs = {*crossings, *guessed} - tried
     if not pairs:
