@@ -8,7 +8,7 @@ Where the gap is white and no larger than the sensors' noise, no such effects ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -284,6 +284,15 @@ def _shapes(blocks: Blocks, joints: Ints, q: Floats, world: bool) -> Floats:
     return X / np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1))[:, None]
 
 
+def _each_shape(
+    blocks: Blocks, joints: Ints, found: Sequence[_GapEffects], world: bool
+) -> Iterator[tuple[int, Floats]]:
+    """Each of the joints (P,) with its shapes (3 b, F), made for many of them at a time."""
+    for part in blocks_of(len(joints), 3 * 8 * blocks.count * sum(GROUP_COLUMNS)):
+        own = joints[part]
+        yield from zip(own.tolist(), _shapes(blocks, own, np.stack([found[a].base for a in own]), world), strict=True)
+
+
 def _measure_shown_shares(q: Floats, X: Floats) -> Floats:
     """(P, G) of the squared columns of each group, the share that lies outside the orthonormal columns q."""
     onto = np.swapaxes(q, 1, 2) @ X
@@ -311,11 +320,10 @@ def _carry_effects(
     usual = median(np.stack([one.variance for one in found]))
     V, faint = np.zeros((2, flat.shape[1], flat.shape[1]))
     common = np.zeros((len(V), sum(GROUP_COLUMNS[LOCAL_GROUPS : len(usual)])))
-    for a, one in enumerate(found):
-        variance = share_effects(one.variance, usual, one.limit)
-        if not variance.any():
-            continue
-        X = _shapes(blocks, np.array([a]), one.base[None], world)[0]
+    shared = [share_effects(one.variance, usual, one.limit) for one in found]
+    some = np.array([a for a, variance in enumerate(shared) if variance.any()], dtype=np.int64)
+    for a, X in _each_shape(blocks, some, found, world):
+        one, variance = found[a], shared[a]
         groups = np.repeat(np.arange(len(variance)), GROUP_COLUMNS[: len(variance)])
         at, B = inverse.apply((flat.T @ X) * np.repeat(S[:, a], 6)[:, None], a)
         B, here, room = B * np.sqrt(variance[groups]), np.ix_(at, at), groups >= LOCAL_GROUPS
@@ -429,14 +437,16 @@ class Blocks:
             square = (np.square(place).sum(axis=2) * known).sum(axis=1) / (3 * count[:, 0])
             place = place / np.maximum(np.sqrt(np.where(known.any(axis=1), square, 1.0)), 1e-9)[:, None, None]
             values += [arm, (arm[..., None] * place[:, :, None]).reshape(*arm.shape[:2], 9)]
-        out = np.empty((len(joints), self.count, 3, sum(GROUP_COLUMNS[: len(values)])))
+        out = np.zeros((len(joints), self.count, 3, sum(GROUP_COLUMNS[: len(values)])))
         R, start = self.R_parent[:, joints].transpose(1, 0, 2, 3), 0
         for group, part in enumerate(values):
-            unit, wide = _unit(part, known)[:, :, None, None], GROUP_COLUMNS[group]
-            # Displacements live in a body's own axes, bent fields in the room.
-            frame = R[..., None] if group < LOCAL_GROUPS else np.eye(3)[..., None]
+            unit, wide = _unit(part, known), GROUP_COLUMNS[group]
             columns = out[..., start : start + wide].reshape(*out.shape[:3], 3, -1)
-            np.multiply(frame, unit, out=columns)
+            if group < LOCAL_GROUPS:  # displacements live in a body's own axes,
+                np.multiply(R[..., None], unit[:, :, None, None], out=columns)
+            else:  # bent fields in the room
+                for x in range(3):
+                    columns[:, :, x, x] = unit
             start += wide
         return out.reshape(len(joints), 3 * self.count, -1)
 
@@ -445,6 +455,16 @@ class Blocks:
         X = self.features(joints, world)
         X *= np.repeat(np.sqrt(self.weight[:, joints].T), 3, axis=1)[..., None]
         return X
+
+
+def pull_skin(blocks: Blocks, a: int) -> list[Floats]:
+    """(3 b, 9) each: skin that the other joints of the bodies of joint a pull along, which moves in the body's axes."""
+    columns = []
+    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
+        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
+            if other != a:
+                columns.append((axes[..., None] * blocks.angle(int(other))[:, None, None]).reshape(3 * len(axes), -1))
+    return columns
 
 
 _averaged: WeakKeyDictionary[Solution, Blocks] = WeakKeyDictionary()

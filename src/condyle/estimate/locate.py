@@ -14,7 +14,7 @@ from ..model.skeleton import ONE_AXIS, Joint, Kind, Point
 from ..pairs.fits import PairFits, gaps
 from .axes import estimate_axes
 from .kinds import PairMotion, classify, hinge_axes, measure_motion, play
-from .machines import MACHINE_OFF_RATIO, find_pitch, fit_universal, is_quiet, is_universal
+from .machines import MACHINE_OFF_RATIO, find_pitch, fit_universal, is_quiet, is_universal, off_limit
 from .solve import Solution, free_basis
 
 if TYPE_CHECKING:
@@ -81,10 +81,10 @@ def _name_machine_joints(
     quiet = is_quiet(np.array([joint.residual for joint in joints]), explained, size)
     balls = [a for a, joint in enumerate(joints) if joint.kind == "ball" and quiet[a]]
     if balls:
-        two = fit_universal(take, solution.pairs[balls])
         i, j = solution.pairs[balls].T
         loud = np.hypot(structure.noise.orientation[i], structure.noise.orientation[j])
         second = np.array([joints[a].rotation[1] for a in balls])
+        two = fit_universal(take, solution.pairs[balls], off_limit(second, loud))
         for k in np.flatnonzero(is_universal(two, second, loud)):
             found[balls[k]] = replace(
                 joints[balls[k]],
