@@ -277,8 +277,8 @@ def _shapes(blocks: Blocks, joints: Ints, q: Floats, world: bool) -> Floats:
     """(P, 3 b, F) shapes an error could take at joints (P,) in the size that shows beside their centres' columns q,
     weighted as their gaps are.
     """
-    X = blocks.weighted_features(joints, pulled=True, world=world)
-    share = _shown_shares(q, X)
+    X = blocks.weight_features(joints, pulled=True, world=world)
+    share = _measure_shown_shares(q, X)
     return X / np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1))[:, None]
 
 
@@ -452,14 +452,12 @@ class Blocks:
             square = (np.square(place).sum(axis=2) * known).sum(axis=1) / (3 * count[:, 0])
             place = place / np.maximum(np.sqrt(np.where(known.any(axis=1), square, 1.0)), 1e-9)[:, None, None]
             values += [arm, (arm[..., None] * place[:, :, None]).reshape(*arm.shape[:2], 9)]
-        out = np.empty((len(joints), self.count, 3, 3 * sum(part.shape[2] for part in values)))
+        out = np.zeros((len(joints), self.count, 3, 3 * sum(part.shape[2] for part in values)))
         R, start = self.R_parent[:, joints].transpose(1, 0, 2, 3), 0
         for group, part in enumerate(values):
-            unit, wide = _unit(part, known)[:, :, None, None], 3 * part.shape[2]
-            # Displacements live in a body's own axes, bent fields in the room.
-            frame = R[..., None] if group < in_body else np.eye(3)[..., None]
+            unit, wide = _unit(part, known), 3 * part.shape[2]
             columns = out[..., start : start + wide].reshape(*out.shape[:3], 3, -1)
-            if group < LOCAL_GROUPS:  # displacements live in a body's own axes,
+            if group < in_body:  # displacements live in a body's own axes,
                 np.multiply(R[..., None], unit[:, :, None, None], out=columns)
             else:  # bent fields in the room
                 for x in range(3):
@@ -467,7 +465,7 @@ class Blocks:
             start += wide
         return out.reshape(len(joints), 3 * self.count, -1)
 
-    def weighted_features(self, joints: Ints, pulled: bool = False, world: bool = True) -> Floats:
+    def weight_features(self, joints: Ints, pulled: bool = False, world: bool = True) -> Floats:
         """The same, weighted as the gaps are."""
         X = self.features(joints, pulled, world)
         X *= np.repeat(np.sqrt(self.weight[:, joints].T), 3, axis=1)[..., None]
