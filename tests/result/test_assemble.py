@@ -216,3 +216,7 @@ def test_a_wrong_unit_is_told_once_and_not_limb_by_limb_as_well() -> None:
     found = condyle.fit(take, intervals=False, scale=20).findings
     (finding,) = [one for one in found if one.code == "implausible-size"]
     assert "unit" in finding.text
+    found = condyle.fit(take, intervals=False, scale=2.5).findings
+    assert len(found) > 1
+    (finding,) = [one for one in found if one.code == "implausible-size"]
+    assert "an adult's" in finding.text
