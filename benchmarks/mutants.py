@@ -52,7 +52,7 @@ TESTS = (
 GOLDENS = "tests/goldens/test_goldens.py"
 GLUE_SHARE, THRESHOLD_SHARE = 0.2, 0.3  # of the sample
 THRESHOLD_FACTOR = 3.0
-MIRROR_S, GOLDENS_S, OTHERS_S = 8.0, 4.0, 2.0  # of CPU time of the tests that a mutant meets
+MIRROR_S, GOLDENS_S, OTHERS_S = 5.0, 3.0, 1.0  # of CPU time of the tests that a mutant meets
 SLACK, SPARE_S = 3.0, 10.0  # CPU time that a mutant may take: so many times what the tests took, and so much more
 MEMORY_BYTES = 6 * 2**30
 GUARD_MAX = 1e-9  # numbers up to which only guard against a division by zero
@@ -97,6 +97,9 @@ class Mutant:
         """The text of the module with the mistake."""
         raw, (begin, end) = (root / self.path).read_bytes(), self.span
         return (raw[:begin] + self.after.encode() + raw[end:]).decode()
+
+
+Outcome = tuple[Mutant, bool, frozenset[str]]  # whether it died, and the tests that it met
 
 
 @dataclass
@@ -276,7 +279,8 @@ class Meetings:
     def __init__(self, root: Path, home: Path, drawn: Sequence[Mutant], given: argparse.Namespace) -> None:
         self.root, self.home, self.drawn, self.jobs, self.longest = root, home, drawn, given.jobs, given.longest
         self.calls = Calls()
-        self.results = list[tuple[Mutant, bool, int]]()
+        self.met = dict[Mutant, tuple[bool, frozenset[str]]]()
+        self.results = list[Outcome]()
         self.items = dict[str, pytest.Item]()
 
     @pytest.hookimpl(tryfirst=True)
@@ -295,10 +299,10 @@ class Meetings:
         return True
 
     def meet_all(self, session: pytest.Session) -> None:
-        """The dead of an earlier run stay so; its survivors meet what tests there are now. Ctrl-C ends it early."""
+        """The dead of an earlier run stay so; its survivors meet what tests are new. Ctrl-C ends it early."""
         kept = self.home / "met.pickle"
-        met: dict[Mutant, tuple[bool, int]] = pickle.loads(kept.read_bytes()) if kept.exists() else {}
-        waiting = [(k, one) for k, one in enumerate(self.drawn) if not met.get(one, (False, 0))[0]]
+        self.met = pickle.loads(kept.read_bytes()) if kept.exists() else {}
+        waiting = [(k, one) for k, one in enumerate(self.drawn) if not self.met.get(one, (False,))[0]]
         waiting.sort(key=lambda one: one[1].kind != "threshold")  # the last comes first
         running = dict[int, Mutant]()
         with suppress(KeyboardInterrupt):
@@ -308,19 +312,21 @@ class Meetings:
                     running[self.start(session, number, mutant)] = mutant
                 child, status = os.wait()
                 mutant = running.pop(child)
-                met[mutant] = status != 0, len(self.calls.tests_of(mutant, self.longest))
-                kept.write_bytes(pickle.dumps(met))
-                words = f"{_line(mutant.before)} -> {_line(mutant.after)}, {met[mutant][1]} tests"
+                tests = frozenset(self.calls.tests_of(mutant, self.longest))
+                self.met[mutant] = status != 0, tests | self.met.get(mutant, (False, frozenset()))[1]
+                kept.write_bytes(pickle.dumps(self.met))
+                words = f"{_line(mutant.before)} -> {_line(mutant.after)}, {len(tests)} tests"
                 progress(
                     f"{len(waiting)} left, {'ALIVE' if not status else 'dead'} {mutant.place} {mutant.kind}: {words}"
                 )
-        self.results = [(one, *met[one]) for one in self.drawn if one in met]
+        self.results = [(one, *self.met[one]) for one in self.drawn if one in self.met]
 
     def start(self, session: pytest.Session, number: int, mutant: Mutant) -> int:
-        tests = self.calls.tests_of(mutant, self.longest)
+        _, before = self.met.get(mutant, (False, frozenset()))
+        tests = [test for test in self.calls.tests_of(mutant, self.longest) if test not in before]
         seconds = SLACK * sum(self.calls.seconds[test] for test in tests) + SPARE_S
         items = [self.items[test] for test in tests]
-        return self.fork(lambda: meet(session, mutant, self.root, items, seconds), number)
+        return self.fork(lambda: meet(session, mutant, self.root, items, seconds) if items else 0, number)
 
     def fork(self, work: Callable[[], int], number: int = -1) -> int:
         """Its process, in which `work()` is done quietly and gives the status."""
@@ -411,10 +417,10 @@ def _write_function(old: Any, new: Any) -> None:
 # ---- the table
 
 
-def tables(results: Sequence[tuple[Mutant, bool, int]], controls: Sequence[bool], home: Path) -> dict[str, Table]:
+def tables(results: Sequence[Outcome], controls: Sequence[bool], home: Path) -> dict[str, Table]:
     named = {id(one): names_constant(one, home) for one, _, _ in results}
 
-    def row(name: str, some: list[tuple[Mutant, bool, int]]) -> list[str]:
+    def row(name: str, some: list[Outcome]) -> list[str]:
         dead, noticed = sum(died for _, died, _ in some), sum(died or named[id(one)] for one, died, _ in some)
         shares = [percent(count / max(len(some), 1)) for count in (dead, noticed)]
         return [name, str(len(some)), str(dead), shares[0], str(noticed), shares[1]]
@@ -436,10 +442,10 @@ def tables(results: Sequence[tuple[Mutant, bool, int]], controls: Sequence[bool]
             one.kind,
             f"`{_line(one.before)}`",
             f"`{_line(one.after)}`",
-            str(n),
+            str(len(tests)),
             "yes" if named[id(one)] else "",
         ]
-        for one, _, n in alive
+        for one, _, tests in alive
     ]
     heads = ["place", "kind", "as it is", "as it was written", "tests met", "on the page of constants"]
     return {
@@ -508,7 +514,13 @@ def measure_in(home: Path, given: argparse.Namespace) -> None:
     unharmed = [dead for one, dead, _ in meetings.results if one.after == one.before]
     how = f"{' '.join((__doc__ or '').split())} Here {MIRROR_S:g}, {GOLDENS_S:g} and {given.longest:g} s; light tests."
     data = {
-        f"{k} {one.place}": {"kind": one.kind, "before": one.before, "after": one.after, "dead": dead, "tests": tests}
+        f"{k} {one.place}": {
+            "kind": one.kind,
+            "before": one.before,
+            "after": one.after,
+            "dead": dead,
+            "tests": len(tests),
+        }
         for k, (one, dead, tests) in enumerate(harmed)
     }
     publish("mutants", "Mutants", how, tables(harmed, unharmed, home), data, given)

@@ -673,3 +673,22 @@ def test_a_stage_that_leaves_out_frames_is_asked_once(noisy_linkage: World) -> N
     ready, _, _ = pipeline.prepare_take(noisy_linkage.take, FitOptions(), plan)
     assert asked == [noisy_linkage.take.frames]
     assert ready.frames == noisy_linkage.take.frames - 1
+
+
+def test_every_stage_of_a_plan_is_announced_before_it_works(
+    noisy_linkage: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    monkeypatch.setattr(pipeline, "begin_step", steps.append)
+
+    def look_about(take: Take, options: FitOptions) -> Decision:
+        assert steps[-1] == "preparing: look about"
+        return Decision()
+
+    def look_again(estimate: Estimate, options: FitOptions, refused: Sequence[Change]) -> Decision:
+        assert steps[-1] == "checking: look again"
+        return Decision()
+
+    plan = pipeline.Plan((look_about,), ROBUST, (look_again,), connections=False)
+    pipeline.run(noisy_linkage.take, FitOptions(intervals=False), plan)
+    assert steps == ["preparing: look about", "finding the tree", "checking: look again"]

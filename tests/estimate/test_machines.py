@@ -102,14 +102,6 @@ def test_people_have_none_of_these_kinds(skin: float) -> None:
             assert not kinds & {"universal", "screw", "slider"}
 
 
-def test_a_four_bar_has_the_lengths_of_the_links_that_end_at_its_loop() -> None:
-    skeleton = machines.fitted("four-bar", 0.0).skeleton
-    (loop,) = skeleton.loops
-    closing = [limb for limb in skeleton.limbs if limb.to_joint == f"{loop.child}-{loop.parent}"]
-    assert {limb.body for limb in closing} == {loop.child, loop.parent}
-    assert all(limb.length for limb in closing)
-
-
 @pytest.mark.parametrize("way", [(-0.3, 0.1, 0.0), (0.3, -0.1, 0.0), (0.05, -0.3, 0.1)])
 def test_a_slide_points_along_the_positive_half_of_the_axis_it_follows_most(way: tuple[float, float, float]) -> None:
     p = np.zeros((50, 2, 3))

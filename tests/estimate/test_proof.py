@@ -195,3 +195,12 @@ def test_gaps_are_summed_up_by_seconds_and_by_tenths_of_what_is_known_where_that
     squares = _block_squares(take, gap)
     assert np.isfinite(squares).sum() == 10
     np.testing.assert_allclose(squares[np.isfinite(squares)], 3.0)
+
+
+def test_one_joint_that_is_far_apart_is_enough_to_leave_poses_out() -> None:
+    take = take_of()
+    p = take.p_world_body.copy()
+    p[300:500, take.index("head")] += 0.5
+    take = replace(take, p_world_body=p)
+    change = LeftOut(("chest",), 300, 500)  # whose joints with the arms hold
+    assert prove(estimate_of(take), estimate_of(change.apply(take)), change).kept

@@ -15,7 +15,8 @@ from condyle.errors import CondyleError, UsageError
 from condyle.io.exports import write_take
 from condyle.io.formats import ReadOptions
 from condyle.maths import rotation
-from condyle.prepare.read import load, read, read_turns
+from condyle.model.recording import Bodies, Recording
+from condyle.prepare.read import _is_in_doubt, load, read, read_turns
 from condyle.simulate import Disturbances, linkage, simulate
 from tests.make.spoilt import FAULTS, make_recording
 
@@ -177,3 +178,12 @@ def test_files_of_one_body_each_are_side_by_side_where_they_share_half_of_their_
         else:
             with pytest.raises(CondyleError, match="missing"):
                 read([tmp_path / "a.tum", tmp_path / "b.tum"])
+
+
+def test_the_motion_is_asked_for_the_convention_of_up_to_64_bodies_of_a_device() -> None:
+    for bodies, asked in ((40, True), (64, True), (65, False)):
+        names = tuple(f"s{k}" for k in range(bodies))
+        poses = Bodies(names, np.zeros((3, bodies, 3)), np.zeros((3, bodies, 4)))
+        assert _is_in_doubt([Recording("a", bodies=poses)], ReadOptions()) == asked
+        assert not _is_in_doubt([Recording("a", bodies=poses, solved_by="another program")], ReadOptions())
+        assert _is_in_doubt([Recording("a", bodies=poses)], ReadOptions(doctor=True))

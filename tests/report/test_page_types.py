@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from condyle.report import page_types
-from condyle.report.page_data import PAGE_VERSION
+from condyle.report.page_data import VERSION
 from tests.make import PROJECT
 
 DATA_TS = PROJECT / "web" / "src" / "data.ts"
@@ -21,7 +21,7 @@ def test_the_types_in_the_page_are_those_that_python_fills() -> None:
 
 def test_nothing_is_left_out_and_words_come_along() -> None:
     text = page_types.write_typescript()
-    assert f"export const VERSION = {PAGE_VERSION};" in text
+    assert f"export const VERSION = {VERSION};" in text
     assert "export interface PageJoint {" in text
     assert "  readonly axis_child: readonly [number, number, number] | null;" in text
     assert '  readonly kind: "ball" | "hinge" | "rigid" | "undetermined" | "universal" | "screw" | "slider";' in text

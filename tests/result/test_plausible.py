@@ -34,9 +34,3 @@ def test_a_length_whose_interval_reaches_what_people_have_is_not_remarked_upon()
     (finding,) = find_odd_limbs(skeleton.bodies, skeleton.joints, sure)
     assert "l_thigh is 50 mm long" in finding.text
     assert "and 5 more" in finding.text
-
-
-def test_a_wrong_unit_is_told_once_and_not_limb_by_limb_as_well() -> None:
-    found = condyle.fit(TAKE, intervals=False, scale=20).findings
-    (finding,) = [one for one in found if one.code == "implausible-size"]
-    assert "unit" in finding.text

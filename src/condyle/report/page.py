@@ -32,7 +32,7 @@ from ..model.take import Take
 from . import facts
 from .angles import show_angles
 from .axes import show_chains
-from .page_data import PAGE_FORMAT, PAGE_VERSION, Masked, PageData
+from .page_data import FORMAT, VERSION, Masked, PageData
 from .shown import MOTION_MAX_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
 
 DATA_PLACE = b'<script type="application/json" id="condyle-data"></script>'
@@ -95,8 +95,8 @@ def show_figure(skeleton: Skeleton, clock: Clock, frames: int, steps: Floats, ga
     """
     joints, loops = facts.list_joints(skeleton, steps, gaps)
     return PageData(
-        format=PAGE_FORMAT,
-        version=PAGE_VERSION,
+        format=FORMAT,
+        version=VERSION,
         condyle=__version__,
         title="",
         verdict=facts.show_verdict(skeleton),

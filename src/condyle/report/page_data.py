@@ -20,8 +20,8 @@ from ..model.skeleton import SURE_SUPPORT as SURE_SUPPORT  # the page marks join
 from ..model.skeleton import Joint, Limb, Placement, Tone
 from ..result.coverage import Sufficiency
 
-PAGE_FORMAT = "condyle.page"
-PAGE_VERSION = 1
+FORMAT = "condyle.page"
+VERSION = 1
 WEIGHT_STEPS = 15  # a packed weight of so much stands for 1
 NO_ANGLE = -32768  # a packed angle that is not known
 
