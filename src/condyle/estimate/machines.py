@@ -22,7 +22,7 @@ MACHINE_OFF_RATIO = 0.03  # what a kind does not allow over what it does; hinges
 UNIVERSAL_MIN_TURN_RAD = np.radians(3.0)  # rms about the second axis, from which on there are two
 UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are one
 UNIVERSAL_ROUNDS = 40  # of finding one axis after the other
-SCREW_MIN_SHARE = 0.9  # of a hinge's square gap that a thread must explain
+SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain
 SCREW_NOISE_RATIO = 4.0  # gap that is left over what noise explains, at most
 SLIDER_MIN_M = 0.005  # m rms along a rail
 SLIDER_NOISE_RATIO = 4.0  # turn, and motion across a rail, over the noise of both sensors, at most
@@ -117,7 +117,7 @@ def find_pitch(take: Take, pair: tuple[int, int], axis_parent: Floats, gap: Floa
     slope = float(angle @ (along - along.mean())) / max(float(angle @ angle), 1e-300)
     left = local - (slope * angle + along.mean())[:, None] * axis_parent
     before, after = (float(np.square(part).sum(axis=1).mean()) for part in (local, left))
-    told = before - after > SCREW_MIN_SHARE * before and np.sqrt(before) > 2 * explained
+    told = before - after > SCREW_MIN_SHARE * (before - explained**2) and np.sqrt(before) > 2 * explained
     quiet = np.sqrt(after) < max(SCREW_NOISE_RATIO * explained, 1e-3 * np.sqrt(before))
     return 2 * np.pi * slope if told and quiet else None
 
