@@ -38,7 +38,7 @@ def scene() -> Scene:
 
 def test_the_script_is_for_the_glb_of_its_name(tmp_path: Path) -> None:
     files = write_figure(scene(), "glb,fbx-script", tmp_path, "walk").files
-    assert [file.name for file in files] == ["walk.glb", "walk-to-fbx.py"]
+    assert [file.name for file in files] == ["walk.glb", "walk.fbx.py"]
     text = files[1].read_text()
     ast.parse(text)
     assert 'with_name("walk.glb")' in text

@@ -99,7 +99,9 @@ def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> li
         origin = _origin(link, below)
         R = link.R_near if link.parent < 0 else R_world_body[link.parent] @ _rest_start(link, known)
         tip = _tip(link, below, origin, known)
-        wanted = _finger_direction(links, k, human, world) if known is None else world.direction(rest_direction(known))
+        wanted = _find_finger_rest(links, k, human, world)
+        if known is not None:
+            wanted = world.direction(rest_direction(known))
         if tip is None and known is not None and wanted is not None:
             along = R.T @ wanted if link.parent >= 0 else _upwards(k, links, children)
             tip = origin + (TYPICAL[known.part] * usual) * along
@@ -113,7 +115,7 @@ def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> li
     return bones
 
 
-def _finger_direction(links: Sequence[Link], k: int, human: Sequence[bool], world: Room) -> Floats | None:
+def _find_finger_rest(links: Sequence[Link], k: int, human: Sequence[bool], world: Room) -> Floats | None:
     """Where a finger points at rest: on from the hand, a thumb halfway forward; None for what is no finger of a hand."""
     finger, up = find_finger(links[k].body), links[k].parent
     while up >= 0 and links[up].segment is None:

@@ -8,6 +8,7 @@ import numpy as np
 
 from .scene import FigureFormat, Scene, Written
 
+SUFFIX = ".fbx.py"
 SCRIPT = '''"""Makes FBX of a GLB that condyle wrote:
 
 blender --background --factory-startup --python {name} [-- figure.glb [figure.fbx]]
@@ -50,9 +51,9 @@ def write_fbx_script(scene: Scene, path: Path) -> Written:
     rate = scene.figure.rate
     fps = max(1, round(rate)) if np.isfinite(rate) else 30
     base = fps / rate if np.isfinite(rate) else 1.0
-    glb = path.with_name(path.name.removesuffix("-to-fbx.py")).with_suffix(".glb").name
+    glb = f"{path.name.removesuffix(SUFFIX)}.glb"
     path.write_text(SCRIPT.format(name=path.name, glb=glb, fps=fps, fps_base=repr(float(base))), encoding="utf-8")
     return Written((path,), scene.figure.findings)
 
 
-FORMAT = FigureFormat("fbx-script", "a script for Blender that makes FBX of the GLB", "-to-fbx.py", write_fbx_script)
+FORMAT = FigureFormat("fbx-script", "a script for Blender that makes FBX of the GLB", SUFFIX, write_fbx_script)
