@@ -116,7 +116,7 @@ def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> li
 
 
 def _find_finger_rest(links: Sequence[Link], k: int, human: Sequence[bool], world: Room) -> Floats | None:
-    """Where a finger points at rest: on from the hand, a thumb halfway forward; None for what is no finger of a hand."""
+    """Where a finger points at rest: on from the hand, a thumb halfway forward; None: no finger of a hand."""
     finger, up = find_finger(links[k].body), links[k].parent
     while up >= 0 and links[up].segment is None:
         up = links[up].parent
