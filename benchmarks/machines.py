@@ -61,8 +61,8 @@ def measure(case: Case, seeds: Sequence[int]) -> Found:
         noise = {"position_noise": case.position, "orientation_noise": np.radians(case.orientation)}
         one = machine(case.machine, seed=seed, **noise)
         fit = condyle.fit(one.take)
-        sliders = {frozenset((j.child, j.parent)) for j in fit.skeleton.loops if j.kind == "slider"}
-        found.tree.append(edges(fit.skeleton) | sliders == one.edges)
+        beside = {frozenset((j.child, j.parent)) for j in fit.skeleton.loops}  # sliders, and what closes a four-bar
+        found.tree.append(edges(fit.skeleton) | beside == one.edges | {frozenset(pair) for pair in one.loop})
         kinds = {frozenset((j.child, j.parent)): j.kind for j in (*fit.skeleton.joints, *fit.skeleton.loops)}
         true = {frozenset((f"link{k}", f"link{k + 1}")): joint.kind for k, joint in enumerate(one.joints)}
         true |= {frozenset(pair): "hinge" for pair in one.loop}

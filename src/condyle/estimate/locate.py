@@ -66,7 +66,7 @@ def locate_joints(
     hinges = np.array([a for a, joint in enumerate(joints) if joint.kind in ONE_AXIS])
     if sure is not None and len(hinges):
         axes = (np.stack([getattr(joints[a], half) for a in hinges]) for half in ("axis_child", "axis_parent"))
-        for a, covariance in zip(hinges, estimate_axes(take, solution, sure, hinges, *axes), strict=True):
+        for a, covariance in zip(hinges, estimate_axes(take, solution, sure, noise, hinges, *axes), strict=True):
             joints[a] = replace(joints[a], axis_covariance=covariance).with_covariance(joints[a].covariance)
     return Located(joints, solution, sure, motion, gap)
 
@@ -95,7 +95,7 @@ def _name_machine_joints(
             )
     for a, joint in enumerate(joints):
         plain = joint.kind == "hinge" and (joint.play or 0.0) < MACHINE_OFF_RATIO * joint.rotation[0]
-        if plain and not quiet[a] and joint.axis_parent is not None:
+        if plain and joint.axis_parent is not None:
             pair = (int(solution.pairs[a, 0]), int(solution.pairs[a, 1]))
             pitch = find_pitch(take, pair, joint.axis_parent, gap[:, a], float(explained[a]))
             found[a] = joint if pitch is None else replace(joint, kind="screw", pitch=pitch)

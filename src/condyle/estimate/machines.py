@@ -24,7 +24,7 @@ UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are
 UNIVERSAL_ROUNDS = 40  # of finding one axis after the other, at most
 UNIVERSAL_SETTLED_SHARE = 1e-12  # of what is left, by which a round must lower it for another
 GIVEN_UP_SPEED = 2.0  # times as fast as in the last round, by which axes that would still leave too much are given up
-SCREW_MIN_SHARE = 0.9  # of a hinge's square gap that a thread must explain
+SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain
 SCREW_NOISE_RATIO = 4.0  # gap that is left over what noise explains, at most
 SLIDER_MIN_M = 0.005  # m rms along a rail
 SLIDER_NOISE_RATIO = 4.0  # turn, and motion across a rail, over the noise of both sensors, at most
@@ -141,7 +141,7 @@ def find_pitch(take: Take, pair: tuple[int, int], axis_parent: Floats, gap: Floa
     slope = float(angle @ (along - along.mean())) / max(float(angle @ angle), 1e-300)
     left = local - (slope * angle + along.mean())[:, None] * axis_parent
     before, after = (float(np.square(part).sum(axis=1).mean()) for part in (local, left))
-    told = before - after > SCREW_MIN_SHARE * before and np.sqrt(before) > 2 * explained
+    told = before - after > SCREW_MIN_SHARE * (before - explained**2) and np.sqrt(before) > 2 * explained
     quiet = np.sqrt(after) < max(SCREW_NOISE_RATIO * explained, 1e-3 * np.sqrt(before))
     return 2 * np.pi * slope if told and quiet else None
 

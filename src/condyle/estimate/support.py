@@ -132,10 +132,11 @@ def _add_trials(structure: Structure, edges: Ints, pairs: Ints, z: Floats) -> tu
 
 def _rule_out(structure: Structure, plain: Bools, pairs: Ints, z: Floats) -> Floats:
     """The same with inf for pairs that cannot stand in the place of a plain hinge: those that turn about more than one
-    axis, and those that close a loop with it, which are joints beside it.
+    axis, and those that are joints beside it, in the tree or closing a loop.
     """
-    looped = np.isin(pairs, structure.loops)
-    return np.where(plain[structure.tree.edges][:, None] & (~plain[pairs] | looped), np.inf, z)
+    edges = structure.tree.edges
+    beside = np.isin(pairs, np.concatenate([structure.loops, edges]))
+    return np.where(plain[edges][:, None] & (~plain[pairs] | beside), np.inf, z)
 
 
 def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floats, list[list[int]]]:

@@ -43,11 +43,12 @@ def map_bones(figure: Figure, rig: RigFile, told: Mapping[str, str] | None = Non
 
 def find_rig_segments(rig: RigFile) -> dict[int, Segment]:
     """{bone of the rig: which part of a person it is}, by the list of names that tells most bones."""
-    up = [rig.names[k] if k >= 0 else "" for k in rig.parent.tolist()]
-    plain = find_segments(rig.names, [(above, name) for name, above in zip(rig.names, up, strict=True) if above])
-    best = {rig.names.index(name): segment for name, segment in plain.items()}
+    names = rig.known_as
+    up = [names[k] if k >= 0 else "" for k in rig.parent.tolist()]
+    plain = find_segments(names, [(above, name) for name, above in zip(names, up, strict=True) if above])
+    best = {names.index(name): segment for name, segment in plain.items()}
     for preset in RIGS.values():
-        own = _read_preset(rig.names, preset)
+        own = _read_preset(names, preset)
         if len(own) > len(best):
             best = own
     parts = {segment.part for segment in best.values()}

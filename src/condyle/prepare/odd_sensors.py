@@ -85,6 +85,8 @@ def _oddest(take: Take, known: set[str]) -> OddSensor | None:
         if take.names[k] in known:
             continue
         for reading in _odd_readings(take.names[k], everything=bool(nearest[k] > ODD_MIN_GAPS * usual)):
+            if reading.scale < 1 and reading.scale * _measure_travel(take, int(k)) < ODD_MIN_GAPS * usual:
+                continue  # it would be at rest, and fit whatever stands in the room
             row = _row(apply_odd(take, reading), int(k))
             if row.min() >= FITTING_MAX_GAPS * usual:
                 continue
@@ -94,6 +96,13 @@ def _oddest(take: Take, known: set[str]) -> OddSensor | None:
             if gain > most:
                 best, most = replace(reading, times=float(nearest[k] / max(row.min(), floor))), gain
     return best
+
+
+def _measure_travel(take: Take, k: int) -> float:
+    """[m] rms distance of a sensor from its mean place."""
+    p = take.p_world_body[:, k]
+    p = p[np.isfinite(p).all(axis=1)]
+    return float(np.sqrt(np.square(p - p.mean(axis=0)).sum(axis=1).mean())) if len(p) else 0.0
 
 
 def apply_odd(take: Take, odd: OddSensor) -> Take:

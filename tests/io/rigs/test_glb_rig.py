@@ -87,3 +87,21 @@ def test_a_characters_own_numbers_are_untouched(tmp_path: Path) -> None:
 def test_a_file_that_is_no_rig(change: dict[str, object], text: str, tmp_path: Path) -> None:
     with pytest.raises(CondyleError, match=text):
         read_glb_rig(write_odd(tmp_path / "a.glb", **change))
+
+
+@pytest.mark.parametrize(
+    "extension",
+    [
+        {"VRMC_vrm": {"humanoid": {"humanBones": {"hips": {"node": 4}, "spine": {"node": 3}}}}},
+        {"VRM": {"humanoid": {"humanBones": [{"bone": "hips", "node": 4}, {"bone": "spine", "node": 3}]}}},
+    ],
+)
+def test_an_avatars_bones_are_known_as_vrm_says(extension: dict[str, object], tmp_path: Path) -> None:
+    rig = read_glb_rig(write_odd(tmp_path / "a.vrm", extensions=extension))
+    assert rig.names == ("root", "middle", "tip")
+    assert rig.known_as == ("hips", "spine", "tip")
+
+
+@pytest.mark.parametrize("extension", [[], {"VRM": 3}, {"VRMC_vrm": {"humanoid": {"humanBones": {"hips": 4}}}}])
+def test_a_damaged_avatar_is_a_rig_by_its_names(extension: object, tmp_path: Path) -> None:
+    assert read_glb_rig(write_odd(tmp_path / "a.vrm", extensions=extension)).known_as == ("root", "middle", "tip")

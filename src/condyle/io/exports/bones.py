@@ -15,7 +15,7 @@ import numpy as np
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.robust import median
-from ...model.anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, rest_direction
+from ...model.anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, find_finger, rest_direction
 from ...model.values import dataclass
 
 BoneKind = Literal["free", "ball", "hinge", "rigid", "universal", "slider"]
@@ -99,7 +99,9 @@ def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> li
         origin = _origin(link, below)
         R = link.R_near if link.parent < 0 else R_world_body[link.parent] @ _rest_start(link, known)
         tip = _tip(link, below, origin, known)
-        wanted = None if known is None else world.direction(rest_direction(known))
+        wanted = _find_finger_rest(links, k, human, world)
+        if known is not None:
+            wanted = world.direction(rest_direction(known))
         if tip is None and known is not None and wanted is not None:
             along = R.T @ wanted if link.parent >= 0 else _upwards(k, links, children)
             tip = origin + (TYPICAL[known.part] * usual) * along
@@ -111,6 +113,18 @@ def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> li
         R_world_body.append(R)
         bones.append(_frame_bone(link, R, origin, tip, world))
     return bones
+
+
+def _find_finger_rest(links: Sequence[Link], k: int, human: Sequence[bool], world: Room) -> Floats | None:
+    """Where a finger points at rest: on from the hand, a thumb halfway forward; None: no finger of a hand."""
+    finger, up = find_finger(links[k].body), links[k].parent
+    while up >= 0 and links[up].segment is None:
+        up = links[up].parent
+    hand = links[up].segment if up >= 0 else None
+    if finger is None or hand is None or hand.part != "hand" or not human[k]:
+        return None
+    out = world.direction(rest_direction(hand))
+    return _unit(out + world.forward) if finger == 0 else out
 
 
 def _rest_start(link: Link, known: Segment | None) -> Floats:

@@ -59,7 +59,22 @@ def read_glb_rig(path: Path) -> RigFile:
         np.full((len(joints), 3), np.nan),
         (True,) * len(joints),
         render,
+        tuple(_find_vrm_bones(content).get(node, name) for node, name in zip(joints, names, strict=True)),
     )
+
+
+def _find_vrm_bones(content: dict[str, Any]) -> dict[int, str]:
+    """{node: bone of VRM} of an avatar, version 1 or 0; nothing of other files, or where that part is damaged."""
+    extensions = content.get("extensions")
+    found: dict[int, str] = {}
+    for word in ("VRMC_vrm", "VRM"):
+        try:
+            bones = extensions[word]["humanoid"]["humanBones"]  # type: ignore[index]
+            pairs = bones.items() if isinstance(bones, dict) else ((one["bone"], one) for one in bones)
+            found |= {int(one["node"]): str(bone) for bone, one in pairs}
+        except (KeyError, TypeError, ValueError, AttributeError):
+            continue
+    return found
 
 
 class _Rest:

@@ -37,6 +37,7 @@ class RigFile:
     R_rest     (b, 3, 3), p_rest (b, 3)
     tip        (b, 3)     end of a bone without a child; NaN where the file tells none
     placeable  b          whether the place of a bone can be written frame by frame
+    known_as   b          what bones are called by a standard that the file follows, VRM; else as `names`
     render                the contents of files with these clips: one file for each, or one for all
     """
 
@@ -48,6 +49,8 @@ class RigFile:
     tip: Annotated[Floats, "b 3"]
     placeable: tuple[bool, ...]
     render: Callable[[Sequence[RigClip]], list[bytes]]
+    known_as: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self, b=len(self.names))
+        object.__setattr__(self, "known_as", self.known_as or self.names)
