@@ -111,7 +111,7 @@ def test_the_bias_of_orientation_noise_is_removed() -> None:
 def solved_twice(world: World) -> Solution:
     """The second time with the noise of the poses that the first time left."""
     first = solved(world)
-    good = find_inliers(world.take, first.pairs, first.weight)
+    good = find_inliers(world.take.seen, first.pairs, first.weight)
     return solve_together(world.take, least_squares(world), estimate_noise(world.take, good))
 
 
@@ -134,7 +134,7 @@ def test_outliers_are_weighed_out(outliers, bar) -> None:
 def test_a_spike_is_blamed_on_the_sensor_that_had_it() -> None:
     world = simulate(human(), "walk", seconds=20, seed=3, disturbances=replace(NOISE, spikes={"l_thigh": 0.05}))
     answer = solved(world)
-    good = find_inliers(world.take, answer.pairs, answer.weight)
+    good = find_inliers(world.take.seen, answer.pairs, answer.weight)
     assert good[world.truth.spiked].mean() < 0.1
     assert good[~world.truth.spiked].mean() > 0.99
 

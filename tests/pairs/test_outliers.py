@@ -143,7 +143,7 @@ def test_bodies_without_a_joint_and_poses_without_a_partner_are_trusted(rng) -> 
     hidden = np.zeros((600, 3), bool)
     hidden[5, 0] = True
     take = take_of(rng).mask(hidden)
-    good = find_inliers(take, np.array([[1, 0]]), np.zeros((600, 1)))
+    good = find_inliers(take.seen, np.array([[1, 0]]), np.zeros((600, 1)))
     assert good[5].tolist() == [False, True, True]
     assert good[6].tolist() == [False, False, True]
 

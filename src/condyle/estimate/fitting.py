@@ -153,7 +153,7 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
     relative = None if place is None else place.variance(rows.take)
     solution = solve_together(rows.take, fits, noise, held, relative, source=rows)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
-        good = find_inliers(rows.take, pairs, solution.weight)
+        good = find_inliers(rows.take.seen, pairs, solution.weight)
         sums = rows.sum_masked(good)
         fits = fit_pairs(sums, pairs)
         if rows.digest is None:

@@ -23,7 +23,6 @@ UNIVERSAL_MIN_TURN_RAD = np.radians(3.0)  # rms about the second axis, from whic
 UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are one
 UNIVERSAL_ROUNDS = 40  # of finding one axis after the other, at most
 UNIVERSAL_SETTLED_SHARE = 1e-12  # of what is left, by which a round must lower it for another
-GIVEN_UP_SPEED = 2.0  # times as fast as in the last round, by which axes that would still leave too much are given up
 SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain
 SCREW_NOISE_RATIO = 4.0  # gap that is left over what noise explains, at most
 SLIDER_MIN_M = 0.005  # m rms along a rail
@@ -51,8 +50,7 @@ class Universal(NamedTuple):
 def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Universal:
     """The two axes whose angle to each other changes least, for each of P pairs (child, parent).
 
-    most   (P,) [rad] turn that the axes may leave to be of interest: pairs that leave far more are given up, and have
-           no covariance
+    most   (P,) [rad] turn that the axes may leave to be of interest: those of pairs that leave more have no covariance
     """
     rows = evenly(take.frames, MACHINE_ROWS)
     C, mean = np.empty((len(pairs), 3, 3, 3, 3)), np.empty((len(pairs), 3, 3))
@@ -65,7 +63,7 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
         off = (turn - mean[k][..., None]).reshape(9, -1)
         C[k] = (off @ off.T / max(off.shape[1], 1)).reshape(3, 3, 3, 3)
     limit = np.full(len(pairs), np.inf) if most is None else np.square(most)
-    left, u, v = _alternate(C, limit)
+    left, u, v = _alternate(C)
     cosine = np.einsum("pa,pab,pb->p", u, mean, v)
     v = v * np.where(cosine < 0, -1.0, 1.0)[:, None]  # the angle between them is not obtuse
     covariance = np.full((len(pairs), 6, 6), np.nan)
@@ -75,23 +73,21 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
     return Universal(u, v, np.sqrt(np.maximum(left, 0.0)) / sine, np.abs(cosine), covariance)
 
 
-def _alternate(C: Floats, limit: Floats) -> tuple[Floats, Floats, Floats]:
+def _alternate(C: Floats) -> tuple[Floats, Floats, Floats]:
     """(P,) the least variance of u R v, for R with covariances C, that is found from three starts, and its u and v
-    (P, 3): one after the other in turn, until they stay or are given up.
+    (P, 3): one after the other in turn, until they stay.
     """
     P = len(C)
     pair, still = np.tile(np.arange(P), 3), np.arange(3 * P)
     u, v, left = np.zeros((3 * P, 3)), np.repeat(np.eye(3), P, axis=0), np.full(3 * P, np.inf)
-    for further in reversed(range(UNIVERSAL_ROUNDS)):
+    for _ in range(UNIVERSAL_ROUNDS):
         own, start = C[pair[still]], v[still]
         u[still] = np.linalg.eigh(np.einsum("pabcd,pb,pd->pac", own, start, start))[1][:, :, 0]
         value, vector = np.linalg.eigh(np.einsum("pabcd,pa,pc->pbd", own, u[still], u[still]))
         v[still], before, now = vector[:, :, 0], left[still], value[:, 0]
         left[still] = now
         settled = now >= (1 - UNIVERSAL_SETTLED_SHARE) * before
-        fall = np.clip(now / np.maximum(before, 1e-300), 0.0, 1.0)
-        hopeless = now * fall ** (GIVEN_UP_SPEED * further) > limit[pair[still]]
-        still = still[~(settled | hopeless)]
+        still = still[~settled]
         if not len(still):
             break
     best = np.argmin(left.reshape(3, P), axis=0) * P + np.arange(P)

@@ -14,13 +14,13 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import components, sides, spanning_tree
 from ..maths.robust import median
-from ..maths.spool import over_frames
+from ..maths.spool import POSE_BYTES, blocks_of, over_frames
 from ..model.anatomy import count_between
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, fit_pairs, gaps
 from ..pairs.noise import Noise
-from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars
+from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars, find_inliers
 from ..pairs.rows import RowTake, read_rows
 from ..pairs.sums import PairSums
 from .kinds import LEVER_MIN_RATIO, RIGID_NOISE_RATIO, RIGID_RATIO, PairMotion, measure_motion, measure_world_motion
@@ -337,7 +337,7 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     """(n, m) poses left when those far off at every joint of the tree are gone.
 
     A frame that is far off sets its row off from the rows around it, by as many times less as that has frames: only
-    such rows are looked at frame by frame, with those around them, and rows that were bridged.
+    such rows of a joint are looked at frame by frame, with those around them, and rows that were bridged.
     """
     take, digest = rows.source, rows.digest
     joints = fits.pairs[edges], fits.p_child_joint[edges], fits.p_parent_joint[edges]
@@ -350,19 +350,38 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     around = gap[1:-1] - 0.5 * (gap[2:] + gap[:-2])
     alone = np.concatenate([gap[:1], np.where(np.isfinite(around), around, gap[1:-1]), gap[-1:]])[: len(gap)]
     beyond = (length > GROSS_SD / 2 * bar) | (_gap_lengths(alone)[0] > GROSS_SD / digest.every * frame_bar + ROUNDING_M)
-    odd: Bools = np.asarray(beyond.any(axis=1))
-    odd[1:] |= odd[:-1].copy()
-    odd[:-1] |= odd[1:].copy()
-    odd[np.searchsorted(digest.first, digest.spike[:, 0], "right") - 1] = True
-    odd |= np.add.reduceat(take.seen & ~rows.good, digest.first, axis=0).any(axis=1)
-    frames = np.flatnonzero(digest.to_frames(odd))
-    good = take.seen.copy()
-    if len(frames):
-        part = take.at(frames) if 2 * len(frames) < take.frames else take
-        frames = frames if part is not take else np.arange(take.frames)
-        lengths = _gap_lengths(gaps(part, *joints))
-        good[frames] = drop_gross(part, joints[0], *lengths, digest.to_frames(frame_bar)[frames])
+    near = beyond.copy()
+    near[1:] |= beyond[:-1]
+    near[:-1] |= beyond[1:]
+    off = np.add.reduceat(take.seen & ~rows.good, digest.first, axis=0).astype(bool)
+    off[np.searchsorted(digest.first, digest.spike[:, 0], "right") - 1, digest.spike[:, 1]] = True
+    ends = np.zeros((len(edges), take.bodies))
+    ends[np.arange(len(edges))[:, None], joints[0]] = 1.0
+    off |= near.astype(np.float64) @ ends > 0  # a pose is gone where all joints of its body are far off
+    near = np.asarray(off[:, joints[0]].any(axis=2))
+    far = np.zeros((take.frames, len(edges)), dtype=bool)
+    row, joint = np.nonzero(near)
+    longest = int(digest.count.max(initial=1))
+    for some in blocks_of(len(row), longest * POSE_BYTES):
+        frames = digest.first[row[some], None] + np.minimum(np.arange(longest), digest.count[row[some], None] - 1)
+        length = np.sqrt(np.square(_gap_of(take, joints, joint[some], frames)).sum(axis=2))
+        with np.errstate(invalid="ignore"):
+            gross = length > (GROSS_SD * frame_bar[row[some], joint[some]] + ROUNDING_M)[:, None]
+        far[frames[gross], np.broadcast_to(joint[some, None], frames.shape)[gross]] = True
+    good, odd = take.seen.copy(), np.flatnonzero(far.any(axis=1))
+    if len(odd):
+        both = take.seen[odd][:, joints[0]].all(axis=2)
+        good[odd] = find_inliers(take.seen[odd], joints[0], both & ~far[odd])
     return good
+
+
+def _gap_of(take: Take, joints: tuple[Ints, Floats, Floats], joint: Ints, frames: Ints) -> Floats:
+    """(q, k, 3) [m] gaps of some joints (q,) in frames (q, k)."""
+    sides = []
+    for bodies, p in zip(joints[0].T, joints[1:], strict=True):
+        there = frames, bodies[joint][:, None]
+        sides.append(np.einsum("qkxy,qy->qkx", take.R_world_body[there], p[joint]) + take.p_world_body[there])
+    return np.asarray(sides[0] - sides[1])
 
 
 def _gap_lengths(gap: Floats) -> tuple[Floats, Bools]:

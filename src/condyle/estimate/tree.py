@@ -255,17 +255,19 @@ class ResidualRows:
     def gains(self, tree: list[int]) -> Floats:
         """(J, C) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree."""
         own, count = self._own
-        return self._gains(tree, self._cross(tree, slice(None)), own.sum(axis=0), count.sum(axis=0))
+        cross = self._flat[:, self._columns(tree)].T @ self._flat
+        return self._gains(tree, cross, own.sum(axis=0), count.sum(axis=0))
 
     def gains_without_blocks(self, tree: list[int], columns: Ints) -> Floats:
         """(B, J, K) the same of some of the pairs (K,), without each block of time."""
         used = distinct(np.append(columns, tree))
         part, place = self._part(used), np.searchsorted(used, tree).tolist()
         wanted, (own, count) = np.searchsorted(used, columns), part._own
-        whole, every, seen = part._cross(place, slice(None)), own.sum(axis=0), count.sum(axis=0)
+        flat, near = part._flat, part._flat[:, part._columns(place)]
+        whole, every, seen = near.T @ flat, own.sum(axis=0), count.sum(axis=0)
         found, rows = [], self.blocks.rows()
         for some in blocks_of(len(rows), whole.nbytes, LEFT_OUT_BYTES):
-            cross = np.stack([whole - part._cross(place, one) for one in rows[some]])
+            cross = np.stack([whole - near[one].T @ flat[one] for one in rows[some]])
             found.append(part._gains(place, cross, every - own[some], seen - count[some])[..., wanted])
         return np.concatenate(found)
 
@@ -275,6 +277,7 @@ class ResidualRows:
         part.candidates, part.pairs, part.gap = self.candidates[used], self.pairs[used], self.gap[..., used]
         part.both = self.both[:, used]
         own, count = self._own
+        part.__dict__.pop("_flat", None)
         part.__dict__["_own"] = own[:, used], count[:, used]
         return part
 
@@ -295,10 +298,14 @@ class ResidualRows:
                 np.einsum("nc,nc->c", self.gap[a, one], self.gap[b, one], out=out[:, k])
         return own, np.stack([self.both[one].sum(axis=0) for one in rows])
 
-    def _cross(self, tree: list[int], frames: slice) -> Floats:
-        """(3 J, 3 C) products of the tree's gaps and all, axis by axis: they add."""
-        gap = self.gap[:, frames]
-        return np.asarray(np.concatenate(gap[..., tree], axis=1).T @ np.concatenate(gap, axis=1))
+    @cached_property
+    def _flat(self) -> Floats:
+        """(n, 3 C) the gaps, axis by axis."""
+        return np.concatenate(self.gap, axis=1)
+
+    def _columns(self, tree: list[int]) -> Ints:
+        """(3 J,) where the tree's gaps are among them."""
+        return np.asarray((np.array(tree) + len(self.candidates) * np.arange(3)[:, None]).ravel())
 
     def _gains(self, tree: list[int], cross: Floats, own: Floats, count: Ints) -> Floats:
         """(..., J, C) from products (..., 3 J, 3 C), (..., C, 6) and frames (..., C)."""
@@ -306,7 +313,7 @@ class ResidualRows:
         # Counts of single pairs, not of pairs of pairs: those would make the covariance indefinite.
         share = 1 / np.sqrt(np.maximum(count, 1))
         wide = np.tile(share, 3)
-        columns = (np.array(tree) + C * np.arange(3)[:, None]).ravel()
+        columns = self._columns(tree)
         flat = cross * wide[..., columns, None] * wide[..., None, :]
         K = _inverse(flat[..., columns] + self.floor * np.eye(3 * J))
         W = K @ flat

@@ -136,7 +136,7 @@ def _points(take: Take, body: int, c: Floats, first: int, stop: int) -> Floats:
 
 def _measure_passing(windows: Windows, body: int, still: int) -> Floats:
     """(w,) [m] how far the usual other body moves in each window, in the room."""
-    others = np.array([k for k in range(windows.sums.frames.shape[1] - 1) if k not in (body, still)])
+    others = np.array([k for k in range(windows.bodies - 1) if k not in (body, still)])
     return median(_measure_moves(windows, others, still).T)
 
 

@@ -128,10 +128,17 @@ def fit_joints(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.0)
     ridge   [rad^2] half mean square rotation below which the joint is drawn towards the child's sensor; ridge_parent:
             towards the parent's
     """
-    # Numbers of one kind side by side, not pair by pair: loops over three numbers would take most of the time.
+    b_child, b_parent = _lay_out(sums.b_child, 1), _lay_out(sums.b_parent, 1)
+    laid_out = PairSums(sums.frames, _lay_out(sums.M, 2), b_child, b_parent, sums.dd)
+    return fit_laid_out(laid_out, ridge, ridge_parent)
+
+
+def fit_laid_out(sums: PairSums, ridge: float, ridge_parent: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:
+    """The same from sums with the axes of bodies first: M (3, 3, ...), b_child and b_parent (3, ...). Loops over three
+    numbers would take most of the time.
+    """
     share, stiff = 1 / np.maximum(sums.frames, 1), 1 + np.asarray(ridge_parent)
-    A = _lay_out(sums.M, 2) * share
-    b_child, b_parent = _lay_out(sums.b_child, 1) * share, _lay_out(sums.b_parent, 1) * share
+    A, b_child, b_parent = sums.M * share, sums.b_child * share, sums.b_parent * share
     # With the half in the parent solved for, [[1 + ridge, -A], [-A', stiff]] [c; l] = [b_child; b_parent] is 3 x 3.
     inner = [(1 + ridge if r == k else 0.0) - _dot(A[r], A[k]) / stiff for r, k in SYMMETRIC_ENTRIES]
     c = solve_entries(inner, [b_child[k] + _dot(A[k], b_parent) / stiff for k in range(3)])

@@ -162,13 +162,13 @@ def drop_gross(take: Take, pairs: Ints, length: Floats, seen: Bools, bar: Floats
     gone.
     """
     weight = seen & (length <= GROSS_SD * bar + ROUNDING_M)
-    return find_inliers(take, pairs, weight) if not (weight == seen).all() else take.seen
+    return find_inliers(take.seen, pairs, weight) if not (weight == seen).all() else take.seen
 
 
-def find_inliers(take: Take, pairs: Ints, weight: Floats | Bools) -> Bools:
-    """(n, m) poses that agree with at least one joint of their body; bodies without a joint are trusted."""
-    good = take.seen.copy()
-    both = np.asarray(take.seen[:, pairs].all(axis=2))
+def find_inliers(seen: Bools, pairs: Ints, weight: Floats | Bools) -> Bools:
+    """(n, m) poses, of those seen, that agree with at least one joint of their body; bodies without one are trusted."""
+    good = seen.copy()
+    both = np.asarray(seen[:, pairs].all(axis=2))
     for body in distinct(pairs):
         own = (pairs == body).any(axis=1)
         kept = over_frames(lambda part: (part > 1e-9).any(axis=1), weight[:, own])

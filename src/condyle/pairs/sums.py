@@ -80,7 +80,7 @@ def sum_rows(pose: Floats, seen: Bools) -> RowSums:
     """The sums of all pairs of m bodies over rows of mean poses (3, N, m, 4), 0 where not seen (N, m)."""
     _, n, m, _ = pose.shape
     whole = bool(seen.all())
-    sums = _PairProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen).pairs()
+    sums = PoseProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen).pairs()
     R = pose[..., :3]
     own = np.matmul(R.transpose(1, 2, 3, 0), R.transpose(1, 2, 0, 3))  # (N, m, 3, 3)
     if whole:
@@ -100,21 +100,26 @@ def sum_pairs(take: Take) -> PairSums:
     seen = None if take.seen.all() else take.seen
     if take.frames * take.bodies * POSE_BYTES <= STACK_KEPT_BYTES:
         X = whole_stack(take)
-        return _PairProducts.of(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
-    parts = (_PairProducts.of(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
+        return PoseProducts.of(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
+    parts = (PoseProducts.of(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
     return reduce(add, parts).pairs()
 
 
 def sum_products(X: Floats, seen: Bools, children: Ints | None = None) -> PairSums:
-    """The sums of all pairs of bodies over stacked poses X (..., 3 n, 4 m), in which (..., n, m) are seen.
+    """The sums of all pairs of bodies over stacked poses X, see `multiply_poses`."""
+    return multiply_poses(X, seen, children).pairs()
+
+
+def multiply_poses(X: Floats, seen: Bools, children: Ints | None = None) -> PoseProducts:
+    """The products of all pairs of bodies over stacked poses X (..., 3 n, 4 m), in which (..., n, m) are seen.
 
     children   (c,) those bodies that are wanted as children, with all m as parents; all by default
     """
-    return _PairProducts.of(X, seen.shape[-1], None if seen.all() and children is None else seen, children).pairs()
+    return PoseProducts.of(X, seen.shape[-1], None if seen.all() and children is None else seen, children)
 
 
 @dataclass(frozen=True, eq=False)
-class _PairProducts(Additive):
+class PoseProducts(Additive):
     """Products of poses summed over frames: what is added before it becomes sums of pairs.
 
     gram           (..., 4 c, 4 m)  of the columns of c children and m parents
@@ -132,7 +137,7 @@ class _PairProducts(Additive):
     @classmethod
     def of(
         cls, X: Floats, m: int, seen: Bools | None, children: Ints | None = None, gram: Floats | None = None
-    ) -> _PairProducts:
+    ) -> PoseProducts:
         """Those of frames X (..., 3 n, 4 m); seen None: all of it."""
         *batch, n, _ = X.shape
         poses = X.reshape(*batch, 3, n // 3, m, 4)
@@ -152,6 +157,28 @@ class _PairProducts(Additive):
         square = square + np.swapaxes(square, -1, -2)
         own_child = np.swapaxes(own, -3, -2)[..., who, :, :]
         return cls(gram, (met @ w)[..., who, :], own_child, own[..., who, :, :], square[..., who, :])
+
+    def lay_out(self, i: Ints, j: Ints) -> PairSums:
+        """The sums of pairs (i, j) with the axes of bodies first, M (3, 3, ...), b_child and b_parent (3, ...): numbers
+        of one kind side by side, as thousands of joints are solved fastest.
+        """
+        *batch, rows, columns = self.gram.shape
+        grid = self.gram.reshape(*batch, rows // 4, 4, columns // 4, 4)
+
+        def read(r: int, k: int) -> Floats:
+            return np.asarray(grid[..., i, r, j, k])
+
+        M = np.stack([np.stack([read(r, k) for k in range(3)]) for r in range(3)])
+        child, parent = (np.stack(part) for part in zip(*((read(r, 3), read(3, r)) for r in range(3)), strict=True))
+        frames = self.frames[..., i, j]
+        if self.square.size:
+            child -= np.moveaxis(self.child[..., i, j, :], -1, 0)
+            parent -= np.moveaxis(self.parent[..., i, j, :], -1, 0)
+            return PairSums(frames, M, child, parent, np.maximum(self.square[..., i, j] - 2 * read(3, 3), 0.0))
+        child -= np.stack([grid[..., i, r, i, 3] for r in range(3)])
+        parent -= np.stack([grid[..., j, r, j, 3] for r in range(3)])
+        square = grid[..., i, 3, i, 3] + grid[..., j, 3, j, 3]
+        return PairSums(frames, M, child, parent, np.maximum(square - 2 * read(3, 3), 0.0))
 
     def pairs(self) -> PairSums:
         *batch, _, columns = self.gram.shape

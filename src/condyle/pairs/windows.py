@@ -8,6 +8,7 @@ of one body moves as another sees it.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
@@ -16,8 +17,8 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..model.take import Take
 from ..model.values import dataclass
-from .fits import fit_joints
-from .sums import PairSums, stack_poses, sum_products
+from .fits import fit_laid_out
+from .sums import PairSums, multiply_poses, stack_poses
 
 WINDOW_RATE_HZ = 30.0  # Hz that suffice for how people move
 WINDOW_BLOCK_S = 0.5  # s
@@ -29,50 +30,74 @@ WINDOW_CHUNK_BYTES = 16_000_000  # of the sums of blocks that are held at a time
 
 @dataclass(frozen=True, eq=False)
 class Windows:
-    """Sums of w windows, all of one length; the last body is the room.
+    """Sums of w windows, all of one length; the last of m bodies is the room.
 
     first, stop  (w,)  frames of the take
     run          (w,)  windows with the same number follow each other without a break
-    sums         (w, m, m) of all pairs
+    frames       (w,)  how many were summed
+    bodies       m
+    sums         of every pair i < j, P in the order of `np.triu_indices`, as `PoseProducts.lay_out` has them
     """
 
     first: Ints
     stop: Ints
     run: Ints
+    frames: Ints
+    bodies: int
     sums: PairSums
 
     def join_later(self, steps: int) -> Windows:
         """Each window joined to the one `steps` later, where nothing lies between them but windows."""
         near = self.run[steps:] == self.run[:-steps]
         here: slice | Ints = slice(None) if near.all() else np.flatnonzero(near)  # a slice copies nothing
-        sums = self.sums[:-steps][here] + self.sums[steps:][here]
-        return Windows(self.first[:-steps][here], self.stop[steps:][here], self.run[:-steps][here], sums)
+
+        def join(values: Floats) -> Floats:
+            return np.asarray(values[..., :-steps, :][..., here, :] + values[..., steps:, :][..., here, :])
+
+        sums = self.sums.map(join)
+        frames = self.frames[:-steps][here] + self.frames[steps:][here]
+        first, stop, run = self.first[:-steps][here], self.stop[steps:][here], self.run[:-steps][here]
+        return Windows(first, stop, run, frames, self.bodies, sums)
 
     def thin(self, every: int) -> Windows:
         """Every so-manieth window."""
-        return Windows(self.first[::every], self.stop[::every], self.run[::every], self.sums[::every])
+        facts = {name: getattr(self, name)[::every] for name in ("first", "stop", "run", "frames")}
+        return replace(self, **facts, sums=self.sums.map(lambda values: values[..., ::every, :]))
 
     def fit(self, i: Ints, j: Ints) -> tuple[Floats, Floats, Floats]:
         """Gap (w, P) [m] that one joint leaves in each window and pair, and the joint (w, P, 3) [m] in i and in j.
 
         Where a pair hardly turns its joint is drawn towards the sensors. A pair that is not seen has an infinite gap.
         """
-        own, room = self.sums[:, i, j], self.sums.frames[:, -1, -1][:, None]
+        own = self._read((slice(None),), i, j)
         # The room has no sensor that a point could be drawn to.
-        c, l, gap = fit_joints(
-            own, WINDOW_RIDGE_RAD2, np.where(j == self.sums.frames.shape[1] - 1, 0.0, WINDOW_RIDGE_RAD2)
-        )
+        c, l, gap = fit_laid_out(own, WINDOW_RIDGE_RAD2, np.where(j == self.bodies - 1, 0.0, WINDOW_RIDGE_RAD2))
         # Half of the frames at least: else a window of two seconds might be a tenth of one.
-        return np.where(own.frames >= 0.5 * room, gap, np.inf), c, l
+        return np.where(own.frames >= 0.5 * self.frames[:, None], gap, np.inf), c, l
 
     def spread(self, window: Ints, body: Ints, point: Floats, by: Ints) -> Floats:
         """(q,) [m] how far a point (q, 3) of a body (q,) moves in a window (q,), as another body (q,) sees it."""
-        own = self.sums[window, body, by]
+        own = self._read((window,), body, by)
         n = np.maximum(own.frames, 1.0)
-        mean = np.einsum("qrs,qr->qs", own.M, point) + own.b_parent
-        square = own.dd - 2 * np.sum(own.b_child * point, axis=-1)
-        square = square / n + np.sum(point * point, axis=-1) - np.sum(mean * mean, axis=-1) / n**2
+        mean = np.einsum("rsq,qr->sq", own.M, point) + own.b_parent
+        square = own.dd - 2 * np.einsum("rq,qr->q", own.b_child, point)
+        square = square / n + np.sum(point * point, axis=-1) - np.sum(mean * mean, axis=0) / n**2
         return np.asarray(np.sqrt(np.maximum(square, 0.0)))
+
+    def _read(self, window: tuple[Ints | slice], i: Ints, j: Ints) -> PairSums:
+        """The sums of pairs (i, j), either way round, in some windows."""
+        low, high = np.minimum(i, j), np.maximum(i, j)
+        row = low * (2 * self.bodies - low - 1) // 2 + high - low - 1
+        if len(row) == self.sums.frames.shape[-1] and (row == np.arange(len(row))).all():
+            own = self.sums  # all of them
+        else:
+            own = self.sums.map(lambda values: values[(..., *window, row)])
+        turned = i > j
+        if not turned.any():
+            return own
+        M = np.where(turned, np.swapaxes(own.M, 0, 1), own.M)
+        child, parent = np.where(turned, own.b_parent, own.b_child), np.where(turned, own.b_child, own.b_parent)
+        return PairSums(own.frames, M, child, parent, own.dd)
 
 
 def sum_windows(take: Take, good: Bools | None = None) -> Iterator[Windows]:
@@ -153,4 +178,5 @@ def _sum_blocks(
     X = stack_poses(R, p, seen, room)
     seen = np.concatenate([seen, np.ones((*seen.shape[:-1], 1), dtype=bool)], axis=-1)
     stop = np.minimum(blocks[:, -1] + every, take.frames)
-    return Windows(blocks[:, 0], stop, run, sum_products(X, seen))
+    sums = multiply_poses(X, seen).lay_out(*np.triu_indices(seen.shape[-1], 1))
+    return Windows(blocks[:, 0], stop, run, np.full(len(blocks), blocks.shape[1]), seen.shape[-1], sums)
