@@ -757,14 +757,14 @@ def _load_parts(source: Recorded, known: Skeleton, reading: ReadOptions) -> list
     groups = [_check_files(source)]
     as_said = replace(reading, doctor=bool(reading.doctor))
     try:
-        loaded = [load_files(groups[0], as_said)]
+        loaded = [load_files(groups[0], as_said, known.markers)]
     except CondyleError as error:
         if error.code != "bodies-differ":
             raise
         groups = [[file] for file in groups[0]]
-        loaded = [load_files(group, as_said) for group in groups]
+        loaded = [load_files(group, as_said, known.markers) for group in groups]
     if reading.doctor is None and any(one.take.read_as != known.conventions.get("read_as") for one in loaded):
-        loaded = [load_files(group, reading) for group in groups]
+        loaded = [load_files(group, reading, known.markers) for group in groups]
     return [(one.take, read_turns(one)) for one in loaded]
 
 

@@ -19,7 +19,8 @@ from ..faults.field import FieldRepair
 from ..faults.loops import loop_joints, slider_joints, touching_joints, usual_gap
 from ..faults.part_time import PartTime, PartTimeRepair, hidden
 from ..findings import Finding, sort_findings
-from ..maths.arrays import Bools, Floats
+from ..maths import rotation
+from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import Z95
 from ..maths.spool import over_frames, sealed
 from ..model.field import FieldModel
@@ -35,6 +36,7 @@ from .plausible import find_odd_limbs
 from .symmetry import mirror_lengths
 from .verdict import add_verdict
 
+CARRIED_FRAMES = 500  # of a take, that tell how two bodies are turned against each other on the average
 SKELETON_CONVENTIONS = {
     "length": "m",
     "angle": "rad",
@@ -162,7 +164,27 @@ def estimate_uncertainty(
     for one in changes:
         if sure is not None and isinstance(one, FieldRepair):
             sure = replace(sure, covariance=sure.covariance + one.fit.left_open(estimate.solution))
+    if sure is not None and any(one.carried is not None for one in estimate.take.markers):
+        sure = replace(sure, covariance=sure.covariance + _carry_centres(estimate.take, estimate.pairs))
     return sure
+
+
+def _carry_centres(take: Take, pairs: Ints) -> Floats:
+    """(6J, 6J) [m^2] by what joints are off whose centres completed a segment: they do not come apart by that."""
+    added = np.zeros((6 * len(pairs), 6 * len(pairs)))
+    ends = [{take.names[k] for k in pair} for pair in pairs.tolist()]
+    for marker in take.markers:
+        own = marker.carried
+        if own is None or {marker.body, own.body} not in ends:
+            continue
+        k = ends.index({marker.body, own.body})
+        rows = evenly(take.frames, CARRIED_FRAMES)
+        below, above = (take.R_world_body[rows, take.index(name)] for name in (marker.body, own.body))
+        turn = rotation.mean(np.swapaxes(below, 1, 2) @ above)
+        halves = [turn, np.eye(3)] if take.names[pairs[k, 0]] == marker.body else [np.eye(3), turn]
+        slope = np.concatenate(halves)
+        added[6 * k : 6 * k + 6, 6 * k : 6 * k + 6] += slope @ own.covariance @ slope.T
+    return added
 
 
 def _locate(
