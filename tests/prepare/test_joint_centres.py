@@ -138,7 +138,7 @@ def test_what_completed_a_segment_is_told_with_how_far_it_may_be_off() -> None:
     assert not found.few
     (told,) = [one for one in describe_recognition(found) if one.code == "segment-completed"]
     assert told.severity == "warning"
-    assert "l_knee_centre (half a knee's usual width inwards of its marker: ± 20 mm" in told.text
+    assert "l_knee_centre (half the usual width of a person's knee inwards of its marker: ± 20 mm" in told.text
 
 
 def test_a_segment_of_one_marker_or_below_nothing_is_left_out() -> None:

@@ -249,8 +249,6 @@ def _write_recognised(target: str, found: Recognition) -> None:
     for name, markers in found.lent.items():
         shared = ", ".join(marker for marker in markers if marker not in found.few[name])
         comments[name] = f"{shared} of a neighbour would draw the joint between them to itself"
-    for one in found.centres:
-        comments.pop(one.body)
     offered = found.lent | {one.body: found.bodies[one.body].markers for one in found.centres}
     comments |= {
         one.body: f"by name alone: {one.name} is no marker but a point of {one.parent}" for one in found.centres

@@ -264,7 +264,7 @@ def _shift_inwards(marker: Floats, up: Floats, inner: Floats, joint: str) -> Pla
     width, far = SKIN_TO_CENTRE_M.get(joint), float(np.linalg.norm(inwards))
     if width is None or not far > ACROSS_MIN_M:
         return _near(marker, AT_MARKER_SD_M, f"marker at the {joint}")
-    made = f"half a {joint}'s usual width inwards of its marker"
+    made = f"half the usual width of a person's {joint} inwards of its marker"
     return _near(marker + width * inwards / far, SKIN_TO_CENTRE_SD_M, made)
 
 
