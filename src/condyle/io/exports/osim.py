@@ -12,7 +12,7 @@ from ...maths.arrays import Floats
 from ...maths.euler import find_angles
 from ...maths.series import segment_slices
 from ...model.values import dataclass
-from ._angles import Turning, split_free, split_joint
+from ._angles import Turning, name_hinge, split_free, split_joint
 from .figure import Figure
 from .inertia import Inertial, weigh_bones
 from .mechanism import (
@@ -93,7 +93,9 @@ def _joint(figure: Figure, k: int) -> OsimJoint:
         return OsimJoint("WeldJoint", (), rest, place, eye)
     if kind == "hinge":
         frame = align_axis(figure.axis[k], 2)  # a pin turns about z
-        angle = Coordinate(f"{name}_angle", "rotational", figure.axis[k], figure.angles[:, k], 0.0)
+        angle = Coordinate(
+            name_hinge(figure, k, f"{name}_angle"), "rotational", figure.axis[k], figure.angles[:, k], 0.0
+        )
         return OsimJoint("PinJoint", (angle,), rest @ frame, place, frame)
     if kind == "ball":
         turned = split_joint(figure, k)

@@ -11,7 +11,7 @@ from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.euler import find_angles
-from ._angles import Turning, split_joint
+from ._angles import Turning, name_hinge, split_joint
 from .figure import Figure, legalise
 from .gltf import align_signs
 from .inertia import Inertial, weigh_bones
@@ -72,7 +72,7 @@ class Robot:
         self.turning: dict[int, Turning] = {
             k: split_joint(figure, k) for k, kind in enumerate(figure.kind) if kind == "ball"
         }
-        single = [figure.joints[k] for k in range(len(figure.names)) if k not in self.turning]
+        single = [name_hinge(figure, k, name) for k, name in enumerate(figure.joints) if k not in self.turning]
         triple = [name for turning in self.turning.values() for name in turning.names]
         joints = iter(legalise((*single, *triple, f"{BASE_LINK}_{figure.names[0]}"), "."))
         self.joint: dict[int, tuple[str, ...]] = {
@@ -118,7 +118,9 @@ def to_urdf(robot: Robot, title: str, body_mass: float | None = None) -> bytes:
     shapes = shape_bones(figure)
     weights = weigh_bones(figure, shapes, body_mass)
     for k, name in enumerate(figure.names):
-        _link(root, name, shapes[k], weights[k])
+        between = {"ball": 2, "free": 1}.get(figure.kind[k], 0) * BETWEEN_LINK_SHARE  # which the bone gives away
+        mass, centre, inertia = weights[k]
+        _link(root, name, shapes[k], Inertial((1 - between) * mass, centre, (1 - between) * inertia))
         _joints(root, robot, k, weights[k])
         sensor = add(root, "link", name=robot.sensor[k])
         _visual(sensor, "sensors", add(ET.Element("geometry"), "box", size=[2 * shapes[k].box] * 3))
