@@ -23,7 +23,7 @@ from ..model.recording import Markers, PlacedMarker, Recording, length_of
 from ..model.take import BodyMarker, CarriedCentre
 from ..model.values import dataclass
 from .clusters import match_marker
-from .marker_names import spell
+from .marker_names import find_shared_prefix, spell, without_subject
 from .shapes import Shape, fit_poses, fit_shape
 
 ABOVE = {
@@ -53,7 +53,7 @@ CENTRE = "_centre"  # ends the name of such a point
 FRAMES_MIN = 10  # frames in which the neighbour and both markers are seen
 SWEEPS = 30  # of a fit to a sphere, at most; ten are usual
 FRONT, BACK = ("asi", "asis", "ias"), ("psi", "psis", "ips", "sacr", "sacrum", "sacral", "vsacral", "sac", "s1", "s2")
-WAIST_FRONT, WAIST_BACK = ("fwt",), ("bwt", "mwt")
+WAIST_FRONT, WAIST_BACK = ("fwt", "waistfront"), ("bwt", "mwt", "waistback", "waistcback")
 
 
 class Place(NamedTuple):
@@ -271,9 +271,9 @@ def _shift_inwards(marker: Floats, up: Floats, inner: Floats, joint: str) -> Pla
 def _expect_hip(shape: Shape, markers: Sequence[str], side: Side, mirrored: bool) -> Place:
     """Harrington 2007: in the pelvis from the distances of its iliac spines; else anywhere near the pelvis."""
     at: dict[tuple[str, str], list[Floats]] = {}
-    waist = False
+    waist, prefix = False, find_shared_prefix(markers)
     for label, point in zip(markers, shape.points, strict=True):
-        for own, key in spell(label):
+        for own, key in spell(without_subject(label).removeprefix(prefix)):
             where = "front" if key in (*FRONT, *WAIST_FRONT) else "back" if key in (*BACK, *WAIST_BACK) else ""
             if where and np.isfinite(point).all():
                 waist |= key in (*WAIST_FRONT, *WAIST_BACK)
