@@ -149,7 +149,13 @@ def mark_centres(recording: Recording, centres: Sequence[JointCentre]) -> Record
         centre = known.get((one.body, one.marker))
         if centre is None:
             return one
-        both = [(at[centre.parent, label], place) for label, place in zip(centre.markers, centre.places, strict=True)]
+        both = [
+            (at[centre.parent, label], place)
+            for label, place in zip(centre.markers, centre.places, strict=True)
+            if (centre.parent, label) in at
+        ]
+        if len(both) < 3:
+            return one
         now, was = (np.stack(points) for points in zip(*both, strict=True))
         R, p = fit_poses(now[None], Shape(was * mirror))
         turned = R[0] * mirror
@@ -206,6 +212,8 @@ def find_centre(
         found = _near(at.mean(axis=0), BETWEEN_MARKERS_SD_M, f"middle of the markers at the {joint}")
     else:
         found = _shift_inwards(at[0], *_find_inner(shape, near.markers, at[0], other), joint)
+    if not np.isfinite(found.covariance).all() or not np.isfinite(found.p).all():
+        return None
     centre = JointCentre(*names, near.markers, shape.points, found.p, found.covariance, found.made)
     return centre if centre.sd <= CENTRE_MAX_SD_M else None
 
