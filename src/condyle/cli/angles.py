@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from ..model.angles import AngleRange, Angles
 
 HEADS = (
+    "± level and ± course: standard errors of an angle's offset and of its curve that the frames make; def.: the "
+    "offset is a definition; open: the motion leaves it open; ± noise: of a single frame."
+)
+STRIDES = (
     "in strides: mean of the ranges from strike to strike of the same foot, which left-right compares where both sides "
-    "have them; ± level and ± course: standard errors of an angle's offset and of its curve that the frames make; "
-    "def.: the offset is a definition; open: the motion leaves it open; ± noise: of a single frame."
+    "have them."
 )
 
 
@@ -96,13 +99,24 @@ def print_angles(angles: Angles) -> None:
 
     print_line(str(angles), style="bold")
     print_line()
-    print_table(
-        ["angle, deg", "from", "to", "range", "in strides", "median", "± level", "± course", "± noise", "left-right"],
-        [_format_range(row) for row in angles.ranges],
-    )
+    heads = [
+        "angle, deg",
+        "from",
+        "to",
+        "range",
+        "in strides",
+        "median",
+        "± level",
+        "± course",
+        "± noise",
+        "left-right",
+    ]
+    shown = [k for k, head in enumerate(heads) if head != "in strides" or angles.strides]
+    rows = [_format_range(row) for row in angles.ranges]
+    print_table([heads[k] for k in shown], [[row[k] for k in shown] for row in rows])
     print_line()
     print_line(f"neutral pose: {angles.neutral}" + (f"; heading: {angles.heading}" if angles.heading else ""))
-    print_line(HEADS)
+    print_line(f"{STRIDES} {HEADS}" if angles.strides else HEADS)
     print_line(CAVEAT)
 
 
