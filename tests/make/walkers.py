@@ -62,12 +62,16 @@ PLUG_IN_GAIT = {  # place of a marker [m] in its bone: forward, outwards, up fro
     "shank": {"TIB": (0.01, 0.055, -0.45), "ANK": (0.0, 0.042, -1.0)},
     "foot": {"HEE": (-0.06, 0.0, -0.06), "TOE": (0.15, 0.01, -0.06)},
 }
+SHANK_MORE = {"TIB2": (0.05, 0.02, -0.3), "TIB3": (0.04, 0.03, -0.6)}
 
 
-def plug_in_gait(seed: int, seconds: float = 10.0, skin: float = 0.003) -> tuple[Recording, dict[str, np.ndarray]]:
+def plug_in_gait(
+    seed: int, seconds: float = 10.0, skin: float = 0.003, shanks: bool = False
+) -> tuple[Recording, dict[str, np.ndarray]]:
     """A walk of a person with Plug-in Gait's legs, and the true centres {l_hip: (n, 3) [m]} of the joints.
 
     Spines, widths of knees and places of markers differ from the usual by 5 mm, and skin moves with the walk.
+    shanks  bear two markers more
     """
     world, rng = walker(seed, "walk", seconds), np.random.default_rng(seed)
     truth = world.truth
@@ -87,7 +91,8 @@ def plug_in_gait(seed: int, seconds: float = 10.0, skin: float = 0.003) -> tuple
     }
     lengths = {body: length for (body, *_), length in truth.limbs.items()}
     for side, y in (("l", 1), ("r", -1)):
-        for part, markers in PLUG_IN_GAIT.items():
+        for part, own in PLUG_IN_GAIT.items():
+            markers = own | SHANK_MORE if shanks and part == "shank" else own
             long = lengths[f"{side}_{part}"] if part != "foot" else 1.0
             for name, (x, out, z) in markers.items():
                 places[side.upper() + name] = (f"{side}_{part}", (x, y * out, z * long))

@@ -12,9 +12,11 @@ import condyle
 from condyle import rotation
 from condyle.io.format import ReadOptions
 from condyle.io.skeleton_file import read_skeleton
+from condyle.maths.robust import Z95
 from condyle.model.recording import Markers, Recording, to_take
 from condyle.model.take import Take
 from condyle.prepare.joint_centres import (
+    ALONE_SD_M,
     AT_MARKER_SD_M,
     NEAR_SPINES_SD_M,
     NEAR_WAIST_SD_M,
@@ -27,6 +29,7 @@ from condyle.prepare.joint_centres import (
 )
 from condyle.prepare.read import bodies_in
 from condyle.prepare.recognise_bodies import describe_recognition, recognise_bodies
+from condyle.result.assemble import DRAWN_SD_M
 
 from ..make.walkers import LEG_JOINTS, plug_in_gait, true_angles, walker
 
@@ -90,6 +93,17 @@ def test_without_motion_a_hip_is_where_the_widths_of_the_pelvis_put_it(
     assert centre.sd == pytest.approx(np.hypot(sd, SKIN_SD_M), rel=0.02)
 
 
+def test_a_hip_by_the_motion_alone_is_known_less_than_with_landmarks(rng: np.random.Generator) -> None:
+    centre = np.array([-0.05, 0.09, -0.08])
+    below = turned(0.4 * rng.standard_normal((400, 3)), [[0.02, 0.08, -0.2], [0, 0.05, -0.4]], centre)
+    above = SPINES + 1e-4 * rng.standard_normal((400, 4, 3))
+    near = Near(("Hip1", "Hip2", "Hip3", "Hip4"), above, below, below[:, :0], below[:, :0])
+    found = find_centre("hip", "l", near, ("l_hip_centre", "l_thigh", "pelvis"), 20.0)
+    assert found is not None
+    assert found.carry(above)[0] == pytest.approx(centre, abs=1e-3)
+    assert found.sd > ALONE_SD_M
+
+
 def test_a_knee_lies_half_its_width_inwards_of_its_marker_in_the_plane_of_the_thigh(rng: np.random.Generator) -> None:
     thigh = np.array([[0.0, 0.0, 0.0], [0.0, 0.09, -0.2], [0.0, 0.055, -0.42]])  # hip centre, THI, KNE
     noise = 1e-5 * rng.standard_normal((50, 5, 3))
@@ -140,6 +154,15 @@ def test_legs_of_plug_in_gait_are_one_figure_whose_intervals_hold_the_truth(seed
         for side in "lr":
             true = true_angles(walker(seed, "walk", 10.0), f"{name}_{side}")[:, 0]
             assert np.std(angles[f"{name}_flexion_{side}"] - true) < FLEXION_MAX_SD_DEG
+
+
+def test_a_joint_below_a_completed_segment_is_known_less_than_the_motion_says() -> None:
+    """Skin under the one marker off the line of a thigh draws the knee to that line."""
+    fit = condyle.fit(take_of(plug_in_gait(1, shanks=True)[0]))
+    assert {one.body for one in fit.skeleton.markers if one.carried} == {"l_thigh", "r_thigh", "l_foot", "r_foot"}
+    width = {joint.child: joint.half_width for joint in fit.skeleton.joints}
+    assert width["l_shank"] is not None
+    assert width["l_shank"] > Z95 * DRAWN_SD_M
 
 
 def test_what_completed_a_segment_is_told_with_how_far_it_may_be_off() -> None:

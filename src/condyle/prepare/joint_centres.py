@@ -41,11 +41,12 @@ BETWEEN_MARKERS_SD_M = 0.015  # of one half-way between markers on both sides of
 NEAR_SPINES_SD_M = 0.015  # of a hip by Harrington's regression: 5 to 10 mm in images, and markers on skin
 NEAR_WAIST_SD_M = 0.025  # of the same with markers at the waist in place of the iliac spines
 NEAR_BODY_SD_M = 0.15  # of a joint beside a body of which nothing more is known
-RADIUS_MIN_SD_M = 0.003  # of a marker's distance from the centre, however still it keeps
+RADIUS_MIN_SD_M = 0.008  # of a marker on a thigh from the hip: skin slides by 5 to 20 mm, however smooth that looks
 SKIN_SD_M = 0.01  # per axis: what skin that follows the joint's angle shifts a functional centre by
+ALONE_SD_M = 0.04  # per axis, of a hip by the motion alone: a walk hardly tells it across, and skin tells it wrong
 SHOULDER_SD_M = 0.03  # per axis, of a shoulder in the thorax: it goes up and forward by 60 to 80 mm with the arm
 CORRELATED_S = 0.3  # s: over which skin keeps its shift
-COUNTED_MOST = 20.0  # moments that count: the shift of skin repeats with every stride
+COUNTED_MOST = 10.0  # moments that count: the shift of skin repeats with every stride
 ROLL_MAX_SD_RAD = 0.5  # of a completed segment's turn about its long axis, above which it is left out
 CENTRE_MAX_SD_M = 0.065  # of a centre in its worst direction, above which the segment is left out
 ACROSS_MIN_M = 0.02  # m: of a point off the line of a limb, from which it tells a direction
@@ -202,7 +203,9 @@ def find_centre(
     at, other = (points[np.isfinite(points).all(axis=1)] for points in (at, other))
     count = min(max(seconds * float(seen.mean()) / CORRELATED_S, 1.0), COUNTED_MOST)
     if joint == "hip":
-        found = fit_sphere(see(near.below), _expect_hip(shape, near.markers, side, mirrored), count)
+        before = _expect_hip(shape, near.markers, side, mirrored)
+        alone = before.covariance[0, 0] >= NEAR_BODY_SD_M**2
+        found = fit_sphere(see(near.below), before, count, ALONE_SD_M if alone else SKIN_SD_M)
     elif not len(at):
         return None
     elif joint == "shoulder":
