@@ -56,7 +56,7 @@ def test_along_an_axis_that_it_only_turned_about_a_centre_is_no_better_known_tha
     rng: np.random.Generator,
 ) -> None:
     points = turned(np.outer(rng.uniform(0, 1, 400), [0, 1, 0]), [[0, 0.05, -0.2], [0, 0.03, -0.4]], np.zeros(3))
-    sd = np.sqrt(np.diag(fit_sphere(points, Place(np.zeros(3), 0.05**2 * np.eye(3), ""), 20.0).covariance))
+    sd = np.sqrt(np.diag(fit_sphere(points, Place(np.zeros(3), 0.05**2 * np.eye(3), ""), 200.0).covariance))
     assert sd[1] == pytest.approx(np.hypot(0.05, SKIN_SD_M), rel=0.01)
     assert max(sd[0], sd[2]) < sd[1] / 3
 
@@ -159,7 +159,7 @@ def test_legs_of_plug_in_gait_are_one_figure_whose_intervals_hold_the_truth(seed
 def test_a_joint_below_a_completed_segment_is_known_less_than_the_motion_says() -> None:
     """Skin under the one marker off the line of a thigh draws the knee to that line."""
     fit = condyle.fit(take_of(plug_in_gait(1, shanks=True)[0]))
-    assert {one.body for one in fit.skeleton.markers if one.carried} == {"l_thigh", "r_thigh", "l_foot", "r_foot"}
+    assert {one.body for one in fit.skeleton.markers if one.carried} == {"l_thigh", "r_thigh"}
     width = {joint.child: joint.half_width for joint in fit.skeleton.joints}
     assert width["l_shank"] is not None
     assert width["l_shank"] > Z95 * DRAWN_SD_M
@@ -195,6 +195,7 @@ def test_a_later_take_keeps_the_centres_of_its_calibration(tmp_path: pytest.Temp
     later, _ = plug_in_gait(1, 2.0)
     again = {one.name: one.carried for one in take_of(later, known).markers if one.carried}
     anew = {one.name: one.carried for one in take_of(later).markers if one.carried}
-    kept = [np.linalg.norm(of[name].p_body_centre - again[name].p_body_centre) for name in of]  # type: ignore[union-attr]
-    moved = [np.linalg.norm(of[name].p_body_centre - anew[name].p_body_centre) for name in of]  # type: ignore[union-attr]
+    hips = ("l_hip_centre", "r_hip_centre")  # which the motion tells, too
+    kept = [np.linalg.norm(of[name].p_body_centre - again[name].p_body_centre) for name in hips]  # type: ignore[union-attr]
+    moved = [np.linalg.norm(of[name].p_body_centre - anew[name].p_body_centre) for name in hips]  # type: ignore[union-attr]
     assert max(kept) < 0.3 * max(moved)
