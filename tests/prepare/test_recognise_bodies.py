@@ -185,3 +185,13 @@ def test_a_marker_that_is_never_seen_is_not_asked_of_anyone() -> None:
     assert recognise_bodies([recording(WORN, {"LPSI2": gone, "LMFC": gone})]).bodies["l_thigh"].error < (
         SEGMENT_RIGID_MAX_SHARE * 0.1
     )
+
+
+def test_names_that_only_count_leave_it_to_the_motion_and_that_is_told() -> None:
+    worn = {"pelvis": "M1 M2 M3 M4", "l_thigh": "M5 M6 M7 M8", "r_thigh": "M9 M10 M11 M12"}
+    found = recognise_bodies([recording(worn)])
+    assert found.by_motion
+    assert sorted(len(body.markers) for body in found.bodies.values()) == [4, 4, 4]
+    (told,) = describe_recognition(found)
+    assert told.text.startswith("bodies were formed from the motion of markers whose names say nothing: ")
+    assert not recognise_bodies([recording(WORN)]).by_motion

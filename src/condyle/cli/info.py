@@ -227,6 +227,7 @@ def _describe_recognised(found: Recognition) -> dict[str, Any]:
     """The marker set, and per body its markers, fit error and size [m]; segments that have too few."""
     return {
         "marker_set": found.title or None,
+        "by_motion": found.by_motion,
         "named_by_set": found.explained,
         "worn": found.worn,
         "computed": list(found.computed),
@@ -309,7 +310,7 @@ def _print(
 def _print_recognised(known: dict[str, Any]) -> None:
     title = known["marker_set"]
     told = f"{title}, {known['named_by_set']} of {known['worn']} markers" if title else "names of landmarks"
-    print_line(f"recognised by name ({told}):")
+    print_line("recognised by the motion alone:" if known["by_motion"] else f"recognised by name ({told}):")
     rows = [
         (body["name"], ", ".join(body["markers"]), f"{1000 * body['fit_error']:.1f}", f"{1000 * body['size']:.0f}")
         for body in known["bodies"]

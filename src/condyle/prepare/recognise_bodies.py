@@ -82,6 +82,7 @@ class Recognition:
     few        {segment: its markers} of those that have too few
     lent       {segment: those and markers of a neighbour} that would make it a rigid body of three or more
     centres    of joints that complete segments of two markers, parents first
+    by_motion  names say nothing, and the motion alone tells the bodies
     computed   points that a program computed
     findings   what was assumed, left out, and does not fit
     """
@@ -95,6 +96,7 @@ class Recognition:
     computed: tuple[str, ...]
     findings: tuple[Finding, ...]
     centres: tuple[JointCentre, ...] = ()
+    by_motion: bool = False
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -148,14 +150,24 @@ def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
                 lent[prefix + call_segment(*key)] = more.markers
         findings += [Finding("marker-assumed", "info", note) for note in person.notes]
     bodies |= {name: plate for name, plate in plates.items() if name not in bodies}
-    if not bodies and not few:
+    by_motion = not bodies and not few
+    if by_motion:
         bodies = _find_rigid(labels, names, cloud)
     bodies = {
         name: replace(body, markers=tuple(sorted(body.markers, key=_last_if_centre))) for name, body in bodies.items()
     }
     found = tuple(findings)
     return Recognition(
-        names.title, names.explained, len(names.worn), bodies, few, lent, names.computed, found, tuple(centres)
+        names.title,
+        names.explained,
+        len(names.worn),
+        bodies,
+        few,
+        lent,
+        names.computed,
+        found,
+        tuple(centres),
+        by_motion,
     )
 
 
@@ -186,9 +198,10 @@ def describe_recognition(found: Recognition) -> list[Finding]:
         if found.title
         else "names of landmarks and clusters"
     )
+    source = "motion of markers whose names say nothing" if found.by_motion else f"names of markers ({known})"
     worst = max(found.bodies, key=lambda name: found.bodies[name].error)
     text = (
-        f"bodies were formed from the names of markers ({known}): {', '.join(found.bodies)}; they are rigid to "
+        f"bodies were formed from the {source}: {', '.join(found.bodies)}; they are rigid to "
         f"{1000 * found.bodies[worst].error:.1f} mm or better ({worst}); --bodies says otherwise"
     )
     notes = [Finding("markers-by-name", "info", text, tuple(found.bodies), value=found.bodies[worst].error, unit="m")]
