@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -186,13 +187,25 @@ def test_a_segment_of_one_marker_or_below_nothing_is_left_out() -> None:
     assert {"l_thigh", "l_shank", "l_foot", "r_shank", "r_foot"} == set(found.few)
 
 
-def test_a_later_take_keeps_the_centres_of_its_calibration(tmp_path: pytest.TempPathFactory) -> None:
-    fit = condyle.fit(take_of(plug_in_gait(1)[0]))
+def mirror(recording: Recording) -> Recording:
+    """The same in a left-handed world."""
+    assert recording.markers is not None
+    points = np.asarray(recording.markers.position) * [1, -1, 1]
+    return replace(
+        recording, markers=Markers(recording.markers.names, points), convention=recording.convention.but(handed="left")
+    )
+
+
+@pytest.mark.parametrize("made", [lambda one: one, mirror], ids=["right-handed", "left-handed"])
+def test_a_later_take_keeps_the_centres_of_its_calibration(
+    made: Callable[[Recording], Recording], tmp_path: pytest.TempPathFactory
+) -> None:
+    fit = condyle.fit(take_of(made(plug_in_gait(1)[0])))
     fit.save(tmp_path)  # type: ignore[arg-type]
     known = read_skeleton(tmp_path / "skeleton.json")  # type: ignore[operator]
     of = {one.name: one.carried for one in known.markers if one.carried}
     assert set(of) == {f"{side}_{name}_centre" for side in "lr" for name in LEG_JOINTS}
-    later, _ = plug_in_gait(1, 2.0)
+    later = made(plug_in_gait(1, 2.0)[0])
     again = {one.name: one.carried for one in take_of(later, known).markers if one.carried}
     anew = {one.name: one.carried for one in take_of(later).markers if one.carried}
     hips = ("l_hip_centre", "r_hip_centre")  # which the motion tells, too

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..findings import Finding
@@ -48,9 +49,14 @@ def scale_take(take: Take, factor: float) -> Take:
         take,
         p_world_body=sealed(over_frames(lambda part: part * factor, take.p_world_body)),
         own=own,
-        markers=tuple(_scale_marker(marker, factor) for marker in take.markers),
+        markers=scale_markers(take.markers, factor),
         findings=(*take.findings, Finding("scaled", "info", text, value=factor, unit="1")),
     )
+
+
+def scale_markers(markers: Sequence[BodyMarker], factor: float) -> tuple[BodyMarker, ...]:
+    """Places of markers with all lengths multiplied."""
+    return tuple(_scale_marker(marker, factor) for marker in markers)
 
 
 def _scale_marker(marker: BodyMarker, factor: float) -> BodyMarker:

@@ -142,7 +142,7 @@ def add_centres(recording: Recording, centres: Sequence[JointCentre]) -> Recordi
 def mark_centres(recording: Recording, centres: Sequence[JointCentre]) -> Recording:
     """The recording, whose bodies were formed with the centres, with what they are points of."""
     metres = length_of(recording)[0]
-    mirror = np.array([-1.0 if recording.convention.handed == "left" else 1.0, 1.0, 1.0])
+    mirror = _find_mirror(recording.convention.handed == "left")
     known = {(one.body, one.name): one for one in centres}
     at = {(one.body, one.marker): one.place * metres for one in recording.placed}
 
@@ -166,20 +166,24 @@ def mark_centres(recording: Recording, centres: Sequence[JointCentre]) -> Record
     return replace(recording, placed=tuple(map(mark, recording.placed)))
 
 
-def recall_centres(known: Sequence[BodyMarker]) -> list[JointCentre]:
-    """The centres of a figure that is known, as it was calibrated, parents first."""
+def recall_centres(known: Sequence[BodyMarker], mirrored: bool) -> list[JointCentre]:
+    """The centres of a figure that is known, as it was calibrated, parents first, for a world that may be mirrored."""
+    mirror = _find_mirror(mirrored)
     found = []
     for marker in known:
         own = marker.carried
         if own is not None:
             above = [one for one in known if one.body == own.body]
-            places = np.stack([one.p_body_marker for one in above])
+            places = np.stack([one.p_body_marker for one in above]) * mirror
             labels = tuple(one.name for one in above)
-            centre = JointCentre(
-                marker.name, marker.body, own.body, labels, places, own.p_body_centre, own.covariance, "calibration"
-            )
-            found.append(centre)
+            place = own.p_body_centre * mirror, own.covariance * np.outer(mirror, mirror)
+            found.append(JointCentre(marker.name, marker.body, own.body, labels, places, *place, "calibration"))
     return found
+
+
+def _find_mirror(mirrored: bool) -> Floats:
+    """Signs (3,) that make a shape of a left-handed world one of a right-handed one, up to a rotation, and back."""
+    return np.array([-1.0 if mirrored else 1.0, 1.0, 1.0])
 
 
 def find_centre(

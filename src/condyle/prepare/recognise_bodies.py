@@ -176,7 +176,7 @@ def recall_bodies(found: Recognition, known: Sequence[BodyMarker], recordings: S
     labels = [name for one in recordings if one.markers is not None for name in one.markers.names]
     bodies, few, centres = dict(found.bodies), dict(found.few), list[JointCentre]()
     there = {one.name for one in known if _column_of(one.name, labels) is not None}
-    for centre in recall_centres(known):
+    for centre in recall_centres(known, recordings[0].convention.handed == "left"):
         group = tuple(one.name for one in known if one.body == centre.body)
         if len(there & set(centre.markers)) < 3 or not there >= {*group} - {centre.name}:
             continue
