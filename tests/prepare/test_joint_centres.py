@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from numpy.typing import ArrayLike
 import condyle
 from condyle import rotation
 from condyle.io.format import ReadOptions
+from condyle.io.formats import read_recording
 from condyle.io.skeleton_file import read_skeleton
 from condyle.maths.robust import Z95
 from condyle.model.recording import Markers, Recording, to_take
@@ -212,3 +214,25 @@ def test_a_later_take_keeps_the_centres_of_its_calibration(
     kept = [np.linalg.norm(of[name].p_body_centre - again[name].p_body_centre) for name in hips]  # type: ignore[union-attr]
     moved = [np.linalg.norm(of[name].p_body_centre - anew[name].p_body_centre) for name in hips]  # type: ignore[union-attr]
     assert max(kept) < 0.3 * max(moved)
+
+
+RECORDED_PIG = "more/zoo/stick_ti003.c3d"  # which brings the segments that Plug-in Gait computed with calipers
+RECORDED_MAX_M = 0.04  # of a completed knee or ankle from those
+
+
+def test_knees_and_ankles_of_a_recorded_take_are_near_those_of_plug_in_gait(shared_data: Path) -> None:
+    file = shared_data / RECORDED_PIG
+    fit = condyle.fit(str(file))
+    points = read_recording(file, ReadOptions()).markers
+    assert points is not None
+    computed = {name.rpartition(":")[2]: points.position[:, k] / 1000 for k, name in enumerate(points.names)}
+    take, joints = fit.take, {joint.child: joint for joint in fit.skeleton.joints}
+    for side in "lr":
+        for child, name in ((f"{side}_shank", "FEO"), (f"{side}_foot", "TIO")):
+            joint = joints[child]
+            k = take.index(joint.parent)
+            here = take.R_world_body[:, k] @ joint.p_parent_joint + take.p_world_body[:, k]
+            off = np.nanmedian(np.linalg.norm(here - computed[side.upper() + name][: len(here)], axis=1))
+            assert off < RECORDED_MAX_M
+            assert joint.half_width is not None
+            assert off < joint.half_width
