@@ -210,6 +210,9 @@ def test_a_later_take_keeps_the_centres_of_its_calibration(
     later = made(plug_in_gait(1, 2.0)[0])
     again = {one.name: one.carried for one in take_of(later, known).markers if one.carried}
     anew = {one.name: one.carried for one in take_of(later).markers if one.carried}
+    (told,) = [one.text for one in take_of(later, known).findings if one.code == "segment-completed"]
+    assert "l_knee_centre (calibration: ± 20 mm)" in told
+    assert "nan" not in told
     hips = ("l_hip_centre", "r_hip_centre")  # which the motion tells, too
     kept = [np.linalg.norm(of[name].p_body_centre - again[name].p_body_centre) for name in hips]  # type: ignore[union-attr]
     moved = [np.linalg.norm(of[name].p_body_centre - anew[name].p_body_centre) for name in hips]  # type: ignore[union-attr]

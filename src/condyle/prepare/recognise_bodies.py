@@ -177,16 +177,17 @@ def recall_bodies(found: Recognition, known: Sequence[BodyMarker], recordings: S
     bodies, few, centres = dict(found.bodies), dict(found.few), list[JointCentre]()
     there = {one.name for one in known if _column_of(one.name, labels) is not None}
     for centre in recall_centres(known, recordings[0].convention.handed == "left"):
-        group = tuple(one.name for one in known if one.body == centre.body)
+        own = [one for one in known if one.body == centre.body]
+        group = tuple(one.name for one in own)
         if len(there & set(centre.markers)) < 3 or not there >= {*group} - {centre.name}:
             continue
         there.add(centre.name)
-        centres.append(centre)
+        centres.append(replace(centre, lever=_find_lever(np.stack([one.p_body_marker for one in own])[None])))
         was = bodies.get(centre.body)
         bodies[centre.body] = RecognisedBody(group, was.error if was else 0.0, was.size if was else 0.0)
         few.pop(centre.body, None)
     for one in found.centres:
-        if one.body not in {own.body for own in centres}:
+        if one.body not in {kept.body for kept in centres}:
             bodies.pop(one.body, None)
     return replace(found, bodies=bodies, few=few, centres=tuple(centres))
 
