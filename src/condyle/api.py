@@ -762,22 +762,24 @@ def _load_parts(source: Recorded, known: Skeleton, reading: ReadOptions) -> list
 
     The convention is that of the calibration where the files say the same; else the motion is asked, as in a fit.
     """
+    from .model.scale import scale_markers
     from .prepare.read import load as load_files
     from .prepare.read import read_turns
 
     if isinstance(source, Take | np.ndarray | Mapping):
         return [(_load(source, reading), None)]
+    markers = scale_markers(known.markers, 1 / known.scale)  # as recorded
     groups = [_check_files(source)]
     as_said = replace(reading, doctor=bool(reading.doctor))
     try:
-        loaded = [load_files(groups[0], as_said)]
+        loaded = [load_files(groups[0], as_said, markers)]
     except CondyleError as error:
         if error.code != "bodies-differ":
             raise
         groups = [[file] for file in groups[0]]
-        loaded = [load_files(group, as_said) for group in groups]
+        loaded = [load_files(group, as_said, markers) for group in groups]
     if reading.doctor is None and any(one.take.read_as != known.conventions.get("read_as") for one in loaded):
-        loaded = [load_files(group, reading) for group in groups]
+        loaded = [load_files(group, reading, markers) for group in groups]
     return [(one.take, read_turns(one)) for one in loaded]
 
 

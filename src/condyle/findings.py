@@ -47,6 +47,7 @@ CODES: dict[str, str] = {
     "sensor-clocks": "sensors have clocks of their own that differ within a row",
     "markers-by-name": "bodies were formed from the names of the markers, without a list of bodies",
     "segment-left-out": "segments whose markers are too few or do not move as one body; they are left out",
+    "segment-completed": "a segment of two markers whose third point is the centre of the joint above it",
     "marker-assumed": "a marker at a joint was counted to the segment that had too few without it",
     "marker-missing": "a marker of a body is never seen, or not in this file",
     "shared-marker": "a marker is named in two bodies",

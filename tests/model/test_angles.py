@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import builtins
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from condyle.errors import CondyleError
-from condyle.model.angles import AngleColumn, Angles
+from condyle.model.angles import AngleColumn, Angles, Stride
 
 
 def make(values: np.ndarray, *names: str) -> Angles:
@@ -27,6 +28,16 @@ def test_ranges_leave_out_what_is_not_known_and_compare_the_sides() -> None:
     assert left.offset_sd is None
     assert left.curve_sd == pytest.approx(1)
     assert left.definition
+
+
+def test_sides_are_compared_over_whole_strides_where_both_have_some() -> None:
+    values = np.array([[90.0, 0], [0, 0], [10, 5], [0, 20], [0, 5], [np.nan, 0]])
+    strides = (Stride("l", 0, 0.1, 0.3), Stride("r", 0, 0.2, 0.4), Stride("l", 0, 0.4, 0.5), Stride("r", 1, 0.0, 9.0))
+    left, right = replace(make(values, "hip_flexion_l", "hip_flexion_r"), strides=strides).ranges
+    assert (left.stride_range, left.strides) == (pytest.approx(10), 1)  # the second has a frame that is not known
+    assert (right.stride_range, right.strides) == (pytest.approx(15), 1)
+    assert left.range == pytest.approx(90)
+    assert left.other_side == right.other_side == pytest.approx(5)
 
 
 def test_an_angle_that_is_never_known_has_no_range() -> None:

@@ -9,8 +9,9 @@ import pytest
 
 import condyle
 from condyle.maths import rotation
+from condyle.model.gait_events import GaitEvent
 from condyle.model.take import Take
-from condyle.motion.gait_events import find_gait_events
+from condyle.motion.gait_events import STRIDE_MAX_S, find_gait_events, list_strides
 from tests.make import recordings
 
 RATE = 100.0  # Hz
@@ -126,3 +127,21 @@ def test_events_of_recorded_walks_are_those_that_were_marked() -> None:
     assert len(off) >= 45
     assert np.mean(np.array(off) < 0.2) >= MARKED_MIN_SHARE
     assert np.percentile([one for one in off if one < 0.2], 90) <= MARKED_MAX_S
+
+
+def test_strides_lead_from_a_strike_to_the_next_of_the_same_foot() -> None:
+    def strike(time: float, side: str = "l", segment: int = 0) -> GaitEvent:
+        return GaitEvent(time, segment, side, "strike", f"{side}_foot")
+
+    off = GaitEvent(0.7, 0, "l", "off", "l_foot")
+    events = [
+        strike(0),
+        strike(0.5, "r"),
+        off,
+        strike(1.0),
+        strike(1.6, "r"),
+        strike(1.0 + STRIDE_MAX_S),
+        strike(0.3, "l", 1),
+    ]
+    assert [tuple(one) for one in list_strides(events)] == [("l", 0, 0, 1.0), ("r", 0, 0.5, 1.6)]
+    assert list_strides([]) == ()

@@ -10,8 +10,8 @@ import pytest
 import condyle
 from condyle.errors import UsageError
 from condyle.io.format import ReadOptions
-from condyle.model.recording import Bodies, Markers, Recording
-from condyle.model.take import OwnSkeleton
+from condyle.model.recording import Bodies, Markers, PlacedMarker, Recording
+from condyle.model.take import CarriedCentre, OwnSkeleton
 from condyle.prepare.cutting import choose_bodies, cut_time
 from condyle.prepare.read import recordings_in
 from condyle.simulate import chain, simulate
@@ -57,14 +57,22 @@ def test_a_part_without_frames_names_the_file_and_its_length() -> None:
 
 def test_bodies_are_chosen_by_name_and_pattern_and_renamed() -> None:
     own = OwnSkeleton(NAMES, np.array([-1, 0, 1, 0]), np.zeros((4, 3)))
-    placed = (("hip", "LASI", np.zeros(3)), ("r_thigh", "KNE", np.zeros(3)))
+    carried = CarriedCentre("hip", np.zeros(3), np.eye(3))
+    placed = (
+        PlacedMarker("hip", "LASI", np.zeros(3)),
+        PlacedMarker("r_thigh", "KNE", np.zeros(3)),
+        PlacedMarker("l_thigh", "l_hip_centre", np.zeros(3), carried),
+    )
     part = choose_bodies(_recording(own=own, placed=placed), ["l_*", "hip"], ["l_shank"], {"hip": "pelvis"})
     assert part.bodies is not None
     assert part.bodies.names == ("pelvis", "l_thigh")
     assert part.bodies.position[0].tolist() == [[0, 1, 2], [3, 4, 5]]
     assert part.own is not None
     assert part.own.edges(part.bodies.names) == (("pelvis", "l_thigh"),)
-    assert [body for body, _, _ in part.placed] == ["pelvis"]
+    assert [(one.body, one.carried and one.carried.body) for one in part.placed] == [
+        ("pelvis", None),
+        ("l_thigh", "pelvis"),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -140,6 +140,43 @@ SETS = {
 }
 
 
+BIOMECH_57 = [
+    *("SJN", "SXS", "CV7", "TV2", "TV7"),
+    *(
+        side + name
+        for side in "LR"
+        for name in (
+            *(
+                "AH",
+                "PH",
+                "HGT",
+                "CAJ",
+                "UA",
+                "HLE",
+                "HME",
+                "USP",
+                "RSP",
+                "HM2",
+                "IAS",
+                "IPS",
+                "FTC",
+                "FLE",
+                "FME",
+                "TH",
+            ),
+            *("SK", "TTC", "FAX", "FAL", "TAM", "FM1", "FM2", "FM5", "FCC"),
+        )
+    ),
+]
+
+
+def test_optitrack_s_biomech_has_the_names_of_van_sint_jan() -> None:
+    found = name_markers([f"Bob:{label}" for label in BIOMECH_57])
+    assert found.title == "Rizzoli (IOR), names of Van Sint Jan"
+    assert found.explained == len(BIOMECH_57)
+    assert {found.meaning[f"Bob:L{name}"].place for name in ("TH", "SK", "FTC")} == {"thigh"}
+
+
 @pytest.mark.parametrize("title", SETS)
 def test_a_marker_set_is_recognised_by_its_names(title) -> None:
     found = name_markers(SETS[title])

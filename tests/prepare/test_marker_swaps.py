@@ -218,7 +218,7 @@ def test_the_other_side_tells_which_part_is_exchanged(rng: np.random.Generator, 
     [formed] = form_bodies([recorded(position, LABELS)], LEGS, fix_swaps=True)
     (finding,) = [one for one in formed.findings if one.code == "marker-swap"]
     assert (finding.frame, finding.count) == (wrong.start, wrong.stop - wrong.start)
-    placed = {name: place for _, name, place in formed.placed}
+    placed = {one.marker: one.place for one in formed.placed}
     across = [np.linalg.norm(placed[f"{side}LFE"] - placed[f"{side}THI"]) for side in "RL"]
     assert across[0] == pytest.approx(across[1], abs=POSE)
 

@@ -97,6 +97,7 @@ def test_markers_on_a_line_are_no_body(rng) -> None:
         (("Foot_Marker1", "Foot_Marker12", "Foot_Marker3"), "Foot_Marker"),
         (("LASI", "LPSI", "LTHI"), "body1"),
         (("1", "2", "3"), "body1"),
+        (("Marker_13", "Marker_14", "Marker_15"), "body1"),
         (("head", "head", "head"), "head"),
     ],
 )

@@ -86,16 +86,16 @@ def test_markers_that_do_not_move_together_make_no_body_and_it_is_asked_for() ->
     assert "--bodies" in found.findings[0].text
 
 
-def test_segments_of_two_markers_are_left_out_and_the_neighbour_s_marker_only_offered() -> None:
+def test_segments_of_one_marker_are_left_out_and_no_marker_serves_two() -> None:
     found = recognise_bodies(
-        [recording(WORN | {"l_thigh": "LTH1 LTH2 LKNE", "l_shank": "LTIB LANK", "l_foot": "LHEE LTOE"})]
+        [recording(WORN | {"l_thigh": "LTH1 LTH2 LKNE", "l_shank": "LANK", "l_foot": "LHEE LTOE"})]
     )
-    assert found.few == {"l_shank": ("LTIB", "LANK"), "l_foot": ("LHEE", "LTOE")}
+    assert found.few == {"l_shank": ("LANK",), "l_foot": ("LHEE", "LTOE")}
     used = [marker for body in found.bodies.values() for marker in body.markers]
     assert len(used) == len(set(used))
     told = describe_recognition(found)
     assert [one.code for one in told] == ["markers-by-name", "segment-left-out"]
-    assert "LTIB" in told[1].text
+    assert "l_shank: LANK" in told[1].text
 
 
 def test_a_joint_s_marker_serves_the_segment_that_has_too_few_and_that_is_told() -> None:
@@ -185,3 +185,13 @@ def test_a_marker_that_is_never_seen_is_not_asked_of_anyone() -> None:
     assert recognise_bodies([recording(WORN, {"LPSI2": gone, "LMFC": gone})]).bodies["l_thigh"].error < (
         SEGMENT_RIGID_MAX_SHARE * 0.1
     )
+
+
+def test_names_that_only_count_leave_it_to_the_motion_and_that_is_told() -> None:
+    worn = {"pelvis": "M1 M2 M3 M4", "l_thigh": "M5 M6 M7 M8", "r_thigh": "M9 M10 M11 M12"}
+    found = recognise_bodies([recording(worn)])
+    assert found.by_motion
+    assert sorted(len(body.markers) for body in found.bodies.values()) == [4, 4, 4]
+    (told,) = describe_recognition(found)
+    assert told.text.startswith("bodies were formed from the motion of markers whose names say nothing: ")
+    assert not recognise_bodies([recording(WORN)]).by_motion

@@ -14,6 +14,10 @@ HEADS = (
     "± level and ± course: standard errors of an angle's offset and of its curve that the frames make; def.: the "
     "offset is a definition; open: the motion leaves it open; ± noise: of a single frame."
 )
+STRIDES = (
+    "in strides: mean of the ranges from strike to strike of the same foot, which left-right compares where both sides "
+    "have them."
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -95,21 +99,33 @@ def print_angles(angles: Angles) -> None:
 
     print_line(str(angles), style="bold")
     print_line()
-    print_table(
-        ["angle, deg", "from", "to", "range", "median", "± level", "± course", "± noise", "left-right"],
-        [_format_range(row) for row in angles.ranges],
-    )
+    heads = [
+        "angle, deg",
+        "from",
+        "to",
+        "range",
+        "in strides",
+        "median",
+        "± level",
+        "± course",
+        "± noise",
+        "left-right",
+    ]
+    shown = [k for k, head in enumerate(heads) if head != "in strides" or angles.strides]
+    rows = [_format_range(row) for row in angles.ranges]
+    print_table([heads[k] for k in shown], [[row[k] for k in shown] for row in rows])
     print_line()
     print_line(f"neutral pose: {angles.neutral}" + (f"; heading: {angles.heading}" if angles.heading else ""))
-    print_line(HEADS)
+    print_line(f"{STRIDES} {HEADS}" if angles.strides else HEADS)
     print_line(CAVEAT)
 
 
 def _format_range(row: AngleRange) -> list[object]:
     if row.range is None:
-        return [row.name, *[None] * 8]
+        return [row.name, *[None] * 9]
     level = "def." if row.definition else _format(row.offset_sd)
-    numbers = [f"{value:.1f}" if value is not None else None for value in (row.low, row.high, row.range, row.median)]
+    values = (row.low, row.high, row.range, row.stride_range, row.median)
+    numbers = [f"{value:.1f}" if value is not None else None for value in values]
     apart = None if row.other_side is None else f"{row.other_side:.1f}"
     noise = None if row.noise_sd is None else f"{row.noise_sd:.1f}"
     return [row.name, *numbers, level, _format(row.curve_sd), noise, apart]

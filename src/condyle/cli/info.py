@@ -227,12 +227,17 @@ def _describe_recognised(found: Recognition) -> dict[str, Any]:
     """The marker set, and per body its markers, fit error and size [m]; segments that have too few."""
     return {
         "marker_set": found.title or None,
+        "by_motion": found.by_motion,
         "named_by_set": found.explained,
         "worn": found.worn,
         "computed": list(found.computed),
         "bodies": [
             {"name": name, "markers": list(body.markers), "fit_error": body.error, "size": body.size}
             for name, body in found.bodies.items()
+        ],
+        "centres": [
+            {"name": one.name, "body": one.body, "carried_by": one.parent, "made": one.made, "sd": one.sd}
+            for one in found.centres
         ],
         "few_markers": {name: list(markers) for name, markers in found.few.items()},
     }
@@ -245,8 +250,13 @@ def _write_recognised(target: str, found: Recognition) -> None:
     for name, markers in found.lent.items():
         shared = ", ".join(marker for marker in markers if marker not in found.few[name])
         comments[name] = f"{shared} of a neighbour would draw the joint between them to itself"
+    offered = found.lent | {one.body: found.bodies[one.body].markers for one in found.centres}
+    comments |= {
+        one.body: f"by name alone: {one.name} is no marker but a point of {one.parent}" for one in found.centres
+    }
+    groups = {name: markers for name, markers in found.groups.items() if name not in offered}
     heading = [f"recognised as {found.title}" if found.title else "recognised by the names of landmarks"]
-    write_bodies(target, found.groups, comments, heading, found.lent)
+    write_bodies(target, groups, comments, heading, offered)
 
 
 def _write_bodies(target: str, source: str, proposals: list[BodyProposal]) -> None:
@@ -300,12 +310,14 @@ def _print(
 def _print_recognised(known: dict[str, Any]) -> None:
     title = known["marker_set"]
     told = f"{title}, {known['named_by_set']} of {known['worn']} markers" if title else "names of landmarks"
-    print_line(f"recognised by name ({told}):")
+    print_line("recognised by the motion alone:" if known["by_motion"] else f"recognised by name ({told}):")
     rows = [
         (body["name"], ", ".join(body["markers"]), f"{1000 * body['fit_error']:.1f}", f"{1000 * body['size']:.0f}")
         for body in known["bodies"]
     ]
     print_table(["body", "markers", "rigid to [mm]", "size [mm]"], rows, left=2)
+    for one in known["centres"]:
+        print_line(f"{one['name']} of {one['carried_by']}: {one['made']}, ± {1000 * one['sd']:.0f} mm")
     if known["computed"]:
         print_line(f"{len(known['computed'])} points are computed by a program and are no markers")
 

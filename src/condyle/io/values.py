@@ -17,6 +17,7 @@ import numpy as np
 
 from ..findings import Finding
 from ..model.skeleton import Joint, Limb, Skeleton
+from ..model.take import BodyMarker
 
 
 class JsonForm(NamedTuple):
@@ -41,6 +42,7 @@ FORMS: dict[type, JsonForm] = {
         later=("passing", "time", "axis_covariance", "line_95", "support", "rivals", "explained"),
     ),
     Limb: JsonForm(names={"from_joint": "from", "to_joint": "to"}, later=("between", "passing")),
+    BodyMarker: JsonForm(later=("carried",)),
     Skeleton: JsonForm(later=("markers", "fit_id", "verdict", "own_tree")),
 }
 _VALUES: dict[type, type] = {}  # the class that a schema was made from

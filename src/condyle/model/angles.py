@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from .values import dataclass
 
 Landmarks = Mapping[str, str | Sequence[float]]  # {landmark: name of a marker on the body, or its place in it [m]}
 FrameSource = Literal["functional", "landmarks", "pose"]
+STRIDE_MIN_KNOWN = 0.95  # of the frames of a stride in which an angle must be known for its range
 CAVEAT = (
     "Offsets depend on how the frames are defined and do not compare with laboratories that palpate landmarks; curves "
     "and ranges of flexion do."
@@ -72,7 +73,9 @@ class AngleRange:
     curve_sd           standard error of its course, from the frames: one angle shows in another
     noise_sd           of a single frame, from the sensors
     definition         its level depends on how a frame was defined
-    other_side         largest difference of range to the other side; None without one
+    other_side         difference of range to the other side, over whole strides where both have them; None without one
+    stride_range       mean of the ranges within whole strides of its side; None without any
+    strides            how many
     """
 
     name: str
@@ -85,6 +88,17 @@ class AngleRange:
     noise_sd: float | None
     definition: bool
     other_side: float | None
+    stride_range: float | None = None
+    strides: int = 0
+
+
+class Stride(NamedTuple):
+    """From a strike of one foot to its next [s], in the recording `segment`."""
+
+    side: str
+    segment: int
+    start: float
+    stop: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,6 +115,7 @@ class Angles:
     p_room_root  (n, 3)  [m]    pelvis in the room, X heading, Y up; NaN where not known
     segment      (n,)           number of the recording a frame belongs to
     convention, neutral, heading   how they were counted, in words
+    strides      of both feet, where the feet tell them
     """
 
     columns: tuple[AngleColumn, ...]
@@ -119,6 +134,7 @@ class Angles:
     findings: tuple[Finding, ...] = ()
     segment: Annotated[Ints, "n"] = field(default=None)  # type: ignore[arg-type]
     fit_id: str | None = None
+    strides: tuple[Stride, ...] = ()
 
     def __post_init__(self) -> None:
         freeze(self, n=len(self.time), c=len(self.columns))
@@ -137,13 +153,12 @@ class Angles:
     def ranges(self) -> tuple[AngleRange, ...]:
         """What every angle did, in the order of the columns."""
         rows = [self._describe(k) for k in range(len(self.columns))]
-        width = {row.name: row.range for row in rows}
+        named = {row.name: row for row in rows}
         found = []
         for row, column in zip(rows, self.columns, strict=True):
             stem, side = row.name[:-2], row.name[-2:]
-            other = width.get(stem + {"_l": "_r", "_r": "_l"}.get(side, "?")) if column.side else None
-            apart = None if other is None or row.range is None else abs(row.range - other)
-            found.append(replace(row, other_side=apart))
+            other = named.get(stem + {"_l": "_r", "_r": "_l"}.get(side, "?")) if column.side else None
+            found.append(row if other is None else replace(row, other_side=_compare_sides(row, other)))
         return tuple(found)
 
     def _describe(self, k: int) -> AngleRange:
@@ -154,9 +169,25 @@ class Angles:
         )
         width = None if low is None or high is None else high - low
         level, course, white = (_plain(np.degrees(one[k])) for one in (self.offset_sd, self.curve_sd, self.noise_sd))
+        within = self._measure_strides(k)
+        mean = float(np.mean(within)) if within else None
         return AngleRange(
-            self.columns[k].name, low, high, width, middle, level, course, white, self.definition[k], None
+            *(self.columns[k].name, low, high, width, middle, level, course, white, self.definition[k], None),
+            stride_range=mean,
+            strides=len(within),
         )
+
+    def _measure_strides(self, k: int) -> list[float]:
+        """[deg] ranges of a column of one side within its strides, where it is known in nearly all frames."""
+        found = []
+        for stride in self.strides:
+            if stride.side == self.columns[k].side:
+                rows = (self.segment == stride.segment) & (self.time >= stride.start) & (self.time <= stride.stop)
+                values = self.values[rows, k]
+                known = np.isfinite(values)
+                if known.any() and known.mean() >= STRIDE_MIN_KNOWN:
+                    found.append(float(np.degrees(np.ptp(values[known]))))
+        return found
 
     def to_dataframe(self, unit: Literal["deg", "rad"] = "deg") -> Any:
         """A pandas DataFrame: time [s], segment, and every angle; needs pandas."""
@@ -172,6 +203,14 @@ class Angles:
         joints = len({column.label for column in self.columns})
         counts = (joints, "joint"), (len(self.columns), "angle"), (len(self.time), "frame")
         return f"{', '.join(many(*one) for one in counts)}: {self.title}"
+
+
+def _compare_sides(row: AngleRange, other: AngleRange) -> float | None:
+    """[deg] between two ranges, of whole strides where both have some."""
+    pair = (row.stride_range, other.stride_range)
+    if None in pair:
+        pair = (row.range, other.range)
+    return None if pair[0] is None or pair[1] is None else abs(pair[0] - pair[1])
 
 
 def _plain(value: float) -> float | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
 from ..maths.robust import median
 from ..maths.spool import over_frames, seal, take_rows
 from .clock import describe_clock_unit, in_order
-from .take import BodyMarker, OwnSkeleton, Take, check_quaternions
+from .take import BodyMarker, CarriedCentre, OwnSkeleton, Take, check_quaternions
 from .units import metres_per
 from .values import dataclass
 
@@ -147,6 +148,15 @@ class Markers:
         object.__setattr__(self, "position", position)
 
 
+class PlacedMarker(NamedTuple):
+    """A marker that a body was formed with: place (3,) in the body's own right-handed frame, in the file's unit."""
+
+    body: str
+    marker: str
+    place: Floats
+    carried: CarriedCentre | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Recording:
     """One file, or several joined: bodies, markers or both over n frames.
@@ -158,8 +168,7 @@ class Recording:
     facts      what the file says about itself, a few words each, for people
     solved_by  program that solved these poses on a skeleton of its own, or None
     own        that skeleton, where the file has it; lengths in the file's unit
-    placed     markers that bodies were formed from: body, marker and place (3,) in the body's own right-handed frame,
-               in the file's unit
+    placed     markers that bodies were formed from
     """
 
     source: str = ""
@@ -174,7 +183,7 @@ class Recording:
     findings: tuple[Finding, ...] = ()
     solved_by: str | None = None
     own: OwnSkeleton | None = None
-    placed: tuple[tuple[str, str, Floats], ...] = ()
+    placed: tuple[PlacedMarker, ...] = ()
 
     def __post_init__(self) -> None:
         parts = [len(part.position) for part in (self.bodies, self.markers) if part is not None]
@@ -259,7 +268,7 @@ def to_take(recording: Recording) -> Take:
         sign = mirror_of(convention) if convention.handed == "left" else 1.0
         own = own.with_joints(own.p_parent_joint * metres * sign)
     read_as = f"{convention}, {convention.unit or f'{metres:g} m'}"
-    markers = tuple(BodyMarker(body, name, metres * place) for body, name, place in recording.placed)
+    markers = tuple(BodyMarker(body, name, metres * place, carried) for body, name, place, carried in recording.placed)
     everything = (*findings, *take.findings)
     return take.with_findings(everything, up=convention.up, own=own, read_as=read_as, markers=markers)
 

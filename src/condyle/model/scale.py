@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from ..findings import Finding
 from ..maths.spool import over_frames, seal
 from .skeleton import SensorNoise
-from .take import Take
+from .take import BodyMarker, Take
 from .values import dataclass
 
 LEAST, MOST = 1e-6, 1e6  # factors beyond are no scale but a mistake
@@ -48,6 +49,18 @@ def scale_take(take: Take, factor: float) -> Take:
         take,
         p_world_body=seal(over_frames(lambda part: part * factor, take.p_world_body)),
         own=own,
-        markers=tuple(replace(marker, p_body_marker=marker.p_body_marker * factor) for marker in take.markers),
+        markers=scale_markers(take.markers, factor),
         findings=(*take.findings, Finding("scaled", "info", text, value=factor, unit="1")),
     )
+
+
+def scale_markers(markers: Sequence[BodyMarker], factor: float) -> tuple[BodyMarker, ...]:
+    """Places of markers with all lengths multiplied."""
+    return tuple(_scale_marker(marker, factor) for marker in markers)
+
+
+def _scale_marker(marker: BodyMarker, factor: float) -> BodyMarker:
+    own = marker.carried
+    if own is not None:
+        own = replace(own, p_body_centre=own.p_body_centre * factor, covariance=own.covariance * factor**2)
+    return replace(marker, p_body_marker=marker.p_body_marker * factor, carried=own)

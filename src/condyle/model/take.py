@@ -7,7 +7,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import field, replace
 from functools import cached_property, partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -66,12 +66,32 @@ class OwnSkeleton:
 
 
 @dataclass(frozen=True, eq=False)
+class CarriedCentre:
+    """A joint's centre as a point of the body above it, which stands for a marker of the segment below.
+
+    p_body_centre  (3,) [m]      its place in the frame of `body`, the one above
+    covariance     (3, 3) [m^2]  of that
+    """
+
+    body: str
+    p_body_centre: Vector
+    covariance: Annotated[Floats, "3 3"]
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+
+@dataclass(frozen=True, eq=False)
 class BodyMarker:
-    """A marker of a body that was formed from markers: p_body_marker (3,) [m], its place in the body's own frame."""
+    """A marker of a body that was formed from markers: p_body_marker (3,) [m], its place in the body's own frame.
+
+    carried  where it is no marker but the centre of the joint above
+    """
 
     body: str
     name: str
     p_body_marker: Vector
+    carried: CarriedCentre | None = None
 
     def __post_init__(self) -> None:
         freeze(self)

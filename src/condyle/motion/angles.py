@@ -23,6 +23,7 @@ from ..model.values import dataclass
 from .angle_errors import find_errors
 from .counting import Counted, describe_lock, measure_columns
 from .frames import NO_SD, build_frames, carry_frames, zero_frames
+from .gait_events import find_gait_events, list_strides
 from .landmarks import check_landmarks
 from .neutral import Heading, Neutral, find_heading, find_neutral
 from .person import Body, find_bodies
@@ -62,6 +63,7 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
     """
     options = options or AngleOptions()
     convention = find_convention(options.convention)
+    measured = take
     stand = match_bodies(skeleton, options.neutral) if isinstance(options.neutral, Take) else None
     if stand is not None:  # counted with the take, and cut off at the end
         take = join([stand, match_bodies(skeleton, take)])
@@ -104,10 +106,11 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
         figure.segment,
         skeleton.fit_id,
     )
+    strides = list_strides(find_gait_events(skeleton, measured)[0])
     if stand is None:
-        return angles
+        return replace(angles, strides=strides)
     own = select(angles, "n", slice(stand.frames, None))
-    return replace(own, segment=own.segment - own.segment[:1])
+    return replace(own, segment=own.segment - own.segment[:1], strides=strides)
 
 
 def hide_outliers(skeleton: Skeleton, take: Take, weight: Floats) -> Take:

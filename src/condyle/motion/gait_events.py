@@ -8,6 +8,7 @@ moment.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from ..maths.arrays import Bools, Floats
 from ..maths.robust import median, quantile
 from ..maths.series import segment_slices
 from ..model.anatomy import Segment, find_segments
+from ..model.angles import Stride
 from ..model.gait_events import GaitEvent
 from ..model.skeleton import Skeleton
 from ..model.take import Take
@@ -28,6 +30,7 @@ HIGH_SPEED_PERCENT = 98  # percentile of a foot's speed that stands for its swin
 SWING_MIN_SPEED_M_S = 0.5  # m/s below which a foot makes no steps
 STILL_MAX_SPEED_M_S = 0.05  # m/s that noise and skin make of a foot that stands: a foot without swings is below it
 STAND_MIN_S = 0.2  # s, and
+STRIDE_MAX_S = 2.5  # s from a strike to the next of the same foot; longer, the person stood or a strike was not seen
 SWING_MIN_S = 0.1  # s: shorter ones are joined with what is around them
 
 
@@ -48,6 +51,17 @@ def find_gait_events(skeleton: Skeleton, take: Take) -> tuple[tuple[GaitEvent, .
     return tuple(sorted(events, key=lambda one: (one.segment, one.time))), (
         Finding("gait-events", "info", text, tuple(name for _, names in feet for name in names), count=len(events)),
     )
+
+
+def list_strides(events: Sequence[GaitEvent]) -> tuple[Stride, ...]:
+    """From each strike of a foot to its next, where that follows as soon as people step."""
+    found = []
+    for side in ("l", "r"):
+        strikes = [event for event in events if event.side == side and event.kind == "strike"]
+        for one, after in pairwise(strikes):
+            if one.segment == after.segment and one.body == after.body and after.time - one.time < STRIDE_MAX_S:
+                found.append(Stride(side, one.segment, one.time, after.time))
+    return tuple(found)
 
 
 def _find_feet(names: Sequence[str], segments: Mapping[str, Segment]) -> list[tuple[str, tuple[str, ...]]]:

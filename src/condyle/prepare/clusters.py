@@ -14,7 +14,7 @@ from ..io.bodies_file import check_groups
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import robust_sd
 from ..maths.spool import join_arrays, over_frames, seal, side_by_side
-from ..model.recording import MATRIX, Bodies, Recording, axes_matrix, length_of, mirror_of
+from ..model.recording import MATRIX, Bodies, PlacedMarker, Recording, axes_matrix, length_of, mirror_of
 from ..model.units import metres_per
 from ..model.values import dataclass
 from .marker_swaps import (
@@ -159,7 +159,7 @@ def _with_bodies(
     convention = world.recording.convention
     poses = side_by_side([one.R for one in formed]), side_by_side([one.p for one in formed])
     placed = tuple(
-        (body, marker, place / world.factor)
+        PlacedMarker(body, marker, place / world.factor)
         for (body, markers), one in zip(bodies.items(), formed, strict=True)
         for marker, place in zip(markers, one.shape.points, strict=True)
         if np.isfinite(place).all()

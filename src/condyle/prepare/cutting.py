@@ -11,7 +11,7 @@ import numpy as np
 from ..errors import UsageError
 from ..maths.arrays import Ints
 from ..maths.spool import over_frames, seal
-from ..model.recording import Bodies, Recording
+from ..model.recording import Bodies, PlacedMarker, Recording
 from ..model.take import UNTIMED_RATE, OwnSkeleton
 
 
@@ -72,8 +72,13 @@ def choose_bodies(
     own = recording.own
     if own is not None:
         own = OwnSkeleton(tuple(names.get(name, name) for name in own.names), own.parent, own.p_parent_joint)
-    placed = tuple((names.get(body, body), marker, place) for body, marker, place in recording.placed if body in kept)
+    placed = tuple(_rename_marker(one, names) for one in recording.placed if one.body in kept)
     return replace(recording, bodies=chosen, own=own, placed=placed)
+
+
+def _rename_marker(one: PlacedMarker, names: Mapping[str, str]) -> PlacedMarker:
+    carried = None if one.carried is None else replace(one.carried, body=names.get(one.carried.body, one.carried.body))
+    return one._replace(body=names.get(one.body, one.body), carried=carried)
 
 
 def _match(patterns: Iterable[str], names: Sequence[str], source: str) -> list[str]:

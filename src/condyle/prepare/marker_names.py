@@ -77,7 +77,7 @@ class _MarkerSet:
 def name_markers(labels: Sequence[str]) -> MarkerNames:
     """What labels mean, by the marker set that explains them best and by common words."""
     common = _marker_sets()[COMMON]
-    prefix = _find_shared_prefix(labels)
+    prefix = find_shared_prefix(labels)
     spelt = {label: spell(without_subject(label).removeprefix(prefix)) for label in labels if not is_mere_number(label)}
     plain = [ways for ways in spelt.values() if _find(ways, common, computed=True) is None]
     title, chosen = _choose_set(plain)
@@ -184,7 +184,7 @@ def _choose_set(spelt: Sequence[Sequence[Spelling]]) -> tuple[str, _MarkerSet | 
     return title, chosen
 
 
-def _find_shared_prefix(labels: Sequence[str]) -> str:
+def find_shared_prefix(labels: Sequence[str]) -> str:
     """What stands before every name, up to a separator: Skeleton_Hip1, Q_LKneeOut; a side is none."""
     plain = [without_subject(label) for label in labels if not is_mere_number(label)]
     first = re.match(r"[^\W_]+_", plain[0]) if len(plain) > 2 else None

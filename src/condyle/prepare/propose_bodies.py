@@ -14,6 +14,7 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
 from ..model.values import dataclass
+from .marker_names import is_mere_number
 from .shapes import extent, find_seen, fit_error, fit_poses, fit_shape
 
 PROPOSED_FROM_FRAMES = 2000  # frames looked at, fewer for many markers
@@ -192,7 +193,9 @@ def _titles(members: Sequence[tuple[str, ...]]) -> list[str]:
 
 
 def _find_beginning(names: Sequence[str]) -> str:
-    """The common beginning of names without their subject; nothing where it is a letter or less: a side, no segment."""
+    """The common beginning of names without their subject; nothing where it is a letter or less, which is a side and no
+    segment, or where the names only count.
+    """
     plain = [name.rpartition(":")[2].strip() for name in names]
     shared = ""
     for letters in zip(*plain, strict=False):
@@ -200,4 +203,4 @@ def _find_beginning(names: Sequence[str]) -> str:
             break
         shared += letters[0]
     shared = re.sub(r"[\W_]+$", "", re.sub(r"(?<=[^\W\d_])\d+$", "", shared))
-    return shared if len(re.findall(r"[^\W\d_]", shared)) >= 2 else ""
+    return shared if len(re.findall(r"[^\W\d_]", shared)) >= 2 and not all(map(is_mere_number, plain)) else ""

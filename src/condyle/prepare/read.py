@@ -16,7 +16,7 @@ from ..io.formats import list_files, read_recording
 from ..maths.arrays import Floats
 from ..model.field import Rod
 from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
-from ..model.take import Take, join
+from ..model.take import BodyMarker, Take, join
 from ..model.values import dataclass
 from .convention import Diagnosis, apply_diagnosis, diagnose
 from .cutting import choose_bodies, cut_time
@@ -49,11 +49,14 @@ def read(
     return load(paths, ReadOptions.of(fix, **options)).take
 
 
-def load(paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> Loaded:
-    """The take in several files under the convention that the motion tells, with what it was made from."""
+def load(paths: Sequence[str | os.PathLike[str]], options: ReadOptions, known: Sequence[BodyMarker] = ()) -> Loaded:
+    """The take in several files under the convention that the motion tells, with what it was made from.
+
+    known  markers of the figure, where it is known: centres that complete its segments are not sought anew
+    """
     if not paths:
         raise UsageError("no file to read", code="bad-call")
-    return understand(recordings_in(paths, options), options)
+    return understand(recordings_in(paths, options, known), options)
 
 
 def understand(recordings: list[Recording], options: ReadOptions) -> Loaded:
@@ -89,13 +92,15 @@ def read_turns(loaded: Loaded) -> Floats | None:
     return turned.R_world_body if turned.seen.any() else None
 
 
-def recordings_in(paths: Sequence[str | os.PathLike[str]], options: ReadOptions) -> list[Recording]:
+def recordings_in(
+    paths: Sequence[str | os.PathLike[str]], options: ReadOptions, known: Sequence[BodyMarker] = ()
+) -> list[Recording]:
     """The part of every file that is asked for, with bodies formed where that was asked."""
     recordings = [read_recording(file, options) for path in paths for file in list_files(path)]
     if options.bodies is not None:  # what markers do in the part that is not wanted tells nothing
         recordings = bodies_in([cut_time(one, options.start, options.stop) for one in recordings], options)
     else:  # files side by side have one clock once they are together
-        recordings = [cut_time(one, options.start, options.stop) for one in bodies_in(recordings, options)]
+        recordings = [cut_time(one, options.start, options.stop) for one in bodies_in(recordings, options, known)]
     return [choose_bodies(one, options.only, options.drop, options.rename) for one in recordings]
 
 
@@ -108,7 +113,9 @@ def _is_in_doubt(recordings: Sequence[Recording], options: ReadOptions) -> bool:
     return bool(options.doctor) or not (computed or many)
 
 
-def bodies_in(recordings: Sequence[Recording], options: ReadOptions) -> list[Recording]:
+def bodies_in(
+    recordings: Sequence[Recording], options: ReadOptions, known: Sequence[BodyMarker] = ()
+) -> list[Recording]:
     """The recordings with bodies: formed from markers where that was asked, side by side where each file has one."""
     if options.bodies is not None:
         from ..io.bodies_file import bodies_of
@@ -123,7 +130,7 @@ def bodies_in(recordings: Sequence[Recording], options: ReadOptions) -> list[Rec
                 )
         return form_bodies(recordings, bodies_of(options.bodies), fix_swaps="swaps" in options.fix)
     if _has_markers_only(recordings):
-        return _bodies_by_name(recordings, options)
+        return _bodies_by_name(recordings, options, known)
     return _side_by_side(recordings)
 
 
@@ -131,15 +138,25 @@ def _has_markers_only(recordings: Sequence[Recording]) -> bool:
     return bool(recordings) and all(one.bodies is None and one.markers is not None for one in recordings)
 
 
-def _bodies_by_name(recordings: Sequence[Recording], options: ReadOptions) -> list[Recording]:
+def _bodies_by_name(
+    recordings: Sequence[Recording], options: ReadOptions, known: Sequence[BodyMarker]
+) -> list[Recording]:
     """The recordings with the bodies that the names of their markers tell; as they are where they tell none."""
     from .clusters import form_bodies
-    from .recognise_bodies import describe_recognition, recognise_bodies
+    from .joint_centres import add_centres, mark_centres
+    from .recognise_bodies import describe_recognition, recall_bodies, recognise_bodies
 
     found = recognise_bodies(recordings)
+    if any(one.carried is not None for one in known):
+        found = recall_bodies(found, known, recordings)
     if not found.bodies:
         return list(recordings)
-    formed = form_bodies(recordings, found.groups, fix_swaps="swaps" in options.fix)
+    with_centres = [add_centres(one, found.centres) for one in recordings] if found.centres else recordings
+    formed = form_bodies(with_centres, found.groups, fix_swaps="swaps" in options.fix)
+    formed = [
+        replace(mark_centres(made, found.centres), markers=one.markers)
+        for made, one in zip(formed, recordings, strict=True)
+    ]
     return [replace(formed[0], findings=(*formed[0].findings, *describe_recognition(found))), *formed[1:]]
 
 

@@ -1,8 +1,9 @@
 """Bodies from the names of markers: marker sets and words that people use, proved by the motion.
 
-A name only proposes. The markers of a segment must also keep their distances: one that does not is left out and told,
-and so is a segment that has no three markers of its own. A marker never serves two segments: a joint between them would
-be drawn to it and come out sure and wrong.
+A name only proposes. The markers of a segment must also keep their distances: one that does not is left out and told.
+A segment that has two markers of its own is completed by the centre of the joint above it (joint_centres.py), one that
+has fewer is left out. A marker never serves two segments: a joint between them would be drawn to it and come out sure
+and wrong.
 """
 
 from __future__ import annotations
@@ -13,18 +14,22 @@ from dataclasses import field, replace
 
 import numpy as np
 
-from ..findings import Finding
+from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, evenly
+from ..maths.robust import median
 from ..model.anatomy import Part, Side, segment_of
 from ..model.recording import Recording, length_of
+from ..model.take import BodyMarker
 from ..model.values import dataclass
 from .clusters import match_marker
-from .marker_names import MarkerNames, is_mere_number, name_markers, subject_of, without_subject
+from .joint_centres import ABOVE, CENTRE, ROLL_MAX_SD_RAD, JointCentre, Near, find_centre, recall_centres
+from .marker_names import MIDDLE, MarkerNames, is_mere_number, name_markers, subject_of, without_subject
 from .propose_bodies import SEEN_TOGETHER_MIN_FRAMES, distance_changes, propose_bodies
 from .shapes import find_seen, fit_shape
 
 RECOGNISING_FRAMES = 600  # frames of all recordings in which rigidity is looked at
 SEGMENT_RIGID_MAX_SHARE = 0.06  # fit error over size of a segment; 629 segments of recorded people have 0.048 or less
+COMPLETED_RIGID_MAX_SHARE = 0.08  # of one completed by a joint's centre, which skin carries; 107 recorded have 0.049
 PLATE_MAX_SHARE = 0.02  # of a cluster that nothing but the motion tells; plates on people have 0.01 or less
 APART_MIN_TIMES = 5.0  # times its own that all other markers change their distances to such a cluster
 BETWEEN = {
@@ -48,6 +53,7 @@ PART_NAMES: dict[Part, str] = {
 
 _Places = dict[tuple[Side, str], list[str]]
 _Fits = Callable[[Sequence[str]], bool]  # whether markers move as one rigid body
+DEFAULT_RATE_HZ = 100.0  # of a recording without time
 LABELS_MOST = 300  # markers of one room; what has more is no set of them, or damaged
 LABEL_MOST_CHARACTERS = 80  # of a marker's name
 
@@ -73,8 +79,10 @@ class Recognition:
     title      the marker set, "" where it is none by name
     explained  how many of the worn markers the set names; worn: how many there are
     bodies     {name: body}
-    few        {segment: its markers} of those that have fewer than three
+    few        {segment: its markers} of those that have too few
     lent       {segment: those and markers of a neighbour} that would make it a rigid body of three or more
+    centres    of joints that complete segments of two markers, parents first
+    by_motion  names say nothing, and the motion alone tells the bodies
     computed   points that a program computed
     findings   what was assumed, left out, and does not fit
     """
@@ -87,6 +95,8 @@ class Recognition:
     lent: dict[str, tuple[str, ...]]
     computed: tuple[str, ...]
     findings: tuple[Finding, ...]
+    centres: tuple[JointCentre, ...] = ()
+    by_motion: bool = False
 
     @property
     def groups(self) -> dict[str, tuple[str, ...]]:
@@ -113,12 +123,14 @@ def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
     column = {label: k for k, label in enumerate(labels)}
     names = name_markers(labels)
     plates = _find_plates(labels, names, cloud, column)
+    seen = _Seen(cloud, column, _count_seconds(recordings), recordings[0].convention.handed == "left")
     taken = {label for plate in plates.values() for label in plate.markers}
     people = _find_people(names, taken, lambda markers: _is_rigid(_fit(cloud, markers, column)))
     bodies: dict[str, RecognisedBody] = {}
     few: dict[str, tuple[str, ...]] = {}
     lent: dict[str, tuple[str, ...]] = {}
     findings: list[Finding] = []
+    centres: list[JointCentre] = []
     several = _has_namesakes(list(people.values()))
     for subject, person in people.items():
         prefix = f"{subject}:" if several and subject else ""
@@ -128,6 +140,9 @@ def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
             findings += told
             if body is not None:
                 bodies[name] = body
+        for name, (body, centre) in _complete(person, prefix, bodies, seen).items():
+            bodies[name] = body
+            centres.append(centre)
         for key, markers in person.few.items():
             few[prefix + call_segment(*key)] = tuple(markers)
             more = _lend(person, key, cloud, column)
@@ -135,12 +150,46 @@ def recognise_bodies(recordings: Sequence[Recording]) -> Recognition:
                 lent[prefix + call_segment(*key)] = more.markers
         findings += [Finding("marker-assumed", "info", note) for note in person.notes]
     bodies |= {name: plate for name, plate in plates.items() if name not in bodies}
-    if not bodies and not few:
+    by_motion = not bodies and not few
+    if by_motion:
         bodies = _find_rigid(labels, names, cloud)
-    bodies = {name: replace(body, markers=tuple(sorted(body.markers))) for name, body in bodies.items()}
+    bodies = {
+        name: replace(body, markers=tuple(sorted(body.markers, key=_last_if_centre))) for name, body in bodies.items()
+    }
+    found = tuple(findings)
     return Recognition(
-        names.title, names.explained, len(names.worn), bodies, few, lent, names.computed, tuple(findings)
+        names.title,
+        names.explained,
+        len(names.worn),
+        bodies,
+        few,
+        lent,
+        names.computed,
+        found,
+        tuple(centres),
+        by_motion,
     )
+
+
+def recall_bodies(found: Recognition, known: Sequence[BodyMarker], recordings: Sequence[Recording]) -> Recognition:
+    """What was recognised, with segments that a known figure completed by centres formed of the same points again."""
+    labels = [name for one in recordings if one.markers is not None for name in one.markers.names]
+    bodies, few, centres = dict(found.bodies), dict(found.few), list[JointCentre]()
+    there = {one.name for one in known if _column_of(one.name, labels) is not None}
+    for centre in recall_centres(known, recordings[0].convention.handed == "left"):
+        own = [one for one in known if one.body == centre.body]
+        group = tuple(one.name for one in own)
+        if len(there & set(centre.markers)) < 3 or not there >= {*group} - {centre.name}:
+            continue
+        there.add(centre.name)
+        centres.append(replace(centre, lever=_find_lever(np.stack([one.p_body_marker for one in own])[None])))
+        was = bodies.get(centre.body)
+        bodies[centre.body] = RecognisedBody(group, was.error if was else 0.0, was.size if was else 0.0)
+        few.pop(centre.body, None)
+    for one in found.centres:
+        if one.body not in {kept.body for kept in centres}:
+            bodies.pop(one.body, None)
+    return replace(found, bodies=bodies, few=few, centres=tuple(centres))
 
 
 def describe_recognition(found: Recognition) -> list[Finding]:
@@ -150,16 +199,27 @@ def describe_recognition(found: Recognition) -> list[Finding]:
         if found.title
         else "names of landmarks and clusters"
     )
+    source = "motion of markers whose names say nothing" if found.by_motion else f"names of markers ({known})"
     worst = max(found.bodies, key=lambda name: found.bodies[name].error)
     text = (
-        f"bodies were formed from the names of markers ({known}): {', '.join(found.bodies)}; they are rigid to "
+        f"bodies were formed from the {source}: {', '.join(found.bodies)}; they are rigid to "
         f"{1000 * found.bodies[worst].error:.1f} mm or better ({worst}); --bodies says otherwise"
     )
     notes = [Finding("markers-by-name", "info", text, tuple(found.bodies), value=found.bodies[worst].error, unit="m")]
+    if found.centres:
+        whole = ", ".join(one.body for one in found.centres)
+        points = "; ".join(f"{one.name} ({one.made}: ± {1000 * one.sd:.0f} mm)" for one in found.centres)
+        turns = " to ".join(f"{np.degrees(edge(one.roll_sd for one in found.centres)):.0f}" for edge in (min, max))
+        text = (
+            f"segments of two markers are completed by the centre of the joint above them: {whole}. These joints "
+            "hardly come apart, so their residuals tell nothing; their intervals contain what the centres may be "
+            f"off: {points}. Turns about the long axes rest on one marker each: ± {turns} deg from moment to moment"
+        )
+        notes.append(Finding("segment-completed", "warning", text, tuple(one.body for one in found.centres)))
     if found.few:
         some = "; ".join(f"{name}: {', '.join(markers)}" for name, markers in found.few.items())
         text = (
-            f"{len(found.few)} segments have fewer than three markers of their own and are left out: {some}; "
+            f"{many(len(found.few), 'segment')} with too few markers of their own for a pose are left out: {some}; "
             "`condyle info FILE --propose bodies.toml` writes what a marker of a neighbour would make of them"
         )
         notes.append(Finding("segment-left-out", "warning", text, tuple(found.few), count=len(found.few)))
@@ -273,6 +333,79 @@ def _lend(person: _Person, key: tuple[Side, str], cloud: Floats, column: Mapping
     markers = person.few[key] + [one for one in person.places.get((side, place), []) if one not in person.few[key]]
     body = _fit(cloud, markers, column) if len(markers) >= 3 and segment in LIMB_SEGMENTS else None
     return body if _is_rigid(body) else None
+
+
+@dataclass
+class _Seen:
+    """Some frames of all recordings: cloud (n, k, 3) [m] by column; grows by the centres of joints.
+
+    seconds   that the recordings last; mirrored: their world is left-handed
+    """
+
+    cloud: Floats
+    column: dict[str, int]
+    seconds: float
+    mirrored: bool
+
+    def of(self, labels: Sequence[str]) -> Floats:
+        return self.cloud[:, [self.column[label] for label in labels]]
+
+    def add(self, label: str, points: Floats) -> None:
+        self.column[label] = self.cloud.shape[1]
+        self.cloud = np.concatenate([self.cloud, points[:, None]], axis=1)
+
+
+def _complete(
+    person: _Person, prefix: str, bodies: Mapping[str, RecognisedBody], seen: _Seen
+) -> dict[str, tuple[RecognisedBody, JointCentre]]:
+    """{segment: itself and the centre that completes it} of those with two markers below a body, parents first; they
+    are taken out of the person's `few`.
+    """
+    found: dict[str, tuple[RecognisedBody, JointCentre]] = {}
+    for segment, (parent, joint) in ABOVE.items():
+        for side in SIDES:
+            own = person.few.get((side, segment), [])
+            above = prefix + call_segment("" if parent in MIDDLE else side, parent)
+            body = bodies[above] if above in bodies else found[above][0] if above in found else None
+            if len(own) != 2 or not side or body is None:
+                continue
+            other: Side = "r" if side == "l" else "l"
+            at, there = (person.places.get((one, joint), []) for one in (side, other))
+            near = Near(body.markers, seen.of(body.markers), seen.of(own), seen.of(at), seen.of(there))
+            name = prefix + call_segment(side, segment)
+            names = prefix + call_segment(side, joint) + CENTRE, name, above
+            centre = find_centre(joint, side, near, names, seen.seconds, seen.mirrored)
+            if centre is None or centre.name in seen.column:
+                continue
+            seen.add(centre.name, centre.carry(near.above))
+            whole = _fit(seen.cloud, [*own, centre.name], seen.column)
+            centre = replace(centre, lever=_find_lever(seen.of([*own, centre.name])))
+            if whole is None or len(whole.markers) < 3 or centre.roll_sd > ROLL_MAX_SD_RAD:
+                continue
+            if whole.error <= COMPLETED_RIGID_MAX_SHARE * whole.size:
+                found[name] = whole, centre
+                del person.few[side, segment]
+    return found
+
+
+def _find_lever(triangle: Floats) -> float:
+    """[m] height of three points (n, 3, 3) over the longest of their sides, usual over frames."""
+    sides = triangle[:, [1, 2, 0]] - triangle
+    area = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    return float(median(area / np.linalg.norm(sides, axis=2).max(axis=1), np.nan))
+
+
+def _count_seconds(recordings: Sequence[Recording]) -> float:
+    return sum(
+        float(np.nanmax(one.time) - np.nanmin(one.time))
+        if one.time is not None and np.isfinite(one.time).any()
+        else one.frames / (one.rate or DEFAULT_RATE_HZ)
+        for one in recordings
+    )
+
+
+def _last_if_centre(label: str) -> tuple[bool, str]:
+    return label.endswith(CENTRE), label
 
 
 def _prove(

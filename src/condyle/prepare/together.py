@@ -85,7 +85,14 @@ def _label(take: Take, label: str) -> Take:
         replace(one, text=f"{label}: {one.text}", bodies=tuple(f"{label}:{name}" for name in one.bodies))
         for one in take.findings
     )
-    markers = tuple(replace(one, body=f"{label}:{one.body}") for one in take.markers)
+    markers = tuple(
+        replace(
+            one,
+            body=f"{label}:{one.body}",
+            carried=None if one.carried is None else replace(one.carried, body=f"{label}:{one.carried.body}"),
+        )
+        for one in take.markers
+    )
     names = tuple(f"{label}:{name}" for name in take.names)
     return replace(take, names=names, findings=findings, own=own, markers=markers)
 

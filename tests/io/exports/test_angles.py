@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from condyle.io.exports._angles import BALL_ORDER, count_flexion, split_free, split_joint
+from condyle.io.exports._angles import BALL_ORDER, count_flexion, name_hinge, split_free, split_joint
 from condyle.io.exports.figure import Figure
 from condyle.io.exports.scene import Scene
 from tests.make import moving, walkers
@@ -101,3 +101,13 @@ def test_other_balls_bend_first_and_free_bones_head_first() -> None:
     assert free.names == ("link0_free_ry", "link0_free_rz", "link0_free_rx")
     again = Rotation.from_euler("YZX", free.angles).as_matrix() @ figure.R_parent_bone_rest[0]
     np.testing.assert_allclose(again, figure.R_parent_bone[:, 0], atol=EXACT)
+
+
+def test_a_hinge_is_called_as_the_first_angle_of_a_ball_on_either_side(person: Figure) -> None:
+    knees = {side: person.names.index(f"shank_{side}") for side in "lr"}
+    for side, k in knees.items():
+        kind = tuple("hinge" if i == k else one for i, one in enumerate(person.kind))
+        assert split_joint(person, k).names[0] == f"knee_flexion_{side}"
+        assert name_hinge(replace(person, kind=kind), k, "other") == f"knee_flexion_{side}"
+    stranger = replace(person, kind=("hinge",) * len(person.kind), parts=("",) * len(person.kind))
+    assert name_hinge(stranger, knees["l"], "other") == "other"

@@ -250,3 +250,16 @@ def test_a_row_without_time_is_told(tmp_path: Path) -> None:
 @pytest.mark.parametrize("text", ["", "\n", UNITY + "\n", "words\n"])
 def test_a_file_without_rows_is_refused(tmp_path: Path, text: str) -> None:
     assert fault(tmp_path, text).code == "missing-column"
+
+
+@pytest.mark.parametrize("mark", ["#", "//", "%"])
+def test_comment_lines_state_the_unit_and_the_rate(mark: str, tmp_path: Path) -> None:
+    head = f"{mark} unit: mm\n{mark} rate: 50 Hz\n" + named("hip_{}", "xyz") + "," + named("hip_q{}", "wxyz")
+    file = tmp_path / "log.csv"
+    file.write_text(head + "\n" + "".join(f"{10 * k},900,0,1,0,0,0\n" for k in range(5)))
+    found = vr.read(file, ReadOptions())
+    assert (found.convention.unit, found.rate, found.time) == ("mm", 50.0, None)
+    assert "unit" in found.convention.stated
+    take = to_take(found)
+    assert take.timed
+    assert take.rate == pytest.approx(50.0)

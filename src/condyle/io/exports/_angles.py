@@ -154,6 +154,14 @@ def count_flexion(figure: Figure) -> Floats:
     return axis
 
 
+def name_hinge(figure: Figure, k: int, other: str) -> str:
+    """What the one angle of a hinge is called: as that of a ball where it is a person's joint, else `other`."""
+    row = _ROWS.get(figure.parts[k])
+    if row is None or figure.kind[k] != "hinge":
+        return other
+    return _name_angle(figure.joints[k], figure.sides[k], str(row.names[0]).removeprefix(f"{row.joint}_"))
+
+
 def _name_angle(joint: str, side: str, word: str) -> str:
     """hip_l and flexion to hip_flexion_l."""
     end = f"_{side}"

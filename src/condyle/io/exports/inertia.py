@@ -34,11 +34,11 @@ def weigh_bones(figure: Figure, shapes: Sequence[Shapes], body_mass: float | Non
         return found
     segments = _find_segments(figure)
     others = sum(found[k].mass for k in _find_person(figure) if k not in segments)
-    share = (body_mass - others) / body_mass
-    if share <= 0:
+    left, every = body_mass - others, sum(carried for _, carried in segments.values())
+    if left <= 0:
         raise UsageError(f"a body of {body_mass:g} kg weighs less than its bones as they are drawn", code="bad-option")
     for k, (one, carried) in segments.items():
-        length, mass = float(np.linalg.norm(figure.tip[k])), share * carried * body_mass
+        length, mass = float(np.linalg.norm(figure.tip[k])), left * carried / every
         front, across, along = mass * np.square(np.array(one.radii) * length)
         found[k] = Inertial(mass, one.centre * figure.tip[k], np.diag([across, along, front]))
     return found

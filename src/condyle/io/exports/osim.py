@@ -13,7 +13,7 @@ from ...maths.arrays import Floats
 from ...maths.euler import find_angles
 from ...maths.series import segment_slices
 from ...model.values import dataclass
-from ._angles import Move, list_moves, split_free
+from ._angles import Move, list_moves, name_hinge, split_free
 from .figure import Figure
 from .inertia import Inertial, weigh_bones
 from .mechanism import (
@@ -85,7 +85,7 @@ def _joint(figure: Figure, k: int) -> OsimJoint:
     if kind == "hinge":
         frame = align_axis(figure.axis[k], 2)  # a pin turns about z
         moves = list_moves(figure, k)[1]
-        angle = replace(moves[0], name=f"{name}_angle", axis=eye[2])
+        angle = replace(moves[0], name=name_hinge(figure, k, f"{name}_angle"), axis=eye[2])
         if len(moves) == 1:
             return OsimJoint("PinJoint", (angle,), rest @ frame, place, frame)
         return OsimJoint("CustomJoint", (angle,), rest @ frame, place, frame, moves[1].follows)

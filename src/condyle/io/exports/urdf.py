@@ -11,7 +11,7 @@ from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.euler import find_angles
-from ._angles import list_moves
+from ._angles import list_moves, name_hinge
 from .figure import Figure, legalise
 from .gltf import align_signs
 from .inertia import Inertial, weigh_bones
@@ -73,7 +73,7 @@ class Robot:
         self.moves = {k: own for k, (_, own) in moves.items() if own}
         self.zero = {k: zero for k, (zero, _) in moves.items()}
         several = [k for k, own in self.moves.items() if len(own) > 1]
-        single = [figure.joints[k] for k in range(len(figure.names)) if k not in several]
+        single = [name_hinge(figure, k, name) for k, name in enumerate(figure.joints) if k not in several]
         others = [move.name for k in several for move in self.moves[k]]
         joints = iter(legalise((*single, *others, f"{BASE_LINK}_{figure.names[0]}"), "."))
         self.joint: dict[int, tuple[str, ...]] = {
@@ -118,7 +118,9 @@ def to_urdf(robot: Robot, title: str, body_mass: float | None = None) -> bytes:
     shapes = shape_bones(figure)
     weights = weigh_bones(figure, shapes, body_mass)
     for k, name in enumerate(figure.names):
-        _link(root, name, shapes[k], weights[k])
+        between = {"ball": 2, "free": 1}.get(figure.kind[k], 0) * BETWEEN_LINK_SHARE  # which the bone gives away
+        mass, centre, inertia = weights[k]
+        _link(root, name, shapes[k], Inertial((1 - between) * mass, centre, (1 - between) * inertia))
         _joints(root, robot, k, weights[k])
         sensor = add(root, "link", name=robot.sensor[k])
         _visual(sensor, "sensors", add(ET.Element("geometry"), "box", size=[2 * shapes[k].box] * 3))

@@ -1,0 +1,241 @@
+"""Segments of two markers: completed by the centre of the joint above, never surer than what the motion tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import ArrayLike
+
+import condyle
+from condyle import rotation
+from condyle.io.format import ReadOptions
+from condyle.io.formats import read_recording
+from condyle.io.skeleton_file import read_skeleton
+from condyle.maths.robust import Z95
+from condyle.model.recording import Markers, Recording, to_take
+from condyle.model.take import Take
+from condyle.prepare.joint_centres import (
+    ALONE_SD_M,
+    AT_MARKER_SD_M,
+    NEAR_SPINES_SD_M,
+    NEAR_WAIST_SD_M,
+    SKIN_SD_M,
+    SKIN_TO_CENTRE_M,
+    Near,
+    Place,
+    find_centre,
+    fit_sphere,
+)
+from condyle.prepare.read import bodies_in
+from condyle.prepare.recognise_bodies import describe_recognition, recognise_bodies
+from condyle.result.assemble import DRAWN_SD_M
+
+from ..make.walkers import LEG_JOINTS, plug_in_gait, true_angles, walker
+
+EXACT_M = 1e-4  # m: of a centre that markers without noise circle
+D2_MAX_99 = 11.34  # squared standardised distance in three dimensions, which 1 % exceed
+FLEXION_MAX_SD_DEG = 3.0  # of flexion against the truth, with 3 mm of skin on two markers
+PELVIS = ("LASI", "RASI", "LPSI", "RPSI")
+SPINES = np.array([[0.0, 0.12, 0], [0.0, -0.12, 0], [-0.15, 0.04, 0], [-0.15, -0.04, 0]])
+
+
+def turned(vectors: ArrayLike, points: ArrayLike, centre: ArrayLike) -> np.ndarray:
+    """(n, k, 3) points about a centre, turned by rotation vectors (n, 3)."""
+    return np.asarray(centre) + np.einsum("nij,kj->nki", rotation.from_vector(np.asarray(vectors)), np.asarray(points))
+
+
+def test_a_centre_is_where_markers_keep_their_distances(rng: np.random.Generator) -> None:
+    centre = np.array([0.02, 0.1, -0.08])
+    points = turned(0.4 * rng.standard_normal((400, 3)), [[0.02, 0.08, -0.2], [0, 0.05, -0.4]], centre)
+    found = fit_sphere(points, Place(np.zeros(3), 0.15**2 * np.eye(3), ""), count=1e9)
+    assert found.p == pytest.approx(centre, abs=EXACT_M)
+
+
+def test_along_an_axis_that_it_only_turned_about_a_centre_is_no_better_known_than_before(
+    rng: np.random.Generator,
+) -> None:
+    points = turned(np.outer(rng.uniform(0, 1, 400), [0, 1, 0]), [[0, 0.05, -0.2], [0, 0.03, -0.4]], np.zeros(3))
+    sd = np.sqrt(np.diag(fit_sphere(points, Place(np.zeros(3), 0.05**2 * np.eye(3), ""), 200.0).covariance))
+    assert sd[1] == pytest.approx(np.hypot(0.05, SKIN_SD_M), rel=0.01)
+    assert max(sd[0], sd[2]) < sd[1] / 3
+
+
+@pytest.mark.parametrize(("side", "sign"), [("l", 1), ("r", -1)])
+@pytest.mark.parametrize(
+    ("names", "mirrored", "sd"),
+    [
+        (PELVIS, False, NEAR_SPINES_SD_M),
+        (PELVIS, True, NEAR_SPINES_SD_M),
+        (("L_IAS", "R_IAS", "L_IPS", "R_IPS"), False, NEAR_SPINES_SD_M),
+        (("Tom:LFWT", "Tom:RFWT", "Tom:LBWT", "Tom:RBWT"), False, NEAR_WAIST_SD_M),
+        (("Q_WaistLFront", "Q_WaistRFront", "Q_WaistL", "Q_WaistBack"), False, NEAR_WAIST_SD_M),
+    ],
+)
+def test_without_motion_a_hip_is_where_the_widths_of_the_pelvis_put_it(
+    side: str, sign: int, names: tuple[str, ...], mirrored: bool, sd: float, rng: np.random.Generator
+) -> None:
+    flip = np.array([1, -1, 1]) if mirrored else np.ones(3)
+    still = np.broadcast_to([[0.0, sign * 0.15, -0.2], [0.0, sign * 0.13, -0.4]], (50, 2, 3))
+    noise = 1e-5 * rng.standard_normal((50, 6, 3))
+    near = Near(
+        names,
+        (SPINES + noise[:, :4]) * flip,
+        (still + noise[:, 4:]) * flip,
+        np.zeros((50, 0, 3)),
+        np.zeros((50, 0, 3)),
+    )
+    centre = find_centre("hip", side, near, ("hip_centre", "thigh", "pelvis"), 10.0, mirrored)  # type: ignore[arg-type]
+    assert centre is not None
+    there = [-0.24 * 0.15 - 0.0099, sign * (0.33 * 0.24 + 0.0073), -0.30 * 0.24 - 0.0109]  # Harrington 2007
+    far = 0.012 if "Q_WaistBack" in names else 1e-3  # of one marker at the back, on the left here
+    assert centre.carry(near.above)[0] == pytest.approx(np.array(there) * flip, abs=far)
+    assert centre.sd == pytest.approx(np.hypot(sd, SKIN_SD_M), rel=0.02)
+
+
+def test_a_hip_by_the_motion_alone_is_known_less_than_with_landmarks(rng: np.random.Generator) -> None:
+    centre = np.array([-0.05, 0.09, -0.08])
+    below = turned(0.4 * rng.standard_normal((400, 3)), [[0.02, 0.08, -0.2], [0, 0.05, -0.4]], centre)
+    above = SPINES + 1e-4 * rng.standard_normal((400, 4, 3))
+    near = Near(("Hip1", "Hip2", "Hip3", "Hip4"), above, below, below[:, :0], below[:, :0])
+    found = find_centre("hip", "l", near, ("l_hip_centre", "l_thigh", "pelvis"), 20.0)
+    assert found is not None
+    assert found.carry(above)[0] == pytest.approx(centre, abs=1e-3)
+    assert found.sd > ALONE_SD_M
+
+
+def test_a_knee_lies_half_its_width_inwards_of_its_marker_in_the_plane_of_the_thigh(rng: np.random.Generator) -> None:
+    thigh = np.array([[0.0, 0.0, 0.0], [0.0, 0.09, -0.2], [0.0, 0.055, -0.42]])  # hip centre, THI, KNE
+    noise = 1e-5 * rng.standard_normal((50, 5, 3))
+    below = np.broadcast_to([[0.0, 0.05, -0.6], [0.0, 0.04, -0.82]], (50, 2, 3)) + noise[:, 3:]
+    above = thigh + noise[:, :3]
+    near = Near(("l_hip_centre", "LTHI", "LKNE"), above, below, above[:, 2:], np.zeros((50, 0, 3)))
+    centre = find_centre("knee", "l", near, ("l_knee_centre", "l_shank", "l_thigh"), 1.0)
+    assert centre is not None
+    found = centre.carry(near.above)[0]
+    assert np.linalg.norm(found - thigh[2]) == pytest.approx(SKIN_TO_CENTRE_M["knee"], abs=1e-3)
+    assert found[:2] == pytest.approx([0, 0], abs=0.003)  # the hip's side of the marker, and straight below it
+    alone = Near(("a", "b", "c"), above, below, above[:, 2:], np.zeros((50, 0, 3)))
+    unsure = find_centre("knee", "l", alone, ("l_knee_centre", "l_shank", "l_thigh"), 1.0)
+    assert unsure is not None
+    assert unsure.sd == pytest.approx(AT_MARKER_SD_M)  # nothing tells which side is the inner one
+
+
+def test_a_neighbour_that_is_hardly_seen_completes_nothing() -> None:
+    unseen = np.full((50, 4, 3), np.nan)
+    near = Near(PELVIS, unseen, unseen[:, :2], unseen[:, :0], unseen[:, :0])
+    assert find_centre("hip", "l", near, ("c", "thigh", "pelvis"), 1.0) is None
+
+
+def take_of(recording: Recording, known: condyle.Skeleton | None = None) -> Take:
+    (formed,) = bodies_in([recording], ReadOptions(), known.markers if known else ())
+    return to_take(formed)
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_legs_of_plug_in_gait_are_one_figure_whose_intervals_hold_the_truth(seed: int) -> None:
+    recording, centres = plug_in_gait(seed)
+    take = take_of(recording)
+    fit = condyle.fit(take)
+    edges = {(joint.parent, joint.child): joint for joint in fit.skeleton.joints}
+    above = {"thigh": "pelvis", "shank": "thigh", "foot": "shank"}
+    for side in "lr":
+        for name, part in LEG_JOINTS.items():
+            parent = above[part] if part == "thigh" else f"{side}_{above[part]}"
+            joint, k = edges[parent, f"{side}_{part}"], take.index(parent)
+            there = np.einsum(
+                "nji,nj->ni", take.R_world_body[:, k], centres[f"{side}_{name}"] - take.p_world_body[:, k]
+            )
+            off = joint.p_parent_joint - there.mean(axis=0)
+            assert joint.covariance is not None
+            assert off @ np.linalg.solve(joint.covariance[3:, 3:], off) < D2_MAX_99, joint.child
+    angles = fit.angles()
+    for name in ("hip", "knee"):
+        for side in "lr":
+            true = true_angles(walker(seed, "walk", 10.0), f"{name}_{side}")[:, 0]
+            assert np.std(angles[f"{name}_flexion_{side}"] - true) < FLEXION_MAX_SD_DEG
+
+
+def test_a_joint_below_a_completed_segment_is_known_less_than_the_motion_says() -> None:
+    """Skin under the one marker off the line of a thigh draws the knee to that line."""
+    fit = condyle.fit(take_of(plug_in_gait(1, shanks=True)[0]))
+    assert {one.body for one in fit.skeleton.markers if one.carried} == {"l_thigh", "r_thigh"}
+    width = {joint.child: joint.half_width for joint in fit.skeleton.joints}
+    assert width["l_shank"] is not None
+    assert width["l_shank"] > Z95 * DRAWN_SD_M
+
+
+def test_what_completed_a_segment_is_told_with_how_far_it_may_be_off() -> None:
+    found = recognise_bodies([plug_in_gait(1, 3.0)[0]])
+    assert [one.name for one in found.centres[:2]] == ["l_hip_centre", "r_hip_centre"]
+    assert found.bodies["l_shank"].markers == ("LANK", "LTIB", "l_knee_centre")
+    assert not found.few
+    (told,) = [one for one in describe_recognition(found) if one.code == "segment-completed"]
+    assert told.severity == "warning"
+    assert "l_knee_centre (half the usual width of a person's knee inwards of its marker: ± 20 mm" in told.text
+
+
+def test_a_segment_of_one_marker_or_below_nothing_is_left_out() -> None:
+    recording, _ = plug_in_gait(1, 3.0)
+    assert recording.markers is not None
+    names = recording.markers.names
+    kept = [k for k, name in enumerate(names) if name not in ("LTHI", "RTIB")]
+    less = Markers(tuple(names[k] for k in kept), np.asarray(recording.markers.position)[:, kept])
+    found = recognise_bodies([replace(recording, markers=less)])
+    assert set(found.bodies) == {"pelvis", "r_thigh"}
+    assert {"l_thigh", "l_shank", "l_foot", "r_shank", "r_foot"} == set(found.few)
+
+
+def mirror(recording: Recording) -> Recording:
+    """The same in a left-handed world."""
+    assert recording.markers is not None
+    points = np.asarray(recording.markers.position) * [1, -1, 1]
+    return replace(
+        recording, markers=Markers(recording.markers.names, points), convention=recording.convention.but(handed="left")
+    )
+
+
+@pytest.mark.parametrize("made", [lambda one: one, mirror], ids=["right-handed", "left-handed"])
+def test_a_later_take_keeps_the_centres_of_its_calibration(
+    made: Callable[[Recording], Recording], tmp_path: pytest.TempPathFactory
+) -> None:
+    fit = condyle.fit(take_of(made(plug_in_gait(1)[0])))
+    fit.save(tmp_path)  # type: ignore[arg-type]
+    known = read_skeleton(tmp_path / "skeleton.json")  # type: ignore[operator]
+    of = {one.name: one.carried for one in known.markers if one.carried}
+    assert set(of) == {f"{side}_{name}_centre" for side in "lr" for name in LEG_JOINTS}
+    later = made(plug_in_gait(1, 2.0)[0])
+    again = {one.name: one.carried for one in take_of(later, known).markers if one.carried}
+    anew = {one.name: one.carried for one in take_of(later).markers if one.carried}
+    (told,) = [one.text for one in take_of(later, known).findings if one.code == "segment-completed"]
+    assert "l_knee_centre (calibration: ± 20 mm)" in told
+    assert "nan" not in told
+    hips = ("l_hip_centre", "r_hip_centre")  # which the motion tells, too
+    kept = [np.linalg.norm(of[name].p_body_centre - again[name].p_body_centre) for name in hips]  # type: ignore[union-attr]
+    moved = [np.linalg.norm(of[name].p_body_centre - anew[name].p_body_centre) for name in hips]  # type: ignore[union-attr]
+    assert max(kept) < 0.3 * max(moved)
+
+
+RECORDED_PIG = "more/zoo/stick_ti003.c3d"  # which brings the segments that Plug-in Gait computed with calipers
+RECORDED_MAX_M = 0.04  # of a completed knee or ankle from those
+
+
+def test_knees_and_ankles_of_a_recorded_take_are_near_those_of_plug_in_gait(shared_data: Path) -> None:
+    file = shared_data / RECORDED_PIG
+    fit = condyle.fit(str(file))
+    points = read_recording(file, ReadOptions()).markers
+    assert points is not None
+    computed = {name.rpartition(":")[2]: points.position[:, k] / 1000 for k, name in enumerate(points.names)}
+    take, joints = fit.take, {joint.child: joint for joint in fit.skeleton.joints}
+    for side in "lr":
+        for child, name in ((f"{side}_shank", "FEO"), (f"{side}_foot", "TIO")):
+            joint = joints[child]
+            k = take.index(joint.parent)
+            here = take.R_world_body[:, k] @ joint.p_parent_joint + take.p_world_body[:, k]
+            off = np.nanmedian(np.linalg.norm(here - computed[side.upper() + name][: len(here)], axis=1))
+            assert off < RECORDED_MAX_M
+            assert joint.half_width is not None
+            assert off < joint.half_width
