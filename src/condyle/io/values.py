@@ -41,7 +41,7 @@ FORMS: dict[type, JsonForm] = {
         later=("passing", "time", "axis_covariance", "line_95", "support", "rivals", "explained"),
     ),
     Limb: JsonForm(names={"from_joint": "from", "to_joint": "to"}, later=("between", "passing")),
-    Skeleton: JsonForm(later=("markers", "fit_id", "verdict", "own_tree")),
+    Skeleton: JsonForm(later=("markers", "fit_id", "verdict", "own_tree", "slips")),
 }
 _VALUES: dict[type, type] = {}  # the class that a schema was made from
 
