@@ -55,19 +55,18 @@ def build_fit(fit: FitFolder, *, sensors: bool = True) -> bpy.types.Object:
 
 
 def pose_bodies(armature: bpy.types.Object, bodies: dict[str, Matrix]) -> None:
-    """The armature with the bodies of its bones at these poses; bones of others stay as they are on their parents."""
+    """The armature with the bodies of its bones at these poses; other bones stay as they are on their parents."""
+    world, posed = armature.matrix_world.inverted(), {}
     for bone in armature.pose.bones:  # parents first
+        rest, above = bone.bone.matrix_local, bone.parent
+        carried = rest if above is None else posed[above.name] @ above.bone.matrix_local.inverted() @ rest
+        posed[bone.name] = carried @ bone.matrix_basis
         if bone.name in bodies and BODY_KEY in bone.bone:
             stored = list(bone.bone[BODY_KEY])
             body = Matrix([stored[4 * row : 4 * row + 4] for row in range(4)])
-            posed = armature.matrix_world.inverted() @ bodies[bone.name] @ body.inverted() @ bone.bone.matrix_local
-            above = bone.parent
-            carried = bone.bone.matrix_local
-            if above is not None:
-                carried = above.matrix @ above.bone.matrix_local.inverted() @ carried
+            posed[bone.name] = world @ bodies[bone.name] @ body.inverted() @ rest
             bone.rotation_mode = "QUATERNION"
-            bone.matrix_basis = carried.inverted() @ posed
-            bpy.context.view_layer.update()
+            bone.matrix_basis = carried.inverted() @ posed[bone.name]
 
 
 def show_bodies(frame: dict, turn: Matrix, collection: bpy.types.Collection) -> None:
