@@ -202,6 +202,11 @@ _CAUSES: dict[str, tuple[str, ...]] = {
 _CAUSE_OF = {code: cause for cause, codes in _CAUSES.items() for code in codes}
 
 
+def cause_of(code: str) -> str:
+    """What findings of this code have in common with others: "tree", "motion", "mounting", ...; else "recording"."""
+    return _CAUSE_OF.get(code, "recording")
+
+
 @dataclass(frozen=True)
 class Finding:
     """One thing noticed: `text` says it and what to do; `value` in `unit`; `time` (start, end) [s].

@@ -2,7 +2,8 @@
 
 A page has `<!-- table NAME HEADING: COLUMN | COLUMN -->` before such a table and `<!-- /table -->` behind it: the
 columns of NAME.md below that heading whose names begin so, or all of them; `<!-- results -->` and `<!-- /results -->`
-hold the list of all tables that there are.
+hold the list of all tables that there are. In a sentence `<!-- cell NAME HEADING: ROW | COLUMN -->` and
+`<!-- /cell -->` hold one number: that of the row and the column whose names begin so.
 """
 
 from __future__ import annotations
@@ -12,16 +13,18 @@ from pathlib import Path
 
 from tests.make import PROJECT
 
-from .pages import DOCS, PAGES
+from .pages import PAGES
 
 RESULTS = PROJECT / "benchmarks" / "results"
 TABLE = re.compile(r"(<!-- table (\w+) ([^:>]+?)(?:: ([^>]*?))? -->\n\n?).*?(\n?<!-- /table -->)", re.DOTALL)
+CELL = re.compile(r"(<!-- cell (\w+) ([^:>]+?): ([^|>]*?) \| ([^>]*?) -->).*?(<!-- /cell -->)", re.DOTALL)
 LIST = re.compile(r"(<!-- results -->\n\n?).*?(\n?<!-- /results -->)", re.DOTALL)
 
 
 def render(page: Path) -> str:
     """The text of a page with its tables as the results have them."""
     text = TABLE.sub(lambda m: f"{m[1].rstrip()}\n\n{cut_table(m[2], m[3], m[4])}\n\n<!-- /table -->", read(page))
+    text = CELL.sub(lambda m: f"{m[1]}{find_cell(m[2], m[3], m[4], m[5])}{m[6]}", text)
     return LIST.sub(lambda m: f"{m[1].rstrip()}\n\n{list_results()}\n\n<!-- /results -->", text)
 
 
@@ -31,16 +34,28 @@ def read(page: Path) -> str:
 
 def cut_table(name: str, heading: str, columns: str | None) -> str:
     """The rows of a table below a heading, with these columns only, and when it was measured."""
-    text = read(RESULTS / f"{name}.md")
-    below = re.split(rf"^## {re.escape(heading.strip())}$", text, maxsplit=1, flags=re.MULTILINE)[1].split("\n## ")[0]
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")] for line in below.splitlines() if line.startswith("|")
-    ]
+    text, rows = read(RESULTS / f"{name}.md"), read_rows(name, heading)
     wanted = [word.strip() for word in (columns or "").split("|") if word.strip()]
     kept = [k for k, head in enumerate(rows[0]) if not wanted or any(head.startswith(word) for word in wanted)]
     kept_lines = [f"| {' | '.join(row[k] for k in kept)} |" for row in rows]
     when = next(line for line in text.splitlines() if re.match(r"\d{4}-\d\d-\d\d, condyle", line))
     return "\n".join([*kept_lines, "", f"*{when}*"])
+
+
+def read_rows(name: str, heading: str) -> list[list[str]]:
+    """The cells of a table below a heading, its head and the line under it first."""
+    text = read(RESULTS / f"{name}.md")
+    below = re.split(rf"^## {re.escape(heading.strip())}$", text, maxsplit=1, flags=re.MULTILINE)[1].split("\n## ")[0]
+    return [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in below.splitlines() if line.startswith("|")
+    ]
+
+
+def find_cell(name: str, heading: str, row: str, column: str) -> str:
+    """One number of a table."""
+    head, _, *rows = read_rows(name, heading)
+    place = next(k for k, title in enumerate(head) if title.startswith(column.strip()))
+    return next(cells[place] for cells in rows if cells[0].startswith(row.strip()))
 
 
 def list_results() -> str:
@@ -56,10 +71,12 @@ def list_results() -> str:
 
 def pages() -> list[Path]:
     """The pages that hold results."""
-    return [page for page in PAGES if TABLE.search(read(page)) or LIST.search(read(page))]
+    return [
+        page for page in (PROJECT / "README.md", *PAGES) if any(one.search(read(page)) for one in (TABLE, CELL, LIST))
+    ]
 
 
 if __name__ == "__main__":
     for one in pages():
         one.write_text(render(one), encoding="utf-8")
-        print(f"wrote {one.relative_to(DOCS)}")
+        print(f"wrote {one.relative_to(PROJECT)}")

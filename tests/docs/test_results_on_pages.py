@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from .pages import DOCS
-from .results import RESULTS, cut_table, pages, read, render
+from .results import RESULTS, cut_table, find_cell, pages, read, render
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda page: page.stem)
@@ -16,12 +16,22 @@ def test_tables_of_a_page_are_those_of_the_results(page: Path) -> None:
 
 
 def test_pages_with_results_are_found() -> None:
-    assert {"accuracy.md", "slips.md"} <= {page.name for page in pages()}
+    found = {page.name for page in pages()}
+    assert {"README.md", "accuracy.md", "slips.md", "scale.md"} <= found
+    assert {"report.md", "performers.md", "long-recordings.md"} <= found
 
 
 def test_every_table_of_results_is_listed() -> None:
     listed = read(DOCS / "accuracy.md")
     assert all(f"({'../benchmarks/results/'}{path.name})" in listed for path in RESULTS.glob("*.md"))
+
+
+def test_a_number_in_a_sentence_is_that_of_its_cell(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("Right: <!-- cell people Support: 0.95 | default: right -->7<!-- /cell --> edges.")
+    told = find_cell("people", "Support", "0.95", "default: right")
+    assert render(page) == f"Right: <!-- cell people Support: 0.95 | default: right -->{told}<!-- /cell --> edges."
+    assert " of " in told
 
 
 def test_columns_are_chosen_by_how_their_names_begin() -> None:

@@ -14,6 +14,7 @@ from condyle import simulate
 from condyle.errors import CondyleError, UsageError
 from condyle.io.motion_file import open_motion
 from condyle.io.skeleton_file import read_skeleton
+from condyle.model.skeleton import Slip
 from condyle.model.take import join
 from condyle.report.drawing import lay_out_time
 from condyle.report.figures import draw_folder, draw_gap, write_figures
@@ -132,3 +133,13 @@ def test_what_cannot_be_is_said(noisy: Path, tmp_path: Path, monkeypatch: pytest
         write_figures(noisy, tmp_path / "no")
     assert caught.value.code == "missing-extra"
     assert not (tmp_path / "no").exists()
+
+
+def test_a_slip_is_drawn_at_its_moment_in_the_gaps_of_its_joints() -> None:
+    axis = lay_out_time(np.arange(100) / 10, np.zeros(100, np.int64))
+    slip = Slip("a", 40, 4.0, np.array([0.03, 0.0, 0.0]), np.zeros(3), 1.0)
+    gap, weight = np.full((100, 3), 0.001), np.ones(100)
+    drawn = draw_gap(axis, gap, weight, "a", "b", slips=[slip]).axes[0]
+    assert [text.get_text() for text in drawn.texts] == ["a slipped 30 mm"]
+    assert drawn.texts[0].xy[0] == 4.0
+    assert not draw_gap(axis, gap, weight, "c", "b", slips=[slip]).axes[0].texts

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from PIL import Image
 
 from condyle.report.page import build_page
 from condyle.report.server import serve_page
@@ -172,11 +173,120 @@ def test_the_gaps_it_shows_are_those_of_the_motion_file(browser, pages) -> None:
 def test_a_slip_stands_first_and_leads_to_its_moment(browser, pages) -> None:
     with opened(browser, pages("slip").as_uri()) as seen:
         first = seen.page.locator(".pressing .finding").first
-        assert "slip" in first.inner_text()
-        assert "l_thigh" in first.inner_text()
+        assert first.locator(".deed").inner_text().startswith("Fasten l_thigh better: it moved ")
         first.click()
         assert abs(seen.frame() / 30.0 - SLIP.time) < MOMENT_S
         assert seen.text(".plot-head h3") == "l_thigh"
+
+
+def test_the_sensor_that_slipped_is_drawn_where_it_sat_from_then_on(browser, pages) -> None:
+    with opened(browser, pages("slip").as_uri()) as seen:
+        (slip,) = build_page(pages("slip").parent).slips
+        assert np.linalg.norm(slip.shift) == pytest.approx(np.linalg.norm(SLIP.displacement), rel=0.3)
+        seen.page.select_option(".pick select >> nth=-1", "figure")  # joints are not orange then
+        counts = []
+        for moment in (SLIP.time - 3, SLIP.time + 3):
+            seen.page.evaluate(SCRUB, round(30 * moment))
+            seen.page.wait_for_timeout(300)
+            shot = seen.page.locator(".stage > canvas >> nth=0").screenshot()
+            red, green, blue = np.moveaxis(np.asarray(Image.open(io.BytesIO(shot)).convert("RGB"), int), -1, 0)
+            counts.append(int(((red > 150) & (green < 100) & (blue < 60)).sum()))
+        assert counts[1] > counts[0] + 20
+        assert "before the sensor was moved back" in seen.text("#residuals .plot-legend")
+
+
+@pytest.mark.parametrize(
+    "pressed", [".toggle >> nth=0", ".finding >> nth=0", "#tables tbody tr >> nth=1", "nav a >> nth=0"]
+)
+def test_space_plays_whatever_was_clicked_before(browser, pages, pressed: str) -> None:
+    with opened(browser, pages("slip").as_uri()) as seen:
+        seen.page.click(pressed)
+        first = seen.frame()
+        seen.page.keyboard.press("Space")
+        seen.page.wait_for_function(f"() => document.querySelector('.track input').valueAsNumber > {first + 5}")
+
+
+def test_space_presses_a_button_that_the_keyboard_went_to(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri()) as seen:
+        seen.page.focus(".toggle >> nth=0")
+        before, first = seen.page.get_attribute(".toggle >> nth=0", "aria-pressed"), seen.frame()
+        seen.page.keyboard.press("Space")
+        assert seen.page.get_attribute(".toggle >> nth=0", "aria-pressed") != before
+        assert seen.frame() == first
+
+
+def test_an_address_leads_to_a_joint_and_a_frame_and_follows_the_reader(browser, pages) -> None:
+    address = pages("demo").as_uri()
+    with opened(browser, f"{address}#joint=r_hand&frame=120") as seen:
+        assert seen.text(".selection h3 bdi") == "r_hand"
+        assert seen.frame() == 120
+        seen.page.click("#residuals .multiple:has-text('head')")
+        seen.page.keyboard.press("ArrowRight")
+        seen.page.wait_for_function("() => location.hash === '#joint=head&frame=121'")
+        seen.page.evaluate("() => { location.hash = '#joint=l_foot&frame=7' }")
+        seen.page.wait_for_function("() => document.querySelector('.selection h3 bdi').textContent === 'l_foot'")
+        assert seen.frame() == 7
+
+
+def test_tables_and_series_are_saved_with_one_click(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri()) as seen:
+        seen.page.click(".bar .tools button:has-text('Save')")
+        with seen.page.expect_download() as wait:
+            seen.page.click(".save-dialog button:has-text('gaps.csv')")
+        rows = list(csv.reader(io.StringIO(Path(wait.value.path()).read_text("utf-8-sig"))))
+        data = build_page(pages("demo").parent)
+        assert len(rows) == data.motion.frames + 1
+        assert len(rows[0]) == 1 + len(data.joints) + len(data.loops)
+        assert "condyle export " in seen.text(".save-dialog")
+
+
+@pytest.mark.parametrize("form", ["bvh", "urdf"])
+def test_a_served_page_exports_with_one_click(browser, pages, form: str) -> None:
+    with serve_page(pages("demo").parent) as server, opened(browser, server.url) as seen:
+        seen.page.click(".bar .tools button:has-text('Save')")
+        with seen.page.expect_download() as wait:
+            seen.page.click(f".save-dialog a:text-is('{form}')")
+        written = Path(wait.value.path()).read_bytes()
+        assert written.startswith(b"HIERARCHY" if form == "bvh" else b"PK")
+
+
+def test_limbs_are_a_map_whose_colours_tell_their_intervals(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri()) as seen:
+        data = build_page(pages("demo").parent)
+        lines = seen.page.query_selector_all(".body-map line")
+        assert len(lines) == len(data.limbs)
+        halves = [limb.high - limb.low for limb in data.limbs]
+        colour = [line.get_attribute("stroke") for line in lines]
+        assert colour[int(np.argmin(halves))] != colour[int(np.argmax(halves))]
+        lines[-1].click(force=True)
+        assert seen.text(".selection h3 bdi") == data.bodies[data.limbs[-1].body].name
+
+
+def test_the_table_of_lengths_is_whole_on_a_telephone(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri(), 390, 844) as seen:
+        over = seen.page.evaluate(
+            "() => { const box = document.querySelector('#lengths .scroll'); return box.scrollWidth - box.clientWidth }"
+        )
+        assert over <= 0
+
+
+def test_printing_waits_until_all_of_the_motion_is_there(browser, pages) -> None:
+    with opened(browser, pages("demo").as_uri()) as seen:
+        seen.page.add_init_script(
+            """window.print = () => (window.printed = document.documentElement.dataset.motion ?? 'part');
+            document.addEventListener('DOMContentLoaded', () => {
+                dispatchEvent(new KeyboardEvent('keydown', { key: 'p', ctrlKey: true, cancelable: true }));
+                const again = setInterval(() => {
+                    if (document.querySelector('.print-note') === null) return;
+                    clearInterval(again);
+                    dispatchEvent(new KeyboardEvent('keydown', { key: 'p', ctrlKey: true, cancelable: true }));
+                    document.querySelector(".bar .tools button:nth-child(2)").click();
+                }, 1);
+            });"""
+        )
+        seen.page.reload()
+        seen.page.wait_for_function("() => window.printed !== undefined")
+        assert seen.page.evaluate("() => window.printed") == "whole"
 
 
 def test_an_undetermined_take_is_told_and_shows_its_sensors(browser, pages) -> None:
@@ -184,6 +294,8 @@ def test_an_undetermined_take_is_told_and_shows_its_sensors(browser, pages) -> N
         assert seen.page.get_attribute(".verdict-part", "class") == "verdict-part bad"
         assert seen.page.query_selector("#residuals") is None
         assert seen.page.query_selector("#tables") is None
+        assert len(seen.page.query_selector_all(".turn.short")) == 15
+        assert " of 5°" in seen.text(".turn .number")
         assert len(seen.page.query_selector_all(".tree .node.loose")) == 15
 
 

@@ -10,6 +10,7 @@
  */
 
 export const SURE_SUPPORT = 0.95;
+export const NEEDED_TURN_DEG = 5.0;
 export const FORMAT = "condyle.page";
 export const VERSION = 1;
 export const WEIGHT_STEPS = 15;
@@ -132,7 +133,8 @@ export interface PagePlacement {
 }
 
 /**
- * What is to be known, most pressing first. time [s]: (start, end).
+ * What is to be known, most pressing first. title: what to do, of a note what it is about; cause:
+ * what it has in common with others; time [s]: (start, end).
  */
 export interface PageFinding {
   readonly code: string;
@@ -141,7 +143,42 @@ export interface PageFinding {
   readonly bodies: readonly number[];
   readonly time: readonly [number, number] | null;
   readonly value: number | null;
+  readonly title: string;
+  readonly cause: string;
   readonly unit: string | null;
+}
+
+/**
+ * Where a sensor sat on its body from `start` to `end` [s], seen from where it is drawn: its place [m] and its
+ * turn, a rotation vector [rad].
+ */
+export interface PageSlip {
+  readonly body: number;
+  readonly start: number;
+  readonly end: number;
+  readonly shift: readonly [number, number, number];
+  readonly turn: readonly [number, number, number];
+}
+
+/**
+ * The gap of a joint (place in `joints`) before sensors were moved back.
+ *
+ * step    [m] what 1 stands for
+ * values  base64 of 16-bit whole numbers, lowest byte first, evenly over the shown frames; 0: as it is now
+ */
+export interface PageRecorded {
+  readonly joint: number;
+  readonly step: number;
+  readonly values: string;
+}
+
+/**
+ * How far a body turned [rad, rms about one axis] against `other`, the body that it turned most against.
+ */
+export interface PageTurn {
+  readonly body: number;
+  readonly other: number;
+  readonly turned: number;
 }
 
 /**
@@ -286,7 +323,7 @@ export interface PageMotion {
 }
 
 /**
- * Everything on the page.
+ * Everything on the page. exports: (name, what it is) of the formats that the server of the page writes.
  */
 export interface PageData {
   readonly format: string;
@@ -308,4 +345,8 @@ export interface PageData {
   readonly motion: PageMotion | null;
   readonly angles: PageAngles | null;
   readonly chains: readonly PageChain[];
+  readonly slips: readonly PageSlip[];
+  readonly recorded: readonly PageRecorded[];
+  readonly turns: readonly PageTurn[];
+  readonly exports: readonly (readonly [string, string])[];
 }

@@ -1,6 +1,7 @@
 import { at } from "./at";
 import type { PageBody, PageConnection, PageData, PageJoint } from "./data";
 import { clock, shown } from "./format";
+import { unpackWords } from "./motion/words";
 import type { Store } from "./store";
 
 /** The page's data with what every part of the page asks of it. Links are the joints of the tree, then the loops. */
@@ -25,6 +26,12 @@ export class Model {
     );
     this.spans = this.links.map((link, l) => data.connections.find((span) => this.isSpanOf(span, link, l)) ?? null);
     this.loopNames = this.namesOfLoops();
+  }
+
+  /** [m] of a joint as it was recorded, evenly over the shown frames, 0 where it is as it is now; null: nowhere. */
+  recorded(link: number): Float32Array | null {
+    const found = this.data.recorded.find(({ joint }) => joint === link);
+    return found === undefined ? null : unpackWords(found.values, found.step);
   }
 
   get bodies(): readonly PageBody[] {

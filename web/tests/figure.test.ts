@@ -5,7 +5,7 @@ import { Model } from "../src/model";
 import { unpack } from "../src/motion/unpack";
 import { BodyPoses } from "../src/scene/body_poses";
 import { stepFor } from "../src/scene/floor";
-import { shapeOf } from "../src/scene/shape";
+import { BALL, shapeOf } from "../src/scene/shape";
 import { extentOf, likelyUp, upVector } from "../src/scene/upright";
 import { compare } from "../src/tables/table";
 import { layoutOf } from "../src/tree/layout";
@@ -26,10 +26,15 @@ describe("the shape of a figure", () => {
     expect(limbs.filter((bar) => bar.body === 2)).toMatchObject([{ b: [0, 0, 0] }]);
     expect(limbs.filter((bar) => bar.body === 1)).toMatchObject([{ a: [0, 0, 0.1], b: [0, 0, -0.3] }]);
   });
-  it("halos are drawn larger by a round factor, and not at all where nothing is to see", () => {
-    expect(shapeOf(new Model(page()), 1).haloFactor).toBe(20);
-    const exact = new Model(page({ joints: [joint(1, 0, { sigma: [1e-12, 1e-12, 1e-12] })] }));
-    expect(shapeOf(exact, 1).halos).toEqual([0]);
+  it("halos are ten times two standard deviations around the ball in every take, and cut where that is too large", () => {
+    for (const sigma of [0.001, 0.0001]) {
+      const shape = shapeOf(new Model(page({ joints: [joint(1, 0, { sigma: [sigma, 0, 0] })] })), 1);
+      expect(shape.halos[0]).toBeCloseTo(shape.size * BALL + 20 * sigma);
+      expect(shape.halosCut).toBe(false);
+    }
+    const poor = shapeOf(new Model(page({ joints: [joint(1, 0, { sigma: [1, 0, 0] })] })), 1);
+    expect(poor.halosCut).toBe(true);
+    expect(poor.halos[0]).toBeLessThan(poor.size);
     const unknown = new Model(page({ joints: [joint(1, 0, { sigma: null })] }));
     expect(shapeOf(unknown, 1).halos).toEqual([0]);
   });

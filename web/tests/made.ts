@@ -87,6 +87,10 @@ export function page(change: Partial<PageData> = {}): PageData {
     motion: motion(),
     angles: null,
     chains: [],
+    slips: [],
+    recorded: [],
+    turns: [],
+    exports: [],
     ...change,
   };
 }

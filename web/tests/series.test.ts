@@ -83,6 +83,8 @@ it("marks are those of the joint's two bodies; what is only to be known is left 
     value: null,
     unit: null,
     text: "moved",
+    title: "Fasten it better",
+    cause: "mounting",
   } as const;
   const model = new Model(
     page({

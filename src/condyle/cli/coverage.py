@@ -34,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
         print_line(fit.text, style="bold")
         print_line(str(found))
         for title, rows in (("Joints", found.joints), ("Lengths", found.limbs)):
+            if not rows:
+                continue
             print_line()
             print_line(title, style="bold")
             for row in rows:

@@ -17,9 +17,10 @@ import numpy as np
 from ..estimate.intervals import CORRELATION_LAG_S, Blocks
 from ..findings import Finding
 from ..maths import rotation
-from ..maths.arrays import Floats, Ints, distinct, freeze_array
+from ..maths.arrays import Floats, Ints, distinct
 from ..maths.robust import median
 from ..maths.spool import copy_array, over_frames, seal
+from ..model.skeleton import Slip
 from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
@@ -45,34 +46,6 @@ CREEP_MIN_COSINE = 0.7  # between their directions
 LOOK_BLOCKS = 40  # is: blocks of a take for each later one that a block is compared with, those of a second at least
 LOOK_MIN_SE = 3.0  # standard errors above which a body is searched
 REFINE_ROUNDS = 3  # of fitting the joints and the slips in turn
-
-
-@dataclass(frozen=True, eq=False)
-class Slip:
-    """A sensor that sits elsewhere on its body from a moment on.
-
-    body         name of the sensor
-    frame, time  first frame after the slip, and its time [s]
-    shift  (3,)  [m]    way of the sensor over its body, in its own axes of before
-    turn   (3,)  [rad]  rotation vector of the sensor on its body, in the same axes; as far as the joints show it
-    ratio        [-]    likelihood ratio of the step
-    """
-
-    body: str
-    frame: int
-    time: float
-    shift: Floats
-    turn: Floats
-    ratio: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", freeze_array(self.shift, (3,), "shift"))
-        object.__setattr__(self, "turn", freeze_array(self.turn, (3,), "turn"))
-
-    @property
-    def size(self) -> float:
-        """Distance [m] by which the sensor moved."""
-        return float(np.linalg.norm(self.shift))
 
 
 def find_slips(

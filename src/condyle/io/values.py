@@ -43,7 +43,7 @@ FORMS: dict[type, JsonForm] = {
     ),
     Limb: JsonForm(names={"from_joint": "from", "to_joint": "to"}, later=("between", "passing")),
     BodyMarker: JsonForm(later=("carried",)),
-    Skeleton: JsonForm(later=("markers", "fit_id", "verdict", "own_tree")),
+    Skeleton: JsonForm(later=("markers", "fit_id", "verdict", "own_tree", "slips")),
 }
 _VALUES: dict[type, type] = {}  # the class that a schema was made from
 

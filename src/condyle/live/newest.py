@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..faults.slips import Slip
 from ..maths import rotation
 from ..maths.arrays import Floats
 from ..model.recording import Bodies, Convention, Recording, to_take, width_of
+from ..model.skeleton import Slip
 from .clock import STALE_AFTER_S, Stamp
 from .source import Packet
 

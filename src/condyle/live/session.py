@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import CondyleError
-from ..faults.slips import Slip, SlipRepair, move_back
+from ..faults.slips import SlipRepair, move_back
 from ..io.format import ReadOptions
 from ..io.log_records import MARK, LogRecord, decode_mark
 from ..maths.threads import limit_threads
 from ..model.options import FitOptions
 from ..model.recording import Convention
-from ..model.skeleton import Skeleton
+from ..model.skeleton import Skeleton, Slip
 from ..model.stage import Change
 from ..model.take import Take
 from ..prepare.read import Loaded, bodies_in, understand

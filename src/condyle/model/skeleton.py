@@ -172,6 +172,32 @@ class SensorNoise:
     orientation: float
 
 
+@dataclass(frozen=True, eq=False)
+class Slip:
+    """A sensor that sits elsewhere on its body from a moment on; its poses since were moved back.
+
+    frame, time  first frame after the slip, and its time [s]
+    shift  (3,)  [m]    way of the sensor over its body, in its own axes of before
+    turn   (3,)  [rad]  rotation vector of the sensor on its body, in the same axes; as far as the joints show it
+    ratio        [-]    likelihood ratio of the step
+    """
+
+    body: str
+    frame: int
+    time: float
+    shift: Vector
+    turn: Vector
+    ratio: float
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    @property
+    def size(self) -> float:
+        """Distance [m] by which the sensor moved."""
+        return float(np.linalg.norm(self.shift))
+
+
 @dataclass(frozen=True)
 class Question:
     """A joint in question: its edge (parent, child), and the edges that may be right instead; none: not joined."""
@@ -211,6 +237,7 @@ class Skeleton:
     fit_id    of the fit that it came from, as it stands in every file of that fit; None where it came from none
     verdict   what it is worth; None until it was judged
     own_tree  edges (parent, child) of the hierarchy that the recording brought along, where it has one
+    slips     of sensors whose poses were moved back, in the order of time
     """
 
     bodies: tuple[str, ...]
@@ -232,6 +259,7 @@ class Skeleton:
     condyle: str = __version__
     verdict: Verdict | None = None
     own_tree: tuple[tuple[str, str], ...] = ()
+    slips: tuple[Slip, ...] = ()
 
     def joint(self, child: str) -> Joint:
         """The joint of a body with its parent; raises with the choices."""

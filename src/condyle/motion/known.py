@@ -200,7 +200,7 @@ def play_known(
     conventions = {**skeleton.conventions, "up": take.up or skeleton.conventions.get("up")}
     conventions["read_as"] = take.read_as or None
     played = replace(
-        figure, joints=joints, findings=sort_findings(told), take=known, conventions=conventions, verdict=None
+        figure, joints=joints, findings=sort_findings(told), take=known, conventions=conventions, verdict=None, slips=()
     )
     return Played(add_verdict(played), take, replace(motion, findings=()), gap, weight)
 

@@ -106,6 +106,7 @@ def draw_series(
     note: str = "",
     zero: bool = True,
     unit: float = 1000.0,
+    marks: Sequence[tuple[float, str]] = (),
 ) -> Figure:
     """A length (n,) [m] over time and its histogram beside it, as figures 4 and 6 to 8 of the paper; NaN: not drawn.
 
@@ -113,6 +114,7 @@ def draw_series(
 
     level  [m] a line across both
     unit   what 1 m is on the axis
+    marks  places along the axis, with what stands at each
     """
     with styled():
         figure = _figure(FIGURE_WIDTH_IN, 2.1)
@@ -122,6 +124,12 @@ def draw_series(
         _stretches(left, axis, value * unit, zero)
         for at in axis.breaks:
             left.axvline(at, color=GRID_COLOUR, linewidth=0.8, zorder=0)
+        for at, word in marks:
+            left.axvline(at, color=MARK_COLOUR, linewidth=0.9)
+            left.annotate(
+                word, (at, 1), (2, -2), xycoords=("data", "axes fraction"), textcoords="offset points",
+                va="top", color=MARK_COLOUR,
+            )  # fmt: skip
         right.hist(
             value[shown] * unit,
             bins=HISTOGRAM_BINS,

@@ -12,15 +12,17 @@ import msgspec
 import numpy as np
 
 from .._version import __version__
-from ..findings import Finding, merge_findings
+from ..findings import Finding, cause_of, merge_findings
 from ..maths.arrays import Floats
 from ..model.clock import Clock
+from ..model.options import FitOptions
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD
 from ..result.coverage import JointCoverage, find_coverage
 from ..result.verdict import verdict_of
 from . import page_data as page
 from .page_data import to_triple
+from .titles import entitle, name_cause
 
 Fact = TypeVar("Fact", bound=msgspec.Struct)
 
@@ -153,11 +155,15 @@ def list_findings(skeleton: Skeleton, clock: Clock) -> tuple[page.PageFinding, .
             page.PageFinding,
             replace(finding, bodies=tuple(name for name in finding.bodies if name in skeleton.bodies)),
             skeleton,
+            title=title,
+            cause=cause_of(finding.code),
+            text=text,
             time=_span(finding, clock),
             value=finding.value if finding.value is None or np.isfinite(finding.value) else None,
             unit=finding.unit or None,
         )
         for finding in merge_findings(skeleton.findings)
+        for title, text in [entitle(finding, skeleton)]
     )
 
 
@@ -173,10 +179,7 @@ def describe_making(skeleton: Skeleton, up: str | None, rate: float | None, reco
     groups = {
         "Files": [(f"file {k}" if len(sources) > 1 else "file", source) for k, source in enumerate(sources, 1)],
         "Conventions": _conventions(skeleton, up),
-        "Options": [
-            ("method", skeleton.method),
-            *((_words(k), _describe_option(v)) for k, v in skeleton.options.items()),
-        ],
+        "Options": _options(skeleton),
         "Hierarchy of the file": [(child, f"on {parent}") for parent, child in skeleton.own_tree],
         "Markers": [(body, ", ".join(names)) for body, names in _markers(skeleton).items()],
         "Frames": _frames(skeleton, rate, recordings),
@@ -193,9 +196,9 @@ def _conventions(skeleton: Skeleton, up: str | None) -> list[tuple[str, str]]:
     rows = [("the file was read as", str(told["read_as"]))] if told.get("read_as") else []
     guessed = "not told" if up is None else f"{up}, as the figure's trunk points; the recording does not say"
     rows += [("axis that points up", str(told["up"]) if told.get("up") else guessed)]
-    rows += [("factor on recorded lengths", f"{skeleton.scale:g}")]
+    rows += [("factor on recorded lengths", f"{skeleton.scale:g}")] if skeleton.scale != 1 else []
     chosen = [finding for finding in skeleton.findings if finding.code.startswith(CONVENTION_CODES)]
-    rows += [(finding.code, finding.text) for finding in chosen]
+    rows += [(name_cause(finding), finding.text) for finding in chosen]
     inside = [str(told[key]) for key in ("length", "angle", "time") if key in told]
     rows += [("units of skeleton.json", ", ".join(inside))] if inside else []
     rows += [("rotations", str(told["rotation"]))] if told.get("rotation") else []
@@ -209,9 +212,18 @@ def _frames(skeleton: Skeleton, rate: float | None, recordings: int) -> list[tup
     rows += [("recordings", str(recordings))] if recordings > 1 else []
     if isinstance(frames, int):
         rows.insert(0, ("frames", str(frames)))
-        counts = _count_masked(skeleton).items()
-        rows += [(f"used of {name}", f"{frames - count} of {frames}, {count} masked") for name, count in counts]
+    lost = [f"{name} {count}" for name, count in _count_masked(skeleton).items() if count]
+    rows += [("left out", ", ".join(lost))] if lost else []
     return rows
+
+
+def _options(skeleton: Skeleton) -> list[tuple[str, str]]:
+    """What was asked for beyond what is usual."""
+    usual = FitOptions().to_plain()
+    asked = {name: value for name, value in skeleton.options.items() if value != usual.get(name)}
+    rows = [] if skeleton.method == usual["method"] else [("method", skeleton.method)]
+    rows += [(_words(name), _describe_option(value)) for name, value in asked.items() if name != "method"]
+    return rows or [("all", "as usual")]
 
 
 # skeleton.json does not hold the entries of `take` to a type; what somebody changed there must not stop a page.

@@ -31,7 +31,7 @@ from .notebook import plot_gaps
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from ..model.skeleton import Joint
+    from ..model.skeleton import Joint, Slip
     from ..model.take import Take
 
 PictureFormat = Literal["svg", "png", "pdf"]
@@ -94,9 +94,17 @@ def draw_folder(motion: MotionFile) -> Iterator[tuple[str, Figure]]:
 
 
 def draw_gap(
-    axis: TimeAxis, gap: np.ndarray, weight: np.ndarray, child: str, parent: str, residual: float | None = None
+    axis: TimeAxis,
+    gap: np.ndarray,
+    weight: np.ndarray,
+    child: str,
+    parent: str,
+    residual: float | None = None,
+    slips: Sequence[Slip] = (),
 ) -> Figure:
-    """The length of one joint's gap (n, 3) [m] over time where it counted (n,), and its histogram."""
+    """The length of one joint's gap (n, 3) [m] over time where it counted (n,), its histogram, and the slips."""
+    own = [slip for slip in slips if slip.body in (child, parent) and slip.frame < len(axis.at)]
+    marks = [(float(axis.at[slip.frame]), f"{slip.body} slipped {1000 * slip.size:.0f} mm") for slip in own]
     size = np.where(weight > 0, np.linalg.norm(gap, axis=1), np.nan)
     seen, kept = np.isfinite(gap).all(axis=1), np.isfinite(size)
     lost = int(seen.sum() - kept.sum())
@@ -108,6 +116,7 @@ def draw_gap(
         label="gap [mm]",
         level=level,
         note=("" if level is None else f"rms {1000 * level:.3g} mm") + (f", {lost} left out" if lost else ""),
+        marks=marks,
     )
 
 
@@ -123,10 +132,10 @@ def save_figure(figure: Figure, path: Path) -> None:
 
 
 def _gaps(motion: MotionFile, axis: TimeAxis) -> Iterator[tuple[str, Figure]]:
-    gap, weight, joints = motion.gap, motion.weight, motion.skeleton.joints
+    gap, weight, joints, slips = motion.gap, motion.weight, motion.skeleton.joints, motion.skeleton.slips
     digits = max(len(str(len(joints))), 2)
     for k, joint in enumerate(joints):
-        figure = draw_gap(axis, gap[:, k], weight[:, k], joint.child, joint.parent, joint.residual)
+        figure = draw_gap(axis, gap[:, k], weight[:, k], joint.child, joint.parent, joint.residual, slips)
         yield f"gap-{k + 1:0{digits}d}-{_file_name(joint.child)}", figure
 
 

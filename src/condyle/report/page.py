@@ -33,7 +33,9 @@ from . import facts
 from .angles import show_angles
 from .axes import show_chains
 from .page_data import FORMAT, VERSION, Masked, PageData
+from .recorded import list_slips, show_recorded
 from .shown import MOTION_MAX_BYTES, MotionPieces, choose_packing, link_pieces, pack_pieces
+from .turns import measure_turns
 
 DATA_PLACE = b'<script type="application/json" id="condyle-data"></script>'
 WORLD_AXES = ("x", "y", "z", "-x", "-y", "-z")
@@ -85,6 +87,9 @@ def assemble_page(
         motion=shown.page(pieces, up),
         angles=show_angles(skeleton, shown, up),
         chains=show_chains(skeleton, shown),
+        slips=list_slips(skeleton, clock),
+        recorded=show_recorded(skeleton, shown),
+        turns=() if skeleton.joints else measure_turns(skeleton, shown),
     )
 
 

@@ -18,6 +18,7 @@ from ..maths.arrays import Floats
 from ..model.axes import Measured
 from ..model.skeleton import SURE_SUPPORT as SURE_SUPPORT  # the page marks joints below it
 from ..model.skeleton import Joint, Limb, Placement, Tone
+from ..result.coverage import NEEDED_TURN_DEG as NEEDED_TURN_DEG  # beside what turned too little
 from ..result.coverage import Sufficiency
 
 FORMAT = "condyle.page"
@@ -135,9 +136,45 @@ class PagePlacement(_by_place(Placement)):  # type: ignore[misc]
 
 
 class PageFinding(_by_place(Finding, "unit", "frame", "count")):  # type: ignore[misc]
-    """What is to be known, most pressing first. time [s]: (start, end)."""
+    """What is to be known, most pressing first. title: what to do, of a note what it is about; cause:
+    what it has in common with others; time [s]: (start, end).
+    """
 
+    title: str
+    cause: str
     unit: str | None
+
+
+class PageSlip(_Value, frozen=True):
+    """Where a sensor sat on its body from `start` to `end` [s], seen from where it is drawn: its place [m] and its
+    turn, a rotation vector [rad].
+    """
+
+    body: int
+    start: float
+    end: float
+    shift: Triple
+    turn: Triple
+
+
+class PageRecorded(_Value, frozen=True):
+    """The gap of a joint (place in `joints`) before sensors were moved back.
+
+    step    [m] what 1 stands for
+    values  base64 of 16-bit whole numbers, lowest byte first, evenly over the shown frames; 0: as it is now
+    """
+
+    joint: int
+    step: float
+    values: str
+
+
+class PageTurn(_Value, frozen=True):
+    """How far a body turned [rad, rms about one axis] against `other`, the body that it turned most against."""
+
+    body: int
+    other: int
+    turned: float
 
 
 class PageAngle(_Value, frozen=True):
@@ -272,7 +309,7 @@ class PageMotion(_Value, frozen=True):
 
 
 class PageData(_Value, frozen=True):
-    """Everything on the page."""
+    """Everything on the page. exports: (name, what it is) of the formats that the server of the page writes."""
 
     format: str
     version: int
@@ -293,6 +330,10 @@ class PageData(_Value, frozen=True):
     motion: PageMotion | None
     angles: PageAngles | None = None
     chains: tuple[PageChain, ...] = ()
+    slips: tuple[PageSlip, ...] = ()
+    recorded: tuple[PageRecorded, ...] = ()
+    turns: tuple[PageTurn, ...] = ()
+    exports: tuple[tuple[str, str], ...] = ()
 
 
 def to_triple(values: Floats) -> Triple:

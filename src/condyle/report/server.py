@@ -1,4 +1,4 @@
-"""A server for one page and its pieces. It listens on loopback only and answers nobody but its own page.
+"""A server for one page, its pieces and its exports. It listens on loopback only and answers nobody but its own page.
 
 The address holds a random word, so that neither another user of the machine nor a page of another site can guess it.
 Host and Origin are checked as well: a name that somebody made point at 127.0.0.1 is refused.
@@ -7,30 +7,48 @@ Host and Origin are checked as well: a name that somebody made point at 127.0.0.
 from __future__ import annotations
 
 import errno
+import io
 import os
 import re
 import secrets
 import socket
 import socketserver
 import sys
+import tempfile
 import threading
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import msgspec
 
 from .._version import __version__
 from ..errors import CondyleError
+from ..io.exports.export import ALL, check_scene, find_format, write_figure
+from ..io.exports.scene import Scene
 from .page import assemble_page, link_template, open_page, to_html
+from .shown import MotionPieces
 
 HOST = "127.0.0.1"
+EXPORTED_MAX_POSES = 1_000_000  # poses of a take that the server exports: some 300 MB while it does
 KEPT_PIECES = 16  # pieces that stay packed, for a reader that comes back to them
 MOST_CONNECTIONS = 32  # at a time; a browser opens six
 REQUEST_MAX_S = 60.0  # s from the first byte of a request to the last of its answer
 SILENCE_MAX_S = 30.0  # s for which a silent connection is kept
+
+
+class Answer(NamedTuple):
+    """What is sent: its bytes, their type, how long they may be kept, and the name of a file that is to be saved."""
+
+    body: bytes
+    kind: str
+    keep: str = "no-store"
+    file: str = ""
 
 
 class PageServer(ThreadingHTTPServer):
@@ -42,7 +60,11 @@ class PageServer(ThreadingHTTPServer):
     def __init__(self, place: str | Path, port: int = 0) -> None:
         template, self.policy = link_template()
         skeleton, shown = open_page(place)
-        self.page = to_html(assemble_page(skeleton, shown, linked=True), template)
+        self.shown = shown
+        exports = tuple((name, find_format(name).title) for name in list_exports(shown))
+        self.exports = dict(exports)
+        page = msgspec.structs.replace(assemble_page(skeleton, shown, linked=True), exports=exports)
+        self.page = to_html(page, template)
         self.count = shown.count
         self.word = secrets.token_urlsafe(16)
         lock = threading.Lock()
@@ -52,7 +74,7 @@ class PageServer(ThreadingHTTPServer):
             with lock:  # one at a time: memory stays flat whatever is asked for
                 return shown.pack(number)
 
-        self.piece = piece
+        self.piece, self.lock = piece, lock
         self.free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         try:
             super().__init__((HOST, port), _PageHandler)
@@ -94,14 +116,44 @@ class PageServer(ThreadingHTTPServer):
         """What a browser that was told `url`, or localhost in its place, calls this server."""
         return f"{HOST}:{self.server_port}", f"localhost:{self.server_port}"
 
-    def answer(self, path: str) -> tuple[bytes, str, str] | None:
-        """Body, type and how long it may be kept; None for everything but the page and its pieces."""
+    def answer(self, path: str) -> Answer | None:
+        """What is at a path; None for everything but the page, its pieces and its exports."""
         if path == f"/{self.word}/":
-            return self.page, "text/html; charset=utf-8", "no-store"
+            return Answer(self.page, "text/html; charset=utf-8")
+        name = path.removeprefix(f"/{self.word}/exports/")
+        if name in self.exports and name != path:
+            with self.lock:
+                return pack_export(self.shown, name)
         found = re.fullmatch(rf"/{re.escape(self.word)}/pieces/(0|[1-9][0-9]{{0,8}})\.bin", path)
         if found is None or int(found[1]) >= self.count:
             return None
-        return self.piece(int(found[1])), "application/octet-stream", "private, max-age=86400, immutable"
+        kept = "private, max-age=86400, immutable"
+        return Answer(self.piece(int(found[1])), "application/octet-stream", kept)
+
+
+def list_exports(shown: MotionPieces) -> list[str]:
+    """Names of the formats that can hold this figure in this installation; none of a take without joints, nor of one
+    that is not to be in memory as a whole.
+    """
+    skeleton, poses = shown.source.skeleton, shown.source.frames * len(shown.source.bodies)
+    if not skeleton.joints or not 0 < poses <= EXPORTED_MAX_POSES:
+        return []
+    scene = Scene(skeleton, shown.source.motion(), shown.source.take())
+    return [form.name for form in check_scene(scene, ALL, "figure")]
+
+
+def pack_export(shown: MotionPieces, name: str) -> Answer:
+    """The files of a format: one as it is, several as a zip."""
+    scene = Scene(shown.source.skeleton, shown.source.motion(), shown.source.take())
+    with tempfile.TemporaryDirectory() as folder:
+        files = [path for path in write_figure(scene, name, folder).files if path.is_file()]
+        if len(files) == 1:
+            return Answer(files[0].read_bytes(), "application/octet-stream", file=files[0].name)
+        buffer = io.BytesIO()
+        with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as packed:
+            for path in files:
+                packed.write(path, path.name)
+    return Answer(buffer.getvalue(), "application/zip", file=f"{name}.zip")
 
 
 class _PageHandler(BaseHTTPRequestHandler):
@@ -129,8 +181,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         self.close_connection = True
         self.request_version = self.protocol_version  # one that it does not know would get no headers
         status = HTTPStatus(code)
-        body = f"{status.phrase}.\n".encode("ascii")
-        self._say(status, body, "text/plain", "no-store", self.command != "HEAD")
+        self._say(status, Answer(f"{status.phrase}.\n".encode("ascii"), "text/plain"), self.command != "HEAD")
 
     def do_GET(self) -> None:
         self._answer(whole=True)
@@ -140,30 +191,31 @@ class _PageHandler(BaseHTTPRequestHandler):
 
     def _answer(self, *, whole: bool) -> None:
         if not self._is_asked_by_its_page():
-            self._say(HTTPStatus.FORBIDDEN, b"Only the page itself is answered.\n", "text/plain", "no-store", whole)
+            self._say(HTTPStatus.FORBIDDEN, Answer(b"Only the page itself is answered.\n", "text/plain"), whole)
             return
         try:
             found = self.server.answer(self.path)
         except CondyleError as error:  # the file was cut, or is gone
-            body = f"{error}\n".encode(errors="replace")
-            self._say(HTTPStatus.INTERNAL_SERVER_ERROR, body, "text/plain; charset=utf-8", "no-store", whole)
+            told = Answer(f"{error}\n".encode(errors="replace"), "text/plain; charset=utf-8")
+            self._say(HTTPStatus.INTERNAL_SERVER_ERROR, told, whole)
             return
         if found is None:
-            self._say(HTTPStatus.NOT_FOUND, b"There is nothing here.\n", "text/plain", "no-store", whole)
+            self._say(HTTPStatus.NOT_FOUND, Answer(b"There is nothing here.\n", "text/plain"), whole)
         else:
-            self._say(HTTPStatus.OK, *found, whole)
+            self._say(HTTPStatus.OK, found, whole)
 
     def _is_asked_by_its_page(self) -> bool:
         hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
         own = {f"http://{host}" for host in self.server.hosts}
         return len(hosts) == 1 and hosts[0].lower() in self.server.hosts and all(o.lower() in own for o in origins)
 
-    def _say(self, status: HTTPStatus, body: bytes, kind: str, keep: str, whole: bool) -> None:
+    def _say(self, status: HTTPStatus, answer: Answer, whole: bool) -> None:
         self.send_response(status)
         for name, value in {
-            "Content-Type": kind,
-            "Content-Length": str(len(body)),
-            "Cache-Control": keep,
+            "Content-Type": answer.kind,
+            "Content-Length": str(len(answer.body)),
+            "Cache-Control": answer.keep,
+            **({"Content-Disposition": f'attachment; filename="{answer.file}"'} if answer.file else {}),
             "Content-Security-Policy": self.server.policy,
             "X-Content-Type-Options": "nosniff",
             "Referrer-Policy": "no-referrer",
@@ -174,7 +226,7 @@ class _PageHandler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
         if whole:
-            self.wfile.write(body)
+            self.wfile.write(answer.body)
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: the terminal belongs to the person who started it."""

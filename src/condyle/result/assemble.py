@@ -18,6 +18,7 @@ from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
 from ..faults.loops import find_touching_joints, loop_joints, slider_joints, usual_gap
 from ..faults.part_time import PartTime, PartTimeRepair, find_hidden
+from ..faults.slips import SlipRepair
 from ..findings import Finding, sort_findings
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
@@ -27,7 +28,7 @@ from ..model.field import FieldModel
 from ..model.limbs import is_link, limb_geometry, measure_link, measure_offset
 from ..model.options import FitOptions
 from ..model.progress import begin_step
-from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skeleton
+from ..model.skeleton import ONE_AXIS, Joint, Limb, Placement, SensorNoise, Skeleton, Slip
 from ..model.stage import Change
 from ..model.take import Take
 from ..model.values import dataclass
@@ -129,6 +130,7 @@ def assemble_figure(
         loops=tuple(loops),
         sensors=tuple(assemble_placements(joints, sure)),
         own_tree=own_tree,
+        slips=_list_slips(changes),
         findings=sort_findings([*take.findings, *findings]),
         **_provenance(take, options, structure),
     )
@@ -146,6 +148,12 @@ def _add_times(joints: Sequence[Joint], part_time: Sequence[PartTime]) -> list[J
     """The joints with the longest stretch in which those hold that do so for a part of the take."""
     held = {frozenset((one.child, one.parent)): one.longest for one in part_time}
     return [replace(joint, time=held.get(frozenset((joint.child, joint.parent)))) for joint in joints]
+
+
+def _list_slips(changes: Sequence[Change]) -> tuple[Slip, ...]:
+    """The slips that were moved back, in the order of time."""
+    found = [slip for one in changes if isinstance(one, SlipRepair) for slip in one.slips]
+    return tuple(sorted(found, key=lambda slip: slip.frame))
 
 
 def _find_field(options: FitOptions, changes: Sequence[Change]) -> FieldModel | None:

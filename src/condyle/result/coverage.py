@@ -19,9 +19,11 @@ from ..model.limbs import limb_geometry
 from ..model.skeleton import ONE_AXIS, Joint, Limb, Skeleton
 from ..model.values import dataclass
 
-TURNED_MIN_RAD = np.radians(5.0)  # rms rotation from which on an axis counts as exercised
+NEEDED_TURN_DEG = 5.0  # deg: rms rotation from which on an axis counts as exercised
+TURNED_MIN_RAD = np.radians(NEEDED_TURN_DEG)
 WANTED_WIDTH_M = 0.01  # m: wanted width of a length's interval, where nobody says another
 RECORDING_MAX_S = 3600.0  # s: more than that is not recorded for a length
+MORE_TRIED_S = (10.0, 20.0, 30.0, 60.0)  # s of further motion, of which the least that helps is advised
 RECORDING_MIN_S = 5.0  # s: a joint is not turned about an axis of its own in less
 POOR_MIN_RATIO = (
     2.0  # standard deviation along one direction over those across it, from which that direction is the poor one
@@ -115,6 +117,24 @@ def find_coverage(skeleton: Skeleton, width: float = WANTED_WIDTH_M) -> Coverage
         tuple(_joint(joint, skeleton.joints, width) for joint in skeleton.joints),
         tuple(_limb(limb, by_child, seconds, width) for limb in skeleton.limbs if limb.to_joint in by_child),
     )
+
+
+def foresee_half(joint: Joint, seconds: float, width: float = WANTED_WIDTH_M) -> tuple[float, float] | None:
+    """(seconds of further motion, half-width [m] of the centre's interval after it) if the joint is then turned about
+    its second axis as far as about its first: the least that brings half of `width`, else half of what it is now. None
+    where a minute does not do it, or the error repeats with the motion.
+
+    seconds  [s] recorded so far
+    """
+    half, passing = joint.half_width, joint.passing
+    if half is None or passing is None or seconds <= 0 or _repeats(joint):
+        return None
+    most, second, least = np.square(joint.rotation)
+    gain = float((most + least) / max(second + least, 1e-24))
+    then = [half * float(np.sqrt(1 - passing + passing * seconds / (seconds + gain * t))) for t in MORE_TRIED_S]
+    tried = list(zip(MORE_TRIED_S, then, strict=True))
+    good = [one for one in tried if one[1] <= width / 2] or [one for one in tried if one[1] <= half / 2]
+    return good[0] if good else None
 
 
 def _joint(joint: Joint, joints: Sequence[Joint], width: float) -> JointCoverage:

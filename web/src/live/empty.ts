@@ -29,6 +29,10 @@ export function emptyPage(names: readonly string[]): PageData {
     made: [],
     angles: null,
     chains: [],
+    slips: [],
+    recorded: [],
+    turns: [],
+    exports: [],
     motion: null,
   };
 }

@@ -1,3 +1,4 @@
+import { NEEDED_TURN_DEG } from "../data";
 import { button, el } from "../dom";
 import type { Model } from "../model";
 import type { Motion } from "../motion/motion";
@@ -11,15 +12,20 @@ import { jointTable, limbTable, loopTable, placementTable } from "../tables/tabl
 import { treeDiagram } from "../tree/diagram";
 import { anglesPart } from "./angles";
 import { axesPart } from "./axes";
+import { bodyMap } from "./body_map";
 import { sceneControls, sceneLegend } from "./controls";
 import { findingsPart } from "./findings";
 import { listenToKeys } from "./keyboard";
 import { titleWithKeys } from "./keys";
 import { keysDialog } from "./keys_dialog";
 import { madePart } from "./made";
+import { followPlace } from "./place";
+import { waitToPrint } from "./print";
+import { saveDialog } from "./save";
 import { selectionPart } from "./selection";
 import { Theme } from "./theme";
 import { Transport } from "./transport";
+import { turnsPart } from "./turns";
 import { verdictPart } from "./verdict";
 
 /** Loops up to which all are shown at once; stances of feet may be dozens. */
@@ -29,11 +35,13 @@ const FEW = 12;
 export function buildPage(model: Model, motion: Motion | null, store: Store): HTMLElement[] {
   const theme = new Theme();
   const dialog = keysDialog();
+  const paper = waitToPrint(motion);
   const figure = figurePart(model, motion, store, theme);
   listenToKeys({ model, store, motion, stage: figure.stage, theme, dialog });
   const main = el(
     "main",
     {},
+    paper.note,
     el(
       "div",
       { class: "first" },
@@ -62,6 +70,16 @@ export function buildPage(model: Model, motion: Motion | null, store: Store): HT
       ),
     );
   if (motion && model.links.length) main.append(residuals(model, motion, store, theme));
+  if (model.data.turns.length)
+    main.append(
+      section(
+        "motion",
+        "What moved",
+        `How far each body turned against the one that it turned most against; a joint is located where two turn by ${NEEDED_TURN_DEG}° (rms) or more, about two axes.`,
+        turnsPart(model, store),
+      ),
+    );
+  if (model.data.limbs.length) main.append(lengths(model, motion, store, theme));
   main.append(
     section(
       "tree",
@@ -73,14 +91,30 @@ export function buildPage(model: Model, motion: Motion | null, store: Store): HT
   const tables = el("div", { class: "tables" });
   if (model.data.joints.length) tables.append(jointTable(model, store));
   if (model.data.loops.length) tables.append(loopTable(model, store));
-  if (model.data.limbs.length) tables.append(limbTable(model, store));
   if (model.data.placements.length) tables.append(placementTable(model, store));
   if (tables.childElementCount) main.append(section("tables", "Tables", "", tables));
   main.append(section("made", "How it was made", "", madePart(model)));
-  return [header(model, theme, dialog), main, footer(model), dialog];
+  const parts = [header(model, theme, dialog, () => save.showModal(), paper.print), main, footer(model), dialog];
+  const save = saveDialog(model, motion, [...main.querySelectorAll<HTMLElement>(".data-table")]);
+  followPlace(model, motion, store);
+  return [...parts, save];
 }
 
-function header(model: Model, theme: Theme, dialog: HTMLDialogElement): HTMLElement {
+/** Lengths: the figure with its limbs by colour, and the table beside it. */
+function lengths(model: Model, motion: Motion | null, store: Store, theme: Theme): HTMLElement {
+  const table = limbTable(model, store);
+  const map = motion === null ? null : bodyMap(model, motion, store, theme);
+  const content = map === null ? table : el("div", { class: "with-map" }, map, table);
+  return section("lengths", "Lengths", "Limbs between their joints, each with its 95 % interval.", content);
+}
+
+function header(
+  model: Model,
+  theme: Theme,
+  dialog: HTMLDialogElement,
+  save: () => void,
+  print: () => void,
+): HTMLElement {
   const switcher = button("", titleWithKeys("Light or dark", "theme"), () => theme.toggle());
   const name = (): void => {
     switcher.textContent = theme.dark ? "Light" : "Dark";
@@ -92,6 +126,8 @@ function header(model: Model, theme: Theme, dialog: HTMLDialogElement): HTMLElem
     model.data.angles && model.data.motion ? link("angles", "Angles") : null,
     model.data.chains.length ? link("axes", "Axes") : null,
     model.links.length && model.data.motion ? link("residuals", "Residuals") : null,
+    model.data.turns.length ? link("motion", "What moved") : null,
+    model.data.limbs.length ? link("lengths", "Lengths") : null,
     link("tree", "Tree"),
     model.links.length ? link("tables", "Tables") : null,
     link("made", "How it was made"),
@@ -109,6 +145,8 @@ function header(model: Model, theme: Theme, dialog: HTMLDialogElement): HTMLElem
     el(
       "div",
       { class: "tools" },
+      button("Save", "Tables, series and exports, one click each", save),
+      button("Print", "Print, or save as PDF, when all of the motion is there", print),
       switcher,
       button("?", titleWithKeys("Keys", "keys"), () => dialog.showModal(), { "aria-label": "Keys" }),
     ),

@@ -3,6 +3,7 @@ import { mm } from "../format";
 import type { Model } from "../model";
 import { ramp } from "../scene/colours";
 import { scaleEnd } from "../scene/paint";
+import { HALO_TIMES } from "../scene/shape";
 import type { Stage } from "../scene/stage";
 import type { Colour, Store } from "../store";
 import { COLOURS, ENLARGED, VIEWS } from "./choices";
@@ -83,14 +84,16 @@ export function sceneLegend(model: Model, store: Store, stage: Stage): { element
     stage.motion.page.up === null
       ? el("span", { class: "item", text: `${stage.upAxis} drawn upwards: the recording does not say` })
       : null;
-  const { haloFactor } = stage.shape;
-  const halo =
-    haloFactor > 0 && stage.shape.halos.some((radius) => radius > 0)
-      ? el("span", {
-          class: "item",
-          text: `halo 2σ of the joint's place${haloFactor > 1 ? `, drawn × ${haloFactor}` : ""}`,
-        })
-      : null;
+  const { halos, halosCut } = stage.shape;
+  const halo = halos.some((radius) => radius > 0)
+    ? el("span", {
+        class: "item",
+        text: `halo around a joint: 2σ of its place × ${HALO_TIMES}${halosCut ? ", the largest cut" : ""}`,
+      })
+    : null;
+  const slip = model.data.slips.length
+    ? el("span", { class: "item slip-key", text: "■ where a sensor sat after it slipped" })
+    : null;
   const repaint = (): void => {
     const context = contextOf(bar);
     for (let x = 0; x < bar.width; x++) {
@@ -103,7 +106,7 @@ export function sceneLegend(model: Model, store: Store, stage: Stage): { element
     what.textContent = state.colour === "gap" ? "gap at this moment " : "rms gap ";
     end.textContent = `${mm(scaleEnd(model, state.colour))} mm`.replace(".0 ", " ");
   });
-  const element = el("p", { class: "scene-legend quiet" }, coloured, halo, floor, guessed);
+  const element = el("p", { class: "scene-legend quiet" }, coloured, halo, slip, floor, guessed);
   repaint();
   return { element, repaint };
 }

@@ -1,3 +1,4 @@
+import { at } from "../at";
 import type { PageFinding } from "../data";
 import { el } from "../dom";
 import { clock } from "../format";
@@ -8,20 +9,41 @@ import { sentence } from "./sentence";
 
 const SIGNS = { error: "■", warning: "▲", info: "○" } as const;
 
-/** Findings in order of what to do first; what is only to be known is folded up by its code. */
+/** What findings of one cause are about. */
+const CAUSES: Readonly<Record<string, string>> = {
+  tree: "Which bodies are joined",
+  motion: "Motion",
+  mounting: "How sensors are mounted",
+  files: "Files",
+  sensors: "Sensors",
+  exchange: "Exchanged sensors",
+  worlds: "Worlds",
+  field: "The field of the room",
+  size: "Size",
+  export: "Exports",
+  recording: "The recording",
+};
+
+/** Findings by their cause in order of what to do first; what is only to be known is folded up by its kind. */
 export function findingsPart(model: Model, motion: Motion | null, store: Store): HTMLElement {
   const { findings } = model.data;
   const pressing = findings.filter((finding) => finding.severity !== "info");
   const notes = findings.filter((finding) => finding.severity === "info");
   const part = el("section", { class: "findings", "aria-labelledby": "findings-title" });
   part.append(el("h2", { id: "findings-title", text: pressing.length ? `To do first` : "Findings" }));
-  if (pressing.length)
-    part.append(
-      el("ol", { class: "pressing" }, ...pressing.map((finding) => el("li", {}, card(finding, model, motion, store)))),
-    );
-  else part.append(el("p", { class: "calm", text: "Nothing to do." }));
+  for (const [cause, members] of grouped(pressing, (finding) => finding.cause)) {
+    const cards = members.map((finding) => el("li", {}, card(finding, model, motion, store)));
+    part.append(el("h3", { class: "cause", text: CAUSES[cause] ?? cause }), el("ol", { class: "pressing" }, ...cards));
+  }
+  if (pressing.length === 0) part.append(el("p", { class: "calm", text: "Nothing to do." }));
   if (notes.length) part.append(noted(notes, model, motion, store, pressing.length === 0));
   return part;
+}
+
+function grouped(findings: readonly PageFinding[], key: (one: PageFinding) => string): Map<string, PageFinding[]> {
+  const groups = new Map<string, PageFinding[]>();
+  for (const one of findings) groups.set(key(one), [...(groups.get(key(one)) ?? []), one]);
+  return groups;
 }
 
 function noted(
@@ -31,10 +53,9 @@ function noted(
   store: Store,
   open: boolean,
 ): HTMLElement {
-  const groups = new Map<string, PageFinding[]>();
-  for (const note of notes) groups.set(note.code, [...(groups.get(note.code) ?? []), note]);
+  const groups = grouped(notes, (note) => note.code);
   const list = el("div", { class: "notes" }, el("h3", { text: "Good to know" }));
-  for (const [code, members] of groups) {
+  for (const members of groups.values()) {
     const cards = members.map((member) => card(member, model, motion, store));
     if (cards.length === 1) {
       list.append(...cards);
@@ -47,7 +68,7 @@ function noted(
         "summary",
         {},
         el("span", { class: "sign", text: SIGNS.info }),
-        `${plain(code)} `,
+        `${at(members, 0).title} `,
         el("span", { class: "quiet", text: `× ${members.length}` }),
       ),
     );
@@ -58,19 +79,15 @@ function noted(
   return list;
 }
 
-/** "gap-inferred" as words. */
-function plain(code: string): string {
-  const words = code.replaceAll("-", " ");
-  return words.charAt(0).toUpperCase() + words.slice(1);
-}
-
 function card(finding: PageFinding, model: Model, motion: Motion | null, store: Store): HTMLElement {
+  const names = model.data.bodies.map((body) => body.name);
+  const words = (told: string): Node[] => sentence(told, names);
   const head = el(
     "span",
     { class: "code" },
     el("span", { class: "sign", text: SIGNS[finding.severity] }),
     el("span", { class: "off-screen", text: `${finding.severity}: ` }),
-    finding.code,
+    el("span", { class: "deed" }, ...words(finding.title)),
   );
   if (finding.time) {
     const [start, end] = finding.time;
@@ -81,17 +98,15 @@ function card(finding: PageFinding, model: Model, motion: Motion | null, store: 
       }),
     );
   }
-  const text = el(
-    "span",
-    { class: "text" },
-    ...sentence(
-      finding.text,
-      model.data.bodies.map((body) => body.name),
-    ),
-  );
+  const text = el("span", { class: "text" }, ...words(finding.text));
   const goes = finding.bodies.length > 0 || finding.time !== null;
   if (!goes) return el("div", { class: `finding ${finding.severity}` }, head, text);
-  const element = el("button", { type: "button", class: `finding ${finding.severity}`, title: "Show it" }, head, text);
+  const element = el(
+    "button",
+    { type: "button", class: `finding ${finding.severity}`, title: `Show it (${finding.code})` },
+    head,
+    text,
+  );
   element.addEventListener("click", () => {
     const [body] = finding.bodies;
     if (body !== undefined) selectBody(store, model, body);

@@ -6,6 +6,7 @@ const onFigure = byKey(groups.filter((group) => group.onFigure));
 
 /** Listens to the keyboard of the whole page. */
 export function listenToKeys(page: Page): void {
+  listenToPointer();
   addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || page.dialog.open) return;
     const target = event.target as HTMLElement;
@@ -18,10 +19,24 @@ export function listenToKeys(page: Page): void {
   });
 }
 
+/** What a pointer pressed does not keep the focus: Space plays, whatever was clicked before. */
+function listenToPointer(): void {
+  let pointed = false;
+  addEventListener("pointerdown", () => (pointed = true), true);
+  addEventListener("keydown", () => (pointed = false), true);
+  const letGo = (event: Event): void => {
+    const pressed = (event.target as Element).closest("button, summary, a, select, tr, input");
+    if (pointed && pressed instanceof HTMLElement && !(event.type === "click" && pressed.matches("select")))
+      pressed.blur();
+  };
+  addEventListener("click", letGo);
+  addEventListener("change", letGo);
+}
+
 /** Whether the element that has the focus needs this key itself. */
 function isForTarget(target: HTMLElement, key: string): boolean {
   if (target.matches("input[type=text], select, textarea")) return true;
-  if (target.matches("input[type=range]")) return /^(Arrow|Home|End|Page)/.test(key) || key === " " || key === "Enter";
+  if (target.matches("input[type=range]")) return /^(Arrow|Home|End|Page)/.test(key) || key === "Enter";
   if (target.matches("button, summary, [role=button], input, a")) return key === " " || key === "Enter";
   return target.matches(".scroll") && key.startsWith("Arrow");
 }

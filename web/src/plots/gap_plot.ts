@@ -53,7 +53,9 @@ export class GapPlot {
     const counted = Array.from(gap, (value, i) => (weight[i] !== 0 && !Number.isNaN(value) ? value * 1000 : null));
     const left = Array.from(gap, (value, i) => (weight[i] === 0 && !Number.isNaN(value) ? value * 1000 : null));
     this.x = axisOf(motion);
-    this.top = topOf(joint.largest, joint.p95);
+    const before = beforeRepair(model.recorded(link), motion.frames);
+    const highest = before.reduce((most: number, value) => Math.max(most, value ?? 0), 0);
+    this.top = Math.max(topOf(joint.largest, joint.p95), highest > 0 ? topOf(highest / 1000, highest / 1000) : 0);
     this.marks = marksOf(model, [joint.child, joint.parent]);
     this.skipped = stretches(motion.frames, (i) => weight[i] === 0 && motion.hasArrived(i));
     this.histogram.show(histogram(gap, weight, this.top / 1000, 36), this.top, [
@@ -61,7 +63,7 @@ export class GapPlot {
       { value: joint.p95 * 1000, name: "95 %" },
     ]);
     this.head(model.linkName(link), joint);
-    this.plot = new uPlot(this.options(), [this.x, counted, left], this.chart);
+    this.plot = new uPlot(this.options(), [this.x, before, counted, left], this.chart);
     this.fit();
   }
 
@@ -101,6 +103,7 @@ export class GapPlot {
       ],
       series: [
         {},
+        { stroke: styleValue("--before"), width: 1.1, points: { show: false }, spanGaps: false },
         { stroke: styleValue("--ink"), width: 1.1, points: { show: false }, spanGaps: false },
         { stroke: styleValue("--masked-line"), width: 1.1, points: { show: false }, spanGaps: false },
       ],
@@ -175,13 +178,12 @@ export class GapPlot {
       const edges = mark.kind === "slip" || to - from < 3 * scale ? [from] : [from, to];
       for (const edge of edges) ctx.fillRect(edge - scale, bbox.top, 2 * scale, bbox.height);
       ctx.font = `600 ${Math.round(11 * scale)}px ${styleValue("--sans")}`;
-      const name = mark.kind === "finding" ? mark.code : mark.kind;
-      const width = ctx.measureText(name).width + 8 * scale;
+      const width = ctx.measureText(mark.name).width + 8 * scale;
       const left = Math.min(from, bbox.left + bbox.width - width);
       ctx.fillRect(left, bbox.top, width, 16 * scale);
       ctx.fillStyle = styleValue("--paper");
       ctx.textBaseline = "middle";
-      ctx.fillText(name, left + 4 * scale, bbox.top + 8 * scale);
+      ctx.fillText(mark.name, left + 4 * scale, bbox.top + 8 * scale);
     }
     ctx.restore();
   }
@@ -210,6 +212,7 @@ export class GapPlot {
       "p",
       { class: "plot-legend quiet" },
       item("counted", "gap [mm]"),
+      this.model.data.recorded.length ? item("before", "before the sensor was moved back") : null,
       item("left-out", "weighted out"),
       item("not-seen", "not counted"),
       item("marked", "slip, swap or finding"),
@@ -217,6 +220,15 @@ export class GapPlot {
       el("span", { text: "Click to go there, drag to zoom, double click to see all." }),
     );
   }
+}
+
+/** [mm] for every shown frame from a series that may be thinner; null where nothing was repaired. */
+export function beforeRepair(recorded: Float32Array | null, frames: number): (number | null)[] {
+  const step = recorded === null || frames < 2 ? 0 : (recorded.length - 1) / (frames - 1);
+  return Array.from({ length: frames }, (_, i) => {
+    const value = recorded?.[Math.round(i * step)] ?? 0;
+    return value > 0 ? value * 1000 : null;
+  });
 }
 
 /** Places of frames along the axis: seconds without the pauses between recordings, or frames where there is no time. */

@@ -9,8 +9,8 @@ export interface Mark {
   readonly start: number;
   readonly end: number;
   readonly text: string;
-  /** code of the finding, "masked" where there is none */
-  readonly code: string;
+  /** what stands at it, in a word or two */
+  readonly name: string;
 }
 
 function kindOf(finding: PageFinding): MarkKind {
@@ -19,20 +19,25 @@ function kindOf(finding: PageFinding): MarkKind {
   return "finding";
 }
 
+function nameOf(finding: PageFinding): string {
+  const kind = kindOf(finding);
+  return kind === "finding" ? finding.code.replaceAll("-", " ") : kind;
+}
+
 /** Findings with a time that concern these bodies (all for null), and where these bodies were masked. */
 export function marksOf(model: Model, bodies: readonly number[] | null): Mark[] {
   const concerns = (list: readonly number[]): boolean => bodies === null || list.some((b) => bodies.includes(b));
   const marks: Mark[] = [];
   for (const { body, start, end } of model.data.masked) {
     if (bodies?.includes(body)) {
-      marks.push({ kind: "masked", start, end, text: `${model.name(body)} not seen or masked`, code: "masked" });
+      marks.push({ kind: "masked", start, end, text: `${model.name(body)} not seen or masked`, name: "masked" });
     }
   }
   for (const finding of model.data.findings) {
     if (finding.time === null || !concerns(finding.bodies)) continue;
     const kind = kindOf(finding);
     if (kind === "finding" && finding.severity === "info") continue;
-    marks.push({ kind, start: finding.time[0], end: finding.time[1], text: finding.text, code: finding.code });
+    marks.push({ kind, start: finding.time[0], end: finding.time[1], text: finding.text, name: nameOf(finding) });
   }
   return marks;
 }

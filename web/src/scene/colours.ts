@@ -12,6 +12,7 @@ export interface Colours {
   readonly measured: Color;
   readonly selected: Color;
   readonly axis: Color;
+  readonly warn: Color;
   readonly figures: readonly Color[];
 }
 
@@ -26,6 +27,7 @@ export function coloursOfStyle(): Colours {
     measured: of("--measured"),
     selected: of("--accent"),
     axis: of("--ink"),
+    warn: of("--warn"),
     figures: [1, 2, 3, 4, 5].map((n) => of(`--figure-${n}`)),
   };
 }

@@ -45,6 +45,11 @@ export function makePaint(model: Model, motion: MotionView, store: Store, colour
       const value = state.colour === "gap" ? at(motion.gap(link), state.frame) : joint.residual;
       return Number.isFinite(value) ? ramp(value / ends[state.colour], colour) : colours.sensor;
     },
+    slipped(slip) {
+      const { start, end } = at(model.data.slips, slip);
+      const time = motion.timeAt(store.state.frame);
+      return start <= time && time <= end;
+    },
     holds(link) {
       if (model.isLoop(link)) return at(motion.weight(link), store.state.frame) > 0;
       const held = at(spans, link);

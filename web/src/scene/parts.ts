@@ -79,6 +79,13 @@ export function sized(p: Vector, size: number): Matrix4 {
   return new Matrix4().makeScale(size, size, size).setPosition(...p);
 }
 
+/** The rotation of a rotation vector [rad]. */
+export function turnedBy(turn: Vector): Matrix4 {
+  const way = new Vector3(...turn);
+  const angle = way.length();
+  return angle > 0 ? new Matrix4().makeRotationAxis(way.divideScalar(angle), angle) : new Matrix4();
+}
+
 export function bars(geometry: BufferGeometry, material: Material, list: readonly Bar[], radius: number): Parts {
   const parts = list.map(({ body, link, a, b, thin }) => ({
     body,

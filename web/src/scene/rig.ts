@@ -15,8 +15,8 @@ import type { Poses } from "../motion/unpack";
 import { vectorAt, ZERO } from "../vector";
 import { BodyPoses, type Role } from "./body_poses";
 import type { Colours } from "./colours";
-import { along, bars, type Part, Parts, sized } from "./parts";
-import type { Shape } from "./shape";
+import { along, bars, type Part, Parts, sized, turnedBy } from "./parts";
+import { BALL, type Shape } from "./shape";
 
 /** What colours say in this frame. */
 export interface Paint {
@@ -30,6 +30,8 @@ export interface Paint {
   body(body: number): Color;
   /** whether a link holds at this moment */
   holds(link: number): boolean;
+  /** whether a sensor sits where a slip took it at this moment */
+  slipped(slip: number): boolean;
 }
 
 const box = new BoxGeometry(1, 1, 1);
@@ -54,6 +56,8 @@ export class Rig {
   private readonly childBalls: Parts;
   private readonly parentBalls: Parts | null;
   private readonly halos: Parts;
+  private readonly slips: Parts;
+  private readonly slipped: Parts;
   private readonly gaps: InstancedMesh | null;
   private readonly matrix = new Matrix4();
 
@@ -79,7 +83,15 @@ export class Rig {
     this.stalks = bars(stick, this.solid, shape.stalks, size * 0.02);
     this.axes = bars(stick, this.solid, shape.axes, size * 0.018);
     this.dashes = bars(stick, this.solid, shape.dashes, size * 0.028);
-    const radius = size * (measured ? 0.1 : 0.125);
+    const bright = new MeshBasicMaterial({ transparent: true, depthTest: false }); // over all
+    const away = model.data.slips.map(({ body, shift, turn }, link) => ({
+      body,
+      link,
+      local: sized(shift, size * 0.16).multiply(turnedBy(turn)),
+    }));
+    this.slips = bars(stick, bright, shape.slips, size * 0.03);
+    this.slipped = new Parts(box, bright, away);
+    const radius = size * (measured ? 0.1 : BALL);
     const ends = model.links.map(({ child, p_child_joint }, link) => ({ body: child, link, p: p_child_joint }));
     const others = model.links.map(({ parent, p_parent_joint }, link) => ({ body: parent, link, p: p_parent_joint }));
     const balls = (list: typeof ends): Parts =>
@@ -105,6 +117,10 @@ export class Rig {
       if (part !== this.axes && part !== this.dashes) this.shadows.add(part.shadow(shade));
     }
     if (this.halos.parts.length) this.group.add(this.halos.mesh);
+    for (const { mesh, parts } of [this.slips, this.slipped]) {
+      mesh.renderOrder = 3;
+      if (parts.length) this.group.add(mesh);
+    }
     if (this.gaps) {
       this.gaps.frustumCulled = false;
       this.gaps.count = model.links.length;
@@ -140,6 +156,7 @@ export class Rig {
     this.childBalls.place(matrices, shows, holds);
     this.parentBalls?.place(matrices, shows, holds);
     this.halos.place(matrices, shows, holds);
+    for (const part of [this.slips, this.slipped]) part.place(matrices, shows, (slip) => paint.slipped(slip));
     this.placeGaps(shows, holds);
   }
 
@@ -159,6 +176,7 @@ export class Rig {
     this.childBalls.paint(ofLink);
     this.parentBalls?.paint(ofLink);
     this.halos.paint(ofHalo);
+    for (const part of [this.slips, this.slipped]) part.paint(() => colours.warn);
     const { gaps } = this;
     if (gaps === null) return;
     this.model.links.forEach((_, link) => gaps.setColorAt(link, paint.link(link)));

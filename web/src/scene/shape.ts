@@ -1,9 +1,14 @@
 import { at } from "../at";
 import type { PageJoint } from "../data";
-import { roundNear } from "../format";
 import type { Model } from "../model";
 import { median } from "../quantile";
 import { addScaled, difference, dot, mean, type Vector, ZERO } from "../vector";
+
+/** times that a halo is drawn larger than it is: 1 mm is seen as 1 cm, in every take */
+export const HALO_TIMES = 10;
+/** radius of a joint's ball, and of the largest halo, over the size of the figure's parts */
+export const BALL = 0.125;
+const HALO_LARGEST = 0.9;
 
 /** A bar between two points of one body, in its frame [m]. */
 export interface Bar {
@@ -27,10 +32,12 @@ export interface Shape {
   readonly axes: readonly Bar[];
   /** short pieces of a dashed line from a body to a loop joint */
   readonly dashes: readonly Bar[];
-  /** times that halos are drawn larger than two standard deviations */
-  readonly haloFactor: number;
+  /** from where a sensor is drawn to where it sat after a slip; `link` is the number of the slip */
+  readonly slips: readonly Bar[];
   /** [m] radius of each link's halo; 0 for none */
   readonly halos: readonly number[];
+  /** whether a halo is cut at its largest radius */
+  readonly halosCut: boolean;
 }
 
 /** `radius` [m] is that of all bodies in one frame. */
@@ -38,7 +45,6 @@ export function shapeOf(model: Model, radius: number): Shape {
   const inside = model.data.joints.filter((joint) => !model.body(joint.parent).world);
   const size = sizeOf(inside, radius);
   const limbs = model.bodies.flatMap((_, body) => limbsOf(model, body));
-  const haloFactor = factorOf(model.data.joints, size);
   return {
     size,
     limbs,
@@ -50,8 +56,9 @@ export function shapeOf(model: Model, radius: number): Shape {
     ),
     axes: model.links.flatMap((joint, link) => axisOf(joint, link, size)),
     dashes: model.data.loops.flatMap((loop, l) => dashesOf(model, loop, model.data.joints.length + l, size)),
-    haloFactor,
-    halos: model.links.map((joint) => haloOf(joint, haloFactor, size)),
+    slips: model.data.slips.map(({ body, shift }, link) => ({ body, a: ZERO, b: shift, link })),
+    halos: model.links.map((joint) => Math.min(haloOf(joint, size), size * HALO_LARGEST)),
+    halosCut: model.links.some((joint) => haloOf(joint, size) > size * HALO_LARGEST),
   };
 }
 
@@ -136,15 +143,8 @@ export function haloSigma(joint: PageJoint): number | null {
   return joint.axis_child !== null && joint.point === "arbitrary" ? joint.sigma[1] : joint.sigma[0];
 }
 
-function factorOf(links: readonly PageJoint[], size: number): number {
-  const sigmas = links.map(haloSigma).filter((sigma): sigma is number => sigma !== null && sigma > 0);
-  if (sigmas.length === 0) return 1;
-  const factor = (size * 0.32) / (2 * median(sigmas));
-  return factor <= 1 ? 1 : factor > 1000 ? 0 : roundNear(factor); // beyond that it is exact, and nothing to see
-}
-
-function haloOf(joint: PageJoint, factor: number, size: number): number {
+/** [m] from a joint to the edge of its halo: around its ball, HALO_TIMES two standard deviations, in every take. */
+function haloOf(joint: PageJoint, size: number): number {
   const sigma = haloSigma(joint);
-  if (sigma === null || !(sigma > 0) || factor === 0) return 0;
-  return Math.min(2 * sigma * factor, size * 0.6);
+  return sigma !== null && sigma > 0 ? size * BALL + HALO_TIMES * 2 * sigma : 0;
 }

@@ -25,6 +25,8 @@ export interface TableOptions<Row> {
   readonly rows: readonly Row[];
   readonly columns: readonly Column<Row>[];
   pressed(row: Row): void;
+  /** on a narrow screen it is shown whole, without its pictures */
+  readonly narrow?: boolean;
 }
 
 /** A table that can be sorted, copied and saved; rows are selected by click or key. */
@@ -44,8 +46,13 @@ export class DataTable<Row> {
         setTimeout(() => (copied.textContent = "Copy"), 1500);
       });
     });
-    const save = button("CSV", `Save ${name} as a CSV file`, () =>
-      download(`${options.file}.csv`, toCsv(this.cells())),
+    const save = button(
+      "CSV",
+      `Save ${name} as a CSV file`,
+      () => download(`${options.file}.csv`, toCsv(this.cells())),
+      {
+        class: "csv",
+      },
     );
     tools.append(copied, save);
     const head = el("tr");
@@ -54,7 +61,8 @@ export class DataTable<Row> {
         class: "sort",
       });
       if (column.unit) label.append(el("span", { class: "unit", text: ` ${column.unit}` }));
-      const header = el("th", { scope: "col", class: column.numeric ? "numeric" : "" }, label);
+      const kind = column.picture ? "picture" : column.numeric ? "numeric" : "";
+      const header = el("th", { scope: "col", class: kind }, label);
       this.headers.push(header);
       head.append(header);
     });
@@ -63,7 +71,7 @@ export class DataTable<Row> {
     const table = el("table", {}, el("caption", { class: "off-screen", text: name }), el("thead", {}, head), this.body);
     this.element = el(
       "section",
-      { class: "data-table" },
+      { class: options.narrow ? "data-table narrow" : "data-table", "data-file": options.file },
       el("header", {}, el("h3", { text: name }), el("span", { class: "quiet", text: String(rows.length) }), tools),
       el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": name }, table),
     );

@@ -230,6 +230,7 @@ export function limbTable(model: Model, store: Store): HTMLElement {
   const table = new DataTable<PageLimb>({
     name: "Limb lengths",
     file: "limb-lengths",
+    narrow: true,
     rows,
     columns,
     pressed: (row) => selectBody(store, model, row.body),

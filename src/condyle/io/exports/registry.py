@@ -15,6 +15,7 @@ FORMATS: dict[str, str] = {
     "urdf": "urdf",
     "osim": "osim",
     "dh": "dh",
+    "mcap": "mcap",
     "c3d": "c3d",
     "csv": "tables",
     "npz": "figure_npz",

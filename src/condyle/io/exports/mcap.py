@@ -1,0 +1,113 @@
+"""MCAP for ROS 2: the URDF with its transforms and joint states, as a node would send them. Needs mcap.
+
+docs/exports/ros.md describes what is written.
+"""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import CondyleError
+from ..atomic import open_atomic
+from ..ros_messages import SCHEMAS, Transform, encode_joint_state, encode_string, encode_transforms
+from .figure import Figure
+from .mechanism import build_mechanism, make_title
+from .scene import FigureFormat, Scene, Written
+from .urdf import BASE_LINK, POSE, URDF_FIRST_LETTER, URDF_LETTERS, WORLD_LINK, Robot, to_urdf
+
+TOPICS = {
+    "/robot_description": "std_msgs/msg/String",
+    "/tf_static": "tf2_msgs/msg/TFMessage",
+    "/tf": "tf2_msgs/msg/TFMessage",
+    "/joint_states": "sensor_msgs/msg/JointState",
+}
+
+
+def check_mcap(scene: Scene) -> None:
+    """Raises where the package mcap is not installed."""
+    if find_spec("mcap") is None:
+        raise CondyleError("MCAP is written with mcap; pip install condyle[mcap]", code="missing-extra")
+
+
+def write_mcap(scene: Scene, path: Path) -> Written:
+    """`path`, or with the root's name where there are several trees; its robot is the one of `--to urdf`."""
+    check_mcap(scene)
+    figure = build_mechanism(scene, "z", URDF_LETTERS, URDF_FIRST_LETTER, (WORLD_LINK, BASE_LINK), "MCAP")
+    trees, files = figure.trees(), []
+    for tree in trees:
+        own = path if len(trees) == 1 else path.with_name(f"{path.stem}-{tree.names[0]}{path.suffix}")
+        _write_tree(own, Robot(tree), scene.body_mass if tree.parts[0] else None)
+        files.append(own)
+    return Written(tuple(files), figure.findings)
+
+
+def _write_tree(path: Path, robot: Robot, body_mass: float | None) -> None:
+    from mcap.writer import Writer
+
+    figure = robot.figure
+    times = [round(time * 1e9) for time in np.maximum(figure.time - figure.time[0], 0.0).tolist()]
+    joints, angles = _list_angles(robot)
+    with open_atomic(path) as stream:
+        writer: Any = Writer(stream)
+        writer.start(profile="ros2", library="condyle")
+        channels = {}
+        schemas = {name: writer.register_schema(name, "ros2msg", text.encode()) for name, text in SCHEMAS.items()}
+        for topic, kind in TOPICS.items():
+            channels[topic] = writer.register_channel(topic, "cdr", schemas[kind])
+
+        def put(topic: str, time: int, message: bytes) -> None:
+            writer.add_message(channels[topic], time, message, time)
+
+        put("/robot_description", times[0], encode_string(to_urdf(robot, make_title(path), body_mass).decode()))
+        put("/tf_static", times[0], encode_transforms(_list_fixed(robot), times[0]))
+        moving = _list_moving(figure)
+        for frame, time in enumerate(times):
+            put(
+                "/tf",
+                time,
+                encode_transforms([Transform(up, name, R[frame], p[frame]) for up, name, R, p in moving], time),
+            )
+            put("/joint_states", time, encode_joint_state(joints, angles[frame], time))
+        writer.finish()
+
+
+def _list_angles(robot: Robot) -> tuple[list[str], np.ndarray]:
+    """Names of the URDF's joints that turn, and their angles (n, c) [rad]."""
+    columns, values = robot.table()
+    free = len(POSE) if robot.figure.kind[0] == "free" else 0
+    return columns[free:], values[:, free:]
+
+
+def _list_fixed(robot: Robot) -> list[Transform]:
+    """The root in its base, bones that do not turn, and the sensors."""
+    figure = robot.figure
+    found = []
+    for k, name in enumerate(figure.names):
+        if figure.kind[k] == "free":
+            found.append(Transform(BASE_LINK, name, figure.R_parent_bone_rest[k], np.zeros(3)))
+        elif figure.kind[k] == "rigid":
+            up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD_LINK
+            found.append(Transform(up, name, figure.R_parent_bone_rest[k], figure.p_parent_bone[k]))
+        found.append(Transform(name, robot.sensor[k], figure.R_bone_body[k], figure.p_bone_body[k]))
+    return found
+
+
+def _list_moving(figure: Figure) -> list[tuple[str, str, np.ndarray, np.ndarray]]:
+    """(frame, child, R (n, 3, 3), p (n, 3)): the base in the world, and each bone that turns on its parent."""
+    found = []
+    for k, name in enumerate(figure.names):
+        R = figure.R_parent_bone[:, k]
+        if figure.kind[k] == "free":
+            found.append((WORLD_LINK, BASE_LINK, R @ figure.R_parent_bone_rest[k].T, figure.p_world_free[:, 0]))
+        elif figure.kind[k] != "rigid":
+            up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD_LINK
+            place = np.broadcast_to(figure.p_parent_bone[k], (figure.frames, 3))
+            found.append((up, name, R, place))
+    return found
+
+
+FORMAT = FigureFormat("mcap", "MCAP for ROS 2: URDF, transforms, joint states", ".mcap", write_mcap, check_mcap)
