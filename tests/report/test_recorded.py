@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import condyle
-from condyle.faults.slips import moved_back
+from condyle.faults.slips import move_back
 from condyle.model.clock import Clock
 from condyle.model.skeleton import Slip
 from condyle.report.recorded import find_recorded_gaps, list_slips, sum_slips
@@ -14,7 +14,7 @@ from condyle.simulate import human, simulate
 EXACT_M = 1e-9
 
 
-def test_gaps_of_a_take_moved_back_are_those_that_were_recorded() -> None:
+def test_gaps_of_a_take_move_back_are_those_that_were_recorded() -> None:
     world = simulate(human(), "exercise", seconds=10, seed=3)
     skeleton = condyle.fit(world.take).skeleton
     slips = (
@@ -22,7 +22,7 @@ def test_gaps_of_a_take_moved_back_are_those_that_were_recorded() -> None:
         Slip("l_shank", 200, float(world.take.time[200]), np.array([0, 0.03, 0]), np.array([0.2, 0, 0]), 1.0),
     )
     skeleton = condyle.Skeleton(**{**vars(skeleton), "slips": slips})
-    back = moved_back(world.take, slips)  # as if the take had been recorded with these slips
+    back = move_back(world.take, slips)  # as if the take had been recorded with these slips
     rows = np.arange(back.frames)
     found = find_recorded_gaps(skeleton, back, rows)
     for k, joint in enumerate(skeleton.joints):
