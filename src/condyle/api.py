@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from .model.gait_events import GaitEvent
     from .model.profile import Profile
     from .motion.retarget import Lengths
+    from .motion.retarget_rig import RigMotion
 
 FilePath = str | os.PathLike[str]
 Recorded = FilePath | Sequence[FilePath] | Mapping[str, FilePath] | Take | NDArray[Any]  # what a fit is made from
@@ -399,6 +400,17 @@ class Fit:
         known = poses.seen[:, [poses.index(joint.child) for joint in skeleton.joints]]
         gap = np.where(known[..., None], 0.0, np.nan) * np.ones(3)
         return Fit(skeleton, _InMemory(skeleton, poses, gap, known.astype(np.float64), motion))
+
+    def retarget_to_rig(self, rig: FilePath, bones: FilePath | Mapping[str, str] | None = None) -> RigMotion:
+        """The motion on a rig that is given as BVH or GLB, whose feet stand where they stood; its `write` writes it.
+
+        bones  a map.toml or {bone of the rig: body} where names do not tell which bone moves as which body
+        """
+        from .io.rigs.read_rig import read_bone_map, read_rig
+        from .motion.retarget_rig import retarget_to_rig
+
+        told = bones if bones is None or isinstance(bones, Mapping) else read_bone_map(bones)
+        return retarget_to_rig(self.scene().figure, read_rig(rig), told)
 
     def use_profile(self, profile: FilePath | Profile) -> Fit:
         """The fit with what is known of its performer as a prior on lengths; a finding says how much that mattered."""

@@ -127,3 +127,17 @@ def test_a_rail_is_told_from_5_mm_rms_on(rng: np.random.Generator) -> None:
         fits = fit_pairs(sums, pairs)
         spread = measure_motion(take, sums, fits, noise).spread
         assert bool(find_sliders(take, fits, spread, noise, measure_world_motion(take, noise)[0])) == told
+
+
+def test_a_thread_shows_in_a_millimetre_of_noise() -> None:
+    joints = condyle.fit(machines.made("screw", 2.0, seed=60000).take, intervals=False).skeleton.joints
+    (screw,) = (joint for joint in joints if joint.kind == "screw")
+    assert screw.pitch is not None
+    assert abs(screw.pitch) == pytest.approx(0.05, abs=0.001)
+
+
+@pytest.mark.parametrize("seed", [60012, 60016, 60018])
+def test_axes_that_meet_leave_no_doubt_between_edges_that_are_both_there(seed: int) -> None:
+    """The first two axes of this arm meet, so that its base and third body share a point as well."""
+    skeleton = condyle.fit(machines.made("ur5", 2.0, seed=seed).take, intervals=False).skeleton
+    assert all(joint.support == 1 and not joint.rivals for joint in skeleton.joints)

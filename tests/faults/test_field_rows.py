@@ -46,7 +46,9 @@ def test_the_rows_of_a_joint_are_the_slope_of_its_gap(rng: np.random.Generator) 
     _, _, F, _ = joint_rows(rows, 0, basis, 1.0, (zero, zero))
     root = np.sqrt(rows.weight[:, 0] / (rows.variance[0] * rows.stretch[0]))
     change = (rows.straighten((basis, *small))[2] - rows.straighten(None)[2])[:, 0]
-    np.testing.assert_allclose(F @ small.ravel(), (change * root[:, None]).ravel(), atol=1e-3 * np.abs(F).max() * 1e-6)
+    np.testing.assert_allclose(
+        F @ small.transpose(0, 2, 1).ravel(), (change * root[:, None]).ravel(), atol=1e-3 * np.abs(F).max() * 1e-6
+    )
 
 
 def test_a_rod_is_two_joints_at_its_distance() -> None:
@@ -80,7 +82,7 @@ def test_equal_weights_make_a_field_of_equal_size_everywhere(rng: np.random.Gene
 def test_the_field_that_scales_a_room_moves_places_away_from_its_middle(rng: np.random.Generator) -> None:
     places = rng.uniform(-1, 1, (500, 3))
     basis = Basis(places, 1.5)
-    moved = basis(places) @ fit_scaling(places, basis).reshape(-1, 3)
+    moved = basis(places) @ fit_scaling(places, basis).reshape(3, -1).T
     away = places - places.mean(axis=0)
     assert float((moved * away).sum() / (away * away).sum()) == pytest.approx(1.0, abs=0.05)
     assert extent(places) == pytest.approx(np.sqrt((away**2).sum(axis=1).mean()))

@@ -10,7 +10,7 @@ import numpy as np
 from condyle import Take
 from condyle.maths import rotation
 from condyle.prepare.swaps import Swap, exchange_back
-from condyle.prepare.tracks import _Before, find_crossings, find_lone_spikes, find_moves, measure_nearness
+from condyle.prepare.tracks import _Before, find_crossings, find_moves, measure_nearness
 from condyle.simulate import Disturbances, linkage, simulate
 
 NOISY = {"position_noise": 0.003, "orientation_noise": np.radians(0.3)}
@@ -58,14 +58,6 @@ def test_fast_motion_and_bodies_that_are_not_seen_are_no_moves() -> None:
     assert find_moves(take_of("walk")) == {}
     take = take_of()
     assert find_moves(take.mask(np.ones_like(take.seen))) == {}
-
-
-def test_a_lone_sample_off_its_path_is_a_spike_and_a_step_is_none() -> None:
-    take = take_of()
-    p = take.p_world_body.copy()
-    p[100, 1] += 0.5
-    p[200:, 2] += 0.5
-    assert np.argwhere(find_lone_spikes(replace(take, p_world_body=p))).tolist() == [[100, 1]]
 
 
 def test_nearness_is_the_usual_distance_to_the_nearest_body() -> None:

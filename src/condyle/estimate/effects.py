@@ -18,7 +18,7 @@ from ..model.values import dataclass
 if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints
 
-FIXED_POINT_ROUNDS = 2  # before Newton's steps, so that these start in the right valley
+FIXED_POINT_ROUNDS = 2  # before Newton's steps where nothing is known, so that these start in the right valley
 NEWTON_ROUNDS = 12  # at most; five are usual
 NEWTON_MAX_STEP = 2.0  # up, in the logarithm of a variance
 NEWTON_SETTLED = 1e-3  # change of the logarithms of the variances at which the rounds end
@@ -194,12 +194,12 @@ def _solve_sizes(sums: _Sums, start: Floats | None) -> tuple[Floats, Floats]:
     noise = (sums.yy / sums.rows)[:, None]
     variance = np.repeat(0.25 * noise, len(sums.member), axis=1) if start is None else start
     at = np.log(np.concatenate([np.maximum(variance, EFFECT_MIN_RATIO * noise), noise], axis=1))
-    still, part = np.arange(len(at)), sums
-    for turn in range(FIXED_POINT_ROUNDS + NEWTON_ROUNDS):
+    still, part, early = np.arange(len(at)), sums, FIXED_POINT_ROUNDS if start is None else 0
+    for turn in range(early + NEWTON_ROUNDS):
         now = at[still]
         to, slope = part.update(now)
         step = to - now
-        if turn >= FIXED_POINT_ROUNDS:
+        if turn >= early:
             step = _step_newton(now, step, slope)
         after = part.within(now + step)
         at[still] = after

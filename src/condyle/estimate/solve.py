@@ -16,12 +16,12 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.least_squares import invert_normal
 from ..maths.robust import CHI3_MEDIAN, median
 from ..maths.series import correlated_square_sum
-from ..maths.spool import empty, over_frames
+from ..maths.spool import BLOCK_BYTES, over_frames
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
-from ..pairs.normal import Rows, System, condition_covariance, multiply_gaps, weigh_joints
+from ..pairs.normal import Rows, System, condition_covariance, gap_products, weigh_joints
 from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, Steps, weigh_outliers, weigh_seen
 
 if TYPE_CHECKING:
@@ -202,11 +202,7 @@ def gap_covariance(
             that is None, as `find_shared` finds
     """
     parts = int(np.clip(seconds, *SHARED_BLOCKS)) if shared is None else 1
-    edges = np.linspace(0, len(weight), parts + 1).astype(np.int64)
-    root = over_frames(np.sqrt, weight)
-    scaled = np.multiply(gap, root, out=empty(gap.shape))
-    products = [multiply_gaps(scaled[:, lo:hi], root[lo:hi]) for lo, hi in pairwise(edges)]
-    square, count = (np.stack(values) for values in zip(*products, strict=True))
+    square, count = _multiply_parts(gap, weight, parts)
     every, total = square.sum(axis=0), np.maximum(count.sum(axis=0), 1e-300)
     more = every / (3 * total) - white
     own = np.maximum(np.diagonal(more), 0.0)
@@ -219,6 +215,25 @@ def gap_covariance(
     C = white + more
     np.fill_diagonal(C, np.diagonal(white) + own)
     return condition_covariance(C), own
+
+
+def _multiply_parts(gap: Floats, weight: Floats, parts: int) -> tuple[Floats, Floats]:
+    """(k, J, J) products [m^2] of gaps (3, n, J) weighted by (n, J) in each of so many parts of the take, and what two
+    joints' gaps weigh together.
+    """
+    edges = np.linspace(0, len(weight), parts + 1).astype(np.int64)
+    longest = int(np.diff(edges).max())
+    if gap.nbytes > BLOCK_BYTES or parts == 1:
+        products = [gap_products(gap[:, lo:hi], weight[lo:hi]) for lo, hi in pairwise(edges)]
+        square, count = (np.stack(values) for values in zip(*products, strict=True))
+        return square, count
+    frames = edges[:-1, None] + np.arange(longest)  # all parts at once, shorter ones filled up with weights of 0
+    inside = frames < edges[1:, None]
+    frames = np.minimum(frames, max(len(weight) - 1, 0))
+    root = np.where(inside[..., None], np.sqrt(weight)[frames], 0.0)  # (k, l, J)
+    scaled = gap[:, frames] * root
+    square = np.matmul(np.swapaxes(scaled, 2, 3), scaled).sum(axis=0)
+    return square, np.matmul(np.swapaxes(root, 1, 2), root)
 
 
 def find_shared(covariance: Floats, least: Floats, pairs: Ints) -> Bools:

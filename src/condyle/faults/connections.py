@@ -15,7 +15,7 @@ import numpy as np
 
 from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, freeze_array
-from ..maths.graph import components, orient
+from ..maths.graph import components, count_steps, orient
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.windows import Windows, count_skipped, cut_windows, sum_windows
@@ -377,17 +377,20 @@ def _ways(bodies: int, edges: Ints, between: tuple[int, int] | None = None) -> t
     The room, the last, is in a tree of its own. Where edges close a loop the shortest way counts, and it is told for
     the pair `between` only.
     """
-    way = np.zeros((bodies + 1,) * 3, dtype=bool)
     label = np.full(bodies + 1, -1)
     for number, group in enumerate(components(bodies, edges)):
         label[group] = number
-    for start in range(bodies) if between is None else between[:1]:
-        parent = orient(bodies, edges, [start])
-        for other in range(bodies) if between is None else between[1:]:
-            k = int(parent[other])
-            while k >= 0 and k != start:
-                way[start, other, k] = True
-                k = int(parent[k])
+    if between is None:
+        steps = count_steps(bodies + 1, edges)
+        ends = np.eye(bodies + 1, dtype=bool)
+        way = steps[:, None] + steps[None] == steps[..., None]
+        return way & np.isfinite(steps)[..., None] & ~ends[:, None] & ~ends[None], label
+    way, (start, other) = np.zeros((bodies + 1,) * 3, dtype=bool), between
+    parent = orient(bodies, edges, [start])
+    k = int(parent[other])
+    while k >= 0 and k != start:
+        way[start, other, k] = True
+        k = int(parent[k])
     return way, label
 
 

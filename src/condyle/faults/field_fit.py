@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.least_squares import clear_of, solve_normal, span_columns
+from ..maths.least_squares import clear_of, eliminate, solve_normal, span_columns
 from ..model.field import FieldModel, Rod, bells
 from ..model.values import dataclass
 from .field_rows import Basis, FieldRows, choose_places, extent, fit_scaling, joint_rows
@@ -291,7 +291,7 @@ def _solve(rows: Sequence[FieldRows], basis: Basis, turn_ratio: float, start: tu
         for part, own in zip(rows, parts, strict=True)
     ]
     carried = np.concatenate([free @ joint.D @ spread for free, joint in zip(rows[0].free, parts[0], strict=True)])
-    w, psi = x[: 3 * K].reshape(K, 3), turn * x[3 * K :].reshape(K, 3)
+    w, psi = x[: 3 * K].reshape(3, K).T, turn * x[3 * K :].reshape(3, K).T
     doubt = size / max(float(np.linalg.norm(gauge)), 1e-300)
     return _Found(basis, turn_ratio, (w, psi), tuple(steps), size, gain, share, carried @ carried.T, doubt)
 
@@ -317,15 +317,17 @@ class _Normal:
     ) -> _Normal:
         """own   False: the joint's own unknowns are not asked for"""
         Z, skin, X, y = joint_rows(part, a, basis, turn, start)
-        solved = np.zeros((Z.shape[1], 1))
+        free, nuisance = Z.shape[1], Z.shape[1] + skin.shape[1]
+        table = np.concatenate([Z, skin, X, y[:, None]], axis=1)
+        products = table.T @ table  # all that is needed of them, in one product of a matrix with itself
+        solved = np.zeros((free, 1))
         if own:
-            ZZ = Z.T @ Z
+            ZZ = products[:free, :free]
             loading = 1e-10 * float(np.trace(ZZ)) / max(len(ZZ), 1) + 1e-300
-            solved = solve_normal(ZZ, Z.T @ np.column_stack([X, y]), loading=loading)
-        base = span_columns(np.concatenate([Z, skin], axis=1))
-        X, y = clear_of(base, X), clear_of(base, y)
-        count = max(3 * int((part.weight[:, a] > 0).sum()) - base.shape[1], 0) / float(part.stretch[a])
-        return cls(X.T @ X, X.T @ y, float(y @ y), count, solved[:, :-1], solved[:, -1])
+            solved = solve_normal(ZZ, products[:free, nuisance:], loading=loading)
+        left, used = eliminate(products, nuisance)
+        count = max(3 * int((part.weight[:, a] > 0).sum()) - used, 0) / float(part.stretch[a])
+        return cls(left[:-1, :-1], left[:-1, -1], float(left[-1, -1]), count, solved[:, :-1], solved[:, -1])
 
 
 def likeliest(M: Floats, h: Floats, square: float, count: float) -> tuple[float, float, float, float, Floats, Floats]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..estimate.intervals import GROUP_COLUMNS, Blocks, long_run
+from ..estimate.intervals import GROUP_COLUMNS, Blocks, long_run, pull_skin
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.least_squares import clear_of, clear_of_columns, solve_symmetric, span_columns
@@ -77,7 +77,7 @@ class GapSeries:
     @classmethod
     def _of(cls, blocks: Blocks, a: int, X: Floats) -> GapSeries:
         """That of joint a, with shapes X (3 b, F) that its gap may take without a slip."""
-        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_model_pulled_skin(blocks, a)], axis=1)
+        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *pull_skin(blocks, a)], axis=1)
         bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
         gap = blocks.gap[:, :, a]
         sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
@@ -145,17 +145,6 @@ class GapSeries:
             after = [values[0].copy() for values in (pull, meet, own)]
             gradient[rows], information[rows] = pull, own - meet @ np.swapaxes(meet, 1, 2)
         return gradient / self.variance, information / self.variance
-
-
-def _model_pulled_skin(blocks: Blocks, a: int) -> list[Floats]:
-    """(3 b, 9) each: skin that the other joints of the two bodies pull along, which moves in the body's axes."""
-    columns = []
-    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
-        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
-            if other != a:
-                block = np.einsum("bxr,bs->bxrs", axes, blocks.angle(int(other)))
-                columns.append(block.reshape(3 * len(axes), -1))
-    return columns
 
 
 def _local_size(left: Floats, reach: int) -> Floats:

@@ -206,7 +206,8 @@ def find_reference(skeleton: Skeleton, R_parent_body: Floats) -> Floats:
 
 
 def on_axes(skeleton: Skeleton, motion: Motion) -> Motion:
-    """The motion with every hinge turned about its axis alone and every rigid joint kept at its reference rotation.
+    """The motion with every hinge turned about its axis alone, every universal joint about its two, and every rigid
+    joint kept at its reference rotation.
 
     Each joint goes to the nearest rotation it may have, for itself; what was not known stays NaN.
     """
@@ -216,6 +217,19 @@ def on_axes(skeleton: Skeleton, motion: Motion) -> Motion:
         if joint.kind in ONE_AXIS and joint.axis_child is not None:
             angle = rotation.find_turn(joint.axis_child, reference[child].T @ R[:, child])
             R[:, child] = reference[child] @ rotation.from_vector(angle[:, None] * joint.axis_child)
+        elif joint.kind == "universal" and joint.axis_child is not None and joint.axis_parent is not None:
+            R[:, child] = _keep_angle(R[:, child], joint.axis_parent, joint.axis_child)
         elif joint.kind == "rigid":
             R[:, child] = np.where(np.isfinite(R[:, child]), reference[child], np.nan)
     return replace(motion, R_parent_body=R)
+
+
+def _keep_angle(R: Floats, first: Floats, second: Floats) -> Floats:
+    """R (n, 3, 3) turned the shortest way to have the same angle between `first` and R `second` in all frames."""
+    now = R @ second
+    cosine = now @ first
+    usual = float(np.nanmean(cosine)) if np.isfinite(cosine).any() else 0.0
+    normal = np.cross(first, now)
+    size = np.linalg.norm(normal, axis=1)
+    step = np.arccos(np.clip(usual, -1, 1)) - np.arctan2(size, cosine)
+    return np.asarray(rotation.from_vector((step / np.maximum(size, 1e-12))[:, None] * normal) @ R)

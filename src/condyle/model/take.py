@@ -120,12 +120,7 @@ class Take:
         if not np.isfinite(time).all():
             frame = int(np.argmin(np.isfinite(time)))
             raise CondyleError("time is not a number", code="bad-time", frame=frame)
-        backwards = (np.diff(time) <= 0) & (np.diff(segment) == 0)
-        if backwards.any():
-            frame = int(np.argmax(backwards)) + 1
-            raise CondyleError(
-                f"time does not increase ({time[frame - 1]:g} s, then {time[frame]:g} s)", code="bad-time", frame=frame
-            )
+        _check_order(time, segment)
         with np.errstate(invalid="ignore"):
             # Over everything at once: much faster than pose by pose, and as a rule all are seen.
             if p.size and -FARTHEST < p.min() and p.max() < FARTHEST and np.isfinite(R.sum()):
@@ -271,9 +266,9 @@ class Take:
     def at(self, rows: Ints | builtins.slice) -> Take:
         """These frames, in increasing order."""
         R, p = take_rows(self.R_world_body, rows), take_rows(self.p_world_body, rows)
-        if not isinstance(rows, builtins.slice):  # arrays of their own
-            R, p = seal(R), seal(p)
-        return replace(self, time=self.time[rows], segment=self.segment[rows], R_world_body=R, p_world_body=p)
+        time, segment = self.time[rows], self.segment[rows]
+        _check_order(time, segment)
+        return self._twin(time=time, segment=segment, R_world_body=R, p_world_body=p, seen=self.seen[rows])
 
     def in_source(self, number: int) -> Bools:
         """(n,) the frames of one of the sources."""
@@ -283,7 +278,15 @@ class Take:
     def mask(self, hidden: ArrayLike) -> Take:
         """The same take with the poses in `hidden` (n, m) taken as not seen."""
         gone = freeze_array(hidden, (self.frames, self.bodies), "hidden", np.bool_)
-        return replace(self, R_world_body=hide(self.R_world_body, gone), p_world_body=hide(self.p_world_body, gone))
+        R, p = hide(self.R_world_body, gone), hide(self.p_world_body, gone)
+        return self._twin(R_world_body=R, p_world_body=p, seen=self.seen & ~gone)
+
+    def _twin(self, **arrays: Floats | Ints | Bools) -> Take:
+        """The same take with other arrays, which are sealed and not checked again: they were made from its own."""
+        twin = object.__new__(type(self))
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        twin.__dict__.update(own | {name: seal(array) for name, array in arrays.items()})
+        return twin
 
     def with_findings(self, findings: Iterable[Finding], **words: Any) -> Take:
         """The same poses with these findings, and other words: up, own, read_as, markers. Nothing is checked again."""
@@ -420,6 +423,15 @@ def _match(take: Take, first: Take) -> Take:
             body=name,
         )
     return take if take.names == first.names else take.select(first.names)
+
+
+def _check_order(time: Floats, segment: Ints) -> None:
+    backwards = (np.diff(time) <= 0) & (np.diff(segment) == 0)
+    if backwards.any():
+        frame = int(np.argmax(backwards)) + 1
+        raise CondyleError(
+            f"time does not increase ({time[frame - 1]:g} s, then {time[frame]:g} s)", code="bad-time", frame=frame
+        )
 
 
 def _check_names(names: tuple[str, ...]) -> None:

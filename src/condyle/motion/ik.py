@@ -28,6 +28,7 @@ from ..model.values import dataclass
 from .bridging import bridge_turn, describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve
+from .rails import keep_on_rails, remove_threads
 from .rig import build_rig, build_state, centre, hold_unknown, restore_state, store, to_bodies, to_rows
 from .smoothing import solve_smooth
 from .tasks import FrameRows, Posture, SensorPoses, Smoothness, Target, Task, add_up, close_loops
@@ -90,7 +91,8 @@ def fit_motion(
 
     sigma_position [m], sigma_rotation [rad]: standard deviations, one or one per body; the skeleton's noise if None.
     robust     sensors that disagree with the rest of the figure in a frame lose their weight there
-    keep_axes  hinges turn about their axis only, and rigid joints do not turn; else every joint is a ball
+    keep_axes  hinges turn about their axis only, rigid joints do not turn, and sliders stay on their rails; else every
+               joint is a ball
     loops      whether loop joints stay closed; None: those that were named when the skeleton was fitted
     smooth     standard deviations of the bodies' angular accelerations [rad/s^2] and of the free bodies' accelerations
                [m/s^2], which then count among the errors; None: every frame is fitted for itself
@@ -110,6 +112,8 @@ def fit_motion(
     kept = skeleton.loops if loops else () if loops is False else skeleton.named_loops
     sigmas = choose_sigmas(skeleton, sigma_position, sigma_rotation)
     figure = replace(skeleton, loops=kept)
+    if keep_axes:
+        take = remove_threads(skeleton, take)
     run = _SensorRun(figure, take, sigmas, keep_axes=keep_axes, reference=reference, placed=placed)
     begin_step("solving the motion")
     chunks = _cut_chunks(np.arange(take.frames))
@@ -125,7 +129,9 @@ def fit_motion(
         for part in segment_slices(take.segment):
             if part.stop - part.start > 2:  # fewer frames have no acceleration
                 run.solve(part, run.state(part), run.problem(part, Smoothness(*smooth, take.time)))
-    return MotionFit(run.motion(longest_gap), run.sensors.weight, run.residual, run.steps, run.settled)
+    motion = run.motion(longest_gap)
+    motion = keep_on_rails(skeleton, motion) if keep_axes else motion
+    return MotionFit(motion, run.sensors.weight, run.residual, run.steps, run.settled)
 
 
 def reach_targets(

@@ -110,16 +110,17 @@ def _look_at_rows(take: Take) -> _Delays | None:
     """
     digest = digest_take(take)
     rows = digest.as_take(take)
-    return _look_at(rows, Neighbours.of(rows), max(FIRST_LOOK_FRAMES // digest.every, FIRST_LOOK_FRAMES // 2))
+    most = max(FIRST_LOOK_FRAMES // digest.every, FIRST_LOOK_FRAMES // 2)
+    return _look_at(rows, Neighbours.of(rows), most, digest.noise.of_rows(digest.every))
 
 
-def _look_at(take: Take, near: Neighbours, most: int) -> _Delays | None:
+def _look_at(take: Take, near: Neighbours, most: int, noise: Noise | None = None) -> _Delays | None:
     """What the joints tell of the delays as recorded; None where too few samples follow each other."""
     few = _spread(near, take.bodies, most)
     if len(few) < 10 * DELAY_BLOCKS:
         return None
     take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
-    return _round(take, near, few, np.zeros(take.bodies), None)
+    return _round(take, near, few, np.zeros(take.bodies), noise)
 
 
 def _spread(near: Neighbours, bodies: int, most: int) -> Ints:

@@ -9,6 +9,7 @@ FORMATS: dict[str, str] = {
     "bvh": "bvh",
     "glb": "gltf",
     "vrm": "vrm",
+    "fbx-script": "fbx_script",
     "usd": "usd",
     "mjcf": "mjcf",
     "urdf": "urdf",
