@@ -10,8 +10,8 @@ import pytest
 from condyle.maths import rotation
 from condyle.motion.standing import (
     LEG_MAX_SHARE,
+    BonePoses,
     Foot,
-    Poses,
     bend_leg,
     bend_toes,
     find_ankles,
@@ -28,14 +28,14 @@ UP = np.array([0.0, 1.0, 0.0])
 SOLE = np.array([[0.0, -0.07, 0.0], [0.0, -0.07, 0.15]])
 
 
-def leg(pitch: np.ndarray, slide: float = 0.0) -> tuple[Poses, Foot]:
+def leg(pitch: np.ndarray, slide: float = 0.0) -> tuple[BonePoses, Foot]:
     """A bent leg over a foot that pitches [rad] and slides [m/s], all frames a stand; bones: hip, knee, ankle, toes."""
     time = np.arange(N) / 60
     p = np.tile([[0.0, 0.85, 0.0], [0.0, 0.45, 0.1], [0.0, 0.07, 0.0], [0.0, 0.0, 0.15]], (N, 1, 1))
     p[:, :, 2] += slide * time[:, None]
     R = np.tile(np.eye(3), (N, 4, 1, 1))
     R[:, 2] = rotation.from_vector(np.stack([pitch, 0 * pitch, 0 * pitch], axis=1))
-    return Poses(R, p, time, np.zeros(N, np.int64), UP), Foot(0, 1, 2, 3, SOLE, ((0, N),))
+    return BonePoses(R, p, time, np.zeros(N, np.int64), UP), Foot(0, 1, 2, 3, SOLE, ((0, N),))
 
 
 def test_a_sole_lies_on_the_floor_below_ankle_and_ball() -> None:
@@ -64,7 +64,7 @@ def test_a_foot_that_rolls_over_its_ball_stays_where_it_is(slide: float) -> None
     np.testing.assert_allclose(lowest, 0.0, atol=1e-12)
 
 
-def replace_p(poses: Poses, ankle: np.ndarray) -> Poses:
+def replace_p(poses: BonePoses, ankle: np.ndarray) -> BonePoses:
     p = poses.p.copy()
     p[:, 2] = ankle
     return replace(poses, p=p)

@@ -419,7 +419,7 @@ class Blocks:
         range_ = np.sqrt(np.maximum(value, 1e-6 * value[:, -1:] + 1e-24))
         return np.asarray(angle @ axes / range_[:, None] ** (1 - ANGLE_POWER))
 
-    def _pulling_angles(self, joint: int) -> Floats:
+    def _find_pulling_angles(self, joint: int) -> Floats:
         """(b, 3) [rad] what the other joints of a joint's two bodies turn by, in the three directions of most motion.
 
         They pull at the skin under its sensors, and most at a joint that hardly turns itself.
@@ -444,7 +444,7 @@ class Blocks:
         s, t = np.triu_indices(3)
         values = [angle, angle[..., s] * angle[..., t]]
         if pulled:
-            values.append(np.stack([self._pulling_angles(int(a)) for a in joints]))
+            values.append(np.stack([self._find_pulling_angles(int(a)) for a in joints]))
         in_body = len(values)
         if world:
             place, arm = (part[:, joints].transpose(1, 0, 2) for part in (self.place, self.arm))

@@ -23,8 +23,8 @@ from ..model.values import dataclass
 from .gait_events import find_standing
 from .rig_map import map_bones
 from .standing import (
+    BonePoses,
     Foot,
-    Poses,
     bend_leg,
     bend_toes,
     find_ankles,
@@ -202,7 +202,7 @@ class _Carrier:
             raise CondyleError("the mapped bones of the rig have no length", code="bad-map", path=self.rig.path)
         return theirs / own
 
-    def carry(self) -> Poses:
+    def carry(self) -> BonePoses:
         """The rig with the figure's rotations, its hips where the figure's are."""
         R_world, p_world = self.figure.world
         R_rest = self.figure.rest[0]
@@ -215,10 +215,10 @@ class _Carrier:
         p = self.place(self.complete(R), np.zeros_like(aim))
         return self._poses(R, aim - p[:, centre].mean(axis=1))
 
-    def _poses(self, R: Floats, place: Floats) -> Poses:
+    def _poses(self, R: Floats, place: Floats) -> BonePoses:
         figure = self.figure
         R = self.complete(R)
-        return Poses(R, self.place(R, place), figure.time, figure.segment, self.up)
+        return BonePoses(R, self.place(R, place), figure.time, figure.segment, self.up)
 
     def complete(self, R: Floats) -> Floats:
         """R (n, b, 3, 3) of all bones, from those of the mapped ones: others follow their parents, in the trunk with
@@ -311,7 +311,7 @@ class _Carrier:
         lengths = [float(np.linalg.norm(self.rig.p_rest[b] - self.rig.p_rest[self.above[b]])) for b in legs]
         return sum(lengths) / 2 if lengths else float(np.ptp(self.rig.p_rest @ self.up))
 
-    def put_on_floor(self, poses: Poses, feet: list[Foot]) -> Poses:
+    def put_on_floor(self, poses: BonePoses, feet: list[Foot]) -> BonePoses:
         """The poses with feet that are level when they stand, on the floor at height zero."""
         R = poses.R.copy()
         for foot in feet:
@@ -323,7 +323,7 @@ class _Carrier:
             level = float(lowest[int(FLOATING_SHARE * len(lowest))])
         return self._poses(R, poses.p[:, self.placed] - level * self.up)
 
-    def stand(self, poses: Poses, feet: list[Foot]) -> Poses:
+    def stand(self, poses: BonePoses, feet: list[Foot]) -> BonePoses:
         """The poses with feet that do not slide while they stand."""
         feet = [foot for foot in feet if foot.stands]
         if not feet:
@@ -331,7 +331,7 @@ class _Carrier:
         ankles = [find_ankles(poses, foot, 0.0, self.leg) for foot in feet]
         shift = move_hips(poses, feet, ankles)
         R = poses.R.copy()
-        moved = Poses(R, poses.p + shift[:, None], poses.time, poses.segment, poses.up)
+        moved = BonePoses(R, poses.p + shift[:, None], poses.time, poses.segment, poses.up)
         for foot, ankle in zip(feet, ankles, strict=True):
             thigh, shank = bend_leg(moved, foot, ankle)
             R[:, foot.thigh], R[:, foot.shank] = thigh, shank

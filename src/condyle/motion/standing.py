@@ -49,7 +49,7 @@ class Foot:
 
 
 @dataclass(frozen=True, eq=False)
-class Poses:
+class BonePoses:
     """Poses of a rig's bones in its world: R (n, b, 3, 3), p (n, b, 3); time (n,) [s], segment (n,), up (3,)."""
 
     R: Floats
@@ -93,7 +93,7 @@ def level_foot(R: Floats, R_rest: Floats, foot: Foot, time: Floats, up: Floats) 
     return np.asarray(R @ turn) if rotation.angle(turn) < FLAT_MAX_TILT_RAD else R
 
 
-def find_level(poses: Poses, feet: Sequence[Foot]) -> float | None:
+def find_level(poses: BonePoses, feet: Sequence[Foot]) -> float | None:
     """Height of the soles' lowest points while they stand, as a rule; None where no foot stands."""
     heights = [
         _measure_sole(poses, foot)[first:stop].min(axis=1) + (poses.p[first:stop, foot.foot] @ poses.up)
@@ -103,7 +103,7 @@ def find_level(poses: Poses, feet: Sequence[Foot]) -> float | None:
     return float(median(np.concatenate(heights))) if heights else None
 
 
-def trim_stands(poses: Poses, feet: Sequence[Foot], floor: float, leg: float) -> list[Foot]:
+def trim_stands(poses: BonePoses, feet: Sequence[Foot], floor: float, leg: float) -> list[Foot]:
     """The feet without the beginnings and ends of stands in which the sole is above the floor already, and without
     stands in the air: those above the floor that are short, or while the other foot stands lower.
     """
@@ -128,7 +128,7 @@ def trim_stands(poses: Poses, feet: Sequence[Foot], floor: float, leg: float) ->
     return found
 
 
-def bend_toes(poses: Poses, foot: Foot, R_rest: Floats) -> Floats:
+def bend_toes(poses: BonePoses, foot: Foot, R_rest: Floats) -> Floats:
     """(n, 3, 3) rotations of the toes: on the floor while the foot stands and its heel is up, else as the foot is."""
     R = poses.R[:, foot.foot]
     sole = R @ (R_rest[foot.foot].T @ poses.up)
@@ -144,7 +144,7 @@ def bend_toes(poses: Poses, foot: Foot, R_rest: Floats) -> Floats:
     return np.asarray(flat @ R @ R_rest[foot.foot].T @ R_rest[foot.toes])
 
 
-def find_ankles(poses: Poses, foot: Foot, floor: float, leg: float) -> Floats:
+def find_ankles(poses: BonePoses, foot: Foot, floor: float, leg: float) -> Floats:
     """(n, 3) where the ankle is to be: on a path that rolls over the sole in every stand, between them as it was."""
     away = np.full(poses.p[:, foot.foot].shape, np.nan)
     reach = _measure_sole(poses, foot)
@@ -167,7 +167,7 @@ def find_ankles(poses: Poses, foot: Foot, floor: float, leg: float) -> Floats:
     return np.asarray(origin + away)
 
 
-def _measure_sole(poses: Poses, foot: Foot) -> Floats:
+def _measure_sole(poses: BonePoses, foot: Foot) -> Floats:
     """(n, k) heights of the sole's points over the ankle."""
     return np.asarray(np.einsum("nij,kj,i->nk", poses.R[:, foot.foot], foot.sole, poses.up))
 
@@ -189,7 +189,7 @@ def _blend(away: Floats, time: Floats) -> Floats:
     return np.asarray(found * (1 - released * released * (3 - 2 * released))[:, None])
 
 
-def move_hips(poses: Poses, feet: Sequence[Foot], ankles: Sequence[Floats]) -> Floats:
+def move_hips(poses: BonePoses, feet: Sequence[Foot], ankles: Sequence[Floats]) -> Floats:
     """(n, 3) by which the whole figure moves so that every leg reaches its ankle."""
     shift = np.zeros((len(poses.time), 3))
     for _ in range(HIPS_ROUNDS):
@@ -204,7 +204,7 @@ def move_hips(poses: Poses, feet: Sequence[Foot], ankles: Sequence[Floats]) -> F
     return shift
 
 
-def bend_leg(poses: Poses, foot: Foot, ankle: Floats) -> tuple[Floats, Floats]:
+def bend_leg(poses: BonePoses, foot: Foot, ankle: Floats) -> tuple[Floats, Floats]:
     """Rotations of thigh and shank (n, 3, 3) with which the ankle (n, 3) is reached."""
     hip, knee, old = (poses.p[:, k] for k in (foot.thigh, foot.shank, foot.foot))
     upper, lower = hip - knee, old - knee
@@ -230,7 +230,7 @@ def _find_knee_axis(R_thigh: Floats, normal: Floats) -> Floats:
     return np.where(plain[:, None], normal / np.maximum(sine, 1e-12)[:, None], across)
 
 
-def measure_slide(poses: Poses, feet: Sequence[Foot]) -> float | None:
+def measure_slide(poses: BonePoses, feet: Sequence[Foot]) -> float | None:
     """Usual speed along the floor, root mean square, of the lowest points of soles while they stand, in the rig's unit
     per second; None where none stands."""
     squares = []

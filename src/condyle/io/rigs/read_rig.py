@@ -17,14 +17,14 @@ from .bvh_rig import read_bvh_rig
 from .glb_rig import read_glb_rig
 from .rig_file import RigFile
 
-HEAD_BYTES = 4096  # of a file, by which its format is known
+RIG_HEAD_BYTES = 4096  # of a file, by which its format is known
 MAP_EXAMPLE = '[bones] and below it lines like "mixamorig:Hips" = "pelvis": a bone of the rig, a body of the fit'
 
 
 def read_rig(path: str | os.PathLike[str]) -> RigFile:
     """The rig of a BVH or GLB file, which needs no motion of its own."""
     file = Path(path)
-    head = read_small(file, HEAD_BYTES)
+    head = read_small(file, RIG_HEAD_BYTES)
     try:
         if gltf.looks_like(head):
             return read_glb_rig(file)
