@@ -18,7 +18,8 @@ from ..maths.spool import POSE_BYTES, blocks_of, over_frames
 from ..model.anatomy import count_between
 from ..model.take import Take
 from ..model.values import dataclass
-from ..pairs.fits import PairFits, fit_pairs, gaps
+from ..pairs.digest import Digest
+from ..pairs.fits import PairFits, fit_pairs, gap_blocks, gaps
 from ..pairs.noise import Noise
 from ..pairs.outliers import GROSS_SD, ROUNDING_M, drop_gross, estimate_bars, find_inliers
 from ..pairs.rows import RowTake, read_rows
@@ -28,6 +29,7 @@ from .machines import Slide, find_sliders
 from .tree import TRIAL_ROUNDS, ResidualRows, Tree, Trials, spanning_margins, swap_edges, try_rivals
 
 RARE_PAIR_SHARE = 0.2  # of the usual pair's frames, below which a pair is no candidate for an edge
+MANY_ROWS_SHARE = 0.4  # of the rows of joints, from which on one product of all frames takes less than to pick them out
 WHOLE_ROWS_PER_DIMENSION = 6  # whole rows per dimension of the joints' covariance
 COVARIANCE_MAX_BODIES = (
     128  # bodies beyond which the residuals' covariance is no longer formed and the spanning tree stands
@@ -359,20 +361,32 @@ def _without_gross(rows: RowTake, fits: PairFits, edges: Ints) -> Bools:
     ends[np.arange(len(edges))[:, None], joints[0]] = 1.0
     off |= near.astype(np.float64) @ ends > 0  # a pose is gone where all joints of its body are far off
     near = np.asarray(off[:, joints[0]].any(axis=2))
-    far = np.zeros((take.frames, len(edges)), dtype=bool)
-    row, joint = np.nonzero(near)
-    longest = int(digest.count.max(initial=1))
-    for some in blocks_of(len(row), longest * POSE_BYTES):
-        frames = digest.first[row[some], None] + np.minimum(np.arange(longest), digest.count[row[some], None] - 1)
-        length = np.sqrt(np.square(_gap_of(take, joints, joint[some], frames)).sum(axis=2))
-        with np.errstate(invalid="ignore"):
-            gross = length > (GROSS_SD * frame_bar[row[some], joint[some]] + ROUNDING_M)[:, None]
-        far[frames[gross], np.broadcast_to(joint[some, None], frames.shape)[gross]] = True
+    far = _find_far(take, digest, joints, near, GROSS_SD * frame_bar + ROUNDING_M)
     good, odd = take.seen.copy(), np.flatnonzero(far.any(axis=1))
     if len(odd):
         both = take.seen[odd][:, joints[0]].all(axis=2)
         good[odd] = find_inliers(take.seen[odd], joints[0], both & ~far[odd])
     return good
+
+
+def _find_far(take: Take, digest: Digest, joints: tuple[Ints, Floats, Floats], near: Bools, bar: Floats) -> Bools:
+    """(n, J) frames in which a joint's gap is longer than the bar (N, J) [m] of their row, of rows `near` (N, J)."""
+    far = np.zeros((take.frames, near.shape[1]), dtype=bool)
+    if near.mean() > MANY_ROWS_SHARE:  # then all frames are looked at, which is one product
+        row_of, most = np.repeat(np.arange(digest.rows), digest.count), np.where(near, np.square(bar), np.inf)
+        for rows, gap in gap_blocks(take, *joints):
+            with np.errstate(invalid="ignore"):
+                far[rows] = np.einsum("xnj,xnj->nj", gap, gap) > most[row_of[rows]]
+        return far
+    row, joint = np.nonzero(near)
+    longest = int(digest.count.max(initial=1))
+    for some in blocks_of(len(row), longest * POSE_BYTES):
+        frames = digest.first[row[some], None] + np.minimum(np.arange(longest), digest.count[row[some], None] - 1)
+        with np.errstate(invalid="ignore"):
+            square = np.square(_gap_of(take, joints, joint[some], frames)).sum(axis=2)
+            gross = square > np.square(bar[row[some], joint[some]])[:, None]
+        far[frames[gross], np.broadcast_to(joint[some, None], frames.shape)[gross]] = True
+    return far
 
 
 def _gap_of(take: Take, joints: tuple[Ints, Floats, Floats], joint: Ints, frames: Ints) -> Floats:

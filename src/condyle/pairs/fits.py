@@ -219,20 +219,21 @@ def measure_distances(take: Take, pairs: Ints) -> Floats:
 def gaps(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
     """(n, P, 3) [m] world vector from the parent's joint to the child's; NaN where either body is not seen."""
     out = empty((take.frames, len(pairs), 3))
-    for rows, gap in _gap_blocks(take, pairs, p_child_joint, p_parent_joint):
+    for rows, gap in gap_blocks(take, pairs, p_child_joint, p_parent_joint):
         out[rows] = gap.transpose(1, 2, 0)
     return out
 
 
 def gaps_by_axis(take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
     """(3, n, P) [m] the same with the axes of the world first, as what multiplies them is faster."""
-    parts = [gap for _, gap in _gap_blocks(take, pairs, p_child_joint, p_parent_joint)]
+    parts = [gap for _, gap in gap_blocks(take, pairs, p_child_joint, p_parent_joint)]
     return parts[0] if len(parts) == 1 else np.concatenate([np.empty((3, 0, len(pairs))), *parts], axis=1)
 
 
-def _gap_blocks(
+def gap_blocks(
     take: Take, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats
 ) -> Iterator[tuple[slice, Floats]]:
+    """The same block by block of the frames."""
     i, j = np.asarray(pairs).T
     for rows, X in blocks(take):
         seen = take.seen[rows]
