@@ -121,10 +121,10 @@ def main() -> None:
             turn, place = np.degrees(found.rotation), 1000 * np.array(found.place)
             errors = [f"{value:.2g}" for value in (np.median(turn), turn.max(), np.median(place), place.max())]
         shares = [percent(np.mean(part)) for part in (found.told, found.registered, found.tree)]
-        rows.append([case.name, *shares, *errors])
+        rows.append([case.name, str(len(found.registered)), *shares, *errors])
         data[case.name] = vars(found)
         progress(" | ".join(rows[-1]))
-    heads = ["case", "two worlds told", "registered", "tree right after", "rotation, median deg", "worst deg"]
+    heads = ["case", "trials", "two worlds told", "registered", "tree right after", "rotation, median deg", "worst deg"]
     heads += ["place, median mm", "worst mm"]
     how = (
         "A simulated person, 30 s at 60 Hz; the sensors of both legs, or of one hand, are tracked in a second world "
