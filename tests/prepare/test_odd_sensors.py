@@ -63,6 +63,12 @@ def test_every_order_of_axes_is_listed_once_up_to_a_mirror() -> None:
     assert ("x", "y", "z") in orders
 
 
+def test_up_to_half_of_the_sensors_are_named(take: Take) -> None:
+    some = take.select(["pelvis", "l_thigh", "l_shank", "l_foot", "chest"])
+    spoilt = apply_odd(apply_odd(some, OddSensor("l_thigh", 1.0, scale=1000.0)), OddSensor("chest", 1.0, scale=1000.0))
+    assert {one.name for one in find_odd_sensors(spoilt)} == {"l_thigh", "chest"}
+
+
 def test_what_slides_on_a_machine_that_stands_is_in_no_other_unit() -> None:
     """Made a thousand times smaller it would be at rest, and fit the base like a joint."""
     for seed in (1, 3, 60001):

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from ..errors import UsageError
 from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints, freeze
-from ..maths.elimination import Rig, dot
+from ..maths.elimination import KinematicRig, dot
 from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
-from ..maths.spool import copied, empty, over_frames, sealed, zeros
+from ..maths.spool import copy_array, empty, over_frames, seal, zeros
 from ..model.motion import Motion, check_motion, find_reference, forward, free_bodies, match_bodies, time_motion
 from ..model.progress import begin_step, tell_share
 from ..model.skeleton import ONE_AXIS, Skeleton
@@ -206,7 +206,7 @@ def add_turns(take: Take, turns: Floats) -> Take:
 
     R = over_frames(fill, take.R_world_body, turns, alone)
     p = over_frames(lambda part, rows: np.where(rows[..., None], np.zeros(3), part), take.p_world_body, alone)
-    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
+    return replace(take, R_world_body=seal(R), p_world_body=seal(p))
 
 
 def _mask_unjoined(skeleton: Skeleton, take: Take) -> Take:
@@ -227,7 +227,7 @@ class _Run:
     residual  (n, m) [-] see `MotionFit`
     """
 
-    def __init__(self, rig: Rig, tasks: Sequence[Task], R: Floats) -> None:
+    def __init__(self, rig: KinematicRig, tasks: Sequence[Task], R: Floats) -> None:
         n, m = R.shape[:2]
         self.rig, self.tasks, self.R, self.p = rig, list(tasks), R, empty((n, m, 3))
         self.residual, self.steps, self.settled = zeros((n, m)), np.zeros(n, np.int64), np.zeros(n, bool)
@@ -338,7 +338,7 @@ class _SensorRun(_Run):
             findings += describe_gaps(take, short & ~beyond, "gap-bridged")
             findings += describe_gaps(take, lost, "gap-left")
         findings += _describe_outliers(take, self.out)
-        return time_motion(self.skeleton, take, sealed(R), sealed(p), tuple(findings))
+        return time_motion(self.skeleton, take, seal(R), seal(p), tuple(findings))
 
 
 def _reweigh(run: _SensorRun, longest_gap: float) -> None:
@@ -451,11 +451,11 @@ def _cut_chunks(rows: Ints) -> list[FrameRows]:
     return [slice(part[0], part[-1] + 1) if part[-1] - part[0] + 1 == len(part) else part for part in parts]
 
 
-def _guess_rotations(rig: Rig, take: Take, relative: Floats) -> Floats:
+def _guess_rotations(rig: KinematicRig, take: Take, relative: Floats) -> Floats:
     """(n, m, 3, 3) rotations in the world to start from: the measured ones, bridged or held where there are none."""
     if take.seen.all():
         return take.R_world_body
-    guess, R = hold_unknown(relative, take.segment, to_bodies(rig, rig.R_reference)), copied(take.R_world_body)
+    guess, R = hold_unknown(relative, take.segment, to_bodies(rig, rig.R_reference)), copy_array(take.R_world_body)
     there = take.seen.copy()
     for row, body in enumerate(rig.bodies):  # beside a parent without a sensor, gaps are closed in the world
         if rig.parent[row] >= 0 and not take.seen[:, rig.bodies[rig.parent[row]]].any():

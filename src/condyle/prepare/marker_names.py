@@ -35,7 +35,7 @@ class Spelling(NamedTuple):
     key: str
 
 
-class Meaning(NamedTuple):
+class MarkerMeaning(NamedTuple):
     """Where a marker sits."""
 
     side: Side
@@ -56,7 +56,7 @@ class MarkerNames:
     title: str
     explained: int
     worn: tuple[str, ...]
-    meaning: dict[str, Meaning]
+    meaning: dict[str, MarkerMeaning]
     computed: tuple[str, ...]
 
 
@@ -77,7 +77,7 @@ class _MarkerSet:
 def name_markers(labels: Sequence[str]) -> MarkerNames:
     """What labels mean, by the marker set that explains them best and by common words."""
     common = _marker_sets()[COMMON]
-    prefix = _shared_prefix(labels)
+    prefix = _find_shared_prefix(labels)
     spelt = {label: spell(without_subject(label).removeprefix(prefix)) for label in labels if not is_mere_number(label)}
     plain = [ways for ways in spelt.values() if _find(ways, common, computed=True) is None]
     title, chosen = _choose_set(plain)
@@ -147,18 +147,20 @@ def _pattern(word: str) -> re.Pattern[str]:
     return re.compile("".join(marks.get(letter, letter) for letter in word))
 
 
-def _find(spellings: Sequence[Spelling], table: _MarkerSet, computed: bool = False) -> Meaning | None:
+def _find(spellings: Sequence[Spelling], table: _MarkerSet, computed: bool = False) -> MarkerMeaning | None:
     for side, key in spellings:
         for place, pattern in table.every:
             if (place == COMPUTED) != computed or not pattern.fullmatch(key):
                 continue
             if computed or _may_have(side, place, key):
                 where = place.removesuffix(NO_SIDE)
-                return Meaning("" if where in MIDDLE else side, where)
+                return MarkerMeaning("" if where in MIDDLE else side, where)
     return None
 
 
-def _find_any(spellings: Sequence[Spelling], tables: Sequence[_MarkerSet], computed: bool = False) -> Meaning | None:
+def _find_any(
+    spellings: Sequence[Spelling], tables: Sequence[_MarkerSet], computed: bool = False
+) -> MarkerMeaning | None:
     return next((found for table in tables if (found := _find(spellings, table, computed)) is not None), None)
 
 
@@ -182,7 +184,7 @@ def _choose_set(spelt: Sequence[Sequence[Spelling]]) -> tuple[str, _MarkerSet | 
     return title, chosen
 
 
-def _shared_prefix(labels: Sequence[str]) -> str:
+def _find_shared_prefix(labels: Sequence[str]) -> str:
     """What stands before every name, up to a separator: Skeleton_Hip1, Q_LKneeOut; a side is none."""
     plain = [without_subject(label) for label in labels if not is_mere_number(label)]
     first = re.match(r"[^\W_]+_", plain[0]) if len(plain) > 2 else None

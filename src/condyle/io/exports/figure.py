@@ -14,7 +14,7 @@ from ...errors import UsageError
 from ...findings import Finding, many
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints, concatenate, freeze, select
-from ...maths.series import even_places, held_frames, mean_step, segment_slices, usual_step
+from ...maths.series import even_places, find_held_frames, mean_step, segment_slices, usual_step
 from ...model.take import Take
 from ...model.values import dataclass
 from .bones import BoneKind
@@ -243,7 +243,7 @@ class Figure:
         R, p, travel = self.R_parent_bone.copy(), self.p_world_free.copy(), self.travel.copy()
         place = {int(bone): k for k, bone in enumerate(self.free)}
         for k in np.flatnonzero(~self.known.all(axis=0)).tolist():
-            source = held_frames(self.known[:, k], self.segment)
+            source = find_held_frames(self.known[:, k], self.segment)
             never = source < 0
             R[:, k] = np.where(never[:, None, None], self.R_parent_bone_rest[k], self.R_parent_bone[source, k])
             travel[:, k] = np.where(never, 0.0, self.travel[source, k])
