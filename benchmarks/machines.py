@@ -69,7 +69,8 @@ def measure(case: Case, seeds: Sequence[int]) -> Found:
         found.kinds.append(kinds == true)
         verdict = fit.skeleton.verdict
         found.doubt.append(verdict is None or verdict.sure < verdict.joints)
-        if found.tree[-1] and found.kinds[-1] and not {"slider", "universal"} & set(true.values()):
+        hinged = not {"slider", "universal"} & set(true.values())
+        if edges(fit.skeleton) == one.edges and found.kinds[-1] and hinged:  # a four-bar may be cut elsewhere
             compare(found, fit, [(joint.a, joint.alpha, joint.d) for joint in one.joints])
     return found
 

@@ -16,6 +16,7 @@ from condyle.simulate import Disturbances, human, prop, simulate, together
 
 from .harness import Table, arguments, edges, measured, percent, progress, publish, true_edges
 
+TOLD_TRIALS = 3  # in which it is tried as well whether two worlds are told without --register
 LEGS = ("l_thigh", "l_shank", "l_foot", "r_thigh", "r_shank", "r_foot")
 
 
@@ -91,7 +92,8 @@ def measure(case: Case, seeds: Sequence[int]) -> Found:
     found = Found()
     for seed in seeds:
         take, true, truth = make(case, seed)
-        found.told.append("two-worlds" in {told.code for told in condyle.fit(take, intervals=False).findings})
+        if len(found.told) < TOLD_TRIALS:
+            found.told.append("two-worlds" in {told.code for told in condyle.fit(take, intervals=False).findings})
         fit = condyle.fit(take, intervals=False, register="auto", no_fix=("slips", "part-time"))
         done = any(told.code == "registered" for told in fit.findings)
         found.registered.append(done)
@@ -119,10 +121,10 @@ def main() -> None:
             turn, place = np.degrees(found.rotation), 1000 * np.array(found.place)
             errors = [f"{value:.2g}" for value in (np.median(turn), turn.max(), np.median(place), place.max())]
         shares = [percent(np.mean(part)) for part in (found.told, found.registered, found.tree)]
-        rows.append([case.name, *shares, *errors])
+        rows.append([case.name, str(len(found.registered)), *shares, *errors])
         data[case.name] = vars(found)
         progress(" | ".join(rows[-1]))
-    heads = ["case", "two worlds told", "registered", "tree right after", "rotation, median deg", "worst deg"]
+    heads = ["case", "trials", "two worlds told", "registered", "tree right after", "rotation, median deg", "worst deg"]
     heads += ["place, median mm", "worst mm"]
     how = (
         "A simulated person, 30 s at 60 Hz; the sensors of both legs, or of one hand, are tracked in a second world "

@@ -240,6 +240,7 @@ def test_more_names_than_the_parameters_hold_are_refused_with_a_sentence() -> No
         **{name: np.repeat(getattr(figure, name)[:1], b, axis=0) for name in ("p_parent_bone", "axis")},
         R_parent_bone_rest=np.repeat(figure.R_parent_bone_rest[:1], b, axis=0),
         R_parent_bone=np.repeat(figure.R_parent_bone[:, :1], b, axis=1),
+        **dict.fromkeys(("first_axis", "pitch", "travel")),
     )
     with pytest.raises(CondyleError, match="export fewer bodies"):
         to_c3d(chain)
