@@ -20,7 +20,7 @@ from tests.live.sources import (
 from tests.make import natnet
 
 from condyle.live.sources._osc_messages import read_messages
-from condyle.live.sources._serial import CHUNK_BYTES
+from condyle.live.sources._serial import SERIAL_CHUNK_BYTES
 from condyle.live.sources.polhemus import take_records
 
 from .harness import Table, progress, publish
@@ -48,7 +48,7 @@ def protocols() -> dict[str, tuple]:
         "Qualisys": (test_qualisys_packets.decode, test_qualisys_packets.SOUND),
         "VRPN": (test_vrpn_messages.decode, [pose, name, test_vrpn_messages.COOKIE]),
         "Polhemus": (
-            lambda raw: take_records(bytearray(raw[:CHUNK_BYTES])),
+            lambda raw: take_records(bytearray(raw[:SERIAL_CHUNK_BYTES])),
             [test_polhemus.SOUND, test_polhemus.ANSWER],
         ),
     }

@@ -12,7 +12,15 @@ from multiprocessing import get_context
 
 import numpy as np
 
-from condyle.io.log_records import FRAME, FRAME_HEAD, LAYOUT, LAYOUT_NUMBER, Layout, Record, encode_layout
+from condyle.io.log_records import (
+    FRAME_RECORD,
+    FRAME_RECORD_HEAD,
+    LAYOUT,
+    LAYOUT_NUMBER,
+    Layout,
+    LogRecord,
+    encode_layout,
+)
 from condyle.live.alarms import Alarm
 from condyle.live.clock import Stamp
 from condyle.live.session import Session
@@ -105,14 +113,16 @@ class Streamed:
                 self.cpu.append(found.cpu)
                 self.newest = found
                 yield time, list(found.raised)
-            self.session.add(Record(FRAME, memoryview(FRAME_HEAD.pack(0, 0, time, time) + rows[k].tobytes())))
+            self.session.add(
+                LogRecord(FRAME_RECORD, memoryview(FRAME_RECORD_HEAD.pack(0, 0, time, time) + rows[k].tobytes()))
+            )
             self.watch.listen(Packet(self.layout, time, time, rows[k]), Stamp("new", time, 0.0, 0))
 
 
 def begin_session(take: Take) -> Streamed:
     layout = Layout("demo", take.names, convention=Convention("wxyz", unit="m", stated=frozenset({"rotation", "unit"})))
     begun = Streamed(layout)
-    begun.session.add(Record(LAYOUT, memoryview(LAYOUT_NUMBER.pack(0) + encode_layout(layout))))
+    begun.session.add(LogRecord(LAYOUT, memoryview(LAYOUT_NUMBER.pack(0) + encode_layout(layout))))
     return begun
 
 

@@ -85,7 +85,7 @@ def run(take: Take, repeats: int = 1) -> Run:
         spent = time.process_time() - begin
         assert page.motion is not None
         frames = motion.frames(0)
-        found = unpack(motion.packed(0), len(frames.time), motion.packing)
+        found = unpack(motion.pack(0), len(frames.time), motion.packing)
         off = np.linalg.norm(found.p - frames.p, axis=-1)
         turned = rotation.angle(np.swapaxes(found.R, -1, -2) @ frames.R)
         off, turned = off[np.isfinite(off)], turned[np.isfinite(turned)]

@@ -14,7 +14,7 @@ import numpy as np
 
 from condyle import Take
 from condyle.prepare.dropouts import prepare
-from condyle.prepare.swaps import Swap, exchanged, find_swaps
+from condyle.prepare.swaps import Swap, exchange_back, find_swaps
 from condyle.simulate import World, linkage, simulate
 from condyle.simulate.seeds import stream
 
@@ -132,7 +132,7 @@ def _swap(world: World, kind: str, length: float, seed: int) -> Swap:
 
 
 def _exchanged(case: Swapped, take: Take, swap: Swap) -> Take:
-    out = exchanged(take, [swap])
+    out = exchange_back(take, [swap])
     if not case.hidden:
         return out
     lost = np.zeros(take.seen.shape, dtype=bool)

@@ -301,3 +301,31 @@ def test_several_mountings_are_fits_with_one_set_of_lengths(tmp_path: Path) -> N
 
 def test_folders_of_files_with_one_name_are_numbered() -> None:
     assert api._name_folders(["a", "b", "a"]) == ["a-1", "b", "a-2"]
+
+
+@pytest.mark.parametrize(
+    ("call", "options", "words"),
+    [
+        (condyle.fit, {"method": "drift"}, "fit has no option 'method'; did you mean 'plan'?"),
+        (condyle.fit, {"intervalls": False}, "fit has no option 'intervalls'; did you mean 'intervals'?"),
+        (condyle.fit, {"unitt": "mm"}, "fit has no option 'unitt'; did you mean 'unit'"),
+        (condyle.fit, {"zzzz": 1}, "fit has no option 'zzzz'; choose from plan, tree, root"),
+        (
+            condyle.solve,
+            {"skeleton": "itself", "no_fixes": "slips"},
+            "solve has no option 'no_fixes'; did you mean 'no_fix'",
+        ),
+        (
+            condyle.solve,
+            {"skeleton": "itself", "method": "drift"},
+            "solve has no option 'method'; choose from skeleton",
+        ),
+    ],
+)
+def test_an_unknown_option_is_answered_with_the_nearest_of_the_call(call, options, words, recording: Path) -> None:
+    if "skeleton" in options:
+        options = {**options, "skeleton": condyle.fit(recording, intervals=False)}
+    with pytest.raises(condyle.UsageError) as caught:
+        call(recording, **options)
+    assert caught.value.code == "bad-option"
+    assert str(caught.value).startswith(words)

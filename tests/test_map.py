@@ -13,6 +13,7 @@ ORDER = [  # of the rooms, from above
     *("faults", "result", "motion", "pipeline", "report", "api", "live", "study", "cli", "__main__"),
 ]
 ROOT = {"__init__", "__main__", "_version", "errors", "findings", "pipeline", "api"}
+PIPELINE_MAX_LINES = 150
 LONGEST_CHAIN = 12  # modules that import each other in a row while one is loaded
 
 
@@ -67,6 +68,10 @@ def room(name: str) -> int:
 
 def test_only_the_modules_of_the_design_stand_at_the_root() -> None:
     assert {path.stem for path in PACKAGE.glob("*.py")} <= ROOT
+
+
+def test_the_order_of_work_is_read_on_one_page() -> None:
+    assert len((PACKAGE / "pipeline.py").read_text(encoding="utf-8").splitlines()) < PIPELINE_MAX_LINES
 
 
 def test_a_room_imports_only_from_rooms_above_it() -> None:

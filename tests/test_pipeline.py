@@ -12,13 +12,15 @@ import pytest
 
 import condyle
 from condyle import CondyleError, Finding, Take, UsageError, pipeline
+from condyle.estimate import fitting, proof
+from condyle.estimate.checks import describe_left_out
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
 from condyle.estimate.proof import prove
 from condyle.maths import rotation
 from condyle.model.options import FitOptions, Method
 from condyle.model.stage import Change, Decision, Effect, Proof
 from condyle.model.take import join
-from condyle.pipeline import PLAN_OF, describe_left_out
+from condyle.pipeline import PLAN_OF
 from condyle.simulate import Disturbances, World, chain, human, linkage, prop, rod, simulate, together
 
 EXACT_LENGTH = 1e-9  # m
@@ -285,7 +287,7 @@ def test_intervals_can_be_left_out(noisy_linkage: World) -> None:
     assert all(joint.covariance is None for joint in skeleton.joints)
 
 
-@pytest.mark.parametrize("call", [{"method": "best"}, {"tree_score": "luck"}])
+@pytest.mark.parametrize("call", [{"plan": "best"}, {"tree_score": "luck"}])
 def test_an_unknown_choice_is_told_with_the_choices(call: dict, noisy_linkage: World) -> None:
     with pytest.raises(UsageError, match="choose from"):
         condyle.fit(noisy_linkage.take, **call)
@@ -542,9 +544,9 @@ def test_of_several_changes_each_proves_itself_on_top_of_those_kept(
         proofs.append(prove(*given))
         return proofs[-1]
 
-    monkeypatch.setattr(pipeline, "prove", keep_proof)
+    monkeypatch.setattr(proof, "prove", keep_proof)
     half, wrong, rest = Shift(-0.02), Shift(0.1, first=200), Shift(-0.02)
-    after, kept, _ = pipeline.keep_proved(slipped, [half, wrong, rest])
+    after, kept, _ = proof.keep_proved(slipped, [half, wrong, rest])
     assert kept == [half, rest]
     first, second, third = proofs
     assert (first.kept, second.kept, third.kept) == (True, False, True)
@@ -555,9 +557,9 @@ def test_of_several_changes_each_proves_itself_on_top_of_those_kept(
 def test_a_reading_is_kept_without_proof_and_so_is_what_changes_no_pose(
     slipped: Estimate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pipeline, "prove", lambda *_, **__: pytest.fail("was to be proved"))
+    monkeypatch.setattr(proof, "prove", lambda *_, **__: pytest.fail("was to be proved"))
     reading = Shift(0.1, effect="reading")
-    after, kept, _ = pipeline.keep_proved(slipped, [reading])
+    after, kept, _ = proof.keep_proved(slipped, [reading])
     assert kept == [reading]
     np.testing.assert_array_equal(after.take.p_world_body, reading.apply(slipped.take).p_world_body)
 
@@ -566,26 +568,26 @@ def test_a_reading_is_kept_without_proof_and_so_is_what_changes_no_pose(
             return take
 
     nothing = Nothing(0.1)
-    assert pipeline.keep_proved(slipped, [nothing])[:2] == (slipped, [nothing])
+    assert proof.keep_proved(slipped, [nothing])[:2] == (slipped, [nothing])
     with pytest.raises(pytest.fail.Exception, match="was to be proved"):
-        pipeline.keep_proved(slipped, [Shift(0.1)])
+        proof.keep_proved(slipped, [Shift(0.1)])
 
 
 def test_edges_that_a_change_holds_stay_joined_in_later_fits(slipped: Estimate) -> None:
     odd = frozenset((slipped.take.index("head"), slipped.take.index("l_forearm")))
     assert odd not in map(frozenset, slipped.pairs.tolist())
     holding = Shift(1e-6, effect="reading", hold=(("head", "l_forearm"),))
-    first, *_ = pipeline.keep_proved(slipped, [holding])
+    first, *_ = proof.keep_proved(slipped, [holding])
     assert odd in map(frozenset, first.pairs.tolist())
-    beside, *_ = pipeline.keep_proved(slipped, [holding, Shift(1e-6, effect="reading")])
+    beside, *_ = proof.keep_proved(slipped, [holding, Shift(1e-6, effect="reading")])
     assert odd in map(frozenset, beside.pairs.tolist())
-    later, *_ = pipeline.keep_proved(first, [Shift(1e-6, effect="reading")])
+    later, *_ = proof.keep_proved(first, [Shift(1e-6, effect="reading")])
     assert odd in map(frozenset, later.pairs.tolist())
 
 
 def test_a_change_that_is_not_kept_holds_nothing(slipped: Estimate) -> None:
     refused = Shift(0.5, hold=(("head", "l_forearm"),))
-    after, kept, _ = pipeline.keep_proved(slipped, [refused, Shift(1e-6, effect="reading")])
+    after, kept, _ = proof.keep_proved(slipped, [refused, Shift(1e-6, effect="reading")])
     assert refused not in kept
     assert {frozenset(pair) for pair in after.pairs.tolist()} == {frozenset(pair) for pair in slipped.pairs.tolist()}
 
@@ -628,21 +630,21 @@ def test_a_run_follows_its_plan_in_order_and_says_what_every_stage_found(
 )
 def test_checks_that_are_left_out_among_many_bodies_are_told(bodies: int, words: str) -> None:
     take = Take.from_poses(np.zeros((3, bodies, 3)), R_world_body=np.tile(np.eye(3), (3, bodies, 1, 1)), rate=60)
-    told = [finding.text for finding in describe_left_out(take, PLAN_OF["default"])]
+    told = [finding.text for finding in describe_left_out(take, PLAN_OF["default"].most_bodies)]
     whole = f"among {bodies} bodies nothing is looked for of: {words}; fit fewer with --only for that"
     assert told == ([whole] if words else [])
-    assert describe_left_out(take, PLAN_OF["least-squares"]) == []
+    assert describe_left_out(take, PLAN_OF["least-squares"].most_bodies) == []
 
 
 def test_edges_that_are_known_hold_early_as_far_as_their_bodies_are_there(
     noisy_linkage: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen = []
-    monkeypatch.setattr(pipeline, "fit_tree", lambda take, known, options, estimator: seen.append((known, options)))
+    monkeypatch.setattr(fitting, "fit_tree", lambda take, known, options, estimator: seen.append((known, options)))
     take = noisy_linkage.take
     a, b = take.names[:2]
     options = FitOptions(tree=((a, b), ("world", a), (b, "gone")), world=True, root=b)
-    pipeline.estimate_early(take, options, ROBUST)
+    fitting.estimate_early(take, options, ROBUST)
     assert [(known, used.world, used.root) for known, used in seen] == [([(0, 1)], False, None)]
 
 
@@ -671,3 +673,22 @@ def test_a_stage_that_leaves_out_frames_is_asked_once(noisy_linkage: World) -> N
     ready, _, _ = pipeline.prepare_take(noisy_linkage.take, FitOptions(), plan)
     assert asked == [noisy_linkage.take.frames]
     assert ready.frames == noisy_linkage.take.frames - 1
+
+
+def test_every_stage_of_a_plan_is_announced_before_it_works(
+    noisy_linkage: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps: list[str] = []
+    monkeypatch.setattr(pipeline, "begin_step", steps.append)
+
+    def look_about(take: Take, options: FitOptions) -> Decision:
+        assert steps[-1] == "preparing: look about"
+        return Decision()
+
+    def look_again(estimate: Estimate, options: FitOptions, refused: Sequence[Change]) -> Decision:
+        assert steps[-1] == "checking: look again"
+        return Decision()
+
+    plan = pipeline.Plan((look_about,), ROBUST, (look_again,), connections=False)
+    pipeline.run(noisy_linkage.take, FitOptions(intervals=False), plan)
+    assert steps == ["preparing: look about", "finding the tree", "checking: look again"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._version import __version__
-from .errors import CondyleError, UsageError
+from .errors import CondyleError, UsageError, suggest
 from .findings import Finding, sort_findings
 from .io import FIELD, MOTION, OPTIONS, REPORT, SKELETON
 from .io.fit_id import hash_input, make_fit_id, pack_options
@@ -46,9 +46,11 @@ if TYPE_CHECKING:  # what writes and exports is imported where that is asked for
     from .model.gait_events import GaitEvent
     from .model.profile import Profile
     from .motion.retarget import Lengths
+    from .motion.retarget_rig import RigMotion
 
 FilePath = str | os.PathLike[str]
 Recorded = FilePath | Sequence[FilePath] | Mapping[str, FilePath] | Take | NDArray[Any]  # what a fit is made from
+OTHER_WORDS = {"method": "plan"}  # that the command line and skeleton.json have for an option
 QUICK_MAX_BODIES = 250  # with 100 frames 300 bodies take 5 s of CPU time
 
 
@@ -399,6 +401,17 @@ class Fit:
         gap = np.where(known[..., None], 0.0, np.nan) * np.ones(3)
         return Fit(skeleton, _InMemory(skeleton, poses, gap, known.astype(np.float64), motion))
 
+    def retarget_to_rig(self, rig: FilePath, bones: FilePath | Mapping[str, str] | None = None) -> RigMotion:
+        """The motion on a rig that is given as BVH or GLB, whose feet stand where they stood; its `write` writes it.
+
+        bones  a map.toml or {bone of the rig: body} where names do not tell which bone moves as which body
+        """
+        from .io.rigs.read_rig import read_bone_map, read_rig
+        from .motion.retarget_rig import retarget_to_rig
+
+        told = bones if bones is None or isinstance(bones, Mapping) else read_bone_map(bones)
+        return retarget_to_rig(self.scene().figure, read_rig(rig), told)
+
     def use_profile(self, profile: FilePath | Profile) -> Fit:
         """The fit with what is known of its performer as a prior on lengths; a finding says how much that mattered."""
         from .io.skeleton_file import to_json
@@ -443,11 +456,11 @@ class Fit:
 
     def page(self, height: int = 720) -> Any:
         """The page of the fit as a frame in a notebook, so many pixels high."""
-        from .report.notebook import Frame
+        from .report.notebook import PageFrame
 
         with tempfile.TemporaryDirectory() as scratch:
             (file,) = self.report(Path(scratch) / REPORT)
-            return Frame(file.read_text(encoding="utf-8"), height)
+            return PageFrame(file.read_text(encoding="utf-8"), height)
 
     def _repr_html_(self) -> str:
         from .report.notebook import render_fit
@@ -523,7 +536,7 @@ def fit(
         field=field,
         register=register,
     )
-    return fit_with(source, options, ReadOptions.of(**reading), own_tree=own_tree)
+    return fit_with(source, options, _name_reading(fit, reading), own_tree=own_tree)
 
 
 def fit_with(
@@ -553,11 +566,11 @@ def fit_with(
             options = replace(options, tree=take.own.edges(take.names))
         if performer is not None:
             from .motion.known import leave_others
-            from .result.profile import cut_profile, kinds_of, known_kinds
+            from .result.profile import cut_profile, find_known_kinds, kinds_of
 
             take = leave_others(take, performer.bodies)
             part = cut_profile(performer, take.names)
-            options = replace(options, tree=part.edges, kinds=known_kinds(kinds_of([part])))
+            options = replace(options, tree=part.edges, kinds=find_known_kinds(kinds_of([part])))
         if tell is not None and take.bodies > QUICK_MAX_BODIES:
             tell(f"{take.bodies} bodies take minutes, by the cube of their number; --only fits some of them")
         digest = hash_input(take)
@@ -621,7 +634,7 @@ def fit_remounted(
     from .io.skeleton_file import to_json
     from .motion.known import measure_gaps
     from .result.mountings import share_figures
-    from .result.profile import kinds_of, known_kinds
+    from .result.profile import find_known_kinds, kinds_of
 
     if isinstance(sources, str | os.PathLike) or len(sources) < 2:
         raise UsageError("several mountings are several files, one each; name two or more", code="bad-call")
@@ -635,7 +648,7 @@ def fit_remounted(
     for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
         if {frozenset((joint.parent, joint.child)) for joint in one.skeleton.joints} != edges:
             fits[k] = fit_with(source, replace(options, tree=tree), reading)
-    kinds = known_kinds(kinds_of([one.skeleton for one in fits]))
+    kinds = find_known_kinds(kinds_of([one.skeleton for one in fits]))
     for k, (one, source) in enumerate(zip(fits, sources, strict=True)):
         own = {(joint.kind, frozenset((joint.child, joint.parent))) for joint in one.skeleton.joints}
         if any((kind, frozenset(edge)) not in own for *edge, kind in kinds):
@@ -688,7 +701,7 @@ def solve(
         known_as = make_profile([_open_calibration(skeleton).skeleton])[0] if skeleton is not None else profile
         performer = _open_profile(known_as)  # type: ignore[arg-type]
         asked = FitOptions(prepare=prepare, fix=fix, no_fix=no_fix, scale=factor_of(scale or 1.0))  # type: ignore[arg-type]
-        fitted = fit_with(source, asked, ReadOptions.of(**reading), performer=performer)
+        fitted = fit_with(source, asked, _name_reading(solve, reading), performer=performer)
         bodies = fitted.skeleton.bodies
         found = fitted.use_profile(cut_profile(performer, bodies))
         return replace(found, skeleton=_add_findings(found.skeleton, describe_bare(performer, bodies)))
@@ -707,9 +720,9 @@ def solve(
         field=model or False,
     )
     if isinstance(source, Take | np.ndarray):
-        return solve_with(source, calibration, options, ReadOptions.of(**reading))
-    before = _reading_of(calibration)
-    return solve_with(source, calibration, options, ReadOptions(**{**before, **reading}))
+        return solve_with(source, calibration, options, _name_reading(solve, reading))
+    before = _find_reading(calibration)
+    return solve_with(source, calibration, options, _name_reading(solve, {**before, **reading}))
 
 
 def solve_with(source: Recorded, calibration: Fit, options: FitOptions, reading: ReadOptions) -> Fit:
@@ -770,6 +783,19 @@ def _load_parts(source: Recorded, known: Skeleton, reading: ReadOptions) -> list
     return [(one.take, read_turns(one)) for one in loaded]
 
 
+def _name_reading(call: Callable[..., Fit], given: Mapping[str, Any]) -> ReadOptions:
+    """How files are to be read, by name; raises where a name is no option of the call at all."""
+    reading = [field.name for field in fields(ReadOptions)]
+    for name in given:
+        if name not in reading:
+            from inspect import signature
+
+            known = [one for one in signature(call).parameters if one not in ("source", "reading")] + reading
+            hint = suggest(OTHER_WORDS[name] if OTHER_WORDS.get(name) in known else name, known)
+            raise UsageError(f"{call.__name__} has no option '{name}'; {hint}", code="bad-option")
+    return ReadOptions(**given)
+
+
 def _open_calibration(given: FilePath | Fit | Skeleton) -> Fit:
     """The calibration with its motion, where there is one."""
     if isinstance(given, Fit):
@@ -784,7 +810,7 @@ def _open_calibration(given: FilePath | Fit | Skeleton) -> Fit:
     return load(place) if (find_folder(place) / MOTION).is_file() else Fit(skeleton, _NoFrames())
 
 
-def _reading_of(calibration: Fit) -> dict[str, Any]:
+def _find_reading(calibration: Fit) -> dict[str, Any]:
     """How the files of a calibration were read, as far as it was said; the part that was read is its own."""
     if calibration.asked is not None:
         asked = calibration.asked[1]

@@ -1,19 +1,16 @@
 """From a take to a figure: plans, the order of work, and the one loop that carries it out.
 
 A stage looks at the take, or once there is a figure at the estimate, and decides: findings, another reading of the
-take, or changes. Changes are made here and nowhere else.
+take, or changes, which are kept where they prove themselves (`estimate.proof`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
-import numpy as np
-
-from .estimate.checks import check_asked, check_twins
-from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, fit_tree
-from .estimate.proof import prove
+from .estimate.checks import check_asked, check_twins, describe_left_out
+from .estimate.fitting import DRIFT, PLAIN, ROBUST, Estimate, Estimator, estimate_early, fit_tree
+from .estimate.proof import keep_proved
 from .faults.connections import MOST_CONNECTED_BODIES
 from .faults.field import correct_field, correct_known_field, look_for_bend
 from .faults.part_time import leave_out_part_time
@@ -24,8 +21,8 @@ from .io.scale_file import factor_of
 from .model.options import FitOptions, Method, check_options
 from .model.progress import begin_step
 from .model.scale import scale_take
-from .model.stage import Change, Decision, Proof, apply_changes, describe_change
-from .model.take import Take, with_world
+from .model.stage import Change, Decision
+from .model.take import Take, keep_files, with_world
 from .model.values import dataclass
 from .prepare.dropouts import mask_unmeasured
 from .prepare.latency import LATENCY_MOST_BODIES, repair_latency
@@ -49,6 +46,12 @@ class Plan:
     estimator: Estimator
     repair: tuple[FigureStage, ...]
     connections: bool = True
+
+    @property
+    def most_bodies(self) -> dict[str, int]:
+        """{check: bodies beyond which it is not made}."""
+        connections = {"connections for a part of the take": MOST_CONNECTED_BODIES} if self.connections else {}
+        return connections | ({"latency": LATENCY_MOST_BODIES} if repair_latency in self.prepare else {})
 
 
 def scale_lengths(take: Take, options: FitOptions) -> Decision:
@@ -89,7 +92,7 @@ def run(take: Take, options: FitOptions, plan: Plan | None = None) -> Calibratio
     check_twins(take)
     plan = plan or PLAN_OF[options.method]
     ready, changes, findings = prepare_take(take, options, plan)
-    findings += describe_left_out(ready, plan)
+    findings += describe_left_out(ready, plan.most_bodies)
     begin_step("finding the tree")
     estimate = fit_tree(ready, check_asked(ready, options), options, plan.estimator)
     for repair in plan.repair:
@@ -103,19 +106,6 @@ def _in_words(stage: Stage | FigureStage) -> str:
     return getattr(stage, "__name__", "a stage of the plan").replace("_", " ")
 
 
-def describe_left_out(take: Take, plan: Plan) -> list[Finding]:
-    """What is not looked for among so many bodies."""
-    asked = {
-        "connections for a part of the take": (plan.connections, MOST_CONNECTED_BODIES),
-        "latency": (repair_latency in plan.prepare, LATENCY_MOST_BODIES),
-    }
-    left = [f"{what} (up to {most})" for what, (looked, most) in asked.items() if looked and take.bodies > most]
-    if not left:
-        return []
-    text = f"among {take.bodies} bodies nothing is looked for of: {', '.join(left)}; fit fewer with --only for that"
-    return [Finding("checks-left-out", "info", text, value=float(take.bodies), unit="1")]
-
-
 def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, list[Change], list[Finding]]:
     """The take as the plan has it before there is a figure, the changes that were kept, and what is to be said.
 
@@ -127,7 +117,7 @@ def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, lis
         decision = stage(take, options)
         if decision.take is not None and decision.take.of_source != take.of_source:
             # what was repaired before was told by files that are left out now: sensors put on anew look exchanged
-            ready, kept, told = prepare_take(_keep_files(given, decision.take), options, plan)
+            ready, kept, told = prepare_take(keep_files(given, decision.take), options, plan)
             return ready, kept, [*decision.findings, *told]
         findings += decision.findings
         take = take if decision.take is None else decision.take
@@ -136,12 +126,6 @@ def prepare_take(take: Take, options: FitOptions, plan: Plan) -> tuple[Take, lis
             after, kept, told = keep_proved(before, decision.changes)
             take, changes, findings = after.take, [*changes, *kept], [*findings, *told]
     return take, changes, findings
-
-
-def _keep_files(given: Take, kept: Take) -> Take:
-    """The take as it was given, of the files that were kept."""
-    rows = np.flatnonzero(np.isin(given.segment, kept.segment))
-    return replace(given.at(rows), sources=kept.sources, of_source=kept.of_source)
 
 
 def carry_out(
@@ -160,25 +144,3 @@ def carry_out(
             return after, kept, [*decision.findings, *reasons, *told]
         refused += again
         reasons += [finding for finding in told if finding.code == "repair-not-kept"]
-
-
-def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, list[Change], list[Finding]]:
-    """The estimate with those of the changes that prove themselves, one after the other; they, and what to say."""
-    estimate, kept, told = before, list[Change](), list[tuple[int, Finding]]()
-    for change in changes:
-        take = apply_changes(before.take, [*kept, change])
-        hold = tuple((take.index(a), take.index(b)) for one in (*kept, change) for a, b in one.hold)
-        after = estimate if take is estimate.take else before.refit(take, hold)
-        free = change.effect == "reading" or after is estimate
-        proof = Proof(0.0, 0.0) if free else prove(estimate, after, change)
-        told += [(change.first, finding) for finding in describe_change(change, proof)]
-        if proof.kept:
-            estimate = after
-            kept.append(change)
-    return estimate, kept, [finding for _, finding in sorted(told, key=lambda one: one[0])]
-
-
-def estimate_early(take: Take, options: FitOptions, estimator: Estimator) -> Estimate:
-    """The figure of a take that is still being prepared, to prove changes by."""
-    known = [(take.index(a), take.index(b)) for a, b in options.tree if a in take.names and b in take.names]
-    return fit_tree(take, known, replace(options, world=False, root=None), estimator)

@@ -56,7 +56,7 @@ def test_a_rod_is_read_and_the_field_is_kept_for_later(
     assert skeleton["options"]["field"] == "rod"
     assert skeleton["scale"] == field.scale
     np.testing.assert_allclose(
-        read(tmp_path / "motion.npz").p_world_body, field.corrected(read(room / "take.npz")).p_world_body, atol=SAME
+        read(tmp_path / "motion.npz").p_world_body, field.correct(read(room / "take.npz")).p_world_body, atol=SAME
     )
     later = tmp_path / "later"
     run(capsys, room / "take.npz", "--field-file", tmp_path / "field.json", "-o", later)

@@ -13,6 +13,7 @@ from condyle.cli import main
 from condyle.cli.retarget import read_factors
 from condyle.errors import UsageError
 from condyle.simulate import chain, linkage, simulate
+from tests.make.rigs import standing_person, write_bvh_rig
 
 
 @pytest.fixture(scope="module")
@@ -60,13 +61,18 @@ def test_up_that_is_not_known_is_a_warning(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "status", "told"),
     [
-        (["-o", "{new}"], 2, "say the new size with --lengths or --scale"),
+        (["-o", "{new}"], 2, "say the new size with --lengths or --scale, or give a --rig"),
         (["-o", "{new}", "--scale", "0"], 2, "not above zero"),
         (["-o", "{new}", "--lengths", "l_upper_arm"], 2, "'l_upper_arm' is neither body=factor nor a skeleton.json"),
         (["-o", "{new}", "--lengths", "tail=2"], 2, "no body named 'tail'"),
         (["-o", "{new}", "--lengths", "missing.json"], 1, "missing.json: cannot be read"),
         (["-o", "{old}", "--scale", "2"], 2, "is the folder to read from"),
         (["-o", "{old}/skeleton.json", "--scale", "2"], 1, "is a file"),
+        (["-o", "{new}", "--rig", "missing.bvh"], 1, "missing.bvh: cannot be read"),
+        (["-o", "{new}", "--rig", "{old}/skeleton.json"], 1, "skeleton.json: is neither BVH nor GLB"),
+        (["-o", "{new}", "--rig", "a.bvh", "--scale", "2"], 2, "a rig has its own lengths"),
+        (["-o", "{new}", "--scale", "2", "--map", "map.toml"], 2, "--map is for --rig"),
+        (["-o", "{new}", "--scale", "2", "--name", "x"], 2, "--name is for --rig"),
     ],
 )
 def test_what_is_wrong_is_one_sentence_and_nothing_is_written(
@@ -92,3 +98,29 @@ def test_factors_are_read() -> None:
     for bad in ("a=1,a=2", "a=nan", "=2", ","):
         with pytest.raises(UsageError):
             read_factors(bad)
+
+
+def test_a_rig_takes_the_motion(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    standing_person().save(tmp_path / "fit", report=False)
+    rig = write_bvh_rig(tmp_path / "rig.bvh")
+    call = ["retarget", str(tmp_path / "fit"), "--rig", str(rig), "-o", str(tmp_path / "onto")]
+    assert main(call) == 0
+    text = capsys.readouterr().out
+    assert "mixamorig:LeftUpLeg" in text
+    assert "[feet-held]" in text
+    assert f"wrote {tmp_path / 'onto' / 'rig.bvh'}" in text
+    assert main([*call, "--name", "walk", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert facts["files"] == [str(tmp_path / "onto" / "walk.bvh")]
+    assert facts["bones"]["mixamorig:Hips"] == "pelvis"
+    assert facts["slide_after"] < facts["slide_before"]
+
+
+def test_a_map_is_read_and_its_faults_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    standing_person().save(tmp_path / "fit", report=False)
+    rig = write_bvh_rig(tmp_path / "rig.bvh")
+    (tmp_path / "map.toml").write_text('[bones]\n"mixamorig:Hips" = "pelvs"\n')
+    call = ["retarget", str(tmp_path / "fit"), "--rig", str(rig), "-o", str(tmp_path / "onto")]
+    assert main([*call, "--map", str(tmp_path / "map.toml")]) == 2
+    assert "the fit has no body 'pelvs'; did you mean 'pelvis'?" in capsys.readouterr().err
+    assert not (tmp_path / "onto").exists()

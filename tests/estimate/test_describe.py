@@ -13,13 +13,18 @@ from condyle.estimate.describe import (
     GIVEN_EDGE_MAX_RATIO,
     LARGEST_JOINED_M,
     MISSING_WARNING_SHARE,
+    describe_joints,
     describe_own_tree,
     describe_structure,
     describe_take,
 )
+from condyle.estimate.fitting import ROBUST, Solved, fit_tree
+from condyle.estimate.locate import locate_joints
 from condyle.estimate.structure import Structure, infer_structure
 from condyle.estimate.support import EdgeSupport, measure_support
+from condyle.model.options import FitOptions
 from condyle.model.skeleton import SURE_SUPPORT
+from condyle.pairs.noise import Noise
 from condyle.simulate import Disturbances, World, chain, human, linkage, simulate
 
 NOISE = Disturbances(position_noise=0.003, orientation_noise=np.radians(0.3))
@@ -181,3 +186,33 @@ def test_outliers_in_the_last_digits_of_exact_numbers_are_not_told(rng: np.rando
         p[100:110, 2] += size * rng.standard_normal((10, 3))
         found = codes(replace(take, p_world_body=p), intervals=False)
         assert ("outliers" in found) == told
+
+
+def test_15_percent_of_missing_poses_are_told_and_25_are_a_warning(world: World) -> None:
+    take = world.take
+    hidden = np.zeros((take.frames, take.bodies), bool)
+    hidden[: int(0.15 * take.frames), 1] = True
+    hidden[: int(0.25 * take.frames), 2] = True
+    assert [one.severity for one in describe_take(take.mask(hidden))] == ["info", "warning"]
+
+
+def test_three_edges_of_a_files_own_hierarchy_are_named_and_the_rest_is_counted() -> None:
+    names = ("a", "b", "c", "d", "e", "f")
+    own = [("a", name) for name in names[1:]]
+    chain_pairs = np.array([[1, 0], [2, 1], [3, 2], [4, 3], [5, 4]])
+    [told] = describe_own_tree(own, chain_pairs, names)
+    assert "4 of the 5 edges" in told.text
+    assert "were not found: a - c, a - d, a - e and 1 more; take it" in told.text
+
+
+def test_a_joint_comes_apart_from_a_thirtieth_of_its_size_or_a_tenth_where_the_noise_is_not_known(world: World) -> None:
+    one = fit_tree(world.take, [], FitOptions(), ROBUST)
+    solved = Solved(one.solution, one.fits, one.sums)
+    joints, solution, _, motion, _ = locate_joints(world.take, one.structure, solved, None, {}, ())
+    unknown = replace(one.structure, noise=Noise(*np.zeros((2, world.take.bodies))))
+    size = float(motion.size[0])
+    for structure, share, told in ((one.structure, 0.025, False), (one.structure, 0.08, True),
+                                   (unknown, 0.08, False), (unknown, 0.12, True)):  # fmt: skip
+        loose = [replace(joints[0], residual=share * size), *joints[1:]]
+        found = describe_joints(world.take, loose, solution, structure, motion, None)
+        assert ("large-residual" in {finding.code for finding in found if joints[0].child in finding.bodies}) == told

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.estimate.effects import _Products, _Sums, fit_effects
+from condyle.estimate.effects import _EffectProducts, _Sums, fit_effects
 from condyle.estimate.intervals import EFFECT_MIN_GAIN
 from condyle.simulate.device import colour_noise
 
@@ -93,7 +93,7 @@ def test_whitening_of_products_is_that_of_the_rows(rng) -> None:
     fresh = np.isin(np.arange(40), [0, 13, 14])
     table = rng.standard_normal((120, 9))
     y, q, X = np.split(table[None], [1, 4], axis=2)
-    series = _Products(y[..., 0], q, X, np.ones((1, 3), dtype=bool), fresh)
+    series = _EffectProducts(y[..., 0], q, X, np.ones((1, 3), dtype=bool), fresh)
     for rho in (0.0, 0.4, 0.9):
         rows = table.reshape(40, 3, 9)
         white = rows.copy()

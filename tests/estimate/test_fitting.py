@@ -13,7 +13,7 @@ from condyle.estimate.fitting import (
     ROBUST,
     Estimate,
     Estimator,
-    asked_root,
+    find_asked_root,
     fit_tree,
     solve_robust,
     uncertainty_of,
@@ -70,13 +70,13 @@ def test_parents_come_before_children_and_roots_have_none(world: World) -> None:
 
 def test_the_root_is_asked_for_by_name_by_the_room_or_by_a_whole_tree(world: World) -> None:
     take = world.take
-    assert asked_root(take, OPTIONS) is None
-    assert asked_root(take, FitOptions(root="head")) == take.index("head")
-    assert asked_root(with_world(take), FitOptions(world=True)) == take.bodies
+    assert find_asked_root(take, OPTIONS) is None
+    assert find_asked_root(take, FitOptions(root="head")) == take.index("head")
+    assert find_asked_root(with_world(take), FitOptions(world=True)) == take.bodies
     whole = tuple((take.names[up], take.names[k]) for k, up in enumerate(world.truth.parent) if up >= 0)
     head = next(take.names[k] for k, up in enumerate(world.truth.parent) if up < 0)
-    assert asked_root(take, FitOptions(tree=whole)) == take.index(head)
-    assert asked_root(take, FitOptions(tree=whole[1:])) is None
+    assert find_asked_root(take, FitOptions(tree=whole)) == take.index(head)
+    assert find_asked_root(take, FitOptions(tree=whole[1:])) is None
     estimate = fit_tree(take, [], FitOptions(root="head"), PLAIN)
     assert estimate.roots == [take.index("head")]
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from condyle.estimate.intervals import Uncertainty, estimate_uncertainty, long_run
+from condyle.estimate.intervals import Uncertainty, _bound_by_parts, estimate_uncertainty, long_run
 from condyle.estimate.solve import Solution, solve_together
 from condyle.model.take import join
 from condyle.pairs.fits import fit_pairs, refine_pairs
@@ -142,3 +143,14 @@ def test_correlation_in_time_makes_a_mean_less_sure_whatever_the_unit(rng) -> No
     assert long_run(1e-4 * slow, 1 / 6, run) == pytest.approx(long_run(slow, 1 / 6, run))
     assert long_run(slow, 1 / 6, np.arange(600)) == 1.0  # every block a segment of its own
     assert long_run(np.zeros((600, 3)), 1 / 6, run) == 1.0
+
+
+def test_a_centre_from_two_takes_is_known_at_least_as_the_mean_of_theirs() -> None:
+    solution = SimpleNamespace(pairs=np.array([[1, 0]]), basis=np.eye(6))
+    wide = Uncertainty(4 * np.eye(6), np.eye(6), np.ones(1, dtype=bool), np.zeros((1, 2)))
+    parts = [(np.eye(6)[None], np.eye(6))] * 2  # each knows the centre to a variance of 1
+    bounded = _bound_by_parts(wide, solution, parts)  # type: ignore[arg-type]
+    np.testing.assert_allclose(bounded.covariance, np.eye(6))
+    np.testing.assert_allclose(bounded.passing, np.eye(6) / 4)
+    narrow = replace(wide, covariance=0.5 * np.eye(6))
+    np.testing.assert_allclose(_bound_by_parts(narrow, solution, parts).covariance, narrow.covariance)  # type: ignore[arg-type]

@@ -238,3 +238,29 @@ def test_a_kind_that_is_known_is_kept() -> None:
         np.testing.assert_allclose(other.axis_child, hinges[0].axis_child, atol=1e-9)
     with pytest.raises(UsageError, match="where ball or hinge is expected"):
         condyle.fit(world.take, kinds=[("a", "b", "saddle")])
+
+
+def made_up(off_axis: float, error: tuple[float, float, float], main: float = 0.5) -> tuple[list, list]:
+    """Kind and point of a pair half a metre apart that turns by `main` about one axis, and `off_axis` times as much
+    about the others; error [m] of its centre along each axis.
+    """
+    take = ball(np.random.default_rng(3)).take
+    fits = fit_pairs(sum_pairs(take), CHILD_PARENT)
+    spread = np.array([[off_axis**2, 1.0, 1.0]]) * main**2 / 2
+    motion = PairMotion(
+        np.full(1, 0.5), spread, np.full(1, main), np.full(1, 50.0), np.array([error]), np.ones(1, dtype=bool)
+    )
+    return classify(fits, motion, Noise(np.full(2, 1e-4), np.full(2, 1e-4)), np.full(2, 1.0))[:2]
+
+
+def test_a_hinge_turns_off_its_axis_by_an_eighth_at_most_or_a_quarter_where_its_point_is_open() -> None:
+    closed, open_ = (0.001, 0.001, 0.001), (0.2, 0.001, 0.001)
+    assert made_up(0.1, closed) == (["hinge"], ["arbitrary"])
+    assert made_up(0.15, closed) == (["ball"], ["determined"])
+    assert made_up(0.2, open_) == (["hinge"], ["arbitrary"])
+    assert made_up(0.3, open_) == (["undetermined"], ["arbitrary"])
+
+
+def test_a_point_is_open_where_its_error_is_a_tenth_of_the_sensors_distance() -> None:
+    assert made_up(0.8, (0.04, 0.001, 0.001)) == (["ball"], ["determined"])
+    assert made_up(0.8, (0.06, 0.001, 0.001)) == (["undetermined"], ["arbitrary"])

@@ -10,7 +10,7 @@ import pytest
 import condyle
 from condyle.estimate.fitting import ROBUST, Solved, fit_tree, uncertainty_of
 from condyle.estimate.kinds import OPEN_ERROR_SHARE
-from condyle.estimate.locate import centre_errors, gap_residual, hold_directions, locate_joints
+from condyle.estimate.locate import _main_share, centre_errors, gap_residual, hold_directions, locate_joints
 from condyle.estimate.solve import solve_together
 from condyle.estimate.structure import Structure
 from condyle.model.options import FitOptions
@@ -102,3 +102,8 @@ def test_without_intervals_the_noise_alone_tells_what_is_open() -> None:
     located = locate_joints(take, structure, made, None)
     assert {joint.kind: joint.point for joint in located.joints} == {"ball": "determined", "hinge": "arbitrary"}
     assert all(joint.covariance is None and joint.axis_covariance is None for joint in located.joints)
+
+
+def test_the_main_axis_has_the_share_of_the_square_turn_about_it() -> None:
+    assert _main_share(np.array([3.0, 0.0, 4.0])) == pytest.approx(16 / 25)
+    assert _main_share(np.zeros(3)) is None

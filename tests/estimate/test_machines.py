@@ -6,6 +6,12 @@ import numpy as np
 import pytest
 
 import condyle
+from condyle.estimate.kinds import measure_motion, measure_world_motion
+from condyle.estimate.machines import find_sliders, measure_slide
+from condyle.maths import rotation
+from condyle.pairs.fits import fit_pairs
+from condyle.pairs.noise import Noise
+from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, human, simulate
 from tests.make import machines
 
@@ -94,3 +100,44 @@ def test_people_have_none_of_these_kinds(skin: float) -> None:
             skeleton = condyle.fit(take, intervals=False).skeleton
             kinds = {joint.kind for joint in (*skeleton.joints, *skeleton.loops)}
             assert not kinds & {"universal", "screw", "slider"}
+
+
+@pytest.mark.parametrize("way", [(-0.3, 0.1, 0.0), (0.3, -0.1, 0.0), (0.05, -0.3, 0.1)])
+def test_a_slide_points_along_the_positive_half_of_the_axis_it_follows_most(way: tuple[float, float, float]) -> None:
+    p = np.zeros((50, 2, 3))
+    p[:, 1] = np.linspace(0, 1, 50)[:, None] * np.array(way) + [0.0, 0.0, 1.0]
+    take = condyle.Take.from_poses(p, R_world_body=np.broadcast_to(np.eye(3), (50, 2, 3, 3)), rate=30)
+    slide = measure_slide(take, 1, 0)
+    assert slide is not None
+    assert slide.travel == pytest.approx(np.linalg.norm(way))
+    main = int(np.argmax(np.abs(way)))
+    np.testing.assert_allclose(slide.axis_parent, np.array(way) / np.linalg.norm(way) * np.sign(way[main]), atol=1e-9)
+
+
+def test_a_rail_is_told_from_5_mm_rms_on(rng: np.random.Generator) -> None:
+    n, pairs = 400, np.array([[1, 0]])
+    turn = np.cumsum(0.03 * rng.standard_normal((n, 3)), axis=0)
+    R = np.broadcast_to(rotation.from_vector(turn)[:, None], (n, 2, 3, 3))
+    for rms, told in ((0.003, False), (0.008, True)):
+        way = rms * np.sqrt(2) * np.sin(np.arange(n) * 0.11)
+        p = np.zeros((n, 2, 3))
+        p[:, 1] = np.einsum("nij,nj->ni", R[:, 1], np.column_stack([0.3 + way, np.full(n, 0.1), np.zeros(n)]))
+        take = condyle.Take.from_poses(p, R_world_body=R, rate=60)
+        noise, sums = Noise(np.full(2, 1e-4), np.full(2, 1e-4)), sum_pairs(take)
+        fits = fit_pairs(sums, pairs)
+        spread = measure_motion(take, sums, fits, noise).spread
+        assert bool(find_sliders(take, fits, spread, noise, measure_world_motion(take, noise)[0])) == told
+
+
+def test_a_thread_shows_in_a_millimetre_of_noise() -> None:
+    joints = condyle.fit(machines.made("screw", 2.0, seed=60000).take, intervals=False).skeleton.joints
+    (screw,) = (joint for joint in joints if joint.kind == "screw")
+    assert screw.pitch is not None
+    assert abs(screw.pitch) == pytest.approx(0.05, abs=0.001)
+
+
+@pytest.mark.parametrize("seed", [60012, 60016, 60018])
+def test_axes_that_meet_leave_no_doubt_between_edges_that_are_both_there(seed: int) -> None:
+    """The first two axes of this arm meet, so that its base and third body share a point as well."""
+    skeleton = condyle.fit(machines.made("ur5", 2.0, seed=seed).take, intervals=False).skeleton
+    assert all(joint.support == 1 and not joint.rivals for joint in skeleton.joints)

@@ -106,3 +106,10 @@ def test_a_registration_brings_its_bodies_over_and_leaves_the_others() -> None:
     np.testing.assert_allclose(moved.p_world_body, true.p_world_body, atol=1e-12)
     np.testing.assert_allclose(moved.R_world_body, true.R_world_body, atol=1e-12)
     np.testing.assert_array_equal(moved.p_world_body[:, first], take.p_world_body[:, first])
+
+
+def test_a_scale_is_told_from_half_a_percent_on() -> None:
+    for scale, told in ((1.003, False), (1.008, True)):
+        found = find_registration(*two_worlds(scale=scale, noise=0.1))
+        assert found is not None
+        assert (found.scale_95 is not None) == told

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from condyle.estimate.structure import Structure, infer_structure, is_half_named, unexplained_share
+from condyle.estimate.structure import Structure, infer_structure, is_half_named, measure_unexplained_share
 from condyle.estimate.support import (
     CALM_PAIR_SUPPORT,
     DOUBTED_SUPPORT,
@@ -161,7 +161,7 @@ def test_a_thing_that_a_person_leans_on_is_not_sure_to_be_joined() -> None:
     assert len(half) == take.bodies - 1
     assert (half == take.index("chair")).any(axis=1).all()
     edges = structure.tree.edges
-    left = unexplained_share(structure.sums, structure.fits, edges)
+    left = measure_unexplained_share(structure.sums, structure.fits, edges)
     found = measure_support(take, structure)
     loose = [k for k, share in zip(edges, left, strict=True) if "chair" in names_of(take, structure, k) and share > 0.1]
     assert loose

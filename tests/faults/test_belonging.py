@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from condyle.estimate.lengths import measure_between
+from condyle.faults import belonging
 from condyle.faults.belonging import check_belonging, compare_files, is_other_person, mirror_names
-from condyle.faults.files import locate_places
+from condyle.faults.files import MovedSensor, locate_places
 from condyle.model.options import FitOptions
 from condyle.model.skeleton import Joint
 from condyle.model.take import Take, join
@@ -108,3 +109,15 @@ def test_left_and_right_are_exchanged_by_the_names() -> None:
     turned = mirror_names(legs)
     assert turned is not None
     assert [(one.parent, one.child) for one in turned] == [("pelvis", "r_thigh"), ("pelvis", "l_thigh")]
+
+
+def test_names_are_mirrored_where_nearly_all_sensors_agree_once_sides_are_exchanged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    joint = _joints(FIRST)[0]
+    legs = [replace(joint, parent="pelvis", child=name) for name in ("l_thigh", "r_thigh")]
+    some = MovedSensor("pelvis", ("pelvis", "l_thigh"), 0.1, 20.0)
+    for still_moved, mirrored in ((0, True), (1, False)):  # of three sensors
+        answers = iter([[some] * 3, [some] * still_moved])
+        monkeypatch.setattr(belonging, "find_moved", lambda a, b, answers=answers: next(answers))
+        assert (compare_files(legs, legs).relation == "mirrored") == mirrored

@@ -13,10 +13,11 @@ from condyle.faults.connections import (
     MOST_CONNECTED_BODIES,
     Contact,
     Stretch,
+    _free,
     describe_connections,
     ends_of,
     find_connections,
-    lasting,
+    find_lasting,
 )
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, Truth, disturb, human, linkage, prop, simulate, together
@@ -186,7 +187,7 @@ def test_only_short_runs_of_outliers_are_left_out() -> None:
     good = take.seen.copy()
     good[100:103, 2] = False  # a spike
     good[200:260, 2] = False  # a prop that lies on a table
-    kept = lasting(take, good)
+    kept = find_lasting(take, good)
     assert not kept[100:103, 2].any()
     assert kept[200:260, 2].all()
 
@@ -248,3 +249,10 @@ def test_a_contact_ends_where_its_segment_does() -> None:
     assert ends_of(still, None, Stretch(0, (0, 1), 60, 120, points, 0.001, 0.1, 1.0)) == (0, border)
     first, stop = ends_of(still, None, Stretch(0, (0, 1), 180, 220, points, 0.001, 0.1, 1.0))
     assert (first - border in (0, 1), stop) == (True, n)
+
+
+def test_two_whose_gaps_to_a_third_are_known_are_expected_as_far_apart_as_chance_has_them() -> None:
+    three, four = np.array([3.0]), np.array([4.0])
+    assert _free(three, four, np.zeros(1)) == pytest.approx(5)
+    assert _free(three, four, np.full(1, 2.0)) == pytest.approx(np.sqrt(17))
+    assert _free(three, four, np.full(1, 9.0)) == 0

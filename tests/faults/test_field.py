@@ -9,11 +9,21 @@ import pytest
 
 import condyle
 from condyle import Take, UsageError
+from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.solve import Solution, solution_of
-from condyle.faults.field import BEND_MIN_LOG_RATIO, BentField, describe_bend, describe_correction, find_bend, map_gaps
+from condyle.faults.field import (
+    BEND_MIN_LOG_RATIO,
+    BentField,
+    describe_bend,
+    describe_correction,
+    find_bend,
+    look_for_bend,
+    map_gaps,
+)
 from condyle.faults.field_fit import Bend, fit_field, measure_bend
 from condyle.maths import rotation
 from condyle.model.field import Rod
+from condyle.model.options import FitOptions
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise, estimate_noise
 from condyle.pairs.sums import sum_pairs
@@ -298,3 +308,9 @@ def test_a_given_field_says_how_far_it_moved_positions(rng: np.random.Generator)
     [finding] = describe_correction(world().take, some_field(rng))
     assert finding.text.startswith("a bent field was taken away: positions moved by ")
     assert "joints" not in finding.text
+
+
+def test_a_bend_is_told_only_where_nobody_asked_for_its_correction() -> None:
+    one = fit_tree(world(**FIELD).take, [], FitOptions(), ROBUST)
+    assert [finding.code for finding in look_for_bend(one, FitOptions()).findings] == ["bent-field"]
+    assert not look_for_bend(one, FitOptions(field=True)).findings

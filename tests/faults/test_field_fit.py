@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 import condyle
+from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.faults import field_fit
 from condyle.faults.field_fit import HELD_BACK_MIN_SHARE, fit_field, likeliest, measure_bend, measure_held_back
-from condyle.faults.field_rows import FieldRows, visited
+from condyle.faults.field_rows import FieldRows, choose_places
+from condyle.model.options import FitOptions
 from condyle.simulate import World
 from tests.make.fields import bend_by
 
@@ -61,24 +63,24 @@ def test_a_straight_field_stays_straight_and_leaves_nothing_open() -> None:
     solution = true_joints(one)
     fit = fit_field(one.take, solution)
     assert not len(fit.model.centres)
-    assert not fit.left_open(solution).any()
+    assert not fit.reorder_covariance(solution).any()
 
 
 def test_what_the_field_leaves_open_follows_a_joint_that_changed_its_child() -> None:
     one = world(**FIELD)
     solution = true_joints(one)
     fit = fit_field(one.take, solution)
-    whole = fit.left_open(solution)
+    whole = fit.reorder_covariance(solution)
     assert np.diagonal(whole).max() > 0
     back = vars(solution) | {"pairs": solution.pairs[:, ::-1]}
-    turned = fit.left_open(type(solution)(**back))
+    turned = fit.reorder_covariance(type(solution)(**back))
     order = np.concatenate([6 * a + np.roll(np.arange(6), 3) for a in range(len(solution.pairs))])
     assert np.diagonal(turned) == pytest.approx(np.diagonal(whole)[order])
 
 
 def held_back(one: World) -> float:
     rows = [FieldRows.of_joints(one.take, true_joints(one))]
-    return measure_held_back(rows, field_fit._search(rows, visited(rows)))
+    return measure_held_back(rows, field_fit._search(rows, choose_places(rows)))
 
 
 def test_the_field_of_the_rest_of_the_room_explains_a_part_of_it() -> None:
@@ -106,3 +108,17 @@ def test_what_is_not_known_of_the_scale_grows_with_how_much_it_differs_by_place(
     assert found.size > 0
     lengths = np.sqrt(np.diagonal(found.covariance))
     assert (lengths[np.abs(true_joints(one).unknowns) > 0.1] > 0.002 * 0.1).all()
+
+
+def test_two_rows_tell_effects_and_one_tells_none() -> None:
+    square = np.array([[4.0]])
+    assert likeliest(square, np.array([6.0]), 9.5, 1.5)[2] > 0
+    assert likeliest(square, np.array([6.0]), 9.5, 1.0)[2] == 0
+
+
+def test_where_every_joint_is_with_the_room_there_is_no_field_and_nothing_is_open() -> None:
+    take = world().take.select(world().take.names[:2])
+    solution = fit_tree(take, [(0, 1)], FitOptions(), ROBUST).solution
+    fit = fit_field(take, solution, still=0)
+    assert not len(fit.model.centres)
+    assert fit.reorder_covariance(solution).shape == (6, 6)

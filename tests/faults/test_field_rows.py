@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from condyle import UsageError
-from condyle.faults.field_rows import Basis, FieldRows, extent, joint_rows, scaling, visited
+from condyle.faults.field_rows import Basis, FieldRows, choose_places, extent, fit_scaling, joint_rows
 from condyle.model.field import Rod, bells
 
 from .test_field import DISTANCE, FIELD, carried, true_joints, world
@@ -24,29 +24,31 @@ def test_what_follows_the_angles_of_a_joint_and_its_neighbours_does_not_count(rn
         near = ((solution.pairs == child) | (solution.pairs == parent)).any(axis=1).sum() - 1
         assert rows.skin[a].shape[2] == 9 + 18 + 9 * near
     slid = np.stack([columns @ rng.standard_normal(columns.shape[2]) for columns in rows.skin], axis=1)
-    assert (rows.weighed(slid).variance < 1e-3 * (slid**2).mean(axis=(0, 2))).all()
+    assert (rows.weigh(slid).variance < 1e-3 * (slid**2).mean(axis=(0, 2))).all()
 
 
 def test_in_a_straight_field_gaps_are_those_of_the_joints() -> None:
     one = world()
     rows = FieldRows.of_joints(one.take, true_joints(one))
-    child, parent, gap = rows.bent(None)
+    child, parent, gap = rows.straighten(None)
     np.testing.assert_allclose(gap, child - parent + rows.p_child - rows.p_parent, atol=EXACT)
-    basis = Basis(visited([rows]), 1.0)
+    basis = Basis(choose_places([rows]), 1.0)
     zero = np.zeros((len(basis.centres), 3))
-    np.testing.assert_allclose(rows.bent((basis, zero, zero))[2], gap, atol=EXACT)
+    np.testing.assert_allclose(rows.straighten((basis, zero, zero))[2], gap, atol=EXACT)
 
 
 def test_the_rows_of_a_joint_are_the_slope_of_its_gap(rng: np.random.Generator) -> None:
     one = world()
     rows = FieldRows.of_joints(one.take, true_joints(one))
-    basis = Basis(visited([rows]), 1.0, most=6)
+    basis = Basis(choose_places([rows]), 1.0, most=6)
     K = len(basis.centres)
     zero, small = np.zeros((K, 3)), 1e-6 * rng.standard_normal((2, K, 3))
     _, _, F, _ = joint_rows(rows, 0, basis, 1.0, (zero, zero))
     root = np.sqrt(rows.weight[:, 0] / (rows.variance[0] * rows.stretch[0]))
-    change = (rows.bent((basis, *small))[2] - rows.bent(None)[2])[:, 0]
-    np.testing.assert_allclose(F @ small.ravel(), (change * root[:, None]).ravel(), atol=1e-3 * np.abs(F).max() * 1e-6)
+    change = (rows.straighten((basis, *small))[2] - rows.straighten(None)[2])[:, 0]
+    np.testing.assert_allclose(
+        F @ small.transpose(0, 2, 1).ravel(), (change * root[:, None]).ravel(), atol=1e-3 * np.abs(F).max() * 1e-6
+    )
 
 
 def test_a_rod_is_two_joints_at_its_distance() -> None:
@@ -80,7 +82,7 @@ def test_equal_weights_make_a_field_of_equal_size_everywhere(rng: np.random.Gene
 def test_the_field_that_scales_a_room_moves_places_away_from_its_middle(rng: np.random.Generator) -> None:
     places = rng.uniform(-1, 1, (500, 3))
     basis = Basis(places, 1.5)
-    moved = basis(places) @ scaling(places, basis).reshape(-1, 3)
+    moved = basis(places) @ fit_scaling(places, basis).reshape(3, -1).T
     away = places - places.mean(axis=0)
     assert float((moved * away).sum() / (away * away).sum()) == pytest.approx(1.0, abs=0.05)
     assert extent(places) == pytest.approx(np.sqrt((away**2).sum(axis=1).mean()))

@@ -11,7 +11,7 @@ from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
 from condyle.faults.jumps import find_abrupt_step
 from condyle.faults.slips import find_slips
-from condyle.faults.steps import GapSeries, Step, find_step
+from condyle.faults.steps import GapSeries, GapStep, find_step
 from condyle.model.options import FitOptions
 from condyle.model.take import Take
 from condyle.pairs.fits import gaps
@@ -27,7 +27,7 @@ def take_of(*slips: SensorSlip, seed: int = 3, **more: float) -> Take:
     return simulate(human(), "exercise", seconds=45, rate=30, seed=seed, disturbances=d).take
 
 
-def look(take: Take) -> tuple[Step | None, Step | None]:
+def look(take: Take) -> tuple[GapStep | None, GapStep | None]:
     """What level and jump tell together, and what the level tells alone."""
     solution = fit_tree(take, [], FitOptions(), ROBUST).solution
     gap = gaps(take, *solution.joints)

@@ -10,7 +10,7 @@ import pytest
 from condyle.estimate.fitting import PLAIN, ROBUST, Estimate, fit_tree
 from condyle.faults import loops
 from condyle.faults.connections import Contact
-from condyle.faults.loops import SOFT_MIN_GAPS, loop_joints, touching_joints, usual_gap
+from condyle.faults.loops import SOFT_MIN_GAPS, find_touching_joints, loop_joints, usual_gap
 from condyle.model.options import FitOptions
 from condyle.model.take import Take
 from condyle.pairs.fits import fit_pairs
@@ -90,7 +90,7 @@ def touching(
 
     monkeypatch.setattr(loops, "find_connections", find)
     named = [pair(estimate.take, "head", "l_forearm")]
-    joints, findings = touching_joints(estimate.take, estimate.structure, options, PLAIN, named, usual)
+    joints, findings = find_touching_joints(estimate.take, estimate.structure, options, PLAIN, named, usual)
     assert {finding.code for finding in findings} == {"connection"}
     return joints, contact, asked
 
@@ -136,4 +136,13 @@ def test_nothing_is_looked_for_in_a_take_whose_tree_is_not_determined(
 ) -> None:
     monkeypatch.setattr(loops, "find_connections", lambda *arguments: pytest.fail("looked for"))
     still = replace(estimate.structure, determined=False)
-    assert touching_joints(estimate.take, still, OPTIONS, PLAIN, [], 0.01) == ([], [])
+    assert find_touching_joints(estimate.take, still, OPTIONS, PLAIN, [], 0.01) == ([], [])
+
+
+def test_a_contact_holds_its_place_up_to_three_times_the_usual_gap(
+    estimate: Estimate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [firm], _, _ = touching(estimate, monkeypatch, 1.0, "head", "r_forearm")
+    for times, kept in ((2.5, True), (3.5, False)):
+        [joint], _, _ = touching(estimate, monkeypatch, firm.residual / times, "head", "r_forearm")
+        assert (joint.kind == firm.kind) == kept

@@ -10,7 +10,7 @@ import pytest
 import condyle
 from condyle import Finding
 from condyle.estimate.solve import solution_of
-from condyle.faults.part_time import PartTime, describe_part_time, find_part_time
+from condyle.faults.part_time import PartTime, _sensors_off, describe_part_time, find_part_time
 from condyle.pairs.fits import fit_pairs, gaps, refine_pairs
 from condyle.pairs.sums import sum_pairs
 from condyle.simulate import Disturbances, SensorSlip, Truth, disturb, human, linkage, prop, simulate, together
@@ -120,3 +120,13 @@ def test_the_sentence_says_when_it_holds() -> None:
         "prop: its joint with r_hand holds from 0.0 to 5.0 s and from 8.0 to 20.0 s only, and was fitted there; else "
         "they are apart, by 410 mm where 7.4 mm are usual: put down, let go, or a sensor that came off?"
     )
+
+
+def test_a_sensor_is_off_where_all_its_joints_are_apart_as_far_as_they_are_known() -> None:
+    pairs = np.array([[1, 0], [2, 0], [3, 0], [4, 3]])
+    apart = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 0, 0], [1, 0, 0, 0]], dtype=bool)
+    known = np.ones_like(apart)
+    known[2:, 2] = False
+    known[3, 1] = False
+    off = _sensors_off(apart, known, pairs)
+    assert off.tolist() == [[False] * 4, [True, True, True, False], [True, True, True, False], [False] * 4]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import condyle
-from condyle.faults.connections import Contact
-from condyle.faults.planted import describe_planted, find_planted
+from condyle.faults.connections import Contact, Stretch
+from condyle.faults.planted import _is_explained, _without_noise, describe_planted, find_planted
 from condyle.maths import rotation
 from condyle.model.take import Take, with_world
 from condyle.pairs.noise import Noise
@@ -105,3 +105,23 @@ def test_a_limb_that_turns_about_a_point_in_the_air_stands_on_nothing(rng: np.ra
     p[:, 3] = p[:, 2] + [0.1, 0.2, -0.1] + 0.1 * np.sin(time)[:, None]
     take = Take(("world", "thigh", "pelvis", "other"), time, R, p)
     assert not find_planted(take, np.array([(1, 2), (2, 3)]), 0.003, 0, Noise.none(4))
+
+
+def test_what_the_noise_of_a_sensor_explains_is_no_motion_of_its_point() -> None:
+    sensor = Noise(np.array([0.003]), np.array([0.02]))
+    point = np.array([0.0, 0.1, 0.0])  # orientation noise moves it across, in two directions of three
+    left = _without_noise(0.01, sensor, 0, point)
+    assert left == pytest.approx(np.sqrt(0.01**2 - 3 * 0.003**2 - 2 * (0.02 * 0.1) ** 2))
+    assert _without_noise(0.003, sensor, 0, point) == pytest.approx(0.2 * 0.003)
+
+
+def test_a_point_is_explained_only_by_another_body_that_is_planted_at_the_same_time() -> None:
+    still = Take.from_poses(np.zeros((100, 2, 3)), R_world_body=np.broadcast_to(np.eye(3), (100, 2, 3, 3)), rate=30)
+
+    def stance(body: int, first: int, stop: int) -> Stretch:
+        return Stretch(-1, (body, 2), first, stop, np.zeros((2, 3)), 0.01, 1.0, 0.0)
+
+    ankle = stance(0, 10, 50)
+    assert _is_explained(still, None, ankle, [stance(1, 10, 50)])
+    assert not _is_explained(still, None, ankle, [stance(1, 60, 100)])
+    assert not _is_explained(still, None, ankle, [stance(0, 10, 50)])

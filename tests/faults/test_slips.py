@@ -10,7 +10,7 @@ import pytest
 import condyle
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
-from condyle.faults.slips import Slip, describe_slips, find_suspects, group_creeping, moved_back
+from condyle.faults.slips import Slip, describe_slips, find_suspects, group_creeping, move_back
 from condyle.model.options import FitOptions
 from condyle.simulate import Disturbances, SensorSlip, World, human, linkage, simulate
 
@@ -158,7 +158,7 @@ def test_moving_back_undoes_what_the_simulator_did(rng: np.random.Generator) -> 
     for slip in (first, second):
         frame = int(np.searchsorted(slipped.take.time, slip.time))
         found.append(Slip(name, frame, slip.time, np.array(slip.displacement), np.array(slip.rotation), 1e3))
-    back = moved_back(slipped.take, found)
+    back = move_back(slipped.take, found)
     np.testing.assert_allclose(back.p_world_body, exact.take.p_world_body, atol=EXACT)
     np.testing.assert_allclose(back.R_world_body, exact.take.R_world_body, atol=EXACT)
 
@@ -221,3 +221,11 @@ def test_a_step_of_which_nothing_is_left_in_joints_fitted_anew_is_no_slip(monkey
     monkeypatch.setattr("condyle.faults.slips.find_slips", lambda *_: [feigned])
     assert not told(fit(one))
     assert not told(fit(one), "repair-not-kept")
+
+
+def test_steps_within_45_degrees_of_each_other_are_one_creep() -> None:
+    for angle, groups in ((40, 1), (60, 2)):
+        way = 0.01 * np.array([np.cos(np.radians(angle)), np.sin(np.radians(angle)), 0.0])
+        steps = [Slip("a", 150, 5.0, np.array([0.01, 0, 0]), np.zeros(3), 400.0)]
+        steps.append(Slip("a", 210, 7.0, way, np.zeros(3), 400.0))
+        assert len(group_creeping(steps)) == groups

@@ -9,7 +9,7 @@ import pytest
 
 from condyle.estimate.fitting import ROBUST, fit_tree
 from condyle.estimate.intervals import Blocks
-from condyle.faults.steps import GapSeries, Step, find_step, likelihood_ratio, measure_rigid_steps, measure_step
+from condyle.faults.steps import GapSeries, GapStep, find_step, likelihood_ratio, measure_rigid_steps, measure_step
 from condyle.model.options import FitOptions
 from condyle.simulate import Disturbances, SensorSlip, World, linkage, simulate
 
@@ -33,14 +33,14 @@ def joints(slipped: World) -> list[GapSeries]:
 
 
 @pytest.fixture(scope="module")
-def step(slipped: World, joints: list[GapSeries]) -> Step:
+def step(slipped: World, joints: list[GapSeries]) -> GapStep:
     found = find_step(joints, range(slipped.take.bodies), EDGE, ENOUGH)
     assert found is not None
     return found
 
 
 def test_the_clearest_step_is_that_of_the_body_at_its_moment(
-    slipped: World, joints: list[GapSeries], step: Step
+    slipped: World, joints: list[GapSeries], step: GapStep
 ) -> None:
     assert slipped.take.names[step.body] == "chest"
     first = joints[0].blocks.first[[step.block - 1, step.block + 1]]
@@ -55,12 +55,12 @@ def test_a_body_that_is_not_asked_for_is_not_found(slipped: World, joints: list[
     assert find_step([], [], EDGE, ENOUGH) is None
 
 
-def test_nothing_is_left_of_a_step_that_is_allowed_for(slipped: World, joints: list[GapSeries], step: Step) -> None:
+def test_nothing_is_left_of_a_step_that_is_allowed_for(slipped: World, joints: list[GapSeries], step: GapStep) -> None:
     again = find_step([joint.with_step(step) for joint in joints], range(slipped.take.bodies), EDGE, ENOUGH / 3)
     assert again is None
 
 
-def test_a_rotation_is_not_told_where_there_was_none(slipped: World, joints: list[GapSeries], step: Step) -> None:
+def test_a_rotation_is_not_told_where_there_was_none(slipped: World, joints: list[GapSeries], step: GapStep) -> None:
     solution = fit_tree(slipped.take, [], FitOptions(), ROBUST).solution
     [(shift, turn)] = measure_rigid_steps(dict(enumerate(joints)), [step], solution)
     np.testing.assert_allclose(shift, SHIFT, atol=SIZE)

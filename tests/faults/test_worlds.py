@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 import condyle
 from condyle import UsageError, write_take
 from condyle.cli import main
-from condyle.faults.worlds import check_register
+from condyle.estimate.registration import Registration
+from condyle.faults.worlds import _speak_against, check_register
 from condyle.simulate import Disturbances, human, prop, simulate, together
 from tests.estimate.test_registration import two_worlds
 
@@ -81,3 +85,25 @@ def test_the_command_line_registers(tmp_path, capsys) -> None:  # type: ignore[n
     assert main([*words, "--no-report"]) == 0
     assert "[registered]" in capsys.readouterr().out
     assert 'register = "auto"' in (tmp_path / "out" / "options.toml").read_text()
+
+
+def test_what_speaks_against_a_registration() -> None:
+    usual = SimpleNamespace(  # joints that come apart by 10 mm
+        pairs=np.array([[1, 0], [2, 1]]), solution=SimpleNamespace(residual_cov=np.eye(2) * 0.01**2 / 3)
+    )
+    good = Registration(("a", "b"), np.eye(3), np.zeros(3), 1.0, 0.0, 0.02, 0.5, np.radians(1.0), 0.01)
+
+    def told(**change: object) -> str:
+        return _speak_against(usual, replace(good, **change))  # type: ignore[arg-type]
+
+    assert told() == ""
+    assert "share a point in any common world" in told(residual=0.035)
+    assert "it is one world" in told(before=0.05)
+    assert told(before=0.07) == ""
+    assert "determine rotation (± 6 deg)" in told(rotation_95=np.radians(6))
+    assert told(rotation_95=np.radians(4)) == ""
+    assert "determine translation (± 120 mm)" in told(translation_95=0.12)
+    assert told(translation_95=0.08) == ""
+    assert "determine scale (± 6 %), delay (± 60 ms)" in told(scale_95=0.06, delay_95=0.06)
+    assert told(scale_95=0.04, delay_95=0.04) == ""
+    assert "in enough frames" in _speak_against(usual, None)  # type: ignore[arg-type]

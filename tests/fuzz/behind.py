@@ -36,8 +36,8 @@ from .mutate import Mutator
 from .worker import CODE, ENOUGH, Failure, Outcome, Stuck, alarm, limit_memory, measure_memory, ring
 
 if TYPE_CHECKING:
-    from condyle.study.ledger import Record
-    from condyle.study.plan import Step
+    from condyle.study.ledger import LedgerRecord
+    from condyle.study.plan import TakeStep
 
 SLOW_S = 10.0  # s of CPU time for one small take, every format written
 WARM_RUNS = 4
@@ -310,10 +310,10 @@ class InThisProcess:
     def room(self) -> int:
         return 1
 
-    def submit(self, step: Step) -> Future[Record]:
+    def submit(self, step: TakeStep) -> Future[LedgerRecord]:
         from condyle.study.step import run_step
 
-        done: Future[Record] = Future()
+        done: Future[LedgerRecord] = Future()
         try:
             done.set_result(run_step(step))
         except Exception as error:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from condyle import CondyleError
-from condyle.io.field_file import MOST_BYTES, read_field, write_field
+from condyle.io.field_file import FIELD_FILE_MOST_BYTES, read_field, write_field
 from condyle.model.field import FieldModel
 from tests.make.fields import some_field
 
@@ -55,6 +55,6 @@ def test_another_file_is_no_field(tmp_path: Path, content: bytes) -> None:
 
 
 def test_a_file_that_is_too_large_is_no_field(tmp_path: Path) -> None:
-    (tmp_path / "x").write_bytes(b" " * (MOST_BYTES + 2))
+    (tmp_path / "x").write_bytes(b" " * (FIELD_FILE_MOST_BYTES + 2))
     with pytest.raises(CondyleError, match=r"is no field\.json"):
         read_field(tmp_path / "x")

@@ -9,7 +9,7 @@ from condyle.errors import CondyleError
 from condyle.findings import Finding
 from condyle.io.log_records import (
     END,
-    FRAME,
+    FRAME_RECORD,
     LOG_MAGIC,
     Damage,
     Layout,
@@ -22,12 +22,12 @@ from condyle.model.recording import Convention
 from condyle.model.take import OwnSkeleton
 
 PAYLOADS = [bytes([k]) * (10 + k) for k in range(5)]
-WHOLE = LOG_MAGIC + b"".join(pack_record(FRAME, one) for one in PAYLOADS) + pack_record(END, b"")
+WHOLE = LOG_MAGIC + b"".join(pack_record(FRAME_RECORD, one) for one in PAYLOADS) + pack_record(END, b"")
 
 
 def walk(raw: bytes) -> tuple[list[bytes], Damage]:
     damage = Damage()
-    return [bytes(one.payload) for one in walk_records(memoryview(raw), damage) if one.kind == FRAME], damage
+    return [bytes(one.payload) for one in walk_records(memoryview(raw), damage) if one.kind == FRAME_RECORD], damage
 
 
 def test_whole_records_come_back_and_the_end_closes_the_log() -> None:

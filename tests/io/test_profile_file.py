@@ -48,7 +48,7 @@ def test_every_cut_is_refused() -> None:
 def test_depth_and_size_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CondyleError, match="not a profile"):
         from_json(b"[" * 100_000)
-    monkeypatch.setattr(profile_file, "MOST_BYTES", 100)
+    monkeypatch.setattr(profile_file, "PROFILE_FILE_MOST_BYTES", 100)
     write_profile(tmp_path / "p.json", PROFILE)
     with pytest.raises(CondyleError):
         read_profile(tmp_path / "p.json")

@@ -5,7 +5,7 @@ import pytest
 from scipy.spatial.transform import Rotation, Slerp
 
 from condyle.errors import CondyleError, UsageError
-from condyle.io.resample import Stream, interpolate, resample_streams
+from condyle.io.resample import BodySamples, interpolate, resample_streams
 
 EXACT = 1e-12  # m or quaternion units
 CUBIC = 2e-5  # m: error of a cubic through samples of a 1 Hz, 0.1 m motion taken at 60 Hz
@@ -20,8 +20,8 @@ def turn(time: np.ndarray) -> np.ndarray:
     return Rotation.from_rotvec(np.stack([np.sin(3 * time), 0.5 * time, 0 * time], axis=1)).as_quat()
 
 
-def stream(name: str, time: np.ndarray) -> Stream:
-    return Stream(name, time, path(time), turn(time))
+def stream(name: str, time: np.ndarray) -> BodySamples:
+    return BodySamples(name, time, path(time), turn(time))
 
 
 def apart(a: np.ndarray, b: np.ndarray) -> float:
@@ -77,7 +77,7 @@ def test_orientations_are_those_of_another_slerp_whatever_the_signs(rng: np.rand
     q = Rotation.random(40, random_state=3).as_quat() * rng.choice([-1.0, 1.0], (40, 1))
     at = rng.uniform(time[0], time[-1], 200)
     gaps = np.diff(time)[np.searchsorted(time, at) - 1] > 3 * np.median(np.diff(time))
-    _, ours = interpolate(Stream("a", time, np.zeros((40, 3)), q), at)
+    _, ours = interpolate(BodySamples("a", time, np.zeros((40, 3)), q), at)
     theirs = Slerp(time, Rotation.from_quat(q))(at).as_quat()
     assert np.isnan(ours[gaps]).all()
     assert gaps.any()
@@ -89,14 +89,14 @@ def test_a_cubic_gives_back_a_parabola() -> None:
     time = np.cumsum([0, 0.01, 0.012, 0.01, 0.011, 0.009, 0.01])
     at = np.linspace(time[1], time[-2], 30)
     p, _ = interpolate(
-        Stream("a", time, np.stack([time**2, 1 - 3 * time, 0 * time], 1), np.tile([0, 0, 0, 1.0], (7, 1))), at
+        BodySamples("a", time, np.stack([time**2, 1 - 3 * time, 0 * time], 1), np.tile([0, 0, 0, 1.0], (7, 1))), at
     )
     np.testing.assert_allclose(p, np.stack([at**2, 1 - 3 * at, 0 * at], 1), atol=EXACT)
 
 
 def test_a_length_that_is_not_one_is_left_for_the_take_to_tell() -> None:
     time = np.arange(10) / 10
-    _, q = interpolate(Stream("a", time, path(time), 1.02 * turn(time)), time[:-1] + 0.05)
+    _, q = interpolate(BodySamples("a", time, path(time), 1.02 * turn(time)), time[:-1] + 0.05)
     np.testing.assert_allclose(np.linalg.norm(q, axis=1), 1.02, atol=EXACT)
 
 
@@ -135,15 +135,15 @@ def test_stamps_may_come_in_any_order_and_twice_and_poses_may_be_missing() -> No
     time = np.array([0.2, 0.0, 0.1, 0.1, np.nan, 0.3])
     p = path(np.nan_to_num(time))
     p[3], p[5] = 9.0, np.nan
-    clock, position, _, _ = resample_streams([Stream("a", time, p, turn(np.nan_to_num(time)))])
+    clock, position, _, _ = resample_streams([BodySamples("a", time, p, turn(np.nan_to_num(time)))])
     assert clock.tolist() == [0.0, 0.1, 0.2]
     np.testing.assert_array_equal(position[:, 0], path(clock))
 
 
 def test_a_stream_without_a_pose_is_a_body_never_seen() -> None:
     time = np.arange(5) / 10
-    empty = Stream("b", np.empty(0), np.empty((0, 3)), np.empty((0, 4)))
-    single = Stream("c", time[2:3], path(time[2:3]), turn(time[2:3]))
+    empty = BodySamples("b", np.empty(0), np.empty((0, 3)), np.empty((0, 4)))
+    single = BodySamples("c", time[2:3], path(time[2:3]), turn(time[2:3]))
     clock, p, _, _ = resample_streams([stream("a", time), empty, single])
     assert len(clock) == 5
     assert np.isnan(p[:, 1]).all()
@@ -155,7 +155,7 @@ def test_a_stream_without_a_pose_is_a_body_never_seen() -> None:
 
 def test_streams_without_any_pose_are_an_error() -> None:
     with pytest.raises(CondyleError) as error:
-        resample_streams([Stream("b", np.empty(0), np.empty((0, 3)), np.empty((0, 4)))])
+        resample_streams([BodySamples("b", np.empty(0), np.empty((0, 3)), np.empty((0, 4)))])
     assert error.value.code == "no-data"
     with pytest.raises(CondyleError):
         resample_streams([])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 import time
 import tracemalloc
 import zlib
@@ -14,6 +15,7 @@ from condyle.live.source import PacketError
 from tests.fuzz.mutate import Mutator
 from tests.make.size import pick
 
+YARDSTICK_S = 0.25e-3  # s of CPU time that 2000 small numbers take to unpack on a machine that does nothing else
 MOST_SECONDS = 1e-3  # s of CPU time for one packet
 MOST_BYTES = 2**20  # of memory for one packet
 MUTANTS = pick(2_000, 20_000, 20_000)
@@ -43,13 +45,24 @@ def attack(decode: Callable[[bytes], object], seeds: Sequence[bytes], count: int
         raw = mutator.next()[:LONGEST_PACKET]
         seconds = _run(decode, raw, outcome)
         if seconds > MOST_SECONDS:
-            seconds = min(seconds, *(_run(decode, raw, None) for _ in range(REPEATS)))
+            seconds = min(seconds, *(_run(decode, raw, None) for _ in range(REPEATS))) / _slowdown()
         outcome.slowest = max(outcome.slowest, seconds)
         if k % TRACED_STEP == 0:
             outcome.largest = max(outcome.largest, _trace(decode, raw))
         if len(outcome.failures) > 3:
             break
     return outcome
+
+
+def _slowdown() -> float:
+    """How many times slower than alone the machine is now, at least 1."""
+    taken = []
+    for _ in range(REPEATS):
+        begin = time.thread_time()
+        for k in range(2000):
+            struct.unpack_from("<ii", b"condyle 0.1.0", k % 5)
+        taken.append(time.thread_time() - begin)
+    return max(1.0, min(taken) / YARDSTICK_S)
 
 
 def _run(decode: Callable[[bytes], object], raw: bytes, outcome: Outcome | None) -> float:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from condyle.io.log_records import FRAME
+from condyle.io.log_records import FRAME_RECORD
 from condyle.live.excerpt import NEWEST_S, OLDER_S, STRETCH_S, Excerpt, LogTail
 from condyle.live.recorder import Recorder
 from condyle.model.recording import to_take
@@ -24,7 +24,7 @@ def test_a_tail_gives_every_record_once_whatever_is_half_written(tmp_path: Path)
     found = []
     for end in [*range(22, len(whole), 97), len(whole)]:
         growing.write_bytes(whole[:end])
-        found += [bytes(record.payload) for record in tail.read() if record.kind == FRAME]
+        found += [bytes(record.payload) for record in tail.read() if record.kind == FRAME_RECORD]
     growing.write_bytes(whole)
     assert list(tail.read()) == []
     assert len(found) == 60
@@ -36,7 +36,7 @@ def test_everything_is_kept_while_it_is_short() -> None:
     excerpt = Excerpt()
     for record in records(stream(take)):
         excerpt.add(record)
-    kept = to_take(excerpt.recording())
+    kept = to_take(excerpt.make_recording())
     assert kept.names == take.names
     assert np.array_equal(kept.time, take.time)
     assert np.allclose(kept.p_world_body, take.p_world_body, atol=1e-15)
@@ -48,7 +48,7 @@ def test_an_hour_is_kept_in_bounded_stretches_from_all_over_it() -> None:
     for record in records(packets(one, 7200, rate=rate, offset=0.0)):
         excerpt.add(record)
     assert excerpt.frames <= (NEWEST_S + OLDER_S + 2 * STRETCH_S) * rate
-    kept = excerpt.recording()
+    kept = excerpt.make_recording()
     assert kept.time is not None
     assert kept.segment is not None
     assert kept.time[-1] == 7199 / rate
@@ -69,4 +69,4 @@ def test_a_restart_forgets_frames_and_knows_what_numbers_mean() -> None:
     for record in sent[11:]:
         excerpt.add(record)
     assert excerpt.frames == 10
-    assert excerpt.recording().frames == 10
+    assert excerpt.make_recording().frames == 10

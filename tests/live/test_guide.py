@@ -8,7 +8,7 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.live.coach import Progress
-from condyle.live.guide import FINISH_S, Guide, Routine, Step, read_routine
+from condyle.live.guide import FINISH_S, Guide, Routine, RoutineStep, read_routine
 
 SCRIPT = """
 title = "Warm up"
@@ -39,7 +39,9 @@ def test_a_script_is_read_with_its_pictures(tmp_path: Path) -> None:
 
 
 def test_a_step_waits_for_its_joint_and_no_longer_than_its_time() -> None:
-    guide = Guide(Routine((Step("Still", at_least=2), Step("Swing", ("Right shoulder",), at_least=3, at_most=10))))
+    guide = Guide(
+        Routine((RoutineStep("Still", at_least=2), RoutineStep("Swing", ("Right shoulder",), at_least=3, at_most=10)))
+    )
     for moment, number in ((0.0, 0), (1.9, 0), (2.0, 1), (4.0, 1), (6.0, 1)):
         guide.advance(moment, [progress("right shoulder", done=False)])
         assert guide.number == number
@@ -54,7 +56,7 @@ def test_a_step_waits_for_its_joint_and_no_longer_than_its_time() -> None:
 
 
 def test_a_step_whose_time_is_over_is_left_and_told() -> None:
-    guide = Guide(Routine((Step("Swing", ("right shoulder",), at_least=1, at_most=5),)))
+    guide = Guide(Routine((RoutineStep("Swing", ("right shoulder",), at_least=1, at_most=5),)))
     guide.advance(0.0, [])
     guide.advance(5.0, [progress("right shoulder", done=False)])
     assert guide.number == 1
@@ -62,14 +64,14 @@ def test_a_step_whose_time_is_over_is_left_and_told() -> None:
 
 
 def test_a_joint_that_is_known_at_once_still_stands_long_enough_to_be_read() -> None:
-    guide = Guide(Routine((Step("Swing", ("right shoulder",), at_least=3, at_most=5),)))
+    guide = Guide(Routine((RoutineStep("Swing", ("right shoulder",), at_least=3, at_most=5),)))
     for moment in (0.0, 1.0, 2.9):
         guide.advance(moment, [progress("right shoulder", done=True)])
         assert guide.number == 0
 
 
 def test_the_operator_may_go_on_or_begin_anew() -> None:
-    guide = Guide(Routine((Step("A", at_least=9), Step("B", at_least=9))))
+    guide = Guide(Routine((RoutineStep("A", at_least=9), RoutineStep("B", at_least=9))))
     guide.advance(0.0, [])
     guide.skip()
     guide.advance(0.4, [])

@@ -15,7 +15,7 @@ from dataclasses import asdict, replace
 from condyle.findings import Finding
 from condyle.live.alarms import Alarm
 from condyle.live.coach import Progress, Prompt
-from condyle.live.guide import Guide, Picture, Routine, Step
+from condyle.live.guide import Guide, Picture, Routine, RoutineStep
 from condyle.live.messages import encode, encode_poses
 from condyle.live.server import LiveServer
 from condyle.live.service import describe_solve
@@ -147,7 +147,10 @@ PIXEL = bytes.fromhex(
 
 def test_a_visitor_is_led_through_a_routine(browser: Any) -> None:
     server = LiveServer(lambda _: None, pictures={"wind mill.png": Picture("image/png", PIXEL)})
-    steps = (Step("Swing your arm", ("right shoulder",), "wind mill.png", 1, 9), Step("Now nod", at_least=1))
+    steps = (
+        RoutineStep("Swing your arm", ("right shoulder",), "wind mill.png", 1, 9),
+        RoutineStep("Now nod", at_least=1),
+    )
     guide = Guide(Routine(steps, "Warm up", "Well done!"))
     page = browser.new_context(viewport={"width": 1280, "height": 800}).new_page()
     page.set_default_timeout(PATIENCE)

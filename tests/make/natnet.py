@@ -8,7 +8,7 @@ import threading
 from collections.abc import Sequence
 from pathlib import Path
 
-from condyle.live.sources._natnet_packets import FRAME, MODELS, SERVER_INFO, pack_message
+from condyle.live.sources._natnet_packets import FRAME_MESSAGE, MODELS, SERVER_INFO, pack_message
 
 Pose = tuple[int, tuple[float, ...], tuple[float, ...], bool]  # number, position, quaternion xyzw, tracked
 
@@ -59,7 +59,7 @@ def frame(version: tuple[int, int], number: int, time: float, poses: Sequence[Po
     body += section(1, struct.pack("<ii", 1, 2) + 2 * channel)
     body += section(0, b"")
     body += struct.pack("<IIdQQQ", 0, 0, time, 1, 2, 3) + (bytes(8) if version >= (4, 1) else b"")
-    return pack_message(FRAME, body + struct.pack("<hi", 0, 0))
+    return pack_message(FRAME_MESSAGE, body + struct.pack("<hi", 0, 0))
 
 
 class Server:

@@ -7,7 +7,15 @@ from pathlib import Path
 
 import numpy as np
 
-from condyle.io.log_records import FRAME, FRAME_HEAD, LAYOUT, LAYOUT_NUMBER, Layout, Record, encode_layout
+from condyle.io.log_records import (
+    FRAME_RECORD,
+    FRAME_RECORD_HEAD,
+    LAYOUT,
+    LAYOUT_NUMBER,
+    Layout,
+    LogRecord,
+    encode_layout,
+)
 from condyle.live.recorder import Recorder
 from condyle.live.source import Packet
 from condyle.maths import rotation
@@ -67,14 +75,17 @@ def stream(take: Take, source: str = "lsl:room", offset: float = 1e9) -> list[Pa
     return [Packet(one, float(t), offset + float(t), row) for t, row in zip(take.time, rows, strict=True)]
 
 
-def records(sent: Sequence[Packet]) -> list[Record]:
+def records(sent: Sequence[Packet]) -> list[LogRecord]:
     """Packets as the records of a log."""
     layouts = {id(packet.layout): packet.layout for packet in sent}
     number = {key: k for k, key in enumerate(layouts)}
     out = [
-        Record(LAYOUT, memoryview(LAYOUT_NUMBER.pack(number[key]) + encode_layout(one))) for key, one in layouts.items()
+        LogRecord(LAYOUT, memoryview(LAYOUT_NUMBER.pack(number[key]) + encode_layout(one)))
+        for key, one in layouts.items()
     ]
     for packet in sent:
-        head = FRAME_HEAD.pack(number[id(packet.layout)], packet.segment, packet.device_time, packet.arrival_time)
-        out.append(Record(FRAME, memoryview(head + packet.values.tobytes())))
+        head = FRAME_RECORD_HEAD.pack(
+            number[id(packet.layout)], packet.segment, packet.device_time, packet.arrival_time
+        )
+        out.append(LogRecord(FRAME_RECORD, memoryview(head + packet.values.tobytes())))
     return out

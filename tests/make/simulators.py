@@ -14,7 +14,7 @@ from condyle.io.exports.scene import FigureFormat, Scene
 from condyle.model.motion import forward, on_axes
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, chain, human, linkage, prop, simulate, together
-from tests.make import moving
+from tests.make import machines, moving
 from tests.make.clients import ask
 
 FRAMES = (0, 1, 17, 44)
@@ -165,6 +165,28 @@ def cases() -> dict[str, Case]:
     scenes["hostile names"] = Scene(named.skeleton, named.motion, named.take, "bodies")
     scenes["up is -x"] = replace(scenes["chain"], up="-x")
     return {name: Case(scene) for name, scene in scenes.items()}
+
+
+@dataclass(frozen=True, eq=False)
+class MachineCase(Case):
+    """A machine whose sensors are expected where they were simulated."""
+
+    def expected(self, up: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        figure, take = self.scene.figure_on_axes, self.scene.take
+        assert take is not None
+        poses = take.select(figure.bodies)
+        W = find_world_turn(figure.up, up)
+        return W @ poses.R_world_body[list(FRAMES)], poses.p_world_body[list(FRAMES)] @ W.T
+
+
+def machine_cases() -> dict[str, Case]:
+    """Exact machines with sliders, threads and universal joints, hung on their base and on their other end."""
+    found = {}
+    for name in ("scara", "universal", "screw"):
+        for root in (None, "link2"):
+            fit = machines.fitted(name, 0.0, root=root)
+            found[f"{name} from {root}"] = MachineCase(Scene(fit.skeleton, fit.motion, fit.take))
+    return found
 
 
 def _door() -> Take:

@@ -12,8 +12,8 @@ from typing import Any
 from condyle.io.exports import write_take
 from condyle.model.take import Take
 from condyle.simulate import Disturbances, chain, simulate
-from condyle.study.ledger import Facts, JointFacts, LimbFacts, Record, Worst
-from condyle.study.plan import Entry, Step, make_steps
+from condyle.study.ledger import Facts, JointFacts, LedgerRecord, LimbFacts, Worst
+from condyle.study.plan import Entry, TakeStep, make_steps
 
 QUICK: dict[str, Any] = {"intervals": False, "report": False}  # settings of takes whose numbers do not matter
 LOOP_STARTS_S = 120.0  # s until an event loop runs, on a machine that is busy with other tests
@@ -27,12 +27,12 @@ def write_small_take(path: Path, seed: int = 0, motion: str = "exercise") -> Pat
     return path
 
 
-def make_step(root: Path, out: Path, file: str = "a.npz", **entry: Any) -> Step:
+def make_step(root: Path, out: Path, file: str = "a.npz", **entry: Any) -> TakeStep:
     settings = entry.pop("settings", QUICK)
     return make_steps(root, [Entry(Path(file).stem, (file,), settings=settings, **entry)], out)[0]
 
 
-def make_record(step: Step, tone: str = "good", length: float = 0.4, half: float = 0.002) -> Record:
+def make_record(step: TakeStep, tone: str = "good", length: float = 0.4, half: float = 0.002) -> LedgerRecord:
     """The record of a take that is done: a joint and a length."""
     zero = (0.0, 0.0, 0.0)
     joint = JointFacts("b", "a", "ball", "determined", 0.003, None, 0.99, 100, 0.001, zero, zero, zero)
@@ -41,7 +41,7 @@ def make_record(step: Step, tone: str = "good", length: float = 0.4, half: float
     advice = () if tone == "good" else ("b: turn it about a second axis",)
     looks = int(worst is not None)
     facts = Facts("f" * 16, 3, 120, 4.0, tone, "Found.", 2, 2, half / length, looks, worst, advice, (joint,), (limb,))
-    return Record(step.name, step.key, "done", facts, ended="2026-01-01", wall=1.0, cpu=0.5, worker="me")
+    return LedgerRecord(step.name, step.key, "done", facts, ended="2026-01-01", wall=1.0, cpu=0.5, worker="me")
 
 
 def write_performer(folder: Path, seed: int = 0) -> tuple[Path, Path]:

@@ -10,7 +10,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from condyle.live.sources._vrpn_messages import COOKIE, COOKIE_BYTES, KIND_NAME, POSE, SENDER_NAME, pack_name, pack_pose
+from condyle.live.sources._vrpn_messages import (
+    COOKIE,
+    COOKIE_BYTES,
+    KIND_NAME,
+    POSE_MESSAGE,
+    SENDER_NAME,
+    pack_name,
+    pack_pose,
+)
 
 
 class VrpnServer:
@@ -48,7 +56,9 @@ class VrpnServer:
         client.settimeout(2)
         client.sendall(COOKIE)
         client.recv(COOKIE_BYTES)
-        client.sendall(pack_name(KIND_NAME, 4, "VRPN_Connection_Got_First_Connection") + pack_name(KIND_NAME, 7, POSE))
+        client.sendall(
+            pack_name(KIND_NAME, 4, "VRPN_Connection_Got_First_Connection") + pack_name(KIND_NAME, 7, POSE_MESSAGE)
+        )
         for number, name in enumerate(self.trackers):
             client.sendall(pack_name(SENDER_NAME, number, name))
         k = 0

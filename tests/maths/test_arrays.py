@@ -8,18 +8,18 @@ import pytest
 from numpy.typing import NDArray
 
 from condyle.errors import CondyleError
-from condyle.maths.arrays import Floats, Ints, Vector, _number_type, concatenate, distinct, freeze, frozen, select
+from condyle.maths.arrays import Floats, Ints, Vector, _number_type, concatenate, distinct, freeze, freeze_array, select
 
 
 def test_a_list_becomes_a_read_only_array_of_doubles() -> None:
-    array = frozen([[1, 2]], (None, 2), "a")
+    array = freeze_array([[1, 2]], (None, 2), "a")
     assert array.dtype == np.float64
     assert not array.flags.writeable
 
 
 def test_the_caller_keeps_a_writable_array_of_their_own() -> None:
     mine = np.zeros(3)
-    array = frozen(mine, (3,), "a")
+    array = freeze_array(mine, (3,), "a")
     mine[0] = 1
     assert array[0] == 0
     assert mine.flags.writeable
@@ -29,28 +29,28 @@ def test_a_view_of_a_writable_array_is_copied_even_when_it_is_read_only() -> Non
     mine = np.zeros(4)
     view = mine[:3]
     view.flags.writeable = False
-    array = frozen(view, (3,), "a")
+    array = freeze_array(view, (3,), "a")
     mine[0] = 1
     assert array[0] == 0
 
 
 def test_a_frozen_array_is_not_copied_again() -> None:
-    array = frozen(np.zeros(3), (3,), "a")
-    assert frozen(array, (3,), "a") is array
+    array = freeze_array(np.zeros(3), (3,), "a")
+    assert freeze_array(array, (3,), "a") is array
 
 
 def test_a_part_of_a_read_only_table_is_taken_as_it_is_where_that_is_asked() -> None:
-    table = frozen(np.zeros((2, 3)), (2, 3), "table")
+    table = freeze_array(np.zeros((2, 3)), (2, 3), "table")
     column = table[:, 1]
-    assert frozen(column, (2,), "a", part=True) is column
-    assert frozen(column, (2,), "a") is not column
+    assert freeze_array(column, (2,), "a", part=True) is column
+    assert freeze_array(column, (2,), "a") is not column
 
 
 def test_a_part_of_a_table_that_can_be_written_to_is_copied_all_the_same() -> None:
     mine = np.zeros((2, 3))
     column = mine[:, 1]
     column.flags.writeable = False
-    array = frozen(column, (2,), "a", part=True)
+    array = freeze_array(column, (2,), "a", part=True)
     mine[0, 1] = 1
     assert array[0] == 0
 
@@ -58,12 +58,12 @@ def test_a_part_of_a_table_that_can_be_written_to_is_copied_all_the_same() -> No
 @pytest.mark.parametrize("shape", [(2,), (3, 1), (None, None)])
 def test_another_shape_is_refused_with_the_name_and_both_shapes(shape: tuple[int | None, ...]) -> None:
     with pytest.raises(CondyleError, match=r"speed has shape \(3,\), expected \("):
-        frozen(np.zeros(3), shape, "speed")
+        freeze_array(np.zeros(3), shape, "speed")
 
 
 def test_text_is_refused_as_no_array_of_numbers() -> None:
     with pytest.raises(CondyleError, match="speed is not an array of numbers"):
-        frozen(["a"], (1,), "speed")
+        freeze_array(["a"], (1,), "speed")
 
 
 @dataclass(frozen=True, eq=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from condyle.maths.elimination import DAMPING_ARM_M, Factors, Rig, inverse_symmetric
+from condyle.maths.elimination import DAMPING_ARM_M, Factors, KinematicRig, inverse_symmetric
 from condyle.model.motion import find_reference
 from condyle.motion.rig import build_rig
 from tests.make import jointed
@@ -13,7 +13,7 @@ from tests.make import jointed
 SAME = 1e-8  # relative, of steps that solve the same equations
 
 
-def jacobian(rig: Rig, lever: np.ndarray, axis: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
+def jacobian(rig: KinematicRig, lever: np.ndarray, axis: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     """Of one frame: how (x, t) of every body follow from all freedoms: a free body's six, a ball's three, a hinge's."""
     sizes = {"free": 6, "ball": 3, "hinge": 1, "rigid": 0}
     freedom = [group.freedom for group in rig.groups for _ in range(group.own.stop - group.own.start)]

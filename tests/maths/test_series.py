@@ -10,9 +10,9 @@ from condyle.maths.series import (
     cut_blocks,
     even_places,
     even_step,
+    find_held_frames,
+    find_known_around,
     find_packets,
-    held_frames,
-    known_around,
     mean_step,
     segment_slices,
     spread_packets,
@@ -25,12 +25,12 @@ EXACT = 1e-12  # s, and shares of a frame
 def test_the_last_known_frame_of_a_segment_is_held_and_before_it_the_first() -> None:
     known = np.array([False, True, False, False, True, False, False, False, True], bool)
     segment = np.array([0, 0, 0, 0, 0, 1, 1, 2, 2])
-    assert held_frames(known, segment).tolist() == [1, 1, 1, 1, 4, -1, -1, 8, 8]
-    assert held_frames(np.zeros(0, bool), np.zeros(0, np.int64)).tolist() == []
+    assert find_held_frames(known, segment).tolist() == [1, 1, 1, 1, 4, -1, -1, 8, 8]
+    assert find_held_frames(np.zeros(0, bool), np.zeros(0, np.int64)).tolist() == []
 
 
 def test_the_known_frames_around_each_are_of_its_segment() -> None:
-    before, after = known_around(np.array([False, True, False, False, True]), np.array([0, 0, 0, 1, 1]))
+    before, after = find_known_around(np.array([False, True, False, False, True]), np.array([0, 0, 0, 1, 1]))
     assert before.tolist() == [-1, 1, 1, -1, 4]
     assert after.tolist() == [1, 1, 5, 4, 4]
 

@@ -12,7 +12,7 @@ import pytest
 
 from condyle.errors import CondyleError, UsageError
 from condyle.maths import spool
-from condyle.maths.arrays import frozen
+from condyle.maths.arrays import freeze_array
 from condyle.maths.robust import median
 
 Usage = namedtuple("Usage", "total used free")
@@ -117,23 +117,23 @@ def test_what_is_done_block_by_block_is_what_is_done_at_once(
     assert spool.take_rows(a, rows).tobytes() == a[rows].tobytes()
     assert spool.take_rows(a, np.isin(np.arange(50), rows)).tobytes() == a[rows].tobytes()
     assert spool.take_rows(a, slice(3, 9)).base is a
-    assert spool.joined([a, a[:7]]).tobytes() == np.concatenate([a, a[:7]]).tobytes()
+    assert spool.join_arrays([a, a[:7]]).tobytes() == np.concatenate([a, a[:7]]).tobytes()
 
 
 def test_an_array_on_disk_is_kept_as_it_is_and_one_in_memory_is_copied(on_disk: Path) -> None:
     array = spool.empty((5, 3))
     array[...] = 1.0
-    assert frozen(array, (5, 3), "it") is not array
-    assert spool.is_spooled(spool.sealed(array))
-    assert frozen(array, (5, 3), "it") is array
-    assert frozen(array[1:], (4, 3), "it").base is not None
+    assert freeze_array(array, (5, 3), "it") is not array
+    assert spool.is_spooled(spool.seal(array))
+    assert freeze_array(array, (5, 3), "it") is array
+    assert freeze_array(array[1:], (4, 3), "it").base is not None
 
 
 def test_large_numbers_of_another_type_become_floats_block_by_block(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("condyle.maths.arrays.BLOCK_BYTES", 100)
     monkeypatch.setattr(spool, "BLOCK_BYTES", 100)
     values = np.arange(300, dtype=np.float32).reshape(100, 3)
-    found = frozen(values, (100, 3), "it")
+    found = freeze_array(values, (100, 3), "it")
     assert found.dtype == np.float64
     np.testing.assert_array_equal(found, values)
 
@@ -168,4 +168,4 @@ def test_many_arrays_together_are_as_large_as_one(rng: np.random.Generator, monk
     assert spool.one_of_many(values, 3).tobytes() == values.tobytes()
     assert spool.side_by_side([values, 2 * values]).tobytes() == np.stack([values, 2 * values], axis=1).tobytes()
     assert not spool.zeros((200, 3)).any()
-    assert spool.copied(values).flags.writeable
+    assert spool.copy_array(values).flags.writeable

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from condyle.model.anatomy import Segment, count_between, find_segments, rest_direction, segment_of
+from condyle.model.anatomy import Segment, count_between, find_finger, find_segments, rest_direction, segment_of
 
 NAMES = {
     Segment("pelvis"): "pelvis Pelvis Hips hip Skeleton:Hip mixamorig:Hips LowBack low_back PELV sacrum pelvis_sensor",
@@ -190,3 +190,17 @@ def test_names_that_may_mean_two_segments_say_nothing() -> None:
     assert np.isnan(between(("pelvis", "left_hip", "right_hip", "l_foot"))["left_hip", "right_hip"])
     assert np.isinf(between(("pelvis", "trunk", "l_shank"))["trunk", "l_shank"])
     assert between(("pelvis", "trunk", "l_thigh"))["trunk", "l_thigh"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "finger"),
+    [
+        ("LeftHandThumb1", 0),
+        ("mixamorig:RightHandPinky2", 4),
+        ("index_01_l", 1),
+        ("LeftHandIndexTip", None),
+        ("hand", None),
+    ],
+)
+def test_fingers_are_told_by_their_names(name: str, finger: int | None) -> None:
+    assert find_finger(name) == finger

@@ -17,7 +17,7 @@ def test_a_correction_undoes_what_bent_the_poses(rng: np.random.Generator) -> No
     field = some_field(rng, scale=1.1)
     p, R = rng.uniform(-1, 1, (20, 2, 3)), rotation.random(rng, (20, 2))
     take = Take(("a", "b"), np.arange(20.0), R, p)
-    back = field.corrected(take)
+    back = field.correct(take)
     np.testing.assert_allclose(back.p_world_body / 1.1 + field.displacement(p), p, atol=EXACT)
     np.testing.assert_allclose(rotation.from_vector(field.rotation_vector(p)) @ back.R_world_body, R, atol=EXACT)
 
@@ -25,13 +25,13 @@ def test_a_correction_undoes_what_bent_the_poses(rng: np.random.Generator) -> No
 def test_what_was_not_seen_stays_so_and_far_away_nothing_moves(rng: np.random.Generator) -> None:
     field = some_field(rng)
     hidden = Take(("a",), np.arange(3.0), np.full((3, 1, 3, 3), np.nan), np.full((3, 1, 3), np.nan))
-    assert not field.corrected(hidden).seen.any()
+    assert not field.correct(hidden).seen.any()
     assert np.abs(field.displacement([100.0, 0.0, 0.0])).max() == 0
 
 
 def test_a_body_that_no_sensor_reports_stays_where_it_is(rng: np.random.Generator) -> None:
     take = Take(("room", "a"), np.arange(4.0), rotation.random(rng, (4, 2)), rng.uniform(-1, 1, (4, 2, 3)))
-    moved = some_field(rng, scale=1.2).corrected(take, still=0)
+    moved = some_field(rng, scale=1.2).correct(take, still=0)
     np.testing.assert_array_equal(moved.p_world_body[:, 0], take.p_world_body[:, 0])
     assert (np.abs(moved.p_world_body[:, 1] - take.p_world_body[:, 1]).max(axis=1) > 0).all()
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from condyle import forward
-from condyle.maths.elimination import Rig
+from condyle.maths.elimination import KinematicRig
 from condyle.motion.pose_solver import State, move_state
 from condyle.motion.rig import build_rig, restore_state
 from condyle.motion.smoothing import Accelerations, build_accelerations
@@ -14,7 +14,7 @@ SLOPE = 1e-5  # relative, of a gradient against differences
 
 
 @pytest.fixture
-def shaking(rng: np.random.Generator) -> tuple[Rig, State, Accelerations]:
+def shaking(rng: np.random.Generator) -> tuple[KinematicRig, State, Accelerations]:
     skeleton = jointed.figure(rng, 4, 1, 1)
     motion = jointed.motion(rng, skeleton, 7, 0.3)
     rig = build_rig(skeleton, np.tile(np.eye(3), (5, 1, 1)))
@@ -22,7 +22,9 @@ def shaking(rng: np.random.Generator) -> tuple[Rig, State, Accelerations]:
     return rig, state, build_accelerations(rig, np.cumsum(rng.uniform(0.5, 1.5, 7)), 0.5, 2.0)
 
 
-def test_even_motion_has_no_acceleration_at_uneven_times(shaking: tuple[Rig, State, Accelerations]) -> None:
+def test_even_motion_has_no_acceleration_at_uneven_times(
+    shaking: tuple[KinematicRig, State, Accelerations],
+) -> None:
     rig, _, _ = shaking
     time = np.array([0.0, 0.1, 0.15, 0.4])
     rough = build_accelerations(rig, time, 1.0, 1.0)
@@ -30,7 +32,9 @@ def test_even_motion_has_no_acceleration_at_uneven_times(shaking: tuple[Rig, Sta
     np.testing.assert_allclose(rough.along(time**2), 2.0)
 
 
-def test_back_is_the_transpose_of_along(shaking: tuple[Rig, State, Accelerations], rng: np.random.Generator) -> None:
+def test_back_is_the_transpose_of_along(
+    shaking: tuple[KinematicRig, State, Accelerations], rng: np.random.Generator
+) -> None:
     _, _, rough = shaking
     v, a = rng.standard_normal(7), rng.standard_normal(5)
     assert rough.along(v) @ a == pytest.approx(v @ rough.back(a))
@@ -39,7 +43,7 @@ def test_back_is_the_transpose_of_along(shaking: tuple[Rig, State, Accelerations
 
 
 def test_the_gradient_of_the_turns_is_the_slope_of_their_cost(
-    shaking: tuple[Rig, State, Accelerations], rng: np.random.Generator
+    shaking: tuple[KinematicRig, State, Accelerations], rng: np.random.Generator
 ) -> None:
     rig, state, rough = shaking
     gradient = rough.turns_gradient(state)

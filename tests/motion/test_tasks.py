@@ -7,10 +7,10 @@ import pytest
 
 from condyle import Motion, Skeleton, Target, UsageError, forward, reach_targets
 from condyle.maths import rotation
-from condyle.maths.elimination import Rig
+from condyle.maths.elimination import KinematicRig
 from condyle.motion.pose_solver import Problem
 from condyle.motion.rig import build_rig
-from condyle.motion.tasks import GUESS_SIGMA_RAD, FrameRows, LoopClosure, Posture, SensorPoses, Smoothness, add_up
+from condyle.motion.tasks import GUESS_SIGMA_RAD, FrameRows, LoopTask, Posture, SensorPoses, Smoothness, add_up
 from tests.make import jointed
 
 REACHED = 1e-4  # m and rad, against sigmas of 1e-3 m and 1e-2 rad
@@ -115,7 +115,7 @@ class Heavier:
 
     times: float
 
-    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
+    def add_to(self, problem: Problem, rig: KinematicRig, rows: FrameRows) -> Problem:
         return replace(problem, w_position=self.times * problem.w_position)
 
 
@@ -125,7 +125,7 @@ def test_tasks_of_any_kind_add_up_to_one_problem(rng: np.random.Generator) -> No
     poses = forward(skeleton, motion)
     rig = build_rig(skeleton, np.tile(np.eye(3), (4, 1, 1)))
     sensors = SensorPoses(poses, np.full(4, 0.1), np.full(4, 0.2), poses.R_world_body, np.ones((5, 4)), poses.seen)
-    loop = LoopClosure(replace(skeleton.joints[0], time=(0.0, motion.time[1])), motion.time, 0.5)
+    loop = LoopTask(replace(skeleton.joints[0], time=(0.0, motion.time[1])), motion.time, 0.5)
     problem = add_up([sensors, Heavier(2.0), loop, Smoothness(1.0, 2.0, motion.time)], rig, slice(1, 5), 4)
     np.testing.assert_allclose(problem.w_position, 2 / 0.1**2)
     np.testing.assert_allclose(problem.w_rotation, 1 / 0.2**2)

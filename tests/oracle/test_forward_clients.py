@@ -12,6 +12,7 @@ from tests.make import simulators
 
 PLACES = 1e-9  # m
 TURNS = 1e-9  # of matrix entries
+MACHINE_PLACES = 1e-6  # m, and of matrix entries: machines are fitted, to exact data
 
 CLIENTS = {
     "mjcf in mujoco": (mjcf.FORMAT, "mujoco", simulators.MJCF, "z"),
@@ -30,3 +31,15 @@ def test_programs_that_read_the_exported_files_put_every_sensor_where_forward_do
     for case, (distance, turn) in off.items():
         assert distance < PLACES, f"{case}: {distance:.3g} m"
         assert turn < TURNS, f"{case}: {turn:.3g}"
+
+
+@pytest.mark.parametrize(("form", "client", "script", "up"), CLIENTS.values(), ids=CLIENTS)
+def test_programs_put_the_sensors_of_machines_where_they_were(
+    form: FigureFormat, client: str, script: str, up: str, tmp_path: Path
+) -> None:
+    """Sliders, threads and universal joints: the oracle is the simulated machine, not condyle's kinematics."""
+    off = simulators.departures(form, client, script, up, simulators.machine_cases(), tmp_path)
+    assert len(off) == 6
+    for case, (distance, turn) in off.items():
+        assert distance < MACHINE_PLACES, f"{case}: {distance:.3g} m"
+        assert turn < MACHINE_PLACES, f"{case}: {turn:.3g}"

@@ -9,7 +9,7 @@ from condyle.model.take import Take
 from condyle.pairs.exchange import Exchange, fit_residual, sum_stretches
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.sums import sum_pairs
-from condyle.prepare.swaps import Swap, exchanged
+from condyle.prepare.swaps import Swap, exchange_back
 from condyle.simulate import Disturbances, linkage, simulate
 
 NEAR = 2e-3  # relative: directions that hardly turn are left at rest
@@ -53,7 +53,7 @@ def test_the_stretch_that_was_exchanged_is_the_one_to_exchange(take: Take, stret
     pair = (1, 3)
     first, stop = CUTS[stretch : stretch + 2].tolist()
     names = (take.names[1], take.names[3])
-    mixed = exchanged(take, [Swap(names, first, stop, 0.0, 0.0, 0.0, 0.0)])
+    mixed = exchange_back(take, [Swap(names, first, stop, 0.0, 0.0, 0.0, 0.0)])
     trial = Exchange(sum_stretches(mixed, pair, CUTS), pair, residuals(mixed), 1e-6)
     found, fall = trial.search(0.1)
     right = np.arange(3) == stretch

@@ -212,13 +212,13 @@ def test_joints_share_the_noise_of_the_sensor_they_share(rng) -> None:
 def test_orientation_noise_is_no_more_than_the_residuals_of_the_joints_allow() -> None:
     noise = Noise(np.full(4, 0.001), np.array([0.01, 0.02, 0.0, 0.01]))
     pairs, child, parent = np.array([[0, 1], [2, 3]]), np.full((2, 3), [0.1, 0, 0]), np.full((2, 3), [0, 0.2, 0])
-    capped = noise.capped(pairs, child, parent, np.array([0.003, 1.0]))
+    capped = noise.cap(pairs, child, parent, np.array([0.003, 1.0]))
     np.testing.assert_array_equal(capped.position, noise.position)
     np.testing.assert_array_equal(capped.orientation[2:], noise.orientation[2:])
     ratio = capped.orientation[:2] / noise.orientation[:2]
     assert ratio[0] == pytest.approx(ratio[1])
     assert 2 * (capped.orientation[:2] ** 2 @ [0.1**2, 0.2**2]) == pytest.approx(0.003**2)
-    assert noise.capped(pairs, child, parent, np.array([0.0, np.nan])).orientation.tolist() == [0.0, 0.0, 0.0, 0.01]
+    assert noise.cap(pairs, child, parent, np.array([0.0, np.nan])).orientation.tolist() == [0.0, 0.0, 0.0, 0.01]
 
 
 def test_the_cap_leaves_white_noise_as_it_is() -> None:
@@ -226,5 +226,5 @@ def test_the_cap_leaves_white_noise_as_it_is() -> None:
     noise, fits = estimate_noise(take), fit_pairs(sum_pairs(take))
     tree = fits.residual < 3 * np.sort(fits.residual)[take.bodies - 2]
     joints = (part[tree] for part in fits.joints)
-    capped = noise.capped(*joints, fits.residual[tree])  # type: ignore[arg-type]
+    capped = noise.cap(*joints, fits.residual[tree])  # type: ignore[arg-type]
     np.testing.assert_array_equal(capped.orientation, noise.orientation)

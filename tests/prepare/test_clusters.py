@@ -386,3 +386,21 @@ def test_three_markers_that_are_never_seen_together_are_no_body_and_it_says_so(r
         position[k::3, k] = np.nan
     with pytest.raises(CondyleError, match="3 are ever seen, but never three of them together"):
         form_bodies([recorded(position)], {"arm": GROUPS["arm"][:3]})
+
+
+def test_a_misfit_in_half_a_percent_of_the_frames_is_no_warning(rng) -> None:
+    for bad, severity in ((1, "info"), (5, "warning")):  # of 400 frames
+        position, _ = world(rng, 400, NOISE)
+        position[100 : 100 + bad, 0] += 0.3
+        (made,) = form_bodies([recorded(position)], GROUPS)
+        (found,) = (finding for finding in made.findings if finding.code == "cluster-misfit")
+        assert (found.severity, found.count) == (severity, bad)
+
+
+def test_a_cluster_a_twentieth_as_wide_as_long_is_poorly_known_and_a_fifth_is_not(rng) -> None:
+    for width, told in ((0.02, True), (0.1, False)):
+        shape = np.array([[0.0, 0, 0], [0.2, 0, 0], [0.4, width, 0], [0.1, width, 0]])
+        R = rotation.random(rng, (200,))
+        position = shape @ np.swapaxes(R, 1, 2) + 0.0001 * rng.standard_normal((200, 4, 3))
+        (made,) = form_bodies([recorded(position, tuple("abcd"))], {"arm": tuple("abcd")})
+        assert ("cluster-collinear" in codes(made)) == told

@@ -11,7 +11,7 @@ from condyle import Take
 from condyle.errors import CondyleError
 from condyle.maths import rotation
 from condyle.model.recording import Bodies, Convention, to_take
-from condyle.prepare.convention import apply_diagnosis, changed_fields, diagnose, option_of
+from condyle.prepare.convention import apply_diagnosis, diagnose, find_changed_fields, option_of
 from condyle.simulate import Disturbances, human, linkage, simulate
 from tests.make.spoilt import FAULTS, make_recording
 
@@ -155,7 +155,7 @@ def test_numbers_that_are_no_rotations_are_left_for_the_conversion_to_refuse(tak
 
 def test_options_are_spelled_as_the_command_line_takes_them() -> None:
     convention = Convention("ZYX-extrinsic", degrees=False, transposed=True, axes=("x", "-z", "y"))
-    fields = changed_fields(Convention("XYZ"), convention)
+    fields = find_changed_fields(Convention("XYZ"), convention)
     assert fields == {"rotation", "degrees", "transposed", "axes"}
     assert option_of(convention, fields) == "--euler ZYX-extrinsic --radians --transposed --axes=x,-z,y"
 

@@ -348,3 +348,11 @@ def test_each_repair_is_left_out_by_its_name(name: str) -> None:
     assert prepare(spoilt) is not spoilt
     assert prepare(spoilt, [name]) is spoilt
     assert mask_unmeasured(spoilt, FitOptions(no_fix=(name,))).take is spoilt
+
+
+def test_few_repeats_are_not_worth_a_warning() -> None:
+    for seconds, severity in ((10.0, "warning"), (30.0, "info")):
+        take = figure(NOISE, "walk", seconds)
+        ready = prepare(frozen(take, marks(take, (100, 105, BODY))))  # of 600 poses 0.8 %, of 1800 0.3 %
+        (finding,) = only(ready, "frozen-samples")
+        assert (finding.severity, finding.count) == (severity, 5)

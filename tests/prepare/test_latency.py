@@ -255,3 +255,12 @@ def test_bodies_that_cameras_saw_at_one_moment_are_never_late() -> None:
     take = world(replace(NOISE, latency={"l_shank": 0.04}), "walk").take
     marker = BodyMarker("a", "l_shank", np.zeros(3))
     assert not repair_latency(replace(take, markers=(marker,)), FitOptions()).changes
+
+
+def test_of_two_sensors_nothing_tells_which_is_late_and_of_three_it_does() -> None:
+    made = world(replace(NOISE, latency={"l_shank": 0.033}))
+    names = ["l_thigh", "l_shank", "l_foot"]
+    assert find_latency(made.take.select(names[:2])) is None
+    found = find_latency(made.take.select(names))
+    assert found is not None
+    assert found.delay[1] - found.delay[0] == pytest.approx(0.033, abs=DELAY)

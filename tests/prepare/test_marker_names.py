@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from condyle.prepare.marker_names import Meaning, is_mere_number, name_markers, spell
+from condyle.prepare.marker_names import MarkerMeaning, is_mere_number, name_markers, spell
 
 PLUG_IN_GAIT = [
     "LFHD",
@@ -207,7 +207,7 @@ def test_subject_prefix_and_case_do_not_matter(change) -> None:
     ],
 )
 def test_labels_of_laboratories_are_understood(label, side, place) -> None:
-    assert name_markers([label]).meaning[label] == Meaning(side, place)
+    assert name_markers([label]).meaning[label] == MarkerMeaning(side, place)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_computed_points_are_no_markers(label) -> None:
 def test_what_is_a_marker_in_one_set_is_computed_in_another() -> None:
     oxford = [*LOWER, *(f"L{name}" for name in ["HFB", "TUB", "SHN", "CPG", "LCA", "STL", "P1M", "P5M", "D5M"])]
     assert "LTIB1" in name_markers([*oxford, "LTIB1"]).computed
-    assert name_markers(["LTIB1", "LTIB2", "LTIB3"]).meaning["LTIB1"] == Meaning("l", "shank")
+    assert name_markers(["LTIB1", "LTIB2", "LTIB3"]).meaning["LTIB1"] == MarkerMeaning("l", "shank")
 
 
 @pytest.mark.parametrize(

@@ -247,3 +247,13 @@ def test_where_nothing_tells_and_both_parts_are_long_either_may_be_right(
 )
 def test_the_marker_of_the_other_side_is_found_by_its_name(name: str, other: str) -> None:
     assert other in marker_swaps._mirror_names(name)
+
+
+def test_three_stretches_are_listed_and_the_rest_is_counted() -> None:
+    rows = np.concatenate([np.arange(k, k + 5) for k in range(100, 600, 100)])
+    swap = marker_swaps.MarkerSwap(("shank", "shank"), ("a", "b"), (0, 1), rows)
+    (told,) = marker_swaps.describe_marker_swaps([swap], slice(0, 1000), None, repaired=True)
+    assert "in 25 frames" in told.text
+    assert "and 2 more)" in told.text
+    (told,) = marker_swaps.describe_marker_swaps([swap], slice(0, 350), None, repaired=True)
+    assert "more)" not in told.text

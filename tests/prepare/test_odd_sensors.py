@@ -11,6 +11,7 @@ from condyle import Take
 from condyle.errors import CondyleError
 from condyle.prepare.odd_sensors import OddSensor, apply_odd, axis_orders, find_odd_sensors, repair_odd_sensors
 from condyle.simulate import Disturbances, human, simulate
+from tests.make.machines import made
 
 NOISE = Disturbances(position_noise=0.004, orientation_noise=np.radians(0.5))
 CLOSE = 1e-12
@@ -60,3 +61,15 @@ def test_every_order_of_axes_is_listed_once_up_to_a_mirror() -> None:
     orders = axis_orders()
     assert len(orders) == len(set(orders)) == 24
     assert ("x", "y", "z") in orders
+
+
+def test_up_to_half_of_the_sensors_are_named(take: Take) -> None:
+    some = take.select(["pelvis", "l_thigh", "l_shank", "l_foot", "chest"])
+    spoilt = apply_odd(apply_odd(some, OddSensor("l_thigh", 1.0, scale=1000.0)), OddSensor("chest", 1.0, scale=1000.0))
+    assert {one.name for one in find_odd_sensors(spoilt)} == {"l_thigh", "chest"}
+
+
+def test_what_slides_on_a_machine_that_stands_is_in_no_other_unit() -> None:
+    """Made a thousand times smaller it would be at rest, and fit the base like a joint."""
+    for seed in (1, 3, 60001):
+        assert find_odd_sensors(made("scara", seed=seed).take) == ()

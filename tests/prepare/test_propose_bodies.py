@@ -5,7 +5,7 @@ import pytest
 
 from condyle.io.formats import read_recording
 from condyle.maths import rotation
-from condyle.prepare.propose_bodies import propose_bodies
+from condyle.prepare.propose_bodies import _find_beginning, propose_bodies
 from tests.make import recordings
 
 MOSTLY = 0.6  # markers in common over markers in either
@@ -138,3 +138,30 @@ def test_bodies_of_real_recordings_are_found_as_often_as_was_reached(name, share
     exact, mostly = REACHED[name]
     assert sum(share == 1 for share in alike) >= exact
     assert sum(share >= MOSTLY for share in alike) >= mostly
+
+
+def test_a_body_is_called_by_what_its_markers_begin_with_but_not_by_a_side() -> None:
+    assert _find_beginning(("thigh_a", "thigh_b")) == "thigh"
+    assert _find_beginning(("Ann:thigh1", "Ann:thigh2", "Ann:thigh3")) == "thigh"
+    assert _find_beginning(("LKNE", "LANK")) == ""
+    assert _find_beginning(("RFin", "RFout")) == "RF"
+
+
+def _moving(rng: np.random.Generator, local: np.ndarray, frames: int = 200) -> np.ndarray:
+    """Points (k, 3) [m] of a rigid body that turns and travels, with noise of half a millimetre."""
+    R, p = rotation.random(rng, (frames,)), rng.uniform(-1, 1, (frames, 1, 3))
+    return np.einsum("nij,kj->nki", R, local) + p + 0.0005 * rng.standard_normal((frames, len(local), 3))
+
+
+def test_markers_that_are_nearly_in_a_line_are_no_body(rng: np.random.Generator) -> None:
+    for width, bodies in ((0.2, 1), (0.02, 0)):
+        local = np.array([[0.0, 0.0, 0.0], [0.2, 0.0, 0.0], [0.4, width, 0.0]])
+        assert len(propose_bodies(_moving(rng, local), ["a", "b", "c"])) == bodies
+
+
+def test_markers_must_be_seen_together_in_20_frames(rng: np.random.Generator) -> None:
+    local = np.array([[0.0, 0.0, 0.0], [0.2, 0.0, 0.0], [0.2, 0.3, 0.0]])
+    for frames, bodies in ((24, 1), (16, 0)):
+        cloud = _moving(rng, local)
+        cloud[frames:] = np.nan
+        assert len(propose_bodies(cloud, ["a", "b", "c"])) == bodies

@@ -15,7 +15,8 @@ from condyle.errors import CondyleError, UsageError
 from condyle.io.exports import write_take
 from condyle.io.formats import ReadOptions
 from condyle.maths import rotation
-from condyle.prepare.read import load, read, read_turns
+from condyle.model.recording import Bodies, Recording
+from condyle.prepare.read import _is_in_doubt, load, read, read_turns
 from condyle.simulate import Disturbances, linkage, simulate
 from tests.make.spoilt import FAULTS, make_recording
 
@@ -164,3 +165,25 @@ def test_rotations_without_a_position_are_read_beside_the_take(take: Take, tmp_p
     assert np.isnan(np.delete(turns, 2, axis=1)).all()
     write_take(tmp_path / "b.npz", take)
     assert read_turns(load([tmp_path / "b.npz"], ReadOptions(doctor=False))) is None
+
+
+def test_files_of_one_body_each_are_side_by_side_where_they_share_half_of_their_time(
+    take: Take, tmp_path: Path
+) -> None:
+    (tmp_path / "a.tum").write_text(trajectory(take, 0))
+    for share, together in ((0.6, True), (0.4, False)):
+        (tmp_path / "b.tum").write_text(trajectory(take, 1, offset=(1 - share) * take.seconds))
+        if together:
+            assert read([tmp_path / "a.tum", tmp_path / "b.tum"]).bodies == 2
+        else:
+            with pytest.raises(CondyleError, match="missing"):
+                read([tmp_path / "a.tum", tmp_path / "b.tum"])
+
+
+def test_the_motion_is_asked_for_the_convention_of_up_to_64_bodies_of_a_device() -> None:
+    for bodies, asked in ((40, True), (64, True), (65, False)):
+        names = tuple(f"s{k}" for k in range(bodies))
+        poses = Bodies(names, np.zeros((3, bodies, 3)), np.zeros((3, bodies, 4)))
+        assert _is_in_doubt([Recording("a", bodies=poses)], ReadOptions()) == asked
+        assert not _is_in_doubt([Recording("a", bodies=poses, solved_by="another program")], ReadOptions())
+        assert _is_in_doubt([Recording("a", bodies=poses)], ReadOptions(doctor=True))

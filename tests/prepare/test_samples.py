@@ -72,7 +72,7 @@ def test_no_sample_is_near_in_a_hole() -> None:
 def test_a_carried_pose_is_where_the_body_was(later) -> None:
     time = np.arange(240) / 60
     near = Neighbours.of(take_of(time))
-    got = near.carried(take_of(time), 0, later)
+    got = near.carry(take_of(time), 0, later)
     seen = np.isfinite(got).all(axis=1)
     want, _ = swing(time + later)
     assert seen.sum() > 200
@@ -84,7 +84,7 @@ def test_a_carried_pose_of_a_lost_sample_is_lost() -> None:
     hidden = np.zeros((240, 1), dtype=bool)
     hidden[100] = True
     take = take_of(time).mask(hidden)
-    got = Neighbours.of(take).carried(take, 0, 2 / 60)
+    got = Neighbours.of(take).carry(take, 0, 2 / 60)
     assert np.isnan(got[98]).all()
     want, _ = swing(time + 2 / 60)
     assert np.abs(got - want)[[95, 97, 99, 101]].max() < CARRIED

@@ -10,7 +10,7 @@ import pytest
 
 import condyle
 from condyle import Take, join
-from condyle.prepare.swaps import Swap, describe_swaps, exchanged, find_swaps, hidden
+from condyle.prepare.swaps import Swap, describe_swaps, exchange_back, find_hidden, find_swaps
 from condyle.simulate import Disturbances, World, human, linkage, simulate
 
 FRAMES = 5  # within which an end that is covered by missing samples is found
@@ -33,7 +33,7 @@ def world(name: str = "white", figure: str = "linkage", motion: str = "exercise"
 
 
 def swapped(take: Take, a: str, b: str, first: int, stop: int) -> Take:
-    return exchanged(take, [Swap((a, b), first, stop, 0.0, 0.0, 0.0, 0.0)])
+    return exchange_back(take, [Swap((a, b), first, stop, 0.0, 0.0, 0.0, 0.0)])
 
 
 def ends(swaps: list[Swap]) -> list[tuple[set[str], int, int]]:
@@ -193,10 +193,10 @@ def test_two_bodies_alone_are_enough() -> None:
 def test_exchanging_twice_changes_nothing_and_hiding_hides_both() -> None:
     take = world().take
     swap = Swap(("head", "chest"), 10, 20, 0.0, 0.0, 0.0, 0.0)
-    again = exchanged(exchanged(take, [swap]), [swap])
+    again = exchange_back(exchange_back(take, [swap]), [swap])
     np.testing.assert_array_equal(again.p_world_body, take.p_world_body)
     np.testing.assert_array_equal(again.R_world_body, take.R_world_body)
-    gone = hidden(take, [swap])
+    gone = find_hidden(take, [swap])
     assert gone.sum() == 20
     assert gone[10:20, [take.index("head"), take.index("chest")]].all()
 
@@ -215,17 +215,17 @@ def test_the_sentence_names_sensors_stretch_evidence_and_what_was_done() -> None
 def test_three_sensors_that_went_round_are_told_and_exchanged_back(name: str, first: int, stop: int) -> None:
     take = world(name).take
     ring = ("head", "l_forearm", "r_upper_arm")
-    spoilt = exchanged(take, [Swap(ring, first, stop, 0.0, 0.0, 0.0, 0.0)])
+    spoilt = exchange_back(take, [Swap(ring, first, stop, 0.0, 0.0, 0.0, 0.0)])
     [swap] = find_swaps(spoilt)
     assert (set(swap.bodies), swap.first, swap.stop) == (set(ring), first, stop)
-    np.testing.assert_array_equal(exchanged(spoilt, [swap]).p_world_body, take.p_world_body)
+    np.testing.assert_array_equal(exchange_back(spoilt, [swap]).p_world_body, take.p_world_body)
     assert "exchanged in a circle from" in describe_swaps([swap], repaired=False)[0].text
 
 
 @pytest.mark.parametrize("options", [{}, {"fix": "swaps"}])
 def test_a_fit_tells_a_circle_and_finds_the_lengths(options: dict[str, str]) -> None:
     take = world("white").take
-    spoilt = exchanged(take, [Swap(("head", "l_forearm", "r_upper_arm"), 400, 500, 0.0, 0.0, 0.0, 0.0)])
+    spoilt = exchange_back(take, [Swap(("head", "l_forearm", "r_upper_arm"), 400, 500, 0.0, 0.0, 0.0, 0.0)])
     fitted = fit(spoilt, **options)
     [finding] = [finding for finding in fitted.findings if finding.code == "swap"]
     assert set(finding.bodies) == {"head", "l_forearm", "r_upper_arm"}

@@ -8,8 +8,9 @@ from functools import cache
 import numpy as np
 
 from condyle import Take
-from condyle.prepare.swaps import Swap, exchanged
-from condyle.prepare.tracks import _Before, find_crossings, find_lone_spikes, find_moves, measure_nearness
+from condyle.maths import rotation
+from condyle.prepare.swaps import Swap, exchange_back
+from condyle.prepare.tracks import _Before, find_crossings, find_moves, measure_nearness
 from condyle.simulate import Disturbances, linkage, simulate
 
 NOISY = {"position_noise": 0.003, "orientation_noise": np.radians(0.3)}
@@ -22,7 +23,7 @@ def take_of(motion: str = "exercise", **more: float) -> Take:
 
 
 def swapped(take: Take, *bodies: str) -> Take:
-    return exchanged(take, [Swap(bodies, 250, 260, 0.0, 0.0, 0.0, 0.0)])
+    return exchange_back(take, [Swap(bodies, 250, 260, 0.0, 0.0, 0.0, 0.0)])
 
 
 def crossings(take: Take) -> dict[tuple[int, int], list[int]]:
@@ -59,14 +60,6 @@ def test_fast_motion_and_bodies_that_are_not_seen_are_no_moves() -> None:
     assert find_moves(take.mask(np.ones_like(take.seen))) == {}
 
 
-def test_a_lone_sample_off_its_path_is_a_spike_and_a_step_is_none() -> None:
-    take = take_of()
-    p = take.p_world_body.copy()
-    p[100, 1] += 0.5
-    p[200:, 2] += 0.5
-    assert np.argwhere(find_lone_spikes(replace(take, p_world_body=p))).tolist() == [[100, 1]]
-
-
 def test_nearness_is_the_usual_distance_to_the_nearest_body() -> None:
     p = np.zeros((20, 3, 3))
     p[:, 1, 0], p[:, 2, 0] = 0.2, 1.0
@@ -80,3 +73,26 @@ def test_the_sample_before_is_the_last_that_was_seen_of_that_body() -> None:
     p[5:8, 1] = np.nan
     before = _Before(replace(take, p_world_body=p))
     assert before._last(np.array([8, 8, 5]), np.array([1, 0, 1])).tolist() == [4, 7, 4]
+
+
+def test_the_longest_step_counts_way_and_a_turn_at_half_the_size() -> None:
+    size, angle, way = 0.6, 0.02, 0.003
+    R = np.broadcast_to(np.eye(3), (4, 1, 3, 3)).copy()
+    p = np.zeros((4, 1, 3))
+    R[2:, 0] = rotation.from_vector(np.array([0.0, 0.0, angle]))
+    p[3:, 0, 1] = way
+    steps = _Before(Take.from_poses(p, R_world_body=R, rate=30)).longest_steps(size)
+    assert np.isnan(steps[0, 0])
+    np.testing.assert_allclose(steps[1:, 0], [0.0, size / 2 * angle, way], rtol=1e-3)
+
+
+def test_a_step_is_from_where_the_track_was_going_and_a_turn_counts_at_half_the_size() -> None:
+    size, angle = 0.6, 0.02
+    p = np.zeros((5, 1, 3))
+    p[:, 0, 0] = [0.0, 0.1, 0.2, 0.2, 0.2]  # goes on, then stops
+    R = np.broadcast_to(np.eye(3), (5, 1, 3, 3)).copy()
+    R[4, 0] = rotation.from_vector(np.array([0.0, angle, 0.0]))
+    before = _Before(Take.from_poses(p, R_world_body=R, rate=30))
+    none = np.zeros(4, dtype=np.int64)
+    steps = before.step(size, np.arange(1, 5), none, none)
+    np.testing.assert_allclose(steps, [0.1, 0.0, 0.0, size / 2 * angle], rtol=1e-3, atol=1e-9)

@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import condyle
 from condyle import Finding, Joint
 from condyle.estimate.fitting import ROBUST, Estimate, fit_tree
 from condyle.estimate.intervals import Uncertainty
@@ -15,8 +16,8 @@ from condyle.model.options import FitOptions
 from condyle.model.take import Take
 from condyle.result import assemble
 from condyle.result.assemble import assemble_figure, assemble_limbs, assemble_placements, show_poses
-from condyle.simulate import Disturbances, linkage, simulate
-from tests.make import jointed
+from condyle.simulate import Disturbances, human, linkage, simulate
+from tests.make import jointed, machines
 
 NOISE = Disturbances(position_noise=0.002, orientation_noise=np.radians(0.3))
 OPTIONS = FitOptions(method="default", root="chest", scale=1.25)
@@ -186,8 +187,36 @@ def test_joints_for_a_part_of_the_take_are_looked_for_only_where_the_plan_says_s
     estimate: Estimate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     loop, told = joint("head", "lonely", X, Y), Finding("connection", "info", "x")
-    monkeypatch.setattr(assemble, "touching_joints", lambda *arguments: ([loop], [told]))
+    monkeypatch.setattr(assemble, "find_touching_joints", lambda *arguments: ([loop], [told]))
     without = figure_of(estimate).skeleton
     made = assemble_figure(estimate, ROBUST, OPTIONS, [], [], estimate.take, connections=True).skeleton
     assert without.loops == ()
     assert (made.loops, told in made.findings, told in without.findings) == ((loop,), True, False)
+
+
+def test_a_figure_without_joints_has_gaps_of_no_joints() -> None:
+    world = simulate(linkage(), "still", seconds=5, seed=2, disturbances=NOISE)
+    made = assemble_figure(
+        fit_tree(world.take, [], OPTIONS, ROBUST), ROBUST, OPTIONS, [], [], world.take, connections=False
+    )
+    assert not made.skeleton.joints
+    assert made.gap.shape == (world.take.frames, 0, 3)
+
+
+def test_a_four_bar_has_the_lengths_of_the_links_that_end_at_its_loop() -> None:
+    skeleton = machines.fitted("four-bar", 0.0).skeleton
+    (loop,) = skeleton.loops
+    closing = [limb for limb in skeleton.limbs if limb.to_joint == f"{loop.child}-{loop.parent}"]
+    assert {limb.body for limb in closing} == {loop.child, loop.parent}
+    assert all(limb.length for limb in closing)
+
+
+def test_a_wrong_unit_is_told_once_and_not_limb_by_limb_as_well() -> None:
+    take = simulate(human(), "exercise", seconds=8, seed=1).take
+    found = condyle.fit(take, intervals=False, scale=20).findings
+    (finding,) = [one for one in found if one.code == "implausible-size"]
+    assert "unit" in finding.text
+    found = condyle.fit(take, intervals=False, scale=2.5).findings
+    assert len(found) > 1
+    (finding,) = [one for one in found if one.code == "implausible-size"]
+    assert "an adult's" in finding.text

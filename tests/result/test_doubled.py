@@ -84,3 +84,9 @@ def test_a_figure_without_such_a_segment_is_as_it_was(doubled: tuple[Take, str, 
         R_world_body=plain.R_world_body[:1].repeat(plain.frames, 0),
     )
     assert share_doubled(end, still) is end  # nothing is told of lengths
+
+
+def test_least_squares_leaves_two_sensors_on_one_segment_as_they_are(doubled: tuple[Take, str, float]) -> None:
+    fit = condyle.fit(doubled[0], plan="least-squares")
+    assert any(joint.kind == "rigid" for joint in fit.skeleton.joints)
+    assert "two-sensors" not in {finding.code for finding in fit.findings}

@@ -15,9 +15,9 @@ from condyle.result.profile import (
     compare_lengths,
     cut_profile,
     describe_bare,
+    find_known_kinds,
     find_mountings,
     kinds_of,
-    known_kinds,
     make_profile,
 )
 from tests.make.performers import fit_chain
@@ -94,8 +94,21 @@ def test_a_profile_is_a_prior_that_says_how_much_it_mattered() -> None:
     assert "another-person" in {finding.code for finding in apply_profile(before, other).findings}
     with pytest.raises(CondyleError, match="no length with an interval"):
         apply_profile(replace(before, limbs=()), profile)
-    with pytest.raises(CondyleError, match="in the profile already"):
-        apply_profile(_named("b", before), profile)
+
+
+def test_a_recording_that_a_profile_was_made_of_counts_once() -> None:
+    fit = _named("a", fit_chain(1))
+    again = _named("b", fit_chain(1))  # with other options
+    profile, _ = make_profile([fit, _named("c", fit_chain(2))])
+    assert profile.recordings[0] == fit.take["sha256"]
+    assert len(profile.recordings) == 2
+    after = apply_profile(again, profile)
+    known = profile_lengths(profile)
+    np.testing.assert_allclose(measure_lengths(after).part(list(known.keys)).sd, known.sd, rtol=1e-6)
+    (told,) = [finding for finding in after.findings if finding.code == "profile-used"]
+    assert "this recording is among those" in told.text
+    with pytest.raises(CondyleError, match="is in it twice, by two fits"):
+        make_profile([profile, again])
 
 
 def test_differences_are_in_standard_errors_the_largest_first() -> None:
@@ -128,4 +141,4 @@ def test_of_a_performer_with_fewer_sensors_the_rest_is_known() -> None:
 
 def test_kinds_that_are_not_known_are_not_kept() -> None:
     kinds = {("a", "b"): "ball", ("b", "c"): "undetermined", ("c", "d"): "hinge", ("d", "e"): "rigid"}
-    assert known_kinds(kinds) == (("a", "b", "ball"), ("c", "d", "hinge"))  # type: ignore[arg-type]
+    assert find_known_kinds(kinds) == (("a", "b", "ball"), ("c", "d", "hinge"))  # type: ignore[arg-type]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -126,3 +127,18 @@ def test_the_sentence_of_a_fit_and_its_file_are_the_verdicts() -> None:
     assert str(fit).endswith(verdict.text)
     assert verdict.text.startswith("Found: 14 of 14 joints sure. ")
     assert from_json(to_json(fit.skeleton)).verdict == verdict
+
+
+def test_three_joints_in_question_are_named_and_the_rest_is_counted() -> None:
+    names = "abcdef"
+    joints = tuple(joint(b, a, support=0.5) for a, b in pairwise(names))
+    found = judged(bodies=tuple(names), joints=joints)
+    assert len(found.in_question) == 5
+    assert "in question: a - b or not joined, b - c or not joined, c - d or not joined and 2 more." in found.text
+
+
+def test_joints_whose_support_nobody_measured_are_not_called_sure() -> None:
+    some = (joint("b", "a", support=1.0), joint("c", "b", support=None))
+    assert "of 2 joints sure" in judged(joints=some).text
+    none = (joint("b", "a", support=None), joint("c", "b", support=None))
+    assert judged(joints=none).text.startswith("Found: 2 joints.")

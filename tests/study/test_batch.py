@@ -15,8 +15,8 @@ from condyle.io.folder import lock_folder
 from condyle.study import batch as module
 from condyle.study.batch import Study, batch
 from condyle.study.engine import Engine
-from condyle.study.ledger import Record
-from condyle.study.plan import Step
+from condyle.study.ledger import LedgerRecord
+from condyle.study.plan import TakeStep
 from tests.make.studies import QUICK, write_performer, write_small_take
 from tests.study.test_engine import Instant
 
@@ -35,7 +35,7 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     begun: list[str] = []
 
-    def do(step: Step) -> Record:
+    def do(step: TakeStep) -> LedgerRecord:
         begun.append(step.name)
         return run_step(step)
 
@@ -106,7 +106,7 @@ def test_a_take_that_failed_is_tried_again_when_that_may_help(
 
     code = "unwritable"
 
-    def do(step: Step) -> Record:
+    def do(step: TakeStep) -> LedgerRecord:
         return fail(step, "why", code=code) if step.name == "anna/rom" else run_step(step)
 
     monkeypatch.setattr(module, "_make_engine", lambda *_: Instant(do))
@@ -131,7 +131,7 @@ def test_a_list_of_takes_becomes_the_same_study(takes: Path, tmp_path: Path) -> 
 def test_a_run_that_is_stopped_goes_on_where_it_was(
     takes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stop(record: Record, done: int, of: int) -> None:
+    def stop(record: LedgerRecord, done: int, of: int) -> None:
         raise KeyboardInterrupt
 
     out = tmp_path / "study"

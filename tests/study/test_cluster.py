@@ -12,7 +12,7 @@ import pytest
 from condyle.errors import CondyleError, UsageError
 from condyle.study import cluster as module
 from condyle.study.batch import batch
-from condyle.study.cluster import Cluster, find_address
+from condyle.study.cluster import DaskCluster, find_address
 from condyle.study.engine import WorkerDied
 from tests.make.studies import QUICK, make_step, start_loop, write_small_take
 from tests.study.test_batch import contents
@@ -48,7 +48,7 @@ def test_a_study_by_a_cluster_is_the_one_by_processes(local: Any, tmp_path: Path
 def test_a_worker_that_died_and_a_cluster_that_is_gone_are_told(
     local: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    engine = Cluster(local.scheduler_address, tmp_path)
+    engine = DaskCluster(local.scheduler_address, tmp_path)
     assert engine.room() == 2
     monkeypatch.setattr(module, "run_step", _die)
     died = engine.submit(make_step(tmp_path, tmp_path)).exception(LONGEST_WAIT_S)
@@ -79,13 +79,13 @@ def test_a_worker_of_another_version_or_without_the_folder_is_told(
 ) -> None:
     monkeypatch.setattr(module, "look_around", lambda seen: ("0.0.1", True))
     with pytest.raises(UsageError, match=r"has condyle 0\.0\.1, and this is .*; install the same on both"):
-        Cluster(local.scheduler_address, tmp_path)
+        DaskCluster(local.scheduler_address, tmp_path)
     monkeypatch.setattr(module, "look_around", lambda seen: (module.__version__, False))
     with pytest.raises(UsageError, match=r"does not see .*; a study needs a disk that all machines see"):
-        Cluster(local.scheduler_address, tmp_path)
+        DaskCluster(local.scheduler_address, tmp_path)
     monkeypatch.setattr(module, "look_around", lambda seen: 1 / 0)
     with pytest.raises(UsageError, match="cannot use condyle: division by zero"):
-        Cluster(local.scheduler_address, tmp_path)
+        DaskCluster(local.scheduler_address, tmp_path)
 
 
 def test_a_cluster_that_is_not_there_is_one_sentence_and_leaves_nothing(
@@ -112,11 +112,11 @@ def test_a_client_that_does_not_begin_is_tried_again_and_then_told(
         return begin(*args, **options)
 
     monkeypatch.setattr(distributed, "Client", fail_first)
-    Cluster(local.scheduler_address, tmp_path).close()
+    DaskCluster(local.scheduler_address, tmp_path).close()
     assert not failures
     failures.extend([1] * module.MOST_STARTS)
     with pytest.raises(CondyleError, match="this machine may be too busy: try again"):
-        Cluster(local.scheduler_address, tmp_path)
+        DaskCluster(local.scheduler_address, tmp_path)
 
 
 def test_a_scheduler_without_a_worker_is_told(loop: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -125,7 +125,7 @@ def test_a_scheduler_without_a_worker_is_told(loop: Any, tmp_path: Path, monkeyp
         distributed.LocalCluster(n_workers=0, loop=loop, **IN_THIS_PROCESS) as empty,
         pytest.raises(UsageError, match="has no worker"),
     ):
-        Cluster(empty.scheduler_address, tmp_path)
+        DaskCluster(empty.scheduler_address, tmp_path)
 
 
 def test_the_address_may_be_that_of_dasks_configuration(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,15 +11,15 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.study.engine import MOST_TRIES, WorkerDied, run_steps
-from condyle.study.ledger import Ledger, Record, fail
-from condyle.study.plan import Entry, Step, make_steps
+from condyle.study.ledger import Ledger, LedgerRecord, fail
+from condyle.study.plan import Entry, TakeStep, make_steps
 from tests.make.studies import make_record
 
 
 class Instant:
     """An engine that answers at once."""
 
-    def __init__(self, answer: Callable[[Step], Record], room: int = 2) -> None:
+    def __init__(self, answer: Callable[[TakeStep], LedgerRecord], room: int = 2) -> None:
         self.answer, self._room = answer, room
         self.begun: list[str] = []
         self.closed = False
@@ -27,9 +27,9 @@ class Instant:
     def room(self) -> int:
         return self._room
 
-    def submit(self, step: Step) -> Future[Record]:
+    def submit(self, step: TakeStep) -> Future[LedgerRecord]:
         self.begun.append(step.name)
-        future: Future[Record] = Future()
+        future: Future[LedgerRecord] = Future()
         try:
             future.set_result(self.answer(step))
         except Exception as error:
@@ -40,7 +40,7 @@ class Instant:
         self.closed = True
 
 
-def steps(folder: Path) -> tuple[Step, ...]:
+def steps(folder: Path) -> tuple[TakeStep, ...]:
     listed = [
         Entry("play", ("play.npz",), "anna", role="performance"),
         Entry("lonely", ("lonely.npz",), "ben", role="performance"),
@@ -50,8 +50,8 @@ def steps(folder: Path) -> tuple[Step, ...]:
     return make_steps(folder, listed, folder / "out")
 
 
-def run(folder: Path, answer: Callable[[Step], Record]) -> tuple[Instant, dict[str, Record], int]:
-    engine, told = Instant(answer), dict[str, Record]()
+def run(folder: Path, answer: Callable[[TakeStep], LedgerRecord]) -> tuple[Instant, dict[str, LedgerRecord], int]:
+    engine, told = Instant(answer), dict[str, LedgerRecord]()
     with Ledger(folder) as ledger:
         again = run_steps(
             steps(folder), steps(folder), lambda: engine, ledger, lambda record, *_: told.update({record.take: record})
@@ -87,7 +87,7 @@ def test_a_performance_fails_with_its_calibration(tmp_path: Path) -> None:
 def test_a_step_whose_worker_died_is_tried_once_more(tmp_path: Path) -> None:
     died: list[str] = []
 
-    def die_once(step: Step) -> Record:
+    def die_once(step: TakeStep) -> LedgerRecord:
         if step.name == "rom" and not died:
             died.append(step.name)
             raise WorkerDied("")
@@ -99,7 +99,7 @@ def test_a_step_whose_worker_died_is_tried_once_more(tmp_path: Path) -> None:
 
 
 def test_and_then_it_is_to_blame(tmp_path: Path) -> None:
-    def die(step: Step) -> Record:
+    def die(step: TakeStep) -> LedgerRecord:
         if step.name == "other":
             raise WorkerDied(" (signal 9)")
         return make_record(step)
@@ -118,7 +118,7 @@ def test_and_then_it_is_to_blame(tmp_path: Path) -> None:
 def test_the_engine_is_closed_whatever_happens(tmp_path: Path) -> None:
     engine = Instant(make_record)
 
-    def stop(record: Record, done: int, of: int) -> None:
+    def stop(record: LedgerRecord, done: int, of: int) -> None:
         if record.take == "rom":
             raise KeyboardInterrupt
 
@@ -130,7 +130,7 @@ def test_the_engine_is_closed_whatever_happens(tmp_path: Path) -> None:
 
 
 def test_an_engine_that_is_lost_ends_the_run(tmp_path: Path) -> None:
-    def lose(step: Step) -> Record:
+    def lose(step: TakeStep) -> LedgerRecord:
         raise CondyleError("the cluster is gone", code="no-cluster")
 
     with Ledger(tmp_path) as ledger, pytest.raises(CondyleError, match="the cluster is gone"):

@@ -9,13 +9,13 @@ import pytest
 
 from condyle.study import index
 from condyle.study.index import do_not_overlap, write_index
-from condyle.study.ledger import Record, fail
-from condyle.study.plan import Entry, Step, make_steps
+from condyle.study.ledger import LedgerRecord, fail
+from condyle.study.plan import Entry, TakeStep, make_steps
 from tests.make.studies import make_record
 from tests.report.browser import HOSTILE, chromium
 
 
-def study(folder: Path) -> tuple[tuple[Step, ...], dict[str, Record]]:
+def study(folder: Path) -> tuple[tuple[TakeStep, ...], dict[str, LedgerRecord]]:
     listed = [
         Entry("anna/monday", ("a.npz",), "anna", "monday"),
         Entry("anna/friday", ("b.npz",), "anna", "friday"),

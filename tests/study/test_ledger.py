@@ -10,21 +10,21 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.study import ledger as module
-from condyle.study.ledger import LEDGER, Fault, Ledger, Record
+from condyle.study.ledger import LEDGER, Fault, Ledger, LedgerRecord
 from tests.make.size import cut_lengths
 from tests.make.studies import make_record, make_step
 
 
 @pytest.fixture
-def record(tmp_path: Path) -> Record:
+def record(tmp_path: Path) -> LedgerRecord:
     return make_record(make_step(tmp_path, tmp_path / "out"))
 
 
-def named(record: Record, name: str) -> Record:
+def named(record: LedgerRecord, name: str) -> LedgerRecord:
     return msgspec.structs.replace(record, take=name)
 
 
-def test_a_record_comes_back_as_it_was(tmp_path: Path, record: Record) -> None:
+def test_a_record_comes_back_as_it_was(tmp_path: Path, record: LedgerRecord) -> None:
     with Ledger(tmp_path) as ledger:
         ledger.append(named(record, "a"))
         ledger.append(named(record, "b"))
@@ -36,7 +36,7 @@ def test_a_record_comes_back_as_it_was(tmp_path: Path, record: Record) -> None:
         assert ledger.state("c", record.key) is None
 
 
-def test_the_last_line_of_a_take_holds(tmp_path: Path, record: Record) -> None:
+def test_the_last_line_of_a_take_holds(tmp_path: Path, record: LedgerRecord) -> None:
     failed = msgspec.structs.replace(record, state="failed", facts=None, fault=Fault("no-time", "why"))
     with Ledger(tmp_path) as ledger:
         ledger.append(failed)
@@ -47,14 +47,14 @@ def test_the_last_line_of_a_take_holds(tmp_path: Path, record: Record) -> None:
         assert ledger.read(record.take, record.key) == record
 
 
-def test_a_fault_of_the_machine_is_one_to_be_tried_again(tmp_path: Path, record: Record) -> None:
+def test_a_fault_of_the_machine_is_one_to_be_tried_again(tmp_path: Path, record: LedgerRecord) -> None:
     with Ledger(tmp_path) as ledger:
         ledger.append(msgspec.structs.replace(record, state="failed", fault=Fault("unwritable", "no space left")))
         assert ledger.state(record.take, record.key) == "failed-passing"
 
 
 @pytest.mark.sized
-def test_wherever_the_last_line_was_cut_off_the_others_stay(tmp_path: Path, record: Record) -> None:
+def test_wherever_the_last_line_was_cut_off_the_others_stay(tmp_path: Path, record: LedgerRecord) -> None:
     with Ledger(tmp_path) as ledger:
         ledger.append(named(record, "a"))
         ledger.append(named(record, "b"))
@@ -70,7 +70,7 @@ def test_wherever_the_last_line_was_cut_off_the_others_stay(tmp_path: Path, reco
         assert (tmp_path / LEDGER).read_bytes() == whole
 
 
-def test_a_damaged_line_is_told_and_passed_over(tmp_path: Path, record: Record) -> None:
+def test_a_damaged_line_is_told_and_passed_over(tmp_path: Path, record: LedgerRecord) -> None:
     with Ledger(tmp_path) as ledger:
         ledger.append(named(record, "a"))
     (tmp_path / LEDGER).write_bytes(b'{"take": 3}\n\xff\n' + (tmp_path / LEDGER).read_bytes())
@@ -88,7 +88,7 @@ def test_a_file_that_is_no_ledger_is_not_cut(tmp_path: Path, monkeypatch: pytest
 
 
 @pytest.mark.skipif(os.name != "posix", reason="limits of POSIX")
-def test_on_a_full_disk_nothing_is_added(tmp_path: Path, record: Record, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_a_full_disk_nothing_is_added(tmp_path: Path, record: LedgerRecord, monkeypatch: pytest.MonkeyPatch) -> None:
     written = os.write
 
     def run_full(handle: int, data: bytes) -> int:

@@ -33,7 +33,7 @@ def test_a_name_leads_out_of_no_folder() -> None:
     assert clean_name("../../etc/x y") == "etc/x y"
     assert clean_name("a\\..\\b") == "a/b"
     assert relate("/data/x.npz", Path("/study/takes")) == PurePath("data/x.npz")
-    assert len(clean_name("x" * 300)) == plan.LONGEST_NAME
+    assert len(clean_name("x" * 300)) == plan.LONGEST_FOLDER_NAME
 
 
 def test_a_step_changes_its_key_with_the_file_and_the_settings_alone(tmp_path: Path) -> None:

@@ -75,7 +75,7 @@ def test_a_folder_that_another_process_writes_is_waited_for(tmp_path: Path, monk
     step = make_step(tmp_path, tmp_path / "out")
     Path(step.folder).mkdir(parents=True)
     with lock_folder(Path(step.folder)):
-        monkeypatch.setattr(module, "LONGEST_WAIT_S", 0.0)
+        monkeypatch.setattr(module, "STEP_LONGEST_WAIT_S", 0.0)
         fault = run_step(step).fault
     assert fault is not None
     assert fault.code == "folder-busy"

@@ -10,14 +10,14 @@ import pytest
 
 from condyle.errors import UsageError
 from condyle.study import tables
-from condyle.study.ledger import Record, fail
-from condyle.study.plan import Entry, Step, make_steps
+from condyle.study.ledger import LedgerRecord, fail
+from condyle.study.plan import Entry, TakeStep, make_steps
 from condyle.study.tables import check_parquet, write_tables
 from tests.make.studies import make_record
 
 
 @pytest.fixture
-def rows(tmp_path: Path) -> list[tuple[Step, Record | None]]:
+def rows(tmp_path: Path) -> list[tuple[TakeStep, LedgerRecord | None]]:
     listed = [
         Entry("anna/rom", ("anna/rom.npz",), "anna", "monday", "monday"),
         Entry('odd "name", =1', ("a.npz", "b.npz"), "anna", "friday"),
@@ -39,7 +39,7 @@ def read(path: Path) -> list[dict[str, str]]:
 
 
 def test_every_take_has_a_row_and_every_joint_and_length(
-    tmp_path: Path, rows: list[tuple[Step, Record | None]]
+    tmp_path: Path, rows: list[tuple[TakeStep, LedgerRecord | None]]
 ) -> None:
     written = write_tables(tmp_path, lambda: iter(rows))
     assert [path.name for path in written] == ["takes.csv", "joints.csv", "limbs.csv"]
@@ -58,7 +58,7 @@ def test_every_take_has_a_row_and_every_joint_and_length(
 
 
 def test_parquet_holds_the_same(
-    tmp_path: Path, rows: list[tuple[Step, Record | None]], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, rows: list[tuple[TakeStep, LedgerRecord | None]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parquet = pytest.importorskip("pyarrow.parquet", reason="pyarrow is not installed")
     monkeypatch.setattr(tables, "ROWS_AT_ONCE", 3)
@@ -79,7 +79,7 @@ def test_parquet_without_its_library_is_told(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_a_study_without_a_take_that_is_done_has_empty_tables(tmp_path: Path) -> None:
-    def none() -> Iterator[tuple[Step, Record | None]]:
+    def none() -> Iterator[tuple[TakeStep, LedgerRecord | None]]:
         return iter(())
 
     assert [len(path.read_text().splitlines()) for path in write_tables(tmp_path, none)] == [1, 1, 1]

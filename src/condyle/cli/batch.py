@@ -9,12 +9,12 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from .arguments import parse_whole
+from .streams import FAILED
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, show_progress
 
 if TYPE_CHECKING:
     from ..study.batch import Study
 
-FAILED = 1
 MOST_SHOWN = 20  # takes that failed; the table has all of them
 
 

@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 def describe_diagnosis(diagnosis: Diagnosis) -> tuple[str, bool]:
     """The verdict in words, and whether everything is as it was said."""
-    from ..prepare.convention import changed_fields, option_of
+    from ..prepare.convention import find_changed_fields, option_of
 
     used, best = diagnosis.used, diagnosis.best
     if diagnosis.verdict == "confirmed":
@@ -69,12 +69,12 @@ def describe_diagnosis(diagnosis: Diagnosis) -> tuple[str, bool]:
         return f"{used}: confirmed by the motion{lead}", not diagnosis.odd
     if diagnosis.verdict == "untested":
         return f"{used}: not tested; every reading fits about alike, so the motion cannot tell them apart", False
-    fields = changed_fields(used.convention, best.convention)
+    fields = find_changed_fields(used.convention, best.convention)
     if diagnosis.verdict == "other":
         times = used.gap / best.gap
         return f"{best}: fits {times:.1f} times better than {used}; say {option_of(best.convention, fields)}", False
     rival = diagnosis.rival if diagnosis.rival is not None and diagnosis.rival is not best else used
-    fields = changed_fields(rival.convention, best.convention)
+    fields = find_changed_fields(rival.convention, best.convention)
     one, other = option_of(best.convention, fields), option_of(rival.convention, fields)
     return f"{best} and {rival} fit about alike and give different figures; say {one} or {other}", False
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 
 MOST_TREE_BYTES = 10**6  # of a list of edges: more is another kind of file
-OWN_TREE = "file"  # in the place of edges: those that the recording brings along
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -118,6 +117,7 @@ def add_output_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from ..api import fit_with
+    from ..model.options import OWN_TREE
 
     begin = time.perf_counter()
     check_export(args)
@@ -241,7 +241,7 @@ def read_arguments(args: argparse.Namespace) -> tuple[FitOptions, ReadOptions]:
     """The options that were asked for: those given, then those of --config, then the defaults."""
     from ..io.format import ReadOptions
     from ..io.options_file import read_options
-    from ..model.options import FitOptions, check_pairs
+    from ..model.options import OWN_TREE, FitOptions, check_pairs
 
     fit, reading = read_options(args.config) if args.config else ({}, {})
     reading |= collect_reading(args)

@@ -41,7 +41,7 @@ def raise_signals() -> Iterator[Signals]:
         state.received = Interrupted(number)
         raise state.received
 
-    def swallowed(info: Any) -> None:  # it was raised where Python lets no exception through, as in a finalizer
+    def swallow(info: Any) -> None:  # it was raised where Python lets no exception through, as in a finalizer
         if isinstance(info.exc_value, Interrupted):
             os._exit(info.exc_value.status)
         hook(info)
@@ -52,7 +52,7 @@ def raise_signals() -> Iterator[Signals]:
             number = getattr(signal, name, None)
             if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
                 before[number] = signal.signal(number, handle)
-        sys.unraisablehook = swallowed
+        sys.unraisablehook = swallow
     except ValueError:  # not in the main thread, which alone gets signals
         pass
     try:

@@ -1,4 +1,4 @@
-"""condyle retarget DIR: the motion of a fit on a figure with other limb lengths."""
+"""condyle retarget DIR: the motion of a fit on a figure with other limb lengths, or on a rig that is given."""
 
 from __future__ import annotations
 
@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="DIR", help="folder that condyle fit -o wrote, or the skeleton.json in it")
     parser.add_argument(
-        "-o", "--out", metavar="OUT", required=True, help="folder for the new skeleton.json and motion.npz"
+        "-o",
+        "--out",
+        metavar="OUT",
+        required=True,
+        help="folder for the new skeleton.json and motion.npz, or for the rig with the motion",
     )
     parser.add_argument(
         "--lengths",
@@ -27,11 +31,26 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "lengths are taken",
     )
     parser.add_argument("--scale", type=parse_positive, metavar="FACTOR", help="all lengths times this")
+    parser.add_argument("--rig", metavar="FILE", help="a character or its bones, BVH or GLB, that takes the motion")
+    parser.add_argument(
+        "--map",
+        metavar="FILE",
+        help='map.toml: [bones] and lines like "bone of the rig" = "body", where names do not tell it',
+    )
+    parser.add_argument("--name", metavar="NAME", help="name of the rig's new file; default: that of the rig")
 
 
 def run(args: argparse.Namespace) -> int:
-    if args.lengths is None and args.scale is None:
-        raise UsageError("say the new size with --lengths or --scale", code="bad-call")
+    resized = args.lengths is not None or args.scale is not None
+    if args.rig is not None:
+        if resized:
+            raise UsageError("a rig has its own lengths; leave --lengths and --scale out", code="bad-call")
+        return run_on_rig(args)
+    for option, value in (("--map", args.map), ("--name", args.name)):
+        if value is not None:
+            raise UsageError(f"{option} is for --rig", code="option-not-used")
+    if not resized:
+        raise UsageError("say the new size with --lengths or --scale, or give a --rig", code="bad-call")
     from ..api import load
 
     fit = grown = load(args.folder)
@@ -56,6 +75,22 @@ def run(args: argparse.Namespace) -> int:
         for path in grown.files:
             print_line(f"wrote {path}")
     return choose_status(grown.motion.findings)
+
+
+def run_on_rig(args: argparse.Namespace) -> int:
+    from ..api import load
+
+    moved = load(args.folder).retarget_to_rig(args.rig, args.map)
+    files = moved.write(args.out, args.name)
+    if args.json:
+        names = ("bones", "scale", "slide_before", "slide_after", "findings")
+        print_json({"files": [str(file) for file in files], **{name: getattr(moved, name) for name in names}})
+    else:
+        print_table(("bone of the rig", "moves as"), list(moved.bones.items()), left=2)
+        print_findings(moved.findings)
+        for file in files:
+            print_line(f"wrote {file}")
+    return choose_status(moved.findings)
 
 
 def read_factors(text: str) -> dict[str, float] | Skeleton:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..model.take import Take
     from ..pairs.rigid_pair import RigidPair
 
-MOST_DISTANCES = 2000  # values of the distance over time in the JSON, at most
+ROD_MOST_DISTANCES = 2000  # values of the distance over time in the JSON, at most
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +76,7 @@ def tabulate_pair(pair: RigidPair) -> dict[str, Any]:
     from ..pairs.rigid_pair import PERCENTILES
 
     rows = np.flatnonzero(np.isfinite(pair.distance))
-    rows = rows[evenly(len(rows), MOST_DISTANCES)]
+    rows = rows[evenly(len(rows), ROD_MOST_DISTANCES)]
     return {
         "pair": list(pair.names),
         "rigid": pair.loose is None,

@@ -84,7 +84,7 @@ _EVENTS: dict[str, Any] = {
     "prop": parse_body_span,
     "clasp": parse_pair_span,
 }
-HANDS = ("l_hand", "r_hand")  # that a human clasps
+HAND_BODIES = ("l_hand", "r_hand")  # that a human clasps
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -202,8 +202,8 @@ def _check_events(args: argparse.Namespace, names: Sequence[str]) -> None:
     times = [time for _, _, time in args.slip] + [span[1] for _, span in (*args.swap, *args.prop, *args.clasp)]
     if times and max(times) > args.seconds:
         raise UsageError(f"{max(times):g} s is after the end of the recording at {args.seconds:g} s", code="bad-option")
-    if any(set(pair) != set(HANDS) for pair, _ in args.clasp):
-        raise UsageError(f"--clasp brings together {':'.join(HANDS)}, of a human", code="bad-option")
+    if any(set(pair) != set(HAND_BODIES) for pair, _ in args.clasp):
+        raise UsageError(f"--clasp brings together {':'.join(HAND_BODIES)}, of a human", code="bad-option")
 
 
 def draw_slips(slips: Sequence[tuple[str, float, float]], seed: int) -> tuple[SensorSlip, ...]:

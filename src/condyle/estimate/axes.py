@@ -20,9 +20,11 @@ from .intervals import EFFECT_MIN_GAIN, INTERVAL_WIDENING, Blocks, average_block
 if TYPE_CHECKING:
     from ..maths.arrays import Floats, Ints
     from ..model.take import Take
+    from ..pairs.noise import Noise
     from .intervals import Uncertainty
     from .solve import Solution
 
+AXIS_PLAY_SHARE = 0.02  # of the gap of directions beyond white noise: what turns the axis from take to take
 AXIS_EFFECT_MIN_SHARE = 0.25  # of the gap of directions: what effects are that slow noise does not explain, at least
 
 
@@ -36,15 +38,23 @@ class _AxisEffects(NamedTuple):
 
 
 def estimate_axes(
-    take: Take, solution: Solution, sure: Uncertainty, hinges: Ints, axis_child: Floats, axis_parent: Floats
+    take: Take,
+    solution: Solution,
+    sure: Uncertainty,
+    noise: Noise,
+    hinges: Ints,
+    axis_child: Floats,
+    axis_parent: Floats,
 ) -> Floats:
     """(H, 6, 6) [rad^2] covariance of the axes of joints `hinges` (H,), child half first; each half across itself.
 
+    noise                    of the sensors in a row of the solution
     axis_child, axis_parent  (H, 3) their unit axes
     """
     blocks = average_blocks(take, solution)
     each = zip(hinges.tolist(), axis_child, axis_parent, strict=True)
-    found = [_find_effects(blocks, *one, shown=bool(sure.effect[one[0]].any())) for one in each]
+    white = np.square(noise.orientation)[solution.pairs].sum(axis=1)  # (J,) [rad^2]
+    found = [_find_effects(blocks, *one, float(white[one[0]]), shown=bool(sure.effect[one[0]].any())) for one in each]
     usual = median(np.array([[one.variance] for one in found]))
     covariance = []
     for one in found:
@@ -53,8 +63,10 @@ def estimate_axes(
     return INTERVAL_WIDENING**2 * np.stack(covariance)
 
 
-def _find_effects(blocks: Blocks, a: int, child: Floats, parent: Floats, shown: bool) -> _AxisEffects:
-    """`shown`: whether the joint's gap has effects that slow noise does not explain."""
+def _find_effects(blocks: Blocks, a: int, child: Floats, parent: Floats, white: float, *, shown: bool) -> _AxisEffects:
+    """`white`: variance [rad^2] of the gap of directions by the sensors' noise in a frame; `shown`: whether the joint's
+    gap has effects that slow noise does not explain.
+    """
     across_child, across = (np.linalg.svd(axis[None])[2][1:].T for axis in (child, parent))  # (3, 2)
     free = np.zeros((6, 4))
     free[:3, :2], free[3:, 2:] = across_child, across
@@ -72,8 +84,13 @@ def _find_effects(blocks: Blocks, a: int, child: Floats, parent: Floats, shown: 
     limit = float(clear @ clear) / max(float(blocks.weight[:, a].sum()), 1e-300)
     found = fit_effects(y, Q, X, np.zeros(4, np.int64), blocks.fresh, limit)
     left = (y - Q @ found.free - X @ found.random).reshape(-1, 2)
-    # Two numbers tell that size: where slow noise does not explain the gap, it is no less than a part of it.
-    least = AXIS_EFFECT_MIN_SHARE * limit if shown or found.gain > EFFECT_MIN_GAIN else 0.0
+    # Two numbers tell that size: where slow noise does not explain the gap, it is no less than a part of it. A gap
+    # beyond the noise of single frames is slow noise, or the play of a real hinge, which turns its axis a little.
+    least = AXIS_EFFECT_MIN_SHARE * limit
+    if not shown and found.gain <= EFFECT_MIN_GAIN:
+        count = 2 * float(known.sum())
+        by_noise = white * (count + 2 * np.sqrt(2 * count)) / max(float(blocks.weight[:, a].sum()), 1e-300)
+        least = AXIS_PLAY_SHARE * max(limit - by_noise, 0.0)
     variance = max(float(found.variance[0]), least)
     inner = Q.T @ Q
     gain = free @ np.linalg.pinv(inner, rcond=1e-12, hermitian=True)

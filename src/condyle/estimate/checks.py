@@ -1,14 +1,14 @@
-"""Whether a take can answer what was asked: every refusal in one place."""
+"""Whether a take can answer what was asked: every refusal in one place, and what is left out among many bodies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import CondyleError, UsageError
-from ..findings import many
+from ..findings import Finding, many
 from ..maths.arrays import Ints, centre_positions, evenly
 from ..maths.spool import blocks
 
@@ -82,6 +82,15 @@ def check_seen_together(take: Take, pairs: Sequence[tuple[int, int]]) -> None:
         if together < JOINT_MIN_FRAMES:
             text = f"'{take.names[i]}' and '{take.names[j]}' were given as joined but share {many(together, 'frame')}"
             raise _refusal(take, text, code="few-frames")
+
+
+def describe_left_out(take: Take, most_bodies: Mapping[str, int]) -> list[Finding]:
+    """What is not looked for among so many bodies: {check: bodies beyond which it is not made}."""
+    left = [f"{check} (up to {most})" for check, most in most_bodies.items() if take.bodies > most]
+    if not left:
+        return []
+    text = f"among {take.bodies} bodies nothing is looked for of: {', '.join(left)}; fit fewer with --only for that"
+    return [Finding("checks-left-out", "info", text, value=float(take.bodies), unit="1")]
 
 
 def check_twins(take: Take) -> None:

@@ -192,7 +192,7 @@ def _not_joined(take: Take, structure: Structure, edge: int, reason: Reason) -> 
         slide = structure.sliders[edge]
         text = (
             f"{ends[0]} slides on {ends[1]} along ({_format_direction(slide.axis_parent)}) of {ends[1]}, over "
-            f"{mm(slide.travel)} mm: a slider; it stands beside the tree, and exports leave it free"
+            f"{mm(slide.travel)} mm: a slider; it stands beside the tree, and mjcf, urdf and osim have it as a joint"
         )
         return Finding("slider", "info", text, ends, value=slide.travel, unit="m")
     if reason == "not-rotary":
@@ -277,7 +277,7 @@ def _kind(take: Take, joint: Joint, motion: PairMotion, a: int) -> list[Finding]
     if joint.kind == "screw":
         text = (
             f"{joint.child}: moves {mm(joint.pitch or 0.0)} mm along its axis on {joint.parent} in a whole turn: a "
-            "screw; the motion is played about the axis only"
+            "screw; mjcf, urdf and osim have its thread, other motion is played about the axis only"
         )
         return [Finding("screw-joint", "info", text, ends, value=joint.pitch, unit="m")]
     if joint.kind == "hinge":

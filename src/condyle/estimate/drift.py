@@ -16,7 +16,7 @@ from ..pairs.fits import PairFits
 from ..pairs.noise import Noise
 from ..pairs.normal import Rows, System, estimate_covariance, gap_products
 from ..pairs.sums import whole_stack
-from .solve import SOLVE_SWEEPS, Solution, guarded_noise
+from .solve import SOLVE_SWEEPS, Solution, guard_noise
 
 DRIFT_LAG_S = 1.0  # s
 
@@ -35,7 +35,7 @@ def solve_differences(take: Take, fits: PairFits, solution: Solution, noise: Noi
     if not (weight.sum(axis=0) > 12).all():
         return solution
     rows = Rows((X[:, lag:] - X[:, :-lag]).reshape(-1, X.shape[2]), weight > 0, solution.pairs)
-    G, H = _without_noise_bias(*rows.sums(weight), weight, solution, guarded_noise(fits, noise, held))
+    G, H = _without_noise_bias(*rows.sums(weight), weight, solution, guard_noise(fits, noise, held))
     system = System(solution.pairs, solution.basis, np.ones(len(G)))
     u, N = solution.unknowns, G
     for _ in range(SOLVE_SWEEPS):

@@ -18,7 +18,7 @@ from ..model.values import dataclass
 if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints
 
-FIXED_POINT_ROUNDS = 2  # before Newton's steps, so that these start in the right valley
+FIXED_POINT_ROUNDS = 2  # before Newton's steps where nothing is known, so that these start in the right valley
 NEWTON_ROUNDS = 12  # at most; five are usual
 NEWTON_MAX_STEP = 2.0  # up, in the logarithm of a variance
 NEWTON_SETTLED = 1e-3  # change of the logarithms of the variances at which the rounds end
@@ -58,7 +58,7 @@ def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, lim
     """
     batch, (rows, K) = y.shape[:-1], Q.shape[-2:]
     q, r, keep = factor_columns(Q.reshape(-1, rows, K))  # columns that are alike would be told apart by rounding
-    series = _Products(y.reshape(-1, rows), q, X.reshape(len(q), rows, -1), keep, fresh)
+    series = _EffectProducts(y.reshape(-1, rows), q, X.reshape(len(q), rows, -1), keep, fresh)
     limits = np.broadcast_to(np.asarray(limit, dtype=np.float64), batch).reshape(-1)
     rho = np.zeros(len(q))
     variance, b, likely = maximise_likelihood(series, rho, groups, limits)
@@ -81,7 +81,7 @@ def fit_effects(y: Floats, Q: Floats, X: Floats, groups: Ints, fresh: Bools, lim
     return Effects(*(part.reshape((*batch, *part.shape[1:])) for part in facts))
 
 
-class _Products:
+class _EffectProducts:
     """Products of the columns of tables (P, r b, 1 + K + F): y, columns that are free, those of effects. What whitening
     makes of them follows without the tables: with rho times the block before taken away, they are
     now - rho (before + its transpose) + rho^2 (earlier - first).
@@ -107,7 +107,7 @@ class _Products:
         problem, column = np.nonzero(~keep)
         self.now[problem, 1 + column, 1 + column] = 1.0  # in the place of a column that says nothing
 
-    def at(self, problems: Ints) -> _Products:
+    def at(self, problems: Ints) -> _EffectProducts:
         """Some of them."""
         if len(problems) == len(self.now):
             return self
@@ -170,7 +170,7 @@ def _square(values: Floats, products: Floats) -> Floats:
 
 
 def maximise_likelihood(
-    series: _Products, rho: Floats, groups: Ints, limit: Floats, start: Floats | None = None
+    series: _EffectProducts, rho: Floats, groups: Ints, limit: Floats, start: Floats | None = None
 ) -> tuple[Floats, Floats, Floats]:
     """Variance (P, G) of each group of effects, their coefficients (P, F), and the log of the restricted likelihood
     (P,).
@@ -194,12 +194,12 @@ def _solve_sizes(sums: _Sums, start: Floats | None) -> tuple[Floats, Floats]:
     noise = (sums.yy / sums.rows)[:, None]
     variance = np.repeat(0.25 * noise, len(sums.member), axis=1) if start is None else start
     at = np.log(np.concatenate([np.maximum(variance, EFFECT_MIN_RATIO * noise), noise], axis=1))
-    still, part = np.arange(len(at)), sums
-    for turn in range(FIXED_POINT_ROUNDS + NEWTON_ROUNDS):
+    still, part, early = np.arange(len(at)), sums, FIXED_POINT_ROUNDS if start is None else 0
+    for turn in range(early + NEWTON_ROUNDS):
         now = at[still]
         to, slope = part.update(now)
         step = to - now
-        if turn >= FIXED_POINT_ROUNDS:
+        if turn >= early:
             step = _step_newton(now, step, slope)
         after = part.within(now + step)
         at[still] = after

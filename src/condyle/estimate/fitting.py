@@ -90,7 +90,7 @@ def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, 
     structure = infer_structure(take, fixed=fixed, paper=paper, still_world=room)
     fits, joined = structure.fits, structure.tree.edges
     ends = fits.p_child_joint[joined], fits.p_parent_joint[joined]
-    noise = structure.noise.capped(structure.edges, *ends, _frame_residuals(structure, *ends))
+    noise = structure.noise.cap(structure.edges, *ends, _frame_residuals(structure, *ends))
     structure = replace(structure, noise=noise)
     roots, parent = _roots(take, structure, options)
     pairs = _order(parent, roots)
@@ -104,6 +104,12 @@ def fit_tree(take: Take, fixed: Sequence[tuple[int, int]], options: FitOptions, 
         return fit_again(take, tuple(hold))
 
     return Estimate(take, structure, roots, parent, pairs, *solve(take, structure, pairs), refit)
+
+
+def estimate_early(take: Take, options: FitOptions, estimator: Estimator) -> Estimate:
+    """The figure of a take that is still being prepared, to prove changes by."""
+    known = [(take.index(a), take.index(b)) for a, b in options.tree if a in take.names and b in take.names]
+    return fit_tree(take, known, replace(options, world=False, root=None), estimator)
 
 
 def _frame_residuals(structure: Structure, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:
@@ -203,7 +209,7 @@ def uncertainty_of(
 
 def _roots(take: Take, structure: Structure, options: FitOptions) -> tuple[list[int], Ints]:
     """One root per tree of the forest, and the parent of every body."""
-    edges, speed, given = structure.edges, _mean_speed(take), asked_root(take, options)
+    edges, speed, given = structure.edges, _mean_speed(take), find_asked_root(take, options)
     roots = [
         given if given is not None and given in group else choose_root(group, edges, speed, take.names)
         for group in structure.figures
@@ -211,7 +217,7 @@ def _roots(take: Take, structure: Structure, options: FitOptions) -> tuple[list[
     return roots, orient(take.bodies, edges, roots)
 
 
-def asked_root(take: Take, options: FitOptions) -> int | None:
+def find_asked_root(take: Take, options: FitOptions) -> int | None:
     """The root that was asked for, by name, by the room, or by a whole hierarchy."""
     if options.root is not None:
         return take.index(options.root)

@@ -8,7 +8,7 @@ Where the gap is white and no larger than the sensors' noise, no such effects ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -33,13 +33,9 @@ if TYPE_CHECKING:
     from .solve import Solution
 
 BLOCK_RATE_HZ = 6.0  # Hz: motion is slower, white noise is averaged away
-LOCAL_GROUPS, EFFECT_GROUPS = 2, 4  # of effects: those of a joint's own angle, and with those of the sensors' place
-GROUP_COLUMNS = (
-    9,
-    18,
-    9,
-    27,
-)  # shapes in each: along three axes by angles, their products, the arm, the arm by place
+LOCAL_GROUPS, EFFECT_GROUPS = 3, 5  # of effects: those of angles, and with those of the sensors' place
+# Shapes in each, along three axes: by the joint's angles, their products, other joints' angles; by arm, arm and place.
+GROUP_COLUMNS = (9, 18, 9, 9, 27)
 BLOCK_MIN_COUNT = 60  # a short take is cut into shorter blocks
 CORRELATION_LAG_S = 1.0  # s over which what is left after the effects may still be correlated
 WHITE_CORRELATION_SE = 2.6  # standard errors of the first autocorrelation that still count as none
@@ -61,10 +57,10 @@ USUAL_EFFECT_SHARE = 0.5  # weight of the take's usual joint in the effects of a
 FAINT_EFFECT_SHARE = 0.5  # of the variance of effects that slow noise explains as well
 INTERVAL_WIDENING = 1.1  # widening of all intervals: real errors are not of the shapes assumed
 SEGMENTS_MAX_COUNT = 12  # segments up to which a take is no less sure than they are one by one
-# Of a gap's variance, what may follow the angle or the place: at 1 two takes of one person in different activities
-# (FAILT01 of data/more) have a median d2 of 0.85, at 0.7 of 1.10, at 0.5 of 1.39 (2.37 is right), and the worst world
-# of benchmarks/coverage.py holds 92, 91 and 90 %.
-FOLLOWING_MAX_SHARE = 0.7
+# Of a gap's variance, what may follow angles or the place. Takes of one person in different activities (data/more) have
+# a median d2 of 0.86 at 0.85 and of 1.01 at 0.7 (2.37 is right); in benchmarks/mountings.py one mounting holds 96 and
+# 93 % of the limbs.
+FOLLOWING_MAX_SHARE = 0.75
 SHOWN_MIN_SHARE = 1 / 3  # of an error that follows something: of the angle, motion about one axis shows as much
 
 
@@ -224,7 +220,7 @@ def _find_effects(blocks: Blocks, explained: Floats, white: Bools, clean: bool, 
         limit = FOLLOWING_MAX_SHARE * np.einsum("jn,jn->j", clear, clear) / total / 3
         none = white[joints].copy()
         if none.any():
-            X = blocks.weighted_features(joints[none], world=False)
+            X = blocks.weight_features(joints[none], world=False)
             free = keep[none].sum(axis=1)
             none[none] = _chi2_of_bend(clear[none], q[none], free, X) <= BEND_MIN_CHI2
         some = np.flatnonzero(~none)
@@ -256,13 +252,15 @@ def _fit_gaps(
     them, the most that effects may add up to (P,) [m^2], and the weight of all blocks (P,).
     """
     X = _shapes(blocks, joints, q, world)
-    groups = np.repeat(np.arange(EFFECT_GROUPS if world else LOCAL_GROUPS), GROUP_COLUMNS[: 4 if world else 2])
+    count = EFFECT_GROUPS if world else LOCAL_GROUPS
+    groups = np.repeat(np.arange(count), GROUP_COLUMNS[:count])
     found = fit_effects(y, Q, X, groups, blocks.fresh, limit)
     for k, gain in enumerate(found.gain):
         rest = (y[k] - Q[k] @ found.free[k] - X[k] @ found.random[k]).reshape(-1, 3)
         shown = (0.0, 0.0)
         if gain > EFFECT_MIN_GAIN:  # without what another centre would explain as well
-            parts = (clear_of(q[k], X[k][:, own] @ found.random[k][own]) for own in (groups <= 1, groups > 1))
+            local = groups < LOCAL_GROUPS
+            parts = (clear_of(q[k], X[k][:, own] @ found.random[k][own]) for own in (local, ~local))
             angle_part, place_part = (float(np.sqrt(part @ part / total[k])) for part in parts)
             shown = angle_part, place_part
         variance, most = found.variance[k], float(limit[k])
@@ -279,12 +277,21 @@ def _shapes(blocks: Blocks, joints: Ints, q: Floats, world: bool) -> Floats:
     """(P, 3 b, F) shapes an error could take at joints (P,) in the size that shows beside their centres' columns q,
     weighted as their gaps are.
     """
-    X = blocks.weighted_features(joints, world)
-    share = _shown_shares(q, X)
+    X = blocks.weight_features(joints, pulled=True, world=world)
+    share = _measure_shown_shares(q, X)
     return X / np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1))[:, None]
 
 
-def _shown_shares(q: Floats, X: Floats) -> Floats:
+def _each_shape(
+    blocks: Blocks, joints: Ints, found: Sequence[_GapEffects], world: bool
+) -> Iterator[tuple[int, Floats]]:
+    """Each of the joints (P,) with its shapes (3 b, F), made for many of them at a time."""
+    for part in blocks_of(len(joints), 3 * 8 * blocks.count * sum(GROUP_COLUMNS)):
+        own = joints[part]
+        yield from zip(own.tolist(), _shapes(blocks, own, np.stack([found[a].base for a in own]), world), strict=True)
+
+
+def _measure_shown_shares(q: Floats, X: Floats) -> Floats:
     """(P, G) of the squared columns of each group, the share that lies outside the orthonormal columns q."""
     onto = np.swapaxes(q, 1, 2) @ X
     hidden, whole = np.einsum("pkf,pkf->pf", onto, onto), np.einsum("pnf,pnf->pf", X, X)
@@ -311,11 +318,10 @@ def _carry_effects(
     usual = median(np.stack([one.variance for one in found]))
     V, faint = np.zeros((2, flat.shape[1], flat.shape[1]))
     common = np.zeros((len(V), sum(GROUP_COLUMNS[LOCAL_GROUPS : len(usual)])))
-    for a, one in enumerate(found):
-        variance = share_effects(one.variance, usual, one.limit)
-        if not variance.any():
-            continue
-        X = _shapes(blocks, np.array([a]), one.base[None], world)[0]
+    shared = [share_effects(one.variance, usual, one.limit) for one in found]
+    some = np.array([a for a, variance in enumerate(shared) if variance.any()], dtype=np.int64)
+    for a, X in _each_shape(blocks, some, found, world):
+        one, variance = found[a], shared[a]
         groups = np.repeat(np.arange(len(variance)), GROUP_COLUMNS[: len(variance)])
         at, B = inverse.apply((flat.T @ X) * np.repeat(S[:, a], 6)[:, None], a)
         B, here, room = B * np.sqrt(variance[groups]), np.ix_(at, at), groups >= LOCAL_GROUPS
@@ -400,7 +406,7 @@ class Blocks:
         middle = rotation.project(np.where(known.any(axis=0), mean, np.eye(3)))
         return rotation.between(np.broadcast_to(middle, relative.shape), relative)
 
-    def _ranged_angles(self, joints: Ints, known: Bools) -> Floats:
+    def _scale_angles(self, joints: Ints, known: Bools) -> Floats:
         """(P, b, 3) the angles of joints (P,) about their own axes, each over its range to the power of
         1 - ANGLE_POWER.
 
@@ -413,38 +419,67 @@ class Blocks:
         range_ = np.sqrt(np.maximum(value, 1e-6 * value[:, -1:] + 1e-24))
         return np.asarray(angle @ axes / range_[:, None] ** (1 - ANGLE_POWER))
 
-    def features(self, joints: Ints, world: bool = True) -> Floats:
-        """(P, 3 b, F) shapes an error could take at joints (P,), each of unit size, group by group.
+    def _pulling_angles(self, joint: int) -> Floats:
+        """(b, 3) [rad] what the other joints of a joint's two bodies turn by, in the three directions of most motion.
 
-        world   False: only those that follow the joint's own angle, groups 0 and 1
+        They pull at the skin under its sensors, and most at a joint that hardly turns itself.
+        """
+        near = np.flatnonzero(np.isin(self.pairs, self.pairs[joint]).any(axis=1))
+        near = near[near != joint]
+        if not len(near):
+            return np.zeros((self.count, 3))
+        angle = (self._angles[:, near] * (self.weight[:, near] > 0)[..., None]).reshape(self.count, -1)
+        return np.asarray(angle @ np.linalg.eigh(angle.T @ angle)[1][:, -3:])
+
+    def features(self, joints: Ints, pulled: bool = False, world: bool = True) -> Floats:
+        """(P, 3 b, F) shapes an error could take at joints (P,), each of unit size, group by group: those that follow
+        the joint's own angle and its square;
+
+        pulled  those that follow the angles of the other joints of its bodies
+        world   those that follow the sensors' place
         """
         known = self.weight[:, joints].T > 0
         count = np.maximum(known.sum(axis=1), 1)[:, None]
-        angle = self._ranged_angles(joints, known)
+        angle = self._scale_angles(joints, known)
         s, t = np.triu_indices(3)
         values = [angle, angle[..., s] * angle[..., t]]
+        if pulled:
+            values.append(np.stack([self._pulling_angles(int(a)) for a in joints]))
+        in_body = len(values)
         if world:
             place, arm = (part[:, joints].transpose(1, 0, 2) for part in (self.place, self.arm))
             place = place - ((place * known[..., None]).sum(axis=1) / count)[:, None]
             square = (np.square(place).sum(axis=2) * known).sum(axis=1) / (3 * count[:, 0])
             place = place / np.maximum(np.sqrt(np.where(known.any(axis=1), square, 1.0)), 1e-9)[:, None, None]
             values += [arm, (arm[..., None] * place[:, :, None]).reshape(*arm.shape[:2], 9)]
-        out = np.empty((len(joints), self.count, 3, sum(GROUP_COLUMNS[: len(values)])))
+        out = np.zeros((len(joints), self.count, 3, 3 * sum(part.shape[2] for part in values)))
         R, start = self.R_parent[:, joints].transpose(1, 0, 2, 3), 0
         for group, part in enumerate(values):
-            unit, wide = _unit(part, known)[:, :, None, None], GROUP_COLUMNS[group]
-            # Displacements live in a body's own axes, bent fields in the room.
-            frame = R[..., None] if group < LOCAL_GROUPS else np.eye(3)[..., None]
+            unit, wide = _unit(part, known), 3 * part.shape[2]
             columns = out[..., start : start + wide].reshape(*out.shape[:3], 3, -1)
-            np.multiply(frame, unit, out=columns)
+            if group < in_body:  # displacements live in a body's own axes,
+                np.multiply(R[..., None], unit[:, :, None, None], out=columns)
+            else:  # bent fields in the room
+                for x in range(3):
+                    columns[:, :, x, x] = unit
             start += wide
         return out.reshape(len(joints), 3 * self.count, -1)
 
-    def weighted_features(self, joints: Ints, world: bool = True) -> Floats:
+    def weight_features(self, joints: Ints, pulled: bool = False, world: bool = True) -> Floats:
         """The same, weighted as the gaps are."""
-        X = self.features(joints, world)
+        X = self.features(joints, pulled, world)
         X *= np.repeat(np.sqrt(self.weight[:, joints].T), 3, axis=1)[..., None]
         return X
+
+
+def pull_skin(blocks: Blocks, a: int) -> list[Floats]:
+    """(3 b, 9) each: skin that the other joints of the bodies of joint a pull along, which moves in the body's axes."""
+    columns = []
+    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
+        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
+            if other != a:
+                columns.append((axes[..., None] * blocks.angle(int(other))[:, None, None]).reshape(3 * len(axes), -1))
+    return columns
 
 
 _averaged: WeakKeyDictionary[Solution, Blocks] = WeakKeyDictionary()

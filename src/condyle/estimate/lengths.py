@@ -47,7 +47,7 @@ class Lengths:
 def measure_lengths(skeleton: Skeleton) -> Lengths:
     """The lengths of a skeleton that have an interval; those that share a joint are correlated."""
     joints = {joint.child: joint for joint in skeleton.joints}
-    limbs = _known_limbs(skeleton)
+    limbs = _find_known_limbs(skeleton)
     slopes = _slope(skeleton, limbs)
     V = _block_covariance(skeleton)
     own = slopes @ V @ slopes.T
@@ -58,7 +58,7 @@ def measure_lengths(skeleton: Skeleton) -> Lengths:
     return Lengths(keys, np.array([float(limb.length or 0) for limb in limbs]), likeness * np.outer(sd, sd))
 
 
-def _known_limbs(skeleton: Skeleton) -> list[Limb]:
+def _find_known_limbs(skeleton: Skeleton) -> list[Limb]:
     """Those between joints of the tree that have an interval."""
     names = {joint.child for joint in skeleton.joints}
     limbs = [limb for limb in skeleton.limbs if limb.length is not None and limb.high is not None]
@@ -146,7 +146,7 @@ def hold_lengths(skeleton: Skeleton, target: Lengths) -> Skeleton:
     if not keys:
         return skeleton
     joints = {joint.child: joint for joint in skeleton.joints}
-    limbs = [limb for limb in _known_limbs(skeleton) if _key(limb, joints) in keys]
+    limbs = [limb for limb in _find_known_limbs(skeleton) if _key(limb, joints) in keys]
     keys = [_key(limb, joints) for limb in limbs]
     aim, before = target.part(keys), own.part(keys)
     V = _block_covariance(skeleton)

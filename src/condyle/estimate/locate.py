@@ -14,7 +14,7 @@ from ..model.skeleton import ONE_AXIS, Joint, Kind, Point
 from ..pairs.fits import PairFits, gaps
 from .axes import estimate_axes
 from .kinds import PairMotion, classify, hinge_axes, measure_motion, play
-from .machines import MACHINE_OFF_RATIO, find_pitch, fit_universal, is_quiet, is_universal
+from .machines import MACHINE_OFF_RATIO, find_pitch, fit_universal, is_quiet, is_universal, off_limit
 from .solve import Solution, free_basis
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def locate_joints(
     hinges = np.array([a for a, joint in enumerate(joints) if joint.kind in ONE_AXIS])
     if sure is not None and len(hinges):
         axes = (np.stack([getattr(joints[a], half) for a in hinges]) for half in ("axis_child", "axis_parent"))
-        for a, covariance in zip(hinges, estimate_axes(take, solution, sure, hinges, *axes), strict=True):
+        for a, covariance in zip(hinges, estimate_axes(take, solution, sure, noise, hinges, *axes), strict=True):
             joints[a] = replace(joints[a], axis_covariance=covariance).with_covariance(joints[a].covariance)
     return Located(joints, solution, sure, motion, gap)
 
@@ -81,10 +81,10 @@ def _name_machine_joints(
     quiet = is_quiet(np.array([joint.residual for joint in joints]), explained, size)
     balls = [a for a, joint in enumerate(joints) if joint.kind == "ball" and quiet[a]]
     if balls:
-        two = fit_universal(take, solution.pairs[balls])
         i, j = solution.pairs[balls].T
         loud = np.hypot(structure.noise.orientation[i], structure.noise.orientation[j])
         second = np.array([joints[a].rotation[1] for a in balls])
+        two = fit_universal(take, solution.pairs[balls], off_limit(second, loud))
         for k in np.flatnonzero(is_universal(two, second, loud)):
             found[balls[k]] = replace(
                 joints[balls[k]],
@@ -95,7 +95,7 @@ def _name_machine_joints(
             )
     for a, joint in enumerate(joints):
         plain = joint.kind == "hinge" and (joint.play or 0.0) < MACHINE_OFF_RATIO * joint.rotation[0]
-        if plain and not quiet[a] and joint.axis_parent is not None:
+        if plain and joint.axis_parent is not None:
             pair = (int(solution.pairs[a, 0]), int(solution.pairs[a, 1]))
             pitch = find_pitch(take, pair, joint.axis_parent, gap[:, a], float(explained[a]))
             found[a] = joint if pitch is None else replace(joint, kind="screw", pitch=pitch)
@@ -165,14 +165,7 @@ def _assemble_joints(
         # Open along one axis, known across it.
         line = hinge or (kinds[a] != "rigid" and points[a] == "arbitrary" and not held[a, 1:].any())
         follows = 0.0 if sure is None else min(float(sure.effect[a, 0]), float(residual[a]))
-        covariance = passing = None
-        if sure is not None and kinds[a] in ("ball", "hinge"):
-            covariance, shrinks = (
-                part[6 * a : 6 * a + 6, 6 * a : 6 * a + 6] for part in (sure.covariance, sure.passing)
-            )
-            whole = float(np.trace(covariance))
-            passing = float(np.trace(shrinks)) / whole if whole > 0 else None
-            covariance = 0.5 * (covariance + covariance.T)
+        covariance, passing = _find_covariance(sure, a) if kinds[a] in ("ball", "hinge") else (None, None)
         joints.append(
             Joint(
                 child=take.names[i],
@@ -198,6 +191,15 @@ def _assemble_joints(
             )
         )
     return joints
+
+
+def _find_covariance(sure: Uncertainty | None, a: int) -> tuple[Floats | None, float | None]:
+    """(6, 6) [m^2] of the two halves of a joint, and the share of it that more of the same motion would shrink."""
+    if sure is None:
+        return None, None
+    covariance, shrinks = (part[6 * a : 6 * a + 6, 6 * a : 6 * a + 6] for part in (sure.covariance, sure.passing))
+    whole = float(np.trace(covariance))
+    return 0.5 * (covariance + covariance.T), float(np.trace(shrinks)) / whole if whole > 0 else None
 
 
 def _main_share(turned: Floats) -> float | None:

@@ -21,8 +21,10 @@ MACHINE_ROWS = 2000  # frames that tell a kind, spread over the take
 MACHINE_OFF_RATIO = 0.03  # what a kind does not allow over what it does; hinges of people have 0.06 and more
 UNIVERSAL_MIN_TURN_RAD = np.radians(3.0)  # rms about the second axis, from which on there are two
 UNIVERSAL_MAX_COSINE = 0.7  # of the angle between the two axes: nearer ones are one
-UNIVERSAL_ROUNDS = 40  # of finding one axis after the other
-SCREW_MIN_SHARE = 0.9  # of a hinge's square gap that a thread must explain
+UNIVERSAL_ROUNDS = 40  # of finding one axis after the other, at most
+UNIVERSAL_SETTLED_SHARE = 1e-12  # of what is left, by which a round must lower it for another
+GIVEN_UP_SPEED = 2.0  # times as fast as in the last round, by which axes that would still leave too much are given up
+SCREW_MIN_SHARE = 0.9  # of a hinge's square gap beyond the noise that a thread must explain
 SCREW_NOISE_RATIO = 4.0  # gap that is left over what noise explains, at most
 SLIDER_MIN_M = 0.005  # m rms along a rail
 SLIDER_NOISE_RATIO = 4.0  # turn, and motion across a rail, over the noise of both sensors, at most
@@ -46,36 +48,54 @@ class Universal(NamedTuple):
     covariance: Floats
 
 
-def fit_universal(take: Take, pairs: Ints) -> Universal:
-    """The two axes whose angle to each other changes least, for each of P pairs (child, parent)."""
-    part = take.at(evenly(take.frames, MACHINE_ROWS)) if take.frames > MACHINE_ROWS else take
+def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Universal:
+    """The two axes whose angle to each other changes least, for each of P pairs (child, parent).
+
+    most   (P,) [rad] turn that the axes may leave to be of interest: pairs that leave far more are given up, and have
+           no covariance
+    """
+    rows = evenly(take.frames, MACHINE_ROWS)
     C, mean = np.empty((len(pairs), 3, 3, 3, 3)), np.empty((len(pairs), 3, 3))
+    R = np.ascontiguousarray(take.R_world_body[rows].transpose(1, 2, 3, 0))  # (m, 3, 3, n)
     for k, (child, parent) in enumerate(pairs):
-        both = part.seen[:, child] & part.seen[:, parent]
-        R = np.swapaxes(part.R_world_body[both, parent], 1, 2) @ part.R_world_body[both, child]
-        mean[k] = R.mean(axis=0)
-        off = R - mean[k]
-        C[k] = (off.reshape(-1, 9).T @ off.reshape(-1, 9) / max(len(R), 1)).reshape(3, 3, 3, 3)
-    starts = np.eye(3)
-    best_u, best_v = np.zeros((len(pairs), 3)), np.zeros((len(pairs), 3))
-    best = np.full(len(pairs), np.inf)
-    for start in starts:
-        v = np.tile(start, (len(pairs), 1))
-        for _ in range(UNIVERSAL_ROUNDS):
-            u = np.linalg.eigh(np.einsum("pabcd,pb,pd->pac", C, v, v))[1][:, :, 0]
-            v = np.linalg.eigh(np.einsum("pabcd,pa,pc->pbd", C, u, u))[1][:, :, 0]
-        left = np.einsum("pabcd,pa,pb,pc,pd->p", C, u, v, u, v)
-        better = left < best
-        best, best_u, best_v = (
-            np.where(better, left, best),
-            *(np.where(better[:, None], new, old) for new, old in ((u, best_u), (v, best_v))),
-        )
-    cosine = np.einsum("pa,pab,pb->p", best_u, mean, best_v)
-    sign = np.where(cosine < 0, -1.0, 1.0)  # the angle between them is not obtuse
-    covariance = np.stack([_spread_axes(*one) for one in zip(C, best_u, best_v * sign[:, None], best, strict=True)])
-    covariance /= max(part.frames, 1)
+        both = take.seen[rows, child] & take.seen[rows, parent]
+        turn = sum(R[parent, x][:, None] * R[child, x] for x in range(3))  # (3, 3, n)
+        turn = turn if both.all() else turn[..., both]
+        mean[k] = turn.sum(axis=2) / max(turn.shape[2], 1)
+        off = (turn - mean[k][..., None]).reshape(9, -1)
+        C[k] = (off @ off.T / max(off.shape[1], 1)).reshape(3, 3, 3, 3)
+    limit = np.full(len(pairs), np.inf) if most is None else np.square(most)
+    left, u, v = _alternate(C, limit)
+    cosine = np.einsum("pa,pab,pb->p", u, mean, v)
+    v = v * np.where(cosine < 0, -1.0, 1.0)[:, None]  # the angle between them is not obtuse
+    covariance = np.full((len(pairs), 6, 6), np.nan)
+    for k in np.flatnonzero(left <= limit).tolist():
+        covariance[k] = _spread_axes(C[k], u[k], v[k], left[k]) / max(len(rows), 1)
     sine = np.sqrt(np.maximum(1 - cosine**2, 1e-12))
-    return Universal(best_u, best_v * sign[:, None], np.sqrt(np.maximum(best, 0.0)) / sine, np.abs(cosine), covariance)
+    return Universal(u, v, np.sqrt(np.maximum(left, 0.0)) / sine, np.abs(cosine), covariance)
+
+
+def _alternate(C: Floats, limit: Floats) -> tuple[Floats, Floats, Floats]:
+    """(P,) the least variance of u R v, for R with covariances C, that is found from three starts, and its u and v
+    (P, 3): one after the other in turn, until they stay or are given up.
+    """
+    P = len(C)
+    pair, still = np.tile(np.arange(P), 3), np.arange(3 * P)
+    u, v, left = np.zeros((3 * P, 3)), np.repeat(np.eye(3), P, axis=0), np.full(3 * P, np.inf)
+    for further in reversed(range(UNIVERSAL_ROUNDS)):
+        own, start = C[pair[still]], v[still]
+        u[still] = np.linalg.eigh(np.einsum("pabcd,pb,pd->pac", own, start, start))[1][:, :, 0]
+        value, vector = np.linalg.eigh(np.einsum("pabcd,pa,pc->pbd", own, u[still], u[still]))
+        v[still], before, now = vector[:, :, 0], left[still], value[:, 0]
+        left[still] = now
+        settled = now >= (1 - UNIVERSAL_SETTLED_SHARE) * before
+        fall = np.clip(now / np.maximum(before, 1e-300), 0.0, 1.0)
+        hopeless = now * fall ** (GIVEN_UP_SPEED * further) > limit[pair[still]]
+        still = still[~(settled | hopeless)]
+        if not len(still):
+            break
+    best = np.argmin(left.reshape(3, P), axis=0) * P + np.arange(P)
+    return left[best], u[best], v[best]
 
 
 def _spread_axes(C: Floats, u: Floats, v: Floats, left: float) -> Floats:
@@ -94,9 +114,13 @@ def is_universal(found: Universal, second: Floats, loud: Floats) -> Bools:
 
     loud   (P,) [rad] orientation noise of both sensors
     """
-    off = np.sqrt(np.maximum(found.off**2 - loud**2, 0.0))
-    plain = (off < MACHINE_OFF_RATIO * second) & (found.cosine < UNIVERSAL_MAX_COSINE)
+    plain = (found.off < off_limit(second, loud)) & (found.cosine < UNIVERSAL_MAX_COSINE)
     return np.asarray(plain & (second > np.maximum(UNIVERSAL_MIN_TURN_RAD, SLIDER_NOISE_RATIO * loud)))
+
+
+def off_limit(second: Floats, loud: Floats) -> Floats:
+    """(P,) [rad] turn that two axes may leave, noise and all."""
+    return np.hypot(MACHINE_OFF_RATIO * second, loud)
 
 
 def find_pitch(take: Take, pair: tuple[int, int], axis_parent: Floats, gap: Floats, explained: float) -> float | None:
@@ -117,7 +141,7 @@ def find_pitch(take: Take, pair: tuple[int, int], axis_parent: Floats, gap: Floa
     slope = float(angle @ (along - along.mean())) / max(float(angle @ angle), 1e-300)
     left = local - (slope * angle + along.mean())[:, None] * axis_parent
     before, after = (float(np.square(part).sum(axis=1).mean()) for part in (local, left))
-    told = before - after > SCREW_MIN_SHARE * before and np.sqrt(before) > 2 * explained
+    told = before - after > SCREW_MIN_SHARE * (before - explained**2) and np.sqrt(before) > 2 * explained
     quiet = np.sqrt(after) < max(SCREW_NOISE_RATIO * explained, 1e-3 * np.sqrt(before))
     return 2 * np.pi * slope if told and quiet else None
 

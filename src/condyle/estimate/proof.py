@@ -6,13 +6,16 @@ second. What a repair changes is judged against how much those seconds differ am
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
+from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
 from ..maths.series import block_medians, block_starts, correlated_square_sum
 from ..maths.spool import hide, over_frames
-from ..model.stage import Change, Proof
+from ..model.stage import Change, Proof, apply_changes, describe_change
 from ..model.take import Take
 from ..pairs.fits import fit_pairs, gaps, measure_distances
 from .fitting import Estimate
@@ -26,6 +29,22 @@ PROOF_MIN_GAIN_SD = 2.0  # standard errors by which the gaps of all touched join
 LEFT_OUT_MIN_RATIO = 3.0  # gap of poses that are left out over that of the rest, at least
 LEFT_OUT_MAX_SHARE = 0.95  # of a body's poses that may be left out
 GAP_ROUNDING_SHARE = 1e-6  # of the distance between joined sensors: gaps below it are alike
+
+
+def keep_proved(before: Estimate, changes: Sequence[Change]) -> tuple[Estimate, list[Change], list[Finding]]:
+    """The estimate with those of the changes that prove themselves, one after the other; they, and what to say."""
+    estimate, kept, told = before, list[Change](), list[tuple[int, Finding]]()
+    for change in changes:
+        take = apply_changes(before.take, [*kept, change])
+        hold = tuple((take.index(a), take.index(b)) for one in (*kept, change) for a, b in one.hold)
+        after = estimate if take is estimate.take else before.refit(take, hold)
+        free = change.effect == "reading" or after is estimate
+        proof = Proof(0.0, 0.0) if free else prove(estimate, after, change)
+        told += [(change.first, finding) for finding in describe_change(change, proof)]
+        if proof.kept:
+            estimate = after
+            kept.append(change)
+    return estimate, kept, [finding for _, finding in sorted(told, key=lambda one: one[0])]
 
 
 def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
@@ -45,7 +64,7 @@ def prove(before: Estimate, after: Estimate, change: Change) -> Proof:
         else (_not_apart(before, after, change, touched),)
     )
     reasons = (
-        _lost_joint(before, after),
+        _find_lost_joint(before, after),
         _across_border(after.take, change),
         *own,
         _worse_joint(after, pairs, was, now),
@@ -95,7 +114,7 @@ def mean_and_error(values: Floats) -> tuple[float, float]:
     return float(values.mean()), float(np.sqrt(correlated_square_sum(values)) / len(values))
 
 
-def _lost_joint(before: Estimate, after: Estimate) -> str:
+def _find_lost_joint(before: Estimate, after: Estimate) -> str:
     if len(after.pairs) >= len(before.pairs):
         return ""
     left = {frozenset(pair) for pair in after.pairs.tolist()}

@@ -14,7 +14,7 @@ from typing import Annotated
 
 import numpy as np
 
-from ..io.resample import Stream, interpolate
+from ..io.resample import BodySamples, interpolate
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly, freeze
 from ..model.take import Take
@@ -92,7 +92,7 @@ def shift_clock(take: Take, bodies: Sequence[int], delay: float) -> tuple[Floats
         rows = np.flatnonzero(take.segment == part)
         for k, body in enumerate(bodies):
             known = rows[take.seen[rows, body]]
-            stream = Stream("", take.time[known], p[known, k], rotation.to_quaternion(R[known, k]))
+            stream = BodySamples("", take.time[known], p[known, k], rotation.to_quaternion(R[known, k]))
             place, turn = interpolate(stream, take.time[rows] + delay)
             there = np.isfinite(place).all(axis=1)
             p[rows, k] = place

@@ -16,12 +16,12 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.least_squares import invert_normal
 from ..maths.robust import CHI3_MEDIAN, median
 from ..maths.series import correlated_square_sum
-from ..maths.spool import empty, over_frames
+from ..maths.spool import BLOCK_BYTES, over_frames
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import PairFits, gaps
 from ..pairs.noise import Noise
-from ..pairs.normal import Rows, System, condition_covariance, multiply_gaps, weigh_joints
+from ..pairs.normal import Rows, System, condition_covariance, gap_products, weigh_joints
 from ..pairs.outliers import LIVELY_S, MEDIAN_FRAMES, Steps, weigh_outliers, weigh_seen
 
 if TYPE_CHECKING:
@@ -140,10 +140,8 @@ def solve_together(
     if shared is None and take.markers:
         # Cameras are never off by themselves: what joints of marker clusters share is skin that follows the motion.
         shared = False
-    if relative is not None:  # the usual noise is not the mean one where it changes a lot
-        usual = relative.mean(axis=0)
-        relative = over_frames(lambda part: part / usual, relative)
-        noise = Noise(noise.position * np.sqrt(usual), noise.orientation * np.sqrt(usual))
+    if relative is not None:
+        noise, relative = _level_noise(noise, relative)
     basis = free_basis(start, held)
     u = basis @ (basis.T @ np.concatenate([start.p_child_joint, start.p_parent_joint], axis=1).ravel())
     system = System(start.pairs, basis, row_factors(start, noise, held) if correct else np.ones(6 * J))
@@ -177,6 +175,13 @@ def solve_together(
     return Solution(start.pairs, halves[:, 0], halves[:, 1], weight, N, basis, C, lost, factor=system.factor)
 
 
+def _level_noise(noise: Noise, relative: Floats) -> tuple[Noise, Floats]:
+    """The sensors' mean noise, and variances (n, m) over that: the usual noise is not the mean one where it changes."""
+    usual = relative.mean(axis=0)
+    level = Noise(noise.position * np.sqrt(usual), noise.orientation * np.sqrt(usual))
+    return level, over_frames(lambda part: part / usual, relative)
+
+
 def _steps_of(source: RowTake, noise: Noise, joints: tuple[Ints, Floats, Floats]) -> Steps:
     """By how much gaps of rows change from frame to frame; noise: of the sensors in a row."""
     white = source.every * noise.gap_variance(*joints)
@@ -197,11 +202,7 @@ def gap_covariance(
             that is None, as `find_shared` finds
     """
     parts = int(np.clip(seconds, *SHARED_BLOCKS)) if shared is None else 1
-    edges = np.linspace(0, len(weight), parts + 1).astype(np.int64)
-    root = over_frames(np.sqrt, weight)
-    scaled = np.multiply(gap, root, out=empty(gap.shape))
-    products = [multiply_gaps(scaled[:, lo:hi], root[lo:hi]) for lo, hi in pairwise(edges)]
-    square, count = (np.stack(values) for values in zip(*products, strict=True))
+    square, count = _multiply_parts(gap, weight, parts)
     every, total = square.sum(axis=0), np.maximum(count.sum(axis=0), 1e-300)
     more = every / (3 * total) - white
     own = np.maximum(np.diagonal(more), 0.0)
@@ -214,6 +215,25 @@ def gap_covariance(
     C = white + more
     np.fill_diagonal(C, np.diagonal(white) + own)
     return condition_covariance(C), own
+
+
+def _multiply_parts(gap: Floats, weight: Floats, parts: int) -> tuple[Floats, Floats]:
+    """(k, J, J) products [m^2] of gaps (3, n, J) weighted by (n, J) in each of so many parts of the take, and what two
+    joints' gaps weigh together.
+    """
+    edges = np.linspace(0, len(weight), parts + 1).astype(np.int64)
+    longest = int(np.diff(edges).max())
+    if gap.nbytes > BLOCK_BYTES or parts == 1:
+        products = [gap_products(gap[:, lo:hi], weight[lo:hi]) for lo, hi in pairwise(edges)]
+        square, count = (np.stack(values) for values in zip(*products, strict=True))
+        return square, count
+    frames = edges[:-1, None] + np.arange(longest)  # all parts at once, shorter ones filled up with weights of 0
+    inside = frames < edges[1:, None]
+    frames = np.minimum(frames, max(len(weight) - 1, 0))
+    root = np.where(inside[..., None], np.sqrt(weight)[frames], 0.0)  # (k, l, J)
+    scaled = gap[:, frames] * root
+    square = np.matmul(np.swapaxes(scaled, 2, 3), scaled).sum(axis=0)
+    return square, np.matmul(np.swapaxes(root, 1, 2), root)
 
 
 def find_shared(covariance: Floats, least: Floats, pairs: Ints) -> Bools:
@@ -279,7 +299,7 @@ def free_basis(fits: PairFits, held: Bools | None) -> Floats:
     return basis.reshape(6 * J, -1)
 
 
-def guarded_noise(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
+def guard_noise(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
     """(m,) orientation noise [rad], scaled down where correcting for it would take away most of a joint's signal."""
     s = noise.orientation.copy()
     weakest = np.where(held, np.inf, fits.spread).min(axis=1) if held is not None else fits.spread[:, 0]
@@ -293,5 +313,5 @@ def guarded_noise(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
 
 def row_factors(fits: PairFits, noise: Noise, held: Bools | None) -> Floats:
     """(6J,) factors that undo E[R] = (1 - s^2) R in what a sensor's rotation is multiplied with."""
-    s = guarded_noise(fits, noise, held)
+    s = guard_noise(fits, noise, held)
     return np.repeat(1 / (1 - s[fits.pairs.ravel()] ** 2), 3)

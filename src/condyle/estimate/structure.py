@@ -136,30 +136,14 @@ def infer_structure(
     paper        the minimum spanning tree of the residuals as it is, without robustness, swaps or cuts
     still_world  index of a body that is the room itself, which is still by right
     """
-    rows = read_rows(take, frames=paper)
-    fits = _candidates(rows.sums)
-    held = [_row(fits.pairs, pair) for pair in fixed]
+    rows, fits, edges, held = _read_trusted(take, fixed, paper)
     all_given = 0 < len(held) == take.bodies - 1
-    edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
-    for _ in range(0 if paper else 3):
-        fresh = _without_gross(rows, fits, edges)
-        if (fresh == rows.good).all():
-            break
-        rows = read_rows(take, fresh)
-        fits = _candidates(rows.sums)
-        edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
     sums, good, noise = rows.sums, rows.good, rows.noise.of_rows(rows.every)
     turn, drift = measure_world_motion(take, rows.noise, good)
     motion = measure_motion(rows.take, sums, fits, noise)
-    resting = _resting(fits, motion, turn, drift, edges, still_world)
+    resting = _score_resting(fits, motion, turn, drift, edges, still_world)
     nearness = NEARNESS_POWER * _log_reach(fits)
-    between, strangers = (table[tuple(fits.pairs.T)] for table in count_between(take.names))
-    if _contradict_motion(between[edges]):
-        between, strangers = np.full_like(between, np.nan), np.zeros_like(strangers)
-    # A body whose name is not that of a segment may be on any, or a thing: where it hangs is told by the motion alone,
-    # but it does not stand between two that are neighbours by their names.
-    steps = np.where(np.isnan(between) & ~np.isnan(between).all(), np.inf, between)
-    named = np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN))
+    between, strangers, named = _score_names(take.names, fits.pairs, edges)
     handicap = resting + nearness + named
     trials, search, sliders = Trials(), None, dict[int, Slide]()
     if paper:
@@ -192,6 +176,37 @@ def infer_structure(
     slides = {edge: sliders[edge] for edge, reason in apart.items() if reason == "slider"}
     facts = (rows, sums, fits, motion, tree, apart, determined, loops, tied)
     return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift, slides)
+
+
+def _read_trusted(
+    take: Take, fixed: Sequence[tuple[int, int]], paper: bool
+) -> tuple[RowTake, PairFits, Ints, list[int]]:
+    """Rows without gross outliers, their candidates, the plain tree of these (J,), and which of them are `fixed`."""
+    rows = read_rows(take, frames=paper)
+    fits = _candidates(rows.sums)
+    held = [_row(fits.pairs, pair) for pair in fixed]
+    edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
+    for _ in range(0 if paper else 3):
+        fresh = _without_gross(rows, fits, edges)
+        if (fresh == rows.good).all():
+            break
+        rows = read_rows(take, fresh)
+        fits = _candidates(rows.sums)
+        edges = spanning_tree(take.bodies, fits.pairs, fits.residual, take.names, held)
+    return rows, fits, edges, held
+
+
+def _score_names(names: Sequence[str], pairs: Ints, edges: Ints) -> tuple[Floats, Bools, Floats]:
+    """(P,) of pairs by the names of their bodies: segments between them that are worn, whether they are strangers, and
+    the log handicap; edges: the plain tree, which may contradict the names.
+    """
+    between, strangers = (table[tuple(pairs.T)] for table in count_between(names))
+    if _contradict_motion(between[edges]):
+        between, strangers = np.full_like(between, np.nan), np.zeros_like(strangers)
+    # A body whose name is not that of a segment may be on any, or a thing: where it hangs is told by the motion alone,
+    # but it does not stand between two that are neighbours by their names.
+    steps = np.where(np.isnan(between) & ~np.isnan(between).all(), np.inf, between)
+    return between, strangers, np.log(NAMES_FACTOR) * np.nan_to_num(np.minimum(steps, NAMES_MOST_BETWEEN))
 
 
 def _contradict_motion(between: Floats) -> bool:
@@ -363,7 +378,7 @@ def find_resting(turn: Floats, drift: Floats) -> Bools:
     return np.asarray((turn < calm) & (drift < REST_MAX_DRIFT_SHARE * median(drift)))
 
 
-def _resting(
+def _score_resting(
     fits: PairFits, motion: PairMotion, turn: Floats, drift: Floats, edges: Ints, still_world: int | None
 ) -> Floats:
     """(P,) log handicap of pairs whose fit says only that bodies stay where they are in the room.
@@ -452,7 +467,7 @@ def _one_body(motion: PairMotion, fits: PairFits, edges: Ints, turn: Floats) -> 
     return np.asarray(still & (carried > 10 * RESOLVABLE_TURN_RAD))
 
 
-def unexplained_share(sums: PairSums, fits: PairFits, edges: Ints) -> Floats:
+def measure_unexplained_share(sums: PairSums, fits: PairFits, edges: Ints) -> Floats:
     """(J,) [-] residual over what a joint has to explain."""
     return np.asarray(fits.residual[edges] / np.maximum(_spread(sums, fits, edges), 1e-300))
 
@@ -507,7 +522,7 @@ def _apart(
     persons, a loose thing, and `free` ones.
     """
     edges = tree.edges
-    residual, left = fits.residual[edges], unexplained_share(sums, fits, edges)
+    residual, left = fits.residual[edges], measure_unexplained_share(sums, fits, edges)
     share = residual / max(float(median(motion.size[edges])), 1e-300)
     far = (residual > APART_RESIDUAL_RATIO * median(residual)) & (share > APART_SHARE)
     unrelated = (share > UNRELATED_SHARE) & (left > 0.4)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, distinct
 from ..maths.graph import sides
 from ..maths.robust import median, quantile
 from ..model.take import Take
@@ -24,8 +24,8 @@ from .structure import (
     above_noise,
     find_plain_hinges,
     is_half_named,
+    measure_unexplained_share,
     turn_about_one_axis,
-    unexplained_share,
     whole_rows,
 )
 from .tree import SEARCH_FRAMES, ResidualRows
@@ -62,60 +62,81 @@ def measure_support(take: Take, structure: Structure) -> dict[int, EdgeSupport]:
     if not len(edges):
         return {}
     spanning = np.concatenate([edges, np.array(list(structure.apart), dtype=np.int64)])
-    z = _standard_errors(take, structure, spanning)[: len(edges)]
+    pairs, z = _standard_errors(take, structure, spanning)
+    z = z[: len(edges)]
     plain = find_plain_hinges(structure.fits, structure.motion, structure.noise.of_rows(structure.rows.every))
-    z = _rule_out(structure, plain, z)
+    z = _rule_out(structure, plain, pairs, z)
     most, alike = _most_support(take.bodies, structure, plain)
-    for k, others in _contradict_own(take, structure, z).items():
+    for k, others in _contradict_own(take, structure, pairs, z).items():
         most[k], alike[k] = min(most[k], DOUBTED_SUPPORT), [*others, *alike[k]]
     support = np.array([0.5 * (1 + erf(least / sqrt(2))) for least in z.min(axis=1)])
     found = {}
     for k, edge in enumerate(edges):
-        near = [int(other) for other in np.argsort(z[k], kind="stable")[:MOST_RIVALS] if z[k, other] < SURE_SD]
+        close = np.flatnonzero(z[k] < SURE_SD)
+        near = pairs[close[np.argsort(z[k, close], kind="stable")][:MOST_RIVALS]].tolist()
         rivals = tuple(dict.fromkeys([*near, *alike[k]]))[:MOST_RIVALS]
         found[int(edge)] = EdgeSupport(float(min(support[k], most[k])), rivals)
     return found
 
 
-def _standard_errors(take: Take, structure: Structure, edges: Ints) -> Floats:
-    """(J, P) by how many standard errors each edge beats each pair, by the score that says least; inf: no rival."""
+def _standard_errors(take: Take, structure: Structure, edges: Ints) -> tuple[Ints, Floats]:
+    """(C,) pairs that may stand in the place of another, and (J, C) by how many standard errors each edge beats each of
+    them, by the score that says least; inf: no rival.
+    """
     fits, handicap = structure.fits, structure.handicap
     many = take.bodies > COVARIANCE_MAX_BODIES
     rows = structure.search
     if rows is None or not np.isin(edges, rows.candidates).all():
         rows = ResidualRows(whole_rows(structure.rows.take), fits, edges, SEARCH_FRAMES // 4 if many else SEARCH_FRAMES)
-    tree = rows.places(edges)
-    extra, near = (part[rows.candidates] - part[edges][:, None] for part in (handicap, structure.nearness))
-    place = {int(edge): k for k, edge in enumerate(edges)}
+    tree, pairs = rows.places(edges), rows.candidates
+    # Each pair could stand for the edges on the way between its bodies only: few of all edges.
+    edge, pair = np.nonzero(rows.find_crossing(tree))
+    own = np.array(tree)[edge]
+    extra, near = (part[pairs[pair]] - part[edges[edge]] for part in (handicap, structure.nearness))
     square = rows.mean_squares()
     exact = square[0] < 2 * rows.floor
     # Of joints that are one point, and of poses that are exact, nearness tells only where the sensors sit.
-    tied = exact[tree][:, None] & exact
-    for edge, pair in structure.tied:
-        tied[place[edge], rows.candidates == pair] = True
+    tied = exact[own] & exact[pair]
+    if structure.tied:
+        each, known = edges[edge] * len(fits.pairs) + pairs[pair], np.array(structure.tied)
+        tied |= np.isin(each, known[:, 0] * len(fits.pairs) + known[:, 1])
     extra = np.where(tied, extra - near, extra)
     score = 0.5 * np.log(square)
-    larger = score[:, None] - score[:, tree, None]
+    larger = score[:, pair] - score[:, own]
     least = (larger[0] + extra) / np.hypot(rows.blocks.error(larger[1:]), SCORE_SD)
     if not many:
-        gain, error = rows.gains(tree) / 6 + extra, np.zeros_like(extra)
-        rival = np.flatnonzero((gain < RIVAL_MAX_LOG).any(axis=0))
-        error[:, rival] = rows.blocks.error(np.stack(list(rows.gains_without_blocks(tree, rival)))) / 6
+        gain = rows.gains(tree)[edge, pair] / 6 + extra
+        rival, place = distinct(pair[gain < RIVAL_MAX_LOG]), np.zeros(len(pairs), dtype=np.int64)
+        place[rival] = np.arange(len(rival))
+        error, some = np.zeros(len(pair)), np.isin(pair, rival)
+        error[some] = rows.blocks.error(rows.gains_without_blocks(tree, rival)[:, edge[some], place[pair[some]]]) / 6
         least = np.fmin(least, gain / np.hypot(error, SCORE_SD))
-    z = np.full((len(edges), len(fits.pairs)), np.inf)
-    z[:, rows.candidates] = np.where(rows.crossing(tree), least, np.inf)
-    for (edge, pair), (more, chance) in structure.trials.items():
-        if edge in place:
-            z[place[edge], pair] = min(z[place[edge], pair], more / np.hypot(chance, SCORE_SD))
-    return z
+    z = np.full((len(edges), len(pairs)), np.inf)
+    z[edge, pair] = least
+    return _add_trials(structure, edges, pairs, z)
 
 
-def _rule_out(structure: Structure, plain: Bools, z: Floats) -> Floats:
+def _add_trials(structure: Structure, edges: Ints, pairs: Ints, z: Floats) -> tuple[Ints, Floats]:
+    """The same with the trials of pairs in the place of edges."""
+    row = {int(edge): k for k, edge in enumerate(edges)}
+    trials = {one: value for one, value in structure.trials.items() if one[0] in row}
+    more = sorted({pair for _, pair in trials} - set(pairs.tolist()))
+    pairs = np.concatenate([pairs, np.array(more, dtype=np.int64)])
+    z = np.concatenate([z, np.full((len(z), len(more)), np.inf)], axis=1)
+    column = {int(pair): k for k, pair in enumerate(pairs)}
+    for (edge, pair), (worse, chance) in trials.items():
+        here = row[edge], column[pair]
+        z[here] = min(z[here], worse / np.hypot(chance, SCORE_SD))
+    return pairs, z
+
+
+def _rule_out(structure: Structure, plain: Bools, pairs: Ints, z: Floats) -> Floats:
     """The same with inf for pairs that cannot stand in the place of a plain hinge: those that turn about more than one
-    axis, and those that close a loop with it, which are joints beside it.
+    axis, and those that are joints beside it, in the tree or closing a loop.
     """
-    looped = np.isin(np.arange(len(plain)), structure.loops)
-    return np.where(plain[structure.tree.edges][:, None] & (~plain | looped), np.inf, z)
+    edges = structure.tree.edges
+    beside = np.isin(pairs, np.concatenate([structure.loops, edges]))
+    return np.where(plain[edges][:, None] & (~plain[pairs] | beside), np.inf, z)
 
 
 def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floats, list[list[int]]]:
@@ -130,7 +151,7 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     calm = structure.drift < CALM_DRIFT_SHARE * median(structure.drift)
     calm &= structure.turn < CALM_TURN_SHARE * median(structure.turn)
     neighbours = (structure.between == 0) | plain
-    left = unexplained_share(structure.sums, fits, edges)
+    left = measure_unexplained_share(structure.sums, fits, edges)
     doubted = (left > UNEXPLAINED_MAX_SHARE) & (left >= median(left))  # where skin moves, all joints leave much
     apart = structure.motion.size[edges]
     longer = np.clip(apart / max(float(quantile(apart, NEIGHBOUR_QUANTILE)), 1e-300), 1.0, MOST_TIMES_LONGER)
@@ -155,7 +176,7 @@ def _most_support(bodies: int, structure: Structure, plain: Bools) -> tuple[Floa
     return np.where(neighbours[edges] & ~unlike, 1.0, most), alike
 
 
-def _contradict_own(take: Take, structure: Structure, z: Floats) -> dict[int, list[int]]:
+def _contradict_own(take: Take, structure: Structure, pairs: Ints, z: Floats) -> dict[int, list[int]]:
     """By the number of an edge that the recording's own hierarchy does not have, its edges in that one's place.
 
     Nothing is estimated from a file's hierarchy, but who wrote it had reasons: against it no edge is sure.
@@ -166,8 +187,8 @@ def _contradict_own(take: Take, structure: Structure, z: Floats) -> dict[int, li
     ends = [frozenset(take.names[body] for body in pair) for pair in structure.fits.pairs]
     theirs = np.flatnonzero([pair in own for pair in ends])
     other = [k for k, edge in enumerate(structure.tree.edges) if ends[edge] not in own]
-    found = {k: [int(pair) for pair in theirs if np.isfinite(z[k, pair])] for k in other}
-    return {k: pairs for k, pairs in found.items() if pairs}
+    found = {k: sorted({int(pair) for pair in theirs} & set(pairs[np.isfinite(z[k])].tolist())) for k in other}
+    return {k: others for k, others in found.items() if others}
 
 
 def _alike(fits: PairFits, calm: Bools, edge: int) -> list[int]:

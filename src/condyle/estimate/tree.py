@@ -11,7 +11,7 @@ that moves with both thighs) is one small direction of that covariance, where a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from copy import copy
 from functools import cached_property
 
@@ -19,12 +19,13 @@ import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, centre_positions, distinct
 from ..maths.graph import sides
-from ..maths.least_squares import WELL_CONDITIONED_MIN, is_well_conditioned
+from ..maths.least_squares import SYMMETRIC_ENTRIES, WELL_CONDITIONED_MIN, is_well_conditioned
 from ..maths.robust import median
 from ..maths.series import correlated_square_sum
+from ..maths.spool import blocks_of
 from ..model.take import Take
 from ..model.values import dataclass
-from ..pairs.fits import PairFits, fit_pairs, gaps
+from ..pairs.fits import PairFits, fit_pairs, gaps, gaps_by_axis
 from ..pairs.noise import Noise
 from ..pairs.sums import PairSums
 from .solve import solve_together
@@ -39,6 +40,7 @@ EXCHANGE_MAX_COUNT = 200  # swaps at most in one search
 EXCHANGE_PROOF_SD = 2.0  # standard errors by which a swap must beat the tree it leaves; recordings of data/more
 JACKKNIFE_BLOCK_S = 1.0  # s of a block of frames that is left out
 JACKKNIFE_FEWEST, JACKKNIFE_MOST = 5, 20  # blocks at least and at most
+LEFT_OUT_BYTES = 500_000  # of products that are looked at together: more would leave a processor's cache
 RIVAL_MAX_MARGIN = 1.6  # margin below which a rival gets its trial
 TRIAL_FRAMES = 700  # frames that a trial looks at, evenly spread over the take
 TRIAL_ROUNDS = 6  # rounds of search and trials at most
@@ -111,7 +113,7 @@ def swap_edges(
 
     def gains() -> Floats:
         gain = rows.gains(tree) + extra - extra[tree][:, None]
-        gain[~rows.crossing(tree)] = np.inf
+        gain[~rows.find_crossing(tree)] = np.inf
         return gain
 
     gain = gains()
@@ -212,7 +214,7 @@ class ResidualRows:
     """Residual rows of candidate pairs, and what exchanging one edge for another does to the log-determinant.
 
     candidates  (C,) indices of the pairs whose rows these are; `pairs` (C, 2) their bodies, of all_pairs and bodies
-    gap         (n, C, 3) [m] 0 where one of the two is not seen: both (n, C)
+    gap         (3, n, C) [m] 0 where one of the two is not seen: both (n, C)
     """
 
     def __init__(self, take: Take, fits: PairFits, keep: Ints, frames: int = SEARCH_FRAMES) -> None:
@@ -220,19 +222,20 @@ class ResidualRows:
         self.bodies, self.all_pairs = take.bodies, len(fits.pairs)
         self.candidates = nearest_pairs(fits, take.bodies, keep)
         self.pairs = fits.pairs[self.candidates]
-        gap = gaps(part, self.pairs, fits.p_child_joint[self.candidates], fits.p_parent_joint[self.candidates])
+        joints = fits.p_child_joint[self.candidates], fits.p_parent_joint[self.candidates]
+        gap = gaps_by_axis(part, self.pairs, *joints)
         self.both = part.seen[:, self.pairs[:, 0]] & part.seen[:, self.pairs[:, 1]]
-        self.gap = np.where(self.both[..., None], gap, 0.0)
+        self.gap = gap if self.both.all() else np.where(self.both, gap, 0.0)
         apart = np.linalg.norm(centre_positions(part.p_world_body, part.seen), axis=-1)[part.seen]
         size = float(median(apart)) or float(np.sqrt(np.mean(apart**2)))  # most may be at one place
         self.floor = max((RESIDUAL_FLOOR_SHARE * size) ** 2, LEAST_FLOOR_M2)
-        self.blocks = TimeBlocks.of(len(gap), take.seconds)
+        self.blocks = TimeBlocks.of(len(self.both), take.seconds)
 
     def places(self, edges: Ints) -> list[int]:
         """Where among the candidates these pairs are."""
         return [int(np.flatnonzero(self.candidates == k)[0]) for k in edges]
 
-    def crossing(self, tree: Sequence[int]) -> Bools:
+    def find_crossing(self, tree: Sequence[int]) -> Bools:
         """(J, C) whether a pair would join the two parts that the tree falls into without its edge."""
         side = sides(self.bodies, self.pairs[list(tree)])
         one, other = side[:, self.pairs[:, 0]], side[:, self.pairs[:, 1]]
@@ -246,27 +249,30 @@ class ResidualRows:
         return self._without_blocks(new) - self._without_blocks(tree)
 
     def _without_blocks(self, tree: list[int]) -> Floats:
-        return self.blocks.logdets(self.gap[:, tree], self.both[:, tree], self.floor)[1]
+        gap = np.moveaxis(self.gap[..., tree], 0, -1)
+        return self.blocks.logdets(gap, self.both[:, tree], self.floor)[1]
 
     def gains(self, tree: list[int]) -> Floats:
         """(J, C) change of the log-determinant when edge a gives way to pair b; blind to whether that is a tree."""
         own, count = self._own
         return self._gains(tree, self._cross(tree, slice(None)), own.sum(axis=0), count.sum(axis=0))
 
-    def gains_without_blocks(self, tree: list[int], columns: Ints) -> Iterator[Floats]:
-        """(J, K) the same of some of the pairs (K,), without one block of time after the other."""
+    def gains_without_blocks(self, tree: list[int], columns: Ints) -> Floats:
+        """(B, J, K) the same of some of the pairs (K,), without each block of time."""
         used = distinct(np.append(columns, tree))
         part, place = self._part(used), np.searchsorted(used, tree).tolist()
         wanted, (own, count) = np.searchsorted(used, columns), part._own
-        cross, every, seen = part._cross(place, slice(None)), own.sum(axis=0), count.sum(axis=0)
-        for k, rows in enumerate(self.blocks.rows()):
-            gains = part._gains(place, cross - part._cross(place, rows), every - own[k], seen - count[k])
-            yield gains[:, wanted]
+        whole, every, seen = part._cross(place, slice(None)), own.sum(axis=0), count.sum(axis=0)
+        found, rows = [], self.blocks.rows()
+        for some in blocks_of(len(rows), whole.nbytes, LEFT_OUT_BYTES):
+            cross = np.stack([whole - part._cross(place, one) for one in rows[some]])
+            found.append(part._gains(place, cross, every - own[some], seen - count[some])[..., wanted])
+        return np.concatenate(found)
 
     def _part(self, used: Ints) -> ResidualRows:
         """The rows of some of the candidates."""
         part = copy(self)
-        part.candidates, part.pairs, part.gap = self.candidates[used], self.pairs[used], self.gap[:, used]
+        part.candidates, part.pairs, part.gap = self.candidates[used], self.pairs[used], self.gap[..., used]
         part.both = self.both[:, used]
         own, count = self._own
         part.__dict__["_own"] = own[:, used], count[:, used]
@@ -283,54 +289,63 @@ class ResidualRows:
     def _own(self) -> tuple[Floats, Ints]:
         """(B, C, 6) products of each pair's gap with itself in each block of time, and (B, C) its frames: they add."""
         rows = self.blocks.rows()
-        own = np.stack([(self.gap[one][..., _ROW] * self.gap[one][..., _COLUMN]).sum(axis=0) for one in rows])
+        own = np.empty((len(rows), self.gap.shape[2], 6))
+        for one, out in zip(rows, own, strict=True):
+            for k, (a, b) in enumerate(SYMMETRIC_ENTRIES):
+                np.einsum("nc,nc->c", self.gap[a, one], self.gap[b, one], out=out[:, k])
         return own, np.stack([self.both[one].sum(axis=0) for one in rows])
 
     def _cross(self, tree: list[int], frames: slice) -> Floats:
-        """(3 J, 3 C) products of the tree's gaps and all: they add."""
-        gap = self.gap[frames]
-        width = 3 * gap.shape[1]
-        return np.asarray(gap[:, tree].reshape(len(gap), 3 * len(tree)).T @ gap.reshape(len(gap), width))
+        """(3 J, 3 C) products of the tree's gaps and all, axis by axis: they add."""
+        gap = self.gap[:, frames]
+        return np.asarray(np.concatenate(gap[..., tree], axis=1).T @ np.concatenate(gap, axis=1))
 
     def _gains(self, tree: list[int], cross: Floats, own: Floats, count: Ints) -> Floats:
-        J, C = len(tree), len(count)
+        """(..., J, C) from products (..., 3 J, 3 C), (..., C, 6) and frames (..., C)."""
+        J, C, batch = len(tree), count.shape[-1], count.shape[:-1]
         # Counts of single pairs, not of pairs of pairs: those would make the covariance indefinite.
-        share = np.repeat(1 / np.sqrt(np.maximum(count, 1)), 3)
-        columns = (3 * np.array(tree)[:, None] + np.arange(3)).ravel()
-        flat = cross * share[columns][:, None] * share
-        K = _inverse(flat[:, columns] + self.floor * np.eye(3 * J))
+        share = 1 / np.sqrt(np.maximum(count, 1))
+        wide = np.tile(share, 3)
+        columns = (np.array(tree) + C * np.arange(3)[:, None]).ravel()
+        flat = cross * wide[..., columns, None] * wide[..., None, :]
+        K = _inverse(flat[..., columns] + self.floor * np.eye(3 * J))
         W = K @ flat
-        F, V = flat.reshape(3 * J, C, 3), W.reshape(3 * J, C, 3)
-        left = own * (share[::3] ** 2)[:, None]
-        left -= np.stack([(F[..., a] * V[..., b]).sum(axis=0) for a, b in zip(_ROW, _COLUMN, strict=True)], axis=1)
-        left[:, _SQUARES] += self.floor
-        freed = np.linalg.inv(K.reshape(J, 3, J, 3)[np.arange(J), :, np.arange(J)])
-        size, axes = np.linalg.eigh(0.5 * (freed + np.swapaxes(freed, 1, 2)))
-        size = np.maximum(size, 1e-14 * np.abs(size[:, -1:]) + 1e-300)
-        root = np.sqrt(size)[..., None] * np.swapaxes(axes, 1, 2)
-        back = (root @ W.reshape(J, 3, 3 * C)).reshape(J, 3, C, 3)
+        F, V = flat.reshape(*batch, 3 * J, 3, C), W.reshape(*batch, 3 * J, 3, C)
+        left = np.swapaxes(own * (share**2)[..., None], -1, -2)  # (..., 6, C)
+        for k, (a, b) in enumerate(SYMMETRIC_ENTRIES):
+            left[..., k, :] -= np.einsum("...jc,...jc->...c", F[..., a, :], V[..., b, :])
+        left[..., _SQUARES, :] += self.floor
+        # Each edge's own rows of W are its three axes, J apart.
+        inner = np.moveaxis(np.diagonal(K.reshape(*batch, 3, J, 3, J), axis1=-3, axis2=-1), -1, -3)
+        size, axes = np.linalg.eigh(0.5 * (inner + np.swapaxes(inner, -1, -2)))
+        size = 1 / np.maximum(size, 1e-300)
+        size = np.maximum(size, 1e-14 * size[..., :1] + 1e-300)
+        root = np.sqrt(size)[..., None] * np.swapaxes(axes, -1, -2)  # (..., J, 3, 3)
+        rows = np.moveaxis(W.reshape(*batch, 3, J, 3 * C), -3, -2)
+        back = (root @ rows).reshape(*batch, J, 3, 3, C)
         schur = [
-            left[:, k] + (back[..., a] * back[..., b]).sum(axis=1)
-            for k, (a, b) in enumerate(zip(_ROW, _COLUMN, strict=True))
+            left[..., None, k, :] + np.einsum("...rc,...rc->...c", back[..., a, :], back[..., b, :])
+            for k, (a, b) in enumerate(SYMMETRIC_ENTRIES)
         ]
-        return np.asarray(_logdet(schur) - np.log(size).sum(axis=1)[:, None])
+        return np.asarray(_logdet(schur) - np.log(size).sum(axis=-1)[..., None])
 
 
-_ROW, _COLUMN = (0, 0, 0, 1, 1, 2), (0, 1, 2, 1, 2, 2)  # of the entries of a symmetric matrix that are kept
-_SQUARES = [0, 3, 5]  # of them, those on the diagonal
+_SQUARES = [0, 3, 5]  # of the entries of a symmetric matrix that are kept, those on the diagonal
 
 
 def _inverse(C: Floats) -> Floats:
-    """Inverse of a covariance; eigenvalues that pairwise counts made negative are lifted to rounding."""
-    scale = 1 / np.sqrt(
-        np.maximum(np.diagonal(C), 1e-300)
-    )  # residuals of micrometres and of decimetres stand side by side
-    unit = 0.5 * (C + C.T) * scale * scale[:, None]
+    """Inverses of covariances (..., F, F); eigenvalues that pairwise counts made negative are lifted to rounding."""
+    # Residuals of micrometres and of decimetres stand side by side.
+    scale = 1 / np.sqrt(np.maximum(np.diagonal(C, axis1=-2, axis2=-1), 1e-300))
+    both = scale[..., None] * scale[..., None, :]
+    unit = 0.5 * (C + np.swapaxes(C, -1, -2)) * both
     if is_well_conditioned(unit):
-        return np.asarray(np.linalg.inv(unit) * scale * scale[:, None])
+        return np.asarray(np.linalg.inv(unit) * both)
+    if C.ndim > 2:
+        return np.stack([_inverse(one) for one in C])
     value, vector = np.linalg.eigh(unit)
     value = np.maximum(value, WELL_CONDITIONED_MIN * value[-1])
-    return np.asarray((vector / value) @ vector.T * scale * scale[:, None])
+    return np.asarray((vector / value) @ vector.T * both)
 
 
 @np.errstate(invalid="ignore", divide="ignore")  # near singular sums of poses that are no motion
@@ -374,7 +389,7 @@ def try_rivals(
         return tree, False, trials
     part, _ = take.thin(TRIAL_FRAMES)
     blocks = TimeBlocks.of(part.frames, take.seconds)
-    base, base_without = _solved_logdet(part, sums, fits, tree.edges, blocks)
+    base, base_without = _solve_logdet(part, sums, fits, tree.edges, blocks)
     base += 6 * handicap[tree.edges].sum()
     edges, margin, runner = tree.edges.copy(), tree.margin.copy(), tree.runner_up.copy()
     best, winner = 0.0, None
@@ -382,7 +397,7 @@ def try_rivals(
     for _, a, b in close:
         other = edges.copy()
         other[a] = b
-        value, without = _solved_logdet(part, sums, fits, other, blocks)
+        value, without = _solve_logdet(part, sums, fits, other, blocks)
         gap = (value + 6 * handicap[other].sum() - base) / 6
         trials[int(edges[a]), b] = gap, float(blocks.error(without - base_without)) / 6
         if gap < tried[a]:
@@ -395,7 +410,7 @@ def try_rivals(
     return Tree(edges, margin, runner), False, trials
 
 
-def _solved_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints, blocks: TimeBlocks) -> tuple[float, Floats]:
+def _solve_logdet(take: Take, sums: PairSums, fits: PairFits, edges: Ints, blocks: TimeBlocks) -> tuple[float, Floats]:
     """Log-determinant of the stacked gaps' covariance with the joints solved together, and without each block."""
     pairs = fits.pairs[edges]
     start = fit_pairs(sums, pairs)

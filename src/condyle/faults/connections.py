@@ -14,8 +14,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..findings import Finding
-from ..maths.arrays import Bools, Floats, Ints, frozen
-from ..maths.graph import components, orient
+from ..maths.arrays import Bools, Floats, Ints, freeze_array
+from ..maths.graph import components, count_steps, orient
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.windows import Windows, count_skipped, cut_windows, sum_windows
@@ -63,7 +63,7 @@ class Contact:
     score: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", frozen(self.points, (2, 3), "points"))
+        object.__setattr__(self, "points", freeze_array(self.points, (2, 3), "points"))
 
 
 def find_connections(
@@ -122,12 +122,16 @@ def _search(
         if not seeds:
             break
         seed, *seeds = seeds
-        grown = _grown(take, good, pairs, seed)
+        grown = _grow(take, good, pairs, seed)
         done = [seed]
-        if grown is not None and grown.score >= CONNECTION_MIN_SCORE and not pairs.explained(take, good, grown, found):
+        if (
+            grown is not None
+            and grown.score >= CONNECTION_MIN_SCORE
+            and not pairs.is_explained(take, good, grown, found)
+        ):
             named = pairs.nearest(take, good, grown)
             if named is not grown:
-                named = _grown(take, good, pairs, named, moving=False) or named
+                named = _grow(take, good, pairs, named, moving=False) or named
             done += [grown, named]
             if not any(named.pair == other.pair and named.overlaps(other) for other in found):
                 found.append(named)
@@ -151,7 +155,7 @@ def describe_connections(contacts: Sequence[Contact]) -> list[Finding]:
     return found
 
 
-def lasting(take: Take, good: Bools) -> Bools:
+def find_lasting(take: Take, good: Bools) -> Bools:
     """(n, m) poses to trust: of those that fit no joint of their sensor only short runs are left out.
 
     What is off for a moment is a spike; what is off for long may be a prop that was put down.
@@ -320,7 +324,7 @@ class _Pairs:
         fits = self.open & (gap <= max(NEIGHBOUR_MAX_GAPS * one.gap, GAP_MIN_SHARE * self.size))
         here = one.pair
         for _ in range(self.room):
-            near = [{body, *self._joined(body)} for body in (self.i[here], self.j[here])]
+            near = [{body, *self._find_neighbours(body)} for body in (self.i[here], self.j[here])]
             rows = {int(self.row[a, b]) for a in near[0] for b in near[1] if a != b}
             best = min((row for row in rows if fits[row] or row == here), key=lambda row: float(reach[row]))
             if best == here:
@@ -331,11 +335,11 @@ class _Pairs:
         bodies = int(self.i[here]), int(self.j[here])
         return replace(one, pair=here, bodies=bodies, points=np.stack([c[here], l[here]]), gap=float(gap[here]))
 
-    def _joined(self, body: int) -> list[int]:
+    def _find_neighbours(self, body: int) -> list[int]:
         """The neighbours of a body in the tree."""
         return [int(x) for edge in self.edges if body in edge for x in edge if x != body]
 
-    def explained(self, take: Take, good: Bools | None, one: Stretch, found: Sequence[Stretch]) -> bool:
+    def is_explained(self, take: Take, good: Bools | None, one: Stretch, found: Sequence[Stretch]) -> bool:
         """Whether connections that are known already say the same: the point rests in a body on the way they open."""
         others = [other for other in found if other.covers(one)]
         if not others:
@@ -373,17 +377,20 @@ def _ways(bodies: int, edges: Ints, between: tuple[int, int] | None = None) -> t
     The room, the last, is in a tree of its own. Where edges close a loop the shortest way counts, and it is told for
     the pair `between` only.
     """
-    way = np.zeros((bodies + 1,) * 3, dtype=bool)
     label = np.full(bodies + 1, -1)
     for number, group in enumerate(components(bodies, edges)):
         label[group] = number
-    for start in range(bodies) if between is None else between[:1]:
-        parent = orient(bodies, edges, [start])
-        for other in range(bodies) if between is None else between[1:]:
-            k = int(parent[other])
-            while k >= 0 and k != start:
-                way[start, other, k] = True
-                k = int(parent[k])
+    if between is None:
+        steps = count_steps(bodies + 1, edges)
+        ends = np.eye(bodies + 1, dtype=bool)
+        way = steps[:, None] + steps[None] == steps[..., None]
+        return way & np.isfinite(steps)[..., None] & ~ends[:, None] & ~ends[None], label
+    way, (start, other) = np.zeros((bodies + 1,) * 3, dtype=bool), between
+    parent = orient(bodies, edges, [start])
+    k = int(parent[other])
+    while k >= 0 and k != start:
+        way[start, other, k] = True
+        k = int(parent[k])
     return way, label
 
 
@@ -402,7 +409,7 @@ def usual_distance(take: Take, edges: Ints) -> float:
     return max(float(np.sqrt(np.mean(known**2))), 1e-9) if known.size else 1.0
 
 
-def _grown(take: Take, good: Bools | None, pairs: _Pairs, seed: Stretch, moving: bool = True) -> Stretch | None:
+def _grow(take: Take, good: Bools | None, pairs: _Pairs, seed: Stretch, moving: bool = True) -> Stretch | None:
     """The stretch around a window as far as one point holds it together; the surest of all rounds."""
     best, now = None, seed
     for _ in range(GROWTH_ROUNDS):

@@ -15,7 +15,7 @@ import numpy as np
 from ..estimate.intervals import Blocks
 from ..findings import Finding
 from ..io.scale_file import factor_of
-from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
 from ..model.field import FieldModel, Rod
 from ..model.scale import scale_take
 from ..model.stage import Change, Decision, Effect
@@ -55,9 +55,9 @@ class GapMap:
 
     def __post_init__(self) -> None:
         cells = len(self.count)
-        object.__setattr__(self, "place", frozen(self.place, (cells, 3), "place"))
-        object.__setattr__(self, "size", frozen(self.size, (cells,), "size"))
-        object.__setattr__(self, "count", frozen(self.count, (cells,), "count", np.int64))
+        object.__setattr__(self, "place", freeze_array(self.place, (cells, 3), "place"))
+        object.__setattr__(self, "size", freeze_array(self.size, (cells,), "size"))
+        object.__setattr__(self, "count", freeze_array(self.count, (cells,), "count", np.int64))
 
     @property
     def worst(self) -> int | None:
@@ -208,7 +208,7 @@ def correct_known_field(take: Take, options: FitOptions) -> Decision:
     """The stage of a field that was given: taken away before there is a figure."""
     if not isinstance(options.field, FieldModel):
         return Decision()
-    return Decision(describe_correction(take, options.field), options.field.corrected(take))
+    return Decision(describe_correction(take, options.field), options.field.correct(take))
 
 
 def correct_field(estimate: Estimate, options: FitOptions, refused: Sequence[Change] = ()) -> Decision:
@@ -223,7 +223,7 @@ def correct_field(estimate: Estimate, options: FitOptions, refused: Sequence[Cha
         rod_take = scale_take(rod.take, factor_of(options.scale))
         rod = replace(rod, take=prepare(rod_take) if options.prepare else rod_take)
     fit = fit_field(take, estimate.solution, rod, still)
-    straight = fit.model.corrected(take, still)
+    straight = fit.model.correct(take, still)
     found = describe_correction(take, fit.model, estimate.solution, estimate.refit(straight).solution)
     return Decision(changes=[FieldRepair(fit, straight, tuple(found))])
 

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.least_squares import clear_of, solve_normal, span_columns
+from ..maths.least_squares import clear_of, eliminate, solve_normal, span_columns
 from ..model.field import FieldModel, Rod, bells
 from ..model.values import dataclass
-from .field_rows import Basis, FieldRows, extent, joint_rows, scaling, visited
+from .field_rows import Basis, FieldRows, choose_places, extent, fit_scaling, joint_rows
 
 if TYPE_CHECKING:
     from ..estimate.solve import Solution
@@ -60,7 +60,7 @@ class FieldFit:
     pairs: Ints
     covariance: Floats
 
-    def left_open(self, solution: Solution) -> Floats:
+    def reorder_covariance(self, solution: Solution) -> Floats:
         """(6J, 6J) [m^2] the covariance for the joints of another solution, in its order; 0 for joints that are new."""
         size = 6 * len(solution.pairs)
         rows, known = np.zeros(size, np.int64), np.zeros(size, dtype=bool)
@@ -99,7 +99,7 @@ def fit_field(take: Take, solution: Solution, rod: Rod | None = None, still: int
     rows = [FieldRows.of_joints(take, solution, still)]
     if rod is not None:
         rows.append(FieldRows.of_rod(rod.take or take, rod))
-    places = visited(rows)
+    places = choose_places(rows)
     if not len(places):
         return FieldFit(FieldModel.none(), 0.0, 0.0, 0.0, solution.pairs, np.zeros((6 * len(solution.pairs),) * 2))
     found = _search(rows, places)
@@ -146,7 +146,7 @@ def measure_held_back(rows: Sequence[FieldRows], found: _Found) -> float:
 
     The room is cut along the way in which the places spread most. 0 and below: what was found there is not the room's.
     """
-    places = visited(rows)
+    places = choose_places(rows)
     middle = places.mean(axis=0)
     way = np.linalg.svd(places - middle, full_matrices=False)[2][0]
     cuts = np.quantile((places - middle) @ way, np.arange(1, HELD_BACK_PARTS) / HELD_BACK_PARTS)
@@ -158,7 +158,7 @@ def measure_held_back(rows: Sequence[FieldRows], found: _Found) -> float:
             Z, skin, X, y = joint_rows(part, a, found.basis, turn, (zero, zero))
             where = np.searchsorted(cuts, (0.5 * (part.p_child + part.p_parent)[:, a] - middle) @ way)
             equations.append((np.concatenate([Z, skin], axis=1), X, y, np.repeat(where, 3)))
-    inside = _without(scaling(places, found.basis), equations[0][1].shape[1])
+    inside = _without(fit_scaling(places, found.basis), equations[0][1].shape[1])
     left, without = 0.0, 0.0
     for k in range(HELD_BACK_PARTS):
         kept, held = (
@@ -191,14 +191,14 @@ def _square_error(kept: Equations, held: Equations, x: Floats) -> float:
 def measure_bend(take: Take, solution: Solution, still: int | None = None) -> Bend:
     """How much gaps follow the place in the room beyond what follows angles, by a coarse field."""
     part = FieldRows.of_joints(take, solution, still)
-    places = visited([part])
+    places = choose_places([part])
     if not len(places):
         return Bend(0.0, 0.0, 0.0)
     basis = Basis(places, COARSE_LENGTH * max(extent(places), 1e-9), *COARSE)
     zero = np.zeros((len(basis.centres), 3))
     used = np.flatnonzero((part.weight > 0).any(axis=0)).tolist()
     joints = [_Normal.of(part, a, basis, 1 / basis.length, (zero, zero), own=False) for a in used]
-    inside = _without(scaling(places, basis), 6 * len(zero))
+    inside = _without(fit_scaling(places, basis), 6 * len(zero))
     own = [(inside.T @ joint.M @ inside, inside.T @ joint.h, joint.square) for joint in joints]
     M, h = np.sum([one[0] for one in own], axis=0), np.sum([one[1] for one in own], axis=0)
     square = sum(joint.square for joint in joints)
@@ -229,7 +229,7 @@ class _Found:
     def apply(self, rows: Sequence[FieldRows]) -> list[FieldRows]:
         """The rows with their joints where this fit has them, and the noise that it leaves."""
         field = (self.basis, *self.weights)
-        return [part.moved(step, field) for part, step in zip(rows, self.steps, strict=True)]
+        return [part.move(step, field) for part, step in zip(rows, self.steps, strict=True)]
 
     @classmethod
     def none(cls, other: _Found) -> _Found:
@@ -281,7 +281,7 @@ def _solve(rows: Sequence[FieldRows], basis: Basis, turn_ratio: float, start: tu
         M += joint.M
         h += joint.h
     square, count = (sum(getattr(joint, name) for own in parts for joint in own) for name in ("square", "count"))
-    gauge = scaling(visited(rows), basis)
+    gauge = fit_scaling(choose_places(rows), basis)
     inside = _without(gauge, 6 * K)
     ratio, noise, gain, share, x, spread = likeliest(inside.T @ M @ inside, inside.T @ h, square, count)
     x, spread = inside @ x, inside @ spread
@@ -291,7 +291,7 @@ def _solve(rows: Sequence[FieldRows], basis: Basis, turn_ratio: float, start: tu
         for part, own in zip(rows, parts, strict=True)
     ]
     carried = np.concatenate([free @ joint.D @ spread for free, joint in zip(rows[0].free, parts[0], strict=True)])
-    w, psi = x[: 3 * K].reshape(K, 3), turn * x[3 * K :].reshape(K, 3)
+    w, psi = x[: 3 * K].reshape(3, K).T, turn * x[3 * K :].reshape(3, K).T
     doubt = size / max(float(np.linalg.norm(gauge)), 1e-300)
     return _Found(basis, turn_ratio, (w, psi), tuple(steps), size, gain, share, carried @ carried.T, doubt)
 
@@ -317,15 +317,17 @@ class _Normal:
     ) -> _Normal:
         """own   False: the joint's own unknowns are not asked for"""
         Z, skin, X, y = joint_rows(part, a, basis, turn, start)
-        solved = np.zeros((Z.shape[1], 1))
+        free, nuisance = Z.shape[1], Z.shape[1] + skin.shape[1]
+        table = np.concatenate([Z, skin, X, y[:, None]], axis=1)
+        products = table.T @ table  # all that is needed of them, in one product of a matrix with itself
+        solved = np.zeros((free, 1))
         if own:
-            ZZ = Z.T @ Z
+            ZZ = products[:free, :free]
             loading = 1e-10 * float(np.trace(ZZ)) / max(len(ZZ), 1) + 1e-300
-            solved = solve_normal(ZZ, Z.T @ np.column_stack([X, y]), loading=loading)
-        base = span_columns(np.concatenate([Z, skin], axis=1))
-        X, y = clear_of(base, X), clear_of(base, y)
-        count = max(3 * int((part.weight[:, a] > 0).sum()) - base.shape[1], 0) / float(part.stretch[a])
-        return cls(X.T @ X, X.T @ y, float(y @ y), count, solved[:, :-1], solved[:, -1])
+            solved = solve_normal(ZZ, products[:free, nuisance:], loading=loading)
+        left, used = eliminate(products, nuisance)
+        count = max(3 * int((part.weight[:, a] > 0).sum()) - used, 0) / float(part.stretch[a])
+        return cls(left[:-1, :-1], left[:-1, -1], float(left[-1, -1]), count, solved[:, :-1], solved[:, -1])
 
 
 def likeliest(M: Floats, h: Floats, square: float, count: float) -> tuple[float, float, float, float, Floats, Floats]:

@@ -8,19 +8,20 @@ where the two sensors report to be:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import UsageError
-from ..estimate.intervals import Blocks, average_blocks, long_run
+from ..estimate.intervals import GROUP_COLUMNS, LOCAL_GROUPS, Blocks, average_blocks, long_run, pull_skin
 from ..estimate.solve import Solution
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
-from ..maths.least_squares import clear_of, span_columns
+from ..maths.least_squares import clear_of_columns
 from ..maths.robust import median
+from ..maths.spool import blocks_of
 from ..model.field import Rod, bells, spread_centres
 from ..model.values import dataclass
 from ..pairs.outliers import weigh_outliers
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 MOST_BLOCKS = 600  # of joints, and of the rod: more would sharpen nothing
 MOST_PLACES = 1500  # among which centres are chosen
-MOST_CENTRES = 90  # at most
+FIELD_MOST_CENTRES = 90  # at most
 STIFFNESS_SHARE = 1e-3  # against weights that swing far outside to fit a straight line inside
 OPEN_VARIANCE_SHARE = 2e-3  # of the field's variance that the centres may leave open at a visited place
 
@@ -72,7 +73,7 @@ class FieldRows:
             blocks = Blocks(rows, replace(read, weight=np.where(hidden, 0.0, read.weight)))
         else:
             blocks = average_blocks(take, solution)
-        skin = tuple(_skin(blocks, a) for a in range(len(solution.pairs)))
+        skin = tuple(_skins(blocks))
         return cls._of(blocks, solution.p_child_joint, solution.p_parent_joint, free, skin)
 
     @classmethod
@@ -116,9 +117,9 @@ class FieldRows:
             blocks.run[k],
             blocks.step * blocks.count / max(len(k), 1),
         )
-        return made.weighed(made.bent(None)[2])
+        return made.weigh(made.straighten(None)[2])
 
-    def bent(self, field: tuple[Basis, Floats, Floats] | None) -> tuple[Floats, Floats, Floats]:
+    def straighten(self, field: tuple[Basis, Floats, Floats] | None) -> tuple[Floats, Floats, Floats]:
         """Arms (b, J, 3) of child and parent to the joint, and gaps, with the field (w, psi) taken away."""
         R_child, R_parent, d = self.R_child, self.R_parent, self.p_child - self.p_parent
         if field is not None:
@@ -131,33 +132,32 @@ class FieldRows:
         parent = np.einsum("bjxy,jy->bjx", R_parent, self.l)
         return child, parent, child - parent + d
 
-    def weighed(self, gap: Floats) -> FieldRows:
+    def weigh(self, gap: Floats) -> FieldRows:
         """With variances of the gaps (b, J, 3) that are left."""
         scaled = gap * np.sqrt(self.weight)[..., None]
         for a, columns in enumerate(self.skin):
             columns = columns.reshape(3 * len(self.weight), columns.shape[2])
-            base = span_columns(columns * np.sqrt(np.repeat(self.weight[:, a], 3))[:, None])
-            own = scaled[:, a].ravel()
-            scaled[:, a] = clear_of(base, own).reshape(-1, 3)
+            weighted = columns * np.sqrt(np.repeat(self.weight[:, a], 3))[:, None]
+            scaled[:, a] = clear_of_columns(weighted, scaled[:, a].ravel()).reshape(-1, 3)
         count = np.maximum((self.weight > 0).sum(axis=0), 1)
         variance = (scaled * scaled).sum(axis=(0, 2)) / (3 * count)
         stretch = np.array([long_run(scaled[:, a], self.step, self.run) for a in range(len(count))])
         floor = max(1e-6 * float(variance.max(initial=0.0)), 1e-24)  # rounding must not rule
         return replace(self, variance=np.maximum(variance, floor), stretch=stretch)
 
-    def moved(self, step: Floats, field: tuple[Basis, Floats, Floats]) -> FieldRows:
+    def move(self, step: Floats, field: tuple[Basis, Floats, Floats]) -> FieldRows:
         """With the joints (6J,) further, in the field, and the noise that is left; skin is allowed for no longer."""
         further = step.reshape(-1, 2, 3)
         skin = tuple(columns[:, :, :0] for columns in self.skin)
         made = replace(self, c=self.c + further[:, 0], l=self.l + further[:, 1], skin=skin)
-        return made.weighed(made.bent(field)[2])
+        return made.weigh(made.straighten(field)[2])
 
 
 class Basis:
     """Gaussian bells mixed so that equal and independent weights make a field of equal size everywhere."""
 
     def __init__(
-        self, places: Floats, length: float, most: int = MOST_CENTRES, known: float = OPEN_VARIANCE_SHARE
+        self, places: Floats, length: float, most: int = FIELD_MOST_CENTRES, known: float = OPEN_VARIANCE_SHARE
     ) -> None:
         self.length = length
         self.centres = spread_centres(places, length, most, known)
@@ -169,18 +169,19 @@ class Basis:
         return np.asarray(bells(p, self.centres, self.length) @ self.mix)
 
 
-def visited(rows: Sequence[FieldRows]) -> Floats:
+def choose_places(rows: Sequence[FieldRows]) -> Floats:
     """(P, 3) [m] places spread over those where the sensors were."""
     used = [p[part.weight > 0] for part in rows for p in (part.p_child, part.p_parent)]
     places = np.concatenate(used)
     return places[evenly(len(places), MOST_PLACES)]
 
 
-def scaling(places: Floats, basis: Basis) -> Floats:
-    """(3K,) weights of the field that makes all that was visited larger by a factor, one metre for each metre."""
+def fit_scaling(places: Floats, basis: Basis) -> Floats:
+    """(3K,) weights, axis by axis, of the field that makes all that was visited larger, one metre for each metre."""
     phi, away = basis(places), places - places.mean(axis=0)
     own = phi.T @ phi / len(places)
-    return np.asarray(np.linalg.solve(own + STIFFNESS_SHARE * np.eye(len(own)), phi.T @ away / len(places))).ravel()
+    weights = np.linalg.solve(own + STIFFNESS_SHARE * np.eye(len(own)), phi.T @ away / len(places))
+    return np.asarray(weights.T.ravel())
 
 
 def extent(places: Floats) -> float:
@@ -191,7 +192,9 @@ def extent(places: Floats) -> float:
 def joint_rows(
     part: FieldRows, a: int, basis: Basis, turn: float, start: tuple[Floats, Floats]
 ) -> tuple[Floats, Floats, Floats, Floats]:
-    """Weighted rows of one joint: its unknowns (3b, F), its skin (3b, G), the field (3b, 6K), what they explain."""
+    """Weighted rows of one joint: its unknowns (3b, F), its skin (3b, G), the field (3b, 6K), axis by axis its
+    displacement and its rotation, and what they explain.
+    """
     one = replace(
         part,
         **{name: getattr(part, name)[:, a : a + 1] for name in ("R_child", "R_parent", "p_child", "p_parent")},
@@ -200,19 +203,18 @@ def joint_rows(
     )
     w, psi = start
     bent = bool(w.any() or psi.any())
-    child, parent, gap = (values[:, 0] for values in one.bent((basis, w, psi) if bent else None))
+    child, parent, gap = (values[:, 0] for values in one.straighten((basis, w, psi) if bent else None))
     at_child, at_parent = basis(one.p_child[:, 0]), basis(one.p_parent[:, 0])
     b, K = at_child.shape
-    X = np.zeros((b, 3, 2, K, 3))
+    X = np.zeros((b, 3, 2, 3, K))
     for x in range(3):
-        X[:, x, 0, :, x] = at_parent - at_child
-    X[:, :, 1] = np.einsum("bxy,bk->bxky", rotation.skew(child), at_child)
-    X[:, :, 1] -= np.einsum("bxy,bk->bxky", rotation.skew(parent), at_parent)
-    X[:, :, 1] *= turn
+        X[:, x, 0, x] = at_parent - at_child
+    np.multiply(turn * rotation.skew(child)[..., None], at_child[:, None, None], out=X[:, :, 1])
+    X[:, :, 1] -= turn * rotation.skew(parent)[..., None] * at_parent[:, None, None]
     shapes = X.reshape(b, 3, 6 * K)
     y, R_child, R_parent = -gap, one.R_child[:, 0], one.R_parent[:, 0]
     if bent:
-        y = y + shapes @ np.concatenate([w.ravel(), psi.ravel() / turn])
+        y = y + shapes @ np.concatenate([w.T.ravel(), psi.T.ravel() / turn])
         R_child = rotation.from_vector(-(at_child @ psi)) @ R_child
         R_parent = rotation.from_vector(-(at_parent @ psi)) @ R_parent
     Z = np.concatenate([R_child, -R_parent], axis=2) @ part.free[a]
@@ -221,15 +223,13 @@ def joint_rows(
     return Z, S, F, (y * root).ravel()
 
 
-def _skin(blocks: Blocks, a: int) -> Floats:
-    """(b, 3, G) displacements in the bodies' own axes: its joint's angles, their squares, the next joints'."""
-    columns = [blocks.features(np.array([a]), world=False).reshape(blocks.count, 3, -1)]
-    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
-        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
-            if other != a:
-                pulled = np.einsum("bxr,bs->bxrs", axes, blocks.angle(int(other)))
-                columns.append(pulled.reshape(blocks.count, 3, 9))
-    return np.concatenate(columns, axis=2)
+def _skins(blocks: Blocks) -> Iterator[Floats]:
+    """(b, 3, G) of each joint, displacements in its bodies' own axes: its angles, their squares, the next joints'."""
+    for part in blocks_of(len(blocks.pairs), 3 * 8 * blocks.count * sum(GROUP_COLUMNS[:LOCAL_GROUPS])):
+        joints = np.arange(part.start, part.stop)
+        for a, own in zip(joints.tolist(), blocks.features(joints, world=False), strict=True):
+            columns = np.concatenate([own, *pull_skin(blocks, a)], axis=1)
+            yield columns.reshape(blocks.count, 3, -1)
 
 
 def _own_directions(basis: Floats) -> Floats:

@@ -17,7 +17,7 @@ from ..maths.arrays import Floats, Ints
 from ..maths.robust import median
 from ..model.values import dataclass
 from ..pairs.fits import gaps
-from .steps import GapSeries, Step, likelihood_ratio
+from .steps import GapSeries, GapStep, likelihood_ratio
 
 if TYPE_CHECKING:
     from ..estimate.solve import Solution
@@ -37,7 +37,7 @@ BOTH_MIN_RATIO = 64.0
 
 def find_abrupt_step(
     take: Take, solution: Solution, first: Ints, joints: Sequence[GapSeries], bodies: Sequence[int], edge: int
-) -> Step | None:
+) -> GapStep | None:
     """The clearest step that level and jump both show.
 
     first    (b,) first frame of each block of the joints
@@ -47,7 +47,7 @@ def find_abrupt_step(
     most = [one.ratio[edge : len(one.ratio) - edge].max() for one in levels.values()]
     missing = take.bodies - len(levels)
     floor = max(1.0, float(median(np.array([*most, *[CHANCE_RATIO] * missing]))) / CHANCE_RATIO)
-    found = [Step(-1, 0, 0.0)]
+    found = [GapStep(-1, 0, 0.0)]
     for (body, level), ratio in zip(levels.items(), most, strict=True):
         if ratio >= floor * WITNESS_MIN_RATIO:
             found += _match(body, _find_jumps(take, solution, body), level.over(floor), first, edge)
@@ -153,7 +153,7 @@ def _usual_around(ratio: Floats, near: int, reach: int) -> Floats:
     return np.maximum(mean(frame - reach, frame - 2 * near + 1), mean(frame + 2 * near, frame + reach + 1))
 
 
-def _match(body: int, jumps: _Jumps, level: _Level, first: Ints, edge: int) -> list[Step]:
+def _match(body: int, jumps: _Jumps, level: _Level, first: Ints, edge: int) -> list[GapStep]:
     """The jumps whose step the level shows as well, each by the step that suits both best."""
     found = []
     for frame, step, information in zip(jumps.frame, jumps.step, jumps.information, strict=True):
@@ -163,5 +163,5 @@ def _match(body: int, jumps: _Jumps, level: _Level, first: Ints, edge: int) -> l
             if not edge <= block < len(level.ratio) - edge or min(alone, level.ratio[block]) < WITNESS_MIN_RATIO:
                 continue
             both = level.gradient[block] + information * step, level.information[block] + information * np.eye(3)
-            found.append(Step(body, block, float(likelihood_ratio(*both)), int(frame)))
+            found.append(GapStep(body, block, float(likelihood_ratio(*both)), int(frame)))
     return found

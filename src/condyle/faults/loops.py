@@ -15,7 +15,7 @@ from ..maths.robust import median
 from ..model.skeleton import Joint
 from ..model.take import WORLD, Take
 from ..pairs.sums import sum_pairs
-from .connections import describe_connections, find_connections, lasting
+from .connections import describe_connections, find_connections, find_lasting
 from .planted import describe_planted, find_planted
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def usual_gap(solution: Solution) -> float:
     return float(np.sqrt(3 * median(np.diagonal(solution.residual_cov))))
 
 
-def touching_joints(
+def find_touching_joints(
     take: Take,
     structure: Structure,
     options: FitOptions,
@@ -111,7 +111,7 @@ def touching_joints(
     on_rails = {body for edge in structure.sliders for body in pairs[edge].tolist()}
     known |= {frozenset(pair) for pair in pairs.tolist() if on_rails & set(pair)}
     still = take.names.index(WORLD) if options.world else None
-    good = lasting(take, structure.good)
+    good = find_lasting(take, structure.good)
     contacts = find_connections(take, edges, usual, known, good, still)
     planted = [] if still is None else find_planted(take, edges, usual, still, structure.noise, good)
     joints = []

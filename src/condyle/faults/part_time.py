@@ -19,7 +19,7 @@ from ..model.values import dataclass
 from ..pairs.digest import digest_take
 from ..pairs.fits import fit_pairs, gaps, measure_distances
 from ..pairs.sums import sum_pairs
-from .connections import find_connections, lasting
+from .connections import find_connections, find_lasting
 
 if TYPE_CHECKING:
     from ..estimate.fitting import Estimate
@@ -114,7 +114,7 @@ def describe_part_time(joints: Sequence[PartTime], repaired: bool = True) -> lis
     return found
 
 
-def hidden(take: Take, joints: Sequence[PartTime]) -> Bools:
+def find_hidden(take: Take, joints: Sequence[PartTime]) -> Bools:
     """(n, m) poses of sensors with one joint only, while it does not hold: nothing can be fitted to them."""
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     for one in joints:
@@ -248,7 +248,7 @@ class PartTimeRepair:
         return f"{self.joint.child}: its joint with {self.joint.parent} may hold for a part of the take only"
 
     def apply(self, take: Take) -> Take:
-        left_out = hidden(take, [self.joint])
+        left_out = find_hidden(take, [self.joint])
         return take.mask(left_out) if left_out.any() else take
 
     def describe(self) -> list[Finding]:
@@ -263,7 +263,7 @@ def leave_out_part_time(estimate: Estimate, options: FitOptions, refused: Sequen
     if not far.any():
         return Decision()
     no = {one.hold for one in refused}
-    good = lasting(estimate.take, estimate.structure.good)
+    good = find_lasting(estimate.take, estimate.structure.good)
     found = find_part_time(estimate.take, *_weigh_by_size(estimate, far), good)
     if not options.fixes("part-time"):
         return Decision(describe_part_time(found, repaired=False))

@@ -59,11 +59,11 @@ def find_planted(
             for seed in _seeds(take, windows, body, still, most, size, noise):
                 if taken[body, (seed.first + seed.stop) // 2]:
                     continue
-                one = _grown(take, good, seed, most, size, noise)
+                one = _grow(take, good, seed, most, size, noise)
                 long = one is not None and take.time[one.stop - 1] - take.time[one.first] >= least
                 if one is not None and long and not taken[body, one.first : one.stop].any():
                     taken[body, one.first : one.stop] = True
-                    if not _explained(take, good, one, known):
+                    if not _is_explained(take, good, one, known):
                         found.append(one)
                     known.append(one)  # a knee over a shank over a foot
     return sorted((contact_of(take, one) for one in found), key=lambda one: one.first)
@@ -107,7 +107,7 @@ def _seeds(
     """Windows in which a body may be planted."""
     gap, c, _ = (values[:, 0] for values in windows.fit(np.array([body]), np.array([take.bodies])))
     gap = np.maximum(gap, 1e-4 * size)
-    passed = _passing(windows, body, still)
+    passed = _measure_passing(windows, body, still)
     near = np.linalg.norm(c, axis=1) <= PLANTED_REACH_SHARE * size
     excess = np.array([_without_noise(float(own), noise, body, point) for own, point in zip(gap, c, strict=True)])
     moving = passed >= np.maximum(PASSING_MIN_RATIO / 2 * excess, PASSING_MIN_SHARE * size)
@@ -134,7 +134,7 @@ def _points(take: Take, body: int, c: Floats, first: int, stop: int) -> Floats:
     return np.stack([c, np.nanmean(take.p_world_body[rows, body] + take.R_world_body[rows, body] @ c, axis=0)])
 
 
-def _passing(windows: Windows, body: int, still: int) -> Floats:
+def _measure_passing(windows: Windows, body: int, still: int) -> Floats:
     """(w,) [m] how far the usual other body moves in each window, in the room."""
     others = np.array([k for k in range(windows.sums.frames.shape[1] - 1) if k not in (body, still)])
     return median(_measure_moves(windows, others, still).T)
@@ -154,7 +154,7 @@ def _without_noise(gap: float, noise: Noise, body: int, point: Floats) -> float:
     return float(np.sqrt(max(gap**2 - expected, (0.2 * gap) ** 2)))
 
 
-def _grown(take: Take, good: Bools | None, seed: Stretch, most: float, size: float, noise: Noise) -> Stretch | None:
+def _grow(take: Take, good: Bools | None, seed: Stretch, most: float, size: float, noise: Noise) -> Stretch | None:
     """The stretch around a window as far as one point stays in place."""
     best, now = None, seed
     for _ in range(4):
@@ -163,7 +163,7 @@ def _grown(take: Take, good: Bools | None, seed: Stretch, most: float, size: flo
             break
         windows = cut_windows(take, first, stop, np.inf, good)
         gap, c, _ = (values[0, 0] for values in windows.fit(np.array([seed.bodies[0]]), np.array([take.bodies])))
-        own, passed = max(float(gap), 1e-4 * size), float(_passing(windows, *seed.bodies)[0])
+        own, passed = max(float(gap), 1e-4 * size), float(_measure_passing(windows, *seed.bodies)[0])
         if own > most or np.linalg.norm(c) > PLANTED_REACH_SHARE * size or passed < PASSING_MIN_SHARE * size:
             break
         ratio = passed / _without_noise(own, noise, seed.bodies[0], c)
@@ -180,7 +180,7 @@ def _grown(take: Take, good: Bools | None, seed: Stretch, most: float, size: flo
     return best
 
 
-def _explained(take: Take, good: Bools | None, one: Stretch, found: Sequence[Stretch]) -> bool:
+def _is_explained(take: Take, good: Bools | None, one: Stretch, found: Sequence[Stretch]) -> bool:
     """Whether the point rests in a body that is known to be planted then: an ankle over a foot."""
     others = [other for other in found if other.covers(one) and other.bodies[0] != one.bodies[0]]
     if not others:

@@ -17,9 +17,9 @@ import numpy as np
 from ..estimate.intervals import CORRELATION_LAG_S, Blocks
 from ..findings import Finding
 from ..maths import rotation
-from ..maths.arrays import Floats, Ints, distinct, frozen
+from ..maths.arrays import Floats, Ints, distinct, freeze_array
 from ..maths.robust import median
-from ..maths.spool import copied, over_frames, sealed
+from ..maths.spool import copy_array, over_frames, seal
 from ..model.stage import Change, Decision, Effect
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
@@ -28,7 +28,7 @@ from ..pairs.fits import gaps
 from ..pairs.outliers import find_steady
 from ..prepare.flips import describe_left_flips
 from .jumps import find_abrupt_step
-from .steps import GapSeries, Step, find_step, measure_rigid_steps, measure_step
+from .steps import GapSeries, GapStep, find_step, measure_rigid_steps, measure_step
 
 if TYPE_CHECKING:
     from ..estimate.fitting import Estimate
@@ -66,8 +66,8 @@ class Slip:
     ratio: float
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shift", frozen(self.shift, (3,), "shift"))
-        object.__setattr__(self, "turn", frozen(self.turn, (3,), "turn"))
+        object.__setattr__(self, "shift", freeze_array(self.shift, (3,), "shift"))
+        object.__setattr__(self, "turn", freeze_array(self.turn, (3,), "turn"))
 
     @property
     def size(self) -> float:
@@ -106,17 +106,17 @@ def find_slips(
     return found
 
 
-def moved_back(take: Take, slips: Sequence[Slip]) -> Take:
+def move_back(take: Take, slips: Sequence[Slip]) -> Take:
     """The take as if the sensors had stayed where they were before their slips."""
     if not slips:
         return take
-    R, p = copied(take.R_world_body), copied(take.p_world_body)
+    R, p = copy_array(take.R_world_body), copy_array(take.p_world_body)
     for slip in sorted(slips, key=lambda one: one.frame, reverse=True):  # the last slip is on top of the others
         k, rows = take.index(slip.body), slice(slip.frame, None)
         back = rotation.from_vector(slip.turn).T
         R[rows, k] = over_frames(lambda part, back=back: part @ back, R[rows, k])
         p[rows, k] -= over_frames(lambda part, shift=slip.shift: part @ shift, R[rows, k])
-    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
+    return replace(take, R_world_body=seal(R), p_world_body=seal(p))
 
 
 def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[Slip]:
@@ -125,7 +125,7 @@ def refine_slips(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[
     take   moved back by `slips` already; solution: its joints
     """
     rows = _GapRows.of(take, solution)
-    steps = [Step(take.index(slip.body), int(np.searchsorted(rows.first, slip.frame)), slip.ratio) for slip in slips]
+    steps = [GapStep(take.index(slip.body), int(np.searchsorted(rows.first, slip.frame)), slip.ratio) for slip in slips]
     touched = np.flatnonzero(np.isin(solution.pairs, [step.body for step in steps]).any(axis=1)).tolist()
     joints = dict(zip(touched, GapSeries.of_joints(rows.blocks, touched), strict=True))
     left = measure_rigid_steps(joints, steps, solution)
@@ -262,7 +262,7 @@ class SlipRepair:
         return f"{slip.body}: perhaps moved {1000 * self.size:.3g} mm on its body at {slip.time:.1f} s"
 
     def apply(self, take: Take) -> Take:
-        return moved_back(take, self.slips)
+        return move_back(take, self.slips)
 
     def describe(self) -> list[Finding]:
         return describe_slips(self.slips, repaired=True)
@@ -281,7 +281,7 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
         return Decision(describe_slips(slips, repaired=False))
     for _ in range(REFINE_ROUNDS):
         if slips:
-            back = estimate.refit(moved_back(take, slips))
+            back = estimate.refit(move_back(take, slips))
             slips = _above_share(take, estimate.solution, refine_slips(back.take, back.solution, slips))
     return Decision(changes=[SlipRepair(group) for group in group_creeping(slips)])
 

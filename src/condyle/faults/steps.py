@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from ..estimate.intervals import GROUP_COLUMNS, Blocks, long_run
+from ..estimate.intervals import GROUP_COLUMNS, Blocks, long_run, pull_skin
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats
 from ..maths.least_squares import clear_of, clear_of_columns, solve_symmetric, span_columns
@@ -31,7 +31,7 @@ MOST_TWICE_TRIED = 3  # sensors, the most suspect ones, that are tried for two s
 TWICE_MIN_SHARE = 0.25  # if a single one is so far on the way to the threshold
 
 
-class Step(NamedTuple):
+class GapStep(NamedTuple):
     """A step of a body from a block on, its likelihood ratio, and the frame where that was seen."""
 
     body: int
@@ -77,7 +77,7 @@ class GapSeries:
     @classmethod
     def _of(cls, blocks: Blocks, a: int, X: Floats) -> GapSeries:
         """That of joint a, with shapes X (3 b, F) that its gap may take without a slip."""
-        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *_pulled_skin(blocks, a)], axis=1)
+        design = np.concatenate([blocks.Z[:, :, a].reshape(-1, 6), X, *pull_skin(blocks, a)], axis=1)
         bodies = (int(blocks.pairs[a, 0]), int(blocks.pairs[a, 1]))
         gap = blocks.gap[:, :, a]
         sides = blocks.R_child[:, a], -blocks.R_parent[:, a]
@@ -85,10 +85,10 @@ class GapSeries:
         weighted = over_frames(lambda part, own: part * own[:, None], design, np.repeat(root, 3))
         rough = clear_of_columns(weighted, (gap * root[:, None]).ravel()).reshape(-1, 3)
         root = root / _local_size(rough, blocks.count_blocks(LIVELY_REACH_S))
-        return cls._cleared(blocks, bodies, sides, gap, design, root)
+        return cls._clear(blocks, bodies, sides, gap, design, root)
 
     @classmethod
-    def _cleared(
+    def _clear(
         cls,
         blocks: Blocks,
         bodies: tuple[int, int],
@@ -110,7 +110,7 @@ class GapSeries:
     def side(self, body: int) -> Floats:
         return self.child if body == self.bodies[0] else self.parent
 
-    def with_step(self, step: Step) -> GapSeries:
+    def with_step(self, step: GapStep) -> GapSeries:
         """The same joint with a step of a body allowed for, which may take three blocks of time."""
         if step.body not in self.bodies:
             return self
@@ -147,17 +147,6 @@ class GapSeries:
         return gradient / self.variance, information / self.variance
 
 
-def _pulled_skin(blocks: Blocks, a: int) -> list[Floats]:
-    """(3 b, 9) each: skin that the other joints of the two bodies pull along, which moves in the body's axes."""
-    columns = []
-    for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
-        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
-            if other != a:
-                block = np.einsum("bxr,bs->bxrs", axes, blocks.angle(int(other)))
-                columns.append(block.reshape(3 * len(axes), -1))
-    return columns
-
-
 def _local_size(left: Floats, reach: int) -> Floats:
     """(b,) rms of what is left (b, 3) around each block, over the overall one, and at least QUIET_MIN_SHARE."""
     square = np.concatenate([[0.0], np.cumsum((left * left).sum(axis=1))])
@@ -173,7 +162,7 @@ def _long_run_variance(left: Floats, used: int, blocks: Blocks, floor: float) ->
     return max(size * long_run(left, blocks.step, blocks.run), floor, 1e-300)
 
 
-def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, threshold: float) -> Step | None:
+def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, threshold: float) -> GapStep | None:
     """The clearest step, if one is clear enough."""
     best = _clearest_steps(joints, bodies, edge)
     for step in best[:1]:
@@ -190,7 +179,7 @@ def find_step(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int, thr
     return None
 
 
-def _clearest_steps(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int) -> list[Step]:
+def _clearest_steps(joints: Sequence[GapSeries], bodies: Sequence[int], edge: int) -> list[GapStep]:
     """For each body its clearest step, the clearest first."""
     found = []
     for body in bodies:
@@ -199,7 +188,7 @@ def _clearest_steps(joints: Sequence[GapSeries], bodies: Sequence[int], edge: in
             continue
         ratio = likelihood_ratio(*(np.sum([one[k] for one in own], axis=0) for k in range(2)))
         block = edge + int(np.argmax(ratio[edge : len(ratio) - edge]))
-        found.append(Step(body, block, float(ratio[block])))
+        found.append(GapStep(body, block, float(ratio[block])))
     return sorted(found, key=lambda one: -one.ratio)
 
 
@@ -210,7 +199,7 @@ def likelihood_ratio(gradient: Floats, information: Floats) -> Floats:
     return np.asarray(np.einsum("...i,...i->...", pull, solve_symmetric(unit + 1e-6 * np.eye(3), pull)))
 
 
-def _after(joints: Sequence[GapSeries], step: Step) -> tuple[Floats, Floats]:
+def _after(joints: Sequence[GapSeries], step: GapStep) -> tuple[Floats, Floats]:
     """Gradient (3,) and information (3, 3) of a step by the noise that it leaves."""
     gradient, information = np.zeros(3), np.zeros((3, 3))
     for joint in joints:
@@ -222,19 +211,19 @@ def _after(joints: Sequence[GapSeries], step: Step) -> tuple[Floats, Floats]:
     return gradient, information + (1e-9 * np.trace(information) + 1e-300) * np.eye(3)
 
 
-def _ratio_after(joints: Sequence[GapSeries], step: Step) -> float:
+def _ratio_after(joints: Sequence[GapSeries], step: GapStep) -> float:
     gradient, information = _after(joints, step)
     return float(gradient @ np.linalg.solve(information, gradient))
 
 
-def measure_step(joints: Sequence[GapSeries], step: Step) -> Floats:
+def measure_step(joints: Sequence[GapSeries], step: GapStep) -> Floats:
     """(3,) [m] by which the joints of a body seem to move in its axes."""
     gradient, information = _after(joints, step)
     return np.asarray(np.linalg.solve(information, gradient))
 
 
 def measure_rigid_steps(
-    joints: Mapping[int, GapSeries], steps: Sequence[Step], solution: Solution
+    joints: Mapping[int, GapSeries], steps: Sequence[GapStep], solution: Solution
 ) -> list[tuple[Floats, Floats]]:
     """Displacement [m] and rotation [rad] of sensors that step at given blocks, from all their joints together, by the
     number of each in the solution.

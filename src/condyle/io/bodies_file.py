@@ -16,16 +16,16 @@ from ..errors import CondyleError
 from .atomic import open_atomic
 from .toml_file import read_toml
 
-EXAMPLE = '[bodies] and below it lines like pelvis = ["LASI", "RASI", "SACR"]'
+BODIES_EXAMPLE = '[bodies] and below it lines like pelvis = ["LASI", "RASI", "SACR"]'
 Groups = dict[str, tuple[str, ...]]
 
 
 def read_bodies(path: str | os.PathLike[str]) -> Groups:
     """{body: its markers} of a bodies.toml; raises CondyleError with the line of the fault."""
     file = Path(path)
-    content, text = read_toml(file, "a list of bodies", "bad-bodies", f"; expected {EXAMPLE}")
+    content, text = read_toml(file, "a list of bodies", "bad-bodies", f"; expected {BODIES_EXAMPLE}")
     if not isinstance(content.get("bodies"), dict):
-        raise CondyleError(f"has no table [bodies]; expected {EXAMPLE}", code="bad-bodies", path=file)
+        raise CondyleError(f"has no table [bodies]; expected {BODIES_EXAMPLE}", code="bad-bodies", path=file)
     others = [name for name in content if name != "bodies"]
     if others:
         fault = f"'{others[0]}' is not in the table [bodies]; put that line first, or leave other tables out"
@@ -45,7 +45,7 @@ def bodies_of(given: str | os.PathLike[str] | Mapping[str, Sequence[str]]) -> Gr
 def check_groups(groups: Mapping[str, Any]) -> Groups:
     """The same with its shape checked: one body or more, each with a list of different names."""
     if not groups:
-        raise CondyleError(f"no body is named; expected {EXAMPLE}", code="bad-bodies")
+        raise CondyleError(f"no body is named; expected {BODIES_EXAMPLE}", code="bad-bodies")
     checked: Groups = {}
     for body, markers in groups.items():
         if not isinstance(body, str) or not body.strip():

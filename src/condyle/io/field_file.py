@@ -10,13 +10,13 @@ from ..errors import CondyleError
 from ..model.field import FieldModel
 from .atomic import open_atomic, read_small
 
-FORMAT = "condyle.field"
-MOST_BYTES = 10**7  # of a field file: more is another kind of file
+FIELD_FORMAT = "condyle.field"
+FIELD_FILE_MOST_BYTES = 10**7  # of a field file: more is another kind of file
 
 
 def write_field(path: str | os.PathLike[str], field: FieldModel) -> None:
     """The field as a JSON file, whole or not at all."""
-    text = json.dumps({"format": FORMAT, "version": 1, "units": "m", **field.to_plain()}, indent=1)
+    text = json.dumps({"format": FIELD_FORMAT, "version": 1, "units": "m", **field.to_plain()}, indent=1)
     with open_atomic(Path(path)) as stream:
         stream.write(text.encode() + b"\n")
 
@@ -24,12 +24,12 @@ def write_field(path: str | os.PathLike[str], field: FieldModel) -> None:
 def read_field(path: str | os.PathLike[str]) -> FieldModel:
     """The field that `write_field` wrote."""
     file = Path(path)
-    raw = read_small(file, MOST_BYTES)
+    raw = read_small(file, FIELD_FILE_MOST_BYTES)
     try:
-        plain = json.loads(raw) if len(raw) <= MOST_BYTES else None
+        plain = json.loads(raw) if len(raw) <= FIELD_FILE_MOST_BYTES else None
     except (ValueError, RecursionError):
         plain = None
-    if not isinstance(plain, dict) or plain.get("format") != FORMAT or plain.get("version") != 1:
+    if not isinstance(plain, dict) or plain.get("format") != FIELD_FORMAT or plain.get("version") != 1:
         raise CondyleError("is no field.json that condyle fit --field wrote", code="bad-field", path=file)
     try:
         return FieldModel.from_plain(plain)

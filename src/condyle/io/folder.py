@@ -37,9 +37,9 @@ from . import FIELD, MANIFEST, REPORT, SKELETON
 from .atomic import PREFIX, flush_folder, keep_mode, open_locked, read_small, remove_locked
 
 LOCK, STAGE, JOURNAL = f"{PREFIX}lock", f"{PREFIX}stage", f"{PREFIX}journal"
-MOST_BYTES = 2**24  # of a manifest or a journal
-LONGEST_WAIT_S = 10.0  # for which a reader waits for a writer that is moving its files in, which takes milliseconds
-BETWEEN_TRIES_S = 0.02
+MANIFEST_MOST_BYTES = 2**24  # of a manifest or a journal
+LOCK_LONGEST_WAIT_S = 10.0  # that a reader waits for a writer that moves its files in, which takes milliseconds
+LOCK_RETRY_S = 0.02
 
 
 class FileSum(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -131,7 +131,7 @@ def lock_folder(folder: Path, wait: float = 0.0) -> Iterator[None]:
                     code="folder-busy",
                     path=folder,
                 )
-            time.sleep(BETWEEN_TRIES_S)
+            time.sleep(LOCK_RETRY_S)
     except OSError as error:
         raise CondyleError(f"cannot be written: {error.strerror or error}", code="unwritable", path=folder) from None
     try:
@@ -143,14 +143,14 @@ def lock_folder(folder: Path, wait: float = 0.0) -> Iterator[None]:
 def settle_folder(folder: Path) -> None:
     """Finishes a move of files into the folder that was cut off; a reader calls this first. Costs one look else."""
     if os.path.lexists(folder / JOURNAL):
-        with lock_folder(folder, LONGEST_WAIT_S):
+        with lock_folder(folder, LOCK_LONGEST_WAIT_S):
             _finish(folder)
 
 
 def read_manifest(folder: Path) -> Manifest | None:
     """The manifest of a folder; None where there is none, as in folders of version 0.1."""
     try:
-        data = read_small(folder / MANIFEST, MOST_BYTES)
+        data = read_small(folder / MANIFEST, MANIFEST_MOST_BYTES)
     except CondyleError as error:
         if error.code == "no-such-file":
             return None
@@ -257,7 +257,7 @@ def _finish(folder: Path) -> None:
     if not os.path.lexists(journal):
         return
     try:
-        todo = msgspec.json.decode(read_small(journal, MOST_BYTES), type=_Journal)
+        todo = msgspec.json.decode(read_small(journal, MANIFEST_MOST_BYTES), type=_Journal)
         _check_names(folder, [*todo.remove, *todo.move])
     except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as error:
         raise CondyleError(
@@ -336,7 +336,7 @@ def _describe_older(changed: list[str]) -> tuple[Finding, ...]:
 
 def _mentions_condyle(file: Path) -> bool:
     try:
-        return b"condyle" in read_small(file, MOST_BYTES)
+        return b"condyle" in read_small(file, MANIFEST_MOST_BYTES)
     except CondyleError:
         return False
 

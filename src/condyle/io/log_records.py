@@ -20,9 +20,9 @@ from ..model.take import OwnSkeleton
 from ..model.values import dataclass
 
 LOG_MAGIC = b"condyle session log 1\n"
-LAYOUT, FRAME, LOST, MARK, END = b"L", b"F", b"X", b"M", b"E"  # kinds of records
+LAYOUT, FRAME_RECORD, LOST, MARK, END = b"L", b"F", b"X", b"M", b"E"  # kinds of records
 RECORD_HEAD = struct.Struct("<2scxII")  # marking bytes, kind, a zero, bytes that follow, their checksum
-FRAME_HEAD = struct.Struct("<Iidd")  # layout, segment, device time [s], arrival time [s]; then float64 numbers
+FRAME_RECORD_HEAD = struct.Struct("<Iidd")  # layout, segment, device time [s], arrival time [s]; then float64 numbers
 LAYOUT_NUMBER = struct.Struct("<I")  # by which frames name it; then its JSON
 LOST_COUNT = struct.Struct("<Q")  # frames that could not be written before this place
 MARK_HEAD = struct.Struct("<d?")  # arrival time [s], whether the session begins anew there; then its text
@@ -62,7 +62,7 @@ class Layout:
         return (3 + width_of(self.convention.rotation)) * len(self.bodies) + 3 * len(self.markers)
 
 
-class Record(NamedTuple):
+class LogRecord(NamedTuple):
     """One whole record: its kind and what it holds."""
 
     kind: bytes
@@ -109,7 +109,7 @@ def pack_record(kind: bytes, payload: bytes) -> bytes:
     return RECORD_HEAD.pack(RECORD_MARK, kind, len(payload), crc32(payload, crc32(kind))) + payload
 
 
-def walk_records(log: memoryview, damage: Damage) -> Iterator[Record]:
+def walk_records(log: memoryview, damage: Damage) -> Iterator[LogRecord]:
     """The whole records of a log after its first line; what is not whole is added to the damage."""
     at, raw = len(LOG_MAGIC), log.obj
     budget = MOST_SEARCHED_SHARE * len(log)
@@ -126,20 +126,20 @@ def walk_records(log: memoryview, damage: Damage) -> Iterator[Record]:
             if at < 0:
                 break
             record = _read_record(log, at)
-            budget -= RECORD_HEAD.size + _declared_bytes(log, at)
+            budget -= RECORD_HEAD.size + _count_declared_bytes(log, at)
         if record is None:
             damage.torn, damage.closed = len(log) - start, False
             return
         damage.skipped += at - start
 
 
-def _declared_bytes(log: memoryview, at: int) -> int:
+def _count_declared_bytes(log: memoryview, at: int) -> int:
     """Bytes that a record would have by its head, within the log and the bound."""
     room = len(log) - at - RECORD_HEAD.size
     return 0 if room < 0 else min(RECORD_HEAD.unpack_from(log, at)[2], room, MOST_RECORD_BYTES)
 
 
-def _read_record(log: memoryview, at: int) -> Record | None:
+def _read_record(log: memoryview, at: int) -> LogRecord | None:
     """The record that begins at a byte; None where none does, or it is not whole."""
     begin = at + RECORD_HEAD.size
     if begin > len(log):
@@ -148,7 +148,7 @@ def _read_record(log: memoryview, at: int) -> Record | None:
     if mark != RECORD_MARK or length > MOST_RECORD_BYTES or begin + length > len(log):
         return None
     payload = log[begin : begin + length]
-    return Record(kind, payload) if crc32(payload, crc32(kind)) == checksum else None
+    return LogRecord(kind, payload) if crc32(payload, crc32(kind)) == checksum else None
 
 
 def encode_layout(layout: Layout) -> bytes:

@@ -15,8 +15,8 @@ from .atomic import open_atomic
 from .folder import read_checked
 
 PROFILE = "profile.json"
-VERSION = 1
-MOST_BYTES = 2**25  # of a profile.json: 64 bodies with 500 lengths take 6 MB
+PROFILE_VERSION = 1
+PROFILE_FILE_MOST_BYTES = 2**25  # of a profile.json: 64 bodies with 500 lengths take 6 MB
 
 
 @cache
@@ -27,7 +27,7 @@ def _schema() -> type[msgspec.Struct]:
 
 def to_plain(profile: Profile) -> dict[str, Any]:
     """What the file holds as dicts, lists and numbers."""
-    head = {"format": "condyle.profile", "version": VERSION, "condyle": profile.condyle, "units": "m"}
+    head = {"format": "condyle.profile", "version": PROFILE_VERSION, "condyle": profile.condyle, "units": "m"}
     return {**head, **values.to_plain(profile)}
 
 
@@ -52,7 +52,7 @@ def read_profile(path: str | Path) -> Profile:
     if Path(path).is_dir():
         way = "make one of it with condyle profile, or solve with --skeleton and --remounted"
         raise CondyleError(f"is a folder, not a profile; {way}", code="bad-profile", path=path)
-    return from_json(read_checked(Path(path), MOST_BYTES), path=path)
+    return from_json(read_checked(Path(path), PROFILE_FILE_MOST_BYTES), path=path)
 
 
 def write_profile(path: str | Path, profile: Profile) -> None:

@@ -23,7 +23,7 @@ MOST_EMPTY_SHARE = 20  # times the numbers in the streams: beyond that they have
 TOO_LARGE = "holds more poses than are read at once; split the recording"
 
 
-class Stream(NamedTuple):
+class BodySamples(NamedTuple):
     """Poses of one body by its own clock.
 
     time        (k,) [s] in any order; a stamp that repeats counts once
@@ -38,7 +38,7 @@ class Stream(NamedTuple):
 
 
 def resample_streams(
-    streams: Sequence[Stream], *, rate: float | None = None
+    streams: Sequence[BodySamples], *, rate: float | None = None
 ) -> tuple[Floats, Floats, Floats, list[Finding]]:
     """Time (n,) [s], positions (n, m, 3), quaternions (n, m, 4) of m streams, and what was done.
 
@@ -71,7 +71,7 @@ def resample_streams(
     return time[seen], take_rows(position, seen), take_rows(quaternion, seen), [_describe(known, rate)]
 
 
-def _make_grid(streams: Sequence[Stream], rate: float) -> Floats:
+def _make_grid(streams: Sequence[BodySamples], rate: float) -> Floats:
     """Times at `rate` [Hz] from the first stamp of all to the last."""
     first = min(stream.time[0] for stream in streams if len(stream.time))
     last = max(stream.time[-1] for stream in streams if len(stream.time))
@@ -80,7 +80,7 @@ def _make_grid(streams: Sequence[Stream], rate: float) -> Floats:
     return np.asarray(first + np.arange(int((last - first) * rate * (1 + 1e-12)) + 1) / rate)
 
 
-def interpolate(stream: Stream, time: Floats) -> tuple[Floats, Floats]:
+def interpolate(stream: BodySamples, time: Floats) -> tuple[Floats, Floats]:
     """Positions (n, 3) and quaternions (n, 4) of a stream at other times; NaN outside and across long gaps.
 
     The stream's stamps increase and every pose in it is known.
@@ -136,7 +136,7 @@ def _interpolate_arc(a: Floats, b: Floats, u: Floats) -> Floats:
     return np.where(u == 0, a, np.where(u == 1, b, wa * a + wb * b))
 
 
-def _clean(stream: Stream, count: int) -> Stream:
+def _clean(stream: BodySamples, count: int) -> BodySamples:
     """Known poses only, by increasing time, each stamp once: the first that stands there. One of so many streams."""
     time = np.asarray(stream.time, np.float64)
     p, q = np.asarray(stream.position, np.float64), np.asarray(stream.quaternion, np.float64)
@@ -147,19 +147,19 @@ def _clean(stream: Stream, count: int) -> Stream:
         known = np.isfinite(time) & np.isfinite(p).all(axis=1) & np.isfinite(length) & (length > 1e-9)
     time, first = np.unique(time[known], return_index=True)
     rows = np.flatnonzero(known)[first]
-    return Stream(stream.name, time, one_of_many(p[rows], count), one_of_many(q[rows], count))
+    return BodySamples(stream.name, time, one_of_many(p[rows], count), one_of_many(q[rows], count))
 
 
 def _find_period(time: Floats) -> float:
     return float(median(np.diff(time))) if len(time) > 1 else np.inf
 
 
-def _rank_slowness(stream: Stream) -> tuple[float, int]:
+def _rank_slowness(stream: BodySamples) -> tuple[float, int]:
     """Fast streams first, whatever the rounding of their stamps, and of equally fast ones the longest."""
     return float(f"{_find_period(stream.time):.4g}"), -len(stream.time)
 
 
-def _find_one_clock(streams: Sequence[Stream]) -> tuple[Floats, list[Ints]] | None:
+def _find_one_clock(streams: Sequence[BodySamples]) -> tuple[Floats, list[Ints]] | None:
     """The stamps of all streams and each stream's rows among them, where they are those of one clock."""
     shortest = min(_find_period(stream.time) for stream in streams)
     stamps = np.sort(np.concatenate([stream.time for stream in streams]))
@@ -177,7 +177,7 @@ def _find_one_clock(streams: Sequence[Stream]) -> tuple[Floats, list[Ints]] | No
     return time, rows
 
 
-def _find_ticks(streams: Sequence[Stream]) -> Floats:
+def _find_ticks(streams: Sequence[BodySamples]) -> Floats:
     """Stamps of the fastest stream, and where it is silent those of the next fastest that is not."""
     ordered = [stream.time for stream in sorted(streams, key=_rank_slowness) if len(stream.time)]
     time = ordered[0]
@@ -191,7 +191,7 @@ def _find_ticks(streams: Sequence[Stream]) -> Floats:
     return time
 
 
-def _describe(streams: Sequence[Stream], rate: float | None) -> Finding:
+def _describe(streams: Sequence[BodySamples], rate: float | None) -> Finding:
     rates = [1 / _find_period(stream.time) for stream in streams if len(stream.time) > 1]
     fastest = min(streams, key=_rank_slowness).name
     said = ", ".join(f"{each:.4g}" for each in rates[:6]) + (", ..." if len(rates) > 6 else "")

@@ -14,8 +14,8 @@ from ..model.skeleton import SensorNoise
 from .atomic import open_atomic, read_small
 from .toml_file import parse_toml
 
-FORMAT, VERSION = "condyle.scale", 1
-MOST_BYTES = 10**6
+SCALE_FORMAT, SCALE_VERSION = "condyle.scale", 1
+SCALE_FILE_MOST_BYTES = 10**6
 
 
 def write_scale(path: str | os.PathLike[str], scale: Scale) -> None:
@@ -30,15 +30,15 @@ def write_scale(path: str | os.PathLike[str], scale: Scale) -> None:
 def read_scale(path: str | os.PathLike[str]) -> Scale:
     """The scale in a calibration file; raises with what is wrong in it."""
     file = Path(path)
-    raw = read_small(file, MOST_BYTES)
+    raw = read_small(file, SCALE_FILE_MOST_BYTES)
     try:
         text = raw.decode("utf-8-sig")
         content = json.loads(text) if text.lstrip().startswith("{") else parse_toml(text.replace("\r\n", "\n"))
     except (ValueError, RecursionError):  # UnicodeDecodeError and both decoders' errors are ValueErrors
         raise _bad(file, "is neither TOML nor JSON") from None
-    if len(raw) > MOST_BYTES or not isinstance(content, dict) or content.get("format") != FORMAT:
+    if len(raw) > SCALE_FILE_MOST_BYTES or not isinstance(content, dict) or content.get("format") != SCALE_FORMAT:
         raise _bad(file, "is no scale")
-    if content.get("version") != VERSION:
+    if content.get("version") != SCALE_VERSION:
         raise _bad(file, "is of another version")
     try:
         return _from_plain(content)
@@ -66,8 +66,8 @@ def check_ending(file: Path) -> None:
 def to_plain(scale: Scale) -> dict[str, Any]:
     """The file's facts as dicts, lists, numbers and text."""
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        "format": SCALE_FORMAT,
+        "version": SCALE_VERSION,
         "scale": scale.scale,
         **{name: value for name, value in (("low", scale.low), ("high", scale.high)) if value is not None},
         "pair": list(scale.pair),

@@ -16,8 +16,8 @@ from . import MANIFEST, SKELETON, values
 from .atomic import open_atomic
 from .folder import check_ids, read_checked, read_manifest
 
-VERSION = 2  # of what is written; version 1 is read as well
-MOST_BYTES = 2**26  # of a skeleton.json: a fit of 64 bodies with 10,000 findings takes 5 MB
+SKELETON_VERSION = 2  # of what is written; version 1 is read as well
+SKELETON_FILE_MOST_BYTES = 2**26  # of a skeleton.json: a fit of 64 bodies with 10,000 findings takes 5 MB
 AXIS_MAX_OFF = 1e-6  # of the squared length of an axis from 1
 
 
@@ -29,7 +29,7 @@ def _schema() -> type[msgspec.Struct]:
 
 def to_plain(skeleton: Skeleton) -> dict[str, Any]:
     """What the file holds as dicts, lists, numbers and None."""
-    head = {"format": "condyle.skeleton", "version": VERSION, "condyle": skeleton.condyle, "units": "m"}
+    head = {"format": "condyle.skeleton", "version": SKELETON_VERSION, "condyle": skeleton.condyle, "units": "m"}
     return {**head, **values.to_plain(skeleton)}
 
 
@@ -78,7 +78,7 @@ def read_skeleton(path: str | Path) -> Skeleton:
     place = Path(path)
     if place.is_dir():
         place = place / SKELETON
-    data = read_checked(place, MOST_BYTES)
+    data = read_checked(place, SKELETON_FILE_MOST_BYTES)
     if not data.lstrip().startswith(b"{"):
         way = f"if it is a recording, fit it first: condyle fit {place} -o DIR, and name that folder"
         raise CondyleError(f"is no skeleton.json, nor the folder of a fit; {way}", code="bad-skeleton", path=place)

@@ -14,14 +14,14 @@ import numpy as np
 from ..io.formats._log_frames import LogContents, SourceFrames
 from ..io.formats.session_log import assemble_recording
 from ..io.log_records import (
-    FRAME,
-    FRAME_HEAD,
+    FRAME_RECORD,
+    FRAME_RECORD_HEAD,
     LAYOUT,
     LAYOUT_NUMBER,
     LOG_MAGIC,
     Damage,
     Layout,
-    Record,
+    LogRecord,
     decode_layout,
     walk_records,
 )
@@ -42,7 +42,7 @@ class LogTail:
     path: str | os.PathLike[str]
     _at: int = len(LOG_MAGIC)
 
-    def read(self) -> Iterator[Record]:
+    def read(self) -> Iterator[LogRecord]:
         with open(self.path, "rb") as stream:
             stream.seek(self._at)
             fresh = LOG_MAGIC + stream.read()
@@ -66,18 +66,18 @@ class Excerpt:
     begin: float | None = None
     stride: int = 1
     _layouts: dict[int, Layout] = field(default_factory=dict)
-    _layout_records: list[Record] = field(default_factory=list)
-    _stretches: dict[int, list[Record]] = field(default_factory=dict)
+    _layout_records: list[LogRecord] = field(default_factory=list)
+    _stretches: dict[int, list[LogRecord]] = field(default_factory=dict)
     _origins: dict[int, float] = field(default_factory=dict)
 
-    def add(self, record: Record) -> None:
+    def add(self, record: LogRecord) -> None:
         """Takes in the next record of the log."""
         if record.kind == LAYOUT:
             payload = bytes(record.payload)
             self._layouts[LAYOUT_NUMBER.unpack_from(payload)[0]] = decode_layout(payload[LAYOUT_NUMBER.size :])
-            self._layout_records.append(Record(LAYOUT, memoryview(payload)))
-        elif record.kind == FRAME and len(record.payload) >= FRAME_HEAD.size:
-            layout, _, device, arrival = FRAME_HEAD.unpack_from(record.payload)
+            self._layout_records.append(LogRecord(LAYOUT, memoryview(payload)))
+        elif record.kind == FRAME_RECORD and len(record.payload) >= FRAME_RECORD_HEAD.size:
+            layout, _, device, arrival = FRAME_RECORD_HEAD.unpack_from(record.payload)
             if layout not in self._layouts:
                 return
             number = int((device if self._layouts[layout].clock == "file" else arrival) // STRETCH_S)
@@ -111,7 +111,7 @@ class Excerpt:
         self._stretches, self.stride = {}, 1
         self._origins, self.begin = {}, None
 
-    def recording(self) -> Recording:
+    def make_recording(self) -> Recording:
         """What is kept, as a recording; nothing is carried across what was dropped."""
         contents = LogContents()
         for record in self._layout_records:

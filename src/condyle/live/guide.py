@@ -24,7 +24,7 @@ PICTURE_KINDS = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg
                  ".gif": "image/gif", ".svg": "image/svg+xml"}  # fmt: skip
 
 
-class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RoutineStep(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One thing to do.
 
     prompt    what the visitor reads
@@ -44,7 +44,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Routine(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Steps, what stands above them, and the last words."""
 
-    step: tuple[Step, ...]
+    step: tuple[RoutineStep, ...]
     title: str = ""
     finish: str = "Thank you, that is all."
 

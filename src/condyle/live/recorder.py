@@ -13,8 +13,8 @@ import numpy as np
 from ..errors import CondyleError
 from ..io.log_records import (
     END,
-    FRAME,
-    FRAME_HEAD,
+    FRAME_RECORD,
+    FRAME_RECORD_HEAD,
     LAYOUT,
     LAYOUT_NUMBER,
     LOG_MAGIC,
@@ -32,7 +32,7 @@ from ..io.log_records import (
 from .source import Packet
 
 FLUSH_PERIOD_S = 1.0  # s from one flush to disk to the next: what a power failure may take
-_FRAME_CHECK = crc32(FRAME)
+_FRAME_CHECK = crc32(FRAME_RECORD)
 _DOUBLES = np.dtype("<f8")
 _FULL = (errno.ENOSPC, errno.EDQUOT) if hasattr(errno, "EDQUOT") else (errno.ENOSPC,)
 
@@ -83,8 +83,8 @@ class Recorder:
                 number = len(self._layouts)
             if values.dtype is not _DOUBLES:
                 values = values.astype(_DOUBLES)
-            payload = FRAME_HEAD.pack(number, segment, device, arrival) + values.tobytes()
-            head = RECORD_HEAD.pack(RECORD_MARK, FRAME, len(payload), crc32(payload, _FRAME_CHECK))
+            payload = FRAME_RECORD_HEAD.pack(number, segment, device, arrival) + values.tobytes()
+            head = RECORD_HEAD.pack(RECORD_MARK, FRAME_RECORD, len(payload), crc32(payload, _FRAME_CHECK))
             try:
                 self._append(b"".join((before, head, payload)))
             except OSError as error:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import CondyleError
-from ..faults.slips import Slip, SlipRepair, moved_back
+from ..faults.slips import Slip, SlipRepair, move_back
 from ..io.format import ReadOptions
-from ..io.log_records import MARK, Record, decode_mark
+from ..io.log_records import MARK, LogRecord, decode_mark
 from ..maths.threads import limit_threads
 from ..model.options import FitOptions
 from ..model.recording import Convention
@@ -84,7 +84,7 @@ class Session:
     _alarms: list[Alarm] = field(default_factory=list)
     _until: float = -np.inf
 
-    def add(self, record: Record) -> None:
+    def add(self, record: LogRecord) -> None:
         """Takes in the next record of the log."""
         if record.kind == MARK:
             mark = decode_mark(record.payload)
@@ -105,7 +105,7 @@ class Session:
         started = _cpu()
         try:
             with limit_threads():
-                loaded = understand(bodies_in([self.excerpt.recording()], self.reading), self.reading)
+                loaded = understand(bodies_in([self.excerpt.make_recording()], self.reading), self.reading)
             take = loaded.take
             self._until = float(take.time[-1])
             take = self._settle(take)
@@ -118,7 +118,7 @@ class Session:
                 self._until,
                 None,
                 (),
-                self._standing(),
+                self._list_standing(),
                 str(error),
                 newest=self.excerpt.newest,
                 begin=self.excerpt.begin or 0.0,
@@ -134,7 +134,7 @@ class Session:
             self._until,
             found.skeleton,
             tuple(raised),
-            self._standing(),
+            self._list_standing(),
             page=show_calibration(found, figure),
             figure=figure,
             prompt=prompt,
@@ -152,13 +152,13 @@ class Session:
         words = self.excerpt.sources
         return {words[0]: loaded.recordings[0].convention} if len(words) == 1 else {}
 
-    def _standing(self) -> tuple[Alarm, ...]:
+    def _list_standing(self) -> tuple[Alarm, ...]:
         return tuple(one for one in self._alarms if one.raised is not None)
 
     def _settle(self, take: Take) -> Take:
         """The take with sensors moved back that are known to have slipped."""
         here = [replace(slip, frame=int(np.searchsorted(take.time, slip.time))) for slip in self._slips]
-        return moved_back(take, here)
+        return move_back(take, here)
 
     def _remember(self, changes: tuple[Change, ...]) -> None:
         for change in changes:

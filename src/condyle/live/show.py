@@ -24,7 +24,7 @@ from ..report.page_data import PageData, to_triple
 if TYPE_CHECKING:
     from ..result.assemble import Calibration
 
-BOX_PERCENTILES = (1, 99)  # of places: the room that the camera shows
+LIVE_BOX_PERCENTILES = (1, 99)  # of places: the room that the camera shows
 
 
 class LivePage(msgspec.Struct, frozen=True):
@@ -76,5 +76,5 @@ def _find_box(take: Take) -> tuple[Floats, Floats]:
     places = take.p_world_body[take.seen]
     if not len(places):
         return np.zeros(3), np.zeros(3)
-    low, high = np.percentile(places, BOX_PERCENTILES, axis=0)
+    low, high = np.percentile(places, LIVE_BOX_PERCENTILES, axis=0)
     return low, high

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 SOLVE_PERIOD_S = 2.0  # s from the begin of one solve to that of the next
 LEAST_IDLE_SHARE = 0.5  # of a solve's time that the solver rests after it, so that a core is never all its own
 RESTARTS_MAX = 5  # times that a solver may die before the session goes on without one
-STOP = "stop"  # what a solver is told
+STOP_WORD = "stop"  # what a solver is told
 STOP_PATIENCE_S = 5.0  # s that a solver gets to end by itself
 
 
@@ -124,7 +124,7 @@ class SolverProcess:
     def close(self) -> None:
         """Ends the solver."""
         with contextlib.suppress(OSError):
-            self._connection.send(STOP)
+            self._connection.send(STOP_WORD)
         self._process.join(STOP_PATIENCE_S)
         if self._process.is_alive():
             self._process.kill()

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import CondyleError
-from .spool import BLOCK_BYTES, is_spooled, over_frames, sealed
+from .spool import BLOCK_BYTES, is_spooled, over_frames, seal
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -20,7 +20,7 @@ T = TypeVar("T")
 Vector = Annotated[Floats, "3"]
 
 
-def frozen(
+def freeze_array(
     values: ArrayLike, shape: tuple[int | None, ...], name: str, dtype: Any = np.float64, *, part: bool = False
 ) -> NDArray[Any]:
     """A read-only copy of `values` with the given shape (None: any length); raises with the name and both shapes.
@@ -42,12 +42,12 @@ def frozen(
         if owner is None or (part and isinstance(owner, np.ndarray) and not owner.flags.writeable) or is_spooled(array):
             return array
     if large:
-        return sealed(over_frames(lambda block: np.array(block, dtype, order="C"), array))
-    return sealed(np.array(array, dtype, order="C", copy=True))
+        return seal(over_frames(lambda block: np.array(block, dtype, order="C"), array))
+    return seal(np.array(array, dtype, order="C", copy=True))
 
 
 def freeze(value: Any, **sizes: int | None) -> None:
-    """Every array of a dataclass in its place as `frozen` gives it, with the shape that stands in its type.
+    """Every array of a dataclass in its place as `freeze_array` gives it, with the shape that stands in its type.
 
     Annotated[Floats, "n 3"] is an array of that shape, and `sizes` has what the letters stand for; a letter that is not
     there is any length. None stays where the type allows it, and else stands for zeros.
@@ -58,7 +58,7 @@ def freeze(value: Any, **sizes: int | None) -> None:
         if array is None and not optional:
             array = np.zeros([length or 0 for length in shape], dtype)
         if array is not None:
-            object.__setattr__(value, name, frozen(array, shape, name, dtype))
+            object.__setattr__(value, name, freeze_array(array, shape, name, dtype))
 
 
 def select(value: T, letter: str, rows: Any) -> T:

@@ -38,7 +38,7 @@ class Group:
 
 
 @dataclass(frozen=True, eq=False)
-class Rig:
+class KinematicRig:
     """A forest as tables whose rows are the bodies by depth, parents first.
 
     bodies          (m,) number in the skeleton of the body in each row
@@ -66,7 +66,7 @@ class Factors:
 
     def __init__(
         self,
-        rig: Rig,
+        rig: KinematicRig,
         lever: Floats,
         arm: Floats,
         axis: Floats | None,

@@ -63,12 +63,11 @@ def orient(bodies: int, edges: Ints, roots: Sequence[int]) -> Ints:
     """Parent (m,) of every body, -1 at the roots and for bodies that no root reaches."""
     parent = np.full(bodies, -1, dtype=np.int64)
     near: list[list[int]] = [[] for _ in range(bodies)]
-    for i, j in np.asarray(edges).reshape(-1, 2):
-        near[i].append(int(j))
-        near[j].append(int(i))
+    for i, j in np.asarray(edges).reshape(-1, 2).tolist():
+        near[i].append(j)
+        near[j].append(i)
     front, done = list(roots), set(roots)
-    while front:
-        body = front.pop(0)
+    for body in front:  # which grows meanwhile
         for other in near[body]:
             if other not in done:
                 parent[other] = body
@@ -89,13 +88,20 @@ def components(bodies: int, edges: Ints) -> list[list[int]]:
 def choose_root(group: Sequence[int], edges: Ints, speed: Floats, names: Sequence[str]) -> int:
     """The body of a tree that the others are nearest to (graph centre); among equals the calmest, then by name."""
     members = list(group)
-    place = {body: k for k, body in enumerate(members)}
-    steps = np.full((len(members), len(members)), np.inf)
-    np.fill_diagonal(steps, 0)
-    for i, j in np.asarray(edges).reshape(-1, 2):
-        if i in place:
-            steps[place[i], place[j]] = steps[place[j], place[i]] = 1
-    for k in range(len(members)):
-        steps = np.minimum(steps, steps[:, k : k + 1] + steps[k : k + 1])
-    reach = steps.max(axis=1)
-    return min(members, key=lambda body: (reach[place[body]], speed[body], names[body]))
+    reach = count_steps(len(names), edges)[np.ix_(members, members)].max(axis=1)
+    farthest = dict(zip(members, reach.tolist(), strict=True))
+    return min(members, key=lambda body: (farthest[body], speed[body], names[body]))
+
+
+def count_steps(bodies: int, edges: Ints) -> Floats:
+    """(m, m) edges between two bodies of a forest; inf where none lead from one to the other."""
+    edges = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    parent = orient(bodies, edges, [group[0] for group in components(bodies, edges)])
+    steps = np.full((bodies, bodies), np.inf)
+    done: list[int] = []
+    for body in leaves_first(parent)[::-1].tolist():
+        if parent[body] >= 0:
+            steps[body, done] = steps[done, body] = steps[parent[body], done] + 1
+        steps[body, body] = 0.0
+        done.append(body)
+    return steps

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from .arrays import Bools, Floats
@@ -9,6 +11,7 @@ from .spool import blocks, over_frames
 
 SPAN_LOADING = 1e-9  # of unit columns: what keeps two that are alike from being told apart by rounding
 WELL_CONDITIONED_MIN = 1e-10  # mean eigenvalues: least eigenvalue of a matrix that is inverted as it is
+SYMMETRIC_ENTRIES = ((0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2))  # of a symmetric 3 x 3 matrix
 INDEPENDENT_RATIO = 1e-9  # of the largest diagonal entry of a triangle, below which a column says nothing new
 
 
@@ -46,9 +49,10 @@ def invert_normal(N: Floats, basis: Floats) -> Floats:
 
 
 def is_well_conditioned(unit: Floats) -> bool:
-    """Whether a symmetric matrix with a diagonal of ones is positive, by far more than rounding."""
+    """Whether symmetric matrices (..., F, F) with diagonals of ones are positive, by far more than rounding."""
+    size = unit.shape[-1]
     try:
-        np.linalg.cholesky(unit - WELL_CONDITIONED_MIN * len(unit) * np.eye(len(unit)))
+        np.linalg.cholesky(unit - WELL_CONDITIONED_MIN * size * np.eye(size))
     except np.linalg.LinAlgError:
         return False
     return True
@@ -56,11 +60,17 @@ def is_well_conditioned(unit: Floats) -> bool:
 
 def solve_symmetric(S: Floats, right: Floats) -> Floats:
     """The solution of symmetric systems (..., 3, 3) by cofactors: many times faster here than a general solver."""
-    (a, b, c), (d, e), f = (S[..., 0, k] for k in range(3)), (S[..., 1, k] for k in (1, 2)), S[..., 2, 2]
+    entries = [S[..., r, k] for r, k in SYMMETRIC_ENTRIES]
+    return np.stack(solve_entries(entries, [right[..., k] for k in range(3)]), axis=-1)
+
+
+def solve_entries(entries: Sequence[Floats], right: Sequence[Floats]) -> list[Floats]:
+    """The same of systems given as six arrays of entries and three of right sides, which is as it is fastest."""
+    a, b, c, d, e, f = entries
     A, B, C, D, E, F = d * f - e * e, c * e - b * f, b * e - c * d, a * f - c * c, b * c - a * e, a * d - b * b
-    x, y, z = (right[..., k] for k in range(3))
-    solved = np.stack([A * x + B * y + C * z, B * x + D * y + E * z, C * x + E * y + F * z], axis=-1)
-    return np.asarray(solved / (a * A + b * B + c * C)[..., None])
+    x, y, z = right
+    over = 1 / (a * A + b * B + c * C)
+    return [(A * x + B * y + C * z) * over, (B * x + D * y + E * z) * over, (C * x + E * y + F * z) * over]
 
 
 def span_columns(columns: Floats) -> Floats:
@@ -83,9 +93,22 @@ def clear_of_columns(columns: Floats, values: Floats) -> Floats:
     return np.asarray(values - over_frames(lambda part: part @ share, columns))
 
 
+def eliminate(products: Floats, count: int) -> tuple[Floats, int]:
+    """Products (F, F) of columns without what the first `count` of them explain of the others: those of the others, and
+    how many of the first are not 0.
+    """
+    used, size, gram = _load_unit(products[:count, :count])
+    across = np.linalg.solve(np.linalg.cholesky(gram), products[:count, count:][used] / size[:, None])
+    return np.asarray(products[count:, count:] - across.T @ across), int(used.sum())
+
+
 def _unit_gram(columns: Floats) -> tuple[Bools, Floats, Floats]:
     """Which of the columns (n, F) are not 0, their lengths (G,), and their products (G, G) in unit length, loaded."""
-    gram = np.asarray(sum(columns[rows].T @ columns[rows] for rows in blocks(columns)))
+    return _load_unit(np.asarray(sum(columns[rows].T @ columns[rows] for rows in blocks(columns))))
+
+
+def _load_unit(gram: Floats) -> tuple[Bools, Floats, Floats]:
+    """The same from their products (F, F)."""
     used = np.diagonal(gram) > 0
     size = np.sqrt(np.diagonal(gram)[used])
     return used, size, gram[np.ix_(used, used)] / size / size[:, None] + SPAN_LOADING * np.eye(len(size))

@@ -28,11 +28,14 @@ def median(values: Floats, empty: float = 0.0) -> Floats:
         if step < columns.shape[1]:
             parts = [median(columns[:, k : k + step], empty) for k in range(0, columns.shape[1], step)]
             return np.concatenate(parts).reshape(values.shape[1:])
-    ordered = np.sort(values, axis=0)  # NaN goes last
-    count = np.isfinite(values).sum(axis=0)
-    low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, max(len(values) - 1, 0))
     if not len(values):
         return np.full(values.shape[1:], empty)
+    known, n = np.isfinite(values), len(values)
+    if known.all():
+        middle = np.partition(values, ((n - 1) // 2, n // 2), axis=0)
+        return np.asarray(0.5 * (middle[(n - 1) // 2] + middle[n // 2]))
+    ordered, count = np.sort(values, axis=0), known.sum(axis=0)  # NaN goes last
+    low, high = np.maximum(count - 1, 0) // 2, np.minimum(count // 2, n - 1)
     a = np.take_along_axis(ordered, low[None], axis=0)[0]
     b = np.take_along_axis(ordered, high[None], axis=0)[0]
     return np.where(count > 0, 0.5 * (a + b), empty)

@@ -126,7 +126,7 @@ def even_places(time: Floats, step: float | None = None) -> EvenPlaces | None:
     return EvenPlaces(clock, before, np.clip(share, 0.0, 1.0))
 
 
-def known_around(known: Bools, segment: Ints) -> tuple[Ints, Ints]:
+def find_known_around(known: Bools, segment: Ints) -> tuple[Ints, Ints]:
     """(n,) last known frame up to each and first known from each in its segment; -1 and n where there is none."""
     n = len(known)
     row = np.arange(n)
@@ -138,9 +138,9 @@ def known_around(known: Bools, segment: Ints) -> tuple[Ints, Ints]:
     return before, after
 
 
-def held_frames(known: Bools, segment: Ints) -> Ints:
+def find_held_frames(known: Bools, segment: Ints) -> Ints:
     """(n,) for each frame the last known one of its segment up to it, or the first known after; -1: none is known."""
-    before, after = known_around(known, segment)
+    before, after = find_known_around(known, segment)
     return np.where(before >= 0, before, np.where(after < len(known), after, -1))
 
 

@@ -83,7 +83,7 @@ def zeros(shape: tuple[int, ...], dtype: Any = np.float64) -> Array:
     return array
 
 
-def copied(array: Array) -> Array:
+def copy_array(array: Array) -> Array:
     """The same numbers in an array of their own, that can be written to."""
     return over_frames(np.array, array)
 
@@ -180,7 +180,7 @@ class GrowingRows:
 
     def array(self) -> Array:
         """(n, width) all of them, read-only: no row comes after."""
-        return sealed(self._rows[: self._count])
+        return seal(self._rows[: self._count])
 
 
 def blocks_of(frames: int, frame_bytes: int, block_bytes: int = 0, least: int = 1) -> Iterator[slice]:
@@ -231,7 +231,7 @@ def take_rows(array: Array, rows: Array | slice) -> Array:
     return out
 
 
-def joined(arrays: Sequence[Array]) -> Array:
+def join_arrays(arrays: Sequence[Array]) -> Array:
     """Arrays (n, ...) one after the other."""
     out = empty((sum(map(len, arrays)), *arrays[0].shape[1:]), np.result_type(*arrays))
     start = 0
@@ -245,7 +245,7 @@ def joined(arrays: Sequence[Array]) -> Array:
 def hide(values: Array, hidden: Array) -> Array:
     """Numbers (n, m, ...) of things with NaN for those that are hidden (n, m), read-only."""
     wide = (..., *(None,) * (values.ndim - 2))
-    return sealed(over_frames(lambda gone, part: np.where(gone[wide], np.nan, part), hidden, values))
+    return seal(over_frames(lambda gone, part: np.where(gone[wide], np.nan, part), hidden, values))
 
 
 def is_any_finite(array: Array) -> bool:
@@ -261,7 +261,7 @@ def side_by_side(arrays: Sequence[Array]) -> Array:
     return out
 
 
-def sealed(array: Array) -> Array:
+def seal(array: Array) -> Array:
     """An array that was just made, and is nobody else's, read-only: it need not be copied to be kept."""
     array.flags.writeable = False
     return array

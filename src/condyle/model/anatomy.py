@@ -142,6 +142,20 @@ def rest_direction(segment: Segment) -> Literal["up", "down", "forward", "left",
     return "left" if segment.side == "l" else "right"
 
 
+_FINGER = re.compile(r"thumb|index|middle|ring|little|pinky|pinkie", re.IGNORECASE)
+_NO_PHALANX = re.compile(r"tip|end|nub", re.IGNORECASE)  # ends of fingers, which no rig moves
+_FINGERS = ("thumb", "index", "middle", "ring", "little")
+
+
+def find_finger(body: str) -> int | None:
+    """Which finger a name tells, 0 for the thumb."""
+    own = body.rsplit(":", 1)[-1]
+    told = [match.lower() for match in _FINGER.findall(own)]
+    if not told or _NO_PHALANX.search(own):
+        return None
+    return 4 if told[0].startswith("pink") else _FINGERS.index(told[0])
+
+
 def segment_of(name: str) -> Segment | None:
     """The segment that a name means on its own, or None: "LeftUpLeg", "thigh_l", "LTHI", "Skeleton:Hip"."""
     words = _words(name)

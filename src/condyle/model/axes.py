@@ -233,7 +233,7 @@ def tabulate(axes: Sequence[Axis], recorded: Recorded) -> AxisChain:
 
 
 def _make_row(
-    axes: Sequence[Axis], k: int, lies: Sequence[Lie], table: _Table, free: _Table, sds: Floats, angle: Floats
+    axes: Sequence[Axis], k: int, lies: Sequence[Lie], table: _AxisTable, free: _AxisTable, sds: Floats, angle: Floats
 ) -> AxisRow:
     axis, ends = axes[k], k in (0, len(axes) - 1)
 
@@ -261,7 +261,7 @@ def _make_row(
 
 
 @dataclass(frozen=True, eq=False)
-class _Table:
+class _AxisTable:
     """Numbers (n,) of a chain, and its normals: x_inner (n, 3) before each joint in the body inside, x_outer behind it
     in the body outside; feet of them along each axis [m], from the point that is given.
     """
@@ -277,7 +277,7 @@ class _Table:
     lies: list[Lie]
 
 
-def solve_table(axes: Sequence[Axis], lies: Sequence[Lie], numbers: Floats | None = None) -> _Table:
+def solve_table(axes: Sequence[Axis], lies: Sequence[Lie], numbers: Floats | None = None) -> _AxisTable:
     """Modified DH of a chain whose links lie as said; numbers (n, 12) stand for those of the axes."""
     n = len(axes)
     values = np.stack([axis.numbers for axis in axes]) if numbers is None else numbers
@@ -316,7 +316,7 @@ def solve_table(axes: Sequence[Axis], lies: Sequence[Lie], numbers: Floats | Non
     if n > 1:
         x_out[-1], t_out[-1] = turned[-1].T @ x_in[-1], t_in[-1]
     theta = np.array([_turn_between(z_in[k], x_in[k], turned[k] @ x_out[k]) for k in range(n)])
-    return _Table(alpha, a, t_out - t_in, theta, x_in, x_out, t_in, t_out, list(lies))
+    return _AxisTable(alpha, a, t_out - t_in, theta, x_in, x_out, t_in, t_out, list(lies))
 
 
 def _place_sliders(axes: Sequence[Axis]) -> list[Axis]:
@@ -333,7 +333,7 @@ def _place_sliders(axes: Sequence[Axis]) -> list[Axis]:
     return placed
 
 
-def find_lies(axes: Sequence[Axis]) -> tuple[list[Lie], _Table, Floats]:
+def find_lies(axes: Sequence[Axis]) -> tuple[list[Lie], _AxisTable, Floats]:
     """How neighbours lie to each other by what the motion tells, the table of what it says by itself, and the standard
     errors (n, 4) of that.
     """
@@ -397,17 +397,17 @@ def _find_errors(axes: Sequence[Axis], lies: Sequence[Lie]) -> Floats:
     return out
 
 
-def _stack(table: _Table) -> Floats:
+def _stack(table: _AxisTable) -> Floats:
     return np.stack([table.alpha, table.a, table.d, table.theta], axis=1)
 
 
-def _frame_first(axes: Sequence[Axis], table: _Table) -> Floats:
+def _frame_first(axes: Sequence[Axis], table: _AxisTable) -> Floats:
     """Frame 0 in the base: z along the first axis, x along the first normal at the zero."""
     one = axes[0]
     return _frame(one.z_inner, table.x_inner[0], one.p_inner + table.foot_inner[0] * one.z_inner)
 
 
-def _frame_last(axes: Sequence[Axis], table: _Table) -> Floats:
+def _frame_last(axes: Sequence[Axis], table: _AxisTable) -> Floats:
     """The last frame in the tool."""
     one = axes[-1]
     return _frame(one.z_outer, table.x_outer[-1], one.p_outer + table.foot_outer[-1] * one.z_outer)

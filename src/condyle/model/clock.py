@@ -229,9 +229,9 @@ class Clock:
 
     def times(self, time: Floats, rows: Ints) -> Floats:
         """(n,) [s] running time of frames, given their own times and their numbers."""
-        return np.asarray(time + self.offset[self.recording(rows)])
+        return np.asarray(time + self.offset[self.number_recordings(rows)])
 
-    def recording(self, rows: Ints) -> Ints:
+    def number_recordings(self, rows: Ints) -> Ints:
         """Number of the recording that frames belong to."""
         return np.searchsorted(self.first, rows, side="right") - 1
 

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..errors import CondyleError, UsageError
 from ..maths import rotation
-from ..maths.arrays import Floats, frozen
-from ..maths.spool import copied, sealed
+from ..maths.arrays import Floats, freeze_array
+from ..maths.spool import copy_array, seal
 from .take import Take
 from .values import dataclass
 
@@ -38,7 +38,7 @@ class FieldModel:
 
     def __post_init__(self) -> None:
         for name in ("centres", "shift", "turn"):
-            object.__setattr__(self, name, frozen(getattr(self, name), (len(self.centres), 3), name))
+            object.__setattr__(self, name, freeze_array(getattr(self, name), (len(self.centres), 3), name))
         numbers = (*(getattr(self, name) for name in ("centres", "shift", "turn")), self.length, self.scale)
         if not all(np.isfinite(values).all() for values in numbers) or self.length <= 0 or self.scale <= 0:
             raise CondyleError("a field needs finite numbers, and a length and a scale above 0", code="bad-field")
@@ -57,12 +57,12 @@ class FieldModel:
         """(..., 3) [rad] by which orientations reported at positions (..., 3) [m] are off, in the room's axes."""
         return np.asarray(bells(np.asarray(p_world, dtype=np.float64), self.centres, self.length) @ self.turn)
 
-    def corrected(self, take: Take, still: int | None = None) -> Take:
+    def correct(self, take: Take, still: int | None = None) -> Take:
         """The take as a straight field would have shown it; poses that were not seen stay so.
 
         still   a body that no sensor reports (the room), which stays where it is
         """
-        R, p = copied(take.R_world_body), copied(take.p_world_body)
+        R, p = copy_array(take.R_world_body), copy_array(take.p_world_body)
         step = max(1, CHUNK // max(take.bodies, 1))
         for start in range(0, take.frames if len(self.centres) else 0, step):
             rows = slice(start, start + step)
@@ -72,7 +72,7 @@ class FieldModel:
         p *= self.scale
         if still is not None:
             R[:, still], p[:, still] = take.R_world_body[:, still], take.p_world_body[:, still]
-        return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
+        return replace(take, R_world_body=seal(R), p_world_body=seal(p))
 
     def to_plain(self) -> dict[str, Any]:
         """The same as numbers and lists, for files."""

@@ -20,7 +20,7 @@ LINK_AXIS_MAX_95_RAD = np.radians(2.0)  # half-width of the interval of axes tha
 # hinges have 4.9 deg and more on recordings of data/more, machines' 0.01 to 0.6
 
 
-class Link(NamedTuple):
+class AxisLink(NamedTuple):
     """The shortest distance of two axes [m], and its unit direction from the first to the second."""
 
     distance: Measured
@@ -63,7 +63,7 @@ def is_link(joint_a: Joint, joint_b: Joint) -> bool:
     return len(widths) == 2 and all(width is not None and width < LINK_AXIS_MAX_95_RAD for width in widths)
 
 
-def measure_link(joint_a: Joint, joint_b: Joint, body: str) -> Link:
+def measure_link(joint_a: Joint, joint_b: Joint, body: str) -> AxisLink:
     """How far apart the axes of two hinges of a body are; 0 where the motion cannot tell them from axes that meet."""
     from .axes import Measured, find_lies, solve_table
 
@@ -71,7 +71,7 @@ def measure_link(joint_a: Joint, joint_b: Joint, body: str) -> Link:
     lies, _, sds = find_lies(axes)
     table = solve_table(axes, lies)
     half = None if np.isnan(sds[1, 1]) else Z95 * float(sds[1, 1])
-    return Link(Measured(float(table.a[1]), half), table.x_outer[0])
+    return AxisLink(Measured(float(table.a[1]), half), table.x_outer[0])
 
 
 def measure_offset(joints: Sequence[Joint], body: str, from_joint: Joint, to_joint: Joint) -> Measured | None:

@@ -13,7 +13,7 @@ from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, freeze, select
-from ..maths.spool import blocks, copied, empty, over_frames, sealed
+from ..maths.spool import blocks, copy_array, empty, over_frames, seal
 from .skeleton import ONE_AXIS, Joint, Skeleton
 from .take import WORLD, Take, with_world
 from .values import dataclass
@@ -118,7 +118,7 @@ def forward(skeleton: Skeleton, motion: Motion) -> Take:
             place[child] = place[parent] + np.einsum("ijn,j->in", turn[parent], joint.p_parent_joint)
             place[child] -= np.einsum("ijn,j->in", turn[child], joint.p_child_joint)
         R[rows], p[rows] = np.moveaxis(turn, -1, 0), np.moveaxis(place, -1, 0)
-    R, p = sealed(R), sealed(p)
+    R, p = seal(R), seal(p)
     return Take(
         motion.bodies, motion.time, R, p, motion.segment, motion.timed, motion.sources, motion.findings, motion.up
     )
@@ -157,7 +157,7 @@ def derive_motion(skeleton: Skeleton, poses: Take) -> Motion:
         return R
 
     R, p = over_frames(turn, poses.R_world_body), over_frames(lambda part: part[:, columns], poses.p_world_body)
-    return time_motion(skeleton, poses, sealed(R), sealed(p))
+    return time_motion(skeleton, poses, seal(R), seal(p))
 
 
 def time_motion(skeleton: Skeleton, take: Take, R: Floats, p: Floats, findings: tuple[Finding, ...] = ()) -> Motion:
@@ -206,16 +206,30 @@ def find_reference(skeleton: Skeleton, R_parent_body: Floats) -> Floats:
 
 
 def on_axes(skeleton: Skeleton, motion: Motion) -> Motion:
-    """The motion with every hinge turned about its axis alone and every rigid joint kept at its reference rotation.
+    """The motion with every hinge turned about its axis alone, every universal joint about its two, and every rigid
+    joint kept at its reference rotation.
 
     Each joint goes to the nearest rotation it may have, for itself; what was not known stays NaN.
     """
     reference = reference_rotations(skeleton, motion)
-    R = copied(motion.R_parent_body)
+    R = copy_array(motion.R_parent_body)
     for child, _, joint in order_joints(skeleton):
         if joint.kind in ONE_AXIS and joint.axis_child is not None:
             angle = rotation.find_turn(joint.axis_child, reference[child].T @ R[:, child])
             R[:, child] = reference[child] @ rotation.from_vector(angle[:, None] * joint.axis_child)
+        elif joint.kind == "universal" and joint.axis_child is not None and joint.axis_parent is not None:
+            R[:, child] = _keep_angle(R[:, child], joint.axis_parent, joint.axis_child)
         elif joint.kind == "rigid":
             R[:, child] = np.where(np.isfinite(R[:, child]), reference[child], np.nan)
     return replace(motion, R_parent_body=R)
+
+
+def _keep_angle(R: Floats, first: Floats, second: Floats) -> Floats:
+    """R (n, 3, 3) turned the shortest way to have the same angle between `first` and R `second` in all frames."""
+    now = R @ second
+    cosine = now @ first
+    usual = float(np.nanmean(cosine)) if np.isfinite(cosine).any() else 0.0
+    normal = np.cross(first, now)
+    size = np.linalg.norm(normal, axis=1)
+    step = np.arccos(np.clip(usual, -1, 1)) - np.arctan2(size, cosine)
+    return np.asarray(rotation.from_vector((step / np.maximum(size, 1e-12))[:, None] * normal) @ R)

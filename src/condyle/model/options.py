@@ -13,6 +13,7 @@ from .values import dataclass
 
 Method = Literal["default", "least-squares", "drift"]
 TreeScore = Literal["likelihood", "residual"]
+OWN_TREE = "file"  # in the place of edges: those that the recording brings along
 
 
 @dataclass(frozen=True)

@@ -69,6 +69,7 @@ class Profile:
     lengths     with their intervals; covariance (L, L) [m^2] of all of them
     mountings   how many independent mountings they come from
     fits        ids of the fits they come from
+    recordings  SHA-256 of the poses of these fits, so that none counts twice
     """
 
     bodies: tuple[str, ...]
@@ -78,6 +79,7 @@ class Profile:
     covariance: tuple[tuple[float, ...], ...]
     mountings: int
     fits: tuple[str, ...] = ()
+    recordings: tuple[str, ...] = ()
     condyle: str = __version__
 
     def __post_init__(self) -> None:

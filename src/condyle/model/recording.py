@@ -16,9 +16,9 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
 from ..maths.robust import median
-from ..maths.spool import over_frames, sealed, take_rows
+from ..maths.spool import over_frames, seal, take_rows
 from .clock import describe_clock_unit, in_order
 from .take import BodyMarker, CarriedCentre, OwnSkeleton, Take, check_quaternions
 from .units import metres_per
@@ -128,8 +128,8 @@ class Bodies:
 
     def __post_init__(self) -> None:
         m = len(self.names)
-        position = frozen(self.position, (None, m, 3), "position", part=True)
-        orientation = frozen(self.orientation, (len(position), m, None), "orientation", part=True)
+        position = freeze_array(self.position, (None, m, 3), "position", part=True)
+        orientation = freeze_array(self.orientation, (len(position), m, None), "orientation", part=True)
         object.__setattr__(self, "names", tuple(str(name) for name in self.names))
         object.__setattr__(self, "position", position)
         object.__setattr__(self, "orientation", orientation)
@@ -144,7 +144,7 @@ class Markers:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "names", tuple(str(name) for name in self.names))
-        position = frozen(self.position, (None, len(self.names), 3), "position", part=True)
+        position = freeze_array(self.position, (None, len(self.names), 3), "position", part=True)
         object.__setattr__(self, "position", position)
 
 
@@ -190,9 +190,9 @@ class Recording:
         if not parts or max(parts) != min(parts):
             raise ValueError("a recording has bodies, markers or both, of the same number of frames")
         if self.time is not None:
-            object.__setattr__(self, "time", frozen(self.time, (parts[0],), "time"))
+            object.__setattr__(self, "time", freeze_array(self.time, (parts[0],), "time"))
         if self.segment is not None:
-            object.__setattr__(self, "segment", frozen(self.segment, (parts[0],), "segment", np.int64))
+            object.__setattr__(self, "segment", freeze_array(self.segment, (parts[0],), "segment", np.int64))
         if self.bodies is not None and width_of(self.convention.rotation) != self.bodies.orientation.shape[2]:
             raise ValueError(
                 f"{self.bodies.orientation.shape[2]} numbers per orientation for {self.convention.rotation}"
@@ -242,16 +242,16 @@ def to_take(recording: Recording) -> Take:
         position, orientation = take_rows(position, rows), take_rows(orientation, rows)
     if metres != 1:
         with np.errstate(over="ignore", invalid="ignore"):  # invalid: NaN of the signalling kind, in binary files
-            position = sealed(over_frames(lambda part: part * metres, position))
+            position = seal(over_frames(lambda part: part * metres, position))
     if convention.axes != ("x", "y", "z"):
-        position = sealed(over_frames(lambda part: along_axes(part, convention.axes), position))
+        position = seal(over_frames(lambda part: along_axes(part, convention.axes), position))
     rate = recording.rate if time is None else None
     common = {"names": bodies.names, "time": time, "rate": rate, "segment": segment, "sources": [recording.source]}
     R, told = matrices(orientation, convention, bodies.names)
     if convention.handed == "left":
         mirror = mirror_of(convention)
-        position = sealed(over_frames(lambda part: part * mirror, position))
-        R = sealed(over_frames(lambda part: mirror[:, None] * part * mirror, R))
+        position = seal(over_frames(lambda part: part * mirror, position))
+        R = seal(over_frames(lambda part: mirror[:, None] * part * mirror, R))
     if convention.rotation == MATRIX:
         findings += told
         take = Take.from_poses(position, R_world_body=R, **common)  # type: ignore[arg-type]
@@ -266,11 +266,11 @@ def to_take(recording: Recording) -> Take:
     own = recording.own
     if own is not None:
         sign = mirror_of(convention) if convention.handed == "left" else 1.0
-        own = own.changed(own.p_parent_joint * metres * sign)
+        own = own.with_joints(own.p_parent_joint * metres * sign)
     read_as = f"{convention}, {convention.unit or f'{metres:g} m'}"
     markers = tuple(BodyMarker(body, name, metres * place, carried) for body, name, place, carried in recording.placed)
     everything = (*findings, *take.findings)
-    return take.telling(everything, up=convention.up, own=own, read_as=read_as, markers=markers)
+    return take.with_findings(everything, up=convention.up, own=own, read_as=read_as, markers=markers)
 
 
 def _find_moved(position: Floats) -> Bools:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..findings import Finding
-from ..maths.spool import over_frames, sealed
+from ..maths.spool import over_frames, seal
 from .skeleton import SensorNoise
 from .take import BodyMarker, Take
 from .values import dataclass
@@ -44,10 +44,10 @@ def scale_take(take: Take, factor: float) -> Take:
     if factor == 1:
         return take
     text = f"recorded lengths were multiplied by {factor:.6g}, the scale that was given"
-    own = None if take.own is None else take.own.changed(take.own.p_parent_joint * factor)
+    own = None if take.own is None else take.own.with_joints(take.own.p_parent_joint * factor)
     return replace(
         take,
-        p_world_body=sealed(over_frames(lambda part: part * factor, take.p_world_body)),
+        p_world_body=seal(over_frames(lambda part: part * factor, take.p_world_body)),
         own=own,
         markers=scale_markers(take.markers, factor),
         findings=(*take.findings, Finding("scaled", "info", text, value=factor, unit="1")),

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 from ..errors import CondyleError, UsageError, import_extra
 from ..findings import Finding, Severity, many
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, frozen
+from ..maths.arrays import Bools, Floats, Ints, Vector, evenly, freeze, freeze_array
 from ..maths.series import usual_step
-from ..maths.spool import hide, joined, over_frames, sealed, take_rows
+from ..maths.spool import hide, join_arrays, over_frames, seal, take_rows
 from .values import dataclass
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
@@ -46,8 +46,8 @@ class OwnSkeleton:
     def __post_init__(self) -> None:
         m = len(self.names)
         object.__setattr__(self, "names", tuple(str(name) for name in self.names))
-        object.__setattr__(self, "parent", frozen(self.parent, (m,), "parent", np.int64))
-        object.__setattr__(self, "p_parent_joint", frozen(self.p_parent_joint, (m, 3), "p_parent_joint"))
+        object.__setattr__(self, "parent", freeze_array(self.parent, (m,), "parent", np.int64))
+        object.__setattr__(self, "p_parent_joint", freeze_array(self.p_parent_joint, (m, 3), "p_parent_joint"))
 
     def edges(self, bodies: Sequence[str]) -> tuple[tuple[str, str], ...]:
         """(parent, child) of the bones that are among the bodies; other bones between two of them are skipped."""
@@ -60,7 +60,7 @@ class OwnSkeleton:
                 found.append((self.names[up], name))
         return tuple(found)
 
-    def changed(self, p_parent_joint: Floats) -> OwnSkeleton:
+    def with_joints(self, p_parent_joint: Floats) -> OwnSkeleton:
         """The same bones with their joints elsewhere: in another unit, or mirrored."""
         return OwnSkeleton(self.names, self.parent, p_parent_joint)
 
@@ -131,21 +131,16 @@ class Take:
     def __post_init__(self) -> None:
         names = tuple(str(name) for name in self.names)
         n, m = len(self.time), len(names)
-        R = frozen(self.R_world_body, (n, m, 3, 3), "R_world_body")
-        p = frozen(self.p_world_body, (n, m, 3), "p_world_body")
-        time = frozen(self.time, (n,), "time")
+        R = freeze_array(self.R_world_body, (n, m, 3, 3), "R_world_body")
+        p = freeze_array(self.p_world_body, (n, m, 3), "p_world_body")
+        time = freeze_array(self.time, (n,), "time")
         segment = np.zeros(n, np.int64) if self.segment is None else self.segment
-        segment = frozen(segment, (n,), "segment", np.int64)
+        segment = freeze_array(segment, (n,), "segment", np.int64)
         _check_names(names)
         if not np.isfinite(time).all():
             frame = int(np.argmin(np.isfinite(time)))
             raise CondyleError("time is not a number", code="bad-time", frame=frame)
-        backwards = (np.diff(time) <= 0) & (np.diff(segment) == 0)
-        if backwards.any():
-            frame = int(np.argmax(backwards)) + 1
-            raise CondyleError(
-                f"time does not increase ({time[frame - 1]:g} s, then {time[frame]:g} s)", code="bad-time", frame=frame
-            )
+        _check_order(time, segment)
         with np.errstate(invalid="ignore"):
             # Over everything at once: much faster than pose by pose, and as a rule all are seen.
             if p.size and -FARTHEST < p.min() and p.max() < FARTHEST and np.isfinite(R.sum()):
@@ -154,7 +149,7 @@ class Take:
                 seen = over_frames(_find_whole, p, R)
         if not seen.all():  # a pose is seen whole or not at all
             p, R = hide(p, ~seen), hide(R, ~seen)
-        sealed(seen)
+        seal(seen)
         values = {"names": names, "time": time, "segment": segment, "R_world_body": R, "p_world_body": p, "seen": seen}
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -204,9 +199,9 @@ class Take:
         if (q_world_body_wxyz is None) == (R_world_body is None):
             raise UsageError("give either quaternions or matrices", code="bad-call")
         if q_world_body_wxyz is not None:
-            R, findings = check_quaternions(frozen(q_world_body_wxyz, (n, m, 4), "q_world_body_wxyz"), labels)
+            R, findings = check_quaternions(freeze_array(q_world_body_wxyz, (n, m, 4), "q_world_body_wxyz"), labels)
         else:
-            R, findings = _check_matrices(frozen(R_world_body, (n, m, 3, 3), "R_world_body"), labels)  # type: ignore[arg-type]
+            R, findings = _check_matrices(freeze_array(R_world_body, (n, m, 3, 3), "R_world_body"), labels)  # type: ignore[arg-type]
         return cls.from_checked(p, R, findings, labels, time=time, rate=rate, segment=segment, sources=sources)
 
     @classmethod
@@ -227,7 +222,7 @@ class Take:
         findings = list(findings)
         timed = time is not None or rate is not None
         if time is not None:
-            clock = frozen(time, (n,), "time")
+            clock = freeze_array(time, (n,), "time")
         else:
             if rate is not None and not rate > 0:
                 raise UsageError(f"rate {rate} Hz is not positive", code="bad-call")
@@ -236,7 +231,7 @@ class Take:
             findings.append(
                 Finding("no-time", "warning", "no time and no rate: frames are counted at 100 Hz; give the rate")
             )
-        segments = np.zeros(n, np.int64) if segment is None else frozen(segment, (n,), "segment", np.int64)
+        segments = np.zeros(n, np.int64) if segment is None else freeze_array(segment, (n,), "segment", np.int64)
         return cls(names, clock, R_world_body, p_world_body, segments, timed, tuple(sources), tuple(findings))
 
     @property
@@ -279,8 +274,8 @@ class Take:
         return replace(
             self,
             names=kept,
-            R_world_body=sealed(over_frames(lambda R: R[:, columns], self.R_world_body)),
-            p_world_body=sealed(over_frames(lambda p: p[:, columns], self.p_world_body)),
+            R_world_body=seal(over_frames(lambda R: R[:, columns], self.R_world_body)),
+            p_world_body=seal(over_frames(lambda p: p[:, columns], self.p_world_body)),
             markers=tuple(marker for marker in self.markers if marker.body in kept),
         )
 
@@ -291,9 +286,9 @@ class Take:
     def at(self, rows: Ints | builtins.slice) -> Take:
         """These frames, in increasing order."""
         R, p = take_rows(self.R_world_body, rows), take_rows(self.p_world_body, rows)
-        if not isinstance(rows, builtins.slice):  # arrays of their own
-            R, p = sealed(R), sealed(p)
-        return replace(self, time=self.time[rows], segment=self.segment[rows], R_world_body=R, p_world_body=p)
+        time, segment = self.time[rows], self.segment[rows]
+        _check_order(time, segment)
+        return self._twin(time=time, segment=segment, R_world_body=R, p_world_body=p, seen=self.seen[rows])
 
     def in_source(self, number: int) -> Bools:
         """(n,) the frames of one of the sources."""
@@ -302,10 +297,18 @@ class Take:
 
     def mask(self, hidden: ArrayLike) -> Take:
         """The same take with the poses in `hidden` (n, m) taken as not seen."""
-        gone = frozen(hidden, (self.frames, self.bodies), "hidden", np.bool_)
-        return replace(self, R_world_body=hide(self.R_world_body, gone), p_world_body=hide(self.p_world_body, gone))
+        gone = freeze_array(hidden, (self.frames, self.bodies), "hidden", np.bool_)
+        R, p = hide(self.R_world_body, gone), hide(self.p_world_body, gone)
+        return self._twin(R_world_body=R, p_world_body=p, seen=self.seen & ~gone)
 
-    def telling(self, findings: Iterable[Finding], **words: Any) -> Take:
+    def _twin(self, **arrays: Floats | Ints | Bools) -> Take:
+        """The same take with other arrays, which are sealed and not checked again: they were made from its own."""
+        twin = object.__new__(type(self))
+        own = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        twin.__dict__.update(own | {name: seal(array) for name, array in arrays.items()})
+        return twin
+
+    def with_findings(self, findings: Iterable[Finding], **words: Any) -> Take:
         """The same poses with these findings, and other words: up, own, read_as, markers. Nothing is checked again."""
         twin = copy.copy(self)
         for name, value in {"findings": tuple(findings), **words}.items():
@@ -388,8 +391,8 @@ def join(takes: Sequence[Take]) -> Take:
     return Take(
         first.names,
         np.concatenate([take.time for take in parts]),
-        sealed(joined([take.R_world_body for take in parts])),
-        sealed(joined([take.p_world_body for take in parts])),
+        seal(join_arrays([take.R_world_body for take in parts])),
+        seal(join_arrays([take.p_world_body for take in parts])),
         np.concatenate(segments),
         all(take.timed for take in parts),
         tuple(source for take in parts for source in take.sources),
@@ -400,6 +403,12 @@ def join(takes: Sequence[Take]) -> Take:
         first.markers if all(_same_markers(first, take) for take in rest) else (),
         tuple(of_source),
     )
+
+
+def keep_files(given: Take, kept: Take) -> Take:
+    """The take as it was given, of the files that were kept."""
+    rows = np.flatnonzero(np.isin(given.segment, kept.segment))
+    return replace(given.at(rows), sources=kept.sources, of_source=kept.of_source)
 
 
 def _same_markers(a: Take, b: Take) -> bool:
@@ -436,6 +445,15 @@ def _match(take: Take, first: Take) -> Take:
     return take if take.names == first.names else take.select(first.names)
 
 
+def _check_order(time: Floats, segment: Ints) -> None:
+    backwards = (np.diff(time) <= 0) & (np.diff(segment) == 0)
+    if backwards.any():
+        frame = int(np.argmax(backwards)) + 1
+        raise CondyleError(
+            f"time does not increase ({time[frame - 1]:g} s, then {time[frame]:g} s)", code="bad-time", frame=frame
+        )
+
+
 def _check_names(names: tuple[str, ...]) -> None:
     known: set[str] = set()
     for name in names:
@@ -451,12 +469,12 @@ def check_quaternions(q: Floats, names: tuple[str, ...], last: bool = False) -> 
     length = over_frames(_measure_quaternions, q)
     findings: list[Finding] = []
     if length.size and max(abs(length.min() - 1), abs(length.max() - 1)) <= UNIT_MAX_OFF:  # as nearly always
-        return sealed(over_frames(partial(rotation.from_quaternion, last=last), q)), findings
+        return seal(over_frames(partial(rotation.from_quaternion, last=last), q)), findings
     lost = np.zeros(length.shape, dtype=bool)
     for k, name in enumerate(names):
         lost[:, k], told = _check_lengths(name, length[:, k])
         findings += told
-    return sealed(over_frames(partial(rotation.from_quaternion, last=last), hide(q, lost))), findings
+    return seal(over_frames(partial(rotation.from_quaternion, last=last), hide(q, lost))), findings
 
 
 def _check_lengths(name: str, length: Floats) -> tuple[Bools, list[Finding]]:
@@ -546,7 +564,7 @@ def _check_matrices(R: Floats, names: tuple[str, ...]) -> tuple[Floats, list[Fin
         findings.append(
             Finding("rotation-repaired", severity, text, value=worst, unit="1", frame=frame, count=count)  # type: ignore[arg-type]
         )
-    return sealed(over_frames(_repair_matrices, R, off)) if rounded.any() or bad.any() else R, findings
+    return seal(over_frames(_repair_matrices, R, off)) if rounded.any() or bad.any() else R, findings
 
 
 def _measure_defects(R: Floats) -> Floats:
@@ -574,7 +592,7 @@ def with_world(take: Take) -> Take:
     def add_body(values: Floats, one: Floats) -> Floats:
         """The numbers (n, m, ...) with those of one more body that never change."""
         room = np.broadcast_to(one, (take.frames, 1, *one.shape))
-        return sealed(over_frames(lambda *parts: np.concatenate(parts, axis=1), values, room))
+        return seal(over_frames(lambda *parts: np.concatenate(parts, axis=1), values, room))
 
     p, R = add_body(take.p_world_body, np.zeros(3)), add_body(take.R_world_body, np.eye(3))
     return replace(take, names=(*take.names, WORLD), R_world_body=R, p_world_body=p)

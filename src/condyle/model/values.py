@@ -35,14 +35,14 @@ else:
         shown = (f"{one.name}={getattr(self, one.name)!r}" for one in dataclasses.fields(self) if one.repr)
         return f"{type(self).__qualname__}({', '.join(shown)})"
 
-    def _compared(value: Any) -> tuple[Any, ...]:
+    def _list_compared(value: Any) -> tuple[Any, ...]:
         return tuple(getattr(value, one.name) for one in dataclasses.fields(value) if one.compare)
 
     def _eq(self: Any, other: object) -> Any:
-        return _compared(self) == _compared(other) if type(other) is type(self) else NotImplemented
+        return _list_compared(self) == _list_compared(other) if type(other) is type(self) else NotImplemented
 
     def _hash(self: Any) -> int:
-        return hash(_compared(self))
+        return hash(_list_compared(self))
 
     def _set_once(self: Any, name: str, value: Any) -> None:
         own = self.__dict__

@@ -29,7 +29,7 @@ from .neutral import Heading, Neutral, find_heading, find_neutral
 from .person import Body, find_bodies
 from .play import play
 
-SIDES: tuple[Side, ...] = ("l", "r", "")
+SIDES_IN_ORDER: tuple[Side, ...] = ("l", "r", "")
 OUTLIER_MAX_SHARE = 0.2  # of a body's poses that may be outliers; of more, something else is to be said
 MIRROR = np.diag([1.0, 1.0, -1.0])  # takes the left side of a person to the right
 
@@ -156,7 +156,7 @@ def _count_joints(
         if row.proximal is None:
             yield from _count_in_room(body, frames, row, room)
             continue
-        for side in SIDES:
+        for side in SIDES_IN_ORDER:
             above, k = _find_place(body, row, side)
             if above is None or k is None or above not in frames or k not in frames:
                 continue

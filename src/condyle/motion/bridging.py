@@ -7,8 +7,8 @@ import numpy as np
 from ..findings import Finding, Severity, many
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints
-from ..maths.series import held_frames, known_around
-from ..maths.spool import copied, over_frames
+from ..maths.series import find_held_frames, find_known_around
+from ..maths.spool import copy_array, over_frames
 from ..model.take import Take
 
 GAPS_MIN_SHARE = 0.05  # share of the frames from which on lost poses are worth a warning
@@ -25,10 +25,10 @@ def bridge_turn(take: Take, R: Floats, longest: float) -> tuple[Floats, Bools, B
     short = _find_short(take, known, longest)
     if not short.any():
         return R, short, ~known
-    before, after = known_around(known, take.segment)
+    before, after = find_known_around(known, take.segment)
     a, b = R[before[short]], R[after[short]]
     share = _share(take, before, after, short)
-    closed = copied(R)
+    closed = copy_array(R)
     closed[short] = a @ rotation.from_vector(share[:, None] * rotation.between(a, b))
     return closed, short, ~known & ~short
 
@@ -37,7 +37,7 @@ def bridge_line(take: Take, p: Floats, short: Bools) -> Floats:
     """p (n, 3) with the frames in `short` on the line between the known ones around them."""
     if not short.any():
         return p
-    before, after = known_around(np.asarray(np.isfinite(p).all(axis=-1)), take.segment)
+    before, after = find_known_around(np.asarray(np.isfinite(p).all(axis=-1)), take.segment)
     share = _share(take, before, after, short)[:, None]
     closed = p.copy()
     closed[short] = (1 - share) * p[before[short]] + share * p[after[short]]
@@ -57,7 +57,7 @@ def describe_gaps(take: Take, frames: Bools, code: str) -> list[Finding]:
         count = int(rows.sum())
         if not count:
             continue
-        before, after = known_around(~rows, take.segment)
+        before, after = find_known_around(~rows, take.segment)
         # A gap lasts from the sample before it to the one after it, as far as there are such samples.
         ends = np.clip(np.stack([before, after]), 0, take.frames - 1)
         seconds = float((take.time[ends[1]] - take.time[ends[0]])[rows].max())
@@ -82,7 +82,7 @@ def find_lone_runs(take: Take, frames: Bools, longest: float) -> Bools:
 
 def _find_short(take: Take, known: Bools, longest: float) -> Bools:
     """(n,) the unknown frames in gaps that are short enough."""
-    before, after = known_around(known, take.segment)
+    before, after = find_known_around(known, take.segment)
     inside = ~known & (before >= 0) & (after < take.frames)
     short = inside.copy()
     short[inside] = take.time[after[inside]] - take.time[before[inside]] <= longest * (1 + 1e-9)
@@ -91,5 +91,5 @@ def _find_short(take: Take, known: Bools, longest: float) -> Bools:
 
 def find_nearest_known(known: Bools, segment: Ints) -> Ints:
     """(n,) the known frame before each in its segment, else the one after, else any; -1 where none is known at all."""
-    within = held_frames(known, segment)
-    return np.where(within >= 0, within, held_frames(known, np.zeros_like(segment)))
+    within = find_held_frames(known, segment)
+    return np.where(within >= 0, within, find_held_frames(known, np.zeros_like(segment)))

@@ -13,7 +13,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.euler import find_angles, find_principal_angles, measure_lock
 from ..maths.robust import median
 from ..maths.series import segment_slices
-from ..maths.spool import empty, sealed
+from ..maths.spool import empty, seal
 from ..model.angle_conventions import JointRow
 from ..model.angles import AngleColumn, SegmentFrame
 
@@ -58,7 +58,7 @@ def measure_columns(joints: list[Counted], segment: Ints, keep_locked: bool) -> 
         at += found.shape[1]
         locked.append(near)
         crossed.append(beyond)
-    return sealed(values), locked, crossed
+    return seal(values), locked, crossed
 
 
 def _follow(R: Floats, order: str, segment: Ints) -> tuple[Floats, Bools, Bools]:

@@ -28,6 +28,7 @@ RATE_HALF_WINDOW_S = 0.02  # s before and after a frame from which its velocitie
 STANDING_MAX_SHARE = 0.1  # of the foot's high speed that its slowest point may have when it stands
 HIGH_SPEED_PERCENT = 98  # percentile of a foot's speed that stands for its swing
 SWING_MIN_SPEED_M_S = 0.5  # m/s below which a foot makes no steps
+STILL_MAX_SPEED_M_S = 0.05  # m/s that noise and skin make of a foot that stands: a foot without swings is below it
 STAND_MIN_S = 0.2  # s, and
 STRIDE_MAX_S = 2.5  # s from a strike to the next of the same foot; longer, the person stood or a strike was not seen
 SWING_MIN_S = 0.1  # s: shorter ones are joined with what is around them
@@ -76,10 +77,7 @@ def _find_events(take: Take, side: str, names: Sequence[str]) -> list[GaitEvent]
     """Events of one foot; where a stretch begins or ends with the recording, or with a gap, there is none."""
     events = []
     for part in segment_slices(take.segment):
-        speeds = [_measure_speeds(take, take.index(name), part) for name in names]
-        slowest = np.fmin.reduce([slow for slow, _ in speeds])
-        fast = np.concatenate([speed[np.isfinite(speed)] for _, speed in speeds])
-        high = float(quantile(fast, HIGH_SPEED_PERCENT / 100)) if len(fast) else 0.0
+        slowest, high = _measure_foot(take, names, part)
         if high < SWING_MIN_SPEED_M_S:
             continue
         time, known = take.time[part], np.isfinite(slowest)
@@ -89,6 +87,31 @@ def _find_events(take: Take, side: str, names: Sequence[str]) -> list[GaitEvent]
             if stop < len(time) and known[stop]:
                 events.append(GaitEvent(float(time[stop - 1]), int(take.segment[part.start]), side, "off", names[-1]))
     return events
+
+
+def find_standing(take: Take, names: Sequence[str]) -> list[tuple[int, int]]:
+    """Stretches (first, stop) of frames in which a foot, of these bodies, stands; one that makes no steps may stand
+    throughout. The first and the last frames of a segment, which have no speed, are like their neighbours.
+    """
+    found = []
+    for part in segment_slices(take.segment):
+        slowest, high = _measure_foot(take, names, part)
+        there = np.flatnonzero(np.isfinite(slowest))
+        if not len(there):
+            continue
+        slowest[: there[0]], slowest[there[-1] + 1 :] = slowest[there[0]], slowest[there[-1]]
+        limit = max(STANDING_MAX_SHARE * high, STILL_MAX_SPEED_M_S)
+        still = np.where(np.isfinite(slowest), slowest, np.inf) < limit
+        found += [(part.start + first, part.start + stop) for first, stop in _find_stands(still, take.time[part])]
+    return found
+
+
+def _measure_foot(take: Take, names: Sequence[str], part: slice) -> tuple[Floats, float]:
+    """(n,) [m/s] of the slowest point within reach of a foot, NaN where not known, and the foot's high speed [m/s]."""
+    speeds = [_measure_speeds(take, take.index(name), part) for name in names]
+    fast = np.concatenate([speed[np.isfinite(speed)] for _, speed in speeds])
+    high = float(quantile(fast, HIGH_SPEED_PERCENT / 100)) if len(fast) else 0.0
+    return np.fmin.reduce([slow for slow, _ in speeds]), high
 
 
 def _find_stands(still: Bools, time: Floats) -> list[tuple[int, int]]:

@@ -16,10 +16,10 @@ from numpy.typing import ArrayLike
 from ..errors import UsageError
 from ..findings import Finding, Severity, many
 from ..maths.arrays import Bools, Floats, Ints, freeze
-from ..maths.elimination import Rig, dot
+from ..maths.elimination import KinematicRig, dot
 from ..maths.robust import huber_weight
 from ..maths.series import segment_slices
-from ..maths.spool import copied, empty, over_frames, sealed, zeros
+from ..maths.spool import copy_array, empty, over_frames, seal, zeros
 from ..model.motion import Motion, check_motion, find_reference, forward, free_bodies, match_bodies, time_motion
 from ..model.progress import begin_step, tell_share
 from ..model.skeleton import ONE_AXIS, Skeleton
@@ -28,6 +28,7 @@ from ..model.values import dataclass
 from .bridging import bridge_turn, describe_gaps, find_lone_runs
 from .play import BRIDGED_GAP_MAX_S, bridge
 from .pose_solver import Problem, State, measure_errors, solve
+from .rails import keep_on_rails, remove_threads
 from .rig import build_rig, build_state, centre, hold_unknown, restore_state, store, to_bodies, to_rows
 from .smoothing import solve_smooth
 from .tasks import FrameRows, Posture, SensorPoses, Smoothness, Target, Task, add_up, close_loops
@@ -90,7 +91,8 @@ def fit_motion(
 
     sigma_position [m], sigma_rotation [rad]: standard deviations, one or one per body; the skeleton's noise if None.
     robust     sensors that disagree with the rest of the figure in a frame lose their weight there
-    keep_axes  hinges turn about their axis only, and rigid joints do not turn; else every joint is a ball
+    keep_axes  hinges turn about their axis only, rigid joints do not turn, and sliders stay on their rails; else every
+               joint is a ball
     loops      whether loop joints stay closed; None: those that were named when the skeleton was fitted
     smooth     standard deviations of the bodies' angular accelerations [rad/s^2] and of the free bodies' accelerations
                [m/s^2], which then count among the errors; None: every frame is fitted for itself
@@ -110,6 +112,8 @@ def fit_motion(
     kept = skeleton.loops if loops else () if loops is False else skeleton.named_loops
     sigmas = choose_sigmas(skeleton, sigma_position, sigma_rotation)
     figure = replace(skeleton, loops=kept)
+    if keep_axes:
+        take = remove_threads(skeleton, take)
     run = _SensorRun(figure, take, sigmas, keep_axes=keep_axes, reference=reference, placed=placed)
     begin_step("solving the motion")
     chunks = _cut_chunks(np.arange(take.frames))
@@ -125,7 +129,9 @@ def fit_motion(
         for part in segment_slices(take.segment):
             if part.stop - part.start > 2:  # fewer frames have no acceleration
                 run.solve(part, run.state(part), run.problem(part, Smoothness(*smooth, take.time)))
-    return MotionFit(run.motion(longest_gap), run.sensors.weight, run.residual, run.steps, run.settled)
+    motion = run.motion(longest_gap)
+    motion = keep_on_rails(skeleton, motion) if keep_axes else motion
+    return MotionFit(motion, run.sensors.weight, run.residual, run.steps, run.settled)
 
 
 def reach_targets(
@@ -200,7 +206,7 @@ def add_turns(take: Take, turns: Floats) -> Take:
 
     R = over_frames(fill, take.R_world_body, turns, alone)
     p = over_frames(lambda part, rows: np.where(rows[..., None], np.zeros(3), part), take.p_world_body, alone)
-    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
+    return replace(take, R_world_body=seal(R), p_world_body=seal(p))
 
 
 def _mask_unjoined(skeleton: Skeleton, take: Take) -> Take:
@@ -221,7 +227,7 @@ class _Run:
     residual  (n, m) [-] see `MotionFit`
     """
 
-    def __init__(self, rig: Rig, tasks: Sequence[Task], R: Floats) -> None:
+    def __init__(self, rig: KinematicRig, tasks: Sequence[Task], R: Floats) -> None:
         n, m = R.shape[:2]
         self.rig, self.tasks, self.R, self.p = rig, list(tasks), R, empty((n, m, 3))
         self.residual, self.steps, self.settled = zeros((n, m)), np.zeros(n, np.int64), np.zeros(n, bool)
@@ -332,7 +338,7 @@ class _SensorRun(_Run):
             findings += describe_gaps(take, short & ~beyond, "gap-bridged")
             findings += describe_gaps(take, lost, "gap-left")
         findings += _describe_outliers(take, self.out)
-        return time_motion(self.skeleton, take, sealed(R), sealed(p), tuple(findings))
+        return time_motion(self.skeleton, take, seal(R), seal(p), tuple(findings))
 
 
 def _reweigh(run: _SensorRun, longest_gap: float) -> None:
@@ -445,11 +451,11 @@ def _cut_chunks(rows: Ints) -> list[FrameRows]:
     return [slice(part[0], part[-1] + 1) if part[-1] - part[0] + 1 == len(part) else part for part in parts]
 
 
-def _guess_rotations(rig: Rig, take: Take, relative: Floats) -> Floats:
+def _guess_rotations(rig: KinematicRig, take: Take, relative: Floats) -> Floats:
     """(n, m, 3, 3) rotations in the world to start from: the measured ones, bridged or held where there are none."""
     if take.seen.all():
         return take.R_world_body
-    guess, R = hold_unknown(relative, take.segment, to_bodies(rig, rig.R_reference)), copied(take.R_world_body)
+    guess, R = hold_unknown(relative, take.segment, to_bodies(rig, rig.R_reference)), copy_array(take.R_world_body)
     there = take.seen.copy()
     for row, body in enumerate(rig.bodies):  # beside a parent without a sensor, gaps are closed in the world
         if rig.parent[row] >= 0 and not take.seen[:, rig.bodies[rig.parent[row]]].any():

@@ -14,7 +14,7 @@ from ..findings import Finding, mm, sort_findings
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, evenly
 from ..maths.graph import components
-from ..maths.spool import over_frames, sealed
+from ..maths.spool import over_frames, seal
 from ..model.motion import Motion, forward, order_joints
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import WORLD, BodyMarker, Take, join, with_world
@@ -94,7 +94,7 @@ def leave_others(take: Take, known: Sequence[str]) -> Take:
     if not more:
         return take
     text = f"sensors that the figure does not have are left out: {', '.join(more)}"
-    take = take.telling((*take.findings, Finding("extra-sensors", "info", text, more)))
+    take = take.with_findings((*take.findings, Finding("extra-sensors", "info", text, more)))
     return take.select([name for name in take.names if name in known])
 
 
@@ -135,7 +135,7 @@ def _spread(values: Floats, columns: Sequence[int]) -> Floats:
         found[:, [k < 0 for k in columns]] = np.nan
         return found
 
-    return sealed(over_frames(pick, values))
+    return seal(over_frames(pick, values))
 
 
 def _align_markers(take: Take, markers: Sequence[BodyMarker]) -> Take:
@@ -156,8 +156,8 @@ def _align_markers(take: Take, markers: Sequence[BodyMarker]) -> Take:
     def move(turns: Floats, places: Floats) -> Floats:
         return np.asarray(places + np.einsum("nmij,mj->nmi", turns, p))
 
-    place = sealed(over_frames(move, take.R_world_body, take.p_world_body))
-    return replace(take, R_world_body=sealed(over_frames(lambda part: part @ R, take.R_world_body)), p_world_body=place)
+    place = seal(over_frames(move, take.R_world_body, take.p_world_body))
+    return replace(take, R_world_body=seal(over_frames(lambda part: part @ R, take.R_world_body)), p_world_body=place)
 
 
 def play_known(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..maths.arrays import Bools, Floats
-from ..maths.spool import blocks, copied, empty, over_frames, sealed
+from ..maths.spool import blocks, copy_array, empty, over_frames, seal
 from ..model.motion import Motion, free_bodies, match_bodies, order_joints, time_motion
 from ..model.skeleton import Skeleton
 from ..model.take import Take
@@ -30,7 +30,7 @@ def play(skeleton: Skeleton, take: Take, *, longest_gap: float = BRIDGED_GAP_MAX
     take = match_bodies(skeleton, take)
     R, p, filled, left = bridge(skeleton, take, longest_gap)
     told = (*describe_gaps(take, filled, "gap-bridged"), *describe_gaps(take, left, "gap-left"))
-    return time_motion(skeleton, take, sealed(R), sealed(p), told)
+    return time_motion(skeleton, take, seal(R), seal(p), told)
 
 
 def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, Floats, Bools, Bools]:
@@ -42,7 +42,7 @@ def bridge(skeleton: Skeleton, take: Take, longest_gap: float) -> tuple[Floats, 
     p = over_frames(lambda part: part[:, columns], take.p_world_body)
     filled, left = np.zeros(take.seen.shape, bool), np.zeros(take.seen.shape, bool)
     gone: Bools = np.asarray(~take.seen.all(axis=0))
-    R_world = copied(take.R_world_body) if gone.any() else take.R_world_body
+    R_world = copy_array(take.R_world_body) if gone.any() else take.R_world_body
     for k, body in enumerate(columns):
         R[:, body] = R_world[:, body]
         if gone[body]:

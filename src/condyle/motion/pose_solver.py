@@ -13,7 +13,7 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, T, select
-from ..maths.elimination import DAMPING_ARM_M, Factors, Rig, cross, dot, outer, product
+from ..maths.elimination import DAMPING_ARM_M, Factors, KinematicRig, cross, dot, outer, product
 from ..model.values import dataclass
 
 SOLVE_MAX_STEPS = 60  # of damped Gauss-Newton for one pose
@@ -83,7 +83,7 @@ def _put(value: T, rows: Ints, other: T) -> None:
             getattr(value, name)[..., rows] = getattr(other, name)
 
 
-def settle(rig: Rig, state: State) -> State:
+def settle(rig: KinematicRig, state: State) -> State:
     """The state itself, made to fit: rotations of hinges and rigid joints, and all places but the free bodies'."""
     R, origin, inboard = state.R, state.origin, state.inboard
     for group in rig.groups:
@@ -112,7 +112,7 @@ class Errors:
     cost: Annotated[Floats, "n"]
 
 
-def measure_errors(rig: Rig, state: State, aims: Problem) -> Errors:
+def measure_errors(rig: KinematicRig, state: State, aims: Problem) -> Errors:
     """How far a state is from its aims, and its cost (n,)."""
     d = _place_points(state, aims) - aims.p
     e = np.zeros_like(d) if state.R is aims.R else find_rotation_vectors(state.R, aims.R)
@@ -134,7 +134,7 @@ def measure_errors(rig: Rig, state: State, aims: Problem) -> Errors:
 
 
 def solve(
-    rig: Rig, start: State, aims: Problem, *, leave: float = 0.0, most: int = SOLVE_MAX_STEPS
+    rig: KinematicRig, start: State, aims: Problem, *, leave: float = 0.0, most: int = SOLVE_MAX_STEPS
 ) -> tuple[State, Ints, Bools]:
     """The state of least cost near `start`, which must be settled, the steps each frame took, and which frames settled.
 
@@ -201,7 +201,7 @@ def _keep_best(best: State, rows: Ints, state: State) -> State:
 
 
 def step(
-    rig: Rig, state: State, aims: Problem, now: Errors, damping: Floats, scale: Floats
+    rig: KinematicRig, state: State, aims: Problem, now: Errors, damping: Floats, scale: Floats
 ) -> tuple[Floats, Floats, Floats | None, Floats]:
     """The Gauss-Newton step and what it gains, see `Factors.solve`."""
     gx, gt = aims.w_position[:, None] * now.d, aims.w_rotation[:, None] * now.e
@@ -218,7 +218,7 @@ def step(
 
 
 def _single_step(
-    rig: Rig, state: State, aims: Problem, gx: Floats, gt: Floats, scale: Floats
+    rig: KinematicRig, state: State, aims: Problem, gx: Floats, gt: Floats, scale: Floats
 ) -> tuple[Floats, Floats, Floats | None, Floats]:
     """`step` in single precision: twice as fast, and enough, since errors are in double and the next step corrects."""
 
@@ -246,7 +246,7 @@ class Equations:
     system that stays well conditioned however stiff the loops are.
     """
 
-    def __init__(self, rig: Rig, state: State, aims: Problem, damping: Floats) -> None:
+    def __init__(self, rig: KinematicRig, state: State, aims: Problem, damping: Floats) -> None:
         self.state, self.loops = state, aims.loops
         self.factors = Factors(
             rig, *_geometry(rig, state, aims), aims.w_position, aims.w_rotation, damping, aims.spring
@@ -293,7 +293,7 @@ class Equations:
         return x, t, s, gain
 
 
-def _geometry(rig: Rig, state: State, aims: Problem) -> tuple[Floats, Floats, Floats | None]:
+def _geometry(rig: KinematicRig, state: State, aims: Problem) -> tuple[Floats, Floats, Floats | None]:
     """Levers, arms and axes as `Factors` wants them."""
     lever = state.inboard - state.inboard[np.maximum(rig.parent, 0)]
     return (
@@ -303,7 +303,7 @@ def _geometry(rig: Rig, state: State, aims: Problem) -> tuple[Floats, Floats, Fl
     )
 
 
-def move_state(rig: Rig, state: State, x: Floats, t: Floats, s: Floats | None) -> State:
+def move_state(rig: KinematicRig, state: State, x: Floats, t: Floats, s: Floats | None) -> State:
     """The state moved along a step; the joints meet again exactly."""
     angle = None if state.angle is None or s is None else state.angle + s
     return settle(rig, State(_roll(t, state.R), state.origin + x, np.empty_like(x), angle))

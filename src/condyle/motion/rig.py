@@ -1,4 +1,4 @@
-"""Between skeleton and solver: a Skeleton as a Rig, recorded frames as a State to start from, a State as a motion."""
+"""Between skeleton and solver: a Skeleton as a KinematicRig, frames as a State to start from, a State as a motion."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
-from ..maths.elimination import Group, Rig, product
-from ..maths.spool import copied, over_frames
+from ..maths.elimination import Group, KinematicRig, product
+from ..maths.spool import copy_array, over_frames
 from ..model.motion import order_joints
 from ..model.skeleton import ONE_AXIS, Skeleton
 from .bridging import find_nearest_known
 from .pose_solver import Problem, State, settle
 
 
-def build_rig(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) -> Rig:
+def build_rig(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) -> KinematicRig:
     """The skeleton as tables; without `keep_axes` every joint is a ball, as is one that is not determined.
 
     reference (m, 3, 3): R_parent_body of rigid joints, and of hinges at angle zero
@@ -40,7 +40,7 @@ def build_rig(skeleton: Skeleton, reference: Floats, *, keep_axes: bool = True) 
         for first, end in zip(starts, [*starts[1:], m], strict=True)
     )
     tables = (p_body_inboard[bodies], p_parent_joint[bodies], axis[bodies], reference[bodies])
-    return Rig(bodies, parent, groups, *tables, tuple(skeleton.bodies[k] for k in bodies))
+    return KinematicRig(bodies, parent, groups, *tables, tuple(skeleton.bodies[k] for k in bodies))
 
 
 def _differs(depth: Ints, freedom: Any, a: int, b: int) -> bool:
@@ -54,7 +54,7 @@ def hold_unknown(R: Floats, segment: Ints, usual: Floats) -> Floats:
     unknown = over_frames(lambda part: ~np.isfinite(np.einsum("nmij->nm", part)), R)
     if not unknown.any():
         return R
-    R = copied(R)
+    R = copy_array(R)
     for body in np.flatnonzero(unknown.any(axis=0)):
         gone = unknown[:, body]
         if gone.all():
@@ -64,7 +64,7 @@ def hold_unknown(R: Floats, segment: Ints, usual: Floats) -> Floats:
     return R
 
 
-def build_state(rig: Rig, R_world: Floats, p_world: Floats, R_last: Floats | None = None) -> State:
+def build_state(rig: KinematicRig, R_world: Floats, p_world: Floats, R_last: Floats | None = None) -> State:
     """A state of the figure with given rotations (c, m, 3, 3), as far as its hinges and rigid joints allow, and with
     the origins of its free bodies from p_world (c, m, 3) [m]. R_last: the rotations by `to_rows`, if at hand.
     """
@@ -83,7 +83,7 @@ def build_state(rig: Rig, R_world: Floats, p_world: Floats, R_last: Floats | Non
     return settle(rig, State(R, p, np.empty_like(p), angle))
 
 
-def restore_state(rig: Rig, R_parent_body: Floats, p_world: Floats) -> State:
+def restore_state(rig: KinematicRig, R_parent_body: Floats, p_world: Floats) -> State:
     """The state that `store` wrote: joint rotations (c, m, 3, 3), origins of the free bodies from (c, m, 3) [m]."""
     R, p = to_rows(rig, R_parent_body), to_rows(rig, p_world)
     hinges = any(group.freedom == "hinge" for group in rig.groups)
@@ -98,7 +98,7 @@ def restore_state(rig: Rig, R_parent_body: Floats, p_world: Floats) -> State:
     return settle(rig, State(R, p, np.empty_like(p), angle))
 
 
-def centre(rig: Rig, state: State, aims: Problem) -> State:
+def centre(rig: KinematicRig, state: State, aims: Problem) -> State:
     """The state with every figure moved, unturned, to where its aims want it on the whole."""
     top = np.arange(len(rig.bodies))
     for row, parent in enumerate(rig.parent):
@@ -115,7 +115,7 @@ def centre(rig: Rig, state: State, aims: Problem) -> State:
     return state
 
 
-def store(rig: Rig, state: State) -> tuple[Floats, Floats]:
+def store(rig: KinematicRig, state: State) -> tuple[Floats, Floats]:
     """A state's joint rotations (c, m, 3, 3), a free body's in the world, and its origins (c, m, 3) [m]."""
     relative = product(np.swapaxes(state.R[np.maximum(rig.parent, 0)], 1, 2), state.R)
     free = rig.parent < 0
@@ -124,12 +124,12 @@ def store(rig: Rig, state: State) -> tuple[Floats, Floats]:
     return np.moveaxis(relative[row], -1, 0), np.moveaxis(state.origin[row], -1, 0)
 
 
-def to_bodies(rig: Rig, values: Floats) -> Floats:
+def to_bodies(rig: KinematicRig, values: Floats) -> Floats:
     """(m, ...) of the rig's rows in the order of the skeleton's bodies."""
     return np.asarray(values[np.argsort(rig.bodies)])
 
 
-def to_rows(rig: Rig, values: Floats) -> Floats:
+def to_rows(rig: KinematicRig, values: Floats) -> Floats:
     """(c, m, ...) of the skeleton's bodies with the rig's rows first and the frames last."""
     out = np.empty((values.shape[1], *values.shape[2:], values.shape[0]))
     for row, body in enumerate(rig.bodies):

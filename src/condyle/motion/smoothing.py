@@ -12,7 +12,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..maths.arrays import Floats
-from ..maths.elimination import Rig, cross, dot
+from ..maths.elimination import KinematicRig, cross, dot
 from ..model.values import dataclass
 from .pose_solver import (
     Equations,
@@ -108,7 +108,7 @@ def _between(state: State) -> Floats:
     return find_rotation_vectors(state.R[..., 1:], state.R[..., :-1])
 
 
-def build_accelerations(rig: Rig, time: Floats, sigma_turn: float, sigma_place: float) -> Accelerations:
+def build_accelerations(rig: KinematicRig, time: Floats, sigma_turn: float, sigma_place: float) -> Accelerations:
     """For frames at time (n,) [s], with standard deviations [rad/s^2] and [m/s^2] of the accelerations."""
     step = np.diff(time)
     both = 2 / (step[1:] + step[:-1])
@@ -117,7 +117,7 @@ def build_accelerations(rig: Rig, time: Floats, sigma_turn: float, sigma_place: 
     )
 
 
-def solve_smooth(rig: Rig, state: State, aims: Problem, rough: Accelerations) -> tuple[State, int, bool]:
+def solve_smooth(rig: KinematicRig, state: State, aims: Problem, rough: Accelerations) -> tuple[State, int, bool]:
     """The state of least cost over all frames near `state`, the steps taken, and whether they came to rest."""
     damping = SMOOTH_DAMPING
     scale = aims.w_rotation.max(axis=0) + rough.w_turn * rough.diagonal()
@@ -139,7 +139,7 @@ def solve_smooth(rig: Rig, state: State, aims: Problem, rough: Accelerations) ->
 
 
 def _step(
-    rig: Rig, state: State, aims: Problem, rough: Accelerations, now: Errors, damping: Floats
+    rig: KinematicRig, state: State, aims: Problem, rough: Accelerations, now: Errors, damping: Floats
 ) -> tuple[Floats, Floats, Floats | None, float]:
     """The Gauss-Newton step of all frames together, and what it gains."""
     free, own = list(rough.free), rough.diagonal()

@@ -12,8 +12,8 @@ from typing import Protocol
 import numpy as np
 
 from ..errors import UsageError
-from ..maths.arrays import Bools, Floats, Ints, Vector, freeze, frozen
-from ..maths.elimination import Rig
+from ..maths.arrays import Bools, Floats, Ints, Vector, freeze, freeze_array
+from ..maths.elimination import KinematicRig
 from ..model.motion import Motion
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import Take
@@ -29,11 +29,11 @@ GUESS_SIGMA_RAD = 0.5  # rad, standard deviation of a rotation that is bridged o
 class Task(Protocol):
     """Something that draws a figure."""
 
-    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
+    def add_to(self, problem: Problem, rig: KinematicRig, rows: FrameRows) -> Problem:
         """The problem of the frames `rows` with what this draws the bodies to in them."""
 
 
-def add_up(tasks: Iterable[Task], rig: Rig, rows: FrameRows, frames: int) -> Problem:
+def add_up(tasks: Iterable[Task], rig: KinematicRig, rows: FrameRows, frames: int) -> Problem:
     """The problem of the frames `rows`, `frames` of them, in which all tasks count, later ones over earlier ones."""
     m = len(rig.bodies)
     zero = np.zeros((m, frames))
@@ -60,11 +60,11 @@ class SensorPoses:
     weight: Floats
     placed: Bools
 
-    def variance(self, rig: Rig) -> tuple[Floats, Floats]:
+    def variance(self, rig: KinematicRig) -> tuple[Floats, Floats]:
         """(m, 1) [m^2], [rad^2] by the rig's rows."""
         return self.sigma_position[rig.bodies, None] ** 2, self.sigma_rotation[rig.bodies, None] ** 2
 
-    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
+    def add_to(self, problem: Problem, rig: KinematicRig, rows: FrameRows) -> Problem:
         weight = self.weight[rows]
         R, p = self.take.R_world_body[rows], self.take.p_world_body[rows]
         none = weight == 0
@@ -90,7 +90,7 @@ class Posture:
     hold: float
     hold_place: float
 
-    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
+    def add_to(self, problem: Problem, rig: KinematicRig, rows: FrameRows) -> Problem:
         free = rig.parent[:, None] < 0
         shape = problem.w_position.shape
         return replace(
@@ -129,7 +129,7 @@ class Target:
                 lead = (None,) * (np.ndim(value) - len(shape))
                 if len(lead) > 1:
                     raise UsageError(f"{name} of the target for '{self.body}' has too many axes", code="bad-shape")
-                object.__setattr__(self, name, frozen(value, (*lead, *shape), name))
+                object.__setattr__(self, name, freeze_array(value, (*lead, *shape), name))
         if self.p_world is None and self.R_world is None:
             raise UsageError(f"the target for '{self.body}' has neither place nor axes", code="bad-call")
         if not (self.sigma_position > 0 and self.sigma_rotation > 0):
@@ -152,7 +152,7 @@ class Target:
             found.append(np.broadcast_to(value, (frames, *shape)))
         return found[0], found[1]
 
-    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
+    def add_to(self, problem: Problem, rig: KinematicRig, rows: FrameRows) -> Problem:
         row, (p_aim, R_aim) = rig.names.index(self.body), self.poses(rows, problem.p.shape[-1])
         placed, turned = np.isfinite(p_aim).all(axis=-1), np.isfinite(R_aim).all(axis=(-2, -1))
         R, p, point = problem.R.copy(), problem.p.copy(), problem.point
@@ -168,7 +168,7 @@ class Target:
 
 
 @dataclass(frozen=True, eq=False)
-class LoopClosure:
+class LoopTask:
     """The two sides of a loop joint meet while it holds, to a standard deviation `sigma` [m] of its gap.
 
     time  (n,) [s]
@@ -178,7 +178,7 @@ class LoopClosure:
     time: Floats
     sigma: float
 
-    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
+    def add_to(self, problem: Problem, rig: KinematicRig, rows: FrameRows) -> Problem:
         time, joint = self.time[rows], self.joint
         start, end = (-np.inf, np.inf) if joint.time is None else joint.time
         closed = (time >= start - 1e-9) & (time <= end + 1e-9)
@@ -187,9 +187,9 @@ class LoopClosure:
         return replace(problem, loops=(*problem.loops, loop))
 
 
-def close_loops(skeleton: Skeleton, time: Floats, sigma: float) -> list[LoopClosure]:
+def close_loops(skeleton: Skeleton, time: Floats, sigma: float) -> list[LoopTask]:
     """A task for every loop joint whose point is known."""
-    return [LoopClosure(joint, time, sigma) for joint in skeleton.loops if joint.kind != "undetermined"]
+    return [LoopTask(joint, time, sigma) for joint in skeleton.loops if joint.kind != "undetermined"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -204,6 +204,6 @@ class Smoothness:
     sigma_place: float
     time: Floats
 
-    def add_to(self, problem: Problem, rig: Rig, rows: FrameRows) -> Problem:
+    def add_to(self, problem: Problem, rig: KinematicRig, rows: FrameRows) -> Problem:
         found = build_accelerations(rig, self.time[rows], self.sigma_turn, self.sigma_place)
         return replace(problem, accelerations=found)

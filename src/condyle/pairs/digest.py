@@ -12,13 +12,13 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import median
-from ..maths.spool import POSE_BYTES, blocks_of, empty, sealed
+from ..maths.spool import POSE_BYTES, blocks_of, empty, seal
 from ..model.values import dataclass
 from .noise import DIFFERENCE_ORDER, NOISE_MAX_WINDOWS, Noise, sixth_differences
 
@@ -98,7 +98,7 @@ class Digest:
         pose[..., 3] += np.where(later.seen, (later.origin - self.origin)[:, None, None], 0.0)
         beyond = np.array([self.frames, 0])
 
-        def joined(name: str) -> Any:
+        def join(name: str) -> Any:
             return np.concatenate([getattr(self, name), getattr(later, name)])
 
         return replace(
@@ -106,13 +106,13 @@ class Digest:
             frames=self.frames + later.frames,
             rate=self.rate if np.isfinite(self.rate) else later.rate,
             first=np.concatenate([self.first, later.first + self.frames]),
-            count=joined("count"),
-            span=joined("span"),
-            segment=joined("segment"),
+            count=join("count"),
+            span=join("span"),
+            segment=join("segment"),
             pose=np.concatenate([self.pose, pose], axis=1),
-            seen=joined("seen"),
-            d6=joined("d6"),
-            place=joined("place"),
+            seen=join("seen"),
+            d6=join("d6"),
+            place=join("place"),
             spike=np.concatenate([self.spike, later.spike + beyond]),
             jump=np.concatenate([self.jump, later.jump + beyond]),
         )
@@ -123,18 +123,46 @@ class Digest:
 
     def as_take(self, take: Take) -> Take:
         """The rows in the place of the frames of their take, for what is linear in the poses; NaN where not seen."""
+        made = _row_takes.get(self)
+        if made is not None and made[0]() is take:
+            return made[1]
         p, R = self.pose[..., 3].transpose(1, 2, 0) + self.origin, self.pose[..., :3].transpose(1, 2, 0, 3)
         if not self.seen.all():
             p, R = np.where(self.seen[..., None], p, np.nan), np.where(self.seen[..., None, None], R, np.nan)
-        return replace(take, time=self.time, segment=self.segment, p_world_body=p, R_world_body=R)
+        rows = replace(take, time=self.time, segment=self.segment, p_world_body=p, R_world_body=R)
+        _row_takes[self] = ref(take), rows
+        return rows
 
 
+@dataclass(frozen=True, eq=False)
+class _Read:
+    """What a digest has of the frames themselves, whichever of them are trusted: spikes and jumps, the first frames of
+    windows, their squares of sixth differences and places.
+    """
+
+    spike: Ints
+    jump: Ints
+    starts: Ints
+    d6: Floats
+    place: Floats
+
+    @classmethod
+    def of(cls, take: Take) -> _Read:
+        starts = _window_starts(take)
+        place = take.p_world_body[starts + DIFFERENCE_ORDER // 2]
+        return cls(*_find_marks(take), starts, sixth_differences(take, starts), place)
+
+
+_row_takes: WeakKeyDictionary[Digest, tuple[ref[Take], Take]] = WeakKeyDictionary()
+_reads: WeakKeyDictionary[Take, _Read] = WeakKeyDictionary()
 _made: WeakKeyDictionary[Take, list[tuple[Bools | None, Digest]]] = WeakKeyDictionary()
 
 
 def forget_digests() -> None:
     """Drops the kept digests; for measurements that must not find them made."""
     _made.clear()
+    _reads.clear()
+    _row_takes.clear()
 
 
 def count_row_frames(take: Take) -> int:
@@ -159,25 +187,21 @@ def digest_take(take: Take, good: Bools | None = None, every: int | None = None)
         if trusted is good or (trusted is not None and good is not None and np.array_equal(trusted, good)):
             return made
     first, count = _cut_rows(take, every)
-    spike, jump = _find_marks(take)
+    read = _reads.get(take) or _reads.setdefault(take, _Read.of(take))
     sound = take.seen if good is None else take.seen & good
-    if len(spike):
+    if len(read.spike):
         sound = sound.copy()
-        sound[tuple(spike.T)] = False
-    known = np.argwhere(sound)[:1]
-    origin = take.p_world_body[tuple(known[0])] if len(known) else np.zeros(3)
+        sound[tuple(read.spike.T)] = False
+    k = int(np.argmax(sound)) if sound.any() else None
+    origin = np.zeros(3) if k is None else take.p_world_body[divmod(k, take.bodies)]
     pose, seen = _average(take, first, count, sound, origin)
     span = np.stack([take.time[first], take.time[first + count - 1]], axis=1) if len(first) else np.empty((0, 2))
-    starts = _window_starts(take)
-    d6 = sixth_differences(take, starts)
-    place = take.p_world_body[starts + DIFFERENCE_ORDER // 2]
-    lost = np.zeros(d6.shape[:2], dtype=bool)
+    lost = np.zeros(read.d6.shape[:2], dtype=bool)
     for k in range(DIFFERENCE_ORDER + 1):
-        lost |= ~sound[starts + k]
-    d6[lost] = np.nan
-    place[lost] = np.nan
-    facts = (first, count, span, take.segment[first], sealed(pose), sealed(seen), origin, d6, place, spike, jump)
-    made = Digest(every, take.frames, take.rate, *facts)
+        lost |= ~sound[read.starts + k]
+    d6, place = (np.where(lost[..., None], np.nan, part) for part in (read.d6, read.place))
+    facts = (first, count, span, take.segment[first], seal(pose), seal(seen), origin, d6, place)
+    made = Digest(every, take.frames, take.rate, *facts, read.spike, read.jump)
     _made[take] = [*[one for one in _made.get(take, ()) if one[0] is None], (good, made)]
     return made
 

@@ -71,7 +71,7 @@ class Noise:
         flat = columns.reshape(4 * len(self.position), len(pairs))
         return np.asarray(flat.T @ flat)
 
-    def capped(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats, residual: Floats) -> Noise:
+    def cap(self, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats, residual: Floats) -> Noise:
         """With no more orientation noise than the residuals (J,) [m] of joints allow: the rest of it was fast motion.
 
         A joint comes apart at least by what the orientation noise of its two sensors makes of its levers.

@@ -23,6 +23,7 @@ COVARIANCE_LOADING = 0.02  # of the diagonal, added to the joints' covariance be
 DENSE_MAX_JOINTS = 150  # joints up to which their equations are solved at once; at 500 four solves take 0.4 s, not 2.1
 DESCENT_SETTLED = 1e-13  # of the right side: what is left where the steps end
 DESCENT_MAX_STEPS = 300  # of conjugate gradients; 57 in a figure of 500 bodies
+CACHED_NUMBERS = 60_000  # that are weighed and multiplied at a time, so that they stay in a processor's cache
 CANCELLATION_RATIO = 1e-5  # gap over lever above which nothing of note is lost in sums
 
 
@@ -154,42 +155,45 @@ class Rows:
         J, n = len(self.pairs), len(weight)
         stack = self.X.reshape(3, n, -1)
         gram = np.zeros((stack.shape[2], stack.shape[2]))  # of frames in which every joint counts in full
-        G, H = np.zeros((6 * J, 6 * J)), np.zeros((6 * J, J))
-        step = max(64, 400_000 // (6 * J), J)  # a sum of few frames is as large as that of many
+        table: Floats | None = None
+        step = max(CACHED_NUMBERS // (21 * J), 2 * J)  # a sum of few frames is as large as that of many
+        scratch = np.empty((3, min(step, n), 7, J))
         for start in range(0, n, step):
             part, own = stack[:, start : start + step], weight[start : start + step]
             full = (own == 1).all(axis=1)
-            if full.any():
+            rest: Ints | slice = slice(start, start + len(own))
+            if 2 * full.sum() > len(own):  # else all are weighed: to pick some out would take longer
                 whole = part[:, full].reshape(-1, stack.shape[2])
                 gram += whole.T @ whole
-            if full.all():
-                continue
-            rest: Ints = start + np.flatnonzero(~full)
-            root, (Z, d) = np.sqrt(own[~full]), self._design(rest)
-            flat = (Z * root[..., None]).reshape(-1, 6 * J)
-            G = G + flat.T @ flat if start else flat.T @ flat
-            H += flat.T @ (d * root).reshape(-1, J)
+                if full.all():
+                    continue
+                rest, own = start + np.flatnonzero(~full), own[~full]
+            weighted = scratch if len(own) == scratch.shape[1] else np.empty((3, len(own), 7, J))
+            flat = np.multiply(self._design(rest), np.sqrt(own)[:, None], out=weighted).reshape(-1, 7 * J)
+            table = flat.T @ flat if table is None else np.add(table, flat.T @ flat, out=table)
+        if table is None:
+            return self._take_apart(gram)
+        products = table.reshape(7, J, 7, J).transpose(1, 0, 3, 2)  # by joints and their columns
+        G, H = products[:, :6, :, :6].reshape(6 * J, 6 * J), products[:, :6, :, 6].reshape(6 * J, J)
         if gram.any():
             more = self._take_apart(gram)
             G, H = G + more[0], H + more[1]
         return G, H
 
-    def _design(self, frames: Ints) -> tuple[Floats, Floats]:
-        """(3, k, J, 6) columns of the unknowns in some frames, and (3, k, J) what they explain; kept where few."""
+    def _design(self, frames: Ints | slice) -> Floats:
+        """(3, k, 7, J) columns of the unknowns in some frames, and what they explain; kept where they are few."""
         if self.X.nbytes > BLOCK_BYTES:
             return self._make_design(frames)
-        Z, d = self._whole_design
-        return (Z, d) if len(frames) == Z.shape[1] else (Z[:, frames], d[:, frames])
+        return self._whole_design[:, frames]
 
     @cached_property
-    def _whole_design(self) -> tuple[Floats, Floats]:
-        return self._make_design(np.arange(len(self.seen)))
+    def _whole_design(self) -> Floats:
+        return self._make_design(slice(None))
 
-    def _make_design(self, frames: Ints) -> tuple[Floats, Floats]:
+    def _make_design(self, frames: Ints | slice) -> Floats:
         poses = self.X.reshape(3, len(self.seen), -1, 4)[:, frames]
-        child, parent = (poses[:, :, bodies] for bodies in self.pairs.T)
-        Z = np.concatenate([child[..., :3], -parent[..., :3]], axis=3)
-        return Z, parent[..., 3] - child[..., 3]
+        child, parent = (poses[:, :, bodies].swapaxes(2, 3) for bodies in self.pairs.T)  # (3, k, 4, J)
+        return np.concatenate([child[:, :, :3], -parent[:, :, :3], parent[:, :, 3:] - child[:, :, 3:]], axis=2)
 
     def _take_apart(self, gram: Floats) -> tuple[Floats, Floats]:
         """Z'Z and Z'd from products (4 m, 4 m) of the stacked poses."""
@@ -203,12 +207,8 @@ class Rows:
 def gap_products(gap: Floats, weight: Floats) -> tuple[Floats, Floats]:
     """(J, J) products [m^2] of gaps (3, n, J) weighted by (n, J), and what two joints' gaps weigh together."""
     root = over_frames(np.sqrt, weight)
-    return multiply_gaps(np.multiply(gap, root, out=empty(gap.shape)), root)
-
-
-def multiply_gaps(scaled: Floats, root: Floats) -> tuple[Floats, Floats]:
-    """The same of gaps that are multiplied by the roots of their weights already."""
-    return np.tensordot(scaled, scaled, axes=([0, 1], [0, 1])), root.T @ root
+    scaled = np.multiply(gap, root, out=empty(gap.shape)).reshape(-1, gap.shape[2])
+    return scaled.T @ scaled, root.T @ root
 
 
 def estimate_covariance(square: Floats, count: Floats) -> Floats:

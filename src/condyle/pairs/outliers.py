@@ -14,7 +14,7 @@ import numpy as np
 from ..maths.arrays import Bools, Floats, Ints, distinct
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
 from ..maths.series import cut_blocks
-from ..maths.spool import over_frames
+from ..maths.spool import blocks_of, over_frames
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -52,18 +52,19 @@ def estimate_scales(length: Floats, seen: Bools) -> Floats:
     return np.maximum(median(np.where(seen[part], length[part], np.nan)) / CHI3_MEDIAN, 1e-300)
 
 
-def estimate_bar(length: Floats, seen: Bools, window: int, scale: float) -> Floats:
-    """(n,) [m] robust per axis size of a gap's length (n,) around each frame: overall, or of a livelier stretch.
+def estimate_bar(length: Floats, seen: Bools, window: int, scale: Floats | float) -> Floats:
+    """(n, ...) [m] robust per axis size of gap lengths (n, ...) around each frame: overall, or of a livelier stretch.
 
-    Where a joint rests for long, motion itself would else look like outliers; so the scale may rise to the median of
-    the `window` frames around and their neighbours on either side, but not far.
+    Where a joint rests for long, motion itself would else look like outliers; so the scale (...) may rise to the median
+    of the `window` frames around and their neighbours on either side, but not far.
     """
     blocks = len(length) // window if window else 0
     if blocks < 3:
-        return np.full(len(length), scale)
-    table = np.where(seen, length, np.nan)[: blocks * window].reshape(blocks, window)
+        return np.broadcast_to(scale, length.shape).copy()
+    table = np.where(seen, length, np.nan)[: blocks * window].reshape(blocks, window, *length.shape[1:])
     padded = np.concatenate([table[:1], table, table[-1:]])
-    local = median(np.concatenate([padded[:-2], padded[1:-1], padded[2:]], axis=1).T) / CHI3_MEDIAN
+    around = np.concatenate([padded[:-2], padded[1:-1], padded[2:]], axis=1)
+    local = median(np.swapaxes(around, 0, 1)) / CHI3_MEDIAN
     return np.clip(local[np.minimum(np.arange(len(length)) // window, blocks - 1)], scale, LIVELY_MAX_LIFT * scale)
 
 
@@ -95,14 +96,18 @@ def weigh_outliers(
     limit = limit_outliers(seen.sum(axis=0))
     fires = np.zeros(len(scale), dtype=bool)
     tukey = fires if always is None else always
-    for a in np.flatnonzero(tukey | (length > TUKEY_SD * np.maximum(scale, _least(scale))).any(axis=0)):
-        bar = _bar(length, seen, scale, window, int(a))
-        beyond = length[:, a] > bar
-        by_frames = None if steps is None else partial(steps, int(a), float(scale[a]))
-        out = find_abrupt(gap[:, :, a], bar, beyond, seen[:, a], by_frames)
-        out |= length[:, a] > GROSS_SD / TUKEY_SD * bar
-        fires[a] = beyond.sum() > limit[a] and out.sum() >= ABRUPT_SHARE * beyond.sum()
-        weight[:, a] *= tukey_weight(length[:, a] / bar) if fires[a] or tukey[a] else ~out
+    least = _least(scale)
+    some = np.flatnonzero(tukey | (length > TUKEY_SD * np.maximum(scale, least)).any(axis=0))
+    for part in blocks_of(len(some), 4 * length.itemsize * len(length)):
+        joints = some[part]
+        bars = TUKEY_SD * np.maximum(estimate_bar(length[:, joints], seen[:, joints], window, scale[joints]), least)
+        for a, bar in zip(joints.tolist(), bars.T, strict=True):
+            beyond = length[:, a] > bar
+            by_frames = None if steps is None else partial(steps, a, float(scale[a]))
+            out = find_abrupt(gap[:, :, a], bar, beyond, seen[:, a], by_frames)
+            out |= length[:, a] > GROSS_SD / TUKEY_SD * bar
+            fires[a] = beyond.sum() > limit[a] and out.sum() >= ABRUPT_SHARE * beyond.sum()
+            weight[:, a] *= tukey_weight(length[:, a] / bar) if fires[a] or tukey[a] else ~out
     return weight, fires
 
 
@@ -114,14 +119,15 @@ def find_abrupt(
     """
     known = np.flatnonzero(seen)
     out, there = np.zeros(len(seen), dtype=bool), beyond[known]
-    change = np.diff(there.astype(np.int8), prepend=0, append=0)
-    first, stop = np.flatnonzero(change == 1), np.flatnonzero(change == -1)
-    step = np.linalg.norm(np.diff(gap[:, known], axis=1), axis=0)
-    step = np.concatenate([[np.inf], step, [np.inf]])  # to the frame before; nothing is known beyond the ends
+    edges = np.flatnonzero(np.concatenate([[False], there]) != np.concatenate([there, [False]]))
+    first, stop = edges[::2], edges[1::2]
+    step = np.full(len(known) + 1, np.inf)  # to the frame before; nothing is known beyond the ends
+    ends = edges[(edges > 0) & (edges < len(known))]
     if steps is not None:
-        ends = distinct(np.concatenate([first, stop]))
-        ends = ends[(ends > 0) & (ends < len(known))]
         step[ends] = steps(known[ends - 1], known[ends])
+    else:
+        change = gap[:, known[ends]] - gap[:, known[ends - 1]]
+        step[ends] = np.sqrt(np.square(change).sum(axis=0))
     enough = ABRUPT_STEP_SHARE * bar[known]
     abrupt = (step[first] >= enough[first]) & (step[stop] >= enough[stop - 1])
     out[known[there]] = np.repeat(abrupt, stop - first)
@@ -138,20 +144,16 @@ def _least(scale: Floats) -> float:
     return max(ROUNDING_M, FAINT_GAP_SHARE * float(scale.max(initial=0.0)))
 
 
-def _bar(length: Floats, seen: Bools, scale: Floats, window: int, a: int) -> Floats:
-    """(n,) [m] gap length of joint a from which on Tukey lets nothing count."""
-    bar = estimate_bar(length[:, a], seen[:, a], window, float(scale[a]))
-    return np.asarray(TUKEY_SD * np.maximum(bar, _least(scale)))
-
-
 def estimate_bars(take: Take, length: Floats, seen: Bools, least: float = GROSS_SD) -> Floats:
     """(n, J) [m] robust per axis size of gap lengths (n, J) around each frame, see `estimate_bar`; the overall one of
     joints none of whose gaps is `least` times as long.
     """
     scale, window = estimate_scales(length, seen), take.count_frames(3 * LIVELY_S)
     bars = np.tile(scale, (len(length), 1))
-    for a in np.flatnonzero((length > least * scale + ROUNDING_M).any(axis=0)):
-        bars[:, a] = estimate_bar(length[:, a], seen[:, a], window, float(scale[a]))
+    some = np.flatnonzero((length > least * scale + ROUNDING_M).any(axis=0))
+    for part in blocks_of(len(some), 4 * length.itemsize * len(length)):
+        joints = some[part]
+        bars[:, joints] = estimate_bar(length[:, joints], seen[:, joints], window, scale[joints])
     return bars
 
 
@@ -191,12 +193,13 @@ def find_steady(gap: Floats, window: int) -> Bools:
     The fit's own weights do not serve after a slip: they take a sensor's whole time after it for outliers.
     """
     out = np.zeros(gap.shape[:2], dtype=bool)
-    for a in range(gap.shape[1]):
-        table = cut_blocks(gap[:, a], window)
-        off = np.linalg.norm(table - median(table), axis=-1)  # (window, windows)
+    for some in blocks_of(gap.shape[1], gap[:, :1].nbytes):
+        table = cut_blocks(gap[:, some], window)  # (window, windows, J, 3)
+        away = table - median(table)
+        off = np.sqrt(np.einsum("wkjx,wkjx->wkj", away, away))
         usual = median(off)
         scale = np.maximum(usual, 0.5 * median(usual)) / CHI3_MEDIAN
         with np.errstate(invalid="ignore"):
             near = off <= STEADY_SD * np.maximum(scale, ROUNDING_M)
-        out[:, a] = near.T.ravel()[: len(gap)]
+        out[:, some] = np.swapaxes(near, 0, 1).reshape(-1, near.shape[2])[: len(gap)]
     return out

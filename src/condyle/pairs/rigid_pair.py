@@ -15,7 +15,7 @@ import numpy as np
 from ..errors import CondyleError, UsageError
 from ..findings import Finding, many
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, frozen
+from ..maths.arrays import Bools, Floats, freeze_array
 from ..maths.robust import median, robust_sd
 from ..model.scale import Scale
 from ..model.skeleton import SensorNoise
@@ -91,9 +91,9 @@ class RigidPair:
     places: tuple[Place, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "time", frozen(self.time, (None,), "time"))
-        object.__setattr__(self, "distance", frozen(self.distance, (len(self.time),), "distance"))
-        object.__setattr__(self, "percentiles", frozen(self.percentiles, (len(PERCENTILES),), "percentiles"))
+        object.__setattr__(self, "time", freeze_array(self.time, (None,), "time"))
+        object.__setattr__(self, "distance", freeze_array(self.distance, (len(self.time),), "distance"))
+        object.__setattr__(self, "percentiles", freeze_array(self.percentiles, (len(PERCENTILES),), "percentiles"))
 
     @property
     def frames(self) -> int:
@@ -143,7 +143,7 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
     noise = estimate_noise(pair, np.stack([both, both], axis=1))
     fifth = max(len(values) // DRIFT_PARTS, 1)
     middle = pair.p_world_body[both].mean(axis=1)
-    follows, sure = _explained(values, middle, pair.p_world_body[both, 1] - pair.p_world_body[both, 0])
+    follows, sure = _explain_variance(values, middle, pair.p_world_body[both, 1] - pair.p_world_body[both, 0])
     # A field that is bent in one place is bent there however long the pair stays.
     field = follows * values.var() / INDEPENDENT_PLACES
     return RigidPair(
@@ -167,7 +167,7 @@ def measure_pair(take: Take, a: str, b: str) -> RigidPair:
 def find_rigid_pairs(take: Take) -> list[tuple[str, str]]:
     """Pairs of bodies that neither turn nor move against each other while they are carried about, nearest first."""
     part, _ = take.thin(1000)
-    carried = [k for k in range(take.bodies) if _carried(part.R_world_body[part.seen[:, k], k])]
+    carried = [k for k in range(take.bodies) if _is_carried(part.R_world_body[part.seen[:, k], k])]
     found = []
     for i, j in combinations(carried, 2):
         both = part.seen[:, [i, j]].all(axis=1)
@@ -175,7 +175,9 @@ def find_rigid_pairs(take: Take) -> list[tuple[str, str]]:
             continue
         R, p = part.R_world_body[both], part.p_world_body[both]
         length = np.linalg.norm(p[:, j] - p[:, i], axis=1)
-        if not (SAME_PLACE_M < length.mean() and length.std() < RIGID_MAX_SPREAD * length.mean() and _carried(R[:, i])):
+        if not (
+            SAME_PLACE_M < length.mean() and length.std() < RIGID_MAX_SPREAD * length.mean() and _is_carried(R[:, i])
+        ):
             continue
         # A joint that rests for most of a take must not look like none.
         if _turn(R[:, [i, j]], nearly_all=True) < RIGID_MAX_TURN_RAD:
@@ -233,7 +235,7 @@ def _percentiles(values: Floats) -> Floats:
     return np.interp(np.array(PERCENTILES) / 100 * (len(ordered) - 1), np.arange(len(ordered)), ordered)
 
 
-def _carried(R_world_body: Floats) -> bool:
+def _is_carried(R_world_body: Floats) -> bool:
     """Whether a body (n, 3, 3) turns in the room at all: what rests tells nothing."""
     if len(R_world_body) < RIGID_MIN_FRAMES:
         return False
@@ -254,7 +256,7 @@ def _turn(R_world_body: Floats, noise: float = 0.0, nearly_all: bool = False) ->
     return float(np.sqrt(max(rms**2 - 3 * noise**2, 0.0)))
 
 
-def _explained(values: Floats, place: Floats, apart: Floats) -> tuple[float, bool]:
+def _explain_variance(values: Floats, place: Floats, apart: Floats) -> tuple[float, bool]:
     """Share of the variance of (n,) that a quadratic in place and direction explains beyond chance; if that is sure."""
     x = (place - place.mean(axis=0)) / max(float(place.std()), 1e-12)
     u = apart / np.maximum(np.linalg.norm(apart, axis=1), 1e-300)[:, None]

@@ -80,7 +80,7 @@ def sum_rows(pose: Floats, seen: Bools) -> RowSums:
     """The sums of all pairs of m bodies over rows of mean poses (3, N, m, 4), 0 where not seen (N, m)."""
     _, n, m, _ = pose.shape
     whole = bool(seen.all())
-    sums = _Products.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen).pairs()
+    sums = _PairProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen).pairs()
     R = pose[..., :3]
     own = np.matmul(R.transpose(1, 2, 3, 0), R.transpose(1, 2, 0, 3))  # (N, m, 3, 3)
     if whole:
@@ -100,8 +100,8 @@ def sum_pairs(take: Take) -> PairSums:
     seen = None if take.seen.all() else take.seen
     if take.frames * take.bodies * POSE_BYTES <= STACK_KEPT_BYTES:
         X = whole_stack(take)
-        return _Products.of(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
-    parts = (_Products.of(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
+        return _PairProducts.of(X, take.bodies, seen, gram=whole_gram(take, X)).pairs()
+    parts = (_PairProducts.of(X, take.bodies, seen if seen is None else seen[rows]) for rows, X in blocks(take))
     return reduce(add, parts).pairs()
 
 
@@ -110,11 +110,11 @@ def sum_products(X: Floats, seen: Bools, children: Ints | None = None) -> PairSu
 
     children   (c,) those bodies that are wanted as children, with all m as parents; all by default
     """
-    return _Products.of(X, seen.shape[-1], None if seen.all() and children is None else seen, children).pairs()
+    return _PairProducts.of(X, seen.shape[-1], None if seen.all() and children is None else seen, children).pairs()
 
 
 @dataclass(frozen=True, eq=False)
-class _Products(Additive):
+class _PairProducts(Additive):
     """Products of poses summed over frames: what is added before it becomes sums of pairs.
 
     gram           (..., 4 c, 4 m)  of the columns of c children and m parents
@@ -132,7 +132,7 @@ class _Products(Additive):
     @classmethod
     def of(
         cls, X: Floats, m: int, seen: Bools | None, children: Ints | None = None, gram: Floats | None = None
-    ) -> _Products:
+    ) -> _PairProducts:
         """Those of frames X (..., 3 n, 4 m); seen None: all of it."""
         *batch, n, _ = X.shape
         poses = X.reshape(*batch, 3, n // 3, m, 4)

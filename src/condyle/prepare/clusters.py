@@ -13,20 +13,20 @@ from ..findings import Finding
 from ..io.bodies_file import check_groups
 from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import robust_sd
-from ..maths.spool import joined, over_frames, sealed, side_by_side
+from ..maths.spool import join_arrays, over_frames, seal, side_by_side
 from ..model.recording import MATRIX, Bodies, PlacedMarker, Recording, axes_matrix, length_of, mirror_of
 from ..model.units import metres_per
 from ..model.values import dataclass
 from .marker_swaps import (
-    Cluster,
+    MarkerCluster,
     MarkerSwap,
     describe_marker_swaps,
-    exchanged_back,
+    exchange_back,
     find_marker_swaps,
     find_wrong_part,
-    left_out,
+    leave_out,
 )
-from .shapes import Shape, extent, fit_error, fit_poses, fit_shape, seen_points, sum_squares
+from .shapes import Shape, extent, find_seen, fit_error, fit_poses, fit_shape, sum_squares
 
 MISFIT_MIN_SD = 5.0  # robust standard deviations above the usual fit error at which a frame is doubted
 MISFIT_MIN_TIMES = 4.0  # and times the usual fit error
@@ -55,7 +55,7 @@ class _MarkerWorld:
         axes = axes_matrix(convention.axes)
         position = over_frames(lambda part: (part * sign / self.factor) @ axes, p)
         orientation = over_frames(lambda part: (sign[:, None] * part * sign).reshape(*part.shape[:2], 9), R)
-        return Bodies(names, sealed(position), sealed(orientation))
+        return Bodies(names, seal(position), seal(orientation))
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +117,7 @@ def form_bodies(
     shapes: dict[str, Shape] = {}
     for body, markers in bodies.items():
         parts = zip(worlds, columns, strict=True)
-        cloud = joined([_pick(world.position, [found.get(name) for name in markers]) for world, found in parts])
+        cloud = join_arrays([_pick(world.position, [found.get(name) for name in markers]) for world, found in parts])
         try:
             shape, notes = _shape_of(body, markers, cloud)
         except CondyleError as error:
@@ -126,7 +126,7 @@ def form_bodies(
         clouds[body], shapes[body] = cloud, shape
     looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
     labelled = [
-        Cluster(body, tuple(markers), clouds[body], shapes[body], looks[body].error, looks[body].limit)
+        MarkerCluster(body, tuple(markers), clouds[body], shapes[body], looks[body].error, looks[body].limit)
         for body, markers in bodies.items()
     ]
     recording = np.repeat(np.arange(len(recordings)), [one.frames for one in recordings])
@@ -135,7 +135,7 @@ def form_bodies(
     if fix_swaps:
         shapes |= {one.bodies[0]: _relabel(shapes[one.bodies[0]], one) for one in swaps if not one.fewer}
     if swaps:
-        clouds = exchanged_back(clouds, swaps) if fix_swaps else left_out(clouds, found)
+        clouds = exchange_back(clouds, swaps) if fix_swaps else leave_out(clouds, found)
         looks = {body: _Look.at(clouds[body], shapes[body]) for body in bodies}
     clusters = {body: _pose(clouds[body], shapes[body], looks[body]) for body in bodies}
     formed = []
@@ -263,7 +263,7 @@ def _pick(position: Floats, columns: Sequence[int | None]) -> Floats:
 def _shape_of(body: str, markers: Sequence[str], cloud: Floats) -> tuple[Shape, list[Finding]]:
     """The body's shape in its own axes, and what is to be said of it; raises where it has none."""
     shape, notes = fit_shape(cloud), []
-    ever: Bools = np.asarray(seen_points(cloud).any(axis=0))
+    ever: Bools = np.asarray(find_seen(cloud).any(axis=0))
     lost = [name for name, placed in zip(markers, shape.placed, strict=True) if not placed]
     if shape.placed.sum() < 3:
         have = [name for name, seen in zip(markers, ever, strict=True) if seen]
@@ -279,14 +279,14 @@ def _shape_of(body: str, markers: Sequence[str], cloud: Floats) -> tuple[Shape, 
         text = f"{body}: {', '.join(lost)} {verb} never seen with enough others and {verb} left out of the body"
         notes.append(Finding("marker-missing", "warning", text, (body,), count=len(lost)))
     length, width = extent(shape.points[shape.placed])
-    if not shape.observed(shape.placed) and shape.noise > LOOSE_MIN_SHARE * shape.size:
+    if not shape.is_observed(shape.placed) and shape.noise > LOOSE_MIN_SHARE * shape.size:
         raise CondyleError(
             f"its markers do not move as one rigid body (usual fit error {shape.noise / shape.size:.0%} of its size); "
             "check that they belong together",
             code="cluster-misfit",
             body=body,
         )
-    if not shape.observed(shape.placed):
+    if not shape.is_observed(shape.placed):
         raise CondyleError(
             f"its markers lie on a line ({width / max(length, 1e-300):.3f} as wide as long), and the turn about it "
             "cannot be seen; add a marker off the line or leave the body out",
@@ -296,14 +296,14 @@ def _shape_of(body: str, markers: Sequence[str], cloud: Floats) -> tuple[Shape, 
     if width < NARROW_MAX_RATIO * length:
         text = f"{body}: its markers lie nearly on a line, so the turn about it is poorly known; add one off the line"
         notes.append(Finding("cluster-collinear", "warning", text, (body,), value=width / length, unit="1"))
-    return shape.turned(_axes(shape.points[shape.placed])), notes
+    return shape.turn(_axes(shape.points[shape.placed])), notes
 
 
 def _relabel(shape: Shape, swap: MarkerSwap) -> Shape:
     """The shape with two of its markers under each other's labels."""
     points = shape.points.copy()
     points[list(swap.places)] = points[list(swap.places)[::-1]]
-    return Shape(points, shape.noise).turned(_axes(points[shape.placed]))
+    return Shape(points, shape.noise).turn(_axes(points[shape.placed]))
 
 
 def _axes(points: Floats) -> Floats:
@@ -321,7 +321,7 @@ def _axes(points: Floats) -> Floats:
 
 def _pose(cloud: Floats, shape: Shape, look: _Look) -> _PosedCluster:
     """Poses; where the fit is gross, without the markers that spoil it, or none."""
-    use = seen_points(cloud) & shape.placed
+    use = find_seen(cloud) & shape.placed
     R, p, error, limit = look
     misfit = np.where(error > limit, error, 0.0)
     rescued = np.zeros(len(cloud), dtype=bool)

@@ -187,7 +187,7 @@ def apply_diagnosis(
     if diagnosis is None or diagnosis.verdict in ("confirmed", "untested"):
         return list(recordings), []
     used, best = diagnosis.used, diagnosis.best
-    fields = changed_fields(used.convention, best.convention)
+    fields = find_changed_fields(used.convention, best.convention)
     if diagnosis.verdict == "ambiguous":
         return _leave_undecided(recordings, diagnosis)
     if fields & used.convention.given:
@@ -205,7 +205,7 @@ def apply_diagnosis(
 
 def _doubt(used: Candidate, best: Candidate) -> Finding:
     times = used.gap / best.gap
-    option = option_of(best.convention, changed_fields(used.convention, best.convention))
+    option = option_of(best.convention, find_changed_fields(used.convention, best.convention))
     text = f"as {used}, as was said, the joints come apart {times:.0f} times more than as {best}; check {option}"
     return Finding("convention-doubt", "warning", text, value=times, unit="1")
 
@@ -214,9 +214,9 @@ def _leave_undecided(recordings: Sequence[Recording], diagnosis: Diagnosis) -> t
     """Two readings fit about alike: what was said holds, custom holds where it fits best, and a guess stops."""
     used, best, rival = diagnosis.used, diagnosis.best, diagnosis.rival
     if rival is not None and used is not best and used is not rival:  # two that are clearly better than the one in use
-        if changed_fields(used.convention, best.convention) & used.convention.given:
+        if find_changed_fields(used.convention, best.convention) & used.convention.given:
             return list(recordings), [_doubt(used, best)]
-        differs = changed_fields(best.convention, rival.convention)
+        differs = find_changed_fields(best.convention, rival.convention)
         raise CondyleError(
             f"the numbers fit as {best} (joints come apart by {mm(best.gap)} mm) and as {rival} ({mm(rival.gap)} mm), "
             f"both better than as {used} ({mm(used.gap)} mm); "
@@ -224,7 +224,7 @@ def _leave_undecided(recordings: Sequence[Recording], diagnosis: Diagnosis) -> t
             code="ambiguous-convention",
         )
     other = best if rival is None or rival is used else rival
-    differs = changed_fields(used.convention, other.convention)
+    differs = find_changed_fields(used.convention, other.convention)
     if differs <= used.convention.given | used.convention.stated:
         return list(recordings), []
     if used is diagnosis.best and not differs & used.convention.guessed:
@@ -240,7 +240,7 @@ def _leave_undecided(recordings: Sequence[Recording], diagnosis: Diagnosis) -> t
     )
 
 
-def changed_fields(one: Convention, other: Convention) -> set[str]:
+def find_changed_fields(one: Convention, other: Convention) -> set[str]:
     """Names of the fields in which two conventions read numbers differently."""
     names = ("rotation", "degrees", "transposed", "axes")
     return {name for name in names if getattr(one, name) != getattr(other, name)}

@@ -10,7 +10,7 @@ import numpy as np
 
 from ..errors import UsageError
 from ..maths.arrays import Ints
-from ..maths.spool import over_frames, sealed
+from ..maths.spool import over_frames, seal
 from ..model.recording import Bodies, PlacedMarker, Recording
 from ..model.take import UNTIMED_RATE, OwnSkeleton
 
@@ -63,8 +63,8 @@ def choose_bodies(
     columns = [bodies.names.index(name) for name in kept]
     chosen = Bodies(
         tuple(names.get(name, name) for name in kept),
-        sealed(over_frames(lambda part: part[:, columns], bodies.position)),
-        sealed(over_frames(lambda part: part[:, columns], bodies.orientation)),
+        seal(over_frames(lambda part: part[:, columns], bodies.position)),
+        seal(over_frames(lambda part: part[:, columns], bodies.orientation)),
     )
     twice = [name for k, name in enumerate(chosen.names) if name in chosen.names[:k]]
     if twice:

@@ -55,7 +55,7 @@ def prepare(take: Take, skip: Collection[str] = ()) -> Take:
         ready, told = _without_repeats(ready, same & ready.seen)
         findings += told
     if findings:
-        ready = ready.telling((*take.findings, *findings))
+        ready = ready.with_findings((*take.findings, *findings))
     return ready
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from ..maths.arrays import Floats
 from ..maths.robust import median
-from ..maths.spool import over_frames, sealed
+from ..maths.spool import over_frames, seal
 from ..model.anatomy import Side
 from ..model.recording import Markers, PlacedMarker, Recording, length_of
 from ..model.take import BodyMarker, CarriedCentre
@@ -136,7 +136,7 @@ def add_centres(recording: Recording, centres: Sequence[JointCentre]) -> Recordi
             return np.concatenate([part, ((origin + R @ p) / metres)[:, None]], axis=1)
 
         names, position = [*names, one.name], over_frames(extend, position)
-    return replace(recording, markers=Markers(tuple(names), sealed(position)))
+    return replace(recording, markers=Markers(tuple(names), seal(position)))
 
 
 def mark_centres(recording: Recording, centres: Sequence[JointCentre]) -> Recording:

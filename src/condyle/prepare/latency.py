@@ -14,7 +14,7 @@ from ..findings import Finding
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.graph import components, spanning_tree
 from ..maths.robust import CHI3_MEDIAN, median, tukey_weight
-from ..maths.spool import blocks, copied, empty, over_frames, sealed
+from ..maths.spool import blocks, copy_array, empty, over_frames, seal
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect
 from ..model.take import Take
@@ -110,16 +110,17 @@ def _look_at_rows(take: Take) -> _Delays | None:
     """
     digest = digest_take(take)
     rows = digest.as_take(take)
-    return _look_at(rows, Neighbours.of(rows), max(FIRST_LOOK_FRAMES // digest.every, FIRST_LOOK_FRAMES // 2))
+    most = max(FIRST_LOOK_FRAMES // digest.every, FIRST_LOOK_FRAMES // 2)
+    return _look_at(rows, Neighbours.of(rows), most, digest.noise.of_rows(digest.every))
 
 
-def _look_at(take: Take, near: Neighbours, most: int) -> _Delays | None:
+def _look_at(take: Take, near: Neighbours, most: int, noise: Noise | None = None) -> _Delays | None:
     """What the joints tell of the delays as recorded; None where too few samples follow each other."""
     few = _spread(near, take.bodies, most)
     if len(few) < 10 * DELAY_BLOCKS:
         return None
     take = take.mask(spikes) if (spikes := _spikes(take)).any() else take
-    return _round(take, near, few, np.zeros(take.bodies), None)
+    return _round(take, near, few, np.zeros(take.bodies), noise)
 
 
 def _spread(near: Neighbours, bodies: int, most: int) -> Ints:
@@ -214,13 +215,13 @@ def without_latency(take: Take, delay: Floats) -> Take:
     lower and colour its noise, and what later corrects for that noise would correct too little. Poses that would come
     from beyond a recording's ends, or from a hole in it, are not seen.
     """
-    R, p = copied(take.R_world_body), copied(take.p_world_body)
+    R, p = copy_array(take.R_world_body), copy_array(take.p_world_body)
     near = Neighbours.of(take)
     for body in np.flatnonzero(delay):
-        moved = near.carried(take, int(body), float(delay[body]))
+        moved = near.carry(take, int(body), float(delay[body]))
         R[:, body] = over_frames(lambda part: _orthonormal(part[:, :9].reshape(-1, 3, 3)), moved)
         p[:, body] = moved[:, 9:]
-    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
+    return replace(take, R_world_body=seal(R), p_world_body=seal(p))
 
 
 def _report(take: Take, rows: Ints, at: Ints, further: Floats) -> Take:

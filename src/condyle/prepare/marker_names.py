@@ -35,7 +35,7 @@ class Spelling(NamedTuple):
     key: str
 
 
-class Meaning(NamedTuple):
+class MarkerMeaning(NamedTuple):
     """Where a marker sits."""
 
     side: Side
@@ -56,7 +56,7 @@ class MarkerNames:
     title: str
     explained: int
     worn: tuple[str, ...]
-    meaning: dict[str, Meaning]
+    meaning: dict[str, MarkerMeaning]
     computed: tuple[str, ...]
 
 
@@ -147,18 +147,20 @@ def _pattern(word: str) -> re.Pattern[str]:
     return re.compile("".join(marks.get(letter, letter) for letter in word))
 
 
-def _find(spellings: Sequence[Spelling], table: _MarkerSet, computed: bool = False) -> Meaning | None:
+def _find(spellings: Sequence[Spelling], table: _MarkerSet, computed: bool = False) -> MarkerMeaning | None:
     for side, key in spellings:
         for place, pattern in table.every:
             if (place == COMPUTED) != computed or not pattern.fullmatch(key):
                 continue
             if computed or _may_have(side, place, key):
                 where = place.removesuffix(NO_SIDE)
-                return Meaning("" if where in MIDDLE else side, where)
+                return MarkerMeaning("" if where in MIDDLE else side, where)
     return None
 
 
-def _find_any(spellings: Sequence[Spelling], tables: Sequence[_MarkerSet], computed: bool = False) -> Meaning | None:
+def _find_any(
+    spellings: Sequence[Spelling], tables: Sequence[_MarkerSet], computed: bool = False
+) -> MarkerMeaning | None:
     return next((found for table in tables if (found := _find(spellings, table, computed)) is not None), None)
 
 

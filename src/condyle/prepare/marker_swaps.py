@@ -12,9 +12,9 @@ import numpy as np
 from ..findings import Finding, many
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import median
-from ..maths.spool import copied
+from ..maths.spool import copy_array
 from ..model.values import dataclass
-from .shapes import Shape, fit_error, fit_poses, seen_points
+from .shapes import Shape, find_seen, fit_error, fit_poses
 from .swaps import EITHER_PART_MIN_SHARE
 
 GLANCED_FRAMES = 40  # frames on which an exchange between two bodies is tried first
@@ -34,7 +34,7 @@ _SIDES = {"l": "r", "r": "l", "left": "right", "right": "left"}
 
 
 @dataclass(frozen=True, eq=False)
-class Cluster:
+class MarkerCluster:
     """A body's markers over n frames.
 
     cloud  (n, k, 3) as labelled; shape: what they should look like
@@ -66,7 +66,7 @@ class Cluster:
     @property
     def sight(self) -> Ints:
         """(n,) a number for the set of markers that is seen."""
-        return np.asarray(seen_points(self.cloud) @ (1 << np.arange(len(self.markers), dtype=np.int64)))
+        return np.asarray(find_seen(self.cloud) @ (1 << np.arange(len(self.markers), dtype=np.int64)))
 
     def error_of(self, cloud: Floats) -> Floats:
         """(r,) fit errors of other points (r, k, 3); NaN without a pose."""
@@ -98,7 +98,7 @@ class MarkerSwap:
         return np.split(self.rows, np.flatnonzero(np.diff(self.rows) > STRETCH_MAX_GAP_FRAMES) + 1)
 
 
-def find_marker_swaps(clusters: Sequence[Cluster]) -> list[MarkerSwap]:
+def find_marker_swaps(clusters: Sequence[MarkerCluster]) -> list[MarkerSwap]:
     """Exchanges of two markers after which frames that did not fit do: between two bodies, then inside each.
 
     One of two bodies spoils both and mends both, so that it is not mistaken for one inside. An exchange that the shape
@@ -119,7 +119,7 @@ def find_marker_swaps(clusters: Sequence[Cluster]) -> list[MarkerSwap]:
     return found
 
 
-def find_wrong_part(swap: MarkerSwap, clusters: Sequence[Cluster], recording: Ints) -> MarkerSwap:
+def find_wrong_part(swap: MarkerSwap, clusters: Sequence[MarkerCluster], recording: Ints) -> MarkerSwap:
     """The swap as it is or in all other frames instead: there the labels contradict the other recordings or, of a
     marker that has one of the same name on the other side, the left and right of a person.
 
@@ -129,7 +129,7 @@ def find_wrong_part(swap: MarkerSwap, clusters: Sequence[Cluster], recording: In
     if swap.bodies[0] != swap.bodies[1]:
         return swap  # only one of the two parts moves with its body
     cluster = next(one for one in clusters if one.body == swap.bodies[0])
-    both: Bools = np.asarray(seen_points(cluster.cloud)[:, list(swap.places)].all(axis=1))
+    both: Bools = np.asarray(find_seen(cluster.cloud)[:, list(swap.places)].all(axis=1))
     inside = np.isin(np.arange(len(both)), swap.rows)
     shares = [float(inside[own].mean()) for k in np.unique(recording) if (own := both & (recording == k)).any()]
     votes = sum(1 if share == 0 else -1 for share in shares if share in (0.0, 1.0))
@@ -140,7 +140,7 @@ def find_wrong_part(swap: MarkerSwap, clusters: Sequence[Cluster], recording: In
     return replace(swap, sure=bool(votes) or float(inside[both].mean()) < EITHER_PART_MIN_SHARE)
 
 
-def _count_mirror_votes(swap: MarkerSwap, clusters: Sequence[Cluster], rows: Bools) -> int:
+def _count_mirror_votes(swap: MarkerSwap, clusters: Sequence[MarkerCluster], rows: Bools) -> int:
     """1 where in these frames (n,) the two labels are those of the same markers on the other side, -1 where they are
     each other's, 0 where that is not to be told.
 
@@ -180,18 +180,18 @@ def _mirror_names(name: str) -> Iterator[str]:
         yield name[: place.start()] + new + name[place.end() :]
 
 
-def exchanged_back(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
+def exchange_back(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
     """The points (n, k, 3) of every body with exchanged markers under their own labels again."""
-    out = {body: copied(cloud) for body, cloud in clouds.items()}
+    out = {body: copy_array(cloud) for body, cloud in clouds.items()}
     for swap in swaps:
         (one, other), (a, b) = swap.bodies, swap.places
         out[one][swap.rows, a], out[other][swap.rows, b] = out[other][swap.rows, b], out[one][swap.rows, a].copy()
     return out
 
 
-def left_out(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
+def leave_out(clouds: dict[str, Floats], swaps: Sequence[MarkerSwap]) -> dict[str, Floats]:
     """The points (n, k, 3) of every body without exchanged markers: NaN while they bear another's label."""
-    out = {body: copied(cloud) for body, cloud in clouds.items()}
+    out = {body: copy_array(cloud) for body, cloud in clouds.items()}
     for swap in swaps:
         for body, place in zip(swap.bodies, swap.places, strict=True):
             out[body][swap.rows, place] = np.nan
@@ -237,7 +237,7 @@ def _span(run: Ints, time: Floats | None) -> str:
     return f"{time[run[0]]:.2f} to {time[run[-1]]:.2f} s"
 
 
-def _inside(cluster: Cluster, explained: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+def _inside(cluster: MarkerCluster, explained: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Pairs of a body's own markers with the frames that their exchange mends, but for those explained already."""
     taken = np.isin(np.arange(len(cluster.error)), explained)
     rows = _close(np.flatnonzero(cluster.doubtful & ~taken))
@@ -260,7 +260,7 @@ def _inside(cluster: Cluster, explained: Ints) -> Iterator[tuple[tuple[int, int]
             yield pairs[k], own
 
 
-def _between(one: Cluster, other: Cluster, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
+def _between(one: MarkerCluster, other: MarkerCluster, rows: Ints) -> Iterator[tuple[tuple[int, int], Ints]]:
     """Pairs of markers of two bodies with the frames that their exchange mends in both."""
     if len(rows) < MARKER_SWAP_MIN_FRAMES:
         return
@@ -295,7 +295,7 @@ def _close(rows: Ints) -> Ints:
     return rows[np.unique(near[:, None] + np.arange(MARKER_SWAP_MIN_FRAMES))]
 
 
-def _repair(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> Bools:
+def _repair(one: MarkerCluster, other: MarkerCluster, rows: Ints, a: int, b: int) -> Bools:
     """(r,) whether both bodies fit after the exchange, or nearly so against before."""
     first, second = _both_swapped(one, other, rows, a, b)
     before = one.error[rows], other.error[rows]
@@ -306,7 +306,7 @@ def _repair(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> Bools:
     return np.asarray(half & (fits | nearly))
 
 
-def _both_swapped(one: Cluster, other: Cluster, rows: Ints, a: int, b: int) -> tuple[Floats, Floats]:
+def _both_swapped(one: MarkerCluster, other: MarkerCluster, rows: Ints, a: int, b: int) -> tuple[Floats, Floats]:
     """(r,) fit errors of two bodies after a marker of each was exchanged."""
     first, second = one.cloud[rows].copy(), other.cloud[rows].copy()
     first[:, a], second[:, b] = second[:, b], first[:, a].copy()
@@ -379,6 +379,6 @@ def _step(gain: Floats, known: Ints, sight: Ints, end: int, way: int) -> bool | 
 
 
 def _swap(cloud: Floats, a: int, b: int) -> Floats:
-    out = copied(cloud)
+    out = copy_array(cloud)
     out[:, [a, b]] = cloud[:, [b, a]]
     return out

@@ -14,7 +14,7 @@ from ..maths import rotation
 from ..maths.arrays import Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
-from ..maths.spool import blocks, copied, sealed
+from ..maths.spool import blocks, copy_array, seal
 from ..model.recording import along_axes
 from ..model.take import Take
 from ..model.units import METRES
@@ -27,6 +27,9 @@ MILD_MIN_GAPS = 1.5  # gap of a sensor over the usual one, from which other read
 ODD_MIN_GAPS = 4.0  # ... and from which other units and axes are tried as well
 FITTING_MAX_GAPS = 2.5  # gap over the usual one, up to which such a sensor counts as explained
 BETTER_MIN_TIMES = 2.0  # times by which its own reading must lower the product of the gaps of the tree
+RESTING_MAX_SHARE = (
+    0.05  # of the usual sensor's travel: what moves less would be at rest; tests/make/machines.py has 0.005
+)
 SAME_AXES = ("x", "y", "z")
 
 
@@ -80,11 +83,13 @@ def _oddest(take: Take, known: set[str]) -> OddSensor | None:
     floor = EXACT_GAP_SHARE * scene_size(take)
     usual = max(float(median(told)), floor)
     before = _tree_score(take, fits.pairs, table, floor)
-    best, most = None, np.log(BETTER_MIN_TIMES)
+    best, most, travel = None, np.log(BETTER_MIN_TIMES), _measure_travel(take)
     for k in np.flatnonzero(nearest > MILD_MIN_GAPS * usual):
         if take.names[k] in known:
             continue
         for reading in _odd_readings(take.names[k], everything=bool(nearest[k] > ODD_MIN_GAPS * usual)):
+            if reading.scale < 1 and reading.scale * travel[k] < RESTING_MAX_SHARE * median(travel):
+                continue  # it would be at rest, and fit whatever stands in the room
             row = _row(apply_odd(take, reading), int(k))
             if row.min() >= FITTING_MAX_GAPS * usual:
                 continue
@@ -96,17 +101,26 @@ def _oddest(take: Take, known: set[str]) -> OddSensor | None:
     return best
 
 
+def _measure_travel(take: Take) -> Floats:
+    """(m,) [m] rms distance of each sensor from its mean place."""
+    seen = take.seen[..., None]
+    count = np.maximum(seen.sum(axis=0), 1)
+    away = np.where(seen, take.p_world_body, 0.0)
+    away = np.where(seen, take.p_world_body - away.sum(axis=0) / count, 0.0)
+    return np.asarray(np.sqrt(np.square(away).sum(axis=(0, 2)) / count[:, 0]))
+
+
 def apply_odd(take: Take, odd: OddSensor) -> Take:
     """The take with one sensor's poses understood in its own way."""
     k = take.index(odd.name)
-    R, p = copied(take.R_world_body), copied(take.p_world_body)
+    R, p = copy_array(take.R_world_body), copy_array(take.p_world_body)
     for rows in blocks(R):
         own = R[rows, k]
         if odd.shifted:
             own = rotation.from_quaternion(np.roll(rotation.to_quaternion(own), odd.shifted, axis=-1))
         R[rows, k] = np.swapaxes(own, -1, -2).copy() if odd.transposed else own
         p[rows, k] = along_axes(p[rows, k] * odd.scale, odd.axes)
-    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p))
+    return replace(take, R_world_body=seal(R), p_world_body=seal(p))
 
 
 def repair_odd_sensors(take: Take, odd: Sequence[OddSensor]) -> Take:
@@ -122,7 +136,7 @@ def repair_odd_sensors(take: Take, odd: Sequence[OddSensor]) -> Take:
             )
         text = f"{one.name}: fits {one.times:.0f} times better with {one}, unlike the other sensors, and was read so"
         finding = Finding("sensor-convention", "warning", text, (one.name,), value=one.times, unit="1")
-        take = apply_odd(take, one).telling((*take.findings, finding))
+        take = apply_odd(take, one).with_findings((*take.findings, finding))
     return take
 
 

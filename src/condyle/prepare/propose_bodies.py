@@ -12,13 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
 from ..model.values import dataclass
 from .marker_names import is_mere_number
-from .shapes import extent, fit_error, fit_poses, fit_shape, seen_points
+from .shapes import extent, find_seen, fit_error, fit_poses, fit_shape
 
 PROPOSED_FROM_FRAMES = 2000  # frames looked at, fewer for many markers
-MOST_DISTANCES = 4 * 10**7  # distances looked at in all
+MARKER_MOST_DISTANCES = 4 * 10**7  # distances looked at in all
 FITTED_FRAMES = 400  # frames that a group is fitted to
 SEEN_TOGETHER_MIN_FRAMES = 20  # frames in which two markers must be seen together to be joined
 TRIMMED_SHARE = 0.02  # share of frames at each end that may be ghosts or swaps
@@ -63,18 +63,18 @@ def propose_bodies(markers: Floats, names: Sequence[str]) -> list[Proposal]:
 
     In the order of their first markers. A marker that fits no body is in none.
     """
-    position = frozen(markers, (None, len(names), 3), "markers")
+    position = freeze_array(markers, (None, len(names), 3), "markers")
     rows = evenly(
         len(position),
-        max(SEEN_TOGETHER_MIN_FRAMES, min(PROPOSED_FROM_FRAMES, MOST_DISTANCES // max(len(names), 1) ** 2)),
+        max(SEEN_TOGETHER_MIN_FRAMES, min(PROPOSED_FROM_FRAMES, MARKER_MOST_DISTANCES // max(len(names), 1) ** 2)),
     )
     cloud = position[rows]
-    seen = seen_points(cloud)
+    seen = find_seen(cloud)
     columns = np.flatnonzero(seen.sum(axis=0) >= SEEN_TOGETHER_MIN_FRAMES)
     if len(columns) < 3:
         return []
     cloud = cloud[:, columns]
-    groups = sorted(_grown(cloud), key=lambda group: group.columns)
+    groups = sorted(_grow_groups(cloud), key=lambda group: group.columns)
     members = [tuple(str(names[columns[k]]) for k in group.columns) for group in groups]
     titles = _titles(members)
     return [
@@ -106,7 +106,7 @@ def distance_changes(cloud: Floats) -> tuple[Floats, Floats]:
     return change, length
 
 
-def _grown(cloud: Floats) -> list[_MarkerGroup]:
+def _grow_groups(cloud: Floats) -> list[_MarkerGroup]:
     """Bodies by joining what changes its distance least, as long as it fits."""
     changes, lengths = distance_changes(cloud)
     known = changes[np.isfinite(changes)]
@@ -118,12 +118,12 @@ def _grown(cloud: Floats) -> list[_MarkerGroup]:
     for node, (first, second, height, columns) in enumerate(_joins(changes), start=cloud.shape[1]):
         parts = bodies.pop(first) + bodies.pop(second)
         size = float(np.sqrt((lengths[np.ix_(columns, columns)] ** 2).mean() / 2))
-        whole = _joined(thin, columns, parts, height, noise, RIGID_MAX_SHARE * size)
+        whole = _join_group(thin, columns, parts, height, noise, RIGID_MAX_SHARE * size)
         bodies[node] = parts if whole is None else [whole]
     return [group for groups in bodies.values() for group in groups]
 
 
-def _joined(
+def _join_group(
     cloud: Floats, columns: tuple[int, ...], parts: list[_MarkerGroup], height: float, noise: float, limit: float
 ) -> _MarkerGroup | None:
     """These markers as one body, or None where they fit worse than `limit`, or clearly worse than their parts."""
@@ -135,11 +135,11 @@ def _joined(
         limit = min(limit, (SAME_BODY_MAX_TIMES if len(parts) > 1 else SAME_MARKER_MAX_TIMES) * max(pooled, noise))
     if height > UNTRIED_MIN_TIMES * limit:
         return None
-    whole = _fitted(cloud, columns)
+    whole = _fit_group(cloud, columns)
     return whole if whole is not None and whole.error <= limit else None
 
 
-def _fitted(cloud: Floats, columns: tuple[int, ...]) -> _MarkerGroup | None:
+def _fit_group(cloud: Floats, columns: tuple[int, ...]) -> _MarkerGroup | None:
     """A group with its fit error over all frames but the worst, or None where it has no pose."""
     points = cloud[:, list(columns)]
     shape = fit_shape(points)
@@ -186,13 +186,13 @@ def _joins(changes: Floats) -> list[tuple[int, int, float, tuple[int, ...]]]:
 
 def _titles(members: Sequence[tuple[str, ...]]) -> list[str]:
     """A different name for each body: what its markers' names begin with, else a number."""
-    found = [_beginning(one) for one in members]
+    found = [_find_beginning(one) for one in members]
     return [
         title if title and found.count(title) == 1 else f"body{number}" for number, title in enumerate(found, start=1)
     ]
 
 
-def _beginning(names: Sequence[str]) -> str:
+def _find_beginning(names: Sequence[str]) -> str:
     """The common beginning of names without their subject; nothing where it is a letter or less, which is a side and no
     segment, or where the names only count.
     """

@@ -72,7 +72,7 @@ def understand(recordings: list[Recording], options: ReadOptions) -> Loaded:
     take = join_takes([take_of(recording) for recording in recordings])
     if diagnosis is not None and diagnosis.odd:
         take = repair_odd_sensors(take, diagnosis.odd)
-    return Loaded(take.telling((*findings, *take.findings)), tuple(recordings), diagnosis)
+    return Loaded(take.with_findings((*findings, *take.findings)), tuple(recordings), diagnosis)
 
 
 def read_turns(loaded: Loaded) -> Floats | None:
@@ -204,10 +204,10 @@ def _side_by_side(recordings: Sequence[Recording]) -> list[Recording]:
     shared = min(clock[-1] for clock in clocks) - max(clock[0] for clock in clocks)
     if shared < SIDE_BY_SIDE_MIN_SHARE * min(clock[-1] - clock[0] for clock in clocks):
         return list(recordings)
-    from ..io.resample import Stream, resample_streams
+    from ..io.resample import BodySamples, resample_streams
 
     streams = [
-        Stream(name, clock, part.position[:, 0], part.orientation[:, 0])
+        BodySamples(name, clock, part.position[:, 0], part.orientation[:, 0])
         for name, clock, part in zip(names, clocks, bodies, strict=True)
         if part is not None
     ]

@@ -25,9 +25,9 @@ from .clusters import match_marker
 from .joint_centres import ABOVE, CENTRE, ROLL_MAX_SD_RAD, JointCentre, Near, find_centre, recall_centres
 from .marker_names import MIDDLE, MarkerNames, is_mere_number, name_markers, subject_of, without_subject
 from .propose_bodies import SEEN_TOGETHER_MIN_FRAMES, distance_changes, propose_bodies
-from .shapes import fit_shape, seen_points
+from .shapes import find_seen, fit_shape
 
-LOOKED_AT_FRAMES = 600  # frames of all recordings in which rigidity is looked at
+RECOGNISING_FRAMES = 600  # frames of all recordings in which rigidity is looked at
 SEGMENT_RIGID_MAX_SHARE = 0.06  # fit error over size of a segment; 629 segments of recorded people have 0.048 or less
 COMPLETED_RIGID_MAX_SHARE = 0.08  # of one completed by a joint's centre, which skin carries; 107 recorded have 0.049
 PLATE_MAX_SHARE = 0.02  # of a cluster that nothing but the motion tells; plates on people have 0.01 or less
@@ -42,8 +42,8 @@ ORDER = (
     "pelvis", "thorax", "head", "scapula", "upper_arm", "forearm", "hand", "thigh", "shank", "foot", "hindfoot",
     "forefoot",
 )  # fmt: skip
-SEGMENTS = frozenset(ORDER) - {"scapula", "hindfoot", "forefoot"}  # that a place of the same name is
-LIMBS = ("upper_arm", *(far for _, far in BETWEEN.values()))  # segments with a joint above that bears markers
+RECOGNISED_SEGMENTS = frozenset(ORDER) - {"scapula", "hindfoot", "forefoot"}  # that a place of the same name is
+LIMB_SEGMENTS = ("upper_arm", *(far for _, far in BETWEEN.values()))  # segments with a joint above that bears markers
 SIDES: tuple[Side, ...] = ("", "l", "r")
 PART_NAMES: dict[Part, str] = {
     "chest": "thorax",
@@ -236,13 +236,13 @@ def _look_at(recordings: Sequence[Recording]) -> tuple[list[str], Floats]:
     for recording in recordings:
         assert recording.markers is not None
         columns = [_column_of(label, recording.markers.names) for label in labels]
-        rows = evenly(recording.frames, max(LOOKED_AT_FRAMES // len(recordings), SEEN_TOGETHER_MIN_FRAMES))
+        rows = evenly(recording.frames, max(RECOGNISING_FRAMES // len(recordings), SEEN_TOGETHER_MIN_FRAMES))
         part = np.full((len(rows), len(labels), 3), np.nan)
         there = [k for k, column in enumerate(columns) if column is not None]
         part[:, there] = recording.markers.position[rows][:, [column for column in columns if column is not None]]
         parts.append(part * length_of(recording)[0])
     cloud = np.concatenate(parts)
-    ever: Bools = np.asarray(seen_points(cloud).any(axis=0))
+    ever: Bools = np.asarray(find_seen(cloud).any(axis=0))
     return [label for label, seen in zip(labels, ever, strict=True) if seen], cloud[:, ever]
 
 
@@ -273,7 +273,7 @@ def _find_people(names: MarkerNames, taken: set[str], fits: _Fits) -> dict[str, 
 def _share_out(person: _Person, fits: _Fits) -> None:
     """Places to segments: bodies of three markers or more, and those that have too few."""
     at = person.places
-    own = {key: list(markers) for key, markers in at.items() if key[1] in SEGMENTS}
+    own = {key: list(markers) for key, markers in at.items() if key[1] in RECOGNISED_SEGMENTS}
     spare: list[str] = []
     for side in SIDES:
         _share_out_foot(own, at, side)
@@ -331,7 +331,7 @@ def _lend(person: _Person, key: tuple[Side, str], cloud: Floats, column: Mapping
     side, segment = key
     place = next((place for place, (_, far) in BETWEEN.items() if far == segment), "shoulder")
     markers = person.few[key] + [one for one in person.places.get((side, place), []) if one not in person.few[key]]
-    body = _fit(cloud, markers, column) if len(markers) >= 3 and segment in LIMBS else None
+    body = _fit(cloud, markers, column) if len(markers) >= 3 and segment in LIMB_SEGMENTS else None
     return body if _is_rigid(body) else None
 
 
@@ -438,10 +438,10 @@ def _prove(
 def _fit(cloud: Floats, markers: Sequence[str], column: Mapping[str, int]) -> RecognisedBody | None:
     """Markers as one rigid body; None where they show no pose. One that is never seen with the others is left out."""
     points = cloud[:, [column[label] for label in markers]]
-    if (seen_points(points).sum(axis=1) >= 3).sum() == 0:
+    if (find_seen(points).sum(axis=1) >= 3).sum() == 0:
         return None
     shape = fit_shape(points)
-    if not shape.observed(shape.placed):
+    if not shape.is_observed(shape.placed):
         return None
     kept = tuple(label for label, placed in zip(markers, shape.placed, strict=True) if placed)
     return RecognisedBody(kept, shape.noise, shape.size)

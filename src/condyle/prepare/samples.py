@@ -90,7 +90,7 @@ class Neighbours:
             out[(at[:, body] < 0) | ~full[at[:, body]], body] = np.nan
         return out
 
-    def carried(self, take: Take, body: int, later: float) -> Floats:
+    def carry(self, take: Take, body: int, later: float) -> Floats:
         """(n, 12) R and p of a body `later` [s] after every frame: the nearest sample, carried the rest of the way."""
         pose, full = _fill(take, body, self.time)
         moved = empty((take.frames, 12))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, Ints, evenly, frozen
+from ..maths.arrays import Bools, Floats, Ints, evenly, freeze_array
 from ..maths.robust import median, robust_sd
 from ..maths.spool import blocks, empty, over_frames
 from ..model.values import dataclass
@@ -34,7 +34,7 @@ class Shape:
     noise: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", frozen(self.points, (None, 3), "points"))
+        object.__setattr__(self, "points", freeze_array(self.points, (None, 3), "points"))
 
     @property
     def placed(self) -> Bools:
@@ -46,26 +46,26 @@ class Shape:
         known = self.points[self.placed]
         return float(np.sqrt((known**2).sum(axis=1).mean())) if len(known) else 0.0
 
-    def observed(self, seen: Bools) -> bool:
+    def is_observed(self, seen: Bools) -> bool:
         """Whether these points (k,) show every turn: three or more, and not on a line."""
         if seen.sum() < 3:
             return False
         length, width = extent(self.points[seen])
         return width > LINE_MAX_RATIO * length and self.noise < VAGUE_MIN_RAD * width
 
-    def turned(self, R: Floats) -> Shape:
+    def turn(self, R: Floats) -> Shape:
         """The same shape in axes that are the columns of R."""
         return Shape(self.points @ R, self.noise)
 
 
-def seen_points(cloud: Floats) -> Bools:
+def find_seen(cloud: Floats) -> Bools:
     """(n, k) True where a point is seen."""
     return over_frames(lambda part: np.isfinite(part).all(axis=2), cloud)
 
 
 def fit_shape(cloud: Floats) -> Shape:
     """The shape of points (n, k, 3) that move as one body, from medians over frames: wrong frames do not bend it."""
-    seen = seen_points(cloud)
+    seen = find_seen(cloud)
     rows = _sample(seen)
     cloud, seen = cloud[rows], seen[rows]
     if not len(cloud):
@@ -112,7 +112,7 @@ def _fit_block(cloud: Floats, shape: Shape, seen: Bools) -> tuple[Floats, Floats
     x = np.where(seen[..., None], x - centre[:, None], 0.0)
     R = rotation.project(np.einsum("nki,nkj->nij", x, known - middle[:, None]))
     p = centre - np.einsum("nij,nj->ni", R, middle)
-    gone = np.array([not shape.observed(kind) for kind in kinds], dtype=bool)[which]
+    gone = np.array([not shape.is_observed(kind) for kind in kinds], dtype=bool)[which]
     R[gone], p[gone] = np.nan, np.nan
     return R, p
 
@@ -154,7 +154,7 @@ def distances(cloud: Floats) -> tuple[Floats, Floats]:
 
 
 def _count(cloud: Floats, shape: Shape, use: Bools | None) -> Bools:
-    seen = seen_points(cloud) & shape.placed
+    seen = find_seen(cloud) & shape.placed
     return np.asarray(seen if use is None else seen & use)
 
 

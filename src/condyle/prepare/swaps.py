@@ -21,16 +21,17 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.graph import spanning_tree
 from ..maths.robust import median
 from ..maths.series import cut_blocks
-from ..maths.spool import copied, over_frames, sealed
+from ..maths.spool import copy_array, over_frames, seal
 from ..model.options import FitOptions
 from ..model.stage import Decision, Effect
 from ..model.take import WORLD, Take
 from ..model.values import dataclass
+from ..pairs.digest import digest_take
 from ..pairs.exchange import Exchange, fit_residual, sum_stretches
-from ..pairs.fits import fit_pairs, gaps
+from ..pairs.fits import fit_pairs, gaps, gaps_by_axis
 from ..pairs.sums import sum_pairs
 from .flips import describe_left_flips
-from .tracks import Moves, find_crossings, find_lone_spikes, find_moves, measure_nearness
+from .tracks import Moves, find_crossings, find_moves, measure_nearness
 
 SUSPECT_STRETCH_S = 0.75  # s in which the usual gap of a body's best joint is looked at,
 SUSPECT_MIN_SHARE = 0.1  # over the sensors' distance, from which a body is tried without a sign of changing places
@@ -80,38 +81,46 @@ def find_swaps(take: Take, known: Sequence[tuple[int, int]] = ()) -> list[Swap]:
     moves = find_moves(take)
     found = _find_circles(take, moves)
     if found:
-        take = exchanged(take, found)
+        take = exchange_back(take, found)
         moves = find_moves(take)
     crossings = find_crossings(moves)
-    take = take.mask(spikes) if (spikes := find_lone_spikes(take)).any() else take
+    spikes = np.zeros(take.seen.shape, dtype=bool)
+    spikes[tuple(digest_take(take).spike.T)] = True
+    part, rows = take.thin(SUMMED_FRAMES)
+    part = part.mask(spikes[rows]) if spikes[rows].any() else part
+    residual, share = _best_joints(part)
+    if not crossings and not _suspect_pairs(share):
+        return found
+    first: tuple[Floats, Floats] | None = (residual, share)
+    take = take.mask(spikes) if spikes.any() else take
     done: set[tuple[int, int]] = set()
     tried: set[tuple[int, int]] = set()
     for _ in range(2 * MOST_SWAPPED_PAIRS):
-        best = _best_exchange(take, crossings, tried)
+        best = _best_exchange(take, crossings, tried, first)
         if best is None:
             break
         tried.add(best.pair)
         swapped = _orient(take, best.pair, np.repeat(best.swapped, np.diff(best.cuts)), known)
         swaps = _verify(take, best.pair, _refine(take, best, swapped))
         if swaps:
-            take = exchanged(take, swaps)
+            take, first = exchange_back(take, swaps), None
             found += swaps
             done.add(best.pair)
             tried = done.copy()  # what did not fit before may do so now
     return sorted(found, key=lambda one: one.first)
 
 
-def exchanged(take: Take, swaps: Sequence[Swap]) -> Take:
+def exchange_back(take: Take, swaps: Sequence[Swap]) -> Take:
     """The take with the sensors' poses exchanged back in every stretch."""
-    R, p = copied(take.R_world_body), copied(take.p_world_body)
+    R, p = copy_array(take.R_world_body), copy_array(take.p_world_body)
     for swap in reversed(swaps):
         has = [take.index(name) for name in swap.bodies]
         rows, owner = slice(swap.first, swap.stop), [*has[1:], has[0]]
         R[rows, owner], p[rows, owner] = R[rows, has], p[rows, has]
-    return replace(take, R_world_body=sealed(R), p_world_body=sealed(p)) if swaps else take
+    return replace(take, R_world_body=seal(R), p_world_body=seal(p)) if swaps else take
 
 
-def hidden(take: Take, swaps: Sequence[Swap]) -> Bools:
+def find_hidden(take: Take, swaps: Sequence[Swap]) -> Bools:
     """(n, m) the poses of these sensors in every stretch."""
     out = np.zeros((take.frames, take.bodies), dtype=bool)
     for swap in swaps:
@@ -187,14 +196,22 @@ class _Best:
     fall: float
 
 
-def _best_exchange(take: Take, crossings: dict[tuple[int, int], Ints], tried: set[tuple[int, int]]) -> _Best | None:
-    """The pair not tried so far whose exchange lowers the residuals most; None where none is worth it."""
-    residual, share = _best_joints(take)
+def _best_exchange(
+    take: Take,
+    crossings: dict[tuple[int, int], Ints],
+    tried: set[tuple[int, int]],
+    joints: tuple[Floats, Floats] | None,
+) -> _Best | None:
+    """The pair not tried so far whose exchange lowers the residuals most; None where none is worth it.
+
+    joints   what `_best_joints` finds in this take, where that is known
+    """
+    part, rows = take.thin(SUMMED_FRAMES)
+    residual, share = joints or _best_joints(part)
     guessed = _suspect_pairs(share)
     pairs = {*crossings, *guessed} - tried
     if not pairs:
         return None
-    part, rows = take.thin(SUMMED_FRAMES)
     floor = EXACT_SHARE * measure_nearness(take)
     best = None
     for pair in sorted(pairs):
@@ -236,15 +253,15 @@ def _best_joints(take: Take) -> tuple[Floats, Floats]:
     Of every stretch the median counts, over the distance of the two sensors: spikes do not show, another body does.
     """
     m = take.bodies
-    part, _ = take.thin(SUMMED_FRAMES)
-    sums = sum_pairs(part)
+    sums = sum_pairs(take)
     i, j = np.triu_indices(m, 1)
     residual = np.full((m, m), np.inf)
     residual[i, j] = residual[j, i] = fit_residual(sums[i, j])
     k, partner = np.arange(m), residual.argmin(axis=1)
     fits = fit_pairs(sums, np.stack([k, partner], axis=1))
-    gap = np.linalg.norm(gaps(part, *fits.joints), axis=2)
-    length = max(SWAP_MIN_FRAMES, round(min(SUSPECT_STRETCH_S / max(part.seconds, 1e-9), 1.0) * part.frames))
+    square = gaps_by_axis(take, *fits.joints) ** 2
+    gap = np.sqrt(square[0] + square[1] + square[2])
+    length = max(SWAP_MIN_FRAMES, round(min(SUSPECT_STRETCH_S / max(take.seconds, 1e-9), 1.0) * take.frames))
     apart = np.sqrt(sums.dd[k, partner] / np.maximum(sums.frames[k, partner], 1))
     share = median(cut_blocks(gap, length)) / np.maximum(apart, 1e-300)
     return residual, np.where(np.isfinite(residual[k, partner]), share, 0.0)
@@ -319,7 +336,7 @@ def _with_exchange(take: Take, pair: tuple[int, ...], swapped: Bools) -> Take:
 
     def exchange(values: Floats) -> Floats:
         wide = (slice(None), *(None,) * (values.ndim - 1))
-        return sealed(over_frames(lambda part, which: np.where(which[wide], part[:, order], part), values, swapped))
+        return seal(over_frames(lambda part, which: np.where(which[wide], part[:, order], part), values, swapped))
 
     R, p = exchange(take.R_world_body), exchange(take.p_world_body)
     return replace(take, R_world_body=R, p_world_body=p)
@@ -422,7 +439,7 @@ class SwapRepair:
         return f"{' and '.join(self.bodies)}: perhaps exchanged {times}"
 
     def apply(self, take: Take) -> Take:
-        return exchanged(take, [self.swap]) if self.exchange else take.mask(hidden(take, [self.swap]))
+        return exchange_back(take, [self.swap]) if self.exchange else take.mask(find_hidden(take, [self.swap]))
 
     def describe(self) -> list[Finding]:
         return describe_swaps([self.swap], self.exchange)

@@ -9,10 +9,10 @@ import numpy as np
 
 from ..errors import UsageError
 from ..findings import Finding
-from ..io.resample import Stream, resample_streams
+from ..io.resample import BodySamples, resample_streams
 from ..maths import rotation
 from ..maths.arrays import Floats, Ints
-from ..maths.spool import sealed
+from ..maths.spool import seal
 from ..model.take import OwnSkeleton, Take
 from .read import SIDE_BY_SIDE_MIN_SHARE
 
@@ -38,8 +38,8 @@ def place_together(takes: Mapping[str, Take]) -> Take:
     return Take(
         tuple(name for take in parts for name in take.names),
         time,
-        sealed(R),
-        sealed(p),
+        seal(R),
+        seal(p),
         segment,
         all(take.timed for take in parts),
         tuple(source for take in parts for source in take.sources),
@@ -68,7 +68,7 @@ def _put_on_one_clock(parts: Sequence[Take]) -> tuple[Floats, Ints, Floats, Floa
                 path=", ".join(take.sources) or None,
             )
     streams = [
-        Stream(name, take.time, take.p_world_body[:, k], rotation.to_quaternion(take.R_world_body[:, k]))
+        BodySamples(name, take.time, take.p_world_body[:, k], rotation.to_quaternion(take.R_world_body[:, k]))
         for take in parts
         for k, name in enumerate(take.names)
     ]

@@ -126,26 +126,9 @@ class _Before:
         second = np.where(last >= 1, self._last(np.maximum(last, 1), track), -1)
         p, p1, p2 = (take.p_world_body[k, who] for k, who in ((frame, body), (last, track), (second, track)))
         pace = (take.time[frame] - take.time[last]) / np.where(second >= 0, take.time[last] - take.time[second], np.inf)
-        ahead = np.linalg.norm(p - p1 - pace[:, None] * (p1 - p2), axis=1)
-        plain = np.linalg.norm(p - p1, axis=1)
-        turn = np.linalg.norm(take.R_world_body[frame, body] - take.R_world_body[last, track], axis=(1, 2)) / np.sqrt(2)
-        out = np.hypot(np.where(second >= 0, np.minimum(ahead, plain), plain), 0.5 * size * turn)
-        return np.where(last >= 0, out, np.inf)
-
-
-def find_lone_spikes(take: Take) -> Bools:
-    """(n, m) lone samples off their path: way there and back, and none from the sample before to the one after."""
-    out, p = np.zeros(take.seen.shape, dtype=bool), take.p_world_body
-
-    def measure(a: Floats, b: Floats) -> Floats:
-        return np.asarray(np.sqrt(np.einsum("nmi,nmi->nm", way := b - a, way)))
-
-    step = over_frames(measure, p[:-1], p[1:])
-    usual = median(step[evenly(len(step), STEP_FRAMES)])
-    with np.errstate(invalid="ignore"):
-        far = step > TRACK_JUMP_MIN_STEPS * usual
-        frame, body = np.nonzero(far[1:] & far[:-1])
-        across = np.linalg.norm(p[frame + 2, body] - p[frame, body], axis=1)
-        back = across < CROSSED_MAX_SHARE * np.minimum(step[frame + 1, body], step[frame, body])
-    out[frame[back] + 1, body[back]] = True
-    return out
+        plain, turned = p - p1, take.R_world_body[frame, body] - take.R_world_body[last, track]
+        ahead = plain - pace[:, None] * (p1 - p2)
+        square, least = (np.einsum("qi,qi->q", way, way) for way in (plain, ahead))
+        square = np.where(second >= 0, np.minimum(square, least), square)
+        turn = np.einsum("qij,qij->q", turned, turned)
+        return np.where(last >= 0, np.sqrt(square + 0.125 * size**2 * turn), np.inf)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 ANGLE_STEP_RAD = math.radians(0.05)  # rad that 1 stands for on the page
 ANGLE_COUNT_FRAMES = 2_400  # frames at most that are counted for the page
 ANGLE_SHOWN_FRAMES = 1_500  # frames at most that it shows: more than its small plots have columns
-PANEL_WIDTH_IN, PANEL_HEIGHT_IN = 2.1, 1.25  # in: size of the plot of one angle
+PANEL_WIDTH_IN, ANGLES_PANEL_HEIGHT_IN = 2.1, 1.25  # in: size of the plot of one angle
 PANELS_IN_ROW = 3
 
 
@@ -98,7 +98,7 @@ def plot_angles(angles: Angles, names: Sequence[str] | None = None) -> Figure:
     panels = {name: own for name, own in _find_panels(angles) if names is None or name in names}
     with styled():
         rows = max(math.ceil(len(panels) / PANELS_IN_ROW), 1)
-        figure = _figure(PANELS_IN_ROW * PANEL_WIDTH_IN, rows * PANEL_HEIGHT_IN + 0.3)
+        figure = _figure(PANELS_IN_ROW * PANEL_WIDTH_IN, rows * ANGLES_PANEL_HEIGHT_IN + 0.3)
         axes = figure.subplots(rows, PANELS_IN_ROW, sharex=True, squeeze=False).ravel()
         time = lay_out_time(angles.time, angles.segment)
         for place, (name, own) in zip(axes, panels.items(), strict=False):

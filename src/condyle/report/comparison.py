@@ -16,9 +16,9 @@ from ..io.atomic import open_atomic
 if TYPE_CHECKING:
     from ..result.compare import Agreement, ComparedFigures
 
-MOST_CENTRES = 20  # rows of joints' places
+COMPARED_MOST_CENTRES = 20  # rows of joints' places
 WIDTH, HEIGHT, MARGIN = 640, 280, 48  # of the plot, in units of the page
-STYLE = """
+COMPARISON_CSS = """
 :root { color-scheme: light dark }
 body { font: 15px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 60rem; padding: 0 1rem }
 table { border-collapse: collapse; margin: 1rem 0; display: block; overflow-x: auto }
@@ -80,7 +80,7 @@ def list_centres(found: ComparedFigures) -> tuple[list[str], list[list[object]]]
     """The same of the joints' places on sensors that did not move."""
     rows: list[list[object]] = [
         [" - ".join(row.joint), row.body, f"{1000 * row.distance:.1f}", f"{row.apart:.2f}"]
-        for row in found.centres[:MOST_CENTRES]
+        for row in found.centres[:COMPARED_MOST_CENTRES]
     ]
     return ["joint", "on the sensor of", "apart mm", "apart / interval"], rows
 
@@ -105,7 +105,7 @@ def write_comparison(path: str | os.PathLike[str], found: ComparedFigures) -> No
     title = escape("Comparison of " + ", ".join(found.names))
     head = '<!doctype html><html lang="en"><meta charset="utf-8">'
     head += '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    head += f"<title>{title}</title><style>{STYLE}</style>"
+    head += f"<title>{title}</title><style>{COMPARISON_CSS}</style>"
     with open_atomic(path) as stream:
         stream.write(f"{head}<h1>{title}</h1>{''.join(parts)}</html>\n".encode(errors="replace"))
 

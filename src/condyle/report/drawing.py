@@ -39,7 +39,7 @@ LETTER_WIDTH_IN = 0.075  # in: width of a letter, on the wide side
 TREE_COLUMN_GAP_LETTERS = 9.0  # letters between two columns of the tree, for the margins
 NAME_MAX_LETTERS = 28  # letters of a name
 UNDRAWN_CATEGORIES = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}  # categories of characters that are not drawn
-STYLE: dict[Any, Any] = {
+FIGURE_STYLE: dict[Any, Any] = {
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
     "font.size": 8,
@@ -237,7 +237,7 @@ class styled:
             raise CondyleError(
                 "figures are drawn with matplotlib; pip install condyle[plot]", code="missing-extra"
             ) from None
-        self._context = matplotlib.rc_context(STYLE)
+        self._context = matplotlib.rc_context(FIGURE_STYLE)
         self._context.__enter__()
 
     def __exit__(self, *error: Any) -> None:

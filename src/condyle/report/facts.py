@@ -22,7 +22,7 @@ from ..result.verdict import verdict_of
 from . import page_data as page
 from .page_data import to_triple
 
-T = TypeVar("T", bound=msgspec.Struct)
+Fact = TypeVar("Fact", bound=msgspec.Struct)
 
 CONVENTION_CODES = ("convention-", "sensor-convention", "unit-assumed", "rotation-assumed", "scaled", "common-clock")
 _SWITCH = {True: "yes", False: "no", None: "not given"}
@@ -100,7 +100,7 @@ def _joint(joint: Joint, skeleton: Skeleton, cover: JointCoverage, step: float, 
     )
 
 
-def _by_place(kind: type[T], value: Any, skeleton: Skeleton, /, **own: Any) -> T:
+def _by_place(kind: type[Fact], value: Any, skeleton: Skeleton, /, **own: Any) -> Fact:
     """What the page has of a value of `model`: its `own` fields, and the others from the value, names as places."""
     body = {name: k for k, name in enumerate(skeleton.bodies)}
     joint = {one.child: k for k, one in enumerate(skeleton.joints)}

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 SMALL_FIGURE_PX = 260  # side of the figure beside the tables
 NOTEBOOK_DOTS_PER_IN = 110
-PANEL_HEIGHT_IN = 0.9  # of one joint in the plot of all gaps
+NOTEBOOK_PANEL_HEIGHT_IN = 0.9  # of one joint in the plot of all gaps
 
 
 @dataclass(frozen=True)
-class Frame:
+class PageFrame:
     """A page inside a notebook."""
 
     html: str
@@ -114,7 +114,7 @@ def plot_gaps(skeleton: Skeleton, take: Take, gap: Floats, joints: Sequence[str]
     with styled():
         from matplotlib.figure import Figure
 
-        figure = Figure(figsize=(6.4, 0.6 + PANEL_HEIGHT_IN * len(chosen)), layout="constrained")
+        figure = Figure(figsize=(6.4, 0.6 + NOTEBOOK_PANEL_HEIGHT_IN * len(chosen)), layout="constrained")
         panels = figure.subplots(len(chosen), 1, sharex=True, sharey=True, squeeze=False)[:, 0]
         for panel, k in zip(panels, chosen, strict=True):
             joint = skeleton.joints[k]

@@ -50,7 +50,7 @@ class PageServer(ThreadingHTTPServer):
         @lru_cache(maxsize=KEPT_PIECES)
         def piece(number: int) -> bytes:
             with lock:  # one at a time: memory stays flat whatever is asked for
-                return shown.packed(number)
+                return shown.pack(number)
 
         self.piece = piece
         self.free = threading.BoundedSemaphore(MOST_CONNECTIONS)
@@ -139,7 +139,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         self._answer(whole=False)
 
     def _answer(self, *, whole: bool) -> None:
-        if not self._asked_by_its_page():
+        if not self._is_asked_by_its_page():
             self._say(HTTPStatus.FORBIDDEN, b"Only the page itself is answered.\n", "text/plain", "no-store", whole)
             return
         try:
@@ -153,7 +153,7 @@ class _PageHandler(BaseHTTPRequestHandler):
         else:
             self._say(HTTPStatus.OK, *found, whole)
 
-    def _asked_by_its_page(self) -> bool:
+    def _is_asked_by_its_page(self) -> bool:
         hosts, origins = self.headers.get_all("Host", []), self.headers.get_all("Origin", [])
         own = {f"http://{host}" for host in self.server.hosts}
         return len(hosts) == 1 and hosts[0].lower() in self.server.hosts and all(o.lower() in own for o in origins)

@@ -35,7 +35,7 @@ TIME_STEP_S = 1e-4  # s
 MOTION_MAX_BYTES = 11_000_000  # of packed motion in one file, as text; beyond, fewer frames are shown
 PIECES_TRIED = 4  # pieces from which the size of all is told
 BOX_PERCENTILES = (0.5, 99.5)  # percentiles of a body's places; spikes lie outside
-LOOKED_AT_FRAMES = 1000  # frames, for the box and for what points up
+BOX_FRAMES = 1000  # frames, for the box and for what points up
 STRETCHES_MAX = 2000
 STRETCH_GAP_SHARE = 1 / 1000  # of the take: stretches that are nearer to each other are told as one
 
@@ -75,16 +75,16 @@ class MotionPieces:
         """What piece `number` holds, before packing."""
         rows = self.rows[number * PIECE_FRAMES : (number + 1) * PIECE_FRAMES]
         held = self.source.rows(slice(int(rows[0]), int(rows[-1]) + 1, self.every))
-        since = held.time - self.source.time[self._first_rows()[self.clock.recording(rows)]]
+        since = held.time - self.source.time[self._first_rows()[self.clock.number_recordings(rows)]]
         return replace(held, time=since)
 
-    def packed(self, number: int) -> bytes:
+    def pack(self, number: int) -> bytes:
         return pack(self.frames(number), self.packing)
 
     def page(self, pieces: tuple[Piece, ...], up: str | None) -> PageMotion:
         """The motion on the page, with these pieces."""
         rows = self.rows
-        breaks = np.flatnonzero(np.diff(self.clock.recording(rows))) + 1
+        breaks = np.flatnonzero(np.diff(self.clock.number_recordings(rows))) + 1
         begins = rows[np.concatenate([np.zeros(min(len(rows), 1), np.int64), breaks])]
         starts = self.clock.times(self.source.time[begins], begins)
         return PageMotion(
@@ -143,7 +143,7 @@ def pack_pieces(shown: MotionPieces, most: int = MOTION_MAX_BYTES) -> tuple[Moti
     """All pieces as text, of every k-th frame where all frames would take more than `most` bytes."""
     while True:
         tried = evenly(shown.count, PIECES_TRIED)
-        sizes = [4 * len(shown.packed(int(k))) / 3 for k in tried] if shown.count > 2 * PIECES_TRIED else [0.0]
+        sizes = [4 * len(shown.pack(int(k))) / 3 for k in tried] if shown.count > 2 * PIECES_TRIED else [0.0]
         likely = sum(sizes) / len(sizes) * shown.count
         if likely > most:
             shown = replace(shown, every=shown.every * math.ceil(likely / most))
@@ -158,7 +158,7 @@ def pack_pieces(shown: MotionPieces, most: int = MOTION_MAX_BYTES) -> tuple[Moti
 def _pieces(shown: MotionPieces) -> Iterator[Piece]:
     for number in range(shown.count):
         frames = min(PIECE_FRAMES, len(shown.rows) - number * PIECE_FRAMES)
-        yield Piece(number * PIECE_FRAMES, frames, base64.b64encode(shown.packed(number)).decode("ascii"), "")
+        yield Piece(number * PIECE_FRAMES, frames, base64.b64encode(shown.pack(number)).decode("ascii"), "")
 
 
 def link_pieces(shown: MotionPieces) -> tuple[Piece, ...]:
@@ -237,7 +237,7 @@ def _look(source: MotionFile) -> _Looked:
     tolerance = POSITION_STEP_SHARE * _size(skeleton, np.zeros(3), np.zeros(3))
     loose[[child for child, _, _ in order]] = False
     joints = [(skeleton.bodies.index(joint.child), skeleton.bodies.index(joint.parent)) for joint in skeleton.joints]
-    few, chosen = [], evenly(n, LOOKED_AT_FRAMES)
+    few, chosen = [], evenly(n, BOX_FRAMES)
     for first in range(0, n, PIECE_FRAMES):
         rows = slice(first, min(first + PIECE_FRAMES, n))
         held = source.rows(rows)
@@ -279,7 +279,7 @@ def _stretches(masked: Bools, clock: Clock, time: Floats) -> tuple[tuple[int, in
         edges = np.diff(np.concatenate([[0], masked[:, body].astype(np.int8), [0]]))
         begins, ends = np.flatnonzero(edges == 1), np.flatnonzero(edges == -1) - 1
         between = time[begins[1:]] - time[ends[:-1]] - clock.step
-        apart = (clock.recording(begins[1:]) != clock.recording(ends[:-1])) | (between > blink)
+        apart = (clock.number_recordings(begins[1:]) != clock.number_recordings(ends[:-1])) | (between > blink)
         begins, ends = begins[np.concatenate([[True], apart])], ends[np.concatenate([apart, [True]])]
         found += [(body, *pair) for pair in zip(begins.tolist(), ends.tolist(), strict=True)]
     longest = sorted(found, key=lambda one: one[1] - one[2])[:STRETCHES_MAX]

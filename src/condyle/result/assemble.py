@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 from ..estimate.describe import describe_joints, describe_own_tree, describe_structure, describe_take
-from ..estimate.fitting import Estimate, Estimator, Solved, asked_root, uncertainty_of
+from ..estimate.fitting import Estimate, Estimator, Solved, find_asked_root, uncertainty_of
 from ..estimate.intervals import Uncertainty
 from ..estimate.locate import gap_residual, locate_joints
 from ..estimate.structure import Structure
 from ..estimate.support import EdgeSupport, measure_support
 from ..faults.field import FieldRepair
-from ..faults.loops import loop_joints, slider_joints, touching_joints, usual_gap
-from ..faults.part_time import PartTime, PartTimeRepair, hidden
+from ..faults.loops import find_touching_joints, loop_joints, slider_joints, usual_gap
+from ..faults.part_time import PartTime, PartTimeRepair, find_hidden
 from ..findings import Finding, sort_findings
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, Ints, evenly
 from ..maths.robust import Z95
-from ..maths.spool import over_frames, sealed
+from ..maths.spool import over_frames, seal
 from ..model.field import FieldModel
 from ..model.limbs import is_link, limb_geometry, measure_link, measure_offset
 from ..model.options import FitOptions
@@ -90,7 +90,7 @@ def assemble_figure(
     take, structure, pairs = estimate.take, estimate.structure, estimate.pairs
     support = measure_support(take, structure)
     own_tree = () if take.own is None else take.own.edges(take.names)
-    asked = asked_root(take, options)
+    asked = find_asked_root(take, options)
     findings = [
         *findings,
         *describe_take(take),
@@ -109,12 +109,12 @@ def assemble_figure(
         part_time = [one.joint for one in changes if isinstance(one, PartTimeRepair)]
         if part_time:
             joints = _add_times(joints, part_time)
-            take = show_poses(take, ready, hidden(take, part_time))
+            take = show_poses(take, ready, find_hidden(take, part_time))
             gap = gaps(take, pairs, *_halves(joints))
     if connections:
         begin_step("looking for connections")
         usual = usual_gap(solution) if len(pairs) else 0.0
-        touching, told = touching_joints(take, structure, options, estimator, named, usual)
+        touching, told = find_touching_joints(take, structure, options, estimator, named, usual)
         loops, findings = loops + touching, findings + told
     limbs = assemble_limbs(joints, sure)
     if not any(finding.code == "implausible-size" for finding in findings):
@@ -164,7 +164,7 @@ def estimate_uncertainty(
     sure = uncertainty_of(estimate.take, estimate.solution, estimate.fits, estimate.structure, estimator.lag)
     for one in changes:
         if sure is not None and isinstance(one, FieldRepair):
-            sure = replace(sure, covariance=sure.covariance + one.fit.left_open(estimate.solution))
+            sure = replace(sure, covariance=sure.covariance + one.fit.reorder_covariance(estimate.solution))
     if sure is not None and any(one.carried is not None for one in estimate.take.markers):
         sure = replace(sure, covariance=sure.covariance + _carry_centres(estimate.take, estimate.pairs))
     return sure
@@ -224,7 +224,7 @@ def show_poses(take: Take, other: Take, where: Bools) -> Take:
         def choose(shown: Bools, a: Floats, b: Floats) -> Floats:
             return np.where(shown[wide], b, a)
 
-        return sealed(over_frames(choose, where, mine, others))
+        return seal(over_frames(choose, where, mine, others))
 
     p, R = show(take.p_world_body, other.p_world_body), show(take.R_world_body, other.R_world_body)
     return replace(take, R_world_body=R, p_world_body=p)

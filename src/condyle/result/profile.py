@@ -41,22 +41,31 @@ def make_profile(sources: Sequence[Skeleton | Profile]) -> tuple[Profile, list[F
             f"fit {twice[0]} is in it twice, by itself, in a profile, or by a take that was solved on it; name it once",
             code="bad-profile",
         )
+    recordings = [(name, one) for one in sources for name in list_recordings(one)]
+    seen: set[str] = set()
+    for name, one in recordings:
+        if name in seen:
+            files = ", ".join(one.take.get("sources", ())) if isinstance(one, Skeleton) else "a profile"
+            text = f"the recording of {files or 'a fit'} is in it twice, by two fits of it; name one of them"
+            raise CondyleError(text, code="bad-profile")
+        seen.add(name)
     parts = [measure_lengths(one) if isinstance(one, Skeleton) else profile_lengths(one) for one in sources]
     mountings = find_mountings(sources)
     shared = share_lengths(parts, mountings)
     sizes = [one.mountings if isinstance(one, Profile) else 1 for one in sources]
     count = sum(max(size for size, own in zip(sizes, mountings, strict=True) if own == k) for k in set(mountings))
-    return build_profile(sources[0], kinds_of(sources), shared.lengths, count, fits), describe_shared(parts)
+    return build_profile(sources, kinds_of(sources), shared.lengths, count, fits), describe_shared(parts)
 
 
 def build_profile(
-    figure: Skeleton | Profile,
+    sources: Sequence[Skeleton | Profile],
     kinds: dict[Edge, Kind],
     lengths: Lengths,
     mountings: int,
     fits: Sequence[str],
 ) -> Profile:
-    """A performer with the bodies and the tree of a figure."""
+    """A performer with the bodies and the tree of the first of its figures."""
+    figure = sources[0]
     edges = figure.edges if isinstance(figure, Profile) else tuple((one.parent, one.child) for one in figure.joints)
     segments = find_segments(figure.bodies, edges)
     sd = lengths.sd
@@ -71,6 +80,7 @@ def build_profile(
         tuple(tuple(map(float, row)) for row in 0.5 * (lengths.covariance + lengths.covariance.T)),
         mountings,
         tuple(fits),
+        tuple(dict.fromkeys(name for one in sources for name in list_recordings(one))),
     )
 
 
@@ -145,7 +155,7 @@ def cut_profile(profile: Profile, bodies: Collection[str]) -> Profile:
     )
 
 
-def known_kinds(kinds: Mapping[Edge, Kind]) -> tuple[tuple[str, str, str], ...]:
+def find_known_kinds(kinds: Mapping[Edge, Kind]) -> tuple[tuple[str, str, str], ...]:
     """The kinds of joints that a later fit is to keep."""
     return tuple((*edge, kind) for edge, kind in kinds.items() if kind in ("ball", "hinge"))
 
@@ -168,24 +178,25 @@ def describe_bare(profile: Profile, bodies: Collection[str]) -> list[Finding]:
 def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     """The skeleton with what is known of the performer as a prior on its lengths; how much that mattered is told."""
     check_figures([skeleton, profile])
-    if skeleton.fit_id in profile.fits:
-        raise CondyleError(f"fit {skeleton.fit_id} is in the profile already; it would count twice", code="bad-profile")
     own, known = measure_lengths(skeleton), profile_lengths(profile)
     keys = [key for key in own.keys if key in known.keys]
     if not keys:
         text = "has no length with an interval that the profile has; fit with intervals, on a longer take"
         raise CondyleError(text, code="no-lengths", path=", ".join(skeleton.take.get("sources", ())) or None)
     before, prior = own.part(keys), known.part(keys)
-    shared = share_lengths([before, prior]).lengths.part(keys)
+    again = skeleton.fit_id in profile.fits or not set(list_recordings(skeleton)).isdisjoint(profile.recordings)
+    shared = prior if again else share_lengths([before, prior]).lengths.part(keys)
     held = hold_lengths(skeleton, shared)
     moved = shared.value - before.value
     most, share = int(np.abs(moved).argmax()), 1 - float(np.median(np.diagonal(shared.covariance) / before.sd**2))
     off = compare_lengths(prior, before)
     body = keys[most][0]
-    text = (
-        f"the profile of {many(len(profile.fits), 'fit')} was used: {body} changed by "
-        f"{mm(abs(float(moved[most])))} mm, and {100 * max(share, 0):.0f} % of what is known of lengths is from it"
-    )
+    text = f"the profile of {many(len(profile.fits), 'fit')} was used: {body} changed by "
+    text += f"{mm(abs(float(moved[most])))} mm, "
+    if again:
+        text += "and its lengths stand as they are, since this recording is among those it was made of"
+    else:
+        text += f"and {100 * max(share, 0):.0f} % of what is known of lengths is from it"
     findings = [*skeleton.findings, Finding("profile-used", "info", text, (body,), value=abs(moved[most]), unit="m")]
     if abs(off[0][2]) > OTHER_PERSON_MIN_SIGMAS:
         (body, _), apart, sigmas = off[0]
@@ -207,6 +218,14 @@ def list_fits(source: Skeleton | Profile) -> tuple[str, ...]:
         return source.fits
     known = source.take.get("calibration", {}).get("fit_id", source.fit_id)
     return (known,) if known else ()
+
+
+def list_recordings(source: Skeleton | Profile) -> tuple[str, ...]:
+    """SHA-256 of the poses that told the lengths; none of a take played on a known figure."""
+    if isinstance(source, Profile):
+        return source.recordings
+    own = None if "calibration" in source.take else source.take.get("sha256")
+    return (own,) if own else ()
 
 
 def check_figures(sources: Sequence[Skeleton | Profile]) -> None:

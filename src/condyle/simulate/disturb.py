@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..maths import rotation
-from ..maths.arrays import Bools, Floats, frozen
+from ..maths.arrays import Bools, Floats, freeze_array
 from ..model.take import Take
 from ..model.values import dataclass
 from . import device, flesh
@@ -114,7 +114,7 @@ def per_sensor(value: PerSensor, names: Sequence[str], what: str) -> Floats:
         return values
     if np.ndim(value) == 0:
         return np.full(len(names), float(value))  # type: ignore[arg-type]
-    return frozen(value, (len(names),), what)
+    return freeze_array(value, (len(names),), what)
 
 
 def _move_sensors(truth: Truth, d: Disturbances, seed: int) -> tuple[Floats, Floats]:

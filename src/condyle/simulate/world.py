@@ -124,7 +124,7 @@ def together(worlds: Sequence[World], prefixes: Sequence[str] | None = None) -> 
 def _merge_truths(truths: Sequence[Truth], labels: Sequence[str], n: int) -> Truth:
     """One truth of the first n frames; a scale that differs between the worlds is NaN."""
 
-    def named(label: str, name: str) -> str:
+    def add_label(label: str, name: str) -> str:
         return f"{label}_{name}" if label else name
 
     pairs = list(zip(labels, truths, strict=True))
@@ -134,11 +134,11 @@ def _merge_truths(truths: Sequence[Truth], labels: Sequence[str], n: int) -> Tru
     own = zip(truths, first, strict=True)
     arrays["parent"] = np.concatenate([np.where(truth.parent < 0, -1, truth.parent + k) for truth, k in own])
     return Truth(
-        names=tuple(named(label, name) for label, truth in pairs for name in truth.names),
+        names=tuple(add_label(label, name) for label, truth in pairs for name in truth.names),
         time=truths[0].time[:n],
         kind=tuple(kind for truth in truths for kind in truth.kind),
         mounts=Mounts(**concatenate([truth.mounts for truth in truths], "m")),
-        slips=tuple(replace(slip, body=named(label, slip.body)) for label, truth in pairs for slip in truth.slips),
+        slips=tuple(replace(slip, body=add_label(label, slip.body)) for label, truth in pairs for slip in truth.slips),
         scale=scales.pop() if len(scales) == 1 else float("nan"),
         **arrays,
     )

@@ -19,9 +19,9 @@ from ..io.folder import lock_folder
 from .discover import find_takes
 from .engine import Engine, Tell, run_steps
 from .index import INDEX, write_index
-from .ledger import LEDGER, Ledger, Record
+from .ledger import LEDGER, Ledger, LedgerRecord
 from .manifest import read_manifest
-from .plan import TAKES, Entry, Step, make_steps
+from .plan import TAKES, Entry, TakeStep, make_steps
 from .settings import check_settings
 from .tables import NAMES, check_parquet, write_tables
 
@@ -158,28 +158,28 @@ def _is_to_do(state: str | None, retry: bool) -> bool:
 
 def _make_engine(workers: int | None, cluster: str | None, folder: Path, steps: int) -> Engine:
     if cluster is not None:
-        from .cluster import Cluster
+        from .cluster import DaskCluster
 
-        return Cluster(cluster, folder)
+        return DaskCluster(cluster, folder)
     from .processes import Processes, count_cores
 
     return Processes(min(workers or count_cores(), steps))
 
 
 def _write_overview(
-    folder: Path, steps: tuple[Step, ...], ledger: Ledger, notes: list[str], *, parquet: bool
+    folder: Path, steps: tuple[TakeStep, ...], ledger: Ledger, notes: list[str], *, parquet: bool
 ) -> list[Path]:
-    def read(step: Step) -> Record | None:
+    def read(step: TakeStep) -> LedgerRecord | None:
         return ledger.read(step.name, step.key)
 
-    def rows() -> Iterator[tuple[Step, Record | None]]:
+    def rows() -> Iterator[tuple[TakeStep, LedgerRecord | None]]:
         return ((step, read(step)) for step in steps)
 
     tables = write_tables(folder, rows, parquet=parquet)
     return [write_index(folder, steps, read, notes), *tables]
 
 
-def _leave(folder: Path, steps: tuple[Step, ...], ledger: Ledger, notes: list[str]) -> None:
+def _leave(folder: Path, steps: tuple[TakeStep, ...], ledger: Ledger, notes: list[str]) -> None:
     """What a run that is cut off leaves: the overview of what is done so far; nothing where that is nothing."""
     with suppress(CondyleError):  # of the disk, which is what cut it off
         if len(ledger):
@@ -189,7 +189,7 @@ def _leave(folder: Path, steps: tuple[Step, ...], ledger: Ledger, notes: list[st
             ledger.path.unlink()
 
 
-def _count(steps: tuple[Step, ...], ledger: Ledger) -> tuple[dict[str, int], dict[str, str]]:
+def _count(steps: tuple[TakeStep, ...], ledger: Ledger) -> tuple[dict[str, int], dict[str, str]]:
     counts = dict.fromkeys(("done", "failed", "waiting", "good", "look", "bad"), 0)
     failed = {}
     for step in steps:
@@ -202,5 +202,5 @@ def _count(steps: tuple[Step, ...], ledger: Ledger) -> tuple[dict[str, int], dic
     return counts, failed
 
 
-def _tell_nobody(record: Record, done: int, of: int) -> None:
+def _tell_nobody(record: LedgerRecord, done: int, of: int) -> None:
     pass

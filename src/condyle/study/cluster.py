@@ -17,8 +17,8 @@ from .._version import __version__
 from ..errors import CondyleError, UsageError
 from ..io.atomic import PREFIX
 from .engine import WorkerDied
-from .ledger import Record
-from .plan import Step
+from .ledger import LedgerRecord
+from .plan import TakeStep
 from .step import run_step
 
 CONFIGURED = "dask"  # in the place of an address: the scheduler that Dask's own configuration names
@@ -28,7 +28,7 @@ STEPS_PER_THREAD = 2  # that the scheduler has, so that no worker waits for the 
 MOST_STARTS = 3  # of a client whose own thread did not begin, for each of which Dask waits 10 s
 
 
-class Cluster:
+class DaskCluster:
     """An engine by Dask."""
 
     def __init__(self, address: str, out: Path) -> None:
@@ -47,8 +47,8 @@ class Cluster:
             self._threads, self._counted = sum(self._client.nthreads().values()), time.monotonic()
         return max(1, STEPS_PER_THREAD * self._threads)
 
-    def submit(self, step: Step) -> Future[Record]:
-        outer: Future[Record] = Future()
+    def submit(self, step: TakeStep) -> Future[LedgerRecord]:
+        outer: Future[LedgerRecord] = Future()
         outer.set_running_or_notify_cancel()
         pending = self._client.submit(run_step, step, pure=False)
         self._pending.add(pending)

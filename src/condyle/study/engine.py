@@ -17,13 +17,13 @@ import msgspec
 
 from ..errors import CondyleError
 from ..io.folder import clear_folder
-from .ledger import Ledger, Record, fail
-from .plan import Step
+from .ledger import Ledger, LedgerRecord, fail
+from .plan import TakeStep
 
 LOOK_AGAIN_S = 0.5  # s after which a wait is taken up again, since not every system lets Ctrl-C into one
 MOST_TRIES = 2  # of a step whose worker died, after which it is to blame
 
-Tell = Callable[[Record, int, int], None]  # a record, how many steps of this run are done, of how many
+Tell = Callable[[LedgerRecord, int, int], None]  # a record, how many steps of this run are done, of how many
 
 
 class WorkerDied(Exception):
@@ -36,7 +36,7 @@ class Engine(Protocol):
     def room(self) -> int:
         """How many steps it takes at once."""
 
-    def submit(self, step: Step) -> Future[Record]:
+    def submit(self, step: TakeStep) -> Future[LedgerRecord]:
         """Begins a step. The future raises WorkerDied where the process that was at it is gone."""
 
     def close(self) -> None:
@@ -46,12 +46,12 @@ class Engine(Protocol):
 class Queue:
     """Steps that can be begun, calibrations first; a performance once its calibration is done."""
 
-    def __init__(self, steps: Sequence[Step], state: Callable[[str], str | None]) -> None:
+    def __init__(self, steps: Sequence[TakeStep], state: Callable[[str], str | None]) -> None:
         """state: of a step that is none of these, done or failed, by its name"""
         mine = {step.name for step in steps}
         self._ready = deque(step for step in steps if step.needs is None)
-        self._blocked: dict[str, list[Step]] = {}
-        self.hopeless: list[Step] = []
+        self._blocked: dict[str, list[TakeStep]] = {}
+        self.hopeless: list[TakeStep] = []
         for step in steps:
             if step.needs is not None and step.needs in mine:
                 self._blocked.setdefault(step.needs, []).append(step)
@@ -61,10 +61,10 @@ class Queue:
     def __bool__(self) -> bool:
         return bool(self._ready)
 
-    def next(self) -> Step:
+    def next(self) -> TakeStep:
         return self._ready.popleft()
 
-    def again(self, step: Step) -> None:
+    def again(self, step: TakeStep) -> None:
         self._ready.appendleft(step)
 
     def finish(self, name: str, *, done: bool) -> None:
@@ -73,7 +73,7 @@ class Queue:
 
 
 def run_steps(
-    steps: Sequence[Step], known: Iterable[Step], engine: Callable[[], Engine], ledger: Ledger, tell: Tell
+    steps: Sequence[TakeStep], known: Iterable[TakeStep], engine: Callable[[], Engine], ledger: Ledger, tell: Tell
 ) -> int:
     """Does the steps and writes each into the ledger as it ends; returns how many were begun a second time.
 
@@ -84,7 +84,7 @@ def run_steps(
     queue = Queue([step for step in steps if step.entry.fault is None], lambda name: ledger.state(name, keys[name]))
     finished = 0
 
-    def finish(step: Step, record: Record) -> None:
+    def finish(step: TakeStep, record: LedgerRecord) -> None:
         nonlocal finished
         ledger.append(record)
         queue.finish(step.name, done=record.state == "done")
@@ -98,9 +98,9 @@ def run_steps(
     return _run(queue, engine(), finish) if queue else 0
 
 
-def _run(queue: Queue, engine: Engine, finish: Callable[[Step, Record], None]) -> int:
-    running: dict[Future[Record], tuple[Step, int]] = {}
-    begun: dict[str, Step] = {}  # noted before a process has it: an interrupt may come in between
+def _run(queue: Queue, engine: Engine, finish: Callable[[TakeStep, LedgerRecord], None]) -> int:
+    running: dict[Future[LedgerRecord], tuple[TakeStep, int]] = {}
+    begun: dict[str, TakeStep] = {}  # noted before a process has it: an interrupt may come in between
     tries: dict[str, int] = {}
     again = 0
     try:
@@ -131,24 +131,24 @@ def _run(queue: Queue, engine: Engine, finish: Callable[[Step, Record], None]) -
     return again
 
 
-def _clear(step: Step) -> None:
+def _clear(step: TakeStep) -> None:
     """What a process that was ended left in the folder of its take goes; a worker of a cluster may be at it still."""
     with suppress(CondyleError, OSError):
         clear_folder(Path(step.folder))
 
 
-def _give_up(queue: Queue, finish: Callable[[Step, Record], None]) -> None:
+def _give_up(queue: Queue, finish: Callable[[TakeStep, LedgerRecord], None]) -> None:
     """Steps whose calibration failed fail with it."""
     while queue.hopeless:
         step = queue.hopeless.pop()
         finish(step, fail(step, f"{', '.join(step.entry.files)}: {_describe_lost(step)}", code="calibration-failed"))
 
 
-def _describe_lost(step: Step) -> str:
+def _describe_lost(step: TakeStep) -> str:
     return f"its calibration '{step.needs}' failed; it is solved once that is done"
 
 
-def _describe_death(step: Step, count: int, error: WorkerDied) -> str:
+def _describe_death(step: TakeStep, count: int, error: WorkerDied) -> str:
     files = ", ".join(step.entry.files)
     return (
         f"{files}: the process that was at it ended {count} times, perhaps for want of memory{error}; "

@@ -13,8 +13,8 @@ from ..findings import many
 from ..io import REPORT
 from ..io.atomic import open_atomic
 from ..result.verdict import describe_share
-from .ledger import LimbFacts, Record
-from .plan import TAKES, Step
+from .ledger import LedgerRecord, LimbFacts
+from .plan import TAKES, TakeStep
 
 INDEX = "index.html"
 MOST_FIRST = 40  # takes that are told to be looked at first; the table has all of them
@@ -25,10 +25,10 @@ SHORTEST_SCALE_M = 0.01  # m that a plot of intervals shows at least, so that sm
 # What a take came to, as it is shown, the worst first.
 TONES = {"failed": "failed", "bad": "bad", "look": "look at it", "waiting": "not done yet", "good": "good"}
 
-Read = Callable[[Step], Record | None]
+Read = Callable[[TakeStep], LedgerRecord | None]
 
 
-def write_index(folder: Path, steps: Sequence[Step], read: Read, notes: Sequence[str]) -> Path:
+def write_index(folder: Path, steps: Sequence[TakeStep], read: Read, notes: Sequence[str]) -> Path:
     """Writes the page, whole or not at all; `read` gives what is known of a take."""
     template = (files(__package__) / INDEX).read_text(encoding="utf-8")
     head, rest = template.split("<!-- title -->")
@@ -50,7 +50,7 @@ def write_index(folder: Path, steps: Sequence[Step], read: Read, notes: Sequence
     return folder / INDEX
 
 
-def _tone(record: Record | None) -> str:
+def _tone(record: LedgerRecord | None) -> str:
     if record is None:
         return "waiting"
     return "failed" if record.facts is None else record.facts.tone
@@ -69,7 +69,7 @@ def _chip(tone: str) -> str:
     return f'<span class="tone {tone}">{TONES[tone]}</span>'
 
 
-def _link(step: Step, record: Record | None) -> str:
+def _link(step: TakeStep, record: LedgerRecord | None) -> str:
     """The take's name, linked to its page, or to its folder where it has none."""
     if record is None or record.facts is None:
         return _name(step.name)
@@ -101,7 +101,7 @@ def _describe_head(folder: Path, tones: Sequence[str], notes: Sequence[str]) -> 
     yield "</header>\n"
 
 
-def _describe_first(steps: Sequence[Step], tones: Sequence[str], read: Read) -> Iterator[str]:
+def _describe_first(steps: Sequence[TakeStep], tones: Sequence[str], read: Read) -> Iterator[str]:
     """What to look at and what to record again: takes that failed, then the bad ones, then the others."""
     order = [tone for tone in TONES if tone not in ("waiting", "good")]
     first = [(step, tone) for wanted in order for step, tone in zip(steps, tones, strict=True) if tone == wanted]
@@ -118,7 +118,7 @@ def _describe_first(steps: Sequence[Step], tones: Sequence[str], read: Read) -> 
     yield "</section>\n"
 
 
-def _advise(record: Record | None) -> list[str]:
+def _advise(record: LedgerRecord | None) -> list[str]:
     if record is None or record.facts is None:
         return [record.fault.text] if record is not None and record.fault is not None else []
     facts = record.facts
@@ -127,9 +127,9 @@ def _advise(record: Record | None) -> list[str]:
     return [facts.text, *worst, *more]
 
 
-def _describe_performers(steps: Sequence[Step], read: Read) -> Iterator[str]:
+def _describe_performers(steps: Sequence[TakeStep], read: Read) -> Iterator[str]:
     """Lengths of every performer with their intervals, one calibration beside the other."""
-    by_performer: dict[str, list[Step]] = {}
+    by_performer: dict[str, list[TakeStep]] = {}
     for step in steps:
         if step.entry.performer:
             by_performer.setdefault(step.entry.performer, []).append(step)
@@ -141,7 +141,7 @@ def _describe_performers(steps: Sequence[Step], read: Read) -> Iterator[str]:
     yield "</div>\n</section>\n"
 
 
-def _describe_performer(performer: str, own: Sequence[Step], read: Read, *, shown: bool) -> Iterator[str]:
+def _describe_performer(performer: str, own: Sequence[TakeStep], read: Read, *, shown: bool) -> Iterator[str]:
     calibrations = [step for step in own if step.entry.role == "calibration"]
     kinds = [many(len(calibrations), "calibration")]
     if len(own) > len(calibrations):
@@ -170,7 +170,7 @@ def _describe_performer(performer: str, own: Sequence[Step], read: Read, *, show
 
 
 def _collect_lengths(
-    records: Iterable[tuple[Step, Record | None]],
+    records: Iterable[tuple[TakeStep, LedgerRecord | None]],
 ) -> dict[tuple[str, str, str], dict[str, LimbFacts]]:
     """{limb: {calibration: its length}}, of lengths that are known."""
     found: dict[tuple[str, str, str], dict[str, LimbFacts]] = {}
@@ -237,7 +237,7 @@ def _draw(limbs: dict[str, LimbFacts], scale: float) -> str:
     return f'<svg viewBox="0 0 {PLOT_WIDTH:.0f} {height:.1f}" role="img">{"".join(parts)}</svg>'
 
 
-def _describe_takes(steps: Sequence[Step], tones: Sequence[str], read: Read) -> Iterator[str]:
+def _describe_takes(steps: Sequence[TakeStep], tones: Sequence[str], read: Read) -> Iterator[str]:
     yield "<section>\n<h2>All takes</h2>\n"
     there = [tone for tone in TONES if tone in tones]
     buttons = "".join(f'<button data-tone="{tone}" aria-pressed="false">{TONES[tone]}</button>' for tone in there)
@@ -258,7 +258,7 @@ def _describe_takes(steps: Sequence[Step], tones: Sequence[str], read: Read) -> 
     yield "</tbody>\n</table>\n</section>\n"
 
 
-def _describe_take(step: Step, tone: str, record: Record | None, *, people: bool) -> str:
+def _describe_take(step: TakeStep, tone: str, record: LedgerRecord | None, *, people: bool) -> str:
     entry = step.entry
     cells = [_link(step, record)]
     if people:

@@ -17,7 +17,7 @@ from typing import Literal
 import msgspec
 
 from ..errors import CondyleError
-from .plan import Step
+from .plan import TakeStep
 
 LEDGER = "ledger.jsonl"
 LONGEST_LINE = 2**24  # bytes; a figure of hundreds of joints takes a hundredth of it
@@ -97,10 +97,10 @@ class Fault(msgspec.Struct, frozen=True):
     trace: str = ""
 
 
-class Record(msgspec.Struct, frozen=True, omit_defaults=True):
+class LedgerRecord(msgspec.Struct, frozen=True, omit_defaults=True):
     """One line: a take that is done, or failed.
 
-    key      of the step; see plan.Step
+    key      of the step; see plan.TakeStep
     ended    when, in UTC; wall, cpu [s]: what it took; worker: by whom; tries: how often it was begun in this run
     """
 
@@ -116,10 +116,10 @@ class Record(msgspec.Struct, frozen=True, omit_defaults=True):
     tries: int = 1
 
 
-def fail(step: Step, text: str, *, code: str, tries: int = 1) -> Record:
+def fail(step: TakeStep, text: str, *, code: str, tries: int = 1) -> LedgerRecord:
     """The record of a take that failed without having been done."""
     ended = datetime.now(UTC).isoformat(timespec="milliseconds")
-    return Record(step.name, step.key, "failed", fault=Fault(code, text), ended=ended, tries=tries)
+    return LedgerRecord(step.name, step.key, "failed", fault=Fault(code, text), ended=ended, tries=tries)
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class Ledger:
     def __len__(self) -> int:
         return len(self._places)
 
-    def append(self, record: Record) -> None:
+    def append(self, record: LedgerRecord) -> None:
         """Adds a line; it is on the disk when this returns. Raises CondyleError, and adds nothing, where it cannot."""
         line = msgspec.json.encode(record) + b"\n"
         try:
@@ -180,17 +180,17 @@ class Ledger:
             return None
         return "failed-passing" if place.code in PASSING_FAULTS else place.state
 
-    def read(self, take: str, key: str) -> Record | None:
+    def read(self, take: str, key: str) -> LedgerRecord | None:
         """The line of a take under a key."""
         place = self._places.get(take)
         if place is None or place.key != key:
             return None
         os.lseek(self._handle, place.begin, os.SEEK_SET)
-        return msgspec.json.decode(os.read(self._handle, place.size), type=Record)
+        return msgspec.json.decode(os.read(self._handle, place.size), type=LedgerRecord)
 
     def _read(self) -> None:
         damaged: list[int] = []
-        decoder = msgspec.json.Decoder(Record)
+        decoder = msgspec.json.Decoder(LedgerRecord)
         with open(self.path, "rb") as stream:
             for number, line in enumerate(iter(lambda: stream.readline(LONGEST_LINE), b""), 1):
                 if len(line) == LONGEST_LINE:
@@ -213,7 +213,7 @@ class Ledger:
             which = f"line {damaged[0]} is" if len(damaged) == 1 else f"lines {', '.join(map(str, damaged[:8]))} are"
             self.told.append(f"{self.path}: {which} damaged and left out; what stood there is done again")
 
-    def _keep(self, record: Record, begin: int, size: int) -> None:
+    def _keep(self, record: LedgerRecord, begin: int, size: int) -> None:
         code = "" if record.fault is None else record.fault.code
         self._places[record.take] = _Place(begin, size, record.key, record.state, code)
 

@@ -18,7 +18,7 @@ Role = Literal["calibration", "performance"]
 ROLES: tuple[Role, ...] = ("calibration", "performance")
 TAKES = "takes"  # folder in a study that holds one folder a take
 MOST_TAKES = 100_000  # more in one study is a folder named by mistake
-LONGEST_NAME = 80  # letters of one folder of a take's name; file systems have 255 bytes
+LONGEST_FOLDER_NAME = 80  # letters of one folder of a take's name; file systems have 255 bytes
 KEY_DIGITS = 16  # hexadecimal, of a SHA-256
 _NOT_IN_NAMES = re.compile(r"[^\w .+@=()-]")  # what some file system, shell or address does not take
 _DEVICES = re.compile(r"(con|prn|aux|nul|com\d|lpt\d)(\..*)?", re.IGNORECASE)  # names that Windows keeps for itself
@@ -46,7 +46,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Step:
+class TakeStep:
     """One take to be done, as plain values that travel to another process.
 
     root       folder that the files and the files in the settings are relative to
@@ -68,7 +68,7 @@ class Step:
         return self.entry.name
 
 
-def make_steps(root: Path, entries: Sequence[Entry], out: Path) -> tuple[Step, ...]:
+def make_steps(root: Path, entries: Sequence[Entry], out: Path) -> tuple[TakeStep, ...]:
     """One step for every take, in the order of the list."""
     if len(entries) > MOST_TAKES:
         raise UsageError(
@@ -77,8 +77,8 @@ def make_steps(root: Path, entries: Sequence[Entry], out: Path) -> tuple[Step, .
     named: dict[str, list[Entry]] = {}
     for entry in entries:
         named.setdefault(entry.name.casefold(), []).append(entry)
-    calibrations: dict[str, list[Step]] = {}
-    steps: dict[int, Step] = {}
+    calibrations: dict[str, list[TakeStep]] = {}
+    steps: dict[int, TakeStep] = {}
     for place, entry in sorted(enumerate(entries), key=lambda one: ROLES.index(one[1].role)):
         same = named[entry.name.casefold()]
         fault = entry.fault or (_describe_same_name(same) if len(same) > 1 else None)
@@ -92,12 +92,12 @@ def make_steps(root: Path, entries: Sequence[Entry], out: Path) -> tuple[Step, .
     return tuple(steps[place] for place in range(len(entries)))
 
 
-def _choose(entry: Entry, known: Sequence[Step]) -> Step | None:
+def _choose(entry: Entry, known: Sequence[TakeStep]) -> TakeStep | None:
     """The calibration that a performance is solved on: best one of its session, the first of those."""
     return min(known, key=lambda step: step.entry.session != entry.session, default=None)
 
 
-def _make_step(root: Path, entry: Entry, fault: tuple[str, str] | None, needs: Step | None, out: Path) -> Step:
+def _make_step(root: Path, entry: Entry, fault: tuple[str, str] | None, needs: TakeStep | None, out: Path) -> TakeStep:
     entry = Entry(**{**vars(entry), "fault": fault})
     facts = [
         __version__,
@@ -110,8 +110,8 @@ def _make_step(root: Path, entry: Entry, fault: tuple[str, str] | None, needs: S
     key = hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:KEY_DIGITS]
     folder = str(out / TAKES / entry.name)
     if needs is None:
-        return Step(entry, str(root), folder, key)
-    return Step(entry, str(root), folder, key, needs.name, needs.folder)
+        return TakeStep(entry, str(root), folder, key)
+    return TakeStep(entry, str(root), folder, key, needs.name, needs.folder)
 
 
 def _look_at(file: Path) -> list[object]:
@@ -187,7 +187,7 @@ def clean_name(name: str) -> str:
 
 
 def _clean(part: str) -> str:
-    kept = _NOT_IN_NAMES.sub("_", part)[:LONGEST_NAME].strip(" ").rstrip(".") or "_"
+    kept = _NOT_IN_NAMES.sub("_", part)[:LONGEST_FOLDER_NAME].strip(" ").rstrip(".") or "_"
     return f"_{kept}" if kept.startswith(".") or _DEVICES.fullmatch(kept) else kept
 
 

@@ -24,8 +24,8 @@ from ..errors import CondyleError
 from ..maths.spool import ARRAY_BYTES, largest_in_memory
 from ..maths.threads import THREAD_VARIABLES
 from .engine import WorkerDied
-from .ledger import Record
-from .plan import Step
+from .ledger import LedgerRecord
+from .plan import TakeStep
 from .step import run_step
 
 PARENT_DEATH_SIGNAL = 1  # PR_SET_PDEATHSIG of Linux's prctl
@@ -64,12 +64,12 @@ class Processes:
     def room(self) -> int:
         return self._workers
 
-    def submit(self, step: Step) -> Future[Record]:
+    def submit(self, step: TakeStep) -> Future[LedgerRecord]:
         pool = self._idle.pop() if self._idle else self._make_pool()
-        outer: Future[Record] = Future()
+        outer: Future[LedgerRecord] = Future()
         outer.set_running_or_notify_cancel()
 
-        def pass_on(inner: Future[Record]) -> None:
+        def pass_on(inner: Future[LedgerRecord]) -> None:
             error = CancelledError() if inner.cancelled() else inner.exception()
             if isinstance(error, BrokenProcessPool | CancelledError):
                 self._drop(pool)

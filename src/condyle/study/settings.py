@@ -8,10 +8,9 @@ from typing import Any
 
 from ..io.format import ReadOptions
 from ..io.options_file import parse_options
-from ..model.options import FitOptions
+from ..model.options import OWN_TREE, FitOptions
 from ..prepare.read import read_rod
 
-OWN_TREE = "file"  # as tree: the hierarchy that the recording brings along
 BESIDE = ("report", "export")  # settings that are none of a fit
 _FIELDS = ("field", "field_file", "rod")  # settings of which a fit takes one
 

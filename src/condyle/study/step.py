@@ -17,19 +17,19 @@ from ..findings import merge_findings
 from ..model.skeleton import Joint, Limb, Skeleton
 from ..result.coverage import find_coverage
 from ..result.verdict import verdict_of
-from .ledger import Facts, Fault, JointFacts, LimbFacts, Record, Worst
-from .plan import Step
+from .ledger import Facts, Fault, JointFacts, LedgerRecord, LimbFacts, Worst
+from .plan import TakeStep
 from .settings import parse_settings
 
 if TYPE_CHECKING:
     from ..api import Fit
 
 MOST_ADVICE = 3  # sentences
-LONGEST_WAIT_S = 60.0  # for which a step waits until another process has written the same folder
-BETWEEN_TRIES_S = 0.2
+STEP_LONGEST_WAIT_S = 60.0  # for which a step waits until another process has written the same folder
+STEP_RETRY_S = 0.2
 
 
-def run_step(step: Step) -> Record:
+def run_step(step: TakeStep) -> LedgerRecord:
     """Does a take, and tells what came of it. Raises nothing: a take that fails does so alone, with its sentence."""
     wall, cpu = time.perf_counter(), time.thread_time()
     facts, fault = None, None
@@ -44,7 +44,7 @@ def run_step(step: Step) -> Record:
         told = f"{type(error).__name__}: {error}".splitlines()[0]
         text = f"{_files(step)}: a fault of condyle itself, {told}; please report it with the traceback in the ledger"
         fault = Fault(text=text, trace=traceback.format_exc(), code="internal-error")
-    return Record(
+    return LedgerRecord(
         step.name,
         step.key,
         "done" if fault is None else "failed",
@@ -57,7 +57,7 @@ def run_step(step: Step) -> Record:
     )
 
 
-def _do(step: Step) -> Fit:
+def _do(step: TakeStep) -> Fit:
     from ..api import fit_with, solve
 
     entry, root = step.entry, Path(step.root)
@@ -79,22 +79,22 @@ def _do(step: Step) -> Fit:
     known = {**fit.skeleton.take, "sources": list(entry.files)}  # the same wherever the study's root is
     fit = replace(fit, skeleton=replace(fit.skeleton, take=known))
     report, export = bool(entry.settings.get("report", True)), str(entry.settings.get("export", ""))
-    until = time.monotonic() + LONGEST_WAIT_S
+    until = time.monotonic() + STEP_LONGEST_WAIT_S
     while True:
         try:
             return fit.save(step.folder, report=report, export=export)
         except CondyleError as error:  # a run that was killed may have left a cluster's worker at the same take
             if error.code != "folder-busy" or time.monotonic() > until:
                 raise
-            time.sleep(BETWEEN_TRIES_S)
+            time.sleep(STEP_RETRY_S)
 
 
-def _tell(error: CondyleError, step: Step) -> str:
+def _tell(error: CondyleError, step: TakeStep) -> str:
     """The error's sentence, with files named from the study's root."""
     return str(error).replace(step.root + os.sep, "")
 
 
-def _files(step: Step) -> str:
+def _files(step: TakeStep) -> str:
     return ", ".join(step.entry.files)
 
 

@@ -14,11 +14,11 @@ from typing import Any
 
 from ..errors import UsageError
 from ..io.atomic import open_atomic
-from .ledger import Record
-from .plan import TAKES, Step
+from .ledger import LedgerRecord
+from .plan import TAKES, TakeStep
 
 Row = dict[str, Any]
-Rows = Iterator[tuple[Step, Record | None]]  # every take of a study with what is known of it
+Rows = Iterator[tuple[TakeStep, LedgerRecord | None]]  # every take of a study with what is known of it
 NAMES = ("takes", "joints", "limbs")
 ROWS_AT_ONCE = 10_000  # of a Parquet file
 
@@ -95,13 +95,13 @@ def _write_parquet(path: Path, name: str, rows: Iterator[Row]) -> None:
         writer.write_table(pyarrow.Table.from_pylist(held, schema))
 
 
-def _label(step: Step) -> Row:
+def _label(step: TakeStep) -> Row:
     entry = step.entry
     labels = (entry.performer, entry.session, entry.mounting, entry.role)
     return dict(zip(_LABELS, (entry.name, *labels), strict=True))
 
 
-def _describe_take(step: Step, record: Record | None) -> Sequence[Row]:
+def _describe_take(step: TakeStep, record: LedgerRecord | None) -> Sequence[Row]:
     row = {**_label(step), "files": ";".join(step.entry.files), "state": record.state if record else "waiting"}
     if record is not None and record.fault is not None:
         row |= {"text": record.fault.text, "fault": record.fault.code}
@@ -126,7 +126,7 @@ def _describe_take(step: Step, record: Record | None) -> Sequence[Row]:
     return [row]
 
 
-def _describe_joints(step: Step, record: Record | None) -> Sequence[Row]:
+def _describe_joints(step: TakeStep, record: LedgerRecord | None) -> Sequence[Row]:
     if record is None or record.facts is None:
         return []
     return [
@@ -149,7 +149,7 @@ def _describe_joints(step: Step, record: Record | None) -> Sequence[Row]:
     ]
 
 
-def _describe_limbs(step: Step, record: Record | None) -> Sequence[Row]:
+def _describe_limbs(step: TakeStep, record: LedgerRecord | None) -> Sequence[Row]:
     if record is None or record.facts is None:
         return []
     return [
@@ -167,7 +167,7 @@ def _describe_limbs(step: Step, record: Record | None) -> Sequence[Row]:
     ]
 
 
-_MAKERS: dict[str, Callable[[Step, Record | None], Sequence[Row]]] = {
+_MAKERS: dict[str, Callable[[TakeStep, LedgerRecord | None], Sequence[Row]]] = {
     "takes": _describe_take,
     "joints": _describe_joints,
     "limbs": _describe_limbs,

@@ -129,3 +129,20 @@ def test_links_seen_from_another_root_change_sides() -> None:
     np.testing.assert_allclose(turned[2].R_mean, R.T)
     same = reorder_links(links, [0], ["a", "b", "c", "d"])
     assert [link.body for link in same] == ["a", "b", "c", "d"]
+
+
+def test_fingers_rest_on_from_the_hand_and_the_thumb_halfway_forward() -> None:
+    turned = rotation.from_vector(np.array([0.3, -0.2, 0.5]))
+    links = [
+        _link("chest", -1, "free", segment=Segment("chest")),
+        _link("l_hand", 0, up=(0.5, 0, 0), segment=Segment("hand", "l")),
+        _link("l_index_1", 1, child=(0, 0, -0.02), up=(0.1, 0, 0)),
+        _link("l_index_2", 2, child=(0, 0, -0.02), up=(0, 0, 0.03)),
+        _link("l_thumb_1", 1, child=(0, 0, -0.02), up=(0, 0.05, 0)),
+        _link("watch", 1, child=(0, 0, -0.02), up=(0, 0, 0.05)),
+    ]
+    links = [replace(link, R_near=turned) if link.body != "chest" else link for link in links]
+    bones = build_bones(links, ROOM, [True] * 6)
+    for k, way in ((2, [1, 0, 0]), (3, [1, 0, 0]), (4, [0.5**0.5, -(0.5**0.5), 0])):
+        np.testing.assert_allclose(bones[k].R_world_rest[:, 1], way, atol=1e-9)
+    assert abs(bones[5].R_world_rest[0, 1]) < 0.99  # no finger: as it is

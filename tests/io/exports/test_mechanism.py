@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import xml.etree.ElementTree as ET
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
@@ -157,3 +158,31 @@ def test_loops_are_closed_in_models_that_can_and_told_in_one_that_cannot(tmp_pat
     (closing,) = {name for name in places if "-" in name}
     found = sorted(limb.length or 0 for limb in fit.skeleton.limbs if limb.to_joint == closing)
     assert found == pytest.approx([0.22, 0.30], abs=0.001)
+
+
+MACHINE_ELEMENTS = {
+    "scara": ({"hinge": 3, "slide": 1}, {"revolute": 3, "prismatic": 1}, {"PinJoint": 3, "SliderJoint": 1}),
+    "universal": ({"hinge": 6}, {"revolute": 6}, {"CustomJoint": 3}),
+    "screw": ({"hinge": 3, "slide": 1}, {"revolute": 3, "prismatic": 1}, {"PinJoint": 2, "CustomJoint": 1}),
+}
+
+
+@pytest.mark.parametrize("name", MACHINE_ELEMENTS)
+def test_joints_of_machines_are_those_of_the_programs(name: str, tmp_path: Path) -> None:
+    fit = machines.fitted(name)
+    mjcf_kinds, urdf_kinds, osim_kinds = MACHINE_ELEMENTS[name]
+    files = {file.suffix: file for file in fit.export("mjcf,urdf,osim", tmp_path).files if file.suffix != ".csv"}
+    model, robot, osim = (ET.parse(files[suffix]).getroot() for suffix in (".xml", ".urdf", ".osim"))
+    assert Counter(one.get("type") for one in model.iter("joint") if one.get("type")) == mjcf_kinds
+    kinds = Counter(one.get("type") for one in robot.iter("joint"))
+    assert {kind: count for kind, count in kinds.items() if kind not in ("fixed", "floating")} == urdf_kinds
+    found = Counter(one.tag for one in osim.iter() if one.tag.endswith("Joint"))
+    assert {kind: found[kind] for kind in osim_kinds} | {"CustomJoint": found["CustomJoint"] - 1} == osim_kinds | {
+        "CustomJoint": osim_kinds.get("CustomJoint", 0)
+    }  # one more is that of the base
+    if name == "screw":
+        (pitch,) = (joint.pitch for joint in fit.skeleton.joints if joint.pitch)
+        (mimic,) = robot.iter("mimic")
+        assert abs(float(mimic.get("multiplier", "0"))) == pytest.approx(pitch / (2 * np.pi))
+        (tied,) = model.find("equality") or ()
+        assert tied.tag == "joint"

@@ -10,7 +10,7 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.io.formats import _bag_files
-from condyle.io.formats._bag_files import BAG, Bag, Message
+from condyle.io.formats._bag_files import BAG, Bag, BagMessage
 
 KIND = "geometry_msgs/PoseStamped"
 
@@ -41,7 +41,7 @@ def bag(path: Path, chunk: bytes, compression: bytes = b"none", declared: int | 
 def test_messages_of_the_wanted_types_come_out_of_chunks(tmp_path: Path, compression: str) -> None:
     raw = CONNECTION + MESSAGE
     file = bag(tmp_path / "a.bag", bz2.compress(raw) if compression == "bz2" else raw, compression.encode())
-    assert list(file.messages()) == [Message("/hand", KIND, 3 * 10**9 + 5, b"poses", True)]
+    assert list(file.messages()) == [BagMessage("/hand", KIND, 3 * 10**9 + 5, b"poses", True)]
     assert (file.topics, file.container, file.cut) == ({"/hand": KIND}, "ROS 1 bag", False)
 
 

@@ -12,8 +12,8 @@ import pytest
 
 from condyle.errors import UsageError
 from condyle.live.sources import ascension
-from condyle.live.sources._serial import CHUNK_BYTES
-from condyle.live.sources.ascension import START, open_source, take_records
+from condyle.live.sources._serial import SERIAL_CHUNK_BYTES
+from condyle.live.sources.ascension import ASCENSION_START, open_source, take_records
 from tests.live.hostile import MOST_BYTES, MOST_SECONDS, attack
 from tests.make.size import pick
 
@@ -55,7 +55,9 @@ def test_a_record_is_found_again_where_bytes_were_lost() -> None:
 @pytest.mark.sized
 def test_hostile_bytes_are_passed_over_in_bounded_time_and_memory() -> None:
     count = pick(2000, 20_000, 20_000)
-    outcome = attack(lambda raw: take_records(bytearray(raw[:CHUNK_BYTES]), 2), [SOUND * 4, SOUND], count, "ascension")
+    outcome = attack(
+        lambda raw: take_records(bytearray(raw[:SERIAL_CHUNK_BYTES]), 2), [SOUND * 4, SOUND], count, "ascension"
+    )
     assert not outcome.failures
     assert outcome.slowest <= MOST_SECONDS
     assert outcome.largest <= MOST_BYTES
@@ -71,7 +73,7 @@ class Flock:
         self.thread.start()
 
     def _run(self) -> None:
-        while START not in self.told:
+        while ASCENSION_START not in self.told:
             self.told += os.read(self.own, 1000)
             if self.told.endswith(b"O\x03"):
                 os.write(self.own, self.answer)

@@ -12,7 +12,7 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.live.source import Packet
-from condyle.live.sources._igtl_messages import HEADER, pack_message, read_header
+from condyle.live.sources._igtl_messages import IGTL_HEADER, pack_message, read_header
 from condyle.live.sources.igtl import IgtlSource, open_source
 from tests.live.sources.test_igtl_messages import MATRIX, MESSAGES, POSITION, P, R
 from tests.make.clients import client
@@ -98,7 +98,7 @@ def open_with(server: Server) -> IgtlSource:
 
 def tdata(time: float) -> bytes:
     raw = MESSAGES["TDATA"]
-    return pack_message("TDATA", "all", raw[HEADER.size :], time=time)
+    return pack_message("TDATA", "all", raw[IGTL_HEADER.size :], time=time)
 
 
 def test_frames_come_whole_however_the_bytes_are_cut_and_other_messages_are_passed_over() -> None:
@@ -111,7 +111,7 @@ def test_frames_come_whole_however_the_bytes_are_cut_and_other_messages_are_pass
         got = collect(source, 3)
         sender.join()
         source.close()
-    assert read_header(server.asked[: HEADER.size]).kind == "STT_TDATA"
+    assert read_header(server.asked[: IGTL_HEADER.size]).kind == "STT_TDATA"
     assert [packet.device_time for packet in got] == [1.0, 2.0, 3.5]
     assert got[0].layout.bodies == ("a", "b")
     assert got[0].values.tolist() == [*P, *P, *R.ravel(), *R.ravel()]

@@ -9,8 +9,8 @@ import pytest
 
 from condyle.live.source import PacketError
 from condyle.live.sources._igtl_messages import (
-    HEADER,
-    Header,
+    IGTL_HEADER,
+    IgtlHeader,
     compute_crc,
     holds_poses,
     pack_message,
@@ -47,8 +47,8 @@ MESSAGES = {
 
 
 def decode(raw: bytes) -> list:
-    header = read_header(raw[: HEADER.size])
-    return read_body(header, raw[HEADER.size :]) if holds_poses(header) else []
+    header = read_header(raw[: IGTL_HEADER.size])
+    return read_body(header, raw[IGTL_HEADER.size :]) if holds_poses(header) else []
 
 
 @pytest.mark.parametrize("name", MESSAGES)
@@ -64,9 +64,9 @@ def test_poses_of_every_kind_of_message(name: str) -> None:
 
 
 def test_a_header_tells_kind_device_time_and_length() -> None:
-    found = read_header(MESSAGES["TRANSFORM"][: HEADER.size])
-    assert found == Header(1, "TRANSFORM", "probe", 1234.5, 48)
-    assert read_header(MESSAGES["POSITION"][: HEADER.size]).time == 0
+    found = read_header(MESSAGES["TRANSFORM"][: IGTL_HEADER.size])
+    assert found == IgtlHeader(1, "TRANSFORM", "probe", 1234.5, 48)
+    assert read_header(MESSAGES["POSITION"][: IGTL_HEADER.size]).time == 0
 
 
 def test_the_checksum_is_that_of_the_standard() -> None:
@@ -93,7 +93,7 @@ def test_what_is_no_message_is_refused(raw: bytes) -> None:
 
 def test_other_messages_and_very_long_ones_are_passed_over() -> None:
     assert decode(pack_message("IMAGE", "ultrasound", bytes(100))) == []
-    assert not holds_poses(Header(1, "TDATA", "all", 0.0, 10**9))
+    assert not holds_poses(IgtlHeader(1, "TDATA", "all", 0.0, 10**9))
 
 
 @pytest.mark.sized

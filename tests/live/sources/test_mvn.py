@@ -13,7 +13,7 @@ import pytest
 from condyle.errors import UsageError
 from condyle.io.formats import read_recording
 from condyle.live.source import PacketError
-from condyle.live.sources.mvn import HEADER, SEGMENTS, name_segment, open_source, read_datagram
+from condyle.live.sources.mvn import MVN_HEADER, MVN_SEGMENTS, name_segment, open_source, read_datagram
 from tests.live.hostile import check
 from tests.live.sources.test_osc import free_port
 
@@ -23,7 +23,9 @@ def datagram(
 ) -> bytes:
     """Poses (k, 7) of segments from a number on."""
     items = b"".join(struct.pack(">i7f", first + k, *row) for k, row in enumerate(poses.tolist()))
-    head = HEADER.pack(kind, milliseconds, 0x80, len(poses), milliseconds, character, len(poses), 0, 0, 0, len(items))
+    head = MVN_HEADER.pack(
+        kind, milliseconds, 0x80, len(poses), milliseconds, character, len(poses), 0, 0, 0, len(items)
+    )
     return head + items
 
 
@@ -51,7 +53,7 @@ def test_hostile_datagrams_are_read_or_refused_in_bounded_time_and_memory() -> N
 
 
 def test_segments_have_the_names_of_the_file_format() -> None:
-    assert len(SEGMENTS) == 23
+    assert len(MVN_SEGMENTS) == 23
     assert (name_segment(0, 1), name_segment(1, 23), name_segment(0, 30)) == ("Pelvis", "2/LeftToe", "segment 30")
 
 
@@ -61,8 +63,8 @@ def test_a_recording_of_mvn_comes_through_the_socket(shared_data: Path) -> None:
         pytest.skip("no recording of MVN")
     bodies = read_recording(found[0]).bodies
     assert bodies is not None
-    assert set(bodies.names) <= set(SEGMENTS)
-    order = [bodies.names.index(name) for name in SEGMENTS if name in bodies.names]
+    assert set(bodies.names) <= set(MVN_SEGMENTS)
+    order = [bodies.names.index(name) for name in MVN_SEGMENTS if name in bodies.names]
     assert len(order) == 23
     poses = np.concatenate([bodies.position[:50, order], bodies.orientation[:50, order]], axis=2).astype(np.float32)
     port = free_port()
@@ -77,7 +79,7 @@ def test_a_recording_of_mvn_comes_through_the_socket(shared_data: Path) -> None:
             got += source.read(0.05)
     source.close()
     assert [packet.device_time for packet in got] == [k / 100 for k in range(len(poses))]
-    assert got[0].layout.bodies == SEGMENTS
+    assert got[0].layout.bodies == MVN_SEGMENTS
     assert got[0].layout.solved_by == "Xsens MVN"
     values = np.stack([packet.values for packet in got])
     assert np.array_equal(values[:, :69].reshape(-1, 23, 3), poses[:, :, :3])

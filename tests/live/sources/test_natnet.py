@@ -11,7 +11,7 @@ import pytest
 from condyle.errors import CondyleError, UsageError
 from condyle.live.source import Packet
 from condyle.live.sources import Stream, natnet
-from condyle.live.sources._natnet_packets import CONNECT, FRAME, KEEP_ALIVE, read_head
+from condyle.live.sources._natnet_packets import CONNECT, FRAME_MESSAGE, KEEP_ALIVE, read_head
 from condyle.live.sources.natnet import NatnetSource, find_streams, open_source
 from tests.make.natnet import Server, frame, models, read_capture, server_info
 
@@ -70,7 +70,7 @@ def test_captured_traffic_comes_through_the_socket(shared_data: Path) -> None:
         pytest.skip("no captured NatNet traffic")
     sent = [data for port, data in read_capture(path) if port in (1510, 1511)]
     description = next(data for data in sent if read_head(data)[0] == 5)
-    frames = [data for data in sent if read_head(data)[0] == FRAME]
+    frames = [data for data in sent if read_head(data)[0] == FRAME_MESSAGE]
     with Server(describe=description) as server:
         source = open_source(f"127.0.0.1:{server.port}")
         got = []

@@ -12,10 +12,10 @@ import pytest
 
 from condyle.live.source import PacketError
 from condyle.live.sources._natnet_packets import (
-    FRAME,
+    FRAME_MESSAGE,
     MODELS,
     SERVER_INFO,
-    Frame,
+    NatNetFrame,
     Server,
     pack_message,
     read_frame,
@@ -30,9 +30,9 @@ POSES = [(1, (0.5, 1.25, -2.0), (0.0, 0.0, 0.0, 1.0), True), (7, (9.0, 9.0, 9.0)
 VERSIONS = [(3, 0), (4, 0), (4, 1), (4, 2)]
 
 
-def frame_of(data: bytes, version: tuple[int, int] = (3, 0)) -> Frame:
+def frame_of(data: bytes, version: tuple[int, int] = (3, 0)) -> NatNetFrame:
     kind, cursor = read_head(data)
-    assert kind == FRAME
+    assert kind == FRAME_MESSAGE
     return read_frame(cursor, version)
 
 
@@ -46,7 +46,7 @@ def traffic(shared_data: Path) -> list[bytes]:
 
 
 def test_captured_frames_are_what_the_vendor_s_client_printed(traffic: list[bytes], shared_data: Path) -> None:
-    frames = {one.number: one for data in traffic if read_head(data)[0] == FRAME for one in [frame_of(data)]}
+    frames = {one.number: one for data in traffic if read_head(data)[0] == FRAME_MESSAGE for one in [frame_of(data)]}
     assert len(frames) == 518
     printed = (shared_data / "natnet_v3" / "SampleClient_output.txt").read_text()
     compared = 0
@@ -68,7 +68,7 @@ def test_captured_frames_are_what_the_vendor_s_client_printed(traffic: list[byte
 
 
 def test_captured_frames_come_at_the_rate_that_the_server_said(traffic: list[bytes]) -> None:
-    times = np.array([frame_of(data).time for data in traffic if read_head(data)[0] == FRAME])
+    times = np.array([frame_of(data).time for data in traffic if read_head(data)[0] == FRAME_MESSAGE])
     assert np.diff(times) == pytest.approx(1 / 120, abs=0.0005)
 
 
@@ -129,8 +129,8 @@ def test_hostile_packets_are_read_or_refused_in_bounded_time_and_memory(version:
 @pytest.mark.parametrize(
     "raw",
     [
-        pack_message(FRAME, struct.pack("<ii", 1, 500) + bytes(5) * 13_000),
-        pack_message(FRAME, struct.pack("<iiiii", 1, 0, 0, 0, 500) + bytes(60_000)),
+        pack_message(FRAME_MESSAGE, struct.pack("<ii", 1, 500) + bytes(5) * 13_000),
+        pack_message(FRAME_MESSAGE, struct.pack("<iiiii", 1, 0, 0, 0, 500) + bytes(60_000)),
         pack_message(MODELS, struct.pack("<ii", 1, 0) + b"\0" + struct.pack("<i", 999) + bytes(60_000)),
         pack_message(MODELS, struct.pack("<ii", 400, 0) + bytes(60_000)),
     ],

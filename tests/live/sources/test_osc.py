@@ -11,7 +11,7 @@ import pytest
 from condyle.errors import UsageError
 from condyle.live.source import Packet
 from condyle.live.sources import open_source
-from condyle.live.sources._osc_messages import Message
+from condyle.live.sources._osc_messages import OscMessage
 from condyle.live.sources.osc import OscSource, read_pose, read_vmc
 from tests.live.sources.test_osc_messages import bundle, message
 
@@ -92,11 +92,11 @@ def test_damaged_datagrams_are_counted(pair) -> None:
 
 
 def test_what_is_no_pose_is_left_alone() -> None:
-    assert read_pose(Message("/a", (1.0,) * 6)) is None
-    assert read_pose(Message("/a", ("x", "y", *(1.0,) * 7))) is None
-    assert read_vmc(Message("/VMC/Ext/Bone/Pos", ("Hips", *(1.0,) * 7))) is None
-    assert read_vmc(Message("/VMC/Ext/Tra/Pos/Local", ("t", *(1.0,) * 7))) is None
-    assert read_vmc(Message("/VMC/Ext/Hmd/Pos", ("h", *(1.0,) * 7))) is not None
+    assert read_pose(OscMessage("/a", (1.0,) * 6)) is None
+    assert read_pose(OscMessage("/a", ("x", "y", *(1.0,) * 7))) is None
+    assert read_vmc(OscMessage("/VMC/Ext/Bone/Pos", ("Hips", *(1.0,) * 7))) is None
+    assert read_vmc(OscMessage("/VMC/Ext/Tra/Pos/Local", ("t", *(1.0,) * 7))) is None
+    assert read_vmc(OscMessage("/VMC/Ext/Hmd/Pos", ("h", *(1.0,) * 7))) is not None
 
 
 @pytest.mark.parametrize("port", ["x", "0", "70000", "-1"])

@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from condyle.live.source import PacketError
-from condyle.live.sources._osc_messages import MOST_MESSAGES, Message, read_messages
+from condyle.live.sources._osc_messages import MOST_MESSAGES, OscMessage, read_messages
 from tests.live.hostile import check
 
 osc_bundle_builder = pytest.importorskip("pythonosc.osc_bundle_builder", reason="python-osc is not installed")
@@ -33,8 +33,8 @@ TRACKERS = bundle(*(message("/VMC/Ext/Tra/Pos", f"t{k}", 0.5, 1.5, 2.5, 0.0, 0.0
 
 def test_messages_of_every_kind_are_read_as_python_osc_writes_them() -> None:
     sent = message("/a/b", 7, 1.5, "word", True, False, None, b"blob!", 2.5, 2**40, kinds="ifsTFNbdh")
-    assert read_messages(sent.dgram) == [Message("/a/b", (7, 1.5, "word", True, False, None, 2.5, 2**40))]
-    assert read_messages(message("/empty").dgram) == [Message("/empty", ())]
+    assert read_messages(sent.dgram) == [OscMessage("/a/b", (7, 1.5, "word", True, False, None, 2.5, 2**40))]
+    assert read_messages(message("/empty").dgram) == [OscMessage("/empty", ())]
 
 
 def test_bundles_in_bundles_are_read_in_order() -> None:

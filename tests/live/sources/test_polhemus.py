@@ -11,8 +11,15 @@ import numpy as np
 import pytest
 
 from condyle.io.formats import read_recording
-from condyle.live.sources._serial import CHUNK_BYTES
-from condyle.live.sources.polhemus import HEADER, RECORD, START, STOP, open_source, take_records
+from condyle.live.sources._serial import SERIAL_CHUNK_BYTES
+from condyle.live.sources.polhemus import (
+    POLHEMUS_HEADER,
+    POLHEMUS_START,
+    POLHEMUS_STOP,
+    RECORD,
+    open_source,
+    take_records,
+)
 from tests.live.hostile import MOST_BYTES, MOST_SECONDS, attack
 from tests.make.size import pick
 
@@ -21,11 +28,11 @@ pty = pytest.importorskip("pty", reason="no pseudo-terminals on this system")
 
 def record(station: int, milliseconds: int, numbers: list[float], tag: bytes = b"LY") -> bytes:
     body = RECORD.pack(milliseconds, milliseconds // 4, 0, *numbers)
-    return HEADER.pack(tag, station, ord("C"), ord(" "), 0, len(body)) + body
+    return POLHEMUS_HEADER.pack(tag, station, ord("C"), ord(" "), 0, len(body)) + body
 
 
 SOUND = b"".join(record(s, 4 * k, [k, s, 0, 1, 0, 0, 0]) for k in range(3) for s in (1, 2))
-ANSWER = HEADER.pack(b"LY", 1, ord("O"), ord(" "), 0, 5) + b"hello"
+ANSWER = POLHEMUS_HEADER.pack(b"LY", 1, ord("O"), ord(" "), 0, 5) + b"hello"
 
 
 def test_records_are_taken_and_other_answers_passed_over() -> None:
@@ -51,7 +58,7 @@ def test_bytes_between_records_are_thrown_away_and_counted() -> None:
 @pytest.mark.sized
 def test_hostile_bytes_are_passed_over_in_bounded_time_and_memory() -> None:
     outcome = attack(
-        lambda raw: take_records(bytearray(raw[:CHUNK_BYTES])),
+        lambda raw: take_records(bytearray(raw[:SERIAL_CHUNK_BYTES])),
         [SOUND * 8, ANSWER + SOUND],
         pick(2000, 20_000, 20_000),
         "p",
@@ -72,7 +79,7 @@ class Device:
         self.thread.start()
 
     def _run(self) -> None:
-        while START not in self.told:
+        while POLHEMUS_START not in self.told:
             self.told += os.read(self.own, 1000)
         for raw in self.frames:
             os.write(self.own, raw)
@@ -98,7 +105,7 @@ def play(frames: list[bytes], count: int) -> tuple[Device, list]:
 
 def test_the_device_is_asked_for_binary_quaternions_in_centimetres() -> None:
     device, got = play([SOUND, SOUND[48:144]], 4)
-    assert device.told.startswith(STOP + START)
+    assert device.told.startswith(POLHEMUS_STOP + POLHEMUS_START)
     assert got[0].layout.bodies == ("s1", "s2")
     assert (got[0].layout.convention.rotation, got[0].layout.convention.unit) == ("wxyz", "cm")
     assert [packet.device_time for packet in got[:3]] == [0.0, 0.004, 0.008]

@@ -11,7 +11,7 @@ from condyle.live.source import PacketError
 from condyle.live.sources._qualisys_packets import (
     BODIES,
     DATA,
-    HEADER,
+    QUALISYS_HEADER,
     XML,
     pack_command,
     read_frame,
@@ -27,7 +27,7 @@ P = np.array([[100.5, -20.25, 900.0], [5.0, 6.0, 7.0]])
 
 
 def pack_packet(kind: int, body: bytes) -> bytes:
-    return HEADER.pack(HEADER.size + len(body), kind) + body
+    return QUALISYS_HEADER.pack(QUALISYS_HEADER.size + len(body), kind) + body
 
 
 def pack_frame(microseconds: int, places: np.ndarray, turns: np.ndarray, number: int = 1) -> bytes:
@@ -46,10 +46,10 @@ def pack_names(*names: str) -> bytes:
 
 def decode(raw: bytes) -> object:
     """What a source does with the bytes of one packet."""
-    if len(raw) < HEADER.size:
+    if len(raw) < QUALISYS_HEADER.size:
         raise PacketError("too short")
-    header = read_header(raw[: HEADER.size])
-    body = raw[HEADER.size :]
+    header = read_header(raw[: QUALISYS_HEADER.size])
+    body = raw[QUALISYS_HEADER.size :]
     return read_names(body) if header.kind == XML else read_frame(body) if header.kind == DATA else read_text(body)
 
 
@@ -57,7 +57,7 @@ SOUND = [pack_frame(12_500_000, np.tile(P, (10, 1)), np.tile(R, (10, 1, 1))), pa
 
 
 def test_a_frame_is_read_with_its_matrices_by_rows() -> None:
-    frame = read_frame(pack_frame(12_500_000, P, R)[HEADER.size :])
+    frame = read_frame(pack_frame(12_500_000, P, R)[QUALISYS_HEADER.size :])
     assert frame is not None
     assert frame.time == 12.5
     assert frame.place == pytest.approx(P)
@@ -69,8 +69,8 @@ def test_a_frame_without_rigid_bodies_is_none() -> None:
 
 
 def test_names_are_read_and_those_that_stand_twice_are_numbered() -> None:
-    assert read_names(pack_names("hip", "l &amp; r")[HEADER.size :]) == ["hip", "l & r"]
-    assert read_names(pack_names("a", "a")[HEADER.size :]) == ["a 1", "a 2"]
+    assert read_names(pack_names("hip", "l &amp; r")[QUALISYS_HEADER.size :]) == ["hip", "l & r"]
+    assert read_names(pack_names("a", "a")[QUALISYS_HEADER.size :]) == ["a 1", "a 2"]
 
 
 def test_a_command_ends_with_a_zero() -> None:

@@ -1,9 +1,12 @@
-"""Ball joints as three hinges in a fixed order: that of `condyle angles` for a person's joints, never the data's."""
+"""Joints as turns about and moves along single axes. Ball joints are three hinges in a fixed order: that of
+`condyle angles` for a person's joints, never the data's.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.euler import find_angles
 from ...model.anatomy import Part
@@ -39,13 +42,14 @@ _ROWS["spine"] = _ROWS["neck"] = _ROWS["chest"]
 
 @dataclass(frozen=True, eq=False)
 class Turning:
-    """A ball joint as three hinges: R_parent_bone = zero @ R(axis 1, angle) @ R(axis 2, angle) @ R(axis 3, angle).
+    """A ball joint as three hinges: R_parent_bone = zero @ R(axis 1, angle) @ R(axis 2, angle) @ R(axis 3, angle); a
+    universal joint as c = two.
 
     zero    (3, 3)        where all angles are zero: the rest pose, for a shoulder the arm that hangs
-    axes    (3, 3)        rows: unit axes in the bone's frame
-    names   of the three angles
-    angles  (n, 3) [rad]
-    rest    (3,)   [rad]  angles of the rest pose
+    axes    (c, 3)        rows: unit axes in the bone's frame
+    names   of the c angles
+    angles  (n, c) [rad]
+    rest    (c,)   [rad]  angles of the rest pose
     """
 
     zero: Floats
@@ -53,6 +57,60 @@ class Turning:
     names: tuple[str, ...]
     angles: Floats
     rest: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """One coordinate of a joint: about or along `axis` (3,) in the bone's frame, values (n,) and at rest [rad or m].
+
+    sort     "rotational" or "translational"
+    follows  of the thread of a screw: how far along for each radian of the move before [m/rad], and at its zero [m]
+    """
+
+    name: str
+    sort: str
+    axis: Floats
+    values: Floats
+    rest: float = 0.0
+    follows: tuple[float, float] | None = None
+
+
+def list_moves(figure: Figure, k: int) -> tuple[Floats, tuple[Move, ...]]:
+    """R_parent_bone (3, 3) where all coordinates of a joint are zero, and these; none of a rigid joint."""
+    rest, name, axis = figure.R_parent_bone_rest[k], figure.joints[k], figure.axis[k]
+    kind = figure.kind[k]
+    if kind == "slider":
+        return rest, (Move(name, "translational", axis, figure.travel[:, k]),)
+    if kind == "hinge":
+        turn = Move(name, "rotational", axis, figure.angles[:, k])
+        pitch = float(figure.pitch[k])
+        if not pitch:
+            return rest, (turn,)
+        thread = (pitch, -pitch * float(figure.mean_angle[k]))
+        return rest, (turn, Move(f"{name}_along", "translational", axis, figure.slide[:, k], thread[1], thread))
+    if kind in ("ball", "universal"):
+        turned = split_joint(figure, k) if kind == "ball" else _split_universal(figure, k)
+        parts = zip(turned.names, turned.axes, turned.angles.T, turned.rest.tolist(), strict=True)
+        return turned.zero, tuple(Move(own, "rotational", *part) for own, *part in parts)
+    return rest, ()
+
+
+def _split_universal(figure: Figure, k: int) -> Turning:
+    """The two angles of a universal joint from the rest pose, without jumps."""
+    first, second, turns = figure.first_axis[k], figure.axis[k], figure.turns[:, k]
+    across = np.eye(3) - np.outer(first, first)
+    start, now = across @ second, (turns @ second) @ across
+    one = np.unwrap(np.arctan2(np.cross(start, now) @ first, now @ start))
+    back = np.swapaxes(rotation.from_vector(one[:, None] * first), -1, -2)
+    other = np.unwrap(rotation.find_turn(second, back @ turns))
+    names = tuple(f"{figure.joints[k]}_{number}" for number in (1, 2))
+    return Turning(
+        figure.R_parent_bone_rest[k],
+        np.stack([first, second]),
+        names,
+        np.stack([one, other], axis=1),
+        np.zeros(2),
+    )
 
 
 def split_joint(figure: Figure, k: int) -> Turning:

@@ -15,10 +15,10 @@ import numpy as np
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.robust import median
-from ...model.anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, rest_direction
+from ...model.anatomy import MAIN_CHILD, PAIRS, TYPICAL, Part, Segment, find_finger, rest_direction
 from ...model.values import dataclass
 
-BoneKind = Literal["free", "ball", "hinge", "rigid"]
+BoneKind = Literal["free", "ball", "hinge", "rigid", "universal", "slider"]
 LIMBS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")
 DIRECTION_MIN_M = 1e-3  # m: two points nearer than this tell no direction
 TIPLESS_BONE_M = 0.05  # m: length of a bone of which nothing tells any
@@ -31,7 +31,9 @@ class Link:
 
     parent            position of the parent among the links, -1 for a free body; parents come first
     p_child, p_parent (3,) [m]  the joint in the frames of the two bodies
-    axis              (3,)      of a hinge, in the body's own frame
+    axis              (3,)      of a hinge or slider, and the second of a universal joint, in the body's own frame
+    first             (3,)      first axis of a universal joint, in the parent's frame
+    pitch             [m/rad]   along its axis of a hinge that is a screw
     R_mean            (3, 3)    rotation of the body in its parent's frame: usual, and on the hinge of a hinge joint;
                                 in the world for a free body
     R_near            (3, 3)    the same in the frame of the take that is nearest to all means
@@ -46,6 +48,8 @@ class Link:
     R_mean: Floats
     R_near: Floats
     segment: Segment | None = None
+    first: Floats | None = None
+    pitch: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +74,7 @@ class RestBone:
     R_body_bone (3, 3), p_body_bone (3,) [m]  its frame
     tip         (3,) [m]    its end, in its own frame
     R_world_rest (3, 3)     its axes in the rest pose
-    axis        (3,)        hinge axis in its own frame, or None
+    axis        (3,)        of the link, in its own frame, or None
     """
 
     R_body_bone: Floats
@@ -95,7 +99,9 @@ def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> li
         origin = _origin(link, below)
         R = link.R_near if link.parent < 0 else R_world_body[link.parent] @ _rest_start(link, known)
         tip = _tip(link, below, origin, known)
-        wanted = None if known is None else world.direction(rest_direction(known))
+        wanted = _find_finger_rest(links, k, human, world)
+        if known is not None:
+            wanted = world.direction(rest_direction(known))
         if tip is None and known is not None and wanted is not None:
             along = R.T @ wanted if link.parent >= 0 else _upwards(k, links, children)
             tip = origin + (TYPICAL[known.part] * usual) * along
@@ -109,9 +115,21 @@ def build_bones(links: Sequence[Link], world: Room, human: Sequence[bool]) -> li
     return bones
 
 
+def _find_finger_rest(links: Sequence[Link], k: int, human: Sequence[bool], world: Room) -> Floats | None:
+    """Where a finger points at rest: on from the hand, a thumb halfway forward; None: no finger of a hand."""
+    finger, up = find_finger(links[k].body), links[k].parent
+    while up >= 0 and links[up].segment is None:
+        up = links[up].parent
+    hand = links[up].segment if up >= 0 else None
+    if finger is None or hand is None or hand.part != "hand" or not human[k]:
+        return None
+    out = world.direction(rest_direction(hand))
+    return _unit(out + world.forward) if finger == 0 else out
+
+
 def _rest_start(link: Link, known: Segment | None) -> Floats:
     """The rotation in the parent that the rest pose is turned from: bones without a direction keep that of the take."""
-    if link.kind == "rigid" or known is not None:
+    if link.kind in ("rigid", "slider") or known is not None:
         return link.R_mean
     if link.kind == "hinge" and link.axis is not None:  # near, and exactly on the hinge
         return link.R_mean @ rotation.from_vector(
@@ -222,6 +240,8 @@ def _frame_bone(link: Link, R: Floats, origin: Floats, tip: Floats, world: Room)
     if link.kind == "hinge" and link.axis is not None:
         axis = R_body_bone.T @ link.axis
         axis = axis if axis[0] >= 0 else -axis
+    elif link.axis is not None:
+        axis = R_body_bone.T @ link.axis
     return RestBone(R_body_bone, origin, R_body_bone.T @ (tip - origin), R_world_rest, axis)
 
 
@@ -269,9 +289,23 @@ def reorder_links(links: Sequence[Link], roots: Sequence[int], order: Sequence[s
 
 def _reverse(joint: Link, body: Link, parent: int) -> Link:
     """What was `joint`'s parent as the child of that joint."""
-    axis = None if joint.axis is None else joint.R_mean @ joint.axis
+    axis, first = None if joint.axis is None else joint.R_mean @ joint.axis, None
+    if joint.kind == "universal":
+        axis, first = joint.first, joint.axis
+    elif joint.kind == "slider" and axis is not None:
+        axis = -axis
     return Link(
-        body.body, parent, joint.kind, joint.p_parent, joint.p_child, axis, joint.R_mean.T, joint.R_near.T, body.segment
+        body.body,
+        parent,
+        joint.kind,
+        joint.p_parent,
+        joint.p_child,
+        axis,
+        joint.R_mean.T,
+        joint.R_near.T,
+        body.segment,
+        first,
+        joint.pitch,
     )
 
 

@@ -17,6 +17,7 @@ from ...maths.spool import over_frames
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from ...model.motion import Motion, forward, order_joints, reference_rotations
 from ...model.skeleton import ONE_AXIS, Skeleton
+from ...model.take import Take
 from .bones import BoneKind, Link, RestBone, Room, build_bones, reorder_links
 from .figure import Figure, find_axis, find_world_turn, legalise
 from .registry import Names
@@ -27,14 +28,23 @@ PERSON_MIN_SEGMENTS = 3  # segments that make a tree a person
 UP_MIN_COSINE = 0.6  # cosine of a trunk's mean direction to an axis from which on that axis is up
 
 
-def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", up: str | None = None) -> Figure:
+def build_figure(
+    skeleton: Skeleton, motion: Motion, names: Names = "anatomy", up: str | None = None, *, machines: bool = False
+) -> Figure:
     """The figure of a skeleton in motion. `up` overrules the take's; `names` "bodies" keeps the bodies' names, and that
-    of a rig gives people its names."""
+    of a rig gives people its names.
+
+    machines  universal joints, sliders and screws are what they are; else a slider is a free bone, a screw a hinge and
+              a universal joint a ball. The motion must be on its axes
+    """
     if names not in get_args(Names):
         raise UsageError(f"no names '{names}'; {suggest(names, get_args(Names))}", code="bad-call")
     edges = [(joint.parent, joint.child) for joint in skeleton.joints]
     segments = find_segments(skeleton.bodies, edges)
-    raw = _links(skeleton, motion, segments)
+    raw = _links(skeleton, motion, segments, machines=machines)
+    poses = forward(skeleton, motion) if machines and any(joint.kind == "slider" for joint in skeleton.loops) else None
+    if poses is not None:
+        raw = _join_sliders(raw, skeleton, poses)
     roots, people = _roots(raw, segments)
     chain = reorder_links(raw, roots, skeleton.bodies)
     R_parent, R_free, p_free = _motion(skeleton, motion, chain)
@@ -86,11 +96,64 @@ def build_figure(skeleton: Skeleton, motion: Motion, names: Names = "anatomy", u
         tuple(one.part if one else "" for one in known),
         skeleton.fit_id,
         tuple(one.side if one else "" for one in known),
+        np.array([_find_first(link, bone) for link, bone in zip(chain, bones, strict=True)]).reshape(-1, 3),
+        np.array([link.pitch for link in chain]),
     )
+    if poses is not None:
+        figure = replace(figure, travel=_measure_travel(figure, poses))
     return name_rig(figure, RIGS[names]) if names in RIGS else figure
 
 
-def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment]) -> list[Link]:
+def _find_first(link: Link, bone: RestBone) -> Floats:
+    """(3,) first axis of a universal joint in its bone at rest; NaN for others."""
+    return np.full(3, np.nan) if link.first is None else bone.R_body_bone.T @ link.R_near.T @ link.first
+
+
+def _join_sliders(raw: Sequence[Link], skeleton: Skeleton, poses: Take) -> list[Link]:
+    """The links with every tree that slides on a larger one as a part of it. A slider within one tree is left out."""
+    for joint in skeleton.loops:
+        if joint.kind != "slider" or joint.axis_child is None or joint.axis_parent is None:
+            continue
+        top = list(range(len(raw)))
+        for k, link in enumerate(raw):
+            top[k] = k if link.parent < 0 else top[link.parent]
+        number = {link.body: k for k, link in enumerate(raw)}
+        tops = {body: top[number[body]] for body in (joint.child, joint.parent)}
+        if tops[joint.child] == tops[joint.parent]:
+            continue
+        outer, inner = sorted(tops, key=lambda body: (top.count(tops[body]), body != joint.child))
+        roots = [number[outer] if k == tops[outer] else k for k, link in enumerate(raw) if link.parent < 0]
+        raw = reorder_links(raw, roots, skeleton.bodies)
+        number = {link.body: k for k, link in enumerate(raw)}
+        R = poses.R_world_body
+        usual = rotation.mean(np.swapaxes(R[:, poses.index(inner)], -1, -2) @ R[:, poses.index(outer)])
+        ends = (joint.p_child_joint, joint.p_parent_joint, joint.axis_child)
+        if outer == joint.parent:
+            ends = (joint.p_parent_joint, joint.p_child_joint, -joint.axis_parent)
+        slider = Link(outer, number[inner], "slider", *ends, usual, usual, raw[number[outer]].segment)
+        raw = [slider if link.body == outer else link for link in raw]
+        raw = reorder_links(raw, [k for k, link in enumerate(raw) if link.parent < 0], skeleton.bodies)
+    return list(raw)
+
+
+def _measure_travel(figure: Figure, poses: Take) -> Floats:
+    """(n, b) [m] of sliders along their axes; NaN where a body is not seen."""
+    travel = np.zeros((figure.frames, len(figure.names)))
+
+    def place(k: int) -> tuple[Floats, Floats]:
+        body = poses.index(figure.bodies[k])
+        R = poses.R_world_body[:, body]
+        return R @ figure.R_body_bone[k], poses.p_world_body[:, body] + R @ figure.p_body_bone[k]
+
+    for k, kind in enumerate(figure.kind):
+        if kind == "slider":
+            (R, p), (_, own) = place(int(figure.parent[k])), place(k)
+            apart = (np.swapaxes(R, -1, -2) @ (own - p)[..., None])[..., 0] - figure.p_parent_bone[k]
+            travel[:, k] = apart @ (figure.R_parent_bone_rest[k] @ figure.axis[k])
+    return travel
+
+
+def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment], *, machines: bool) -> list[Link]:
     """Every body as the skeleton has it: free bodies first, then parents before children."""
     mean, frame = reference_rotations(skeleton, motion), _nearest_frame(skeleton, motion)
     place = {name: k for k, name in enumerate(motion.free)}
@@ -100,6 +163,8 @@ def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment]) 
         kind: BoneKind = "hinge" if joint.kind in ONE_AXIS else "rigid" if joint.kind == "rigid" else "ball"
         if kind == "hinge" and joint.axis_child is None:
             kind = "ball"
+        if machines and joint.kind == "universal" and joint.child not in segments:
+            kind = "universal"
         near = motion.R_parent_body[frame, child] if motion.frames else mean[child]
         place[joint.child] = len(found)
         found.append(
@@ -109,10 +174,12 @@ def _links(skeleton: Skeleton, motion: Motion, segments: Mapping[str, Segment]) 
                 kind,
                 joint.p_child_joint,
                 joint.p_parent_joint,
-                joint.axis_child if kind == "hinge" else None,
+                joint.axis_child if kind in ("hinge", "universal") else None,
                 mean[child],
                 near if np.isfinite(near).all() else mean[child],
                 segments.get(joint.child),
+                joint.axis_parent if kind == "universal" else None,
+                (joint.pitch or 0.0) / (2 * np.pi) if machines and kind == "hinge" else 0.0,
             )
         )
     return found
@@ -168,7 +235,9 @@ def _motion(skeleton: Skeleton, motion: Motion, chain: Sequence[Link]) -> tuple[
     for k, link in enumerate(chain):
         if link.parent >= 0:
             up = chain[link.parent].body
-            if old[link.body] == up:
+            if link.kind == "slider":
+                R[:, k] = link.R_mean
+            elif old[link.body] == up:
                 R[:, k] = motion.R_parent_body[:, column[link.body]]
             else:
                 R[:, k] = np.swapaxes(motion.R_parent_body[:, column[up]], -1, -2)

@@ -14,7 +14,7 @@ from ...errors import UsageError
 from ...findings import Finding, many
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints, concatenate, freeze, select
-from ...maths.series import even_places, held_frames, mean_step, segment_slices, usual_step
+from ...maths.series import even_places, find_held_frames, mean_step, segment_slices, usual_step
 from ...model.take import Take
 from ...model.values import dataclass
 from .bones import BoneKind
@@ -30,13 +30,15 @@ class Figure:
     bodies              b names of the skeleton's bodies, one per bone
     joints              b names of the joints to the parents
     parent              (b,)               index of the parent, -1 for free bones
-    kind                b of "free", "ball", "hinge", "rigid"; an undetermined joint is a ball
+    kind                b of "free", "ball", "hinge", "rigid"; an undetermined joint is a ball. Of a machine also
+                        "universal" and "slider"
     R_body_bone         (b, 3, 3)     [-]  the bone in its sensor's frame
     p_body_bone         (b, 3)        [m]
     p_parent_bone       (b, 3)        [m]  the joint in the parent bone; a free bone's place at rest in the world
     R_parent_bone_rest  (b, 3, 3)     [-]  the rest pose; in the world for free bones. A hinge's is on its hinge
     tip                 (b, 3)        [m]  end of the bone in its own frame
-    axis                (b, 3)        [-]  of a hinge, in the bone's frame; NaN for others
+    axis                (b, 3)        [-]  of a hinge or slider, in the bone's frame, and the second of a universal
+                                           joint; NaN for others
     up                                     axis of the world that points up
     human                                  a trunk was recognised by its name
     time                (n,)          [s]  increasing within a segment
@@ -46,6 +48,9 @@ class Figure:
     parts                                  b names of human segments, "thigh", or "" where there is none
     sides                                  b of "l", "r", "" of those
     fit_id                                 of the fit it came from, which stands in the files where there is a place
+    first_axis          (b, 3)        [-]  first axis of a universal joint, in the bone's frame at rest
+    pitch               (b,)      [m/rad]  by which a screw goes along its axis; zero for others
+    travel              (n, b)        [m]  of sliders along their axes from p_parent_bone
     """
 
     names: tuple[str, ...]
@@ -71,6 +76,9 @@ class Figure:
     parts: tuple[str, ...] = ()
     fit_id: str | None = None
     sides: tuple[str, ...] = ()
+    first_axis: Annotated[Floats, "b 3"] = field(default=None)  # type: ignore[arg-type]
+    pitch: Annotated[Floats, "b"] = field(default=None)  # type: ignore[arg-type]
+    travel: Annotated[Floats, "n b"] = field(default=None)  # type: ignore[arg-type]
 
     def __post_init__(self) -> None:
         freeze(self, n=len(self.time), b=len(self.names), k=int((np.asarray(self.parent) < 0).sum()))
@@ -108,6 +116,7 @@ class Figure:
         """(n, b) True where a bone's rotation in its parent, or a free bone's pose, is known."""
         there: Bools = np.asarray(np.isfinite(self.R_parent_bone).all(axis=(-2, -1)))
         there[:, self.free] &= np.isfinite(self.p_world_free).all(axis=-1)
+        there &= np.isfinite(self.travel)
         return there
 
     @cached_property
@@ -115,6 +124,8 @@ class Figure:
         """R_world_bone (n, b, 3, 3) and p_world_bone (n, b, 3) [m]; NaN from what is not known onwards."""
         offsets = np.broadcast_to(self.p_parent_bone, (self.frames, *self.p_parent_bone.shape)).copy()
         offsets[:, self.free] = self.p_world_free
+        for k in np.flatnonzero((self.travel != 0).any(axis=0) | (self.pitch != 0)).tolist():
+            offsets[:, k] += np.outer(self.slide[:, k], self.R_parent_bone_rest[k] @ self.axis[k])
         return _forward(self.parent, self.R_parent_bone, offsets)
 
     @cached_property
@@ -149,6 +160,21 @@ class Figure:
                 there = np.isfinite(angle)
                 found[there, k] = np.unwrap(angle[there])
         return found
+
+    @cached_property
+    def slide(self) -> Floats:
+        """(n, b) [m] along their axes: of sliders, and of screws, whose places are given at their mean angle."""
+        found = self.travel.copy()
+        for k in np.flatnonzero(self.pitch).tolist():
+            found[:, k] = self.pitch[k] * (self.angles[:, k] - self.mean_angle[k])
+        return found
+
+    @cached_property
+    def mean_angle(self) -> Floats:
+        """(b,) [rad] of hinges; zero for others, and where nothing is known."""
+        known = np.isfinite(self.angles)
+        total = np.where(known, self.angles, 0.0).sum(axis=0)
+        return np.asarray(total / np.maximum(known.sum(axis=0), 1))
 
     @cached_property
     def limits(self) -> Floats:
@@ -189,11 +215,13 @@ class Figure:
             ("R_body_bone", "p_body_bone", "p_parent_bone"),
         )
         own: dict[str, Any] = {name: tuple(getattr(self, name)[k] for k in rows) for name in texts}
-        own |= {name: getattr(self, name)[rows] for name in (*arrays, "R_parent_bone_rest", "tip", "axis")}
+        more = ("R_parent_bone_rest", "tip", "axis", "first_axis", "pitch")
+        own |= {name: getattr(self, name)[rows] for name in (*arrays, *more)}
         return replace(
             self,
             parent=np.array([np.searchsorted(rows, up) if up >= 0 else -1 for up in self.parent[rows]], np.int64),
             R_parent_bone=self.R_parent_bone[:, rows],
+            travel=self.travel[:, rows],
             p_world_free=self.p_world_free[:, np.isin(self.free, rows)],
             **own,
         )
@@ -212,12 +240,13 @@ class Figure:
         """Without NaN: the last known pose of the segment is held, before it the first; never known: the rest pose."""
         if self.known.all():
             return self
-        R, p = self.R_parent_bone.copy(), self.p_world_free.copy()
+        R, p, travel = self.R_parent_bone.copy(), self.p_world_free.copy(), self.travel.copy()
         place = {int(bone): k for k, bone in enumerate(self.free)}
         for k in np.flatnonzero(~self.known.all(axis=0)).tolist():
-            source = held_frames(self.known[:, k], self.segment)
+            source = find_held_frames(self.known[:, k], self.segment)
             never = source < 0
             R[:, k] = np.where(never[:, None, None], self.R_parent_bone_rest[k], self.R_parent_bone[source, k])
+            travel[:, k] = np.where(never, 0.0, self.travel[source, k])
             if k in place:
                 here = self.p_world_free[source, place[k]]
                 p[:, place[k]] = np.where(never[:, None], self.p_parent_bone[k], here)
@@ -230,7 +259,7 @@ class Figure:
         )
         bodies = tuple(self.bodies[k] for k in np.flatnonzero(lost))
         told = Finding("pose-held", "warning", text, bodies, frame=first, count=int(lost[worst]))
-        return replace(self, R_parent_bone=R, p_world_free=p, findings=(*self.findings, told))
+        return replace(self, R_parent_bone=R, p_world_free=p, travel=travel, findings=(*self.findings, told))
 
     def resample(self, rate: float | None = None) -> Figure:
         """On an even clock within each segment: as it is where that is even already, else interpolated.

@@ -35,7 +35,7 @@ def write_glb(scene: Scene, path: Path) -> Written:
 
 def to_glb(figure: Figure, extensions: Mapping[str, Any] | None = None) -> bytes:
     """The file of a figure that is y up and without unknown poses; bone k is node k. `extensions` are of the whole."""
-    buffer = _Buffer()
+    buffer = GlbBuffer()
     parts = draw_parts(figure)
     b = len(figure.names)
     nodes = [_node(figure, k) for k in range(b)]
@@ -66,16 +66,16 @@ def to_glb(figure: Figure, extensions: Mapping[str, Any] | None = None) -> bytes
         content["animations"] = [_animation(clip, k, buffer) for k, clip in enumerate(clips, start=1)]
     content |= {"accessors": buffer.accessors, "bufferViews": buffer.views}
     content["buffers"] = [{"byteLength": len(buffer.data)}]
-    return _pack(content, bytes(buffer.data))
+    return pack_glb(content, bytes(buffer.data))
 
 
-class _Buffer:
-    """The binary chunk while it grows, and what describes its parts."""
+class GlbBuffer:
+    """The binary chunk while it grows, and what describes its parts; a file's own may stand before."""
 
-    def __init__(self) -> None:
-        self.data = bytearray()
-        self.views: list[dict[str, Any]] = []
-        self.accessors: list[dict[str, Any]] = []
+    def __init__(self, data: bytes = b"", views: Sequence[Any] = (), accessors: Sequence[Any] = ()) -> None:
+        self.data = bytearray(data)
+        self.views: list[dict[str, Any]] = list(views)
+        self.accessors: list[dict[str, Any]] = list(accessors)
 
     def add(self, values: NDArray[Any], kind: str, *, target: int | None = None, bounds: bool = False) -> int:
         """Number of the accessor of these values, (count,) or (count, width) or (count, 4, 4) column by column."""
@@ -112,7 +112,7 @@ def _node(figure: Figure, bone: int) -> dict[str, Any]:
     return node
 
 
-def _skin(figure: Figure, buffer: _Buffer) -> dict[str, Any]:
+def _skin(figure: Figure, buffer: GlbBuffer) -> dict[str, Any]:
     """Every bone is a joint; their inverse bind matrices are those of the rest pose."""
     R, p = figure.rest
     inverse = np.zeros((len(R), 4, 4), np.float32)
@@ -123,7 +123,7 @@ def _skin(figure: Figure, buffer: _Buffer) -> dict[str, Any]:
     return {"name": "figure", "skeleton": len(R), "joints": bones, "inverseBindMatrices": buffer.add(inverse, "MAT4")}
 
 
-def _primitives(parts: Sequence[DrawnPart], buffer: _Buffer) -> list[dict[str, Any]]:
+def _primitives(parts: Sequence[DrawnPart], buffer: GlbBuffer) -> list[dict[str, Any]]:
     """Links, joints and sensors: each vertex follows one bone alone."""
     primitives = []
     for material, part in enumerate(parts):
@@ -143,7 +143,7 @@ def _primitives(parts: Sequence[DrawnPart], buffer: _Buffer) -> list[dict[str, A
     return primitives
 
 
-def _animation(clip: Figure, number: int, buffer: _Buffer) -> dict[str, Any]:
+def _animation(clip: Figure, number: int, buffer: GlbBuffer) -> dict[str, Any]:
     """The rotation of every bone and the place of the free ones, over the clip's own clock from zero."""
     time = buffer.add((clip.time - clip.time[0]).astype(np.float32), "SCALAR", bounds=True)
     samplers: list[dict[str, Any]] = []
@@ -187,7 +187,7 @@ def _plain(value: float) -> float | None:
     return float(value) if np.isfinite(value) else None
 
 
-def _pack(content: dict[str, Any], data: bytes) -> bytes:
+def pack_glb(content: dict[str, Any], data: bytes) -> bytes:
     """Header, JSON chunk, binary chunk."""
     text = json.dumps(content, separators=(",", ":"), allow_nan=False).encode("utf-8")
     text += b" " * (-len(text) % 4)

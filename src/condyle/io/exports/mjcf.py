@@ -11,6 +11,7 @@ import numpy as np
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.series import segment_slices
+from ._angles import list_moves
 from .figure import Figure
 from .gltf import align_signs
 from .inertia import weigh_bones
@@ -63,7 +64,7 @@ def write_mjcf(scene: Scene, path: Path) -> Written:
 
 
 def list_qpos(figure: Figure) -> tuple[list[str], Floats]:
-    """Names and values (n, nq) of MuJoCo's qpos: x y z [m] and a quaternion, a quaternion, or an angle [rad]."""
+    """Names and values (n, nq) of MuJoCo's qpos: x y z [m] and a quaternion, a quaternion, angles [rad], ways [m]."""
     columns: list[str] = []
     values = [np.zeros((figure.frames, 0))]
     column = {int(bone): k for k, bone in enumerate(figure.free)}
@@ -75,9 +76,10 @@ def list_qpos(figure: Figure) -> tuple[list[str], Floats]:
         elif kind == "ball":
             columns += [f"{joint}_{part}" for part in POSE[3:]]
             values.append(_quaternions(figure.turns[:, k]))
-        elif kind == "hinge":
-            columns.append(joint)
-            values.append(figure.angles[:, [k]])
+        else:
+            moves = list_moves(figure, k)[1]
+            columns += [move.name for move in moves]
+            values += [move.values[:, None] for move in moves]
     return columns, np.concatenate(values, axis=1)
 
 
@@ -103,8 +105,13 @@ def to_mjcf(
             mass, centre, inertia = weights[k]
             whole = [*np.diag(inertia), inertia[0, 1], inertia[0, 2], inertia[1, 2]]
             add(elements[k], "inertial", pos=centre, mass=format_weights(mass), fullinertia=format_weights(whole))
-    if loops:
-        _close_loops(add(root, "equality"), elements, loops)
+    threads = [pair for k in range(len(figure.names)) if figure.pitch[k] for pair in [list_moves(figure, k)[1]]]
+    if loops or threads:
+        equality = add(root, "equality")
+        _close_loops(equality, elements, loops)
+        for turn, along in threads:
+            step, start = along.follows or (0.0, 0.0)
+            add(equality, "joint", joint1=along.name, joint2=turn.name, polycoef=[start, step, 0, 0, 0])
     keys = add(root, "keyframe")
     for number, rows in enumerate(segment_slices(figure.segment), start=1):
         add(keys, "key", name=f"start_{number}", qpos=qpos[rows.start])
@@ -131,10 +138,11 @@ def _body(parent: ET.Element, figure: Figure, k: int, shapes: Shapes, lift: floa
     elif kind == "ball":
         reach = max(float(figure.reach[k]), RANGE_MIN_WIDTH)
         add(body, "joint", name=figure.joints[k], type="ball", range=[0, reach])
-    elif kind == "hinge":
-        low, high = widen_range(*figure.limits[k].tolist())
-        axis = figure.axis[k]
-        add(body, "joint", name=figure.joints[k], type="hinge", axis=axis, range=[low, high])
+    else:
+        for move in list_moves(figure, k)[1]:
+            low, high = widen_range(float(move.values.min()), float(move.values.max()))
+            sort = "hinge" if move.sort == "rotational" else "slide"
+            add(body, "joint", name=move.name, type=sort, axis=move.axis, range=[low, high])
     for end in shapes.rods:
         add(body, "geom", class_="bone", type="capsule", size=shapes.thick, fromto=[0, 0, 0, *end])
     for centre, radius, colour in shapes.balls:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ from ...maths.arrays import Floats
 from ...maths.euler import find_angles
 from ...maths.series import segment_slices
 from ...model.values import dataclass
-from ._angles import Turning, name_hinge, split_free, split_joint
+from ._angles import Move, list_moves, name_hinge, split_free
 from .figure import Figure
 from .inertia import Inertial, weigh_bones
 from .mechanism import (
@@ -35,28 +36,18 @@ GRAVITY_M_S2 = 9.80665  # m/s2
 
 
 @dataclass(frozen=True, eq=False)
-class Coordinate:
-    """One of a joint's: about or along `axis` (3,), values (n,) and at rest [rad or m].
+class OsimJoint:
+    """Type of OpenSim's joint, its coordinates in order, and its frames' axes in parent and bone (3, 3).
 
-    sort  "rotational" or "translational"
+    follows  of a screw: along z for each radian of its coordinate [m/rad], and at its zero [m]
     """
 
-    name: str
-    sort: str
-    axis: Floats
-    values: Floats
-    rest: float
-
-
-@dataclass(frozen=True, eq=False)
-class OsimJoint:
-    """Type of OpenSim's joint, its coordinates in order, and its frames' axes in parent and bone (3, 3)."""
-
     type: str
-    coordinates: tuple[Coordinate, ...]
+    coordinates: tuple[Move, ...]
     R_parent_frame: Floats
     p_parent_frame: Floats
     R_bone_frame: Floats
+    follows: tuple[float, float] | None = None
 
 
 def write_osim(scene: Scene, path: Path) -> Written:
@@ -93,27 +84,24 @@ def _joint(figure: Figure, k: int) -> OsimJoint:
         return OsimJoint("WeldJoint", (), rest, place, eye)
     if kind == "hinge":
         frame = align_axis(figure.axis[k], 2)  # a pin turns about z
-        angle = Coordinate(
-            name_hinge(figure, k, f"{name}_angle"), "rotational", figure.axis[k], figure.angles[:, k], 0.0
-        )
-        return OsimJoint("PinJoint", (angle,), rest @ frame, place, frame)
-    if kind == "ball":
-        turned = split_joint(figure, k)
-        return OsimJoint("CustomJoint", _turns(turned), turned.zero, place, eye)
+        moves = list_moves(figure, k)[1]
+        angle = replace(moves[0], name=name_hinge(figure, k, f"{name}_angle"), axis=eye[2])
+        if len(moves) == 1:
+            return OsimJoint("PinJoint", (angle,), rest @ frame, place, frame)
+        return OsimJoint("CustomJoint", (angle,), rest @ frame, place, frame, moves[1].follows)
+    if kind == "slider":
+        frame = align_axis(figure.axis[k], 0)  # a slider goes along x
+        along = replace(list_moves(figure, k)[1][0], name=f"{name}_along")
+        return OsimJoint("SliderJoint", (along,), rest @ frame, place, frame)
+    if kind in ("ball", "universal"):
+        zero, moves = list_moves(figure, k)
+        return OsimJoint("CustomJoint", moves, zero, place, eye)
     # A free bone turns about the room's axes, from its rest pose.
     turned = split_free(figure, k)
     p = figure.p_world_free[:, figure.free.tolist().index(k)]
-    moves = tuple(
-        Coordinate(f"{name}_t{'xyz'[i]}", "translational", eye[i], p[:, i], float(place[i])) for i in range(3)
-    )
-    return OsimJoint("CustomJoint", (*_turns(turned), *moves), turned.zero, np.zeros(3), rest.T)
-
-
-def _turns(turned: Turning) -> tuple[Coordinate, ...]:
-    return tuple(
-        Coordinate(name, "rotational", turned.axes[i], turned.angles[:, i], float(turned.rest[i]))
-        for i, name in enumerate(turned.names)
-    )
+    moves = tuple(Move(f"{name}_t{'xyz'[i]}", "translational", eye[i], p[:, i], float(place[i])) for i in range(3))
+    turns = (Move(own, "rotational", turned.axes[i], turned.angles[:, i]) for i, own in enumerate(turned.names))
+    return OsimJoint("CustomJoint", (*turns, *moves), turned.zero, np.zeros(3), rest.T)
 
 
 def to_osim(
@@ -210,7 +198,7 @@ def _add_joint(links: ET.Element, figure: Figure, k: int, joint: OsimJoint) -> N
             add(coordinate, "range", widen_range(float(one.values.min()), float(one.values.max())))
     element.append(frames)
     if joint.type == "CustomJoint":
-        _transform(element, joint.coordinates)
+        _transform(element, joint)
 
 
 def _close_loops(constraints: ET.Element, figure: Figure, loops: Sequence[LoopClosure]) -> None:
@@ -224,20 +212,35 @@ def _close_loops(constraints: ET.Element, figure: Figure, loops: Sequence[LoopCl
                 add(constraint, f"location_body_{half}", place)
 
 
-def _transform(element: ET.Element, coordinates: tuple[Coordinate, ...]) -> None:
-    """Turns about the axes in order, after moves along the room's."""
+def _transform(element: ET.Element, joint: OsimJoint) -> None:
+    """Turns about the axes in order, after moves along the room's; a screw goes along z with its turn."""
     transform = add(element, "SpatialTransform")
     for sort, slot in (("rotational", "rotation"), ("translational", "translation")):
-        own = [one for one in coordinates if one.sort == sort]
+        own = [(one.name, one.axis, (1.0, 0.0)) for one in joint.coordinates if one.sort == sort]
+        if sort == "translational" and joint.follows is not None:
+            own = [(joint.coordinates[0].name, np.eye(3)[2], joint.follows)]
+        axes = _fill_axes([axis for _, axis, _ in own])
         for i in range(3):
-            axis = add(transform, "TransformAxis", name=f"{slot}{i + 1}")
-            one = own[i] if own else None
-            add(axis, "coordinates", one.name if one else None)
-            add(axis, "axis", one.axis if one else np.eye(3)[i])
-            if one:
-                add(add(axis, "LinearFunction", name="function"), "coefficients", "1 0")
+            element = add(transform, "TransformAxis", name=f"{slot}{i + 1}")
+            add(element, "coordinates", own[i][0] if i < len(own) else None)
+            add(element, "axis", axes[i])
+            if i < len(own):
+                add(add(element, "LinearFunction", name="function"), "coefficients", own[i][2])
             else:
-                add(add(axis, "Constant", name="function"), "value", "0")
+                add(add(element, "Constant", name="function"), "value", "0")
+
+
+def _fill_axes(axes: list[Floats]) -> list[Floats]:
+    """Three axes: those that are used, and others across them."""
+    if not axes:
+        return list(np.eye(3))
+    if len(axes) == 1:
+        frame = align_axis(axes[0], 0)
+        return [axes[0], frame[:, 1], frame[:, 2]]
+    if len(axes) == 2:
+        across = np.cross(axes[0], axes[1])
+        return [*axes, across / np.linalg.norm(across)]
+    return axes
 
 
 FORMAT = FigureFormat("osim", "OpenSim model, y up, with its motion", ".osim", write_osim)

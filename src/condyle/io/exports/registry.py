@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-# name of the format: its module in writers/, which has a FORMAT and is imported when it is asked for
+# name of the format: its module beside this one, which has a FORMAT and is imported when it is asked for
 FORMATS: dict[str, str] = {
     "bvh": "bvh",
     "glb": "gltf",
     "vrm": "vrm",
+    "fbx-script": "fbx_script",
     "usd": "usd",
     "mjcf": "mjcf",
     "urdf": "urdf",

@@ -12,15 +12,12 @@ from ...errors import UsageError
 from ...findings import Finding, many
 from ...maths import rotation
 from ...maths.arrays import Floats
-from ...model.anatomy import Part
+from ...model.anatomy import Part, find_finger
 from ...model.values import dataclass
 from .figure import Figure, find_axis, find_world_turn, legalise
 
 RIG_LETTERS = r"[\w.:-]"  # of names of bones; Mixamo's have a colon
-_FINGER = re.compile(r"thumb|index|middle|ring|little|pinky|pinkie", re.IGNORECASE)
-_NO_PHALANX = re.compile(r"tip|end|nub", re.IGNORECASE)  # ends of fingers, which no rig moves
 _METACARPAL = re.compile(r"metacarp|in_?hand", re.IGNORECASE)  # of the palm: the rigs have one for the thumb alone
-_FINGERS = ("thumb", "index", "middle", "ring", "little")
 _COUNTED = ("1", "2", "3")
 _PHALANGES = ("Proximal", "Intermediate", "Distal")
 
@@ -254,7 +251,7 @@ def _name_fingers(figure: Figure, bones: Sequence[int], rig: Rig) -> dict[int, s
     place: dict[int, tuple[int, int, str]] = {}  # finger, how many of it so far, side
     taken: set[str] = set()
     for k in bones:
-        up, finger = int(figure.parent[k]), _find_finger(figure.bodies[k])
+        up, finger = int(figure.parent[k]), find_finger(figure.bodies[k])
         if finger is None or figure.parts[k] or up < 0:
             continue
         if figure.parts[up] == "hand":
@@ -270,15 +267,6 @@ def _name_fingers(figure: Figure, bones: Sequence[int], rig: Rig) -> dict[int, s
             taken.add(name)
             found[k] = name
     return found
-
-
-def _find_finger(body: str) -> int | None:
-    """Which finger a name tells, 0 for the thumb."""
-    own = body.rsplit(":", 1)[-1]
-    told = [match.lower() for match in _FINGER.findall(own)]
-    if not told or _NO_PHALANX.search(own):
-        return None
-    return 4 if told[0].startswith("pink") else _FINGERS.index(told[0])
 
 
 def _compare_with_rig(figure: Figure, bones: Sequence[int], found: Mapping[int, str], rig: Rig) -> list[Finding]:

@@ -43,9 +43,10 @@ class Scene:
 
     @cached_property
     def figure_on_axes(self) -> Figure:
-        """With hinges kept to their axes and rigid joints still: for formats with kinds of joints,
+        """With joints kept to their axes, rigid ones still and sliders in the tree: for formats with kinds of joints,
         whose angles count from the same pose whatever the names are."""
-        return build_figure(self.skeleton, on_axes(self.skeleton, self.motion), self.names, self.up)
+        moved = on_axes(self.skeleton, self.motion)
+        return build_figure(self.skeleton, moved, self.names, self.up, machines=True)
 
 
 @dataclass(frozen=True)

@@ -241,21 +241,21 @@ def _vector(pattern: str, values: Floats | None) -> dict[str, Cell]:
     return {pattern.format(axis): number for axis, number in zip("xyz", numbers, strict=True)}
 
 
-def _named(pattern: str) -> list[str]:
+def _find_named(pattern: str) -> list[str]:
     return [pattern.format(axis) for axis in "xyz"]
 
 
 TABLE_COLUMNS: dict[str, list[str]] = {
     "joints": [
         "joint", "structure", "body", "other_body", "side", "kind", "point",
-        *_named("{}_mm"), *_named("se_{}_mm"), *_named("half_95_{}_mm"), "half_95_across_axis_mm",
-        *_named("axis_{}"), "play_deg", "residual_mm", "frames",
+        *_find_named("{}_mm"), *_find_named("se_{}_mm"), *_find_named("half_95_{}_mm"), "half_95_across_axis_mm",
+        *_find_named("axis_{}"), "play_deg", "residual_mm", "frames",
     ],
     "limbs": ["body", "from_joint", "to_joint", "between", "length_mm", "low_95_mm", "high_95_mm"],
-    "markers": ["body", "marker", *_named("{}_mm"), *_named("frame_{}_mm")],
+    "markers": ["body", "marker", *_find_named("{}_mm"), *_find_named("frame_{}_mm")],
     "joints-by-markers": [
         "joint", "body", "kind", "point", "origin_marker", "x_marker", "plane_marker",
-        *_named("{}_mm"), *_named("half_95_{}_mm"), *_named("axis_{}"),
+        *_find_named("{}_mm"), *_find_named("half_95_{}_mm"), *_find_named("axis_{}"),
     ],
     "distances": ["joint", "body", "marker", "point", "distance_mm", "half_95_mm"],
 }  # fmt: skip

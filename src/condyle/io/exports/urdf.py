@@ -11,7 +11,7 @@ from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.euler import find_angles
-from ._angles import Turning, name_hinge, split_joint
+from ._angles import list_moves, name_hinge
 from .figure import Figure, legalise
 from .gltf import align_signs
 from .inertia import Inertial, weigh_bones
@@ -65,29 +65,32 @@ def _describe_loss(figure: Figure, loop: LoopClosure) -> str:
 
 
 class Robot:
-    """One tree with the names of its links and joints: a ball joint is three hinges with two links between."""
+    """One tree with the names of its links and joints: a joint of several axes is as many joints, links between."""
 
     def __init__(self, figure: Figure) -> None:
         self.figure = figure
-        self.turning: dict[int, Turning] = {
-            k: split_joint(figure, k) for k, kind in enumerate(figure.kind) if kind == "ball"
-        }
-        single = [name_hinge(figure, k, name) for k, name in enumerate(figure.joints) if k not in self.turning]
-        triple = [name for turning in self.turning.values() for name in turning.names]
-        joints = iter(legalise((*single, *triple, f"{BASE_LINK}_{figure.names[0]}"), "."))
+        moves = {k: list_moves(figure, k) for k in range(len(figure.names))}
+        self.moves = {k: own for k, (_, own) in moves.items() if own}
+        self.zero = {k: zero for k, (zero, _) in moves.items()}
+        several = [k for k, own in self.moves.items() if len(own) > 1]
+        single = [name_hinge(figure, k, name) for k, name in enumerate(figure.joints) if k not in several]
+        others = [move.name for k in several for move in self.moves[k]]
+        joints = iter(legalise((*single, *others, f"{BASE_LINK}_{figure.names[0]}"), "."))
         self.joint: dict[int, tuple[str, ...]] = {
-            k: (next(joints),) for k in range(len(figure.names)) if k not in self.turning
+            k: (next(joints),) for k in range(len(figure.names)) if k not in several
         }
-        self.joint |= {k: (next(joints), next(joints), next(joints)) for k in self.turning}
+        self.joint |= {k: tuple(next(joints) for _ in self.moves[k]) for k in several}
         self.stands = next(joints)
-        between = [f"{figure.names[k]}_{order}" for k in self.turning for order in ("first", "second")]
+        between = [
+            f"{figure.names[k]}_{order}" for k in several for order in ("first", "second")[: len(self.moves[k]) - 1]
+        ]
         sensors = [f"{name}_sensor" for name in figure.names]
         links = iter(legalise((WORLD_LINK, BASE_LINK, *figure.names, *sensors, *between), ".")[2 + len(figure.names) :])
         self.sensor = [next(links) for _ in figure.names]
-        self.between = {k: (next(links), next(links)) for k in self.turning}
+        self.between = {k: tuple(next(links) for _ in self.moves[k][1:]) for k in several}
 
     def table(self) -> tuple[list[str], Floats]:
-        """Names and values (n, c): pose of the base in the world [m], then angles [rad] of the joints that turn."""
+        """Names and values (n, c): pose of the base in the world [m], then angles [rad] and ways [m] of the joints."""
         figure = self.figure
         columns: list[str] = []
         values = [np.zeros((figure.frames, 0))]
@@ -96,12 +99,9 @@ class Robot:
                 columns += [f"{self.joint[k][0]}_{part}" for part in POSE]
                 R = figure.R_parent_bone[:, k] @ figure.R_parent_bone_rest[k].T
                 values += [figure.p_world_free[:, 0], align_signs(rotation.to_quaternion(R))]
-            elif kind == "ball":
+            elif k in self.moves:
                 columns += self.joint[k]
-                values.append(self.turning[k].angles)
-            elif kind == "hinge":
-                columns += self.joint[k]
-                values.append(figure.angles[:, [k]])
+                values.append(np.stack([move.values for move in self.moves[k]], axis=1))
         return columns, np.concatenate(values, axis=1)
 
 
@@ -118,7 +118,8 @@ def to_urdf(robot: Robot, title: str, body_mass: float | None = None) -> bytes:
     shapes = shape_bones(figure)
     weights = weigh_bones(figure, shapes, body_mass)
     for k, name in enumerate(figure.names):
-        between = {"ball": 2, "free": 1}.get(figure.kind[k], 0) * BETWEEN_LINK_SHARE  # which the bone gives away
+        given_away = len(robot.between.get(k, ())) + (figure.kind[k] == "free")  # to links between
+        between = given_away * BETWEEN_LINK_SHARE
         mass, centre, inertia = weights[k]
         _link(root, name, shapes[k], Inertial((1 - between) * mass, centre, (1 - between) * inertia))
         _joints(root, robot, k, weights[k])
@@ -140,17 +141,17 @@ def _joints(root: ET.Element, robot: Robot, k: int, weight: Inertial) -> None:
         _joint(root, robot.stands, "fixed", BASE_LINK, name, rest, np.zeros(3))
     elif kind == "rigid":
         _joint(root, joints[0], "fixed", up, name, rest, place)
-    elif kind == "hinge":
-        _turns(_joint(root, joints[0], "revolute", up, name, rest, place), figure.axis[k], figure.angles[:, k])
     else:
-        turned = robot.turning[k]
-        links = (up, *robot.between[k], name)
-        for step, (joint, axis) in enumerate(zip(joints, turned.axes, strict=True)):
+        links = (up, *robot.between.get(k, ()), name)
+        for step, (joint, move) in enumerate(zip(joints, robot.moves[k], strict=True)):
             if step:
                 _weightless(add(root, "link", name=links[step]), weight)
-            R, p = (np.eye(3), np.zeros(3)) if step else (turned.zero, place)
-            one = _joint(root, joint, "revolute", links[step], links[step + 1], R, p)
-            _turns(one, axis, turned.angles[:, step])
+            R, p = (np.eye(3), np.zeros(3)) if step else (robot.zero[k], place)
+            sort = "revolute" if move.sort == "rotational" else "prismatic"
+            one = _joint(root, joint, sort, links[step], links[step + 1], R, p)
+            _limit(one, move.axis, move.values)
+            if move.follows is not None:
+                add(one, "mimic", joint=joints[step - 1], multiplier=move.follows[0], offset=move.follows[1])
 
 
 def _joint(root: ET.Element, name: str, kind: str, parent: str, child: str, R: Floats, p: Floats) -> ET.Element:
@@ -161,8 +162,8 @@ def _joint(root: ET.Element, name: str, kind: str, parent: str, child: str, R: F
     return joint
 
 
-def _turns(joint: ET.Element, axis: Floats, angles: Floats) -> None:
-    low, high = widen_range(float(angles.min()), float(angles.max()))
+def _limit(joint: ET.Element, axis: Floats, values: Floats) -> None:
+    low, high = widen_range(float(values.min()), float(values.max()))
     add(joint, "axis", xyz=axis)
     add(joint, "limit", lower=low, upper=high, effort=EFFORT_LIMIT_NM, velocity=SPEED_LIMIT_RAD_S)
 

@@ -26,7 +26,7 @@ BAG_FREE_BYTES = 32 * 2**20  # up to this size any compression ratio is harmless
 MOST_BAG_RATIO = 50.0  # unpacked over the size of the file; recordings stay under 20
 
 
-class Message(NamedTuple):
+class BagMessage(NamedTuple):
     """One message. type: "geometry_msgs/PoseStamped" in both versions; log_time [ns]; ros1: how `data` is written."""
 
     topic: str
@@ -47,7 +47,7 @@ class Bag:
     cut: bool = False
     unpacked: int = 0
 
-    def messages(self) -> Iterator[Message]:
+    def messages(self) -> Iterator[BagMessage]:
         """Messages of the wanted types in the order of the file."""
         with open(self.path, "rb") as stream:
             magic = stream.read(16)
@@ -141,7 +141,7 @@ def _read_length(data: bytes, at: int, code: str) -> tuple[int, int]:
 # ROS 1: records of a header of name=value fields and data, each with its length in front
 
 
-def _walk_ros1(bag: Bag, stream: BinaryIO) -> Iterator[Message]:
+def _walk_ros1(bag: Bag, stream: BinaryIO) -> Iterator[BagMessage]:
     bag.container = "ROS 1 bag"
     stream.seek(0)
     if stream.readline(64).strip() != BAG + b"2.0":
@@ -187,7 +187,7 @@ def _check_record(length: int) -> None:
 
 def _walk_ros1_chunk(
     bag: Bag, fields: dict[bytes, bytes], stream: BinaryIO, size: int, connections: dict[bytes, tuple[str, str]]
-) -> Iterator[Message]:
+) -> Iterator[BagMessage]:
     (length,) = struct.unpack("<I", stream.read(4))
     short = stream.tell() + length > size
     declared = int.from_bytes(fields.get(b"size", b""), "little")
@@ -215,7 +215,7 @@ def _read_sized(raw: bytes, at: int) -> tuple[bytes, int]:
 
 def _walk_ros1_record(
     bag: Bag, fields: dict[bytes, bytes], data: bytes, connections: dict[bytes, tuple[str, str]]
-) -> Iterator[Message]:
+) -> Iterator[BagMessage]:
     operation, number = fields.get(b"op"), fields.get(b"conn", b"")
     if operation == b"\x07":
         kind = _read_fields(data).get(b"type", b"").decode("utf-8", "replace")
@@ -226,7 +226,7 @@ def _walk_ros1_record(
         topic, kind = connections[number]
         if kind in bag.types and len(fields.get(b"time", b"")) == 8:
             seconds, nanoseconds = struct.unpack("<II", fields[b"time"])
-            yield Message(topic, kind, seconds * 10**9 + nanoseconds, data, True)
+            yield BagMessage(topic, kind, seconds * 10**9 + nanoseconds, data, True)
 
 
 def _read_fields(head: bytes) -> dict[bytes, bytes]:
@@ -241,7 +241,7 @@ def _read_fields(head: bytes) -> dict[bytes, bytes]:
 # MCAP: records of one byte, the length and the content; a chunk holds records
 
 
-def _walk_mcap(bag: Bag, stream: BinaryIO) -> Iterator[Message]:
+def _walk_mcap(bag: Bag, stream: BinaryIO) -> Iterator[BagMessage]:
     bag.container = "MCAP"
     size = bag.path.stat().st_size
     stream.seek(max(size - len(MCAP), 0))
@@ -282,7 +282,7 @@ class _Channels:
     channels: dict[int, tuple[str, str, str]] = field(default_factory=dict)
 
 
-def _walk_mcap_chunk(bag: Bag, content: bytes, short: bool, known: _Channels) -> Iterator[Message]:
+def _walk_mcap_chunk(bag: Bag, content: bytes, short: bool, known: _Channels) -> Iterator[BagMessage]:
     declared, at = _read_length(content, 16, "<Q")
     checksum, at = _read_length(content, at, "<I")
     name, at = _read_sized(content, at)
@@ -306,7 +306,7 @@ def _walk_mcap_chunk(bag: Bag, content: bytes, short: bool, known: _Channels) ->
         yield from _walk_mcap_record(bag, operation, record, known)
 
 
-def _walk_mcap_record(bag: Bag, operation: int, content: bytes, known: _Channels) -> Iterator[Message]:
+def _walk_mcap_record(bag: Bag, operation: int, content: bytes, known: _Channels) -> Iterator[BagMessage]:
     if operation == 0x03:
         number, at = _read_length(content, 0, "<H")
         name, at = _read_sized(content, at)
@@ -324,13 +324,13 @@ def _walk_mcap_record(bag: Bag, operation: int, content: bytes, known: _Channels
         on, kind, written = known.channels.get(number, ("", "", ""))
         if kind in bag.types and written in ("cdr", "ros1"):
             log_time, _ = _read_length(content, 6, "<Q")
-            yield Message(on, kind, log_time, content[22:], written == "ros1")
+            yield BagMessage(on, kind, log_time, content[22:], written == "ros1")
 
 
 # rosbag2's own storage
 
 
-def _walk_sqlite(bag: Bag) -> Iterator[Message]:
+def _walk_sqlite(bag: Bag) -> Iterator[BagMessage]:
     bag.container = "ROS 2 bag"
     waiting = bag.path.with_name(bag.path.name + "-wal")
     mode = "mode=ro" if waiting.is_file() and waiting.stat().st_size else "mode=ro&immutable=1"
@@ -358,7 +358,7 @@ def _walk_sqlite(bag: Bag) -> Iterator[Message]:
             if number in wanted and isinstance(data, bytes) and isinstance(stamp, int):
                 met = True
                 data = bag.unpack(data, "zstd", None) if data[:4] == ZSTD else data
-                yield Message(*wanted[number], stamp, data, False)
+                yield BagMessage(*wanted[number], stamp, data, False)
     except (sqlite3.Error, OverflowError, UnicodeError) as error:
         if not met:
             raise CondyleError(f"the database is damaged ({error}); copy it again", code="damaged-file") from None

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from ...errors import CondyleError
-from ._bag_files import Message
+from ._bag_files import BagMessage
 
 TF = ("tf2_msgs/TFMessage", "tf/tfMessage")
 TRANSFORM_TYPE = "geometry_msgs/TransformStamped"
@@ -30,7 +30,7 @@ class PoseSample(NamedTuple):
     values: tuple[float, ...]
 
 
-def read_samples(message: Message) -> Iterator[PoseSample]:
+def read_samples(message: BagMessage) -> Iterator[PoseSample]:
     """The poses in a message; a stamp of zero is replaced by the time at which the message was recorded."""
     try:
         cursor = _Cursor(message.data, message.ros1)
@@ -65,12 +65,12 @@ class _Cursor:
                 raise struct.error("encapsulation")
             self.order = "<" if data[1] else ">"
 
-    def aligned(self, size: int) -> None:
+    def align(self, size: int) -> None:
         if not self.ros1:
             self.at += -(self.at - 4) % size
 
     def whole(self) -> int:
-        self.aligned(4)
+        self.align(4)
         (value,) = struct.unpack_from(self.order + "I", self.data, self.at)
         self.at += 4
         return int(value)
@@ -102,7 +102,7 @@ class _Cursor:
         return seconds * 10**9 + nanoseconds, self.frame()
 
     def doubles(self) -> tuple[float, ...]:
-        self.aligned(8)
+        self.align(8)
         values = struct.unpack_from(self.order + "7d", self.data, self.at)
         self.at += 56
         return values

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
-from ...maths.spool import empty, is_any_finite, over_frames, sealed
+from ...maths.spool import empty, is_any_finite, over_frames, seal
 from ...model.recording import Bodies, Markers
 from ..tables.header import number_repeats
 from ._c3d_layout import ROTATION_WORDS, PointLayout, Rotations
@@ -19,7 +19,7 @@ from ._c3d_parameters import C3D_BLOCK_BYTES, Numbers, Parameters
 C3D_DECODED_AT_ONCE_BYTES = 2**20  # bytes of frames decoded at once: they stay in the processor's cache
 C3D_WORLD_NAME = "worldbody"  # the room itself, which Theia writes beside the segments
 C3D_MATRIX_SUFFIX = "_4x4"
-COMPUTED = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS")  # lists of points that are no places, in POINT
+COMPUTED_GROUPS = ("ANGLES", "FORCES", "MOMENTS", "POWERS", "SCALARS")  # lists of points that are no places, in POINT
 _BY_ROWS = [0, 4, 8, 1, 5, 9, 2, 6, 10]  # of the 3x3 part of a 4x4 matrix that is stored by columns
 
 
@@ -36,7 +36,7 @@ def read_markers(
         position = over_frames(lambda part: part[:, kept], position)
     if layout.open:
         position = _drop_padding(position, layout.stride)
-    return Markers(names, sealed(position)), told
+    return Markers(names, seal(position)), told
 
 
 def _read_points(
@@ -80,10 +80,10 @@ def _drop_padding(position: Floats, stride: int) -> Floats:
 
 def _read_marker_labels(parameters: Parameters, points: int) -> tuple[list[str], list[int]]:
     """Labels of the points that are places, and which points these are. No label: `*` and the number of the point."""
-    labels = parameters.continued("POINT:LABELS")[:points]
+    labels = parameters.read_continued("POINT:LABELS")[:points]
     labels += [""] * (points - len(labels))
     labels = [label or f"*{k + 1}" for k, label in enumerate(labels)]
-    computed = {label for name in COMPUTED for label in parameters.continued(f"POINT:{name}") if label}
+    computed = {label for name in COMPUTED_GROUPS for label in parameters.read_continued(f"POINT:{name}") if label}
     kept = [k for k, label in enumerate(labels) if label not in computed]
     return [labels[k] for k in kept], kept
 
@@ -117,11 +117,11 @@ def read_bodies(
         text = f"the rotations from byte {rotations.start} on are no 4x4 matrices: their last rows are not 0 0 0 1"
         raise CondyleError(text, code="damaged-file")
     labels, told = number_repeats([names[k] for k in kept], "segment")
-    return Bodies(labels, sealed(position), sealed(orientation)), told
+    return Bodies(labels, seal(position), seal(orientation)), told
 
 
 def _read_body_names(parameters: Parameters, used: int) -> list[str]:
-    labels = parameters.continued("ROTATION:LABELS")[:used]
+    labels = parameters.read_continued("ROTATION:LABELS")[:used]
     labels += [""] * (used - len(labels))
     names = [
         label[: -len(C3D_MATRIX_SUFFIX)] if label.lower().endswith(C3D_MATRIX_SUFFIX) else label for label in labels

@@ -136,7 +136,7 @@ class Parameters:
         """The first text, or "" where there is none."""
         return next(iter(self.texts(name)), "")
 
-    def continued(self, name: str) -> list[str]:
+    def read_continued(self, name: str) -> list[str]:
         """Texts of NAME, NAME2, NAME3, ...: one parameter holds at most 255."""
         texts, k = self.texts(name), 2
         while f"{name}{k}" in self._records:

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Bools, Floats, Ints
-from ...maths.spool import POSE_BYTES, blocks_of, empty, over_frames, sealed
+from ...maths.spool import POSE_BYTES, blocks_of, empty, over_frames, seal
 from ...model.recording import Bodies
 from ...model.take import OwnSkeleton
 from ...model.values import dataclass
@@ -73,7 +73,7 @@ class BoneChain:
             text = f"{list_some(gone)} {verb} of {owner} own"
             findings.append(Finding("same-body", "info", text, tuple(gone), count=len(gone)))
             R, p = (over_frames(lambda part: part[:, kept], values) for values in (R, p))
-        return Bodies(names, sealed(p), sealed(R.reshape(len(p), len(kept), 9))), own, findings
+        return Bodies(names, seal(p), seal(R.reshape(len(p), len(kept), 9))), own, findings
 
 
 def turn(angles: Floats, axes: str) -> Floats:

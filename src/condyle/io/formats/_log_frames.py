@@ -11,12 +11,12 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding, many
 from ...maths.arrays import Floats, Ints
-from ...maths.spool import GrowingRows, empty, sealed
+from ...maths.spool import GrowingRows, empty, seal
 from ...model.recording import width_of
 from ...model.values import dataclass
 from ..log_records import (
-    FRAME,
-    FRAME_HEAD,
+    FRAME_RECORD,
+    FRAME_RECORD_HEAD,
     LAYOUT,
     LAYOUT_NUMBER,
     LOG_MAGIC,
@@ -25,8 +25,8 @@ from ..log_records import (
     MARK,
     Damage,
     Layout,
+    LogRecord,
     Mark,
-    Record,
     decode_layout,
     decode_mark,
     walk_records,
@@ -57,7 +57,7 @@ class SourceFrames:
 
 
 @dataclass
-class _Table:
+class _LayoutTable:
     """The frames of one layout: rows of segment, device time, arrival time and its numbers."""
 
     layout: Layout
@@ -86,7 +86,7 @@ class _Table:
 class _Stretch:
     """Frames of one source in a row that have the same layout."""
 
-    table: _Table
+    table: _LayoutTable
     frames: int = 0
 
 
@@ -99,16 +99,16 @@ class LogContents:
     marks   that an operator set; frames before one that begins anew are not kept, but counted as `before`
     """
 
-    tables: dict[int, _Table] = field(default_factory=dict)
+    tables: dict[int, _LayoutTable] = field(default_factory=dict)
     stretches: dict[str, list[_Stretch]] = field(default_factory=dict)
     astray: int = 0
     lost: int = 0
     marks: list[Mark] = field(default_factory=list)
     before: int = 0
 
-    def add(self, record: Record) -> None:
+    def add(self, record: LogRecord) -> None:
         """Takes in the next record."""
-        if record.kind == FRAME:
+        if record.kind == FRAME_RECORD:
             self.add_frame(record.payload)
         elif record.kind == LAYOUT:
             self.add_layout(record.payload)
@@ -120,7 +120,7 @@ class LogContents:
     def add_mark(self, mark: Mark) -> None:
         if mark.anew:
             self.before += sum(one.frames for row in self.stretches.values() for one in row)
-            self.tables = {number: _Table(table.layout) for number, table in self.tables.items()}
+            self.tables = {number: _LayoutTable(table.layout) for number, table in self.tables.items()}
             self.stretches = {source: [] for source in self.stretches}
             self.marks = []
         else:
@@ -138,13 +138,13 @@ class LogContents:
         if len(self.tables) >= MOST_LAYOUTS:
             raise CondyleError(f"more than {MOST_LAYOUTS} changes of its bodies", code="suspicious-size")
         layout = decode_layout(payload[LAYOUT_NUMBER.size :])
-        self.tables[LAYOUT_NUMBER.unpack_from(payload)[0]] = _Table(layout)
+        self.tables[LAYOUT_NUMBER.unpack_from(payload)[0]] = _LayoutTable(layout)
         self.stretches.setdefault(layout.source, [])
 
     def add_frame(self, payload: memoryview) -> None:
         number = int.from_bytes(payload[:4], "little")
         table = self.tables.get(number)
-        if table is None or len(payload) != FRAME_HEAD.size + 8 * table.layout.width:
+        if table is None or len(payload) != FRAME_RECORD_HEAD.size + 8 * table.layout.width:
             self.astray += 1
             return
         row = self.stretches[table.layout.source]
@@ -186,7 +186,7 @@ def _assemble(stretches: list[_Stretch]) -> SourceFrames:
         rows[at : at + one.frames, places[key]] = part
         done[key] += one.frames
         at += one.frames
-    return _split(layout, sealed(rows))
+    return _split(layout, seal(rows))
 
 
 def _unite(layouts: list[Layout]) -> Layout:

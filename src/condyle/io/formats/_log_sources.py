@@ -14,9 +14,9 @@ from ...maths import rotation
 from ...maths.arrays import Bools, Floats, Ints
 from ...maths.envelope import lower_line
 from ...maths.series import segment_slices
-from ...maths.spool import over_frames, sealed, take_rows
+from ...maths.spool import over_frames, seal, take_rows
 from ...model.recording import QUATERNIONS, Bodies, Convention, Markers, Recording, to_take
-from ..resample import Stream, resample_streams
+from ..resample import BodySamples, resample_streams
 from ._log_frames import SourceFrames
 
 LATE_MAX_S = 1.0  # s by which a packet may come behind later ones and still be put before them
@@ -67,8 +67,8 @@ def recording_of(source: SourceFrames) -> Recording:
     time: Floats | None = {"arrival": source.arrival, "frames": None}.get(layout.clock, source.device)
     segment: Ints | None = source.segment if source.segment.any() else None
     return Recording(
-        bodies=Bodies(layout.bodies, sealed(source.position), sealed(source.orientation)) if layout.bodies else None,
-        markers=Markers(layout.markers, sealed(source.points)) if layout.markers else None,
+        bodies=Bodies(layout.bodies, seal(source.position), seal(source.orientation)) if layout.bodies else None,
+        markers=Markers(layout.markers, seal(source.points)) if layout.markers else None,
         time=time,
         rate=layout.rate,
         segment=segment,
@@ -92,14 +92,14 @@ def merge_sources(sources: Sequence[SourceFrames]) -> Recording:
     times = [find_times(source) for source in sources]
     kinds = ("bodies", "markers")
     counts = {kind: Counter(name for one in sources for name in getattr(one.layout, kind)) for kind in kinds}
-    streams: dict[str, list[Stream]] = {kind: [] for kind in kinds}
+    streams: dict[str, list[BodySamples]] = {kind: [] for kind in kinds}
     for source, one, time in zip(sources, recordings, times, strict=True):
         for kind in kinds:
             part = getattr(one, kind)
             for k, name in enumerate(part.names if part is not None else ()):
                 full = f"{source.layout.source}/{name}" if counts[kind][name] > 1 else name
                 turn = part.orientation[:, k] if kind == "bodies" else np.tile([1.0, 0, 0, 0], (len(time), 1))
-                streams[kind].append(Stream(full, time, part.position[:, k], turn))
+                streams[kind].append(BodySamples(full, time, part.position[:, k], turn))
     m = len(streams["bodies"])
     time, position, orientation, findings = resample_streams([*streams["bodies"], *streams["markers"]])
     names = {kind: tuple(stream.name for stream in streams[kind]) for kind in kinds}

@@ -29,7 +29,7 @@ MOTION_HEAD = re.compile(
 
 
 @dataclass
-class _BvhJoint:
+class BvhJoint:
     """A joint or an end site while the hierarchy is read; the offset is in the file's unit."""
 
     name: str
@@ -53,7 +53,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     top = re.search(rb"^[ \t]*MOTION[ \t]*$", head, re.MULTILINE | re.IGNORECASE)
     if top is None:
         raise CondyleError("ends before the line MOTION; export it again", code="bad-header")
-    joints = _read_hierarchy(head[: top.start()])
+    joints = read_hierarchy(head[: top.start()])
     declared, step, table = _read_motion(text[top.end() :], text.count(b"\n", 0, top.end()) + 1, joints)
     values, cut = table.numbers(empty="a skeleton without a single whole frame")
     names, findings = number_repeats([joint.name for joint in joints if not joint.end], "joint")
@@ -62,7 +62,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     offsets = np.array([joints[k].offset for k in bones])
     chain = BoneChain(names, tuple(row_of.get(joints[k].parent, -1) for k in bones), offsets)
     chain.check_size(*values.shape)
-    absolute = _positions_are_absolute(joints, values)
+    absolute = positions_are_absolute(joints, values)
     values = over_frames(lambda part: np.where(np.isfinite(part), part, np.nan), values)
     poses, own, same = _compute_poses(joints, bones, chain, values, absolute is True)
     facts = {"length": "not stated", "rotation": "angles in degrees per joint", "up": "y by custom, not stated"}
@@ -81,9 +81,9 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _read_hierarchy(text: bytes) -> list[_BvhJoint]:
+def read_hierarchy(text: bytes) -> list[BvhJoint]:
     """All joints and end sites, in the order of their channels in a row."""
-    joints: list[_BvhJoint] = []
+    joints: list[BvhJoint] = []
     stack: list[int] = []
     opened = True  # the brace of the newest joint was seen
     for number, raw in enumerate(text.split(b"\n"), start=1):
@@ -127,14 +127,14 @@ def _read_hierarchy(text: bytes) -> list[_BvhJoint]:
     return joints
 
 
-def _begin(name: str, word: str, joints: list[_BvhJoint], parent: int, number: int) -> _BvhJoint:
+def _begin(name: str, word: str, joints: list[BvhJoint], parent: int, number: int) -> BvhJoint:
     if not name:
         raise CondyleError("a joint has no name", code="bad-name", line=number)
     if len(joints) >= MOST_BVH_JOINTS:
         raise CondyleError(f"more than {MOST_BVH_JOINTS} joints", code="file-too-large", line=number)
     if parent >= 0 and joints[parent].end:
         raise CondyleError(f"'{name[:40]}' hangs on an End Site", code="bad-header", line=number)
-    return _BvhJoint(name, parent, number, end=word == "END")
+    return BvhJoint(name, parent, number, end=word == "END")
 
 
 def _read_offset(text: str, line: int) -> tuple[float, float, float]:
@@ -159,7 +159,7 @@ def _read_channels(text: str, joint: str, line: int) -> tuple[str, ...]:
     return channels
 
 
-def _read_motion(text: Text, line: int, joints: list[_BvhJoint]) -> tuple[int, float, Table]:
+def _read_motion(text: Text, line: int, joints: list[BvhJoint]) -> tuple[int, float, Table]:
     """What stands below MOTION: frames as declared, time between them [s], and the rows."""
     head = MOTION_HEAD.match(first_block(text))
     if head is None:
@@ -176,7 +176,7 @@ def _read_motion(text: Text, line: int, joints: list[_BvhJoint]) -> tuple[int, f
     return frames, step, Table(columns, text[head.end() :], line + text.count(b"\n", 0, head.end()), None)
 
 
-def _positions_are_absolute(joints: list[_BvhJoint], values: Floats) -> bool | None:
+def positions_are_absolute(joints: list[BvhJoint], values: Floats) -> bool | None:
     """Whether the positions of joints below a root contain their offsets; None where there are none.
 
     Programs differ: some write the joint's place in its parent, some the departure from its offset. What stays nearer
@@ -204,7 +204,7 @@ def _find_usual(values: Floats) -> Floats:
 
 
 def _compute_poses(
-    joints: list[_BvhJoint], bones: list[int], chain: BoneChain, values: Floats, absolute: bool
+    joints: list[BvhJoint], bones: list[int], chain: BoneChain, values: Floats, absolute: bool
 ) -> tuple[Bodies, OwnSkeleton, list[Finding]]:
     """Bodies, skeleton and findings by place_bones kinematics over all frames."""
     starts = np.cumsum([0] + [len(joint.channels) for joint in joints])

@@ -15,13 +15,13 @@ import numpy as np
 
 from ...errors import CondyleError
 from ...maths.arrays import Floats
-from ...maths.spool import is_any_finite, joined, sealed
+from ...maths.spool import is_any_finite, join_arrays, seal
 from ...model.recording import Bodies, Convention, Markers, Recording
 from ...model.values import dataclass
 from ..format import Format, ReadOptions
 from ..tables.header import is_length
 from ..tables.rows import describe_truncation
-from ._c3d_data import COMPUTED, read_bodies, read_markers
+from ._c3d_data import COMPUTED_GROUPS, read_bodies, read_markers
 from ._c3d_layout import C3dHeader, PointLayout, Rotations, find_layout, find_rotation_start, find_rotations
 from ._c3d_parameters import C3D_BLOCK_BYTES, Numbers, Parameters, find_processor, parse_parameters
 
@@ -159,7 +159,7 @@ def _refuse_nothing(file: _C3dFile, layout: PointLayout, rotations: Rotations | 
 def _pad(values: Floats, frames: int) -> Floats:
     if len(values) == frames:
         return values
-    return sealed(joined([values, np.full((frames - len(values), *values.shape[1:]), np.nan)]))
+    return seal(join_arrays([values, np.full((frames - len(values), *values.shape[1:]), np.nan)]))
 
 
 def _find_convention(parameters: Parameters, has_bodies: bool) -> Convention:
@@ -201,7 +201,7 @@ def _describe_facts(
         facts["up"] = f"{convention.up} (Y_SCREEN {file.parameters.text('POINT:Y_SCREEN')})"
     if file.header.first > 1:
         facts["first frame"] = str(file.header.first)
-    computed = sum(len(file.parameters.continued(f"POINT:{name}")) for name in COMPUTED)
+    computed = sum(len(file.parameters.read_continued(f"POINT:{name}")) for name in COMPUTED_GROUPS)
     if computed:
         facts["left out"] = f"{computed} points that are angles, forces, moments or powers"
     rest = file.size - max(

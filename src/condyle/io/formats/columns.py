@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import CondyleError, UsageError, suggest
 from ...maths.arrays import Floats, Ints
-from ...maths.spool import empty, sealed, take_rows
+from ...maths.spool import empty, seal, take_rows
 from ...model.recording import MATRIX, QUATERNIONS, Bodies, Convention, Markers, Recording, width_of
 from ..format import Format, ReadOptions
 from ..tables.column_map import Column, ColumnMap, MappedThing, read_map
@@ -197,7 +197,7 @@ def _take(
         if valid is not None:
             gone |= ~(np.nan_to_num(values[:, valid]) != 0)
         position[gone, j], orientation[gone, j] = np.nan, np.nan
-    return sealed(position), sealed(orientation)
+    return seal(position), seal(orientation)
 
 
 def _find_convention(columns: ColumnMap, bodies: Sequence[MappedThing]) -> Convention:

@@ -50,7 +50,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     file, data = read_chunks(path.read_bytes())
     if any(word in COMPRESSED for word in file.extensionsRequired):
         raise CondyleError("its numbers are compressed (meshopt); export it without compression", code="bad-header")
-    parent = _find_parents(file.nodes)
+    parent = find_parents(file.nodes)
     clips = [_read_tracks(animation, file, data) for animation in file.animations]
     clips = [clip for clip in clips if clip]
     joints = sorted({joint for skin in file.skins for joint in skin.joints}) or sorted(
@@ -63,15 +63,15 @@ def read(path: Path, options: ReadOptions) -> Recording:
     clocks = [_find_clock(clip) for clip in clips]
     frames = sum(map(len, clocks))
     names, findings = number_repeats([file.nodes[k].name.strip() or f"node{k}" for k in joints], "joint")
-    up = _find_nearest(joints, parent)
-    R_rest, p_rest = _compute_poses(file.nodes, parent, [], np.zeros(1))
-    offsets = _find_offsets(up, _find_rotations(R_rest[joints, 0]), p_rest[joints, 0])
+    up = find_nearest(joints, parent)
+    R_rest, p_rest = compute_poses(file.nodes, parent, [], np.zeros(1))
+    offsets = _find_offsets(up, find_rotations(R_rest[joints, 0]), p_rest[joints, 0])
     chain = BoneChain(names, tuple(up), offsets)
     moved = {track.node for clip in clips for track in clip}
     width = sum(TRACK_WIDTHS[track.path] for track in max(clips, key=len))
     BoneChain(("",) * len(file.nodes), (), offsets).check_size(frames, width)
-    parts = [_compute_poses(file.nodes, parent, clip, clock) for clip, clock in zip(clips, clocks, strict=True)]
-    R = _find_rotations(np.concatenate([part[0][joints] for part in parts], axis=1))
+    parts = [compute_poses(file.nodes, parent, clip, clock) for clip, clock in zip(clips, clocks, strict=True)]
+    R = find_rotations(np.concatenate([part[0][joints] for part in parts], axis=1))
     p = np.concatenate([part[1][joints] for part in parts], axis=1)
     still = np.array([joint not in moved for joint in joints])
     poses, own, told = chain.bodies(np.moveaxis(R, 0, 1), np.moveaxis(p, 0, 1), _find_unmoved(still, up, R, p))
@@ -92,7 +92,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _find_parents(nodes: Sequence[Node]) -> list[int]:
+def find_parents(nodes: Sequence[Node]) -> list[int]:
     if len(nodes) > MOST_GLTF_NODES:
         raise CondyleError(f"{len(nodes)} nodes; at most {MOST_GLTF_NODES} are read", code="suspicious-size")
     parent = [-1] * len(nodes)
@@ -140,7 +140,7 @@ def _find_clock(tracks: Sequence[_Track]) -> Floats:
     return np.asarray(times[np.concatenate([[True], np.diff(times) > SAME_KEY_TIME_S])])
 
 
-def _compute_poses(
+def compute_poses(
     nodes: Sequence[Node], parent: Sequence[int], tracks: Sequence[_Track], clock: Floats
 ) -> tuple[Floats, Floats]:
     """Linear part (m, n, 3, 3) and place (m, n, 3) of every node in the world."""
@@ -195,7 +195,7 @@ def _sample(track: _Track, clock: Floats) -> Floats:
     return rotation.to_quaternion(Ra @ turn)[:, [1, 2, 3, 0]]
 
 
-def _find_rotations(A: Floats) -> Floats:
+def find_rotations(A: Floats) -> Floats:
     """Rotations of linear parts (..., 3, 3): without scale; what is mirrored or flat has none."""
     with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
         size = np.cbrt(np.linalg.det(np.where(np.isfinite(A), A, np.nan)))[..., None, None]
@@ -206,7 +206,7 @@ def _find_rotations(A: Floats) -> Floats:
     return R
 
 
-def _find_nearest(joints: Sequence[int], parent: Sequence[int]) -> list[int]:
+def find_nearest(joints: Sequence[int], parent: Sequence[int]) -> list[int]:
     """Position among the joints of each one's nearest ancestor that is a joint, -1 without one."""
     row = {joint: k for k, joint in enumerate(joints)}
     found: dict[int, int] = {-1: -1}

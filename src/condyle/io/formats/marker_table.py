@@ -13,7 +13,7 @@ from ..tables.table import Table, find_table, find_titled
 from ..tables.text import read_text
 from ..tables.vocabulary import (
     TIME_UNITS,
-    Meaning,
+    ColumnMeaning,
     find_stated_rate,
     find_stated_unit,
     read_bracketed_unit,
@@ -67,7 +67,7 @@ def find_unit(table: Table) -> str | None:
     return next((unit for unit in said if unit and is_length(unit)), None) or find_stated_unit(table.comments)
 
 
-def _is_markers(found: Meaning) -> bool:
+def _is_markers(found: ColumnMeaning) -> bool:
     """Every column is known, and nothing has a position and an orientation: that would be a body."""
     named = all(marker.name for marker in found.markers)
     return (

@@ -13,7 +13,7 @@ from ..tables.rows import describe_truncation, find_separator, hide_zeros, read_
 from ..tables.table import Table
 from ..tables.text import Text, read_head_lines, read_text, walk_lines
 
-HEADER = ("Frame number", "First frame", "Point frequency", "Analog frequency")
+HEADER_WORDS = ("Frame number", "First frame", "Point frequency", "Analog frequency")
 POINTS = b"Time"  # begins the names of a section's columns; those of its axes and units follow
 MOST_HEADER_LINES = 2000  # lines above the points: events have one each
 
@@ -21,7 +21,7 @@ MOST_HEADER_LINES = 2000  # lines above the points: events have one each
 def looks_like(head: bytes) -> bool:
     """The four lines of the header."""
     lines = read_head_lines(head)
-    return len(lines) >= len(HEADER) and all(map(str.startswith, lines, HEADER))
+    return len(lines) >= len(HEADER_WORDS) and all(map(str.startswith, lines, HEADER_WORDS))
 
 
 def read(path: Path, options: ReadOptions) -> Recording:
@@ -71,7 +71,7 @@ def _read_header(text: Text) -> tuple[dict[str, str], list[bytes], int, int]:
     number = after = 0
     for number, line, after in walk_lines(text):  # noqa: B007
         key, *rest = read_cells(line, find_separator(line))
-        if key in HEADER and rest:
+        if key in HEADER_WORDS and rest:
             facts[key] = rest[0]
         if rows or line.startswith(POINTS):
             rows.append(line)
@@ -82,7 +82,7 @@ def _read_header(text: Text) -> tuple[dict[str, str], list[bytes], int, int]:
             break
     if len(rows) < 3 or not re.search(rb"(?i)\bX\b", rows[2]):
         raise CondyleError("ends before the names, units and axes of its points", code="no-data", line=number)
-    missing = [key for key in HEADER[:3] if key not in facts]
+    missing = [key for key in HEADER_WORDS[:3] if key not in facts]
     if missing:
         raise CondyleError(f"its header does not state '{missing[0]}'", code="bad-header", line=1)
     return facts, rows, after, number + 1

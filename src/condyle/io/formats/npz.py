@@ -16,7 +16,7 @@ from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from ...errors import CondyleError
-from ...maths.spool import empty, sealed
+from ...maths.spool import empty, seal
 from ...model.recording import Bodies, Convention, Recording
 from ..format import Format, ReadOptions
 from ..tables.text import decode
@@ -183,7 +183,7 @@ def _unpack(
                 raise EOFError(f"'{name}' ends early")
             left[: len(raw)] = np.frombuffer(raw, np.uint8)
             left = left[len(raw) :]
-    return sealed(array.reshape(shape, order="F" if fortran else "C"))
+    return seal(array.reshape(shape, order="F" if fortran else "C"))
 
 
 def _read_names(names: NDArray[Any]) -> tuple[str, ...]:

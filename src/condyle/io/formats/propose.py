@@ -18,7 +18,7 @@ from ..tables.guess import find_quaternions, find_time_unit, guess
 from ..tables.rows import read_number
 from ..tables.table import TRUTHS, Table, find_table
 from ..tables.text import first_block, to_utf8, unify_line_ends
-from ..tables.vocabulary import TIME_UNITS, Meaning, find_stated_rate, read_column_names
+from ..tables.vocabulary import TIME_UNITS, ColumnMeaning, find_stated_rate, read_column_names
 from .marker_table import find_unit
 
 PROPOSED_FROM_BYTES = 2**21  # of a file that are looked at
@@ -161,7 +161,7 @@ def _describe_narrow(values: Floats) -> str:
     return f"{count} of numbers: joint angles need a kinematic model, and a pose has at least six numbers"
 
 
-def _propose_by_names(table: Table, names: Meaning, values: Floats, stem: str) -> MapProposal:
+def _propose_by_names(table: Table, names: ColumnMeaning, values: Floats, stem: str) -> MapProposal:
     draft = _Draft(table)
     things = names.bodies or names.markers
     draft.reasons.append(f"the column names speak of {len(things)} {'bodies' if names.bodies else 'markers'}")
@@ -193,7 +193,7 @@ def _propose_by_names(table: Table, names: Meaning, values: Floats, stem: str) -
     return draft.proposal()
 
 
-def _propose_by_numbers(table: Table, names: Meaning, values: Floats, stem: str) -> MapProposal:
+def _propose_by_numbers(table: Table, names: ColumnMeaning, values: Floats, stem: str) -> MapProposal:
     found = guess(values, names.time)
     if isinstance(found, str):
         return MapProposal(None, (found,))

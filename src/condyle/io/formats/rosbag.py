@@ -14,11 +14,11 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding
 from ...maths.arrays import Floats
-from ...maths.spool import GrowingRows, one_of_many, sealed, side_by_side
+from ...maths.spool import GrowingRows, one_of_many, seal, side_by_side
 from ...model.recording import Bodies, Convention, Recording
 from ...model.values import dataclass
 from ..format import Format, ReadOptions
-from ..resample import Stream, resample_streams
+from ..resample import BodySamples, resample_streams
 from ._bag_files import BAG, MCAP, SQLITE, Bag
 from ._bag_messages import TF, TYPES, read_samples
 
@@ -38,9 +38,9 @@ class _Edge:
     static: bool
     rows: GrowingRows = field(default_factory=GrowingRows)
 
-    def stream(self) -> Stream:
+    def stream(self) -> BodySamples:
         rows = self.rows.array()
-        return Stream(self.name, rows[:, 0] / 1e9, rows[:, 1:4], rows[:, 4:])
+        return BodySamples(self.name, rows[:, 0] / 1e9, rows[:, 1:4], rows[:, 4:])
 
 
 def looks_like(head: bytes) -> bool:
@@ -86,8 +86,8 @@ def read(path: Path, options: ReadOptions) -> Recording:
     return Recording(
         bodies=Bodies(
             tuple(moving),
-            sealed(side_by_side([np.broadcast_to(poses[name][0], (n, 3)) for name in moving])),
-            sealed(side_by_side([np.broadcast_to(poses[name][1], (n, 4)) for name in moving])),
+            seal(side_by_side([np.broadcast_to(poses[name][0], (n, 3)) for name in moving])),
+            seal(side_by_side([np.broadcast_to(poses[name][1], (n, 4)) for name in moving])),
         ),
         time=time,
         convention=Convention("xyzw", unit="m", up="z", stated=frozenset({"rotation"})),

@@ -17,7 +17,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Bools, Floats, evenly
-from ...maths.spool import over_frames, sealed
+from ...maths.spool import over_frames, seal
 from ...model.recording import QUATERNIONS, Bodies, Convention, Recording
 from ...model.take import FARTHEST
 from ...model.values import dataclass
@@ -93,7 +93,7 @@ def read(path: Path, options: ReadOptions) -> Recording:
     pairs = ", ".join(f"{name} with {turn}" for name, turn in zip(names, columns.turns, strict=True))
     text = f"points and quaternions were paired by the motion: {pairs}; if that is wrong, write a column map"
     return Recording(
-        bodies=Bodies(names, sealed(over_frames(lambda part: part[:, own], points)), turns),
+        bodies=Bodies(names, seal(over_frames(lambda part: part[:, own], points)), turns),
         time=None if found.time is None else values[:, found.time] * TIME_UNITS[found.time_unit or "s"],
         rate=None if found.time is not None else rate,
         convention=Convention(

@@ -12,7 +12,7 @@ from ...errors import CondyleError
 from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
-from ...maths.spool import one_of_many, sealed, side_by_side
+from ...maths.spool import one_of_many, seal, side_by_side
 from ...model.recording import VECTOR, Bodies, Convention, Markers, Recording
 from ...model.values import dataclass
 from ..format import Format, ReadOptions
@@ -206,7 +206,7 @@ def _read_bodies(
         turns = [turn if turn.shape[1] == 4 else _make_quaternions(turn, kind) for turn in turns]
     kind = kind if widths == {3} else "xyzw"
     convention = Convention(kind, degrees=True, up="z", stated=stated, guessed=guessed)
-    bodies = Bodies(tuple(things), sealed(side_by_side(position)), sealed(side_by_side(turns)))
+    bodies = Bodies(tuple(things), seal(side_by_side(position)), seal(side_by_side(turns)))
     return bodies, convention, findings
 
 

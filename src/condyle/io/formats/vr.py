@@ -18,7 +18,14 @@ from ..tables.long_rows import gather_frames, number_sensors
 from ..tables.rows import describe_truncation
 from ..tables.table import find_table, find_titled
 from ..tables.text import read_text
-from ..tables.vocabulary import TIME_UNITS, Meaning, Thing, find_stated_rate, find_stated_unit, read_column_names
+from ..tables.vocabulary import (
+    TIME_UNITS,
+    ColumnMeaning,
+    Thing,
+    find_stated_rate,
+    find_stated_unit,
+    read_column_names,
+)
 from .csv import looks_like as is_condyle_csv
 
 UNITY = ("rot", "rotation", "rotations")  # a Unity Transform has a position and a rotation, which is a quaternion
@@ -94,13 +101,13 @@ def read(path: Path, options: ReadOptions) -> Recording:
     )
 
 
-def _find_devices(found: Meaning) -> tuple[Thing, ...]:
+def _find_devices(found: ColumnMeaning) -> tuple[Thing, ...]:
     """Bodies with a position and a quaternion whose name says that it is one."""
     bodies = tuple(thing for thing in found.bodies if thing.kind in QUATERNIONS and thing.word)
     return bodies if len(bodies) == len(found.bodies) else ()
 
 
-def _describe(found: Meaning, names: Sequence[str], long: bool) -> tuple[Convention, dict[str, str]]:
+def _describe(found: ColumnMeaning, names: Sequence[str], long: bool) -> tuple[Convention, dict[str, str]]:
     """What the words of the header say of the program: metres and y up in Unity, whose world is left-handed, and in
     OpenVR; a table of poses from anywhere says nothing. The names state the quaternion's order.
     """

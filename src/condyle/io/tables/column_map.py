@@ -118,7 +118,7 @@ def read_map(path: str | Path) -> ColumnMap:
         None if decimal is None else decimal == ",",
         skip,
         header,
-        check.missing(table),
+        check.read_missing(table),
         sensor,
         check.column(table, "frame"),
         bodies,
@@ -164,7 +164,7 @@ class _MapCheck:
             raise self.fault(key, f"is a positive number, not {_show(value)}")
         return float(value)
 
-    def missing(self, table: dict[str, Any]) -> float | str | None:
+    def read_missing(self, table: dict[str, Any]) -> float | str | None:
         value = table.get("missing")
         if value is None or value == "zeros":
             return value

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import CondyleError
 from ...findings import Finding, Severity, many
 from ...maths.arrays import Floats
-from ...maths.spool import blocks, empty, over_frames, sealed
+from ...maths.spool import blocks, empty, over_frames, seal
 from ...model.progress import tell_share
 from .text import Text, as_bytes, change_lines, decode, first_block
 
@@ -350,12 +350,12 @@ def take_columns(values: Floats, columns: Sequence[Sequence[int]]) -> Floats:
                 owner.flags.writeable = False
         table = values[:, start : start + apart * things].reshape(len(values), things, apart)
         picked = table[..., first - start : first - start + parts]
-    return sealed(picked)
+    return seal(picked)
 
 
 def hide_zeros(position: Floats) -> Floats:
     """The same positions (n, ..., 3) with NaN where all three are exactly zero, as programs write what was not seen."""
-    return sealed(over_frames(lambda part: np.where((part == 0).all(axis=-1, keepdims=True), np.nan, part), position))
+    return seal(over_frames(lambda part: np.where((part == 0).all(axis=-1, keepdims=True), np.nan, part), position))
 
 
 def find_separator(names: bytes) -> bytes:

@@ -14,7 +14,7 @@ from ...findings import Finding
 from ...maths.arrays import Floats, Ints
 from ...maths.robust import median
 from ...maths.spool import hide, over_frames
-from ...model.recording import Bodies, Convention, Recording
+from ...model.recording import MATRIX, Bodies, Convention, Recording
 from ...model.values import dataclass
 from .guess import are_rotations, are_unit
 from .header import is_length
@@ -29,7 +29,7 @@ MOST_STATIONS = 16  # sensors that one tracker can have
 ABSURD_NUMBER = 1e20  # beyond is no number that a device measured
 FEWEST_LOG_CELLS = 6  # numbers in a row: a place and three angles
 SAMPLE_ROWS = 400  # rows that a table is recognised by
-EULER, QUATERNION, MATRIX = "ZYX", "wxyz", "matrix"  # azimuth, elevation, roll: R = Rz(az) Ry(el) Rx(roll)
+EULER, QUATERNION = "ZYX", "wxyz"  # azimuth, elevation, roll: R = Rz(az) Ry(el) Rx(roll)
 ORIENTATION = {
     QUATERNION: ("q0", "q1", "q2", "q3"),
     MATRIX: tuple(f"m{row}{column}" for row in "123" for column in "123"),

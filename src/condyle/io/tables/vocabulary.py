@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from ...model.values import dataclass
 
-LONGEST_NAME = 200  # characters of a column's name that is taken apart
+LONGEST_COLUMN_NAME = 200  # characters of a column's name that is taken apart
 NAME_GAP = r"[\s._:/|\-]*"
 WORD_START = r"(?:(?<=[a-z0-9])(?=[A-Z])|(?<![A-Za-z0-9])|(?<=[0-9])(?=[A-Za-z]))"  # where a new word begins
 _POSITION = r"positions?|pos|location|loc|translations?|trans|coordinates?|coord|xyz"
@@ -123,7 +123,7 @@ class Thing:
 
 
 @dataclass(frozen=True)
-class Meaning:
+class ColumnMeaning:
     """What the names of a table's columns say. Columns are 0-based, None where there is none.
 
     rest    columns that mean nothing here
@@ -146,9 +146,9 @@ class Meaning:
         return tuple(thing for thing in self.things if thing.position and not thing.rotation)
 
 
-def read_column_names(names: Sequence[str]) -> Meaning:
+def read_column_names(names: Sequence[str]) -> ColumnMeaning:
     """What these column names say; nothing is guessed from numbers."""
-    names = [name if len(name) <= LONGEST_NAME else "" for name in names]
+    names = [name if len(name) <= LONGEST_COLUMN_NAME else "" for name in names]
     plain = [_BRACKET.sub("", name).strip() for name in names]
     time, unit = _read_time(names, plain)
     frame = next((k for k, name in enumerate(plain) if _FRAME.match(name)), None)
@@ -159,13 +159,13 @@ def read_column_names(names: Sequence[str]) -> Meaning:
     parts = {k: part for k, name in enumerate(plain) if k not in taken and (part := read_column_name(name)) is not None}
     things, used = _find_things(parts)
     rest = tuple(k for k in range(len(names)) if k not in used and k not in taken)
-    return Meaning(things, time, unit, frame, sensor, valid, rest)
+    return ColumnMeaning(things, time, unit, frame, sensor, valid, rest)
 
 
 @lru_cache(maxsize=4096)
 def read_column_name(name: str) -> NamePart | None:
     """What one column name says, or None."""
-    if len(name) > LONGEST_NAME:
+    if len(name) > LONGEST_COLUMN_NAME:
         return None
     if matrix := _MATRIX.match(name):
         row, column = matrix["row"], matrix["column"]
@@ -200,7 +200,7 @@ def read_tracker_name(name: str) -> tuple[str | None, int | None, str | None]:
 
     Roles are time, frame, station, x y z, az el roll, q0 to q3 (q0 the scalar), m11 to m33; None: another column.
     """
-    if len(name) > LONGEST_NAME:
+    if len(name) > LONGEST_COLUMN_NAME:
         return None, None, None
     unit = read_bracketed_unit(name)
     plain = re.sub(r"[\s.\-:#]+", "_", _BRACKET.sub("", name).strip().lower()).strip("_")
@@ -221,13 +221,13 @@ def read_tracker_name(name: str) -> tuple[str | None, int | None, str | None]:
 
 def read_bracketed_unit(name: str) -> str | None:
     """The unit in brackets behind a column name, as written."""
-    found = _BRACKET.search(name) if len(name) <= LONGEST_NAME else None
+    found = _BRACKET.search(name) if len(name) <= LONGEST_COLUMN_NAME else None
     return found[1] or None if found else None
 
 
 def find_stated_unit(lines: Sequence[str]) -> str | None:
     """Unit of length that a line states in words such as `Units: cm`."""
-    found = (_STATED_UNIT.search(line[:LONGEST_NAME]) for line in lines)
+    found = (_STATED_UNIT.search(line[:LONGEST_COLUMN_NAME]) for line in lines)
     return next((match[1].lower() for match in found if match), None)
 
 

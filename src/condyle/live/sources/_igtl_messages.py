@@ -15,9 +15,11 @@ from ...maths.arrays import Floats
 from ..source import PacketError
 from ._cursor import Cursor, widen
 
-HEADER = struct.Struct(">H12s20sIIQQ")  # version, type, device, seconds and their fraction, bytes that follow, checksum
+IGTL_HEADER = struct.Struct(
+    ">H12s20sIIQQ"
+)  # version, type, device, seconds, their fraction, bytes that follow, checksum
 MOST_ELEMENTS = 250  # of a message
-MOST_BODY_BYTES = 70 * MOST_ELEMENTS + 4096  # of a message that is read; longer ones are passed over
+IGTL_MOST_BODY_BYTES = 70 * MOST_ELEMENTS + 4096  # of a message that is read; longer ones are passed over
 NEWEST_VERSION = 3
 _EXTENDED = struct.Struct(
     ">HHII"
@@ -31,7 +33,7 @@ _START_TDATA = struct.Struct(">i32s")
 CRC_POLYNOMIAL = 0x42F0E1EBA9EA3693  # ECMA-182
 
 
-class Header(NamedTuple):
+class IgtlHeader(NamedTuple):
     """What is known of a message before its body. time [s], 0 where it is not set."""
 
     version: int
@@ -41,7 +43,7 @@ class Header(NamedTuple):
     size: int
 
 
-class Pose(NamedTuple):
+class IgtlPose(NamedTuple):
     """A body and its numbers: place and matrix row by row (12,), or place and quaternion xyzw (7,)."""
 
     body: str
@@ -49,21 +51,21 @@ class Pose(NamedTuple):
     rotation: Literal["matrix", "xyzw"]
 
 
-def read_header(data: bytes) -> Header:
+def read_header(data: bytes) -> IgtlHeader:
     """The 58 bytes before every message."""
-    version, kind, device, seconds, fraction, size, _ = Cursor(data).unpack(HEADER)
+    version, kind, device, seconds, fraction, size, _ = Cursor(data).unpack(IGTL_HEADER)
     word = _text(kind)
     if not 1 <= version <= NEWEST_VERSION or not word or not all(letter.isalnum() or letter in "_-" for letter in word):
         raise PacketError("is no OpenIGTLink message")
-    return Header(version, word, _text(device), seconds + fraction / 2**32, size)
+    return IgtlHeader(version, word, _text(device), seconds + fraction / 2**32, size)
 
 
-def holds_poses(header: Header) -> bool:
+def holds_poses(header: IgtlHeader) -> bool:
     """Whether a message is one of those that are read, and not too long."""
-    return header.kind in _READERS and header.size <= MOST_BODY_BYTES
+    return header.kind in _READERS and header.size <= IGTL_MOST_BODY_BYTES
 
 
-def read_body(header: Header, body: bytes) -> list[Pose]:
+def read_body(header: IgtlHeader, body: bytes) -> list[IgtlPose]:
     """The poses of a message."""
     cursor = Cursor(body)
     if header.version >= 2:
@@ -75,14 +77,14 @@ def read_body(header: Header, body: bytes) -> list[Pose]:
     return _READERS[header.kind](cursor, header.device)
 
 
-def _read_transform(cursor: Cursor, device: str) -> list[Pose]:
-    return [Pose(device, widen(cursor.array(_TRANSFORM, 12))[_ORDER], "matrix")]
+def _read_transform(cursor: Cursor, device: str) -> list[IgtlPose]:
+    return [IgtlPose(device, widen(cursor.array(_TRANSFORM, 12))[_ORDER], "matrix")]
 
 
-def _read_position(cursor: Cursor, device: str) -> list[Pose]:
+def _read_position(cursor: Cursor, device: str) -> list[IgtlPose]:
     if cursor.left < 28:
         raise PacketError(f"the position of '{device}' comes without its rotation")
-    return [Pose(device, widen(cursor.array(_TRANSFORM, 7)), "xyzw")]
+    return [IgtlPose(device, widen(cursor.array(_TRANSFORM, 7)), "xyzw")]
 
 
 def _read_elements(cursor: Cursor, kind: np.dtype[np.void]) -> tuple[list[str], Floats]:
@@ -93,14 +95,14 @@ def _read_elements(cursor: Cursor, kind: np.dtype[np.void]) -> tuple[list[str], 
     return [_text(name) for name in items["name"].tolist()], widen(items["numbers"])
 
 
-def _read_tdata(cursor: Cursor, device: str) -> list[Pose]:
+def _read_tdata(cursor: Cursor, device: str) -> list[IgtlPose]:
     names, numbers = _read_elements(cursor, _TDATA)
-    return [Pose(name, row, "matrix") for name, row in zip(names, numbers[:, _ORDER], strict=True)]
+    return [IgtlPose(name, row, "matrix") for name, row in zip(names, numbers[:, _ORDER], strict=True)]
 
 
-def _read_qtdata(cursor: Cursor, device: str) -> list[Pose]:
+def _read_qtdata(cursor: Cursor, device: str) -> list[IgtlPose]:
     names, numbers = _read_elements(cursor, _QTDATA)
-    return [Pose(name, row, "xyzw") for name, row in zip(names, numbers, strict=True)]
+    return [IgtlPose(name, row, "xyzw") for name, row in zip(names, numbers, strict=True)]
 
 
 _READERS = {
@@ -120,7 +122,7 @@ def pack_message(kind: str, device: str, body: bytes, *, version: int = 1, time:
     """A message with its checksum."""
     seconds, fraction = divmod(time, 1.0)
     head = (version, kind.encode(), device.encode(), int(seconds), int(fraction * 2**32), len(body), compute_crc(body))
-    return HEADER.pack(*head) + body
+    return IGTL_HEADER.pack(*head) + body
 
 
 def pack_start(period_ms: int) -> bytes:

@@ -14,13 +14,13 @@ from ...maths.arrays import Bools, Floats, Ints
 from ..source import PacketError
 from ._cursor import Cursor, widen
 
-CONNECT, SERVER_INFO, REQUEST_MODELS, MODELS, FRAME, KEEP_ALIVE, DISCOVERY = 0, 1, 4, 5, 7, 10, 14
+CONNECT, SERVER_INFO, REQUEST_MODELS, MODELS, FRAME_MESSAGE, KEEP_ALIVE, DISCOVERY = 0, 1, 4, 5, 7, 10, 14
 MOST_RIGID_BODIES = 1000
 MOST_SETS = 500  # of markers, skeletons, plates, devices, each with a count of its own
-MOST_CHANNELS = 500  # of plates and devices together
+NATNET_MOST_CHANNELS = 500  # of plates and devices together
 MOST_MARKERS = 5000
 MOST_DESCRIPTIONS = 400  # of bodies, marker sets, cameras, devices
-MOST_NAMES = 1000  # in one description of what is streamed
+NATNET_MOST_NAMES = 1000  # in one description of what is streamed
 _HEAD = struct.Struct("<HH")
 _INT = struct.Struct("<i")
 _POSE = np.dtype([("id", "<i4"), ("position", "<f4", 3), ("quaternion", "<f4", 4), ("error", "<f4"), ("flags", "<i2")])
@@ -41,7 +41,7 @@ class Server(NamedTuple):
     multicast: str | None
 
 
-class Frame(NamedTuple):
+class NatNetFrame(NamedTuple):
     """The rigid bodies of one frame.
 
     number      of the frame
@@ -107,7 +107,7 @@ def read_models(cursor: Cursor, version: tuple[int, int]) -> dict[int, str]:
             found[number], names = name, names + read
         elif kind == _MARKER_SET and end is None:
             cursor.name()
-            count = cursor.count(_INT, MOST_NAMES, 1)
+            count = cursor.count(_INT, NATNET_MOST_NAMES, 1)
             for _ in range(count):
                 cursor.name()
             names += count + 1
@@ -118,8 +118,8 @@ def read_models(cursor: Cursor, version: tuple[int, int]) -> dict[int, str]:
                 names += _read_rigid_body(cursor, version)[2]
         elif end is None:
             break
-        if names > MOST_NAMES:
-            raise PacketError(f"describes more than {MOST_NAMES} markers")
+        if names > NATNET_MOST_NAMES:
+            raise PacketError(f"describes more than {NATNET_MOST_NAMES} markers")
         if end is not None:
             cursor.at = end
     return found
@@ -130,7 +130,7 @@ def _read_rigid_body(cursor: Cursor, version: tuple[int, int]) -> tuple[str, int
     name = cursor.name()
     number, _ = cursor.unpack(struct.Struct("<ii"))
     cursor.skip(28 if version >= (4, 2) else 12)
-    count = cursor.count(_INT, MOST_NAMES, 16)
+    count = cursor.count(_INT, NATNET_MOST_NAMES, 16)
     cursor.skip(16 * count)
     if version >= (4, 0):
         for _ in range(count):
@@ -138,7 +138,7 @@ def _read_rigid_body(cursor: Cursor, version: tuple[int, int]) -> tuple[str, int
     return name, number, 1 + (count if version >= (4, 0) else 0)
 
 
-def read_frame(cursor: Cursor, version: tuple[int, int]) -> Frame:
+def read_frame(cursor: Cursor, version: tuple[int, int]) -> NatNetFrame:
     """FRAME: sections of markers, bodies, skeletons, plates and devices, of which the bodies and the time are kept."""
     (number,) = cursor.unpack(_INT)
     sized = version >= (4, 1)
@@ -157,7 +157,7 @@ def read_frame(cursor: Cursor, version: tuple[int, int]) -> Frame:
     _, _, time = cursor.unpack(_SUFFIX)
     if not np.isfinite(time):
         raise PacketError("its time is no number")
-    return Frame(
+    return NatNetFrame(
         number,
         time,
         poses["id"].astype(np.int64),
@@ -207,9 +207,9 @@ def _skip_channels(cursor: Cursor, sized: bool) -> None:
     channels = 0
     for _ in range(cursor.count(_INT, MOST_SETS, 8)):
         cursor.skip(4)
-        count = cursor.count(_INT, MOST_CHANNELS, 4)
+        count = cursor.count(_INT, NATNET_MOST_CHANNELS, 4)
         channels += count
-        if channels > MOST_CHANNELS:
-            raise PacketError(f"has more than {MOST_CHANNELS} channels")
+        if channels > NATNET_MOST_CHANNELS:
+            raise PacketError(f"has more than {NATNET_MOST_CHANNELS} channels")
         for _ in range(count):
             cursor.skip(4 * cursor.count(_INT, MOST_MARKERS, 4))

@@ -22,21 +22,21 @@ _WORDS = {"T": True, "F": False, "N": None, "I": None}
 _FIXED = {"t": 8, "r": 4, "m": 4, "c": 4}  # bytes of arguments that are not needed
 
 
-class Message(NamedTuple):
+class OscMessage(NamedTuple):
     """An address and its arguments: numbers and words; what is neither is left out."""
 
     address: str
     arguments: tuple[float | str | bool | None, ...]
 
 
-def read_messages(data: bytes) -> list[Message]:
+def read_messages(data: bytes) -> list[OscMessage]:
     """The messages of a datagram, those in bundles among them."""
-    found: list[Message] = []
+    found: list[OscMessage] = []
     _read_element(memoryview(data), found, 0)
     return found
 
 
-def _read_element(data: memoryview, found: list[Message], depth: int) -> None:
+def _read_element(data: memoryview, found: list[OscMessage], depth: int) -> None:
     if data[:8] != _BUNDLE:
         if len(found) >= MOST_MESSAGES:
             raise PacketError(f"holds more than {MOST_MESSAGES} messages")
@@ -55,7 +55,7 @@ def _read_element(data: memoryview, found: list[Message], depth: int) -> None:
         _read_element(part, found, depth + 1)
 
 
-def _read_message(cursor: Cursor) -> Message:
+def _read_message(cursor: Cursor) -> OscMessage:
     address = _read_text(cursor)
     if not address.startswith("/"):
         raise PacketError("is no OSC message: its address does not begin with a slash")
@@ -77,7 +77,7 @@ def _read_message(cursor: Cursor) -> Message:
             cursor.skip(_FIXED[tag])
         elif tag not in "[]":
             raise PacketError(f"'{address[:80]}' has an argument of the kind '{tag}', which is not OSC 1.0")
-    return Message(address, tuple(arguments))
+    return OscMessage(address, tuple(arguments))
 
 
 def _read_text(cursor: Cursor) -> str:

@@ -18,29 +18,29 @@ import numpy as np
 from ...maths.arrays import Floats
 from ..source import PacketError
 from ._cursor import Cursor, widen
+from ._gathering import MOST_BODIES
 
-HEADER = struct.Struct("<II")  # bytes of the whole packet, its type
+QUALISYS_HEADER = struct.Struct("<II")  # bytes of the whole packet, its type
 ERROR, COMMAND, XML, DATA, NO_MORE_DATA = 0, 1, 2, 3, 4  # types
-FRAME_HEAD = struct.Struct("<QII")  # time [us], number of the frame, components
+QUALISYS_FRAME_HEAD = struct.Struct("<QII")  # time [us], number of the frame, components
 COMPONENT_HEAD = struct.Struct("<II")  # bytes of the component, its type
 BODIES = 5  # type of the component of rigid bodies as matrices
 COUNT = struct.Struct("<I")
-MOST_BYTES = 2**20  # of a packet
-MOST_BODIES = 500
+QUALISYS_PACKET_MOST_BYTES = 2**20  # of a packet
 MOST_COMPONENTS = 64
 BODY = np.dtype([("place", "<f4", 3), ("turn", "<f4", 9)])
 BY_ROWS = [0, 3, 6, 1, 4, 7, 2, 5, 8]  # numbers of a matrix that is sent column by column
 _NAME = re.compile(rb"<Name>([^<]{0,256})</Name>")
 
 
-class Header(NamedTuple):
+class QualisysHeader(NamedTuple):
     """Bytes that follow, and what they are."""
 
     size: int
     kind: int
 
 
-class Frame(NamedTuple):
+class QualisysFrame(NamedTuple):
     """A frame: its time [s], places (m, 3) [mm] and rotation matrices (m, 9) by rows; NaN where not seen."""
 
     time: float
@@ -51,15 +51,15 @@ class Frame(NamedTuple):
 def pack_command(text: str) -> bytes:
     """A command to the server."""
     data = text.encode() + b"\0"
-    return HEADER.pack(HEADER.size + len(data), COMMAND) + data
+    return QUALISYS_HEADER.pack(QUALISYS_HEADER.size + len(data), COMMAND) + data
 
 
-def read_header(data: bytes) -> Header:
+def read_header(data: bytes) -> QualisysHeader:
     """What comes next; raises PacketError where it is no packet."""
-    size, kind = HEADER.unpack(data)
-    if not HEADER.size <= size <= MOST_BYTES or kind > 16:
+    size, kind = QUALISYS_HEADER.unpack(data)
+    if not QUALISYS_HEADER.size <= size <= QUALISYS_PACKET_MOST_BYTES or kind > 16:
         raise PacketError(f"a packet of {size} bytes and type {kind} is none of the protocol")
-    return Header(size - HEADER.size, kind)
+    return QualisysHeader(size - QUALISYS_HEADER.size, kind)
 
 
 def read_text(body: bytes) -> str:
@@ -80,10 +80,10 @@ def read_names(body: bytes) -> list[str]:
     return [name if counts[name] == 1 else f"{name} {k}" for k, name in enumerate(names, 1)]
 
 
-def read_frame(body: bytes) -> Frame | None:
+def read_frame(body: bytes) -> QualisysFrame | None:
     """The rigid bodies of a frame; None where it holds none."""
     cursor = Cursor(body)
-    time, _, components = cursor.unpack(FRAME_HEAD)
+    time, _, components = cursor.unpack(QUALISYS_FRAME_HEAD)
     if components > MOST_COMPONENTS:
         raise PacketError(f"says that {components} components follow, which do not")
     found = None
@@ -98,8 +98,8 @@ def read_frame(body: bytes) -> Frame | None:
     return found
 
 
-def _read_bodies(cursor: Cursor, time: float) -> Frame:
+def _read_bodies(cursor: Cursor, time: float) -> QualisysFrame:
     count = cursor.count(COUNT, MOST_BODIES, BODY.itemsize)
     cursor.skip(4)  # how many frames the cameras dropped, and were out of step
     bodies = cursor.array(BODY, count)
-    return Frame(time, widen(bodies["place"]), widen(bodies["turn"])[:, BY_ROWS])
+    return QualisysFrame(time, widen(bodies["place"]), widen(bodies["turn"])[:, BY_ROWS])

@@ -8,7 +8,7 @@ import time
 
 from ...errors import CondyleError, UsageError
 
-CHUNK_BYTES = 512  # read at once: what hostile bytes cost is bounded by it, and lines bring no more in 40 ms
+SERIAL_CHUNK_BYTES = 512  # read at once: what hostile bytes cost is bounded by it, and lines bring no more in 40 ms
 DEFAULT_BAUD = 115_200
 
 
@@ -54,7 +54,7 @@ class SerialLine:
         if not ready:
             return b""
         try:
-            data = os.read(self._handle, CHUNK_BYTES)
+            data = os.read(self._handle, SERIAL_CHUNK_BYTES)
         except BlockingIOError:
             return b""
         except OSError as error:

@@ -11,7 +11,7 @@ from ._sockets import find_host
 
 CONNECT_TIMEOUT_S = 3.0
 RECONNECT_PERIOD_S = 0.5  # s between two tries to reach a server that went away
-CHUNK_BYTES = 2**16
+TCP_CHUNK_BYTES = 2**16
 
 
 class Connection:
@@ -53,7 +53,7 @@ class Connection:
         if not ready:
             return b""
         try:
-            data = self._socket.recv(CHUNK_BYTES)
+            data = self._socket.recv(TCP_CHUNK_BYTES)
         except OSError as error:
             self.drop(f"the connection is lost: {error.strerror or error}")
             return b""

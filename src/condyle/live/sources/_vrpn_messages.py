@@ -16,16 +16,16 @@ from ._cursor import Cursor
 
 COOKIE_BYTES = 24
 COOKIE = b"vrpn: ver. 07.35  0".ljust(COOKIE_BYTES, b"\0")
-HEADER = struct.Struct(">IIIiiI")  # bytes of header and body, seconds, microseconds, sender, kind, count
+VRPN_HEADER = struct.Struct(">IIIiiI")  # bytes of header and body, seconds, microseconds, sender, kind, count
 MOST_MESSAGE_BYTES = 2**16
 SENDER_NAME, KIND_NAME = -1, -2  # kinds of messages that give a name to a number
-POSE = "vrpn_Tracker Pos_Quat"
+POSE_MESSAGE = "vrpn_Tracker Pos_Quat"
 _ALIGN = 8
 _LENGTH = struct.Struct(">I")
 _POSE = struct.Struct(">iI7d")  # sensor, nothing, place, quaternion xyzw
 
 
-class Header(NamedTuple):
+class VrpnHeader(NamedTuple):
     """What is known of a message before its body: bytes that follow, with what fills them up; time [s]."""
 
     size: int
@@ -41,13 +41,13 @@ def check_cookie(data: bytes) -> None:
         raise PacketError("does not greet as a server of VRPN 7 does")
 
 
-def read_header(data: bytes) -> Header:
+def read_header(data: bytes) -> VrpnHeader:
     """The 24 bytes before every message."""
-    length, seconds, micros, sender, kind, _ = Cursor(data).unpack(HEADER)
-    size = length - HEADER.size
+    length, seconds, micros, sender, kind, _ = Cursor(data).unpack(VRPN_HEADER)
+    size = length - VRPN_HEADER.size
     if not 0 <= size <= MOST_MESSAGE_BYTES:
         raise PacketError(f"a message of {length} bytes is none of VRPN")
-    return Header(size, size + -size % _ALIGN, seconds + micros / 1e6, sender, kind)
+    return VrpnHeader(size, size + -size % _ALIGN, seconds + micros / 1e6, sender, kind)
 
 
 def read_name(body: bytes) -> str:
@@ -66,7 +66,7 @@ def read_pose(body: bytes) -> tuple[int, Floats]:
 def pack_message(kind: int, sender: int, body: bytes, time: float = 0.0) -> bytes:
     """A message."""
     seconds, rest = divmod(time, 1.0)
-    head = HEADER.pack(HEADER.size + len(body), int(seconds), round(rest * 1e6), sender, kind, 0)
+    head = VRPN_HEADER.pack(VRPN_HEADER.size + len(body), int(seconds), round(rest * 1e6), sender, kind, 0)
     return head + body + bytes(-len(body) % _ALIGN)
 
 

@@ -21,8 +21,8 @@ MOST_BIRDS = 126
 CONFIGURE_S = 0.7  # s that the birds take to find each other
 ANSWER_S = 0.3  # s that a bird may take to say its range
 ASK_RANGE = b"O\x03"
-RANGE_IN = {0: 36.0, 1: 72.0, 2: 144.0}  # inches of a full position, by what the bird answers
-START = b"P\x23\x01Y@"  # the number of the bird behind each record; position and angles; on and on
+RANGES_IN = {0: 36.0, 1: 72.0, 2: 144.0}  # inches of a full position, by what the bird answers
+ASCENSION_START = b"P\x23\x01Y@"  # the number of the bird behind each record; position and angles; on and on
 RECORD_BYTES = 13  # six numbers of two bytes, and the number of the bird
 FULL_ANGLE_DEG = 180.0  # degrees of a full angle
 CONVENTION = Convention("ZYX", degrees=True, unit="in", stated=frozenset({"rotation", "degrees"}))
@@ -76,7 +76,7 @@ class AscensionSource:
             findings=findings,
         )
         self._frames = Gatherer(layout)
-        self._line.write(START)
+        self._line.write(ASCENSION_START)
 
     def _ask_range(self) -> tuple[float, tuple[Finding, ...]]:
         """Inches of a full position, and what is said where the birds do not tell."""
@@ -86,10 +86,10 @@ class AscensionSource:
         end = time.monotonic() + ANSWER_S
         while len(answer) < 2 and time.monotonic() < end:
             answer += self._line.read(end - time.monotonic())
-        if len(answer) >= 2 and (code := struct.unpack("<H", answer[:2])[0]) in RANGE_IN:
-            return RANGE_IN[code], ()
+        if len(answer) >= 2 and (code := struct.unpack("<H", answer[:2])[0]) in RANGES_IN:
+            return RANGES_IN[code], ()
         text = "the birds did not say their range; 36 inches are taken: if it is 72, give --unit 0.0508 to the fit"
-        return RANGE_IN[0], (Finding("unit-assumed", "warning", text, value=0.0254, unit="m"),)
+        return RANGES_IN[0], (Finding("unit-assumed", "warning", text, value=0.0254, unit="m"),)
 
     @property
     def fault(self) -> str:

@@ -8,11 +8,11 @@ from ...io.log_records import ClockKind, Layout
 from ...model.recording import Convention
 from ..source import Packet, PacketError, now
 from ._gathering import FRAME_MAX_S, Gatherer
-from ._igtl_messages import HEADER, Header, holds_poses, pack_start, read_body, read_header
+from ._igtl_messages import IGTL_HEADER, IgtlHeader, holds_poses, pack_start, read_body, read_header
 from ._sockets import parse_address
 from ._tcp import Connection
 
-PORT = 18944
+IGTL_PORT = 18944
 PERIOD_MS = 10  # asked of servers that send TDATA on demand
 CONVENTION = Convention("matrix", unit="mm", stated=frozenset({"rotation", "unit"}))
 
@@ -20,8 +20,8 @@ CONVENTION = Convention("matrix", unit="mm", stated=frozenset({"rotation", "unit
 class IgtlSource:
     """One server. Millimetres, as the protocol says."""
 
-    def __init__(self, host: str, port: int = PORT) -> None:
-        self.word = f"igtl:{host}" if port == PORT else f"igtl:{host}:{port}"
+    def __init__(self, host: str, port: int = IGTL_PORT) -> None:
+        self.word = f"igtl:{host}" if port == IGTL_PORT else f"igtl:{host}:{port}"
         self.ended, self.bad_packets = False, 0
         self._fault = ""
         self._frames: Gatherer | None = None
@@ -32,7 +32,7 @@ class IgtlSource:
         """Where a connection is new nothing of the one before counts."""
         self._opened = self._connection.opened
         self._buffer = bytearray()
-        self._header: Header | None = None
+        self._header: IgtlHeader | None = None
         self._passed = 0  # bytes of a message that is not read, still to come
 
     @property
@@ -55,7 +55,7 @@ class IgtlSource:
                 skipped = min(self._passed, len(self._buffer))
                 del self._buffer[:skipped]
                 self._passed -= skipped
-            need = HEADER.size if self._header is None else self._header.size
+            need = IGTL_HEADER.size if self._header is None else self._header.size
             if self._passed or len(self._buffer) < need:
                 return packets
             part = bytes(self._buffer[:need])
@@ -75,13 +75,13 @@ class IgtlSource:
                     self._buffer.clear()
                     return packets
 
-    def _begin_message(self, header: Header) -> None:
+    def _begin_message(self, header: IgtlHeader) -> None:
         if holds_poses(header):
             self._header = header
         else:
             self._passed = header.size
 
-    def _take_body(self, header: Header, body: bytes, arrival: float) -> list[Packet]:
+    def _take_body(self, header: IgtlHeader, body: bytes, arrival: float) -> list[Packet]:
         packets: list[Packet] = []
         for pose in read_body(header, body):
             if self._frames is None:
@@ -102,4 +102,4 @@ class IgtlSource:
 
 def open_source(address: str) -> IgtlSource:
     """The server at HOST, or HOST:PORT."""
-    return IgtlSource(*parse_address(address, PORT, "igtl:192.168.0.4 or igtl:192.168.0.4:18944"))
+    return IgtlSource(*parse_address(address, IGTL_PORT, "igtl:192.168.0.4 or igtl:192.168.0.4:18944"))

@@ -15,7 +15,7 @@ RESOLVE_S = 2.0  # s that a stream of a given name is looked for
 LISTEN_S = 1.0  # s that any streams are looked for
 BUFFER_S = 60  # s of samples that the library holds while this program is busy
 SAMPLES_AT_ONCE = 256
-MOST_CHANNELS = 10_000
+LSL_MOST_CHANNELS = 10_000
 # What the metadata of motion capture call a channel, and how tables would.
 _PARTS = {
     **{f"Position{axis}": axis.lower() for axis in "XYZ"},
@@ -59,7 +59,7 @@ class LslSource:
 def describe_stream(info: Any, word: str) -> Channels:
     """What the channels of a stream mean, by the labels, objects, types and units of its description."""
     count = info.channel_count()
-    if not _holds_numbers(info) or not 0 < count <= MOST_CHANNELS:
+    if not _holds_numbers(info) or not 0 < count <= LSL_MOST_CHANNELS:
         raise CondyleError(f"{word} does not stream numbers", code="missing-column")
     labels, units = [], []
     channel = info.desc().child("channels").child("channel")

@@ -18,11 +18,11 @@ from ._cursor import Cursor, widen
 from ._gathering import DatagramSource
 from ._sockets import Datagram
 
-QUATERNIONS = b"MXTP02"
+QUATERNION_MESSAGE = b"MXTP02"
 # What it is, count of samples and of datagrams, items, time [ms], character, segments, props, fingers, spare, size
-HEADER = struct.Struct(">6sIBBIBBBBHH")
+MVN_HEADER = struct.Struct(">6sIBBIBBBBHH")
 MOST_ITEMS = 100
-SEGMENTS = (
+MVN_SEGMENTS = (
     *("Pelvis", "L5", "L3", "T12", "T8", "Neck", "Head"),
     *(f"Right{part}" for part in ("Shoulder", "UpperArm", "ForeArm", "Hand")),
     *(f"Left{part}" for part in ("Shoulder", "UpperArm", "ForeArm", "Hand")),
@@ -45,10 +45,10 @@ class SegmentPoses(NamedTuple):
 def read_datagram(data: bytes) -> SegmentPoses | None:
     """The segments in a datagram; None where it holds something else than positions and quaternions."""
     cursor = Cursor(data)
-    kind, _, _, items, milliseconds, character, *_ = cursor.unpack(HEADER)
+    kind, _, _, items, milliseconds, character, *_ = cursor.unpack(MVN_HEADER)
     if not kind.startswith(b"MXTP"):
         raise PacketError("is no datagram of MVN")
-    if kind != QUATERNIONS:
+    if kind != QUATERNION_MESSAGE:
         return None
     if items > MOST_ITEMS:
         raise PacketError(f"says that {items} segments follow, which do not")
@@ -73,7 +73,7 @@ class MvnSource(DatagramSource):
 
 def name_segment(character: int, number: int) -> str:
     """Pelvis of the first character, 2/Pelvis of the second; props and fingers by their number."""
-    name = SEGMENTS[number - 1] if 1 <= number <= len(SEGMENTS) else f"segment {number}"
+    name = MVN_SEGMENTS[number - 1] if 1 <= number <= len(MVN_SEGMENTS) else f"segment {number}"
     return f"{character + 1}/{name}" if character else name
 
 

@@ -15,13 +15,13 @@ from . import Stream
 from ._natnet_packets import (
     CONNECT,
     DISCOVERY,
-    FRAME,
+    FRAME_MESSAGE,
     KEEP_ALIVE,
     MODELS,
     MOST_RIGID_BODIES,
     REQUEST_MODELS,
     SERVER_INFO,
-    Frame,
+    NatNetFrame,
     Server,
     pack_greeting,
     pack_message,
@@ -123,7 +123,7 @@ class NatnetSource:
         elif kind == MODELS:
             self._names = read_models(cursor, self._server.version)
             self._layout = None
-        elif kind == FRAME and self._names is not None:
+        elif kind == FRAME_MESSAGE and self._names is not None:
             return self._make_packet(read_frame(cursor, self._server.version), datagram.arrival)
         return None
 
@@ -141,7 +141,7 @@ class NatnetSource:
             text = f"the group {group} cannot be joined: {error.strerror or error}; let Motive stream by unicast"
             raise CondyleError(text, code="no-answer") from None
 
-    def _make_packet(self, frame: Frame, arrival: float) -> Packet:
+    def _make_packet(self, frame: NatNetFrame, arrival: float) -> Packet:
         ids = frame.ids.tolist()
         if self._layout is None or not all(number in self._columns for number in ids):
             self._name_bodies(ids)

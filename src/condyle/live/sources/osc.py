@@ -12,7 +12,7 @@ from ...io.log_records import Layout
 from ...model.recording import Convention
 from ..source import Packet
 from ._gathering import DatagramSource
-from ._osc_messages import Message, read_messages
+from ._osc_messages import OscMessage, read_messages
 from ._sockets import Datagram
 
 VMC_PREFIX, VMC_SUFFIX = "/VMC/Ext/", "/Pos"
@@ -22,7 +22,7 @@ OSC = Convention("xyzw", guessed=frozenset({"rotation", "handed"}))
 VMC = Convention("xyzw", unit="m", handed="left", up="y", stated=frozenset({"rotation", "unit", "handed", "up"}))
 
 
-class Pose(NamedTuple):
+class OscPose(NamedTuple):
     """A body's name and its seven numbers."""
 
     body: str
@@ -44,25 +44,25 @@ class OscSource(DatagramSource):
                 yield from self._frames.take(pose.body, np.array(pose.numbers), datagram.arrival)
 
 
-def read_pose(message: Message) -> Pose | None:
+def read_pose(message: OscMessage) -> OscPose | None:
     """A message whose arguments are x y z qx qy qz qw, perhaps with a name before them; else None."""
     words, numbers = _part(message)
     if len(numbers) != 7 or len(words) > 1:
         return None
-    return Pose("/".join([message.address.strip("/"), *words]), numbers)
+    return OscPose("/".join([message.address.strip("/"), *words]), numbers)
 
 
-def read_vmc(message: Message) -> Pose | None:
+def read_vmc(message: OscMessage) -> OscPose | None:
     """A tracker, controller or headset of the VMC protocol; bones are relative to their parents and are not read."""
     address = message.address
     device = address.removeprefix(VMC_PREFIX).removesuffix(VMC_SUFFIX)
     words, numbers = _part(message)
     if address != f"{VMC_PREFIX}{device}{VMC_SUFFIX}" or device not in VMC_DEVICES:
         return None
-    return Pose(words[0], numbers) if len(words) == 1 and len(numbers) == 7 else None
+    return OscPose(words[0], numbers) if len(words) == 1 and len(numbers) == 7 else None
 
 
-def _part(message: Message) -> tuple[list[str], tuple[float, ...]]:
+def _part(message: OscMessage) -> tuple[list[str], tuple[float, ...]]:
     """The words and the numbers among the arguments."""
     words = [one for one in message.arguments if isinstance(one, str)]
     return words, tuple(float(one) for one in message.arguments if isinstance(one, (int, float)))

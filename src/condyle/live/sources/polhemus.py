@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ...io.log_records import Layout
+from ...io.tables.sensors import MOST_STATIONS
 from ...maths.arrays import Floats
 from ...model.recording import Convention
 from ..source import Packet, now
@@ -16,14 +17,13 @@ from ._gathering import FRAME_MAX_S, Gatherer
 from ._serial import SerialLine, parse_line
 
 # Stop; binary; centimetres; time, count, distortion, place, quaternion of every station; on and on.
-STOP, START = b"P\r", b"F1\rU1\rO*,8,9,11,3,7\rC\r"
+POLHEMUS_STOP, POLHEMUS_START = b"P\r", b"F1\rU1\rO*,8,9,11,3,7\rC\r"
 SETTLE_S = 0.2  # s after the command to stop that bytes still come, which are thrown away
 TAGS = (b"LY", b"PA")  # Liberty, Patriot
-HEADER = struct.Struct("<2sBBBBH")  # tag, station, command that is answered, error, nothing, bytes that follow
+POLHEMUS_HEADER = struct.Struct("<2sBBBBH")  # tag, station, command that is answered, error, nothing, bytes that follow
 RECORD = struct.Struct("<IIi7f")  # time [ms], count, distortion, place, quaternion wxyz
 CONTINUOUS = b"Cc"
-MOST_STATIONS = 16
-MOST_BODY_BYTES = 1024  # of an answer; a longer one is no answer
+POLHEMUS_MOST_BODY_BYTES = 1024  # of an answer; a longer one is no answer
 CONVENTION = Convention("wxyz", unit="cm", stated=frozenset({"rotation", "unit"}))
 
 
@@ -42,19 +42,19 @@ def take_records(buffer: bytearray) -> tuple[list[Station], int]:
     """
     found: list[Station] = []
     at = bad = 0
-    while len(buffer) - at >= HEADER.size:
-        tag, station, command, _, _, size = HEADER.unpack_from(buffer, at)
-        if tag not in TAGS or not 0 < station <= MOST_STATIONS or size > MOST_BODY_BYTES:
+    while len(buffer) - at >= POLHEMUS_HEADER.size:
+        tag, station, command, _, _, size = POLHEMUS_HEADER.unpack_from(buffer, at)
+        if tag not in TAGS or not 0 < station <= MOST_STATIONS or size > POLHEMUS_MOST_BODY_BYTES:
             after = min((k for mark in TAGS if (k := buffer.find(mark, at + 1)) >= 0), default=len(buffer) - 1)
             bad += after - at
             at = after
             continue
-        if len(buffer) - at < HEADER.size + size:
+        if len(buffer) - at < POLHEMUS_HEADER.size + size:
             break
         if command in CONTINUOUS and size == RECORD.size:
-            milliseconds, _, _, *numbers = RECORD.unpack_from(buffer, at + HEADER.size)
+            milliseconds, _, _, *numbers = RECORD.unpack_from(buffer, at + POLHEMUS_HEADER.size)
             found.append(Station(station, milliseconds / 1000, np.array(numbers)))
-        at += HEADER.size + size
+        at += POLHEMUS_HEADER.size + size
     del buffer[:at]
     return found, bad
 
@@ -68,11 +68,11 @@ class PolhemusSource:
         self._frames = Gatherer(Layout(self.word, (), convention=CONVENTION, facts={"device": "Polhemus"}))
         self._buffer = bytearray()
         self._line = SerialLine(path, baud)
-        self._line.write(STOP)
+        self._line.write(POLHEMUS_STOP)
         end = time.monotonic() + SETTLE_S
         while time.monotonic() < end:
             self._line.read(end - time.monotonic())
-        self._line.write(START)
+        self._line.write(POLHEMUS_START)
 
     @property
     def fault(self) -> str:
@@ -90,7 +90,7 @@ class PolhemusSource:
 
     def close(self) -> None:
         self.ended = True
-        self._line.write(STOP)
+        self._line.write(POLHEMUS_STOP)
         self._line.close()
 
 

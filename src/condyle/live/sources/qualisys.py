@@ -10,9 +10,9 @@ from ..source import Packet, PacketError, now
 from ._qualisys_packets import (
     DATA,
     ERROR,
-    HEADER,
+    QUALISYS_HEADER,
     XML,
-    Header,
+    QualisysHeader,
     pack_command,
     read_frame,
     read_header,
@@ -22,10 +22,10 @@ from ._qualisys_packets import (
 from ._sockets import parse_address
 from ._tcp import Connection
 
-PORT = 22223  # of the little-endian protocol
-VERSION = "1.20"
+QUALISYS_PORT = 22223  # of the little-endian protocol
+QUALISYS_VERSION = "1.20"
 GREETING = b"".join(
-    pack_command(text) for text in (f"Version {VERSION}", "GetParameters 6D", "StreamFrames AllFrames 6D")
+    pack_command(text) for text in (f"Version {QUALISYS_VERSION}", "GetParameters 6D", "StreamFrames AllFrames 6D")
 )
 CONVENTION = Convention("matrix", unit="mm", stated=frozenset({"rotation", "unit"}))
 
@@ -33,8 +33,8 @@ CONVENTION = Convention("matrix", unit="mm", stated=frozenset({"rotation", "unit
 class QualisysSource:
     """The rigid bodies that a server streams while it measures. Single markers are not read."""
 
-    def __init__(self, host: str, port: int = PORT) -> None:
-        self.word = f"qualisys:{host}" if port == PORT else f"qualisys:{host}:{port}"
+    def __init__(self, host: str, port: int = QUALISYS_PORT) -> None:
+        self.word = f"qualisys:{host}" if port == QUALISYS_PORT else f"qualisys:{host}:{port}"
         self.ended, self.bad_packets = False, 0
         self._fault = ""
         self._layout: Layout | None = None
@@ -45,7 +45,7 @@ class QualisysSource:
         """Where a connection is new nothing of the one before counts."""
         self._opened = self._connection.opened
         self._buffer = bytearray()
-        self._header: Header | None = None
+        self._header: QualisysHeader | None = None
         self._names: list[str] = []
 
     @property
@@ -63,7 +63,7 @@ class QualisysSource:
         packets: list[Packet] = []
         self._buffer += data
         while True:
-            need = HEADER.size if self._header is None else self._header.size
+            need = QUALISYS_HEADER.size if self._header is None else self._header.size
             if len(self._buffer) < need:
                 return packets
             part = bytes(self._buffer[:need])
@@ -108,4 +108,4 @@ class QualisysSource:
 
 def open_source(address: str) -> QualisysSource:
     """The server at HOST, or HOST:PORT."""
-    return QualisysSource(*parse_address(address, PORT, "qualisys:192.168.0.4 or qualisys:192.168.0.4:22223"))
+    return QualisysSource(*parse_address(address, QUALISYS_PORT, "qualisys:192.168.0.4 or qualisys:192.168.0.4:22223"))

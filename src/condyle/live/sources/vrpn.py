@@ -12,28 +12,28 @@ from ._tcp import Connection
 from ._vrpn_messages import (
     COOKIE,
     COOKIE_BYTES,
-    HEADER,
     KIND_NAME,
-    POSE,
+    POSE_MESSAGE,
     SENDER_NAME,
-    Header,
+    VRPN_HEADER,
+    VrpnHeader,
     check_cookie,
     read_header,
     read_name,
     read_pose,
 )
 
-PORT = 3883
+VRPN_PORT = 3883
 EVERY = "*"
-MOST_NAMES = 5000  # of senders and of kinds of messages, in one connection
+VRPN_MOST_NAMES = 5000  # of senders and of kinds of messages, in one connection
 CONVENTION = Convention("xyzw", unit="m", stated=frozenset({"rotation"}))
 
 
 class VrpnSource:
     """The sensors of one tracker, or of all. Sensor 0 bears the tracker's name, others their number behind it."""
 
-    def __init__(self, tracker: str, host: str, port: int = PORT) -> None:
-        self.word = f"vrpn:{tracker}@{host}" if port == PORT else f"vrpn:{tracker}@{host}:{port}"
+    def __init__(self, tracker: str, host: str, port: int = VRPN_PORT) -> None:
+        self.word = f"vrpn:{tracker}@{host}" if port == VRPN_PORT else f"vrpn:{tracker}@{host}:{port}"
         self.ended, self.bad_packets = False, 0
         self._fault, self._tracker = "", tracker
         self._frames = Gatherer(Layout(self.word, (), convention=CONVENTION))
@@ -45,7 +45,7 @@ class VrpnSource:
         self._opened = self._connection.opened
         self._buffer = bytearray()
         self._greeted = False
-        self._header: Header | None = None
+        self._header: VrpnHeader | None = None
         self._senders: dict[int, str] = {}
         self._kinds: dict[int, str] = {}
 
@@ -74,7 +74,7 @@ class VrpnSource:
 
     def _take_part(self) -> bytes | None:
         """The next whole part of the stream: the greeting, a header, or a body."""
-        need = HEADER.size if self._header is None else self._header.padded
+        need = VRPN_HEADER.size if self._header is None else self._header.padded
         need = need if self._greeted else COOKIE_BYTES
         if len(self._buffer) < need:
             return None
@@ -94,10 +94,10 @@ class VrpnSource:
         body = part[: header.size]
         if header.kind in (SENDER_NAME, KIND_NAME):
             names = self._senders if header.kind == SENDER_NAME else self._kinds
-            if len(names) >= MOST_NAMES:
-                raise PacketError(f"gives more than {MOST_NAMES} names")
+            if len(names) >= VRPN_MOST_NAMES:
+                raise PacketError(f"gives more than {VRPN_MOST_NAMES} names")
             names[header.sender] = read_name(body)
-        elif self._kinds.get(header.kind) == POSE:
+        elif self._kinds.get(header.kind) == POSE_MESSAGE:
             tracker = self._senders.get(header.sender, str(header.sender))
             if self._tracker in (EVERY, tracker):
                 sensor, numbers = read_pose(body)
@@ -115,5 +115,5 @@ def open_source(address: str) -> VrpnSource:
     tracker, at, where = address.rpartition("@")
     if not at or not tracker or not where:
         raise UsageError(f"'{address}' is no address such as vrpn:Tracker0@192.168.0.4", code="bad-option")
-    host, port = parse_address(where, PORT, "vrpn:Tracker0@192.168.0.4:3883")
+    host, port = parse_address(where, VRPN_PORT, "vrpn:Tracker0@192.168.0.4:3883")
     return VrpnSource(tracker, host, port)

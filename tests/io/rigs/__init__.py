@@ -1,0 +1,1 @@
+"""Rigs that are given."""
