@@ -118,7 +118,8 @@ def to_urdf(robot: Robot, title: str, body_mass: float | None = None) -> bytes:
     shapes = shape_bones(figure)
     weights = weigh_bones(figure, shapes, body_mass)
     for k, name in enumerate(figure.names):
-        between = {"ball": 2, "free": 1}.get(figure.kind[k], 0) * BETWEEN_LINK_SHARE  # which the bone gives away
+        given_away = len(robot.between.get(k, ())) + (figure.kind[k] == "free")  # to links between
+        between = given_away * BETWEEN_LINK_SHARE
         mass, centre, inertia = weights[k]
         _link(root, name, shapes[k], Inertial((1 - between) * mass, centre, (1 - between) * inertia))
         _joints(root, robot, k, weights[k])
