@@ -26,7 +26,7 @@ from condyle.prepare.joint_centres import (
     SKIN_SD_M,
     SKIN_TO_CENTRE_M,
     Near,
-    Place,
+    UncertainPoint,
     find_centre,
     fit_sphere,
 )
@@ -51,7 +51,7 @@ def turned(vectors: ArrayLike, points: ArrayLike, centre: ArrayLike) -> np.ndarr
 def test_a_centre_is_where_markers_keep_their_distances(rng: np.random.Generator) -> None:
     centre = np.array([0.02, 0.1, -0.08])
     points = turned(0.4 * rng.standard_normal((400, 3)), [[0.02, 0.08, -0.2], [0, 0.05, -0.4]], centre)
-    found = fit_sphere(points, Place(np.zeros(3), 0.15**2 * np.eye(3), ""), count=1e9)
+    found = fit_sphere(points, UncertainPoint(np.zeros(3), 0.15**2 * np.eye(3), ""), count=1e9)
     assert found.p == pytest.approx(centre, abs=EXACT_M)
 
 
@@ -59,7 +59,7 @@ def test_along_an_axis_that_it_only_turned_about_a_centre_is_no_better_known_tha
     rng: np.random.Generator,
 ) -> None:
     points = turned(np.outer(rng.uniform(0, 1, 400), [0, 1, 0]), [[0, 0.05, -0.2], [0, 0.03, -0.4]], np.zeros(3))
-    sd = np.sqrt(np.diag(fit_sphere(points, Place(np.zeros(3), 0.05**2 * np.eye(3), ""), 200.0).covariance))
+    sd = np.sqrt(np.diag(fit_sphere(points, UncertainPoint(np.zeros(3), 0.05**2 * np.eye(3), ""), 200.0).covariance))
     assert sd[1] == pytest.approx(np.hypot(0.05, SKIN_SD_M), rel=0.01)
     assert max(sd[0], sd[2]) < sd[1] / 3
 

@@ -57,7 +57,7 @@ FRONT, BACK = ("asi", "asis", "ias"), ("psi", "psis", "ips", "sacr", "sacrum", "
 WAIST_FRONT, WAIST_BACK = ("fwt", "waistfront"), ("bwt", "mwt", "waistback", "waistcback")
 
 
-class Place(NamedTuple):
+class UncertainPoint(NamedTuple):
     """A point (3,) [m] and its covariance (3, 3) [m^2]; `made` says what it rests on."""
 
     p: Floats
@@ -225,7 +225,7 @@ def find_centre(
     return centre if centre.sd <= CENTRE_MAX_SD_M else None
 
 
-def fit_sphere(points: Floats, before: Place, count: float, moves_sd: float = SKIN_SD_M) -> Place:
+def fit_sphere(points: Floats, before: UncertainPoint, count: float, moves_sd: float = SKIN_SD_M) -> UncertainPoint:
     """The point from which each of the moving points (n, k, 3) [m] keeps its distance, held by what was known before.
 
     count     how many independent moments the frames are worth
@@ -246,11 +246,11 @@ def fit_sphere(points: Floats, before: Place, count: float, moves_sd: float = SK
         c = c + step
         if float(np.linalg.norm(step)) < 1e-6:
             break
-    return Place(c, np.linalg.inv(N + P) + moves_sd**2 * np.eye(3), f"{before.made}, and motion")
+    return UncertainPoint(c, np.linalg.inv(N + P) + moves_sd**2 * np.eye(3), f"{before.made}, and motion")
 
 
-def _near(p: Floats, sd: float, made: str) -> Place:
-    return Place(p, sd**2 * np.eye(3), made)
+def _near(p: Floats, sd: float, made: str) -> UncertainPoint:
+    return UncertainPoint(p, sd**2 * np.eye(3), made)
 
 
 def _find_inner(shape: Shape, markers: Sequence[str], marker: Floats, other: Floats) -> tuple[Floats, Floats]:
@@ -269,7 +269,7 @@ def _find_inner(shape: Shape, markers: Sequence[str], marker: Floats, other: Flo
     return up, 2 * marker - outer
 
 
-def _shift_inwards(marker: Floats, up: Floats, inner: Floats, joint: str) -> Place:
+def _shift_inwards(marker: Floats, up: Floats, inner: Floats, joint: str) -> UncertainPoint:
     """From a marker on the outer side by half a joint's width inwards, across the limb.
 
     Motion tells less: these joints bend about one axis, and along it skin moves more than the centre would.
@@ -283,7 +283,7 @@ def _shift_inwards(marker: Floats, up: Floats, inner: Floats, joint: str) -> Pla
     return _near(marker + width * inwards / far, SKIN_TO_CENTRE_SD_M, made)
 
 
-def _expect_hip(shape: Shape, markers: Sequence[str], side: Side, mirrored: bool) -> Place:
+def _expect_hip(shape: Shape, markers: Sequence[str], side: Side, mirrored: bool) -> UncertainPoint:
     """Harrington 2007: in the pelvis from the distances of its iliac spines; else anywhere near the pelvis."""
     at: dict[tuple[str, str], list[Floats]] = {}
     waist, prefix = False, find_shared_prefix(markers)
