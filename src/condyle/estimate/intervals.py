@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from .solve import Solution
 
 BLOCK_RATE_HZ = 6.0  # Hz: motion is slower, white noise is averaged away
-LOCAL_GROUPS, EFFECT_GROUPS = 3, 5  # of effects: those of angles, and with those of the sensors' place
+OWN_GROUPS, LOCAL_GROUPS, EFFECT_GROUPS = 2, 3, 5  # of effects: of the joint's own angle, of any, and of the place too
 # Shapes in each, along three axes: by the joint's angles, their products, other joints' angles; by arm, arm and place.
 GROUP_COLUMNS = (9, 18, 9, 9, 27)
 BLOCK_MIN_COUNT = 60  # a short take is cut into shorter blocks
@@ -259,8 +259,8 @@ def _fit_gaps(
         rest = (y[k] - Q[k] @ found.free[k] - X[k] @ found.random[k]).reshape(-1, 3)
         shown = (0.0, 0.0)
         if gain > EFFECT_MIN_GAIN:  # without what another centre would explain as well
-            local = groups < LOCAL_GROUPS
-            parts = (clear_of(q[k], X[k][:, own] @ found.random[k][own]) for own in (local, ~local))
+            shared = groups < OWN_GROUPS, groups >= LOCAL_GROUPS
+            parts = (clear_of(q[k], X[k][:, own] @ found.random[k][own]) for own in shared)
             angle_part, place_part = (float(np.sqrt(part @ part / total[k])) for part in parts)
             shown = angle_part, place_part
         variance, most = found.variance[k], float(limit[k])
