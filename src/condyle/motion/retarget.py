@@ -110,6 +110,7 @@ def _grow(skeleton: Skeleton, table: Mapping[str, float]) -> Skeleton:
         limbs=tuple(limb(one) for one in skeleton.limbs),
         loops=tuple(_grow_joint(joint, table) for joint in skeleton.loops) if alike else (),
         sensors=tuple(placement(one) for one in skeleton.sensors),
+        slips=(),
         options={**skeleton.options, "retarget": {body: f * earlier.get(body, 1.0) for body, f in table.items()}},
     )
 

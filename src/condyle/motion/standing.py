@@ -136,8 +136,10 @@ def bend_toes(poses: BonePoses, foot: Foot, R_rest: Floats) -> Floats:
     down = np.zeros(len(R))
     for first, stop in foot.stands:
         down[first:stop] = heights[first:stop, 0] > heights[first:stop, -1]
-    width = max(1, round(TOES_RAMP_S / max(mean_step(poses.time), 1e-9)))
-    down = np.convolve(np.pad(down, width, mode="edge"), np.ones(width) / width, mode="same")[width:-width]
+    for part in segment_slices(poses.segment):
+        width = min(max(1, round(TOES_RAMP_S / mean_step(poses.time[part]))), part.stop - part.start)
+        ramp = np.convolve(np.pad(down[part], width, mode="edge"), np.ones(width) / width, mode="same")
+        down[part] = ramp[width:-width]
     flat = rotation.from_vector(
         down[:, None] * rotation.to_vector(_find_arcs(sole, np.broadcast_to(poses.up, sole.shape)))
     )

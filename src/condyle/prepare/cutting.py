@@ -12,7 +12,7 @@ from ..errors import UsageError
 from ..maths.arrays import Ints
 from ..maths.spool import over_frames, seal
 from ..model.recording import Bodies, PlacedMarker, Recording
-from ..model.take import UNTIMED_RATE, OwnSkeleton
+from ..model.take import UNTIMED_RATE, BodyMarker, CarriedCentre, OwnSkeleton
 
 
 def cut_time(recording: Recording, start: float | None, stop: float | None) -> Recording:
@@ -77,8 +77,16 @@ def choose_bodies(
 
 
 def _rename_marker(one: PlacedMarker, names: Mapping[str, str]) -> PlacedMarker:
-    carried = None if one.carried is None else replace(one.carried, body=names.get(one.carried.body, one.carried.body))
-    return one._replace(body=names.get(one.body, one.body), carried=carried)
+    return one._replace(body=names.get(one.body, one.body), carried=_rename_carrier(one.carried, names))
+
+
+def rename_marker(one: BodyMarker, names: Mapping[str, str]) -> BodyMarker:
+    """A marker of a known figure with other names of bodies."""
+    return replace(one, body=names.get(one.body, one.body), carried=_rename_carrier(one.carried, names))
+
+
+def _rename_carrier(carried: CarriedCentre | None, names: Mapping[str, str]) -> CarriedCentre | None:
+    return None if carried is None else replace(carried, body=names.get(carried.body, carried.body))
 
 
 def _match(patterns: Iterable[str], names: Sequence[str], source: str) -> list[str]:

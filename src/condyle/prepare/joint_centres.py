@@ -174,6 +174,8 @@ def recall_centres(known: Sequence[BodyMarker], mirrored: bool) -> list[JointCen
         own = marker.carried
         if own is not None:
             above = [one for one in known if one.body == own.body]
+            if len(above) < 3:  # left out where the figure was calibrated
+                continue
             places = np.stack([one.p_body_marker for one in above]) * mirror
             labels = tuple(one.name for one in above)
             place = own.p_body_centre * mirror, own.covariance * np.outer(mirror, mirror)

@@ -19,7 +19,7 @@ from ..model.recording import QUATERNIONS, Bodies, Recording, to_take
 from ..model.take import BodyMarker, Take, join
 from ..model.values import dataclass
 from .convention import Diagnosis, apply_diagnosis, diagnose
-from .cutting import choose_bodies, cut_time
+from .cutting import choose_bodies, cut_time, rename_marker
 from .odd_sensors import repair_odd_sensors
 
 MOST_TRIED_BODIES = 64  # bodies beyond which trying conventions would take longer than the fit
@@ -148,7 +148,8 @@ def _bodies_by_name(
 
     found = recognise_bodies(recordings)
     if any(one.carried is not None for one in known):
-        found = recall_bodies(found, known, recordings)
+        own = {new: old for old, new in (options.rename or {}).items()}  # names of bodies as the markers have them
+        found = recall_bodies(found, [rename_marker(one, own) for one in known], recordings)
     if not found.bodies:
         return list(recordings)
     with_centres = [add_centres(one, found.centres) for one in recordings] if found.centres else recordings

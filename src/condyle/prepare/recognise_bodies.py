@@ -209,7 +209,8 @@ def describe_recognition(found: Recognition) -> list[Finding]:
     if found.centres:
         whole = ", ".join(one.body for one in found.centres)
         points = "; ".join(f"{one.name} ({one.made}: ± {1000 * one.sd:.0f} mm)" for one in found.centres)
-        turns = " to ".join(f"{np.degrees(edge(one.roll_sd for one in found.centres)):.0f}" for edge in (min, max))
+        rolls = (f"{np.degrees(edge(one.roll_sd for one in found.centres)):.0f}" for edge in (min, max))
+        turns = " to ".join(dict.fromkeys(rolls))
         text = (
             f"segments of two markers are completed by the centre of the joint above them: {whole}. These joints "
             "hardly come apart, so their residuals tell nothing; their intervals contain what the centres may be "

@@ -167,7 +167,7 @@ def _pack(channels: NDArray[Any]) -> bytes:
 
 
 def _unpack(data: bytes, n: int) -> Small:
-    """What `_packed` was given."""
+    """What `_pack` was given."""
     order, planes = data[0], np.frombuffer(data, np.uint8, offset=1).reshape(4, -1)
     folded = np.ascontiguousarray(planes.T).view("<u4")[:, 0]
     values = (folded >> 1).astype(np.int32) ^ -(folded & 1).astype(np.int32)

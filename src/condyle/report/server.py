@@ -35,7 +35,7 @@ from .page import assemble_page, link_template, open_page, to_html
 from .shown import MotionPieces
 
 HOST = "127.0.0.1"
-EXPORTED_MAX_POSES = 1_000_000  # poses of a take that the server exports: some 300 MB while it does
+EXPORTED_MAX_POSES = 300_000  # poses of a take that the server exports, the slowest format (MCAP) within half a minute
 KEPT_PIECES = 16  # pieces that stay packed, for a reader that comes back to them
 MOST_CONNECTIONS = 32  # at a time; a browser opens six
 REQUEST_MAX_S = 60.0  # s from the first byte of a request to the last of its answer
@@ -74,7 +74,7 @@ class PageServer(ThreadingHTTPServer):
             with lock:  # one at a time: memory stays flat whatever is asked for
                 return shown.pack(number)
 
-        self.piece, self.lock = piece, lock
+        self.piece, self.exporting = piece, threading.Lock()
         self.free = threading.BoundedSemaphore(MOST_CONNECTIONS)
         try:
             super().__init__((HOST, port), _PageHandler)
@@ -122,7 +122,7 @@ class PageServer(ThreadingHTTPServer):
             return Answer(self.page, "text/html; charset=utf-8")
         name = path.removeprefix(f"/{self.word}/exports/")
         if name in self.exports and name != path:
-            with self.lock:
+            with self.exporting:
                 return pack_export(self.shown, name)
         found = re.fullmatch(rf"/{re.escape(self.word)}/pieces/(0|[1-9][0-9]{{0,8}})\.bin", path)
         if found is None or int(found[1]) >= self.count:
@@ -138,8 +138,11 @@ def list_exports(shown: MotionPieces) -> list[str]:
     skeleton, poses = shown.source.skeleton, shown.source.frames * len(shown.source.bodies)
     if not skeleton.joints or not 0 < poses <= EXPORTED_MAX_POSES:
         return []
-    scene = Scene(skeleton, shown.source.motion(), shown.source.take())
-    return [form.name for form in check_scene(scene, ALL, "figure")]
+    try:
+        scene = Scene(skeleton, shown.source.motion(), shown.source.take())
+        return [form.name for form in check_scene(scene, ALL, "figure")]
+    except CondyleError:  # the page is shown without them
+        return []
 
 
 def pack_export(shown: MotionPieces, name: str) -> Answer:

@@ -30,6 +30,7 @@ DEEDS = {
     "tree-not-determined": "move every joint through its range, one after the other",
     "rivals": "move {names} against each other",
     "swap": "look at the cables or labels of {names}",
+    "segment-completed": "put a third marker on {names}, off the line of the two",
     "bent-field": "keep away from metal, or correct with --field",
 }  # by code, where the text does not end with it
 OF_MOTION = ("wide-interval", "undetermined-joint", "one-axis-only")

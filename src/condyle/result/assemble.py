@@ -196,7 +196,8 @@ def _carry_centres(take: Take, pairs: Ints) -> Floats:
         own = None if marker is None else marker.carried
         covariance = DRAWN_SD_M**2 * np.eye(3) if own is None else own.covariance
         above, below = (parent, child) if own is None or own.body == parent else (child, parent)
-        rows = evenly(take.frames, CARRIED_FRAMES)
+        both = np.flatnonzero(take.seen[:, [take.index(above), take.index(below)]].all(axis=1))
+        rows = both[evenly(len(both), CARRIED_FRAMES)]
         R_above, R_below = (take.R_world_body[rows, take.index(name)] for name in (above, below))
         turn = rotation.mean(np.swapaxes(R_below, 1, 2) @ R_above)
         slope = np.concatenate([turn, np.eye(3)] if below == child else [np.eye(3), turn])

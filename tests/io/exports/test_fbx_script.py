@@ -41,7 +41,7 @@ def test_the_script_is_for_the_glb_of_its_name(tmp_path: Path) -> None:
     assert [file.name for file in files] == ["walk.glb", "walk.fbx.py"]
     text = files[1].read_text()
     ast.parse(text)
-    assert 'with_name("walk.glb")' in text
+    assert "with_name('walk.glb')" in text
     assert "fps, scene.render.fps_base = 30, " in text
 
 

@@ -11,7 +11,7 @@ from .scene import FigureFormat, Scene, Written
 SUFFIX = ".fbx.py"
 SCRIPT = '''"""Makes FBX of a GLB that condyle wrote:
 
-blender --background --factory-startup --python {name} [-- figure.glb [figure.fbx]]
+blender --background --factory-startup --python THIS_FILE [-- figure.glb [figure.fbx]]
 """
 
 import pathlib
@@ -20,7 +20,7 @@ import sys
 import bpy
 
 given = sys.argv[sys.argv.index("--") + 1 :] if "--" in sys.argv else []
-source = pathlib.Path(given[0]) if given else pathlib.Path(__file__).resolve().with_name("{glb}")
+source = pathlib.Path(given[0]) if given else pathlib.Path(__file__).resolve().with_name({glb})
 target = pathlib.Path(given[1]) if len(given) > 1 else source.with_suffix(".fbx")
 if not source.is_file():
     sys.exit(f"{{source}} is not there; write it with condyle export --to glb, or name another behind --")
@@ -52,7 +52,7 @@ def write_fbx_script(scene: Scene, path: Path) -> Written:
     fps = max(1, round(rate)) if np.isfinite(rate) else 30
     base = fps / rate if np.isfinite(rate) else 1.0
     glb = f"{path.name.removesuffix(SUFFIX)}.glb"
-    path.write_text(SCRIPT.format(name=path.name, glb=glb, fps=fps, fps_base=repr(float(base))), encoding="utf-8")
+    path.write_text(SCRIPT.format(glb=repr(glb), fps=fps, fps_base=repr(float(base))), encoding="utf-8")
     return Written((path,), scene.figure.findings)
 
 

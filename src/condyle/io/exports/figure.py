@@ -122,11 +122,16 @@ class Figure:
     @cached_property
     def world(self) -> tuple[Floats, Floats]:
         """R_world_bone (n, b, 3, 3) and p_world_bone (n, b, 3) [m]; NaN from what is not known onwards."""
-        offsets = np.broadcast_to(self.p_parent_bone, (self.frames, *self.p_parent_bone.shape)).copy()
-        offsets[:, self.free] = self.p_world_free
+        return _forward(self.parent, self.R_parent_bone, self.offsets)
+
+    @cached_property
+    def offsets(self) -> Floats:
+        """(n, b, 3) [m] place of each bone in its parent's axes, or of a free one in the world, with what it slid."""
+        found = np.broadcast_to(self.p_parent_bone, (self.frames, *self.p_parent_bone.shape)).copy()
+        found[:, self.free] = self.p_world_free
         for k in np.flatnonzero((self.travel != 0).any(axis=0) | (self.pitch != 0)).tolist():
-            offsets[:, k] += np.outer(self.slide[:, k], self.R_parent_bone_rest[k] @ self.axis[k])
-        return _forward(self.parent, self.R_parent_bone, offsets)
+            found[:, k] += np.outer(self.slide[:, k], self.R_parent_bone_rest[k] @ self.axis[k])
+        return found
 
     @cached_property
     def rest(self) -> tuple[Floats, Floats]:

@@ -12,12 +12,13 @@ from typing import Any
 import numpy as np
 
 from ...errors import CondyleError
+from ...maths.series import segment_slices
 from ..atomic import open_atomic
 from ..ros_messages import SCHEMAS, Transform, encode_joint_state, encode_string, encode_transforms
 from .figure import Figure
 from .mechanism import build_mechanism, make_title
-from .scene import FigureFormat, Scene, Written
-from .urdf import BASE_LINK, POSE, URDF_FIRST_LETTER, URDF_LETTERS, WORLD_LINK, Robot, to_urdf
+from .scene import FigureFormat, Scene, Written, number_file
+from .urdf import BASE_LINK, POSE, URDF_FIRST_LETTER, URDF_LETTERS, WORLD_LINK, Robot, describe_lost_loops, to_urdf
 
 TOPICS = {
     "/robot_description": "std_msgs/msg/String",
@@ -40,16 +41,20 @@ def write_mcap(scene: Scene, path: Path) -> Written:
     trees, files = figure.trees(), []
     for tree in trees:
         own = path if len(trees) == 1 else path.with_name(f"{path.stem}-{tree.names[0]}{path.suffix}")
-        _write_tree(own, Robot(tree), scene.body_mass if tree.parts[0] else None)
-        files.append(own)
-    return Written(tuple(files), figure.findings)
+        robot = Robot(tree)
+        for number, rows in enumerate(segment_slices(tree.segment), 1):
+            files.append(number_file(own, number))
+            _write_part(files[-1], robot, rows, scene.body_mass if tree.parts[0] else None)
+    return Written(tuple(files), (*figure.findings, *describe_lost_loops(scene, figure)))
 
 
-def _write_tree(path: Path, robot: Robot, body_mass: float | None) -> None:
+def _write_part(path: Path, robot: Robot, rows: slice, body_mass: float | None) -> None:
+    """The frames of one recording, whose clock begins at 0."""
     from mcap.writer import Writer
 
     figure = robot.figure
-    times = [round(time * 1e9) for time in np.maximum(figure.time - figure.time[0], 0.0).tolist()]
+    begin = figure.time[rows.start]
+    times = [round(time * 1e9) for time in np.maximum(figure.time[rows] - begin, 0.0).tolist()]
     joints, angles = _list_angles(robot)
     with open_atomic(path) as stream:
         writer: Any = Writer(stream)
@@ -65,7 +70,7 @@ def _write_tree(path: Path, robot: Robot, body_mass: float | None) -> None:
         put("/robot_description", times[0], encode_string(to_urdf(robot, make_title(path), body_mass).decode()))
         put("/tf_static", times[0], encode_transforms(_list_fixed(robot), times[0]))
         moving = _list_moving(figure)
-        for frame, time in enumerate(times):
+        for frame, time in enumerate(times, rows.start):
             put(
                 "/tf",
                 time,
@@ -76,7 +81,7 @@ def _write_tree(path: Path, robot: Robot, body_mass: float | None) -> None:
 
 
 def _list_angles(robot: Robot) -> tuple[list[str], np.ndarray]:
-    """Names of the URDF's joints that turn, and their angles (n, c) [rad]."""
+    """Names of the URDF's joints that move, and their angles [rad] or ways [m] (n, c)."""
     columns, values = robot.table()
     free = len(POSE) if robot.figure.kind[0] == "free" else 0
     return columns[free:], values[:, free:]
@@ -97,7 +102,7 @@ def _list_fixed(robot: Robot) -> list[Transform]:
 
 
 def _list_moving(figure: Figure) -> list[tuple[str, str, np.ndarray, np.ndarray]]:
-    """(frame, child, R (n, 3, 3), p (n, 3)): the base in the world, and each bone that turns on its parent."""
+    """(frame, child, R (n, 3, 3), p (n, 3)): the base in the world, and each bone that moves on its parent."""
     found = []
     for k, name in enumerate(figure.names):
         R = figure.R_parent_bone[:, k]
@@ -105,8 +110,7 @@ def _list_moving(figure: Figure) -> list[tuple[str, str, np.ndarray, np.ndarray]
             found.append((WORLD_LINK, BASE_LINK, R @ figure.R_parent_bone_rest[k].T, figure.p_world_free[:, 0]))
         elif figure.kind[k] != "rigid":
             up = figure.names[figure.parent[k]] if figure.parent[k] >= 0 else WORLD_LINK
-            place = np.broadcast_to(figure.p_parent_bone[k], (figure.frames, 3))
-            found.append((up, name, R, place))
+            found.append((up, name, R, figure.offsets[:, k]))
     return found
 
 

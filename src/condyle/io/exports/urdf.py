@@ -51,12 +51,16 @@ def write_urdf(scene: Scene, path: Path) -> Written:
         own.write_bytes(to_urdf(robot, make_title(own), scene.body_mass if tree.parts[0] else None))
         columns, values = robot.table()
         files += [own, *write_tables(own.with_name(f"{own.stem}-joint-states.csv"), tree, columns, values)]
-    lost = [
+    return Written(tuple(files), (*figure.findings, *describe_lost_loops(scene, figure)))
+
+
+def describe_lost_loops(scene: Scene, figure: Figure) -> list[Finding]:
+    """The loops that a tree does not hold together."""
+    return [
         Finding("loop-lost", "warning", text, (figure.bodies[loop.first], figure.bodies[loop.second]))
         for loop in list_loops(scene, figure)
         if (text := _describe_loss(figure, loop))
     ]
-    return Written(tuple(files), (*figure.findings, *lost))
 
 
 def _describe_loss(figure: Figure, loop: LoopClosure) -> str:

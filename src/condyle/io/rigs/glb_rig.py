@@ -112,7 +112,8 @@ def _render(content: dict[str, Any], data: bytes, rest: _Rest, clips: Sequence[R
     ]
     made["animations"] = [_animate(clip, rest, number, buffer) for number, clip in enumerate(clips, 1)]
     made |= {"accessors": buffer.accessors, "bufferViews": buffer.views}
-    made["buffers"] = [{**(content.get("buffers") or [{}])[0], "byteLength": len(buffer.data)}]
+    first, *others = content.get("buffers") or [{}]
+    made["buffers"] = [{**first, "byteLength": len(buffer.data)}, *others]
     return pack_glb(made, bytes(buffer.data))
 
 
