@@ -238,3 +238,11 @@ def test_two_ids_are_both_named(tmp_path: Path) -> None:
 
 def test_a_folder_is_named_by_itself_or_by_a_file_in_it(tmp_path: Path) -> None:
     assert find_folder(tmp_path) == find_folder(tmp_path / "skeleton.json") == tmp_path
+
+
+@pytest.mark.parametrize("name", ["walk 12:30.bvh", "a\\b.bvh"])
+def test_a_name_that_not_every_system_has_is_refused_before_anything_is_moved(tmp_path: Path, name: str) -> None:
+    (tmp_path / "kept.txt").write_text("kept")
+    with pytest.raises(CondyleError, match="cannot be the name of a file"), stage_files(tmp_path, None) as stage:
+        (stage.path / name).write_text("new")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["kept.txt"]

@@ -31,7 +31,7 @@ from typing import Literal
 
 import msgspec
 
-from ..errors import CondyleError
+from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from . import FIELD, MANIFEST, REPORT, SKELETON
 from .atomic import PREFIX, flush_folder, keep_mode, open_locked, read_small, remove_locked
@@ -216,6 +216,10 @@ def _check_same_fit(folder: Path, fit_id: str | None) -> None:
 def _commit(stage: Staging) -> None:
     folder = stage.folder
     names = sorted(path.relative_to(stage.path).as_posix() for path in stage.path.rglob("*") if path.is_file())
+    bad = [name for name in names if not _is_inside(folder, name)]
+    if bad:
+        text = f"'{bad[0]}' cannot be the name of a file on every system; give one without : and \\"
+        raise UsageError(text, code="bad-option", path=folder)
     blocked = [name for name in names if (folder / name).is_dir()]
     if blocked:
         raise CondyleError("is a folder; choose another name", code="unwritable", path=folder / blocked[0])
@@ -344,10 +348,15 @@ def _mentions_condyle(file: Path) -> bool:
 def _check_names(folder: Path, names: list[str]) -> None:
     """Raises where a name leads out of the folder, or into more than one folder in it."""
     for name in names:
-        parts = PurePosixPath(name).parts
-        inside = 0 < len(parts) <= 2 and not any(part in ("..", "/") or "\\" in part or ":" in part for part in parts)
-        if not inside or (len(parts) == 2 and (folder / parts[0]).is_symlink()):
+        if not _is_inside(folder, name):
             raise CondyleError(f"'{name}' is no name of a file in this folder", code="damaged-file", path=folder)
+
+
+def _is_inside(folder: Path, name: str) -> bool:
+    """Whether a name stays in the folder, or in a folder right in it, on every system."""
+    parts = PurePosixPath(name).parts
+    inside = 0 < len(parts) <= 2 and not any(part in ("..", "/") or "\\" in part or ":" in part for part in parts)
+    return inside and not (len(parts) == 2 and (folder / parts[0]).is_symlink())
 
 
 @contextmanager
