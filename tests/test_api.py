@@ -57,6 +57,12 @@ def test_a_path_several_paths_a_take_and_matrices_are_fitted_alike(fit: condyle.
     np.testing.assert_allclose(lengths(condyle.fit(T, rate=30, intervals=False)), lengths(fit), atol=1e-6)
     with pytest.raises(condyle.UsageError, match="is named twice"):
         condyle.fit([recording, str(recording)])
+    copy = recording.with_name(f"copy{recording.suffix}")
+    copy.write_bytes(recording.read_bytes())
+    with pytest.raises(condyle.UsageError, match="has the same content as"):
+        condyle.fit([recording, copy])
+    with pytest.raises(condyle.UsageError, match="has the same content as"):
+        condyle.fit_remounted([recording, copy])
     with pytest.raises(condyle.UsageError, match="'unit' is for files"):
         condyle.fit(take, unit="mm")
     with pytest.raises(condyle.UsageError, match="'rate' is for files"):

@@ -11,6 +11,7 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
+from filecmp import cmp
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, Unpack
@@ -638,6 +639,7 @@ def fit_remounted(
 
     if isinstance(sources, str | os.PathLike) or len(sources) < 2:
         raise UsageError("several mountings are several files, one each; name two or more", code="bad-call")
+    _check_files([one for one in sources if not isinstance(one, Take)])
     options = options or FitOptions()
     if not options.intervals:
         raise UsageError("lengths of several mountings are weighed by their intervals; fit with them", code="bad-call")
@@ -885,12 +887,17 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
 
 
 def _check_files(source: FilePath | Sequence[FilePath]) -> list[FilePath]:
-    """The files that are meant; raises where one is named twice."""
+    """The files that are meant; raises where one is named twice, or is a copy of another."""
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
     files = [Path(one) for one in given]
     twice = [file for k, file in enumerate(files) if file.resolve() in {one.resolve() for one in files[:k]}]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
+    for k, file in enumerate(files):
+        for other in files[:k]:
+            if file.is_file() and other.is_file() and cmp(file, other, shallow=False):
+                text = f"has the same content as {other}; its frames would count double"
+                raise UsageError(text, code="same-file-twice", path=file)
     return given
 
 

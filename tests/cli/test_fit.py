@@ -91,9 +91,10 @@ def test_npz_and_csv_give_the_same_skeleton(recording: Path, tmp_path: Path) -> 
 
 def test_several_files_are_one_calibration(recording: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     other = tmp_path / "other.npz"
-    other.write_bytes(recording.read_bytes())
+    take = read(recording)
+    write_take(other, take.slice(0, take.frames - 50))
     assert main(["fit", str(recording), str(other)]) == 0
-    assert "900 frames" in capsys.readouterr().out
+    assert "850 frames" in capsys.readouterr().out
 
 
 def test_the_same_file_twice_is_refused(recording: Path, capsys: pytest.CaptureFixture[str]) -> None:
