@@ -139,7 +139,7 @@ CODES: dict[str, str] = {
     "rig-bodies-left": "bodies that move no bone of the rig that was given",
     "rig-bones-follow": "bones of the rig that was given which no body moves",
     "feet-held": "feet that stand do not slide on the rig that was given, and how much they would have",
-    "feet-not-held": "feet may slide on the rig that was given, since none is known to stand",
+    "feet-not-held": "feet may slide on the rig that was given",
     "proportions-missing": "lengths that a VR program has and the take does not tell",
     "loop-lost": "two bodies close a loop, which a format that is a tree cannot hold",
     "no-axes": "a figure whose joints have no axis has no table of axes",

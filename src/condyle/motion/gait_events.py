@@ -30,6 +30,7 @@ HIGH_SPEED_PERCENT = 98  # percentile of a foot's speed that stands for its swin
 SWING_MIN_SPEED_M_S = 0.5  # m/s below which a foot makes no steps
 STILL_MAX_SPEED_M_S = 0.05  # m/s that noise and skin make of a foot that stands: a foot without swings is below it
 STAND_MIN_S = 0.2  # s, and
+STAND_MAX_TRAVEL_M = 2 * FOOT_REACH_M  # m that its sensor goes at most: a foot that stands rolls over its own length
 STRIDE_MAX_S = 2.5  # s from a strike to the next of the same foot; longer, the person stood or a strike was not seen
 SWING_MIN_S = 0.1  # s: shorter ones are joined with what is around them
 
@@ -81,7 +82,8 @@ def _find_events(take: Take, side: str, names: Sequence[str]) -> list[GaitEvent]
         if high < SWING_MIN_SPEED_M_S:
             continue
         time, known = take.time[part], np.isfinite(slowest)
-        for first, stop in _find_stands(np.where(known, slowest, np.inf) < STANDING_MAX_SHARE * high, time):
+        still = np.where(known, slowest, np.inf) < STANDING_MAX_SHARE * high
+        for first, stop in _keep_in_place(take, names, part, _find_stands(still, time)):
             if first > 0 and known[first - 1]:
                 events.append(GaitEvent(float(time[first]), int(take.segment[part.start]), side, "strike", names[0]))
             if stop < len(time) and known[stop]:
@@ -102,8 +104,22 @@ def find_standing(take: Take, names: Sequence[str]) -> list[tuple[int, int]]:
         slowest[: there[0]], slowest[there[-1] + 1 :] = slowest[there[0]], slowest[there[-1]]
         limit = max(STANDING_MAX_SHARE * high, STILL_MAX_SPEED_M_S)
         still = np.where(np.isfinite(slowest), slowest, np.inf) < limit
-        found += [(part.start + first, part.start + stop) for first, stop in _find_stands(still, take.time[part])]
+        stands = _keep_in_place(take, names, part, _find_stands(still, take.time[part]))
+        found += [(part.start + first, part.start + stop) for first, stop in stands]
     return found
+
+
+def _keep_in_place(
+    take: Take, names: Sequence[str], part: slice, stands: Sequence[tuple[int, int]]
+) -> list[tuple[int, int]]:
+    """The stands in which the foot stays where it is: one that turns in the air has a slow point, ever another."""
+    p = take.p_world_body[part][:, take.index(names[0])]
+    kept = []
+    for first, stop in stands:
+        own = p[first:stop][np.isfinite(p[first:stop]).all(axis=1)]
+        if not len(own) or np.linalg.norm(np.ptp(own, axis=0)) <= STAND_MAX_TRAVEL_M:
+            kept.append((first, stop))
+    return kept
 
 
 def _measure_foot(take: Take, names: Sequence[str], part: slice) -> tuple[Floats, float]:

@@ -41,6 +41,7 @@ ENDS = ("hand", "foot", "toe")  # parts that are turned with the limb they end
 SHARED = ("spine", "chest", "neck", "head")  # parts towards which bones in between take their share of the turn
 MAIN_CHILD_MAX_M = 0.05  # m from a bone's tip to the joint that it points at
 SOLE_MAX_LEGS = 0.15  # of a leg's length that the soles of a mesh may be below the rig's lowest joint
+SLIDING_MIN_M_S = 0.05  # m/s of standing soles, from which feet are not held; recorded walks have 0.0002 at most
 FLOATING_SHARE = 0.01  # share of the frames whose lowest joint may be below the floor where no foot stands
 
 
@@ -366,4 +367,7 @@ def _describe_feet(before: float | None, after: float | None, scale: float, feet
         f"feet stand {many(stands, 'time')}; while they do, soles slide {1000 * after / scale:.1f} mm/s along the "
         f"floor, {1000 * before / scale:.1f} with the rotations alone"
     )
+    if after / scale > SLIDING_MIN_M_S:
+        text += "; look at the map, and whether the rig's legs can reach the floor"
+        return Finding("feet-not-held", "warning", text, value=after / scale, unit="m/s", count=stands)
     return Finding("feet-held", "info", text, value=after / scale, unit="m/s", count=stands)
