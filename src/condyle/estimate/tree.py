@@ -355,7 +355,7 @@ def _inverse(C: Floats) -> Floats:
     return np.asarray((vector / value) @ vector.T * both)
 
 
-@np.errstate(invalid="ignore", divide="ignore")  # near singular sums of poses that are no motion
+@np.errstate(over="ignore", invalid="ignore", divide="ignore")  # near singular sums of poses that are no motion
 def _logdet(entries: Sequence[Floats]) -> Floats:
     """(...) log-determinants of symmetric 3 x 3 matrices, given as six entries; none below rounding."""
     a, b, c, d, e, f = entries
