@@ -34,3 +34,15 @@ def test_a_length_whose_interval_reaches_what_people_have_is_not_remarked_upon()
     (finding,) = find_odd_limbs(skeleton.bodies, skeleton.joints, sure)
     assert "l_thigh is 50 mm long" in finding.text
     assert "and 5 more" in finding.text
+
+
+def test_hips_that_are_farther_apart_than_peoples_are_remarked_upon() -> None:
+    from dataclasses import replace
+
+    skeleton = FIT.skeleton
+    for low, told in ((0.21, False), (0.23, True)):
+        wide = [
+            replace(limb, length=0.26, low=low, high=0.3) if limb.body == "pelvis" else limb for limb in skeleton.limbs
+        ]
+        found = find_odd_limbs(skeleton.bodies, skeleton.joints, wide)
+        assert [one.bodies for one in found] == [("pelvis",)] * told

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..findings import Finding
-from ..model.anatomy import TYPICAL, Part, find_segments
+from ..model.anatomy import TYPICAL, Part, Segment, find_segments
 from ..model.skeleton import Joint, Limb
 
 LONG_PARTS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")  # whose length differs little between adults
 LIMB_MIN_SHARE = 0.25  # of an adult's: an infant's thigh is a third; 1105 limbs of tests/goldens have 0.73 and more
 LIMB_MAX_SHARE = 2.0  # of the same: 1.30 at most
+HIPS_MAX_M = 0.22  # m between the hips of a large adult: 0.66 of the width of the pelvis and 15 mm (Harrington 2007)
 MOST_NAMED = 3  # limbs in the sentence
 
 
@@ -27,7 +28,7 @@ def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequen
         if high < LIMB_MIN_SHARE * usual or low > LIMB_MAX_SHARE * usual:
             odd.append((limb.body, limb.length, usual))
     if not odd:
-        return []
+        return _find_wide_hips(segments, joints, limbs)
     named = ", ".join(
         f"{body} is {1000 * length:.3g} mm long (an adult's is about {1000 * usual:.0f})"
         for body, length, usual in odd[:MOST_NAMED]
@@ -36,3 +37,20 @@ def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequen
     text = f"{named}{more}: check the unit (--unit), and whether the sensors sit on the limbs that they are named after"
     names = tuple(dict.fromkeys(body for body, _, _ in odd))
     return [Finding("implausible-size", "warning", text, names, value=odd[0][1], unit="m")]
+
+
+def _find_wide_hips(segments: Mapping[str, Segment], joints: Sequence[Joint], limbs: Sequence[Limb]) -> list[Finding]:
+    """A finding where the hips, with their interval, are farther apart than people's."""
+    sides = {body: one.side for body, one in segments.items() if one.part == "thigh"}
+    above = {joint.child: joint.parent for joint in joints}
+    for limb in limbs:
+        ends = {above[child] if child == limb.body else child for child in (limb.from_joint, limb.to_joint)}
+        wide = limb.length is not None and (limb.length if limb.low is None else limb.low) > HIPS_MAX_M
+        if limb.length is not None and wide and {sides.get(end) for end in ends} == {"l", "r"}:
+            text = (
+                f"the hips are {1000 * limb.length:.0f} mm apart, people's are {1000 * HIPS_MAX_M:.0f} at most: in "
+                "this motion the skin of pelvis and thighs moves with the legs, and these are not the bones' hips; "
+                "record each leg swung in circles, and fit that take"
+            )
+            return [Finding("implausible-size", "warning", text, (limb.body,), value=limb.length, unit="m")]
+    return []
