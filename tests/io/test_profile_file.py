@@ -18,6 +18,12 @@ def test_a_profile_comes_back_as_it_was(tmp_path: Path) -> None:
     assert read_profile(tmp_path / "p.json") == PROFILE
 
 
+def test_a_profile_without_recordings_is_read() -> None:
+    plain = json.loads(to_json(PROFILE))
+    del plain["recordings"]
+    assert from_json(json.dumps(plain).encode()) == PROFILE
+
+
 @pytest.mark.parametrize(
     "change",
     [

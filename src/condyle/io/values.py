@@ -16,7 +16,6 @@ import msgspec
 import numpy as np
 
 from ..findings import Finding
-from ..model.profile import Profile
 from ..model.skeleton import Joint, Limb, Skeleton
 from ..model.take import BodyMarker
 
@@ -44,7 +43,6 @@ FORMS: dict[type, JsonForm] = {
     ),
     Limb: JsonForm(names={"from_joint": "from", "to_joint": "to"}, later=("between", "passing")),
     BodyMarker: JsonForm(later=("carried",)),
-    Profile: JsonForm(later=("recordings",)),
     Skeleton: JsonForm(later=("markers", "fit_id", "verdict", "own_tree", "slips")),
 }
 _VALUES: dict[type, type] = {}  # the class that a schema was made from
