@@ -5,22 +5,10 @@ import { listenToKeys } from "../src/page/keyboard";
 import { KEYS, type KeyGroup, type Page, titleWithKeys } from "../src/page/keys";
 import type { Stage } from "../src/scene/stage";
 import { type State, Store } from "../src/store";
-import { joint, motion, page } from "./made";
+import { joint, motion, page, state } from "./made";
 
 const groups: readonly KeyGroup[] = KEYS;
-const state: State = {
-  frame: 50,
-  playing: false,
-  speed: 1,
-  body: null,
-  link: null,
-  view: "played",
-  enlarged: 1,
-  colour: "residual",
-  follow: true,
-  trails: false,
-  labels: false,
-};
+const opened = state({ frame: 50 });
 
 /** A page under a keyboard: what a key changes, and the calls that it makes. */
 function keyboard() {
@@ -30,7 +18,7 @@ function keyboard() {
     (...values: number[]): void => {
       calls.push([name, ...values.map((value) => value.toFixed(2))].join(" "));
     };
-  const store = new Store(state);
+  const store = new Store(opened);
   const canvas = { matches: () => false };
   const seen = {
     model: new Model(page({ joints: [joint(1, 0), joint(2, 1)] })),
@@ -103,7 +91,7 @@ describe("the keyboard", () => {
   ])("%j changes this and nothing else", (key, change) => {
     const { press, store, calls } = keyboard();
     press(key);
-    expect(store.state).toEqual({ ...state, ...change });
+    expect(store.state).toEqual({ ...opened, ...change });
     expect(calls).toEqual([]);
   });
   it("goes a second with Shift, and never past an end", () => {
@@ -118,15 +106,15 @@ describe("the keyboard", () => {
     for (let n = 0; n < 4; n++) press("x");
     for (let n = 0; n < 3; n++) press("c");
     for (let n = 0; n < 3; n++) press("j");
-    expect(store.state).toEqual({ ...state, link: 0, body: 1 });
+    expect(store.state).toEqual({ ...opened, link: 0, body: 1 });
     press("Escape");
-    expect(store.state).toEqual(state);
+    expect(store.state).toEqual(opened);
   });
   it("turns and zooms the figure that has the focus; elsewhere the same arrows go through time", () => {
     const { press, store, calls, canvas } = keyboard();
     for (const key of ["ArrowLeft", "ArrowUp", "+", "=", "-"]) press(key, { target: canvas });
     expect(calls).toEqual(["orbit -0.12 0.00", "orbit 0.00 0.12", "zoom 0.88", "zoom 0.88", "zoom 1.14"]);
-    expect(store.state).toEqual(state);
+    expect(store.state).toEqual(opened);
     expect(press("ArrowUp")).toBe(false);
     expect(press("j", { target: canvas })).toBe(true);
   });
@@ -143,7 +131,7 @@ describe("the keyboard", () => {
     expect(press("ArrowLeft", { focus: ".scroll" })).toBe(false);
     expect(press(" ", { focus: "button" })).toBe(false);
     expect(press("q")).toBe(false);
-    expect(store.state).toEqual(state);
+    expect(store.state).toEqual(opened);
     expect(press("j", { focus: "button" })).toBe(true);
   });
 });

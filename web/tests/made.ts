@@ -1,6 +1,7 @@
 /** A small page: a root, a child on it, a loose thing; what a test changes it says itself. */
 
 import { FORMAT, type PageBody, type PageData, type PageJoint, type PageMotion, VERSION } from "../src/data";
+import type { State } from "../src/store";
 
 export function body(name: string, change: Partial<PageBody> = {}): PageBody {
   return {
@@ -91,6 +92,24 @@ export function page(change: Partial<PageData> = {}): PageData {
     recorded: [],
     turns: [],
     exports: [],
+    ...change,
+  };
+}
+
+/** What the reader looks at when the page opens. */
+export function state(change: Partial<State> = {}): State {
+  return {
+    frame: 0,
+    playing: false,
+    speed: 1,
+    body: null,
+    link: null,
+    view: "played",
+    enlarged: 1,
+    colour: "residual",
+    follow: true,
+    trails: false,
+    labels: false,
     ...change,
   };
 }

@@ -4,21 +4,9 @@ import { flatten } from "../src/page/body_map";
 import { goTo, readPlace, writePlace } from "../src/page/place";
 import { beforeRepair } from "../src/plots/gap_plot";
 import { Store } from "../src/store";
-import { page } from "./made";
+import { page, state } from "./made";
 
-const state = {
-  frame: 0,
-  playing: false,
-  speed: 1,
-  body: null,
-  link: null,
-  view: "played",
-  enlarged: 1,
-  colour: "residual",
-  follow: true,
-  trails: false,
-  labels: false,
-} as const;
+const opened = state();
 
 describe("an address", () => {
   it("is a place only where it says what to show", () => {
@@ -29,7 +17,7 @@ describe("an address", () => {
   });
   it("comes back as it was written", () => {
     const model = new Model(page());
-    const store = new Store({ ...state });
+    const store = new Store(opened);
     goTo({ joint: "child", body: null, frame: null }, model, null, store);
     expect(store.state.link).toBe(0);
     expect(readPlace(writePlace(model, null, store))?.joint).toBe("child");

@@ -7,8 +7,8 @@ import { advance } from "../src/player";
 import { columnsOf, histogram, stretches } from "../src/plots/decimate";
 import { axisOf, topOf } from "../src/plots/gap_plot";
 import { marksOf } from "../src/plots/marks";
-import { type State, Store } from "../src/store";
-import { joint, motion, page } from "./made";
+import { Store } from "../src/store";
+import { joint, motion, page, state } from "./made";
 
 describe("series in few columns", () => {
   it("no spike is lost", () => {
@@ -128,21 +128,9 @@ describe("playing", () => {
 });
 
 describe("what the reader looks at", () => {
-  const state: State = {
-    frame: 0,
-    playing: false,
-    speed: 1,
-    body: null,
-    link: null,
-    view: "played",
-    enlarged: 1,
-    colour: "residual",
-    follow: true,
-    trails: false,
-    labels: false,
-  };
+  const opened = state();
   it("is told to those who asked for what changed, and only then", () => {
-    const store = new Store(state);
+    const store = new Store(opened);
     const told: (number | null)[] = [];
     store.watch(["body"], (now) => told.push(now.body));
     store.set({ frame: 3 });
