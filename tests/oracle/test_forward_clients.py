@@ -27,10 +27,7 @@ def test_programs_that_read_the_exported_files_put_every_sensor_where_forward_do
     form: FigureFormat, client: str, script: str, up: str, tmp_path: Path
 ) -> None:
     off = simulators.departures(form, client, script, up, simulators.cases(), tmp_path)
-    assert len(off) == 9
-    for case, (distance, turn) in off.items():
-        assert distance < PLACES, f"{case}: {distance:.3g} m"
-        assert turn < TURNS, f"{case}: {turn:.3g}"
+    check_departures(off, 9, PLACES, TURNS)
 
 
 @pytest.mark.parametrize(("form", "client", "script", "up"), CLIENTS.values(), ids=CLIENTS)
@@ -39,7 +36,11 @@ def test_programs_put_the_sensors_of_machines_where_they_were(
 ) -> None:
     """Sliders, threads and universal joints: the oracle is the simulated machine, not condyle's kinematics."""
     off = simulators.departures(form, client, script, up, simulators.machine_cases(), tmp_path)
-    assert len(off) == 6
+    check_departures(off, 6, MACHINE_PLACES, MACHINE_PLACES)
+
+
+def check_departures(off: dict[str, tuple[float, float]], count: int, places: float, turns: float) -> None:
+    assert len(off) == count
     for case, (distance, turn) in off.items():
-        assert distance < MACHINE_PLACES, f"{case}: {distance:.3g} m"
-        assert turn < MACHINE_PLACES, f"{case}: {turn:.3g}"
+        assert distance < places, f"{case}: {distance:.3g} m"
+        assert turn < turns, f"{case}: {turn:.3g}"
