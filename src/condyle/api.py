@@ -893,11 +893,14 @@ def _check_files(source: FilePath | Sequence[FilePath]) -> list[FilePath]:
     twice = [file for k, file in enumerate(files) if file.resolve() in {one.resolve() for one in files[:k]}]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])
-    for k, file in enumerate(files):
-        for other in files[:k]:
-            if file.is_file() and other.is_file() and cmp(file, other, shallow=False):
+    by_size: dict[int, list[Path]] = {}  # only files of one size are read
+    for file in filter(Path.is_file, files):
+        alike = by_size.setdefault(file.stat().st_size, [])
+        for other in alike:
+            if cmp(file, other, shallow=False):
                 text = f"has the same content as {other}; its frames would count double"
                 raise UsageError(text, code="same-file-twice", path=file)
+        alike.append(file)
     return given
 
 

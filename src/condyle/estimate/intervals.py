@@ -58,8 +58,8 @@ FAINT_EFFECT_SHARE = 0.5  # of the variance of effects that slow noise explains 
 INTERVAL_WIDENING = 1.1  # widening of all intervals: real errors are not of the shapes assumed
 SEGMENTS_MAX_COUNT = 12  # segments up to which a take is no less sure than they are one by one
 # Of a gap's variance, what may follow angles or the place. Takes of one person in different activities (data/more) have
-# a median d2 of 0.86 at 0.85 and of 1.01 at 0.7 (2.37 is right); in benchmarks/mountings.py one mounting holds 96 and
-# 93 % of the limbs.
+# a median d2 of 0.86 at 0.85, of 0.97 at 0.75 (2.37 is right), hips of data/hard 3.15 and 3.57; of limbs in
+# benchmarks/mountings.py one mounting holds 96 and 94 %.
 FOLLOWING_MAX_SHARE = 0.75
 SHOWN_MIN_SHARE = 1 / 3  # of an error that follows something: of the angle, motion about one axis shows as much
 
@@ -419,13 +419,17 @@ class Blocks:
         range_ = np.sqrt(np.maximum(value, 1e-6 * value[:, -1:] + 1e-24))
         return np.asarray(angle @ axes / range_[:, None] ** (1 - ANGLE_POWER))
 
+    def find_neighbours(self, joint: int, bodies: Ints) -> Ints:
+        """The other joints that these bodies of a joint have."""
+        near = np.flatnonzero(np.isin(self.pairs, bodies).any(axis=1))
+        return np.asarray(near[near != joint])
+
     def _find_pulling_angles(self, joint: int) -> Floats:
         """(b, 3) [rad] what the other joints of a joint's two bodies turn by, in the three directions of most motion.
 
         They pull at the skin under its sensors, and most at a joint that hardly turns itself.
         """
-        near = np.flatnonzero(np.isin(self.pairs, self.pairs[joint]).any(axis=1))
-        near = near[near != joint]
+        near = self.find_neighbours(joint, self.pairs[joint])
         if not len(near):
             return np.zeros((self.count, 3))
         angle = (self._angles[:, near] * (self.weight[:, near] > 0)[..., None]).reshape(self.count, -1)
@@ -476,9 +480,8 @@ def pull_skin(blocks: Blocks, a: int) -> list[Floats]:
     """(3 b, 9) each: skin that the other joints of the bodies of joint a pull along, which moves in the body's axes."""
     columns = []
     for body, axes in zip(blocks.pairs[a], (blocks.R_child[:, a], blocks.R_parent[:, a]), strict=True):
-        for other in np.flatnonzero((blocks.pairs == body).any(axis=1)):
-            if other != a:
-                columns.append((axes[..., None] * blocks.angle(int(other))[:, None, None]).reshape(3 * len(axes), -1))
+        for other in blocks.find_neighbours(a, body):
+            columns.append((axes[..., None] * blocks.angle(int(other))[:, None, None]).reshape(3 * len(axes), -1))
     return columns
 
 

@@ -41,9 +41,7 @@ def find_turns(R: Floats, noise: Floats) -> Floats:
             both = both[np.isfinite(both).all(axis=(1, 2))]
             if len(both) < 3:
                 continue
-            u, _, v = np.linalg.svd(both.mean(axis=0))
-            middle = u @ np.diag([1.0, 1.0, np.linalg.det(u @ v)]) @ v
-            vectors = rotation.to_vector(middle.T @ both)
+            vectors = rotation.to_vector(rotation.mean(both).T @ both)
             largest = float(np.linalg.eigvalsh(vectors.T @ vectors / len(vectors))[-1])
             turned[i, j] = turned[j, i] = np.sqrt(max(largest - noise[i] ** 2 - noise[j] ** 2, 0.0))
     return turned

@@ -11,7 +11,7 @@ from ..model.skeleton import Joint, Limb
 LONG_PARTS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")  # whose length differs little between adults
 LIMB_MIN_SHARE = 0.25  # of an adult's: an infant's thigh is a third; 1105 limbs of tests/goldens have 0.73 and more
 LIMB_MAX_SHARE = 2.0  # of the same: 1.30 at most
-HIPS_MAX_M = 0.22  # m between the hips of a large adult: 0.66 of the width of the pelvis and 15 mm (Harrington 2007)
+HIPS_MAX_M = 0.22  # m: Harrington's regression (prepare/joint_centres.py) for spines 311 mm apart; recordings have 276
 MOST_NAMED = 3  # limbs in the sentence
 
 
@@ -44,9 +44,10 @@ def _find_wide_hips(segments: Mapping[str, Segment], joints: Sequence[Joint], li
     sides = {body: one.side for body, one in segments.items() if one.part == "thigh"}
     above = {joint.child: joint.parent for joint in joints}
     for limb in limbs:
+        if limb.length is None or (limb.length if limb.low is None else limb.low) <= HIPS_MAX_M:
+            continue
         ends = {above[child] if child == limb.body else child for child in (limb.from_joint, limb.to_joint)}
-        wide = limb.length is not None and (limb.length if limb.low is None else limb.low) > HIPS_MAX_M
-        if limb.length is not None and wide and {sides.get(end) for end in ends} == {"l", "r"}:
+        if {sides.get(end) for end in ends} == {"l", "r"}:
             text = (
                 f"the hips are {1000 * limb.length:.0f} mm apart, people's are {1000 * HIPS_MAX_M:.0f} at most: in "
                 "this motion the skin of pelvis and thighs moves with the legs, and these are not the bones' hips; "

@@ -41,14 +41,12 @@ def make_profile(sources: Sequence[Skeleton | Profile]) -> tuple[Profile, list[F
             f"fit {twice[0]} is in it twice, by itself, in a profile, or by a take that was solved on it; name it once",
             code="bad-profile",
         )
-    recordings = [(name, one) for one in sources for name in list_recordings(one)]
-    seen: set[str] = set()
-    for name, one in recordings:
-        if name in seen:
-            files = ", ".join(one.take.get("sources", ())) if isinstance(one, Skeleton) else "a profile"
-            text = f"the recording of {files or 'a fit'} is in it twice, by two fits of it; name one of them"
-            raise CondyleError(text, code="bad-profile")
-        seen.add(name)
+    count_of = Counter(name for one in sources for name in list_recordings(one))
+    again = [one for one in sources if any(count_of[name] > 1 for name in list_recordings(one))]
+    if again:
+        files = ", ".join(again[-1].take.get("sources", ())) if isinstance(again[-1], Skeleton) else "a profile"
+        text = f"the recording of {files or 'a fit'} is in it twice, by two fits of it; name one of them"
+        raise CondyleError(text, code="bad-profile")
     parts = [measure_lengths(one) if isinstance(one, Skeleton) else profile_lengths(one) for one in sources]
     mountings = find_mountings(sources)
     shared = share_lengths(parts, mountings)
@@ -191,12 +189,15 @@ def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     most, share = int(np.abs(moved).argmax()), 1 - float(np.median(np.diagonal(shared.covariance) / before.sd**2))
     off = compare_lengths(prior, before)
     body = keys[most][0]
-    text = f"the profile of {many(len(profile.fits), 'fit')} was used: {body} changed by "
-    text += f"{mm(abs(float(moved[most])))} mm, "
-    if again:
-        text += "and its lengths stand as they are, since this recording is among those it was made of"
-    else:
-        text += f"and {100 * max(share, 0):.0f} % of what is known of lengths is from it"
+    known_by = (
+        "its lengths stand as they are, since this recording is among those it was made of"
+        if again
+        else f"{100 * max(share, 0):.0f} % of what is known of lengths is from it"
+    )
+    text = (
+        f"the profile of {many(len(profile.fits), 'fit')} was used: {body} changed by "
+        f"{mm(abs(float(moved[most])))} mm, and {known_by}"
+    )
     findings = [*skeleton.findings, Finding("profile-used", "info", text, (body,), value=abs(moved[most]), unit="m")]
     if abs(off[0][2]) > OTHER_PERSON_MIN_SIGMAS:
         (body, _), apart, sigmas = off[0]
