@@ -29,9 +29,9 @@ STANDING_MAX_SHARE = 0.1  # of the foot's high speed that its slowest point may 
 HIGH_SPEED_PERCENT = 98  # percentile of a foot's speed that stands for its swing
 SWING_MIN_SPEED_M_S = 0.5  # m/s below which a foot makes no steps
 STILL_MAX_SPEED_M_S = 0.05  # m/s that noise and skin make of a foot that stands: a foot without swings is below it
-STAND_MIN_S = 0.2  # s, and
-STAND_MAX_TRAVEL_M = 2 * FOOT_REACH_M  # m that its sensor goes at most: a foot that stands rolls over its own length
+STAND_MAX_TRAVEL_M = 2 * FOOT_REACH_M  # m of its sensor: feet roll over their length; 71 events of 9 walks stay
 STRIDE_MAX_S = 2.5  # s from a strike to the next of the same foot; longer, the person stood or a strike was not seen
+STAND_MIN_S = 0.2  # s, and
 SWING_MIN_S = 0.1  # s: shorter ones are joined with what is around them
 
 
