@@ -1,9 +1,10 @@
 """Tables of benchmarks/results on the pages of docs/: `uv run python -m tests.docs.results` puts them there anew.
 
 A page has `<!-- table NAME HEADING: COLUMN | COLUMN -->` before such a table and `<!-- /table -->` behind it: the
-columns of NAME.md below that heading whose names begin so, or all of them; `<!-- results -->` and `<!-- /results -->`
-hold the list of all tables that there are. In a sentence `<!-- cell NAME HEADING: ROW | COLUMN -->` and
-`<!-- /cell -->` hold one number: that of the row and the column whose names begin so.
+columns of NAME.md below that heading (given as far as its colon) whose names begin so, or all of them;
+`<!-- results -->` and `<!-- /results -->` hold the list of all tables that there are. In a sentence
+`<!-- cell NAME HEADING: ROW | COLUMN -->` and `<!-- /cell -->` hold one number: that of the row and the column whose
+names begin so.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def cut_table(name: str, heading: str, columns: str | None) -> str:
 def read_rows(name: str, heading: str) -> list[list[str]]:
     """The cells of a table below a heading, its head and the line under it first."""
     text = read(RESULTS / f"{name}.md")
-    below = re.split(rf"^## {re.escape(heading.strip())}$", text, maxsplit=1, flags=re.MULTILINE)[1].split("\n## ")[0]
+    below = re.split(rf"^## {re.escape(heading.strip())}(?::.*)?$", text, maxsplit=1, flags=re.MULTILINE)[1].split("\n## ")[0]
     return [
         [cell.strip() for cell in line.strip("|").split("|")] for line in below.splitlines() if line.startswith("|")
     ]
