@@ -1,7 +1,7 @@
 """Tables of benchmarks/results on the pages of docs/: `uv run python -m tests.docs.results` puts them there anew.
 
-A page has `<!-- table NAME HEADING: COLUMN | COLUMN -->` before such a table and `<!-- /table -->` behind it: the
-columns of NAME.md below that heading (given as far as its colon) whose names begin so, or all of them;
+A page has `<!-- table NAME HEADING: COLUMN | COLUMN; ROW | ROW -->` before such a table and `<!-- /table -->` behind
+it: the columns and rows of NAME.md below that heading (given as far as its colon) whose names begin so, or all of them;
 `<!-- results -->` and `<!-- /results -->` hold the list of all tables that there are. In a sentence
 `<!-- cell NAME HEADING: ROW | COLUMN -->` and `<!-- /cell -->` hold one number: that of the row and the column whose
 names begin so.
@@ -17,7 +17,9 @@ from tests.make import PROJECT
 from .pages import PAGES
 
 RESULTS = PROJECT / "benchmarks" / "results"
-TABLE = re.compile(r"(<!-- table (\w+) ([^:>]+?)(?:: ([^>]*?))? -->\n\n?).*?(\n?<!-- /table -->)", re.DOTALL)
+TABLE = re.compile(
+    r"(<!-- table (\w+) ([^:>]+?)(?:: ([^>;]*?))?(?:; ([^>]*?))? -->\n\n?).*?(\n?<!-- /table -->)", re.DOTALL
+)
 CELL = re.compile(r"(<!-- cell (\w+) ([^:>]+?): ([^|>]*?) \| ([^>]*?) -->).*?(<!-- /cell -->)", re.DOTALL)
 LIST = re.compile(r"(<!-- results -->\n\n?).*?(\n?<!-- /results -->)", re.DOTALL)
 
@@ -27,7 +29,7 @@ def render(page: Path) -> str:
     dated: set[str] = set()
 
     def put(m: re.Match[str]) -> str:
-        rows = cut_table(m[2], m[3], m[4])
+        rows = cut_table(m[2], m[3], m[4], m[5])
         when = f"\n\n*{find_date(m[2])}*" if m[2] not in dated else ""
         dated.add(m[2])
         return f"{m[1].rstrip()}\n\n{rows}{when}\n\n<!-- /table -->"
@@ -41,12 +43,20 @@ def read(page: Path) -> str:
     return page.read_text(encoding="utf-8")
 
 
-def cut_table(name: str, heading: str, columns: str | None) -> str:
-    """The rows of a table below a heading, with these columns only."""
-    rows = read_rows(name, heading)
-    wanted = [word.strip() for word in (columns or "").split("|") if word.strip()]
-    kept = [k for k, head in enumerate(rows[0]) if not wanted or any(head.startswith(word) for word in wanted)]
-    return "\n".join(f"| {' | '.join(row[k] for k in kept)} |" for row in rows)
+def cut_table(name: str, heading: str, columns: str | None, rows: str | None = None) -> str:
+    """The table below a heading, with these columns and rows only."""
+    head, rule, *body = read_rows(name, heading)
+    kept = choose(head, columns)
+    chosen = [body[k] for k in choose([row[0] for row in body], rows)]
+    return "\n".join(f"| {' | '.join(row[k] for k in kept)} |" for row in (head, rule, *chosen))
+
+
+def choose(names: list[str], begins: str | None) -> list[int]:
+    """Which names begin with one of the words between bars; all where there are none. Every word must fit a name."""
+    wanted = [word.strip() for word in (begins or "").split("|") if word.strip()]
+    for word in wanted:
+        assert any(name.startswith(word) for name in names), f"{word!r} begins none of {names}"
+    return [k for k, name in enumerate(names) if not wanted or any(name.startswith(word) for word in wanted)]
 
 
 def find_date(name: str) -> str:
