@@ -14,6 +14,7 @@ from ..findings import Finding, mm, sort_findings
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, evenly
 from ..maths.graph import components
+from ..maths.robust import quantile
 from ..maths.spool import over_frames, seal
 from ..model.motion import Motion, forward, order_joints
 from ..model.skeleton import Joint, Skeleton
@@ -24,11 +25,13 @@ from ..prepare.shapes import Shape, fit_poses
 from ..result.verdict import add_verdict
 from .freedom import Absent, describe_absent, find_absent
 from .ik import choose_sigmas, fit_motion
+from .unplaced import HELD, choose_turns, describe_unplaced, measure_parting, measure_place_errors
 
-HELD = ("hinge", "rigid")  # kinds that hold a joint to what it did at the calibration
 COMPARED_FRAMES = 200  # of a take, in which a figure with such joints held is compared with one with them free
 HELD_MIN_RATIO = 2.0  # of the misfits of these two, from which on it is the held joints that do not fit
 OTHER_AXIS_RAD = np.radians(10.0)  # by which the axis of a hinge differs from that of the calibration, to be another
+PARTED_SHARE = 0.95  # of the frames; a joint that is far from its axis for longer is not held to it
+PARTED_MIN_PLAYS = 3.5  # of the rms play at the calibration: twice what its own frames reach in that share
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,7 +179,9 @@ def play_known(
     turned = take.seen if turns is None else take.seen | np.isfinite(turns).all(axis=(-2, -1))
     _check_placed(take)
     now = locate_places(take, [(joint.parent, joint.child) for joint in skeleton.joints])
-    joints, freed = _free_joints(skeleton.joints, now)
+    R = choose_turns(take, turns)
+    parted = measure_parting(skeleton, R, reference)
+    joints, freed = _free_joints(skeleton.joints, now, parted)
     figure = replace(skeleton, loops=skeleton.named_loops, joints=joints)
     figure, unseen = _free_unseen_joints(figure, take, turned, reference, turns)
     before = [joint for joint in skeleton.joints if joint.covariance is not None]
@@ -184,7 +189,8 @@ def play_known(
     motion = fit_motion(figure, take, reference=reference, turns=turns).motion
     absent = find_absent(figure, forward(figure, motion), take.seen, turned, choose_sigmas(figure))
     told = [*take.findings, *findings, *freed, *unseen, *describe_moved(moved), *describe_absent(absent)]
-    told += _describe_unplaced(take, turned)
+    placed, known_turn = (np.asarray(rows.any(axis=0)) for rows in (take.seen, turned))
+    told += describe_unplaced(take.names, measure_place_errors(figure, R, parted, placed), known_turn, placed)
     told += [one for one in motion.findings if not _is_of_absent(one, absent)]
     gap, weight, joints = measure_gaps(figure, take)
     known = {
@@ -205,15 +211,21 @@ def play_known(
     return Played(add_verdict(played), take, replace(motion, findings=()), gap, weight)
 
 
-def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[Joint, ...], list[Finding]]:
+def _free_joints(
+    before: Sequence[Joint], now: Sequence[Joint], parted: Floats
+) -> tuple[tuple[Joint, ...], list[Finding]]:
     """The joints of a figure, and what is to be said of them: those that turned about one axis, or not at all, at the
     calibration, and about several now, play freely.
+
+    now     the joints that the take locates, which needs positions
+    parted  (J, f) [rad] see `measure_parting`, which needs none
     """
     own = {(one.child, one.parent): one for joint in now for one in (joint, turn_round(joint))}
     joints, findings = [], []
-    for joint in before:
+    for joint, apart in zip(before, parted, strict=True):
         joint = replace(joint, time=None)
-        if (joint.child, joint.parent) in own and _turns_otherwise(joint, own[joint.child, joint.parent]):
+        found = own.get((joint.child, joint.parent))
+        if _is_parted(joint, apart) or (found is not None and _turns_otherwise(joint, found)):
             was = "about one axis only" if joint.kind == "hinge" else "not at all"
             text = (
                 f"{joint.parent} - {joint.child} turned {was} at the calibration, and otherwise here: it is "
@@ -223,6 +235,17 @@ def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[J
             joint = _free(joint)
         joints.append(joint)
     return tuple(joints), findings
+
+
+def _is_parted(joint: Joint, apart: Floats) -> bool:
+    """Whether a joint that is held is further from its axis, or rotation, than its play at the calibration explains.
+
+    apart  (f,) [rad] see `measure_parting`
+    """
+    apart = apart[np.isfinite(apart)]
+    if joint.kind not in HELD or not len(apart):
+        return False
+    return bool(quantile(apart, PARTED_SHARE) > max(OTHER_AXIS_RAD, PARTED_MIN_PLAYS * (joint.play or 0.0)))
 
 
 def _free(joint: Joint) -> Joint:
@@ -304,15 +327,6 @@ def _check_placed(take: Take) -> None:
             code="no-positions",
             path=", ".join(take.sources) or None,
         )
-
-
-def _describe_unplaced(take: Take, turned: Bools) -> list[Finding]:
-    """What to say of sensors that never have a position."""
-    names = tuple(name for k, name in enumerate(take.names) if turned[:, k].any() and not take.seen[:, k].any())
-    if not names:
-        return []
-    text = f"{', '.join(names)} report orientation only; where they are follows from the figure and the other sensors"
-    return [Finding("orientation-only", "info", text, names)]
 
 
 def _is_of_absent(finding: Finding, absent: Sequence[Absent]) -> bool:
