@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from ..model.options import FitOptions
 from ..model.take import Take
 from .atomic import read_small
 from .format import ReadOptions
+from .formats import list_files
 from .options_file import describe_options
 from .toml_file import MOST_TOML_BYTES
 
@@ -25,6 +28,16 @@ def hash_input(take: Take) -> str:
     digest = hashlib.sha256()
     _add_take(digest, take)
     return digest.hexdigest()
+
+
+def list_windows(paths: Sequence[str | os.PathLike[str]], reading: ReadOptions) -> list[dict[str, Any]]:
+    """The parts of files that are read, as a `FileWindow` each: overlapping ones are of one recording."""
+    found = []
+    for file in (file for path in paths for file in list_files(path) if file.is_file()):
+        with file.open("rb") as stream:
+            digest = hashlib.file_digest(stream, "sha256").hexdigest()
+        found.append({"sha256": digest, "start": float(reading.start or 0.0), "stop": reading.stop})
+    return found
 
 
 def _add_take(digest: hashlib._Hash, take: Take) -> None:

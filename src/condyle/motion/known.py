@@ -202,7 +202,8 @@ def play_known(
         "calibration": {"fit_id": skeleton.fit_id, "sources": list(skeleton.take.get("sources", ()))},
         "sensors": [name for k, name in enumerate(take.names) if turned[:, k].any()],
     }
-    known.pop("sha256", None)
+    for own in ("sha256", "windows"):  # of the calibration's recording
+        known.pop(own, None)
     conventions = {**skeleton.conventions, "up": take.up or skeleton.conventions.get("up")}
     conventions["read_as"] = take.read_as or None
     played = replace(
