@@ -23,8 +23,10 @@ import condyle
 from condyle.errors import CondyleError
 from condyle.maths import rotation
 from condyle.maths.arrays import Floats
-from condyle.model.motion import forward
+from condyle.model.motion import forward, reference_rotations
 from condyle.model.take import Take
+from condyle.motion.known import match_sensors
+from condyle.motion.unplaced import WITHIN_95, choose_turns, measure_parting, measure_place_errors
 from condyle.result.compare import compare_figures
 from condyle.simulate import Mounts, simulate
 from condyle.simulate.seeds import stream
@@ -222,13 +224,14 @@ def read_subject(names: Sequence[str]) -> tuple[list[Take], list[tuple[str, str]
     return [part.select(joined) for part in parts], tree
 
 
-def measure_recorded(only: str) -> Iterator[tuple[str, dict[str, Errors], int]]:
+def measure_recorded(only: str) -> Iterator[tuple[str, dict[str, Errors], list[Floats], int]]:
     for subject, names in SUBJECTS.items():
         if only not in subject:
             continue
         parts, tree = read_subject(names)
         calibration = condyle.fit(parts[0], tree=tree)
         found: dict[str, Errors] = {}
+        places = list[Floats]()
         for k, take in enumerate(parts[1:]):
             rng = stream(k, subject)
             _add_recorded(found, "all", take, condyle.solve(take, calibration), ())
@@ -244,8 +247,29 @@ def measure_recorded(only: str) -> Iterator[tuple[str, dict[str, Errors], int]]:
                 solved = solve_turned(whole, calibration, placed, Path(place))
             gone = [name for name in whole.names if name != placed]
             _add_recorded(found, "orientations and one position", whole, solved, gone)
+            places += compare_places(whole, calibration, solved, placed)
         progress(f"{subject}: {len(parts)} takes")
-        yield subject, found, len(parts) - 1
+        yield subject, found, places, len(parts) - 1
+
+
+def compare_places(take: Take, calibration: condyle.Fit, solved: condyle.Fit, placed: str) -> list[Floats]:
+    """Of every body that has an orientation alone: distances from what was recorded over the interval of its place."""
+    known = calibration.skeleton
+    kinds = {joint.child: joint.kind for joint in solved.skeleton.joints}
+    figure = replace(known, joints=tuple(replace(joint, kind=kinds[joint.child]) for joint in known.joints))
+    R = choose_turns(match_sensors(known, take).take, None)
+    parted = measure_parting(known, R, reference_rotations(known, calibration.motion))
+    is_placed = np.array([name == placed for name in known.bodies])
+    width = WITHIN_95 * measure_place_errors(figure, R, parted, is_placed)
+    played = forward(solved.skeleton, solved.motion)
+    there = np.isin(take.time, played.time)
+    found = []
+    for name in take.names:
+        b, k = played.index(name), known.bodies.index(name)
+        apart = np.linalg.norm(played.p_world_body[:, b] - take.p_world_body[there, take.index(name)], axis=-1)
+        if name != placed and np.isfinite(apart).any():
+            found.append(apart[np.isfinite(apart)] / width[k])
+    return found
 
 
 def _add_recorded(found: dict[str, Errors], name: str, take: Take, solved: condyle.Fit, gone: Sequence[str]) -> None:
@@ -287,12 +311,12 @@ def compare_takes(only: str) -> list[list[str]]:
     return [*rows, ["all", "-", *_share(all_apart)]] if all_apart else rows
 
 
-def _share(apart: Sequence[float]) -> list[str]:
+def _share(apart: Sequence[float] | Floats) -> list[str]:
     return [
         str(len(apart)),
-        percent(float(np.mean(np.array(apart) <= 1))),
+        percent(float(np.mean(np.asarray(apart) <= 1))),
         f"{np.median(apart):.2f}",
-        f"{max(apart):.2f}",
+        f"{np.max(apart):.2f}",
     ]
 
 
@@ -305,9 +329,11 @@ def main() -> None:
 
     if DATA.is_dir() and not any(given.only == case.name for case in CASES):
         whole: dict[str, Errors] = {}
-        rows, count = [], 0
-        for subject, found, takes in measure_recorded(given.only):
+        rows, count, places, place_rows = [], 0, list[Floats](), []
+        for subject, found, own, takes in measure_recorded(given.only):
             count += takes
+            places += own
+            place_rows.append([subject, str(len(own)), *_share(np.concatenate(own))[1:]])
             for name, one in found.items():
                 into = whole.setdefault(name, Errors())
                 for part in fields(one):
@@ -315,6 +341,9 @@ def main() -> None:
                 rows.append(one.row(f"{subject}: {name}"))
         tables[f"Recorded, {count} later takes"] = Table(HEADS, [one.row(name) for name, one in whole.items()])
         tables["Recorded, subject by subject"] = Table(HEADS, rows)
+        place_rows.append(["all", str(len(places)), *_share(np.concatenate(places))[1:]])
+        heads = ("subject", "bodies in takes", "within their intervals", "median", "largest")
+        tables["Recorded, places by orientations and one position, off over the interval"] = Table(heads, place_rows)
         heads = ("subject", "takes", "differences of lengths", "within their intervals", "median", "largest")
         tables["Recorded, lengths of takes fitted one by one, apart over the interval"] = Table(
             heads, compare_takes(given.only)
