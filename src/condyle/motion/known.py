@@ -9,7 +9,8 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..estimate.locate import gap_residual
-from ..faults.files import MOVED_MIN_M, describe_moved, find_moved, locate_places, turn_round
+from ..faults.belonging import compare_files, describe_change
+from ..faults.files import MOVED_MIN_M, locate_places, turn_round
 from ..findings import Finding, mm, sort_findings
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, evenly
@@ -185,10 +186,10 @@ def play_known(
     figure = replace(skeleton, loops=skeleton.named_loops, joints=joints)
     figure, unseen = _free_unseen_joints(figure, take, turned, reference, turns)
     before = [joint for joint in skeleton.joints if joint.covariance is not None]
-    moved = find_moved(before, now)
+    changed = describe_change(compare_files(before, now))
     motion = fit_motion(figure, take, reference=reference, turns=turns).motion
     absent = find_absent(figure, forward(figure, motion), take.seen, turned, choose_sigmas(figure))
-    told = [*take.findings, *findings, *freed, *unseen, *describe_moved(moved), *describe_absent(absent)]
+    told = [*take.findings, *findings, *freed, *unseen, *changed, *describe_absent(absent)]
     placed, known_turn = (np.asarray(rows.any(axis=0)) for rows in (take.seen, turned))
     told += describe_unplaced(take.names, measure_place_errors(figure, R, parted, placed), known_turn, placed)
     told += [one for one in motion.findings if not _is_of_absent(one, absent)]

@@ -31,7 +31,7 @@ def make_profile(sources: Sequence[Skeleton | Profile]) -> tuple[Profile, list[F
         raise CondyleError("no fit to make a profile from", code="bad-profile")
     check_figures(sources)
     for one in sources:
-        if isinstance(one, Skeleton) and any(finding.code in MIXED_CODES for finding in one.findings):
+        if isinstance(one, Skeleton) and is_mixed(one):
             text = f"fit {one.fit_id} has lengths that other fits told as well; take its profile.json, or fit it alone"
             raise CondyleError(text, code="bad-profile")
     fits = [name for one in sources for name in list_fits(one)]
@@ -42,7 +42,7 @@ def make_profile(sources: Sequence[Skeleton | Profile]) -> tuple[Profile, list[F
             code="bad-profile",
         )
     for k, one in enumerate(sources):
-        if any(_share_frames(one, other) for other in sources[:k]):
+        if any(share_frames(one, other) for other in sources[:k]):
             files = ", ".join(one.take.get("sources", ())) if isinstance(one, Skeleton) else "a profile"
             text = f"the recording of {files or 'a fit'}, or a part of it, is in it twice, by two fits of it; "
             raise CondyleError(f"{text}name one of them, or fit parts that do not overlap", code="bad-profile")
@@ -182,7 +182,7 @@ def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
         text = "has no length with an interval that the profile has; fit with intervals, on a longer take"
         raise CondyleError(text, code="no-lengths", path=", ".join(skeleton.take.get("sources", ())) or None)
     before, prior = own.part(keys), known.part(keys)
-    again = skeleton.fit_id in profile.fits or _share_frames(skeleton, profile)
+    again = skeleton.fit_id in profile.fits or share_frames(skeleton, profile)
     shared = prior if again else share_lengths([before, prior]).lengths.part(keys)
     held = hold_lengths(skeleton, shared)
     moved = shared.value - before.value
@@ -236,11 +236,16 @@ def list_windows(source: Skeleton | Profile) -> tuple[FileWindow, ...]:
     return () if "calibration" in source.take else tuple(FileWindow(**one) for one in source.take.get("windows", ()))
 
 
-def _share_frames(a: Skeleton | Profile, b: Skeleton | Profile) -> bool:
+def share_frames(a: Skeleton | Profile, b: Skeleton | Profile) -> bool:
     """Whether one recording, or overlapping parts of one file, told the lengths of both."""
     if not set(list_recordings(a)).isdisjoint(list_recordings(b)):
         return True
     return any(one.overlaps(other) for one in list_windows(a) for other in list_windows(b))
+
+
+def is_mixed(skeleton: Skeleton) -> bool:
+    """Whether a fit has lengths that other fits told as well."""
+    return any(finding.code in MIXED_CODES for finding in skeleton.findings)
 
 
 def check_figures(sources: Sequence[Skeleton | Profile]) -> None:
