@@ -23,10 +23,11 @@ import condyle
 from condyle.errors import CondyleError
 from condyle.maths import rotation
 from condyle.maths.arrays import Floats
+from condyle.maths.robust import Z95
 from condyle.model.motion import forward, reference_rotations
 from condyle.model.take import Take
 from condyle.motion.known import match_sensors
-from condyle.motion.unplaced import WITHIN_95, choose_turns, measure_parting, measure_place_errors
+from condyle.motion.unplaced import choose_turns, measure_parting, measure_place_errors
 from condyle.result.compare import compare_figures
 from condyle.simulate import Mounts, simulate
 from condyle.simulate.seeds import stream
@@ -260,7 +261,7 @@ def compare_places(take: Take, calibration: condyle.Fit, solved: condyle.Fit, pl
     R = choose_turns(match_sensors(known, take).take, None)
     parted = measure_parting(known, R, reference_rotations(known, calibration.motion))
     is_placed = np.array([name == placed for name in known.bodies])
-    width = WITHIN_95 * measure_place_errors(figure, R, parted, is_placed)
+    width = Z95 * measure_place_errors(figure, R, parted, is_placed)
     played = forward(solved.skeleton, solved.motion)
     there = np.isin(take.time, played.time)
     found = []

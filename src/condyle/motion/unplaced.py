@@ -9,6 +9,7 @@ import numpy as np
 from ..findings import Finding, Severity, mm
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, evenly
+from ..maths.robust import Z95
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import Take
 from .tasks import GUESS_SIGMA_RAD
@@ -16,7 +17,6 @@ from .tasks import GUESS_SIGMA_RAD
 HELD = ("hinge", "rigid")  # kinds that hold a joint to what it did at the calibration
 ALONG_SHARE = 0.5  # of the distance of two sensors: standard deviation of a centre along an axis that leaves it open
 ASKED_FRAMES = 1000  # of a take, whose rotations are looked at
-WITHIN_95 = 1.96  # standard deviations within which 95 % are
 PLACE_WIDE_M = 0.05  # m, from which on the interval of a place is a warning: skin alone leaves 10 to 30 mm
 
 
@@ -84,7 +84,7 @@ def describe_unplaced(names: Sequence[str], errors: Floats, turned: Bools, place
     """What to say of sensors that never have a position, those whose place is known well and the others; (m,) of each
     body. Of figures without any position their missing poses say enough.
     """
-    wide = WITHIN_95 * errors
+    wide = Z95 * errors
     findings = []
     for far in (True, False):
         those = np.flatnonzero(turned & ~placed & np.isfinite(wide) & ((wide > PLACE_WIDE_M) == far))
