@@ -97,6 +97,20 @@ def test_a_joint_of_a_body_without_a_sensor_is_freed_where_the_others_disagree_w
     assert np.sqrt((away**2).mean()) < 2 * NEAR_M
 
 
+def test_orientations_around_a_body_without_a_sensor_free_its_joints_too() -> None:
+    plain, stiff = chain(), chain(("ball", "hinge", "hinge"))
+    first = simulate(stiff, seconds=20, seed=4, disturbances=NOISE)
+    fit = condyle.fit(first.take)
+    assert [joint.kind for joint in fit.skeleton.joints].count("hinge") == 2
+    for figure, freed in ((stiff, False), (plain, True)):
+        later = simulate(figure, seconds=10, seed=5, disturbances=NOISE, mounts=first.truth.mounts).take
+        take = later.select([name for name in later.names if name != "link2"])
+        alone = np.tile([name != "link0" for name in take.names], (take.frames, 1))
+        matched = match_sensors(fit.skeleton, take, np.where(alone[..., None, None], take.R_world_body, np.nan))
+        played = play_known(fit.skeleton, matched.take, turns=matched.turns)
+        assert ("kind-differs" in {one.code for one in played.skeleton.findings}) is freed
+
+
 def test_a_joint_that_the_take_orients_the_other_way_is_compared_too() -> None:
     stiff, plain = (simulate(figure, seconds=20, seed=4, disturbances=NOISE) for figure in (_stiffen(chain()), chain()))
     edge = set(plain.take.names[1:3])

@@ -265,6 +265,7 @@ def _free_unseen_joints(
         return figure, []
     rows = evenly(take.frames, COMPARED_FRAMES)
     part, part_turns = take.at(rows), None if turns is None else turns[rows]
+    R = choose_turns(part, part_turns)
 
     def measure(freed: Sequence[list[Joint]]) -> Floats:
         """(2, m) rms distance [m] and turn [rad] of the played bodies from their sensors, 0 without one."""
@@ -272,7 +273,7 @@ def _free_unseen_joints(
         played = replace(figure, joints=tuple(_free(one) if id(one) in loose else one for one in figure.joints))
         poses = forward(played, fit_motion(played, part, reference=reference, turns=part_turns, robust=False).motion)
         place = np.linalg.norm(poses.p_world_body - part.p_world_body, axis=-1)
-        turn = rotation.angle(np.swapaxes(part.R_world_body, -1, -2) @ poses.R_world_body)
+        turn = rotation.angle(np.swapaxes(R, -1, -2) @ poses.R_world_body)
         apart = np.stack([place, turn])
         known = np.isfinite(apart)
         square = np.where(known, apart, 0.0) ** 2
