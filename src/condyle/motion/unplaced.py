@@ -100,7 +100,7 @@ def describe_unplaced(names: Sequence[str], errors: Floats, turned: Bools, place
             f"sensors tell where, within {within} (95 %)"
         )
         if far:
-            text += ": move every joint on the way about all its axes at the calibration"
+            text += ": wear every sensor on the way, and move every joint there about all its axes at the calibration"
         severity: Severity = "warning" if far else "info"
         findings.append(Finding("orientation-only", severity, text, bodies, None, float(wide[last]), "m"))
     return findings
