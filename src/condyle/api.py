@@ -578,7 +578,7 @@ def fit_with(
         result = run(take, options)
     fit_id = make_fit_id(digest.encode(), __version__.encode(), pack_options(options, reading))
     known = {**result.skeleton.take, "sha256": digest}
-    if windows := list_windows(_list_sources(source), reading):
+    if windows := list_windows(_list_sources(source, take.names), reading):
         known["windows"] = windows
     skeleton = replace(result.skeleton, fit_id=fit_id, take=known)
     frames = _InMemory(skeleton, result.take, result.gap, result.weight)
@@ -888,13 +888,16 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
     return load_files(_check_files(source), reading).take
 
 
-def _list_sources(source: Recorded) -> list[FilePath]:
-    """The files that are given; none where poses are."""
+def _list_sources(source: Recorded, names: Sequence[str]) -> list[tuple[FilePath, Sequence[str]]]:
+    """The files that are given, and which of the bodies are from each; none where poses are given."""
     if isinstance(source, Take | np.ndarray):
         return []
     if isinstance(source, Mapping):
-        return list(source.values())
-    return [source] if isinstance(source, str | os.PathLike) else list(source)
+        return [
+            (file, [name.removeprefix(f"{label}:") for name in names if name.startswith(f"{label}:")])
+            for label, file in source.items()
+        ]
+    return [(file, names) for file in ([source] if isinstance(source, str | os.PathLike) else source)]
 
 
 def _check_files(source: FilePath | Sequence[FilePath]) -> list[FilePath]:

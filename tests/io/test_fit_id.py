@@ -65,8 +65,10 @@ def test_the_part_of_a_file_that_is_read_is_known_by_its_content(tmp_path: Path)
     for name in ("a", "b"):
         (tmp_path / name).write_bytes(b"1 2 3")
     (one,), (other,) = (
-        list_windows([tmp_path / name], ReadOptions(start=start)) for name, start in (("a", None), ("b", 2.0))
+        list_windows([(tmp_path / name, ("hip", "knee"))], ReadOptions(start=start, rename={"pelvis": "hip"}))
+        for name, start in (("a", None), ("b", 2.0))
     )
+    assert one["bodies"] == ["pelvis", "knee"]
     assert one["sha256"] == other["sha256"]
     assert [one["start"], one["stop"], other["start"]] == [0.0, None, 2.0]
-    assert list_windows([tmp_path], ReadOptions()) == []  # a folder has no content of its own
+    assert list_windows([(tmp_path, ())], ReadOptions()) == []  # a folder has no content of its own

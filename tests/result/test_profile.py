@@ -11,6 +11,7 @@ import pytest
 import condyle
 from condyle.errors import CondyleError
 from condyle.estimate.lengths import measure_lengths, profile_lengths
+from condyle.model.profile import FileWindow
 from condyle.model.skeleton import Skeleton
 from condyle.result.profile import (
     apply_profile,
@@ -118,6 +119,7 @@ def test_overlapping_parts_of_one_file_count_once(tmp_path: Path) -> None:
     file, copy = tmp_path / "a.npz", tmp_path / "b.npz"
     condyle.write_take(file, simulate(chain(), seconds=20, seed=1).take)
     copy.write_bytes(file.read_bytes())
+    condyle.write_take(tmp_path / "other.npz", simulate(chain(), seconds=20, seed=2).take)
     whole, first = condyle.fit(file).skeleton, condyle.fit(copy, stop=12.0).skeleton
     middle, last = (condyle.fit(file, start=start).skeleton for start in (8.0, 12.0))
     assert whole.take["windows"][0]["stop"] is None
@@ -130,8 +132,18 @@ def test_overlapping_parts_of_one_file_count_once(tmp_path: Path) -> None:
         make_profile([profile, middle])
     (told,) = [one for one in apply_profile(middle, profile).findings if one.code == "profile-used"]
     assert "is among those it was made of" in told.text
+    scene = condyle.fit({"a": file, "b": tmp_path / "other.npz"}, stop=5.0).skeleton.take["windows"]
+    assert [one["bodies"] for one in scene] == [list(whole.bodies)] * 2
     solved = condyle.solve(file, condyle.fit(copy, stop=12.0), start=8.0).skeleton
     assert "windows" not in solved.take
+
+
+def test_other_sensors_of_one_file_are_another_recording() -> None:
+    whole = FileWindow("x", 0.0, None, ("a", "b", "c"))
+    assert whole.overlaps(replace(whole, start=5.0, bodies=("b", "c", "d")))
+    assert not whole.overlaps(replace(whole, bodies=("c", "d", "e")))  # one sensor tells no joint
+    assert not whole.overlaps(replace(whole, sha256="y"))
+    assert not replace(whole, stop=5.0).overlaps(replace(whole, start=5.0))
 
 
 def test_differences_are_in_standard_errors_the_largest_first() -> None:

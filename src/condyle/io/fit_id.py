@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -30,13 +31,22 @@ def hash_input(take: Take) -> str:
     return digest.hexdigest()
 
 
-def list_windows(paths: Sequence[str | os.PathLike[str]], reading: ReadOptions) -> list[dict[str, Any]]:
-    """The parts of files that are read, as a `FileWindow` each: overlapping ones are of one recording."""
+def list_windows(
+    sources: Iterable[tuple[str | os.PathLike[str], Iterable[str]]], reading: ReadOptions
+) -> list[dict[str, Any]]:
+    """The parts of files that are read, as a `FileWindow` each: overlapping ones are of one recording.
+
+    sources  files and the names of the bodies that are taken from them
+    """
     found = []
-    for file in (file for path in paths for file in list_files(path) if file.is_file()):
-        with file.open("rb") as stream:
-            digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        found.append({"sha256": digest, "start": float(reading.start or 0.0), "stop": reading.stop})
+    before = {new: old for old, new in (reading.rename or {}).items()}
+    for path, names in sources:
+        bodies = [before.get(name, name) for name in names]
+        for file in filter(Path.is_file, list_files(path)):
+            with file.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            start, stop = float(reading.start or 0.0), None if reading.stop is None else float(reading.stop)
+            found.append({"sha256": digest, "start": start, "stop": stop, "bodies": bodies})
     return found
 
 

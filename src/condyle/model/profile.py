@@ -66,16 +66,21 @@ class FileWindow:
 
     sha256       of the file
     start, stop  [s] from its first frame; stop None: to its end
+    bodies       as they are called in the file
     """
 
     sha256: str
     start: float
-    stop: float | None = None
+    stop: float | None
+    bodies: tuple[str, ...]
 
     def overlaps(self, other: FileWindow) -> bool:
-        """Whether both have a stretch of time in common; a frame at the border of two parts is none."""
+        """Whether both have two sensors, as many as tell a joint, and a stretch of time in common; a frame at the
+        border of two parts is none.
+        """
         ends = [np.inf if one.stop is None else one.stop for one in (self, other)]
-        return self.sha256 == other.sha256 and max(self.start, other.start) < min(ends)
+        both = set(self.bodies) & set(other.bodies)
+        return self.sha256 == other.sha256 and len(both) > 1 and max(self.start, other.start) < min(ends)
 
 
 @dataclass(frozen=True)

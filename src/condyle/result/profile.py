@@ -233,7 +233,8 @@ def list_windows(source: Skeleton | Profile) -> tuple[FileWindow, ...]:
     """The parts of files that told the lengths; none of a take played on a known figure, or of poses in memory."""
     if isinstance(source, Profile):
         return source.windows
-    return () if "calibration" in source.take else tuple(FileWindow(**one) for one in source.take.get("windows", ()))
+    known = [] if "calibration" in source.take else source.take.get("windows", ())
+    return tuple(FileWindow(one["sha256"], one["start"], one["stop"], tuple(one["bodies"])) for one in known)
 
 
 def share_frames(a: Skeleton | Profile, b: Skeleton | Profile) -> bool:
