@@ -91,10 +91,11 @@ def _describe_none(skeleton: Skeleton, base: str | None, tool: str | None) -> Co
 
 
 def _find_neighbours(skeleton: Skeleton) -> dict[str, list[tuple[str, Joint]]]:
-    """{body: (body, joint)} along joints with axes and rigid ones; sliders stand beside the tree."""
+    """{body: (body, joint)} along joints with axes and rigid ones, and sliders beside the tree that close no loop."""
     near: dict[str, list[tuple[str, Joint]]] = {}
     for joint in (*skeleton.joints, *(joint for joint in skeleton.loops if joint.kind == "slider")):
-        if joint.kind in (*TURNING, "rigid"):
+        joined = joint.child in near and joint.parent in near and _find_path(near, joint.child, joint.parent)
+        if joint.kind in (*TURNING, "rigid") and not joined:
             near.setdefault(joint.child, []).append((joint.parent, joint))
             near.setdefault(joint.parent, []).append((joint.child, joint))
     return near
