@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, check_number
 from ..maths import rotation
 from ..maths.arrays import Floats, evenly
 from .axes import Axis, AxisChain, AxisKind, Recorded, invert, tabulate
@@ -272,7 +272,7 @@ def _find_zero(take: Take, turns: Sequence[Floats], mean: Sequence[Floats], zero
         off = sum(np.square(turn - usual).sum(axis=(1, 2)) for turn, usual in zip(turns, mean, strict=True))
         return int(np.nanargmin(np.where(known, off, np.nan)))
     first, last = float(take.time[0]), float(take.time[-1])
-    if not first <= zero <= last:
+    if not first <= check_number(zero, "the zero") <= last:
         raise UsageError(f"no frame at {zero:g} s; the take is from {first:g} to {last:g} s", code="bad-option")
     return int(np.argmin(np.where(known, np.abs(take.time - zero), np.inf)))
 
