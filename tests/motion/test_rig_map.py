@@ -74,6 +74,16 @@ def test_bones_that_move_as_the_other_side_are_found() -> None:
     assert [rig.names[bone] for bone, _ in find_crossed(figure, rig, crossed)] == ["LeftUpLeg", "RightUpLeg"]
 
 
+def test_of_two_roots_one_takes_the_motion() -> None:
+    figure = standing_person().scene().figure
+    names = ["Hips", "Spine", "Head", "LeftUpLeg", "RightUpLeg"]
+    rig = rig_of(["b_Hips", "b_Spine", *names], [-1, 0, -1, 2, 3, 2, 2])
+    found = map_bones(figure, rig)
+    assert [rig.names[bone] for bone in found] == names
+    with pytest.raises(UsageError, match="the map has bones under 'b_Hips' and 'Hips'"):
+        map_bones(figure, rig, {"b_Spine": "chest"})
+
+
 def test_names_that_tell_nothing_ask_for_a_map(tmp_path: Path) -> None:
     from condyle.io.rigs.read_rig import read_rig
 

@@ -85,7 +85,8 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
         joints += _count_joints(body, there, convention, room)
         frames += there.values()
     values, locked, crossed = measure_columns(joints, figure.segment, options.keep_locked)
-    told = (*figure.findings, *notes, *describe_lock(joints, locked, crossed, options.keep_locked))
+    mirrored = [finding for finding in skeleton.findings if finding.code == "mirrored-person"]
+    told = (*mirrored, *figure.findings, *notes, *describe_lock(joints, locked, crossed, options.keep_locked))
     offset, curve, noise, definition = find_errors(joints, skeleton)
     columns = tuple(column for joint in joints for column in joint.columns)
     angles = Angles(
