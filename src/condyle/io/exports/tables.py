@@ -181,7 +181,8 @@ def _marker_rows(skeleton: Skeleton, frames: Mapping[str, MarkerFrame]) -> list[
         frame, inside = frames.get(marker.body), None
         if frame is not None:
             inside = MM_PER_M * ((marker.p_body_marker - frame.p_body_frame) @ frame.R_body_frame)
-        row: TableRow = {"body": marker.body, "marker": marker.name}
+        what = "joint centre" if marker.carried else "marker"
+        row: TableRow = {"body": marker.body, "marker": marker.name, "point": what}
         rows.append(row | _vector("{}_mm", MM_PER_M * marker.p_body_marker) | _vector("frame_{}_mm", inside))
     return rows
 
