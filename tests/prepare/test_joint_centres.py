@@ -166,7 +166,7 @@ def test_a_joint_below_a_completed_segment_is_known_less_than_the_motion_says(tm
     assert {one.body for one in fit.skeleton.markers if one.carried} == {"l_thigh", "r_thigh"}
     fit.export("csv", tmp_path)
     rows = [line.split(",") for line in (tmp_path / "figure-markers.csv").read_text().splitlines()]
-    assert {row[0] for row in rows if row[2] == "joint centre"} == {"l_thigh", "r_thigh"}
+    assert {row[0] for row in rows if row[2] == "centre"} == {"l_thigh", "r_thigh"}
     width = {joint.child: joint.half_width for joint in fit.skeleton.joints}
     assert width["l_shank"] is not None
     assert width["l_shank"] > Z95 * DRAWN_SD_M

@@ -107,7 +107,7 @@ def read_neutral(path: str, fit: Fit) -> Take:
     if missing:
         shown = ", ".join(missing[:6]) + (", ..." if len(missing) > 6 else "")
         text = f"has no sensor {shown}; a neutral pose needs all {len(fit.skeleton.bodies)} sensors of the fit"
-        raise CondyleError(text, code="sensor-absent", path=path)
+        raise CondyleError(text, code="bodies-differ", path=path)
     return solved.take
 
 
