@@ -84,6 +84,7 @@ CODES: dict[str, str] = {
     "bent-field": "joints come apart, or two sensors on one rod change their distance, by where they are in the room",
     "field-corrected": "the bend of the room's field was taken away, as was asked, and how much that changed",
     "pair-not-carried": "two sensors on one rod were measured at one place of the room only",
+    "mirrored-person": "knees bend forwards: the world is left-handed, or left and right are exchanged in the names",
     "implausible-size": "joined sensors, or the ends of a named limb, are too far apart or too near for the unit",
     # a known figure
     "sensor-moved": "a sensor sits elsewhere on its body than it did at the calibration",
@@ -138,6 +139,7 @@ CODES: dict[str, str] = {
     "rig-bones-extra": "bones that a rig has no name for kept their own",
     "rig-bodies-left": "bodies that move no bone of the rig that was given",
     "rig-bones-follow": "bones of the rig that was given which no body moves",
+    "rig-sides-crossed": "bones of the rig that was given and what moves them are on different sides by their names",
     "feet-held": "feet that stand do not slide on the rig that was given, and how much they would have",
     "feet-not-held": "feet may slide on the rig that was given",
     "proportions-missing": "lengths that a VR program has and the take does not tell",
@@ -190,6 +192,7 @@ _CAUSES: dict[str, tuple[str, ...]] = {
         "rig-bones-extra",
         "rig-bodies-left",
         "rig-bones-follow",
+        "rig-sides-crossed",
         "feet-held",
         "feet-not-held",
         "proportions-missing",
