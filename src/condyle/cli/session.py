@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError
 from ..findings import many
+from .arguments import collect_reading
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line
 
 if TYPE_CHECKING:
+    from ..io.format import ReadOptions
     from ..live.alarms import Alarm
     from ..live.feed import Feed, Listener, SourceStatus
     from ..live.guide import Picture
@@ -87,6 +89,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
     from ..live.newest import NewestPoses
     from ..live.outlets import open_outlets
     from ..live.performer import Performer
+    from ..live.reading import keep_for_fit
     from ..live.service import LiveSession
     from ..live.watch import Watch
 
@@ -100,8 +103,9 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
         newest.listen(packet, stamp)
         watch.listen(packet, stamp)
 
+    reading = read_options(args)
     try:
-        feed = open_feed(words, Path(args.out), listen)
+        feed = open_feed(words, Path(args.out), reading, listen)
     except BaseException:
         for outlet in outlets:
             outlet.close()
@@ -110,6 +114,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
         feed,
         newest,
         watch,
+        reading=keep_for_fit(reading, feed.sources),
         outlets=outlets,
         until_enough=args.until_enough,
         performer=performer or Performer(),
@@ -190,8 +195,18 @@ def finish_session(args: argparse.Namespace, session: LiveSession, seconds: floa
     return status
 
 
-def open_feed(words: Sequence[str], folder: Path, listener: Listener | None = None) -> Feed:
-    """The sources of these words, recorded to the folder; raises before anything is written where one cannot be had."""
+def read_options(args: argparse.Namespace) -> ReadOptions:
+    """What the user says of the numbers that come."""
+    from ..io.format import ReadOptions
+
+    return ReadOptions.of(**collect_reading(args))
+
+
+def open_feed(words: Sequence[str], folder: Path, reading: ReadOptions, listener: Listener | None = None) -> Feed:
+    """The sources of these words, recorded to the folder; raises before anything is written where one cannot be had.
+
+    reading  what the user says of their numbers
+    """
     from ..live.feed import Feed, check_distinct
     from ..live.recorder import Recorder
     from ..live.sources import open_source
@@ -199,7 +214,7 @@ def open_feed(words: Sequence[str], folder: Path, listener: Listener | None = No
     sources = []
     try:
         for word in words:
-            sources.append(open_source(word))
+            sources.append(open_source(word, reading))
         check_distinct(sources)
         folder.mkdir(parents=True, exist_ok=True)
         return Feed(sources, Recorder(folder / LOG_NAME), listener)

@@ -145,7 +145,8 @@ class LiveSession:
 
         log, known = self.feed.recorder.path, self.performer
         if known.skeleton is not None or known.profile is not None:
-            return solve(log, known.skeleton, profile=known.profile)
+            reading = {name: getattr(self.reading, name) for name in self.reading.given if name != "fix"}
+            return solve(log, known.skeleton, profile=known.profile, **reading)
         return fit_with(log, self.options, self.reading)
 
     def _is_due(self, what: str, period: float) -> bool:
