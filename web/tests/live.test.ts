@@ -36,6 +36,14 @@ describe("what comes in", () => {
     expect(motion.pointsAt(1)).toHaveLength(3 * names.length);
   });
 
+  it("takes markers from behind the bodies, and points at those that are seen", () => {
+    const motion = new LiveMotion(model, names, ROOM);
+    motion.write(0, 0, Float32Array.from([...frame(model, names), 1, 2, 3, NaN, NaN, NaN]));
+    expect([...motion.markersAt(0).subarray(0, 3)]).toEqual([1, 2, 3]);
+    expect(motion.markersAt(0)).toHaveLength(6);
+    expect(motion.pointsAt(0)).toHaveLength(3 * (names.length + 1));
+  });
+
   it("puts the figure together at its joints", () => {
     const all = model.bodies.map((body) => body.name);
     const motion = new LiveMotion(model, all, ROOM);

@@ -115,6 +115,8 @@ class LiveSession:
     def run(self, seconds: float | None = None) -> None:
         """Until every source ended, the time is over, an operator said so, or enough is known."""
         self._solver = SolverProcess(Asked(self.feed.recorder.path, self.options, self.reading, self.performer))
+        if self.performer.skeleton is not None:
+            self.newest.shapes = self.performer.skeleton.markers
         self.feed.start()
         try:
             while not self.ending:
@@ -173,6 +175,7 @@ class LiveSession:
         for found in self._solver.poll():
             self.newest.conventions, self.newest.slips = found.conventions, found.slips
             self.watch.conventions = found.conventions
+            self.newest.shapes = () if found.skeleton is None else found.skeleton.markers
             self._finished = self._finished + 1 if found.finished else 0
             if self.until_enough and self._finished >= FINISHED_SOLVES and now() - self._begin >= FINISHED_MIN_S:
                 self.ending = found.prompt.text if found.prompt is not None else "enough is known"
@@ -202,7 +205,8 @@ class LiveSession:
             if poses.names != self._names:
                 self._names = poses.names
                 self.server.send("bodies", encode("bodies", names=poses.names))
-            self.server.send_frame(encode_poses(poses.time, poses.p, rotation.to_quaternion(poses.R)))
+            turns = rotation.to_quaternion(poses.R)
+            self.server.send_frame(encode_poses(poses.time, poses.p, turns, poses.markers))
         skeleton, solve = self._skeleton, self._solver.newest
         if skeleton is None or not set(skeleton.bodies) & set(poses.names):
             return

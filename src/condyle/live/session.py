@@ -17,7 +17,7 @@ from ..io.format import ReadOptions
 from ..io.log_records import MARK, LogRecord, decode_mark
 from ..maths.threads import limit_threads
 from ..model.options import FitOptions
-from ..model.recording import Convention, Recording
+from ..model.recording import Convention, Recording, length_of
 from ..model.skeleton import Skeleton, Slip
 from ..model.stage import Change
 from ..model.take import Take
@@ -159,9 +159,13 @@ class Session:
         return [choose_bodies(one, reading.only, reading.drop, reading.rename) for one in formed]
 
     def _conventions(self, loaded: Loaded) -> dict[str, Convention]:
-        """How the numbers of the only source are read; several are read as they say themselves."""
-        words = self.excerpt.sources
-        return {words[0]: loaded.recordings[0].convention} if len(words) == 1 else {}
+        """How the numbers of the only source are read, a unit that was guessed from all of them with it; several are
+        read as they say themselves.
+        """
+        words, recording = self.excerpt.sources, loaded.recordings[0]
+        if len(words) != 1:
+            return {}
+        return {words[0]: recording.convention.but(unit=f"{length_of(recording)[0]:.9g}")}
 
     def _list_standing(self) -> tuple[Alarm, ...]:
         return tuple(one for one in self._alarms if one.raised is not None)
