@@ -1,9 +1,12 @@
+import { Vector3 } from "three";
 import { describe, expect, it } from "vitest";
+import { emptyPage } from "../src/live/empty";
 import { LiveMotion } from "../src/live/motion";
 import { streamUrl } from "../src/live/stream";
 import { isLive } from "../src/load";
 import { Model } from "../src/model";
 import { rotate } from "../src/motion/quaternion";
+import { Room } from "../src/scene/room";
 import { page } from "./made";
 
 const ROOM = { up: "z", low: [0, 0, 0], high: [1, 1, 1] } as const;
@@ -42,6 +45,15 @@ describe("what comes in", () => {
     expect([...motion.markersAt(0).subarray(0, 3)]).toEqual([1, 2, 3]);
     expect(motion.markersAt(0)).toHaveLength(6);
     expect(motion.pointsAt(0)).toHaveLength(3 * (names.length + 1));
+  });
+
+  it("points at markers before there is any body", () => {
+    const motion = new LiveMotion(new Model(emptyPage([])), [], ROOM);
+    motion.write(0, 0, Float32Array.from([0, 0, 0, 1, 0, 0]));
+    motion.write(1, 0, Float32Array.from([0, 0, 0, 1, 0, 0]));
+    expect(motion.pointsAt(1)).toEqual([0, 0, 0, 1, 0, 0]);
+    const room = new Room(motion.page && new Model(emptyPage([])), motion, 1, new Vector3(0, 0, 1));
+    expect(room.shape.size).toBeGreaterThan(0);
   });
 
   it("puts the figure together at its joints", () => {

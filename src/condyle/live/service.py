@@ -65,7 +65,7 @@ class LiveSession:
     ending: str = ""
     fault: str = ""
     marks: list[tuple[float, str]] = field(default_factory=list)
-    _names: tuple[str, ...] = ()
+    _names: tuple[str, ...] | None = None
     _finished: int = 0
     _begin: float = field(default_factory=now)
     _next: dict[str, float] = field(default_factory=dict)
@@ -175,7 +175,8 @@ class LiveSession:
         for found in self._solver.poll():
             self.newest.conventions, self.newest.slips = found.conventions, found.slips
             self.watch.conventions = found.conventions
-            self.newest.shapes = () if found.skeleton is None else found.skeleton.markers
+            if found.skeleton is not None:
+                self.newest.shapes = found.skeleton.markers
             self._finished = self._finished + 1 if found.finished else 0
             if self.until_enough and self._finished >= FINISHED_SOLVES and now() - self._begin >= FINISHED_MIN_S:
                 self.ending = found.prompt.text if found.prompt is not None else "enough is known"

@@ -134,6 +134,7 @@ class LivePage {
 
   private meet({ names }: Bodies): void {
     this.names = names;
+    this.store.set({ body: null, link: null }); // they are numbers among other bodies
     this.build(new Model(emptyPage(names)), NOWHERE);
   }
 
