@@ -1,7 +1,9 @@
 import { Vector3 } from "three";
 import { describe, expect, it } from "vitest";
 import { emptyPage } from "../src/live/empty";
+import type { Status } from "../src/live/messages";
 import { LiveMotion } from "../src/live/motion";
+import { describeTrouble } from "../src/live/page";
 import { streamUrl } from "../src/live/stream";
 import { isLive } from "../src/load";
 import { Model } from "../src/model";
@@ -81,5 +83,24 @@ describe("what comes in", () => {
     );
     expect(isLive('{"format":"condyle.live","version":1}')).toBe(true);
     expect(isLive('{"format":"condyle.page"}')).toBe(false);
+  });
+});
+
+describe("the banner", () => {
+  const well = { fault: "", lost: 0, given_up: false, behind: 1.2 } as Status;
+
+  it("is empty while all is well, and tells a lag in seconds", () => {
+    expect(describeTrouble(well, false)).toBe("");
+    expect(describeTrouble({ ...well, behind: 9.25 }, false)).toBe("Behind by 9.3 s.");
+  });
+
+  it("tells a solver that was started again, and the lag with it", () => {
+    expect(describeTrouble({ ...well, behind: 12 }, true)).toBe(
+      "The solver died and was started again. The recording is whole. Behind by 12.0 s.",
+    );
+  });
+
+  it("tells first what is not recorded", () => {
+    expect(describeTrouble({ ...well, lost: 7, fault: "no space" }, true)).toBe("Not recorded: 7 frames. no space");
   });
 });

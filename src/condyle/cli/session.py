@@ -123,6 +123,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
     begin = time.monotonic()
     if not args.json:
         session.on_alarm(print_alarm)
+        session.on_trouble(print_trouble)
     if not args.no_page and not args.json:
         session.server = open_page(args, session.obey, pictures)
     if sys.stdin is not None and sys.stdin.isatty() and not args.json:
@@ -147,6 +148,12 @@ def _obey_keys(session: LiveSession) -> None:
 def print_alarm(alarm: Alarm) -> None:
     """An alarm at once; the rest is on the page."""
     print_line(f"ALARM at {alarm.raised or 0.0:.0f} s: {alarm.finding.text}", style="bold")
+    sys.stdout.flush()
+
+
+def print_trouble(text: str) -> None:
+    """What is wrong with the session itself, at once."""
+    print_line(f"warning: {text}", style="yellow")
     sys.stdout.flush()
 
 

@@ -71,6 +71,8 @@ class LiveSession:
     _next: dict[str, float] = field(default_factory=dict)
     _on_solve: list[Callable[[Solve], None]] = field(default_factory=list)
     _on_alarm: list[Callable[[Alarm], None]] = field(default_factory=list)
+    _on_trouble: list[Callable[[str], None]] = field(default_factory=list)
+    _trouble: str = ""
 
     def obey(self, said: str) -> None:
         """What the page of the operator says: stop, restart, or mark and a text."""
@@ -106,6 +108,10 @@ class LiveSession:
         """Runs `run` with every alarm when it is raised, in the thread of `run`."""
         self._on_alarm.append(run)
 
+    def on_trouble(self, run: Callable[[str], None]) -> None:
+        """Runs `run` with a sentence whenever something is wrong with the session itself, in the thread of `run`."""
+        self._on_trouble.append(run)
+
     @property
     def alarms(self) -> list[Alarm]:
         """All that were raised; their times count from the begin of the session."""
@@ -127,6 +133,7 @@ class LiveSession:
                     if self._is_due("look", LOOK_PERIOD_S):
                         self._look()
                     if self._is_due("status", PAGE_STATUS_PERIOD_S):
+                        self._pass_on_trouble()
                         self._pass_on_status()
                 except Exception as error:  # whatever goes wrong with showing, the recording goes on, and it is told
                     self.fault = str(error) if isinstance(error, (CondyleError, OSError)) else repr(error)
@@ -217,6 +224,20 @@ class LiveSession:
                 outlet.send(figure, skeleton, None if solve is None else solve.figure)
             if self.server is not None:
                 self.server.send_line(encode_figure(figure, skeleton))
+
+    def _pass_on_trouble(self) -> None:
+        """Tells what is wrong with the recording or the solver, once."""
+        solver, fault, trouble = self._solver, self.feed.recorder.fault, ""
+        if fault is not None:
+            trouble = f"not recorded: {fault.text}"
+        elif solver.given_up:
+            trouble = "nothing is solved any more: the solver died too often; the recording goes on"
+        elif solver.restarts:
+            trouble = f"the solver died and was started again (time {solver.restarts}); the recording is whole"
+        if trouble and trouble != self._trouble:
+            for run in self._on_trouble:
+                run(trouble)
+        self._trouble = trouble
 
     def _pass_on_status(self) -> None:
         if self.server is None:
