@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from ..io.exports.figure import Figure
     from .show import LivePage
 
-SLIP_SETTLED_S = 15.0  # s after which a slip that was told is taken as known and moved back before each solve
+# s after which a slip that was told is taken as known and moved back before each solve: longer than the slowest of
+# benchmarks/live.py took to be told (13 s), and half of what is kept whole (excerpt.NEWEST_S)
+SLIP_SETTLED_S = 15.0
 SHORTEST_S = 1.0  # s below which nothing is solved
 
 
