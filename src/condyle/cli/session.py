@@ -194,7 +194,9 @@ def finish_session(args: argparse.Namespace, session: LiveSession, seconds: floa
     try:
         fit = session.fit().save(args.out)
     except CondyleError as error:
-        tell(f"It could not be fitted: {error.text}. The recording is whole: {session.feed.recorder.path}")
+        recorder = session.feed.recorder
+        kept = f"{many(recorder.lost, 'frame')} are not in the recording" if recorder.lost else "The recording is whole"
+        tell(f"It could not be fitted: {error.text}. {kept}: {recorder.path}")
         raise
     tell(
         f"{verdict_of(fit.skeleton).text} Written to {args.out}; look at it with: condyle view {shlex.quote(args.out)}"

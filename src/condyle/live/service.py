@@ -227,16 +227,18 @@ class LiveSession:
 
     def _pass_on_trouble(self) -> None:
         """Tells what is wrong with the recording or the solver, once."""
-        solver, fault, trouble = self._solver, self.feed.recorder.fault, ""
+        solver, fault = self._solver, self.feed.recorder.fault
+        trouble, text = "", ""
         if fault is not None:
-            trouble = f"not recorded: {fault.text}"
+            trouble, text = fault.code, f"not recorded: {fault.text}"
         elif solver.given_up:
-            trouble = "nothing is solved any more: the solver died too often; the recording goes on"
+            trouble, text = "given up", "nothing is solved any more: the solver died too often; the recording goes on"
         elif solver.restarts:
-            trouble = f"the solver died and was started again (time {solver.restarts}); the recording is whole"
-        if trouble and trouble != self._trouble:
+            trouble = f"{solver.restarts} restarts"
+            text = "the solver died and was started again; the recording goes on"
+        if text and trouble != self._trouble:
             for run in self._on_trouble:
-                run(trouble)
+                run(text)
         self._trouble = trouble
 
     def _pass_on_status(self) -> None:

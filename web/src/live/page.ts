@@ -83,7 +83,10 @@ class LivePage {
     this.stream = new Stream(streamUrl(location), {
       message: (message) => this.take(message),
       frame: (time, values) => this.move(time, values),
-      connected: (there) => this.say(there || this.over ? "" : "The stream was cut. Trying to reach it again …"),
+      connected: (there) => {
+        // The last words stay when the session is over, and its program gone.
+        if (!this.over) this.say(there ? "" : "The stream was cut. Trying to reach it again …");
+      },
     });
   }
 
