@@ -211,7 +211,9 @@ def read_options(args: argparse.Namespace) -> ReadOptions:
     return ReadOptions.of(**collect_reading(args))
 
 
-def open_feed(words: Sequence[str], folder: Path, reading: ReadOptions, listener: Listener | None = None) -> Feed:
+def open_feed(
+    words: Sequence[str], folder: Path, reading: ReadOptions | None = None, listener: Listener | None = None
+) -> Feed:
     """The sources of these words, recorded to the folder; raises before anything is written where one cannot be had.
 
     reading  what the user says of their numbers
