@@ -78,7 +78,7 @@ class LiveSession:
         """What the page of the operator says: stop, restart, or mark and a text."""
         word, _, text = said.partition(" ")
         if word == "stop":
-            self.ending = "stopped from the page"
+            self.ending = "stopped by the operator"
         elif word == "mark":
             self.mark(text)
         elif word == "restart":
