@@ -63,6 +63,10 @@ SLIDING_MAX_LEVER_RATIO = (
 SLIDING_SPREAD_SHARE = 0.65  # ... and over what a joint has to explain; joints of people leave at most 0.6 of it
 NOT_WORN_SPREAD_SHARE = 0.03  # the same of two bodies between which, by their names, something is not worn
 PLAIN_HINGE_RATIO = 0.03  # turn off the axis over that about it, noise removed; hinges of people have 0.06 and more
+# Time from which on one axis alone is a hinge: any two bodies turn about one for a moment. In simulated walks of 0.3 to
+# 1 s thighs, heads and arms do so against each other, in those of 1.5 s none.
+PLAIN_HINGE_MIN_S = 1.5
+PLAIN_HINGE_MAX_REACH = 5.0  # sensors' distances that an axis is away; what slides turns about one that is far away
 NOISE_MIN_RATIO = 4.0  # residual over what the sensors' noise explains, from which on it is no noise
 
 
@@ -249,8 +253,10 @@ def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools
 
     Bodies that are not neighbours have three freedoms about a point that they share, or no such point.
     """
+    reach = np.maximum(*(np.linalg.norm(half, axis=1) for half in (fits.p_child_joint, fits.p_parent_joint)))
+    near = (reach <= PLAIN_HINGE_MAX_REACH * motion.apart) & (motion.seconds >= PLAIN_HINGE_MIN_S)
     together = ~above_noise(fits, np.arange(len(fits.pairs)), noise) | (fits.residual < 1e-6 * motion.size)
-    return turn_about_one_axis(fits, motion, noise) & together
+    return np.asarray(turn_about_one_axis(fits, motion, noise) & together & near)
 
 
 def turn_about_one_axis(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools:
