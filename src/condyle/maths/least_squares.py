@@ -50,9 +50,13 @@ def invert_normal(N: Floats, basis: Floats) -> Floats:
 
 def is_well_conditioned(unit: Floats) -> bool:
     """Whether symmetric matrices (..., F, F) with diagonals of ones are positive, by far more than rounding."""
-    size = unit.shape[-1]
+    return is_above(unit, WELL_CONDITIONED_MIN * unit.shape[-1])
+
+
+def is_above(symmetric: Floats, least: float) -> bool:
+    """Whether all eigenvalues of symmetric matrices (..., F, F) are above `least`."""
     try:
-        np.linalg.cholesky(unit - WELL_CONDITIONED_MIN * size * np.eye(size))
+        np.linalg.cholesky(symmetric - least * np.eye(symmetric.shape[-1]))
     except np.linalg.LinAlgError:
         return False
     return True
