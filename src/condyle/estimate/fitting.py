@@ -195,16 +195,29 @@ def uncertainty_of(
     if solution.together:
         # The pull of orientation noise was taken away as far as the noise is known, which is better in longer takes.
         doubt = min(0.5, max(NOISE_VARIANCE_DOUBT, 2.5 / np.sqrt(take.frames)))
-        alone, k = np.zeros((take.bodies, len(fits.pairs), 6)), np.arange(len(fits.pairs))[:, None]
-        alone[fits.pairs, k] = doubt * orientation_pulls(fits, noise.orientation)
-        pulls = alone.reshape(take.bodies, -1)
-        if solution.basis.shape[0] != solution.basis.shape[1]:
-            pulls = pulls @ solution.basis @ solution.basis.T
-        sure = replace(sure, passing=sure.passing + (1 - (NOISE_VARIANCE_DOUBT / doubt) ** 2) * pulls.T @ pulls)
+        pulled = _multiply_pulls(doubt * orientation_pulls(fits, noise.orientation), solution)
+        sure = replace(sure, passing=sure.passing + (1 - (NOISE_VARIANCE_DOUBT / doubt) ** 2) * pulled)
     else:
         # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
         pulls = orientation_bias(fits, noise.orientation).reshape(1, -1)
-    return replace(sure, covariance=sure.covariance + pulls.T @ pulls)
+        pulled = pulls.T @ pulls
+    return replace(sure, covariance=sure.covariance + pulled)
+
+
+def _multiply_pulls(pulls: Floats, solution: Solution) -> Floats:
+    """(6J, 6J) [m^2] products of what each sensor pulls the joints by, given joint by joint for its child's and its
+    parent's (J, 2, 6) [m]: a sensor pulls at its own joints alone.
+    """
+    pairs = solution.pairs
+    J, sensor = len(pairs), pairs.ravel()
+    if solution.basis.shape[0] != solution.basis.shape[1]:
+        wide = solution.basis.reshape(J, 6, -1)
+        pulls = pulls @ (wide @ np.swapaxes(wide, 1, 2))
+    ends = pulls.reshape(2 * J, 6)
+    one, other = np.nonzero(sensor[:, None] == sensor)
+    out = np.zeros((J, J, 6, 6))
+    np.add.at(out, (one // 2, other // 2), ends[one, :, None] * ends[other, None])
+    return out.transpose(0, 2, 1, 3).reshape(6 * J, 6 * J)
 
 
 def _roots(take: Take, structure: Structure, options: FitOptions) -> tuple[list[int], Ints]:

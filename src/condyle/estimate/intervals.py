@@ -145,7 +145,9 @@ def _carry_errors(
     if lag > 0:
         # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
         rows, flat = blocks.differences(flat, lag)
-    inverse = invert_joints(weigh_joints(rows.T @ rows, S), solution.basis)
+    products = rows.T @ rows
+    inverse = invert_joints(weigh_joints(products, S), solution.basis)
+    products = flat.T @ flat if lag > 0 else products
     explained = noise.gap_variance(*solution.joints)
     # Of a frame, where white noise is larger: `every` times as large as in a row.
     own = np.diagonal(solution.residual_cov) / (1 + COVARIANCE_LOADING)
@@ -161,7 +163,7 @@ def _carry_errors(
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
 
     def carry(covariance: Floats) -> Floats:
-        return inverse.carry(weigh_joints(flat.T @ flat, S @ covariance @ S))
+        return inverse.carry(weigh_joints(products, S @ covariance @ S))
 
     passing = carry(C)
     V += passing
