@@ -34,7 +34,7 @@ NOISE_VARIANCE_DOUBT = 0.05  # relative error of a sensor's noise variance in a 
 
 
 class Solved(NamedTuple):
-    """Joints of given edges, and the plain fits with their sums: rank and axes."""
+    """Joints of given edges, and the plain fits with their sums, of all pairs or of these: rank and axes."""
 
     solution: Solution
     fits: PairFits
@@ -154,7 +154,7 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
     solution = solve_together(rows.take, fits, noise, held, relative, source=rows)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
         good = find_inliers(rows.take.seen, pairs, solution.weight)
-        sums = rows.sum_masked(good)
+        sums = rows.sum_masked(good, pairs)
         fits = fit_pairs(sums, pairs)
         if rows.digest is None:
             fits = refine_pairs(rows.take.mask(~good), fits)
