@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, distinct
 from ..maths.graph import components, sides, spanning_tree
 from ..maths.robust import median
 from ..maths.spool import POSE_BYTES, blocks_of, over_frames
@@ -90,7 +90,7 @@ class Structure:
     tied        (edge, other) pairs whose joint is the same point, so that the motion cannot choose between them
     good        (n, m) poses that are no gross outliers
     noise       white noise of the sensors in a frame; turn, drift: motion of each body in the room
-    sliders     pairs of `apart` whose bodies slide along a line, and how
+    sliders     pairs whose bodies slide along a line, and how: those of `apart`, and those that close a loop of joints
     """
 
     rows: RowTake
@@ -179,9 +179,9 @@ def infer_structure(
     loops, tied = np.empty(0, np.int64), list[tuple[int, int]]()
     if determined and not paper:
         loops, tied = _loops(rows.take, fits, motion, tree, resting)
-    slides = {edge: sliders[edge] for edge, reason in apart.items() if reason == "slider"}
+    sliders = {k: slide for k, slide in sliders.items() if apart.get(k) == "slider" or _closes(take, fits, tree, k)}
     facts = (rows, sums, fits, motion, tree, apart, determined, loops, tied)
-    return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift, slides)
+    return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift, sliders)
 
 
 def _read_trusted(
@@ -316,6 +316,13 @@ def _prefer_sliders(
             edges[max(loose, key=lambda e: fits.residual[edges[e]])] = k
             changed = True
     return spanning_margins(bodies, fits, edges) if changed else tree
+
+
+def _closes(take: Take, fits: PairFits, tree: Tree, pair: int) -> bool:
+    """Whether the bodies of a pair that is no joint of the tree are joined by others."""
+    side = sides(take.bodies, fits.pairs[tree.edges])
+    i, j = fits.pairs[pair]
+    return pair not in tree.edges and bool(((side[:, i] != side[:, j]) & (side[:, i] >= 0) & (side[:, j] >= 0)).any())
 
 
 def _candidates(sums: PairSums) -> PairFits:
@@ -461,12 +468,12 @@ def _farther_rest(fits: PairFits, rests: Bools) -> Bools:
     i, j = fits.pairs.T
     out = np.zeros(len(i), dtype=bool)
     reach = np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1)
-    mixed = rests[i] != rests[j]
-    for body in np.flatnonzero(~rests):
-        rows = np.flatnonzero(mixed & ((i == body) | (j == body)) & np.isfinite(fits.residual))
-        for k in rows:
-            alike = rows[(fits.residual[rows] <= 1.5 * fits.residual[k] + 1e-6 * reach[k]) & (rows != k)]
-            out[k] = bool((reach[alike] < reach[k]).any())
+    mixed = np.flatnonzero((rests[i] != rests[j]) & np.isfinite(fits.residual))
+    moving = np.where(rests[i], j, i)[mixed]
+    for body in distinct(moving):
+        rows = mixed[moving == body]
+        alike = fits.residual[rows] <= (1.5 * fits.residual[rows] + 1e-6 * reach[rows])[:, None]
+        out[rows] = (alike & (reach[rows] < reach[rows, None])).any(axis=1)
     return out
 
 
