@@ -67,8 +67,7 @@ class SaidSource:
         if known is None:
             known = self._known[id(packet.layout)] = packet.layout, say_of_layout(packet.layout, self._reading)
         layout, columns, missing = known[1]
-        names = ", ".join(packet.layout.bodies)
-        self._missing = f"no body named '{missing[0]}'; it sends {names}" if missing else ""
+        self._missing = f"no body named '{missing[0]}'; it sends {', '.join(packet.layout.bodies)}" if missing else ""
         return packet._replace(layout=layout, values=packet.values if columns is None else packet.values[columns])
 
 
