@@ -69,6 +69,12 @@ def test_a_path_several_paths_a_take_and_matrices_are_fitted_alike(fit: condyle.
         condyle.fit(take, rate=30)
 
 
+@pytest.mark.parametrize("source", [None, 5, [None]])
+def test_what_is_no_recording_is_one_sentence(source: object) -> None:
+    with pytest.raises(condyle.UsageError, match="a recording is"):
+        condyle.fit(source)  # type: ignore[arg-type]
+
+
 def test_the_id_is_of_input_options_and_nothing_else(fit: condyle.Fit, recording: Path, tmp_path: Path) -> None:
     copy = tmp_path / "elsewhere.npz"
     copy.write_bytes(recording.read_bytes())

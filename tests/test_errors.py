@@ -1,6 +1,10 @@
 from __future__ import annotations
 
-from condyle.errors import CondyleError, UsageError, suggest
+from pathlib import Path
+
+import pytest
+
+from condyle.errors import CondyleError, UsageError, check_number, check_path, suggest
 
 
 def test_an_error_names_every_place_it_knows_before_what_is_wrong() -> None:
@@ -27,3 +31,14 @@ def test_wrong_usage_is_caught_as_the_one_error_too() -> None:
 def test_names_that_are_near_are_suggested_else_the_first_are_listed() -> None:
     assert suggest("hand_X", ["hand_x", "foot_x"]) == "did you mean 'hand_x'?"
     assert suggest("zzz", [str(k) for k in range(20)]).endswith("and 8 more")
+
+
+def test_what_is_no_path_and_no_number_is_refused_by_what_it_should_be() -> None:
+    assert check_path("a/b", "a rig") == Path("a/b")
+    assert check_number(3, "a factor") == 3.0
+    for value in (None, 5, ["a"]):
+        with pytest.raises(UsageError, match="a rig is told by its path, not"):
+            check_path(value, "a rig")
+    for value in (None, "5", True):
+        with pytest.raises(UsageError, match="a factor is a number, not"):
+            check_number(value, "a factor")

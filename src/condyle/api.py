@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ._version import __version__
-from .errors import CondyleError, UsageError, suggest
+from .errors import CondyleError, UsageError, check_path, suggest
 from .findings import Finding, sort_findings
 from .io import FIELD, MOTION, OPTIONS, REPORT, SKELETON
-from .io.fit_id import hash_input, make_fit_id, pack_options
+from .io.fit_id import hash_input, list_windows, make_fit_id, pack_options
 from .io.format import Reading, ReadOptions
 from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
@@ -410,8 +410,9 @@ class Fit:
         from .io.rigs.read_rig import read_bone_map, read_rig
         from .motion.retarget_rig import retarget_to_rig
 
-        told = bones if bones is None or isinstance(bones, Mapping) else read_bone_map(bones)
-        return retarget_to_rig(self.scene().figure, read_rig(rig), told)
+        if bones is not None and not isinstance(bones, Mapping):
+            bones = read_bone_map(check_path(bones, "a map of bones"))
+        return retarget_to_rig(self.scene().figure, read_rig(check_path(rig, "a rig")), bones)
 
     def use_profile(self, profile: FilePath | Profile) -> Fit:
         """The fit with what is known of its performer as a prior on lengths; a finding says how much that mattered."""
@@ -428,7 +429,7 @@ class Fit:
     def _folder(self, given: FilePath | None) -> Path:
         if given is None and self.folder is None:
             raise UsageError("the fit is in no folder yet; save it, or name one", code="bad-call")
-        return Path(given) if given is not None else self.folder or Path()
+        return check_path(given, "a folder") if given is not None else self.folder or Path()
 
     def plot_gaps(self, joints: Sequence[str] = ()) -> Any:
         """A matplotlib Figure: how far every joint, or that of these children, comes apart over time [mm]."""
@@ -578,6 +579,8 @@ def fit_with(
         result = run(take, options)
     fit_id = make_fit_id(digest.encode(), __version__.encode(), pack_options(options, reading))
     known = {**result.skeleton.take, "sha256": digest}
+    if windows := list_windows(_list_sources(source, take.names), reading):
+        known["windows"] = windows
     skeleton = replace(result.skeleton, fit_id=fit_id, take=known)
     frames = _InMemory(skeleton, result.take, result.gap, result.weight)
     return Fit(skeleton, frames, result.field, (options, reading))
@@ -855,7 +858,7 @@ def load(place: FilePath) -> Fit:
     from .io.motion_file import open_motion
     from .io.skeleton_file import read_skeleton
 
-    folder = find_folder(place)
+    folder = find_folder(check_path(place, "a fit"))
     for last in (False, True):  # a writer may have moved a new fit in between the two files
         skeleton = read_skeleton(Path(place))
         try:
@@ -886,10 +889,25 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
     return load_files(_check_files(source), reading).take
 
 
+def _list_sources(source: Recorded, names: Sequence[str]) -> list[tuple[FilePath, Sequence[str]]]:
+    """The files that are given, and which of the bodies are from each; none where poses are given."""
+    if isinstance(source, Take | np.ndarray):
+        return []
+    if isinstance(source, Mapping):
+        return [
+            (file, [name.removeprefix(f"{label}:") for name in names if name.startswith(f"{label}:")])
+            for label, file in source.items()
+        ]
+    return [(file, names) for file in ([source] if isinstance(source, str | os.PathLike) else source)]
+
+
 def _check_files(source: FilePath | Sequence[FilePath]) -> list[FilePath]:
     """The files that are meant; raises where one is named twice, or is a copy of another."""
+    if not isinstance(source, str | os.PathLike | Iterable):
+        fault = f"a recording is a file, several files, {{label: file}}, a Take or matrices, not {source!r}"
+        raise UsageError(fault, code="bad-call")
     given = [source] if isinstance(source, str | os.PathLike) else list(source)
-    files = [Path(one) for one in given]
+    files = [check_path(one, "a recording") for one in given]
     twice = [file for k, file in enumerate(files) if file.resolve() in {one.resolve() for one in files[:k]}]
     if twice:
         raise UsageError("is named twice; its frames would count double", code="same-file-twice", path=twice[0])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, SupportsFloat
 
 TYPO_ALIKE = 0.7  # of 1: how alike a word and a name must be for the one to be a slip of the other
 
@@ -66,10 +67,25 @@ class UsageError(CondyleError):
     """The call is wrong, not the data: an unknown body in `--root`, two options that exclude each other."""
 
 
+def check_path(value: Any, what: str) -> Path:
+    """The path; raises where it is none."""
+    if not isinstance(value, str | os.PathLike):
+        raise UsageError(f"{what} is told by its path, not {value!r}", code="bad-call")
+    return Path(value)
+
+
+def check_number(value: Any, what: str) -> float:
+    """The number; raises where it is none."""
+    if isinstance(value, bool) or not isinstance(value, SupportsFloat):
+        raise UsageError(f"{what} is a number, not {value!r}", code="bad-call")
+    return float(value)
+
+
 def suggest(name: str, choices: Sequence[str], alike: float = 0.5) -> str:
     """Words that suggest the choices nearest to a name, at least `alike` [-] of 1, or list the first of them."""
     import difflib
 
+    name = str(name)
     named = [choice for choice in choices if choice]
     lower = {choice.lower(): choice for choice in named}
     near = [lower[hit] for hit in difflib.get_close_matches(name.lower(), lower, 3, alike)]

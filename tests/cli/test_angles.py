@@ -6,8 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import condyle
 from condyle import write_take
 from condyle.cli import main
+from condyle.simulate import human, simulate
 from tests.make import walkers
 
 
@@ -82,3 +84,18 @@ def test_a_wrong_option_is_one_sentence_and_nothing_is_written(
     assert said in error
     assert error.count("\n") == 1
     assert sorted(file.name for file in folder.iterdir()) == before
+
+
+def test_a_neutral_file_without_the_sensors_and_a_fit_without_joints_are_refused(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    take = walkers.fitted(1, "walk", 10.0, True).take
+    write_take(tmp_path / "legs.npz", take.select([name for name in take.names if name != "head"]))
+    out = str(tmp_path / "out")
+    assert main(["angles", str(folder), "--neutral-file", str(tmp_path / "legs.npz"), "-o", out]) == 1
+    assert "legs.npz: has no sensor head; a neutral pose needs all" in capsys.readouterr().err
+    still = simulate(human(), "still", seconds=2, seed=1).take
+    condyle.fit(still).save(tmp_path / "still", report=False)
+    assert main(["angles", str(tmp_path / "still"), "-o", out]) == 1
+    assert "the fit has no joint" in capsys.readouterr().err
+    assert not Path(out).exists()

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 from condyle import Take, write_take
 from condyle.cli import main
-from condyle.simulate import Disturbances, linkage, simulate
+from condyle.simulate import Disturbances, human, linkage, simulate
 
 
 @pytest.fixture(scope="module")
@@ -42,3 +43,17 @@ def test_one_body_cannot_be_compared(take: Take, tmp_path: Path, capsys: pytest.
     write_take(tmp_path / "one.npz", take.select(["head"]))
     assert main(["doctor", str(tmp_path / "one.npz")]) == 1
     assert "nothing to compare" in capsys.readouterr().err
+
+
+def test_a_person_whose_sides_are_exchanged_is_told_mirrored(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    person = simulate(human(), "walk", seconds=6, seed=2).take
+    other = {"l_": "r_", "r_": "l_"}
+    write_take(tmp_path / "right.npz", person)
+    names = tuple(other.get(name[:2], name[:2]) + name[2:] for name in person.names)
+    write_take(tmp_path / "wrong.npz", replace(person, names=names))
+    assert main(["doctor", str(tmp_path / "right.npz"), "--strict"]) == 0
+    assert "knees bend forwards" not in capsys.readouterr().out
+    assert main(["doctor", str(tmp_path / "wrong.npz"), "--strict"]) == 3
+    assert "knees bend forwards" in capsys.readouterr().out

@@ -247,9 +247,9 @@ def made_up(off_axis: float, error: tuple[float, float, float], main: float = 0.
     take = ball(np.random.default_rng(3)).take
     fits = fit_pairs(sum_pairs(take), CHILD_PARENT)
     spread = np.array([[off_axis**2, 1.0, 1.0]]) * main**2 / 2
-    motion = PairMotion(
-        np.full(1, 0.5), spread, np.full(1, main), np.full(1, 50.0), np.array([error]), np.ones(1, dtype=bool)
-    )
+    half, long = np.full(1, 0.5), np.full(1, 30.0)
+    turns = np.ones(1, dtype=bool)
+    motion = PairMotion(half, half, long, spread, np.full(1, main), np.full(1, 50.0), np.array([error]), turns)
     return classify(fits, motion, Noise(np.full(2, 1e-4), np.full(2, 1e-4)), np.full(2, 1.0))[:2]
 
 

@@ -198,3 +198,9 @@ def test_against_the_hierarchy_of_the_recording_no_edge_is_sure_and_its_edge_is_
 
 def structure_pairs(take: Take) -> list[set[str]]:
     return [{take.names[k] for k in pair} for pair in infer_structure(take).fits.pairs]
+
+
+@pytest.mark.parametrize("seed", [90002, 90003, 90007, 91001])
+def test_bodies_that_turn_about_one_axis_for_a_moment_are_no_hinge(seed: int) -> None:
+    world = simulate(human(), "walk", seconds=0.6, rate=100, seed=seed, disturbances=Disturbances(0.0005, 0.0009))
+    assert set(supports(world.take)) == {frozenset(edge) for edge in world.truth.edges}

@@ -27,6 +27,8 @@ FOUND = [
     ("poses", "c", (0, 111, 285, 358, 443, 534)),
     ("folders", "b", (38, 75, 199)),
     ("folders", "benchmark", (1110, 3631)),
+    ("folders", "november", (271,)),
+    ("options", "november", (1044,)),
 ]
 REFUSED: dict[str, tuple[str, ...]] = {  # what is no fit at all, and by which code
     "few_frames": ("few-frames",),

@@ -12,6 +12,7 @@ from condyle.maths import rotation
 from condyle.model.gait_events import GaitEvent
 from condyle.model.take import Take
 from condyle.motion.gait_events import STRIDE_MAX_S, find_gait_events, list_strides
+from condyle.simulate import human, simulate
 from tests.make import recordings
 
 RATE = 100.0  # Hz
@@ -80,6 +81,14 @@ def test_on_a_belt_nothing_rests_and_that_is_told() -> None:
     events, told = find_gait_events(skeleton(), steps(belt=1.2))
     assert not events
     assert "treadmill" in told[0].text
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_a_foot_that_turns_about_in_the_air_does_not_stand(seed: int) -> None:
+    take = simulate(human(), "exercise", seconds=30, rate=60, seed=seed).take
+    fit = condyle.fit(take, intervals=False)
+    events, _ = find_gait_events(fit.skeleton, fit.take)
+    assert len(events) <= 2
 
 
 def test_who_stands_or_wears_no_foot_has_no_events() -> None:

@@ -46,10 +46,14 @@ def test_what_is_on_its_rail_stays_where_it_is() -> None:
     assert np.abs(solved.p_world_body - fit.take.p_world_body).max() < EXACT
 
 
-def test_the_rotations_beyond_a_thread_are_those_that_were_recorded() -> None:
+def test_a_screw_is_played_along_its_thread_as_it_was_recorded() -> None:
     fit = machines.fitted("screw", 0.0)
-    solved = forward(fit.skeleton, fit_motion(fit.skeleton, fit.take).motion)
+    motion = fit_motion(fit.skeleton, fit.take).motion
+    solved = forward(fit.skeleton, motion)
     assert np.abs(solved.R_world_body - fit.take.R_world_body).max() < EXACT
+    assert np.abs(solved.p_world_body - fit.take.p_world_body).max() < 1e-6
+    about = forward(fit.skeleton, motion, threads=False)
+    assert np.abs(about.p_world_body - fit.take.p_world_body).max() > 0.01
 
 
 def test_without_its_thread_a_screw_is_a_hinge() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -148,6 +149,30 @@ def test_joints_on_one_line_tell_no_facing(tmp_path: Path) -> None:
     rig = write_bvh_rig(tmp_path / "rig.bvh", prefix="")
     with pytest.raises(CondyleError, match="map more bones"):
         standing_person().retarget_to_rig(rig, {"bone0": "pelvis", "bone3": "chest"})
+
+
+def test_a_rig_that_cannot_go_anywhere_or_has_no_size_is_one_sentence(tmp_path: Path) -> None:
+    rig = write_bvh_rig(tmp_path / "rig.bvh")
+    text = rig.read_text()
+    rig.write_text(re.sub(r"CHANNELS 6 (\w+position ){3}", "CHANNELS 3 ", text))
+    with pytest.raises(CondyleError, match=r"rig.bvh: its root '.*Hips' has no channels Xposition"):
+        standing_person().retarget_to_rig(rig)
+    rig.write_text(re.sub(r"OFFSET .*", "OFFSET 0 0 0", text))
+    with pytest.raises(CondyleError, match=r"rig.bvh: the joints that are mapped are in one place at rest"):
+        standing_person().retarget_to_rig(rig)
+
+
+def test_sides_that_are_exchanged_are_told(tmp_path: Path) -> None:
+    rig = write_bvh_rig(tmp_path / "rig.bvh")
+    plain = standing_person().retarget_to_rig(rig)
+    assert not [told for told in plain.findings if told.code == "rig-sides-crossed"]
+    other = {"l_": "r_", "r_": "l_"}
+    crossed = {bone: other[body[:2]] + body[2:] for bone, body in plain.bones.items() if body[:2] in other}
+    (told,) = (
+        told for told in standing_person().retarget_to_rig(rig, crossed).findings if told.code == "rig-sides-crossed"
+    )
+    assert told.severity == "warning"
+    assert len(told.bodies) == len(crossed)
 
 
 def test_nothing_replaces_the_rig(moved: RigMotion) -> None:

@@ -10,7 +10,7 @@ import pytest
 from condyle.errors import UsageError
 from condyle.io.exports.rigs import RIGS
 from condyle.io.rigs.rig_file import RigFile
-from condyle.motion.rig_map import find_rig_segments, map_bones
+from condyle.motion.rig_map import find_crossed, find_rig_segments, map_bones
 from tests.make.rigs import standing_person, write_bvh_rig
 
 
@@ -56,12 +56,32 @@ def test_what_is_told_stands_over_names() -> None:
         ({"Tail": "pelvis"}, "the rig has no bone 'Tail'; choose from Hips"),
         ({"Hips": "pelvs"}, "the fit has no body 'pelvs'; did you mean 'pelvis'"),
         ({"Hips": "pelvis", "Spine": "pelvis"}, "'pelvis' is told to move two bones"),
+        ({"Hips": 3}, "the map has 'Hips': 3; it takes names"),
+        ({"LeftLeg": "r_shank"}, "'LeftLeg' is to move as r_shank and 'LeftUpLeg' above it as l_thigh"),
     ],
 )
 def test_a_wrong_map_is_one_sentence(told: dict[str, str], text: str) -> None:
-    rig = rig_of(["Hips", "Spine", "Head", "LeftUpLeg"], [-1, 0, 1, 0])
+    rig = rig_of(["Hips", "Spine", "Head", "LeftUpLeg", "LeftLeg"], [-1, 0, 1, 0, 3])
     with pytest.raises(UsageError, match=text):
         map_bones(standing_person().scene().figure, rig, told)
+
+
+def test_bones_that_move_as_the_other_side_are_found() -> None:
+    figure = standing_person().scene().figure
+    rig = rig_of(["Hips", "Spine", "Head", "LeftUpLeg", "RightUpLeg"], [-1, 0, 1, 0, 0])
+    assert find_crossed(figure, rig, map_bones(figure, rig)) == []
+    crossed = map_bones(figure, rig, {"LeftUpLeg": "r_thigh", "RightUpLeg": "l_thigh"})
+    assert [rig.names[bone] for bone, _ in find_crossed(figure, rig, crossed)] == ["LeftUpLeg", "RightUpLeg"]
+
+
+def test_of_two_roots_one_takes_the_motion() -> None:
+    figure = standing_person().scene().figure
+    names = ["Hips", "Spine", "Head", "LeftUpLeg", "RightUpLeg"]
+    rig = rig_of(["b_Hips", "b_Spine", *names], [-1, 0, -1, 2, 3, 2, 2])
+    found = map_bones(figure, rig)
+    assert [rig.names[bone] for bone in found] == names
+    with pytest.raises(UsageError, match="the map has bones under 'b_Hips' and 'Hips'"):
+        map_bones(figure, rig, {"b_Spine": "chest"})
 
 
 def test_names_that_tell_nothing_ask_for_a_map(tmp_path: Path) -> None:

@@ -272,6 +272,8 @@ def test_an_unknown_marker_is_refused_with_those_near_it(rng) -> None:
     assert (error.value.code, error.value.body) == ("unknown-marker", "pelvis")
     with pytest.raises(CondyleError, match="there are LASI, RASI"):
         form_bodies([recorded(position, names)], {"pelvis": ("xyzzy", "RASI", "LPSI")})
+    with pytest.raises(CondyleError, match="'l_hip_centre' is no marker but a joint centre"):
+        form_bodies([recorded(position, names)], {"l_thigh": ("LASI", "RASI", "l_hip_centre")})
 
 
 @pytest.mark.parametrize(

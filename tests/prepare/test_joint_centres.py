@@ -94,6 +94,7 @@ def test_without_motion_a_hip_is_where_the_widths_of_the_pelvis_put_it(
     far = 0.012 if "Q_WaistBack" in names else 1e-3  # of one marker at the back, on the left here
     assert centre.carry(near.above)[0] == pytest.approx(np.array(there) * flip, abs=far)
     assert centre.sd == pytest.approx(np.hypot(sd, SKIN_SD_M), rel=0.02)
+    assert "motion" not in centre.made
 
 
 def test_a_hip_by_the_motion_alone_is_known_less_than_with_landmarks(rng: np.random.Generator) -> None:
@@ -159,10 +160,13 @@ def test_legs_of_plug_in_gait_are_one_figure_whose_intervals_hold_the_truth(seed
             assert np.std(angles[f"{name}_flexion_{side}"] - true) < FLEXION_MAX_SD_DEG
 
 
-def test_a_joint_below_a_completed_segment_is_known_less_than_the_motion_says() -> None:
+def test_a_joint_below_a_completed_segment_is_known_less_than_the_motion_says(tmp_path: Path) -> None:
     """Skin under the one marker off the line of a thigh draws the knee to that line."""
     fit = condyle.fit(take_of(plug_in_gait(1, shanks=True)[0]))
     assert {one.body for one in fit.skeleton.markers if one.carried} == {"l_thigh", "r_thigh"}
+    fit.export("csv", tmp_path)
+    rows = [line.split(",") for line in (tmp_path / "figure-markers.csv").read_text().splitlines()]
+    assert {row[0] for row in rows if row[2] == "centre"} == {"l_thigh", "r_thigh"}
     width = {joint.child: joint.half_width for joint in fit.skeleton.joints}
     assert width["l_shank"] is not None
     assert width["l_shank"] > Z95 * DRAWN_SD_M

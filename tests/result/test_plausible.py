@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 import condyle
-from condyle.result.plausible import find_odd_limbs
+from condyle.result.plausible import find_mirrored, find_odd_limbs
 from condyle.simulate import human, simulate
 
 TAKE = simulate(human(), "exercise", seconds=8, seed=1).take
@@ -46,3 +46,20 @@ def test_hips_that_are_farther_apart_than_peoples_are_remarked_upon() -> None:
         ]
         found = find_odd_limbs(skeleton.bodies, skeleton.joints, wide)
         assert [one.bodies for one in found] == [("pelvis",)] * told
+
+
+@pytest.mark.parametrize("motion", ["exercise", "walk"])
+def test_knees_that_bend_forwards_tell_a_mirrored_person(motion: str) -> None:
+    from dataclasses import replace
+
+    other = {"l_": "r_", "r_": "l_"}
+    take = simulate(human(), motion, seconds=8, seed=2).take  # type: ignore[arg-type]
+    for exchanged in (False, True):
+        names = tuple(other.get(name[:2], name[:2]) + name[2:] if exchanged else name for name in take.names)
+        found = condyle.fit(replace(take, names=names), intervals=False).findings
+        assert ("mirrored-person" in {one.code for one in found}) == exchanged
+
+
+def test_without_two_legs_nothing_is_told_mirrored() -> None:
+    joints = [joint for joint in FIT.skeleton.joints if "foot" not in joint.child]
+    assert find_mirrored(TAKE, joints) == []

@@ -8,11 +8,12 @@ import pytest
 from condyle import UsageError
 from condyle.maths import rotation
 from condyle.simulate import MACHINES, machine
+from condyle.simulate.machines import LOOPED
 
 EXACT_M = 1e-12
 
 
-@pytest.mark.parametrize("name", [*MACHINES, "four-bar"])
+@pytest.mark.parametrize("name", [*MACHINES, *LOOPED])
 def test_a_joint_moves_as_its_kind_says(name: str) -> None:
     one = machine(name, seconds=4, seed=2, carried=True)
     R, p = one.take.R_world_body, one.take.p_world_body

@@ -5,10 +5,13 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
+from ..model.take import WORLD
 from .terminal import choose_status, print_findings, print_json, print_line, print_table
 
 if TYPE_CHECKING:
+    from ..api import Fit
     from ..model.angles import AngleRange, Angles
+    from ..model.take import Take
 
 HEADS = (
     "± level and ± course: standard errors of an angle's offset and of its curve that the frames make; def.: the "
@@ -73,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
     fit = load(args.skeleton)
     options: dict[str, Any] = {
         "take": solve(args.files, fit).take if args.files else fit.take,
-        "neutral": solve(args.neutral_file, fit).take if args.neutral_file else args.neutral or "auto",
+        "neutral": read_neutral(args.neutral_file, fit) if args.neutral_file else args.neutral or "auto",
         "zero": args.zero,
         "heading": args.heading,
         "landmarks": args.landmarks,
@@ -91,6 +94,21 @@ def run(args: argparse.Namespace) -> int:
         for file in written.files:
             print_line(f"wrote {file}")
     return choose_status(written.findings)
+
+
+def read_neutral(path: str, fit: Fit) -> Take:
+    """The neutral pose in a file of the fit's sensors; raises where one of them is not in it."""
+    from ..api import solve
+    from ..errors import CondyleError
+
+    solved = solve(path, fit)
+    worn = solved.skeleton.take.get("sensors", solved.skeleton.bodies)
+    missing = [name for name in fit.skeleton.bodies if name not in worn and name != WORLD]
+    if missing:
+        shown = ", ".join(missing[:6]) + (", ..." if len(missing) > 6 else "")
+        text = f"has no sensor {shown}; a neutral pose needs all {len(fit.skeleton.bodies)} sensors of the fit"
+        raise CondyleError(text, code="bodies-differ", path=path)
+    return solved.take
 
 
 def print_angles(angles: Angles) -> None:

@@ -9,6 +9,7 @@ from .arguments import add_reading_arguments, collect_reading
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line, print_table
 
 if TYPE_CHECKING:
+    from ..model.take import Take
     from ..prepare.convention import Diagnosis
 
 MOST_READINGS = 8  # readings listed, best first
@@ -37,8 +38,11 @@ def run(args: argparse.Namespace) -> int:
             path=args.files[0],
         )
     said, certain = describe_diagnosis(diagnosis)
+    mirrored = describe_mirrored(join_takes([take_of(one) for one in recordings]))
+    certain &= mirrored is None
     if args.json:
-        print_json({"files": args.files, "verdict": diagnosis.verdict, "text": said, **list_readings(diagnosis)})
+        facts = list_readings(diagnosis) | {"mirrored": mirrored}
+        print_json({"files": args.files, "verdict": diagnosis.verdict, "text": said, **facts})
         return DONE if certain else DONE_WITH_WARNINGS
     print_line(said, style="bold")
     best = diagnosis.best.gap
@@ -54,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     )
     for odd in diagnosis.odd:
         print_line(f"{odd.name}: fits {odd.times:.0f} times better with {odd}, unlike the other sensors")
+    if mirrored is not None:
+        print_line(mirrored)
     print_line(UNSEEN_NOTE, style="dim")
     return DONE if certain else DONE_WITH_WARNINGS
 
@@ -77,6 +83,18 @@ def describe_diagnosis(diagnosis: Diagnosis) -> tuple[str, bool]:
     fields = find_changed_fields(rival.convention, best.convention)
     one, other = option_of(best.convention, fields), option_of(rival.convention, fields)
     return f"{best} and {rival} fit about alike and give different figures; say {one} or {other}", False
+
+
+def describe_mirrored(take: Take) -> str | None:
+    """What tells that a person's world is mirrored, which no residual sees; None where nothing does."""
+    from ..api import fit
+    from ..model.anatomy import segment_of
+
+    parts = [segment.part for name in take.names if (segment := segment_of(name)) is not None]
+    if parts.count("shank") < 2 or parts.count("thigh") < 2:
+        return None
+    told = [finding.text for finding in fit(take, intervals=False).findings if finding.code == "mirrored-person"]
+    return told[0] if told else None
 
 
 def list_readings(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -102,8 +102,11 @@ def describe_structure(
             text = f"{_name_pair(take, ends)} was given, but {other} fits {1 / margin:.1f} times better; check the tree"
             found.append(Finding("given-edge-misfit", "warning", text, ends, value=1 / margin, unit="1"))
     found += [
-        _not_joined(take, structure, edge, reason) for edge, reason in structure.apart.items() if reason != "loose"
+        _not_joined(take, structure, edge, reason)
+        for edge, reason in structure.apart.items()
+        if reason not in ("loose", "slider")
     ]
+    found += [_describe_slider(take, structure, edge) for edge in structure.sliders]
     for k in structure.loops:
         ends = tuple(names[x] for x in pairs[k])
         size = float(structure.fits.residual[k])
@@ -188,13 +191,6 @@ def _not_joined(take: Take, structure: Structure, edge: int, reason: Reason) -> 
     ends = tuple(take.names[k] for k in structure.fits.pairs[edge])
     size = float(structure.fits.residual[edge])
     both = " and ".join(ends)
-    if reason == "slider":
-        slide = structure.sliders[edge]
-        text = (
-            f"{ends[0]} slides on {ends[1]} along ({_format_direction(slide.axis_parent)}) of {ends[1]}, over "
-            f"{mm(slide.travel)} mm: a slider; it stands beside the tree, and mjcf, urdf and osim have it as a joint"
-        )
-        return Finding("slider", "info", text, ends, value=slide.travel, unit="m")
     if reason == "not-rotary":
         moved = measure_slide(take, *(int(k) for k in structure.fits.pairs[edge]))
         along = "" if moved is None else f", mostly along ({_format_direction(moved.axis_parent)}) of {ends[1]}"
@@ -202,6 +198,17 @@ def _not_joined(take: Take, structure: Structure, edge: int, reason: Reason) -> 
         return Finding("not-rotary", "warning", text, ends, value=size, unit="m")
     why = "something between them was not worn" if reason == "not-worn" else "they are on two persons"
     return Finding("not-joined", "info", f"{both} are not joined: by their names {why}", ends, value=size, unit="m")
+
+
+def _describe_slider(take: Take, structure: Structure, edge: int) -> Finding:
+    ends, slide = tuple(take.names[k] for k in structure.fits.pairs[edge]), structure.sliders[edge]
+    text = (
+        f"{ends[0]} slides on {ends[1]} along ({_format_direction(slide.axis_parent)}) of {ends[1]}, over "
+        f"{mm(slide.travel)} mm: a slider; it stands beside the tree, and mjcf, urdf and osim have it as a joint"
+    )
+    if edge not in structure.apart:
+        text += "; it closes a loop, so that another joint of the loop closes it there"
+    return Finding("slider", "info", text, ends, value=slide.travel, unit="m")
 
 
 def _format_direction(axis: Floats) -> str:
@@ -277,7 +284,7 @@ def _kind(take: Take, joint: Joint, motion: PairMotion, a: int) -> list[Finding]
     if joint.kind == "screw":
         text = (
             f"{joint.child}: moves {mm(joint.pitch or 0.0)} mm along its axis on {joint.parent} in a whole turn: a "
-            "screw; mjcf, urdf and osim have its thread, other motion is played about the axis only"
+            "screw; mjcf, urdf and osim have its thread, formats of bones turn it about the axis only"
         )
         return [Finding("screw-joint", "info", text, ends, value=joint.pitch, unit="m")]
     if joint.kind == "hinge":

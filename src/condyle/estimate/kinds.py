@@ -42,7 +42,9 @@ GLANCE_FRAMES = 1000  # frames that tell how a body turns in the room
 class PairMotion:
     """How P pairs of bodies turn against each other, with the noise taken off.
 
-    size      (P,)    [m]    rms distance between the two sensors
+    apart     (P,)    [m]    rms distance between the two sensors
+    size      (P,)    [m]    the same, or the way from one to the other by the joint where that is longer
+    seconds   (P,)    [s]    time for which both are seen; inf where frames have no time
     spread    (P, 3)  [-]    half mean square rotation that moves each axis, noise removed, ascending
     main      (P,)    [rad]  rms rotation about the axis turned about most
     lever     (P,)    [-]    main rotation times size, over the residual
@@ -51,7 +53,9 @@ class PairMotion:
     turns     (P,)           whether the pair turns above its noise
     """
 
+    apart: Floats
     size: Floats
+    seconds: Floats
     spread: Floats
     main: Floats
     lever: Floats
@@ -73,12 +77,12 @@ def measure_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sca
     floor = (noise.orientation[i] ** 2 + noise.orientation[j] ** 2)[:, None]
     spread = np.maximum(fits.spread - floor, 0.0)
     square = sums.dd if sums.dd.ndim == 1 else sums.dd[i, j]
-    size = np.sqrt(square / np.maximum(fits.frames, 1))
-    size = np.maximum(size, np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1))
+    apart = np.sqrt(square / np.maximum(fits.frames, 1))
+    size = np.maximum(apart, np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1))
     if len(size):  # sensors that sit on one point still belong to a figure of some size
         size = np.maximum(size, 0.3 * median(size))
-    seconds = take.seconds * fits.frames / max(take.frames, 1)
-    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT_SAMPLES_HZ * seconds, 1.0)) if take.timed else fits.frames
+    seconds = take.seconds * fits.frames / max(take.frames, 1) if take.timed else np.full(len(size), np.inf)
+    samples = np.minimum(fits.frames, np.maximum(INDEPENDENT_SAMPLES_HZ * seconds, 1.0))
     main = np.sqrt(np.maximum(spread[:, 1] + spread[:, 2] - spread[:, 0], 0.0))
     per_axis = fits.residual / np.sqrt(3) if scale is None else scale
     # White noise is new in every frame; what a gap has beyond it comes and goes with the motion.
@@ -91,7 +95,7 @@ def measure_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, sca
         error = np.where(known & (spread > 0), np.nan_to_num(error, nan=0.0), np.inf)
         lever = np.where(fits.residual > 0, main * size / fits.residual, np.inf)
     turns = known[:, 1] & (spread[:, 1] > TURN_NOISE_SHARE * floor[:, 0])
-    return PairMotion(size, spread, main, np.where(turns, lever, 0.0), error, turns)
+    return PairMotion(apart, size, seconds, spread, main, np.where(turns, lever, 0.0), error, turns)
 
 
 def measure_world_motion(take: Take, noise: Noise, good: Bools | None = None) -> tuple[Floats, Floats]:

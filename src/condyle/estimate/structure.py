@@ -63,6 +63,10 @@ SLIDING_MAX_LEVER_RATIO = (
 SLIDING_SPREAD_SHARE = 0.65  # ... and over what a joint has to explain; joints of people leave at most 0.6 of it
 NOT_WORN_SPREAD_SHARE = 0.03  # the same of two bodies between which, by their names, something is not worn
 PLAIN_HINGE_RATIO = 0.03  # turn off the axis over that about it, noise removed; hinges of people have 0.06 and more
+# Time from which on one axis alone is a hinge: any two bodies turn about one for a moment. In simulated walks of 0.3 to
+# 1 s thighs, heads and arms do so against each other, in those of 1.5 s none.
+PLAIN_HINGE_MIN_S = 1.5
+PLAIN_HINGE_MAX_REACH = 5.0  # sensors' distances that an axis is away; what slides turns about one that is far away
 NOISE_MIN_RATIO = 4.0  # residual over what the sensors' noise explains, from which on it is no noise
 
 
@@ -86,7 +90,7 @@ class Structure:
     tied        (edge, other) pairs whose joint is the same point, so that the motion cannot choose between them
     good        (n, m) poses that are no gross outliers
     noise       white noise of the sensors in a frame; turn, drift: motion of each body in the room
-    sliders     pairs of `apart` whose bodies slide along a line, and how
+    sliders     pairs whose bodies slide along a line, and how: those of `apart`, and those that close a loop of joints
     """
 
     rows: RowTake
@@ -175,9 +179,9 @@ def infer_structure(
     loops, tied = np.empty(0, np.int64), list[tuple[int, int]]()
     if determined and not paper:
         loops, tied = _loops(rows.take, fits, motion, tree, resting)
-    slides = {edge: sliders[edge] for edge, reason in apart.items() if reason == "slider"}
+    sliders = {k: slide for k, slide in sliders.items() if apart.get(k) == "slider" or _closes(take, fits, tree, k)}
     facts = (rows, sums, fits, motion, tree, apart, determined, loops, tied)
-    return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift, slides)
+    return Structure(*facts, handicap, nearness, between, trials, search, good, rows.noise, turn, drift, sliders)
 
 
 def _read_trusted(
@@ -249,8 +253,10 @@ def find_plain_hinges(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools
 
     Bodies that are not neighbours have three freedoms about a point that they share, or no such point.
     """
+    reach = np.maximum(*(np.linalg.norm(half, axis=1) for half in (fits.p_child_joint, fits.p_parent_joint)))
+    near = (reach <= PLAIN_HINGE_MAX_REACH * motion.apart) & (motion.seconds >= PLAIN_HINGE_MIN_S)
     together = ~above_noise(fits, np.arange(len(fits.pairs)), noise) | (fits.residual < 1e-6 * motion.size)
-    return turn_about_one_axis(fits, motion, noise) & together
+    return np.asarray(turn_about_one_axis(fits, motion, noise) & together & near)
 
 
 def turn_about_one_axis(fits: PairFits, motion: PairMotion, noise: Noise) -> Bools:
@@ -310,6 +316,13 @@ def _prefer_sliders(
             edges[max(loose, key=lambda e: fits.residual[edges[e]])] = k
             changed = True
     return spanning_margins(bodies, fits, edges) if changed else tree
+
+
+def _closes(take: Take, fits: PairFits, tree: Tree, pair: int) -> bool:
+    """Whether the bodies of a pair that is no joint of the tree are joined by others."""
+    side = sides(take.bodies, fits.pairs[tree.edges])
+    i, j = fits.pairs[pair]
+    return pair not in tree.edges and bool(((side[:, i] != side[:, j]) & (side[:, i] >= 0) & (side[:, j] >= 0)).any())
 
 
 def _candidates(sums: PairSums) -> PairFits:

@@ -83,6 +83,7 @@ def register_worlds(estimate: Estimate, options: FitOptions, refused: Sequence[C
 
 def check_register(words: str) -> None:
     """Raises where `--register` is not as it should be."""
+    words = str(words)
     if words and words != "auto" and (words.count(":") != 1 or not all(part.strip() for part in words.split(":"))):
         raise UsageError(
             f"--register {words}: give auto, or the sensors of both systems as A:B, such as opt_*:mag_1,mag_2",

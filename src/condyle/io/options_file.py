@@ -121,7 +121,8 @@ def _convert(content: Any, types: Mapping[str, Any]) -> dict[str, Any]:
         try:
             values[name] = msgspec.convert(value, types[name], strict=True)
         except (msgspec.ValidationError, TypeError) as error:
-            raise UsageError(f"{name} = {value!r}: {error}", code="bad-option") from None
+            written = "" if isinstance(value, int) and value.bit_length() > 64 else f" = {value!r}"
+            raise UsageError(f"{name}{written}: {error}", code="bad-option") from None
     return values
 
 

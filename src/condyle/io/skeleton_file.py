@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from ..errors import CondyleError
+from ..model.recording import UPS
 from ..model.skeleton import Joint, Skeleton
 from ..model.take import FARTHEST
 from . import MANIFEST, SKELETON, values
@@ -57,6 +58,9 @@ def from_json(data: bytes, *, path: str | Path | None = None) -> Skeleton:
             raise CondyleError(text, code="bad-skeleton", path=path)
     for joint in (*skeleton.joints, *skeleton.loops):
         _check_joint(joint, path)
+    if skeleton.conventions.get("up") not in (None, *UPS):
+        text = f"its world's up is none of {', '.join(UPS)}; write it anew with condyle fit"
+        raise CondyleError(text, code="bad-skeleton", path=path)
     return skeleton
 
 

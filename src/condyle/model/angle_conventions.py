@@ -162,7 +162,7 @@ ORDERS = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b 
 
 def find_convention(name: str) -> AngleConvention:
     """The convention of a name; "euler:ZXY" counts every joint in that order. Raises with the choices."""
-    kind, _, order = name.partition(":")
+    kind, _, order = str(name).partition(":")
     if kind == "euler" and order.upper() in ORDERS:
         return AngleConvention(
             f"euler:{order.upper()}", f"every joint in the order {order.upper()}", (), "order", order.upper()

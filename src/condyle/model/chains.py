@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ..errors import CondyleError, UsageError
+from ..errors import CondyleError, UsageError, check_number
 from ..maths import rotation
 from ..maths.arrays import Floats, evenly
 from .axes import Axis, AxisChain, AxisKind, Recorded, invert, tabulate
@@ -91,10 +91,11 @@ def _describe_none(skeleton: Skeleton, base: str | None, tool: str | None) -> Co
 
 
 def _find_neighbours(skeleton: Skeleton) -> dict[str, list[tuple[str, Joint]]]:
-    """{body: (body, joint)} along joints with axes and rigid ones; sliders stand beside the tree."""
+    """{body: (body, joint)} along joints with axes and rigid ones, and sliders beside the tree that close no loop."""
     near: dict[str, list[tuple[str, Joint]]] = {}
     for joint in (*skeleton.joints, *(joint for joint in skeleton.loops if joint.kind == "slider")):
-        if joint.kind in (*TURNING, "rigid"):
+        joined = joint.child in near and joint.parent in near and _find_path(near, joint.child, joint.parent)
+        if joint.kind in (*TURNING, "rigid") and not joined:
             near.setdefault(joint.child, []).append((joint.parent, joint))
             near.setdefault(joint.parent, []).append((joint.child, joint))
     return near
@@ -271,7 +272,7 @@ def _find_zero(take: Take, turns: Sequence[Floats], mean: Sequence[Floats], zero
         off = sum(np.square(turn - usual).sum(axis=(1, 2)) for turn, usual in zip(turns, mean, strict=True))
         return int(np.nanargmin(np.where(known, off, np.nan)))
     first, last = float(take.time[0]), float(take.time[-1])
-    if not first <= zero <= last:
+    if not first <= check_number(zero, "the zero") <= last:
         raise UsageError(f"no frame at {zero:g} s; the take is from {first:g} to {last:g} s", code="bad-option")
     return int(np.argmin(np.where(known, np.abs(take.time - zero), np.inf)))
 

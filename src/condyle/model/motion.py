@@ -101,9 +101,14 @@ def order_joints(skeleton: Skeleton) -> list[tuple[int, int, Joint]]:
     return ordered
 
 
-def forward(skeleton: Skeleton, motion: Motion) -> Take:
-    """The pose of every body; the two sides of a joint meet to rounding. NaN from an unknown joint or root onwards."""
+def forward(skeleton: Skeleton, motion: Motion, *, threads: bool = True) -> Take:
+    """The pose of every body; the two sides of a joint meet to rounding. NaN from an unknown joint or root onwards.
+
+    threads  screws move along their axis as they turn, from where they are at their mean angle in the motion: there the
+             sides are given, so that a motion of one frame has them so
+    """
     check_motion(skeleton, motion)
+    ways = _measure_threads(skeleton, motion) if threads else {}
     n, m = motion.frames, len(motion.bodies)
     R, p = empty((n, m, 3, 3)), empty((n, m, 3))
     order, free = order_joints(skeleton), [motion.bodies.index(name) for name in motion.free]
@@ -117,11 +122,27 @@ def forward(skeleton: Skeleton, motion: Motion) -> Take:
             turn[child] = np.einsum("ijn,jkn->ikn", turn[parent], turn[child])
             place[child] = place[parent] + np.einsum("ijn,j->in", turn[parent], joint.p_parent_joint)
             place[child] -= np.einsum("ijn,j->in", turn[child], joint.p_child_joint)
+            if child in ways:
+                place[child] += np.einsum("ijn,jn->in", turn[parent], ways[child][rows].T)
         R[rows], p[rows] = np.moveaxis(turn, -1, 0), np.moveaxis(place, -1, 0)
     R, p = seal(R), seal(p)
     return Take(
         motion.bodies, motion.time, R, p, motion.segment, motion.timed, motion.sources, motion.findings, motion.up
     )
+
+
+def _measure_threads(skeleton: Skeleton, motion: Motion) -> dict[int, Floats]:
+    """{child: (n, 3)} [m] by which screws are away from where they are at their mean angle, in the parent's frame."""
+    ways = {}
+    for child, _, joint in order_joints(skeleton):
+        if joint.kind == "screw" and joint.pitch and joint.axis_child is not None and joint.axis_parent is not None:
+            onto = rotation.find_shortest_arc(joint.axis_child, joint.axis_parent)
+            angle = rotation.find_turn(joint.axis_child, onto.T @ motion.R_parent_body[:, child])
+            known = np.isfinite(angle)
+            angle[known] = np.unwrap(angle[known])
+            mean = float(angle[known].mean()) if known.any() else 0.0
+            ways[child] = joint.pitch / (2 * np.pi) * (angle - mean)[:, None] * joint.axis_parent
+    return ways
 
 
 def check_motion(skeleton: Skeleton, motion: Motion) -> None:

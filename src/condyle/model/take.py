@@ -22,6 +22,7 @@ from .values import dataclass
 
 FARTHEST = 1e12  # m: a position beyond is no position, and its square would drown all others
 WORLD = "world"  # name of the room where it is a body
+CENTRE = "_centre"  # ends the name of a joint's centre that completes the markers of a body
 UNTIMED_RATE = 100.0  # Hz, where a recording has neither time nor rate
 ROUNDED = 1e-9  # departure from orthonormal that is rounding and is left alone
 REPAIRABLE = 0.05  # departure up to which few-decimal matrices are replaced by the nearest rotation

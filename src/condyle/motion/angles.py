@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import CondyleError, UsageError
 from ..findings import Finding
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import find_axis
@@ -63,6 +63,9 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
     """
     options = options or AngleOptions()
     convention = find_convention(options.convention)
+    if not skeleton.joints:
+        text = "the fit has no joint, so that there are no angles; fit a recording in which the bodies move"
+        raise CondyleError(text, code="no-joints")
     measured = take
     stand = match_bodies(skeleton, options.neutral) if isinstance(options.neutral, Take) else None
     if stand is not None:  # counted with the take, and cut off at the end
@@ -85,7 +88,8 @@ def find_joint_angles(skeleton: Skeleton, take: Take, options: AngleOptions | No
         joints += _count_joints(body, there, convention, room)
         frames += there.values()
     values, locked, crossed = measure_columns(joints, figure.segment, options.keep_locked)
-    told = (*figure.findings, *notes, *describe_lock(joints, locked, crossed, options.keep_locked))
+    mirrored = [finding for finding in skeleton.findings if finding.code == "mirrored-person"]
+    told = (*mirrored, *figure.findings, *notes, *describe_lock(joints, locked, crossed, options.keep_locked))
     offset, curve, noise, definition = find_errors(joints, skeleton)
     columns = tuple(column for joint in joints for column in joint.columns)
     angles = Angles(

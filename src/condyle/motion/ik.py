@@ -163,7 +163,7 @@ def reach_targets(
             frame=int(frame),
             body=start.bodies[body],
         )
-    poses, weight = forward(skeleton, start), np.zeros((start.frames, len(skeleton.bodies)))
+    poses, weight = forward(skeleton, start, threads=False), np.zeros((start.frames, len(skeleton.bodies)))
     for target in targets:
         body = poses.index(target.body)
         if weight[:, body].any():

@@ -1,7 +1,7 @@
 """Joints that slide: trees that stay on the rails of others, and threads that are taken out before a motion is solved.
 
-A motion has rotations at joints. What slides is a tree of its own, whose root is placed; a screw is played about its
-axis alone.
+A motion has rotations at joints. What slides is a tree of its own, whose root is placed; the way of a screw along its
+axis follows from its turn, when the motion is played.
 """
 
 from __future__ import annotations

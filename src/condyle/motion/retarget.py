@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..errors import UsageError
+from ..errors import UsageError, check_number
 from ..findings import Finding, sort_findings
 from ..io.exports.build_figure import build_figure
 from ..io.exports.figure import find_axis
@@ -49,9 +49,9 @@ def _list_factors(skeleton: Skeleton, factors: Lengths) -> dict[str, float]:
                 raise UsageError(
                     f"no body named '{name}'; this skeleton has {', '.join(skeleton.bodies)}", code="unknown-body"
                 )
-        table = {body: float(factors.get(body, 1.0)) for body in skeleton.bodies}
+        table = {body: check_number(factors.get(body, 1.0), f"the factor of '{body}'") for body in skeleton.bodies}
     else:
-        table = dict.fromkeys(skeleton.bodies, float(factors))
+        table = dict.fromkeys(skeleton.bodies, check_number(factors, "a factor"))
     for name, factor in table.items():
         if not (0 < factor < np.inf):
             raise UsageError(f"the factor {factor:g} of '{name}' is not above zero", code="bad-call")

@@ -21,7 +21,7 @@ from ..maths.arrays import Floats
 from ..maths.series import segment_slices
 from ..model.values import dataclass
 from .gait_events import find_standing
-from .rig_map import map_bones
+from .rig_map import find_crossed, map_bones
 from .standing import (
     BonePoses,
     Foot,
@@ -42,6 +42,7 @@ SHARED = ("spine", "chest", "neck", "head")  # parts towards which bones in betw
 MAIN_CHILD_MAX_M = 0.05  # m from a bone's tip to the joint that it points at
 SOLE_MAX_LEGS = 0.15  # of a leg's length that the soles of a mesh may be below the rig's lowest joint
 SLIDING_MIN_M_S = 0.05  # m/s of standing soles, from which feet are not held; recorded walks have 0.0002 at most
+ALL_IN_ONE_PLACE = "are in one place at rest: its bones have no offsets; export the rig in its rest pose"
 FLOATING_SHARE = 0.01  # share of the frames whose lowest joint may be below the floor where no foot stands
 
 
@@ -129,9 +130,9 @@ def _turn_rest(figure: Figure, rig: RigFile, bones: Mapping[int, int]) -> Floats
     own = figure.rest[1][columns] - figure.rest[1][columns].mean(axis=0)
     spread = np.linalg.svd(own.T @ theirs, compute_uv=False)
     if not spread[1] > 1e-6 * spread[0]:
-        raise CondyleError(
-            "the joints that are mapped lie on one line at rest, which tells no facing; map more bones", code="bad-map"
-        )
+        line = spread[0] > 0
+        fault = "lie on one line at rest, which tells no facing; map more bones" if line else ALL_IN_ONE_PLACE
+        raise CondyleError(f"the joints that are mapped {fault}", code="bad-map", path=rig.path)
     return rotation.project(own.T @ theirs)
 
 
@@ -150,6 +151,13 @@ class _Carrier:
         self.top = min(self.bones, key=lambda b: (self._count_above(b), b))
         plain = figure.parts[self.bones[self.top]] in ("pelvis", "") and rig.placeable[self.top]
         self.placed = self.top if plain else self._list_above(self.top)[-1]
+        if not rig.placeable[self.placed]:
+            raise CondyleError(
+                f"its root '{rig.names[self.placed]}' has no channels Xposition, Yposition and Zposition, so that it "
+                "stays in one place; give it these, or export the rig again with them",
+                code="bad-header",
+                path=rig.path,
+            )
         self.above = {b: self._find_mapped_above(b) for b in range(len(self.parent))}
         self.moving = [b for b in range(len(self.parent)) if self.placed in self._list_above(b)]
         self.T = self._align()
@@ -353,8 +361,18 @@ def _describe_bones(figure: Figure, rig: RigFile, bones: Mapping[int, int]) -> l
         found.append(Finding("rig-bodies-left", "info", text, tuple(left), count=len(left)))
     if still:
         shown = ", ".join(still[:8]) + (", ..." if len(still) > 8 else "")
-        text = f"{many(len(still), 'bone')} of the rig follow their parents, moved by no body: {shown}"
+        follow = "bone of the rig follows its parent" if len(still) == 1 else "bones of the rig follow their parents"
+        text = f"{len(still)} {follow}, moved by no body: {shown}"
         found.append(Finding("rig-bones-follow", "info", text, count=len(still)))
+    crossed = find_crossed(figure, rig, bones)
+    if crossed:
+        bone, k = crossed[0]
+        text = (
+            f"{many(len(crossed), 'bone')} of the rig and what moves them are on different sides by their names, "
+            f"'{rig.names[bone]}' as {figure.bodies[k]}: the character faces backwards, unless its left is named as "
+            "seen from the front; else exchange the sides in the map"
+        )
+        found.append(Finding("rig-sides-crossed", "warning", text, tuple(figure.bodies[k] for _, k in crossed)))
     return found
 
 

@@ -20,8 +20,10 @@ def map_bones(figure: Figure, rig: RigFile, told: Mapping[str, str] | None = Non
 
     told  {bone of the rig: body of the fit, or "" where it stays at rest}
     """
-    found = _match_names(figure, rig) or _match_segments(figure, find_rig_segments(rig))
+    found = _match_names(figure, rig) or _match_one_root(figure, rig)
     for bone, body in (told or {}).items():
+        if not isinstance(bone, str) or not isinstance(body, str):
+            raise UsageError(f"the map has {bone!r}: {body!r}; it takes names of bones and bodies", code="bad-call")
         if bone not in rig.names:
             raise UsageError(f"the rig has no bone '{bone}'; {suggest(bone, rig.names)}", code="unknown-body")
         if body and body not in figure.bodies:
@@ -38,7 +40,50 @@ def map_bones(figure: Figure, rig: RigFile, told: Mapping[str, str] | None = Non
             'say so in a file for --map: [bones] and lines like "bone of the rig" = "body of the fit"',
             code="bad-call",
         )
+    roots = {find_root(rig, bone) for bone in found}
+    if len(roots) > 1:
+        named = " and ".join(f"'{rig.names[root]}'" for root in sorted(roots)[:2])
+        raise UsageError(f"the map has bones under {named}; a motion goes onto one root of the rig", code="bad-map")
+    _check_limbs(figure, rig, found)
     return dict(sorted(found.items()))
+
+
+def _check_limbs(figure: Figure, rig: RigFile, bones: Mapping[int, int]) -> None:
+    """Raises where a limb of the rig begins as one side of the figure and goes on as the other."""
+    for bone, k in bones.items():
+        up = int(rig.parent[bone])
+        while up >= 0 and up not in bones:
+            up = int(rig.parent[up])
+        if up >= 0 and {figure.sides[k], figure.sides[bones[up]]} == {"l", "r"}:
+            raise UsageError(
+                f"'{rig.names[bone]}' is to move as {figure.bodies[k]} and '{rig.names[up]}' above it as "
+                f"{figure.bodies[bones[up]]}; a limb of the rig takes one side of the figure: mend the map",
+                code="bad-map",
+            )
+
+
+def find_crossed(figure: Figure, rig: RigFile, bones: Mapping[int, int]) -> list[tuple[int, int]]:
+    """(bone of the rig, bone of the figure) that are on different sides by their names."""
+    segments = find_rig_segments(rig)
+    sides = {bone: segments[bone].side for bone in bones if bone in segments}
+    return [(bone, bones[bone]) for bone, side in sides.items() if {side, figure.sides[bones[bone]]} == {"l", "r"}]
+
+
+def find_root(rig: RigFile, bone: int) -> int:
+    """The root that a bone hangs on."""
+    while rig.parent[bone] >= 0:
+        bone = int(rig.parent[bone])
+    return bone
+
+
+def _match_one_root(figure: Figure, rig: RigFile) -> dict[int, int]:
+    """Bones by the parts of a person that their names tell, of the root under which most are; the first of equals."""
+    segments = find_rig_segments(rig)
+    every = [
+        _match_segments(figure, {k: one for k, one in segments.items() if find_root(rig, k) == root})
+        for root in np.flatnonzero(rig.parent < 0).tolist()
+    ]
+    return max(every, key=len)
 
 
 def find_rig_segments(rig: RigFile) -> dict[int, Segment]:

@@ -189,7 +189,7 @@ class LoopTask:
 
 def close_loops(skeleton: Skeleton, time: Floats, sigma: float) -> list[LoopTask]:
     """A task for every loop joint whose point is known."""
-    return [LoopTask(joint, time, sigma) for joint in skeleton.loops if joint.kind != "undetermined"]
+    return [LoopTask(joint, time, sigma) for joint in skeleton.loops if joint.kind not in ("undetermined", "slider")]
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,6 +15,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..maths.robust import robust_sd
 from ..maths.spool import join_arrays, over_frames, seal, side_by_side
 from ..model.recording import MATRIX, Bodies, PlacedMarker, Recording, axes_matrix, length_of, mirror_of
+from ..model.take import CENTRE
 from ..model.units import metres_per
 from ..model.values import dataclass
 from .marker_swaps import (
@@ -226,6 +227,11 @@ def _unknown(recording: Recording, marker: str, body: str) -> CondyleError:
     more = f" and {len(recording.markers.names) - 12} more" if len(recording.markers.names) > 12 else ""
     hint = f"near it are {', '.join(labels[name] for name in near)}" if near else f"there are {', '.join(some)}{more}"
     text = f"no marker '{marker}' for {body}; {hint}"
+    if marker.endswith(CENTRE):
+        text = (
+            f"'{marker}' is no marker but a joint centre, by which segments of two markers are completed where bodies "
+            f"are formed by name; leave --bodies out, or give {body} three markers"
+        )
     return CondyleError(text, code="unknown-marker", path=recording.source, body=body)
 
 

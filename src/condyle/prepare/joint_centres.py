@@ -20,7 +20,7 @@ from ..maths.robust import median
 from ..maths.spool import over_frames, seal
 from ..model.anatomy import Side
 from ..model.recording import Markers, PlacedMarker, Recording, length_of
-from ..model.take import BodyMarker, CarriedCentre
+from ..model.take import CENTRE, BodyMarker, CarriedCentre
 from ..model.values import dataclass
 from .clusters import match_marker
 from .marker_names import find_shared_prefix, spell, without_subject
@@ -50,8 +50,8 @@ COUNTED_MOST = 10.0  # moments that count: the shift of skin repeats with every 
 ROLL_MAX_SD_RAD = 0.5  # of a completed segment's turn about its long axis, above which it is left out
 CENTRE_MAX_SD_M = 0.07  # of a centre in its worst direction, above which the segment is left out; a shoulder has 0.067
 ACROSS_MIN_M = 0.02  # m: of a point off the line of a limb, from which it tells a direction
-CENTRE = "_centre"  # ends the name of such a point
 FRAMES_MIN = 10  # frames in which the neighbour and both markers are seen
+TELLING_MIN_SHARE = 0.1  # of what was known of a centre: what the motion tells of it, from which on it is mentioned
 SWEEPS = 30  # of a fit to a sphere, at most; ten are usual
 FRONT, BACK = ("asi", "asis", "ias"), ("psi", "psis", "ips", "sacr", "sacrum", "sacral", "vsacral", "sac", "s1", "s2")
 WAIST_FRONT, WAIST_BACK = ("fwt", "waistfront"), ("bwt", "mwt", "waistback", "waistcback")
@@ -248,7 +248,9 @@ def fit_sphere(points: Floats, before: UncertainPoint, count: float, moves_sd: f
         c = c + step
         if float(np.linalg.norm(step)) < 1e-6:
             break
-    return UncertainPoint(c, np.linalg.inv(N + P) + moves_sd**2 * np.eye(3), f"{before.made}, and motion")
+    tells = np.linalg.eigvalsh(N)[-1] > TELLING_MIN_SHARE * np.linalg.eigvalsh(P)[0]
+    made = f"{before.made}, and motion" if tells else before.made
+    return UncertainPoint(c, np.linalg.inv(N + P) + moves_sd**2 * np.eye(3), made)
 
 
 def _near(p: Floats, sd: float, made: str) -> UncertainPoint:

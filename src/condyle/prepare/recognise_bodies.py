@@ -19,10 +19,10 @@ from ..maths.arrays import Bools, Floats, evenly
 from ..maths.robust import median
 from ..model.anatomy import Part, Side, segment_of
 from ..model.recording import Recording, length_of
-from ..model.take import BodyMarker
+from ..model.take import CENTRE, BodyMarker
 from ..model.values import dataclass
 from .clusters import match_marker
-from .joint_centres import ABOVE, CENTRE, ROLL_MAX_SD_RAD, JointCentre, Near, find_centre, recall_centres
+from .joint_centres import ABOVE, ROLL_MAX_SD_RAD, JointCentre, Near, find_centre, recall_centres
 from .marker_names import MIDDLE, MarkerNames, is_mere_number, name_markers, subject_of, without_subject
 from .propose_bodies import SEEN_TOGETHER_MIN_FRAMES, distance_changes, propose_bodies
 from .shapes import find_seen, fit_shape

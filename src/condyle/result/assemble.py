@@ -33,7 +33,7 @@ from ..model.stage import Change
 from ..model.take import Take
 from ..model.values import dataclass
 from ..pairs.fits import gaps
-from .plausible import find_odd_limbs
+from .plausible import find_mirrored, find_odd_limbs
 from .symmetry import mirror_lengths
 from .verdict import add_verdict
 
@@ -120,6 +120,7 @@ def assemble_figure(
     limbs = assemble_limbs(joints, sure)
     if not any(finding.code == "implausible-size" for finding in findings):
         findings += find_odd_limbs(take.names, joints, limbs)
+    findings += find_mirrored(take, joints)
     has_child = np.isin(np.arange(take.bodies), estimate.parent)
     skeleton = Skeleton(
         bodies=take.names,

@@ -1,18 +1,27 @@
-"""Lengths that no limb of that name has: the unit is wrong, or a sensor sits on another limb than its name says."""
+"""What no person has: lengths that no limb of that name has (the unit is wrong, or a sensor sits on another limb than
+its name says), and knees that bend forwards (the world is left-handed, or the sides are exchanged in the names).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from ..findings import Finding
+from ..maths.arrays import Floats, evenly
 from ..model.anatomy import TYPICAL, Part, Segment, find_segments
 from ..model.skeleton import Joint, Limb
+from ..model.take import Take
 
 LONG_PARTS: tuple[Part, ...] = ("thigh", "shank", "upper_arm", "forearm")  # whose length differs little between adults
 LIMB_MIN_SHARE = 0.25  # of an adult's: an infant's thigh is a third; 1105 limbs of tests/goldens have 0.73 and more
 LIMB_MAX_SHARE = 2.0  # of the same: 1.30 at most
 HIPS_MAX_M = 0.22  # m: Harrington's regression (prepare/joint_centres.py) for spines 311 mm apart; recordings have 276
 MOST_NAMED = 3  # limbs in the sentence
+FORWARD_BEND_MIN_RAD = np.radians(30)  # rad by which every knee bends forwards; people's overstretch by 15 at most
+FORWARD_BEND_RATIO = 3.0  # of that to how far the same knees bend backwards; 1 of 90 recordings is told, and is so
+BEND_FRAMES = 1000  # frames at most in which knees are looked at
 
 
 def find_odd_limbs(bodies: Sequence[str], joints: Sequence[Joint], limbs: Sequence[Limb]) -> list[Finding]:
@@ -55,3 +64,49 @@ def _find_wide_hips(segments: Mapping[str, Segment], joints: Sequence[Joint], li
             )
             return [Finding("implausible-size", "warning", text, (limb.body,), value=limb.length, unit="m")]
     return []
+
+
+def find_mirrored(take: Take, joints: Sequence[Joint]) -> list[Finding]:
+    """A finding where the knees of a person bend forwards, as left and right are told by the names of the legs."""
+    segments = find_segments(take.names, [(joint.parent, joint.child) for joint in joints])
+    part = take.at(evenly(take.frames, BEND_FRAMES)) if take.frames > BEND_FRAMES else take
+    legs = {side: leg for side in "lr" if (leg := _place_leg(part, joints, segments, side)) is not None}
+    if len(legs) < 2:
+        return []
+    right = legs["r"][0] - legs["l"][0]
+    ahead, back = 0.0, 0.0
+    for hip, knee, ankle in legs.values():
+        up, down = hip - knee, ankle - knee
+        forward = np.cross(up, right)
+        forward *= (np.linalg.norm(up, axis=1) / np.linalg.norm(forward, axis=1))[:, None]
+        bend = np.arctan2((down * forward).sum(axis=1), -(down * up).sum(axis=1))  # above zero: forwards
+        bend = bend[np.isfinite(bend)]
+        if not len(bend) or bend.max() < FORWARD_BEND_MIN_RAD:
+            return []
+        ahead, back = max(ahead, float(bend.max())), max(back, -float(bend.min()))
+    if ahead < FORWARD_BEND_RATIO * back:
+        return []
+    text = (
+        f"knees bend forwards, by {np.degrees(ahead):.0f} deg: the world of the recording is left-handed (--handed "
+        "left), or left and right are exchanged in the names; angles have wrong signs until that is put right"
+    )
+    shanks = tuple(body for body, one in segments.items() if one.part == "shank")
+    return [Finding("mirrored-person", "warning", text, shanks, value=ahead, unit="rad")]
+
+
+def _place_leg(
+    take: Take, joints: Sequence[Joint], segments: Mapping[str, Segment], side: str
+) -> tuple[Floats, Floats, Floats] | None:
+    """(n, 3) [m] of hip, knee and ankle of one side; None where a joint of them is not there."""
+    ends: list[tuple[Part, Part]] = [("pelvis", "thigh"), ("thigh", "shank"), ("shank", "foot")]
+    found = []
+    for pair in ends:
+        for joint in joints:
+            parent, child = (segments.get(name) for name in (joint.parent, joint.child))
+            if parent is None or child is None or {parent.part, child.part} != set(pair):
+                continue
+            if side in (parent.side, child.side):
+                k = take.index(joint.child)
+                found.append(take.p_world_body[:, k] + take.R_world_body[:, k] @ joint.p_child_joint)
+                break
+    return (found[0], found[1], found[2]) if len(found) == len(ends) else None

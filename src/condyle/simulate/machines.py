@@ -1,4 +1,4 @@
-"""Machines of known dimensions: robots by their modified Denavit-Hartenberg rows, and a four-bar that closes a loop."""
+"""Machines of known dimensions: robots by their modified Denavit-Hartenberg rows, and two that close a loop."""
 
 from __future__ import annotations
 
@@ -62,6 +62,7 @@ class Machine:
 
 
 QUARTER = np.pi / 2
+LOOPED = ("four-bar", "slider-crank")
 MACHINES: dict[str, tuple[MachineJoint, ...]] = {
     "panda": tuple(  # 7 axes, the published dimensions of a Franka Emika Panda
         MachineJoint("hinge", a, alpha, d)
@@ -116,16 +117,18 @@ def machine(
 ) -> Machine:
     """A machine in motion with a sensor on every link; all joints move at once.
 
-    name     of MACHINES, or "four-bar"
+    name     of MACHINES, or of LOOPED, which close a loop
     position_noise, orientation_noise  [m], [rad] standard deviation per axis of white noise
     carried  the base is moved about, too; else it stands
     """
-    if name != "four-bar" and name not in MACHINES:
-        raise UsageError(f"no machine named '{name}'; there are {', '.join(MACHINES)}, four-bar", code="bad-call")
+    if name not in (*LOOPED, *MACHINES):
+        raise UsageError(f"no machine named '{name}'; there are {', '.join((*MACHINES, *LOOPED))}", code="bad-call")
     time = clock(seconds, rate)
     rng = stream(seed, "machine")
     if name == "four-bar":
         joints, loop, q, links = _move_four_bar(time, rng)
+    elif name == "slider-crank":
+        joints, loop, q, links = _move_slider_crank(time, rng)
     else:
         joints, loop = MACHINES[name], ()
         q, links = _move_chain(joints, time, rng)
@@ -184,13 +187,41 @@ def _move_four_bar(
     second = np.arctan2(apart[:, 1], apart[:, 0]) + inside
     tip = end + coupler * np.stack([np.cos(second), np.sin(second)], axis=1)
     third = np.arctan2(-tip[:, 1], ground - tip[:, 0])
-    zero = np.zeros_like(first)
-    places = [(zero, np.zeros((len(time), 2))), (first, np.zeros((len(time), 2))), (second, end), (third, tip)]
-    links = [
-        _pose(rotation.from_vector(angle[:, None] * np.eye(3)[2]), np.pad(p, ((0, 0), (0, 1)))) for angle, p in places
-    ]
     joints = (MachineJoint("hinge"), MachineJoint("hinge", crank), MachineJoint("hinge", coupler))
-    return joints, (("link0", "link3"),), np.stack([first, second, third], axis=1), np.stack(links, axis=1)
+    return (
+        joints,
+        (("link0", "link3"),),
+        np.stack([first, second, third], axis=1),
+        _place((first, second, third), end, tip),
+    )
+
+
+def _move_slider_crank(
+    time: Floats, rng: np.random.Generator
+) -> tuple[tuple[MachineJoint, ...], tuple[tuple[str, str], ...], Floats, Floats]:
+    """A crank that rocks, its rod, and the block that the rod moves along a rail of the ground: link3 on link0."""
+    crank, rod = 0.12, 0.30
+    first = QUARTER + 1.2 * SWEEP_RAD * _swing(time, rng)
+    end = crank * np.stack([np.cos(first), np.sin(first)], axis=1)
+    along = end[:, 0] + np.sqrt(rod**2 - end[:, 1] ** 2)
+    second = np.arctan2(-end[:, 1], along - end[:, 0])
+    block, zero = np.stack([along, np.zeros_like(along)], axis=1), np.zeros_like(first)
+    joints = (MachineJoint("hinge"), MachineJoint("hinge", crank), MachineJoint("hinge", rod))
+    return (
+        joints,
+        (("link0", "link3"),),
+        np.stack([first, second, along], axis=1),
+        _place((first, second, zero), end, block),
+    )
+
+
+def _place(angles: Sequence[Floats], second: Floats, third: Floats) -> Floats:
+    """(n, 4, 4, 4) of a ground and three links in its plane: their angles [rad], and where the last two begin [m]."""
+    zero, none = np.zeros_like(angles[0]), np.zeros_like(second)
+    places = zip((zero, *angles), (none, none, second, third), strict=True)
+    return np.stack(
+        [_pose(rotation.from_vector(a[:, None] * np.eye(3)[2]), np.pad(p, ((0, 0), (0, 1)))) for a, p in places], axis=1
+    )
 
 
 def _swing(time: Floats, rng: np.random.Generator) -> Floats:

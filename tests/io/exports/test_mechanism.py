@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import condyle
 from condyle.errors import CondyleError
 from condyle.io.exports import mjcf, osim, urdf
 from condyle.io.exports.export import parse_formats, write_figure
@@ -15,8 +16,10 @@ from condyle.io.exports.mechanism import (
     RANGE_MIN_WIDTH,
     add,
     build_mechanism,
+    describe_lost_threads,
     format_numbers,
     format_weights,
+    list_loops,
     make_title,
     to_xml,
     widen_range,
@@ -158,6 +161,46 @@ def test_loops_are_closed_in_models_that_can_and_told_in_one_that_cannot(tmp_pat
     (closing,) = {name for name in places if "-" in name}
     found = sorted(limb.length or 0 for limb in fit.skeleton.limbs if limb.to_joint == closing)
     assert found == pytest.approx([0.22, 0.30], abs=0.001)
+
+
+def test_a_slider_that_closes_a_loop_is_a_joint_and_another_joint_closes_the_loop(tmp_path: Path) -> None:
+    fit = condyle.fit(machines.made("slider-crank", 0.0, carried=True).take)
+    (slider,) = fit.skeleton.loops
+    assert slider.kind == "slider"
+    assert {slider.child, slider.parent} == {"link0", "link3"}
+    assert any(told.code == "slider" and "closes a loop" in told.text for told in fit.findings)
+    written = fit.export("mjcf,osim,urdf", tmp_path)
+    (lost,) = (told for told in written.findings if told.code == "loop-lost")
+    assert set(lost.bodies) != {"link0", "link3"}
+    model = ET.parse(tmp_path / "figure.xml").getroot()
+    assert sorted(one.get("type") or "" for one in model.iter("joint") if one.get("type")) == [
+        "hinge",
+        "hinge",
+        "slide",
+    ]
+    assert len(model.findall("equality/connect")) == 2
+    osim = ET.parse(tmp_path / "figure.osim").getroot()
+    assert len(osim.findall(".//SliderJoint")) == 1
+    assert len(osim.findall(".//PointConstraint")) == 2
+    scene = Scene(fit.skeleton, fit.motion)
+    figure = build_mechanism(scene, "z", ".", ".", (), "this")
+    R, p = figure.world
+    for loop in list_loops(scene, figure):
+        ends = [
+            p[:, k, None] + np.einsum("nij,kj->nki", R[:, k], points)
+            for k, points in ((loop.first, loop.points_first), (loop.second, loop.points_second))
+        ]
+        assert np.abs(ends[0] - ends[1]).max() < 1e-9
+    assert len(fit.axes()[0].rows) == 3
+
+
+def test_a_screw_that_closes_a_loop_is_told_where_its_thread_is_not_written() -> None:
+    fit = machines.fitted("four-bar")
+    loops = tuple(replace(joint, kind="screw", pitch=0.01) for joint in fit.skeleton.loops)
+    scene = Scene(replace(fit.skeleton, loops=loops), fit.motion)
+    (told,) = describe_lost_threads(scene, "MJCF")
+    assert set(told.bodies) == {"link0", "link3"}
+    assert "not what it moves along it" in told.text
 
 
 MACHINE_ELEMENTS = {

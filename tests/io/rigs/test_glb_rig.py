@@ -82,6 +82,9 @@ def test_a_characters_own_numbers_are_untouched(tmp_path: Path) -> None:
         ({"skins": []}, "has no skin that tells its bones"),
         ({"skins": [{"joints": [9]}]}, "names a joint that is not there"),
         ({"nodes": [{"scale": [0, 0, 0]}] * 5}, "mirrored, flat or nowhere"),
+        ({"buffers": [{"byteLength": 8, "uri": "a.bin"}]}, "has its meshes in another file"),
+        ({"bufferViews": [{"buffer": 0, "byteLength": 8}]}, "are not in the file"),
+        ({"bufferViews": [{"buffer": 0, "byteLength": 8}], "buffers": [{"byteLength": 8}]}, "are not in the file"),
     ],
 )
 def test_a_file_that_is_no_rig(change: dict[str, object], text: str, tmp_path: Path) -> None:

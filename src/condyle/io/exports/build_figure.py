@@ -16,7 +16,7 @@ from ...maths.arrays import Floats
 from ...maths.spool import over_frames
 from ...model.anatomy import BONE_NAMES, JOINT_NAMES, Segment, find_segments, trunk_of
 from ...model.motion import Motion, forward, order_joints, reference_rotations
-from ...model.skeleton import ONE_AXIS, Skeleton
+from ...model.skeleton import ONE_AXIS, Joint, Skeleton
 from ...model.take import Take
 from .bones import BoneKind, Link, RestBone, Room, build_bones, reorder_links
 from .figure import Figure, find_axis, find_world_turn, legalise
@@ -110,16 +110,18 @@ def _find_first(link: Link, bone: RestBone) -> Floats:
 
 
 def _join_sliders(raw: Sequence[Link], skeleton: Skeleton, poses: Take) -> list[Link]:
-    """The links with every tree that slides on a larger one as a part of it. A slider within one tree is left out."""
+    """The links with every tree that slides on a larger one as a part of it.
+
+    A slider that closes a loop takes the place of a joint of that loop, see `mechanism.list_loops`.
+    """
     for joint in skeleton.loops:
         if joint.kind != "slider" or joint.axis_child is None or joint.axis_parent is None:
             continue
-        top = list(range(len(raw)))
-        for k, link in enumerate(raw):
-            top[k] = k if link.parent < 0 else top[link.parent]
+        raw = _open_loop(raw, joint, skeleton.bodies)
+        top = _find_tops(raw)
         number = {link.body: k for k, link in enumerate(raw)}
         tops = {body: top[number[body]] for body in (joint.child, joint.parent)}
-        if tops[joint.child] == tops[joint.parent]:
+        if tops[joint.child] == tops[joint.parent]:  # parts that are rigid to each other slide on one rail
             continue
         outer, inner = sorted(tops, key=lambda body: (top.count(tops[body]), body != joint.child))
         roots = [number[outer] if k == tops[outer] else k for k, link in enumerate(raw) if link.parent < 0]
@@ -134,6 +136,30 @@ def _join_sliders(raw: Sequence[Link], skeleton: Skeleton, poses: Take) -> list[
         raw = [slider if link.body == outer else link for link in raw]
         raw = reorder_links(raw, [k for k, link in enumerate(raw) if link.parent < 0], skeleton.bodies)
     return list(raw)
+
+
+def _open_loop(raw: Sequence[Link], joint: Joint, order: Sequence[str]) -> list[Link]:
+    """The links without one that turns between the two bodies of a joint, so that they are in two trees."""
+    number = {link.body: k for k, link in enumerate(raw)}
+    ways = []
+    for body in (joint.child, joint.parent):
+        ways.append({number[body]})
+        while (up := raw[min(ways[-1])].parent) >= 0:  # parents come first
+            ways[-1].add(up)
+    turning = [k for k in ways[0] ^ ways[1] if raw[k].parent >= 0 and raw[k].kind not in ("rigid", "slider")]
+    if not turning or _find_tops(raw)[number[joint.child]] != _find_tops(raw)[number[joint.parent]]:
+        return list(raw)
+    cut = max(turning)
+    parted = [replace(link, parent=-1, kind="free", axis=None) if k == cut else link for k, link in enumerate(raw)]
+    return reorder_links(parted, [k for k, link in enumerate(parted) if link.parent < 0], order)
+
+
+def _find_tops(links: Sequence[Link]) -> list[int]:
+    """The free body that each link hangs on."""
+    top = list(range(len(links)))
+    for k, link in enumerate(links):
+        top[k] = k if link.parent < 0 else top[link.parent]
+    return top
 
 
 def _measure_travel(figure: Figure, poses: Take) -> Floats:
@@ -200,10 +226,9 @@ def _nearest_frame(skeleton: Skeleton, motion: Motion) -> int:
 def _roots(raw: Sequence[Link], segments: Mapping[str, Segment]) -> tuple[list[int], set[str]]:
     """The free body of every tree, a person's being the pelvis or the chest; and the roots of people."""
     near: dict[str, list[str]] = {link.body: [] for link in raw}
-    top = list(range(len(raw)))
-    for k, link in enumerate(raw):
+    top = _find_tops(raw)
+    for link in raw:
         if link.parent >= 0:
-            top[k] = top[link.parent]
             near[link.body].append(raw[link.parent].body)
             near[raw[link.parent].body].append(link.body)
     number = {link.body: k for k, link in enumerate(raw)}

@@ -72,6 +72,8 @@ def check_scene(scene: Scene, formats: str | Sequence[FigureFormat], stem: str) 
         raise UsageError(f"'{stem}' cannot be the name of a file", code="bad-option")
     if not scene.motion.frames:
         raise CondyleError("the motion has no frame; fit a recording first", code="no-data")
+    if not isinstance(formats, Sequence):
+        raise UsageError(f"formats are named in a list such as 'bvh,glb', not by {formats!r}", code="bad-call")
     chosen = parse_formats(formats) if isinstance(formats, str) else tuple(formats)
     if scene.names in RIGS:
         _ = scene.figure  # raises where there is no person, for formats without bones too

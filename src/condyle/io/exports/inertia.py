@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...errors import UsageError
+from ...errors import UsageError, check_number
 from ...maths.arrays import Floats
 from ...model.anatomy import Part
 from ...model.body_mass import CARRIED_BY, SEGMENT_MASSES, UPPER_BODY, SegmentMass
@@ -48,7 +48,7 @@ def check_body_mass(figure: Figure, body_mass: float | None) -> None:
     """Raises where a mass cannot be that of a body, or there is not one person to have it."""
     if body_mass is None:
         return
-    if not 0 < body_mass < float("inf"):
+    if not 0 < check_number(body_mass, "a body mass") < float("inf"):
         raise UsageError(f"a body mass of {body_mass:g} kg is not above zero", code="bad-option")
     people = sum(figure.parts[k] != "" for k in figure.free.tolist())
     if people != 1:

@@ -14,7 +14,7 @@ from ...findings import Finding
 from ...maths import rotation
 from ...maths.arrays import Floats
 from ...maths.series import segment_slices
-from ...model.skeleton import ONE_AXIS
+from ...model.skeleton import ONE_AXIS, Joint
 from ...model.take import WORLD
 from ._angles import count_flexion
 from .figure import Figure, legalise
@@ -70,7 +70,7 @@ def list_loops(scene: Scene, figure: Figure) -> list[LoopClosure]:
     """What closes loops of a figure from the first frame to the last."""
     place = {name: k for k, name in enumerate(figure.bodies)}
     found = []
-    for joint in scene.skeleton.loops:
+    for joint in (*scene.skeleton.loops, *_find_opened(scene, figure)):
         start, end = joint.time or (figure.time[0], figure.time[-1])
         whole = start <= figure.time[0] + 1e-9 and end >= figure.time[-1] - 1e-9
         if (
@@ -89,6 +89,26 @@ def list_loops(scene: Scene, figure: Figure) -> list[LoopClosure]:
             halves.append(np.array(points) @ figure.R_bone_body[k].T + figure.p_bone_body[k])
         found.append(LoopClosure(place[joint.child], place[joint.parent], *halves))
     return found
+
+
+def _find_opened(scene: Scene, figure: Figure) -> list[Joint]:
+    """Joints of the skeleton in whose place a slider holds the figure's tree together."""
+    up = [figure.bodies[k] if k >= 0 else None for k in figure.parent.tolist()]
+    links = {frozenset(pair) for pair in zip(figure.bodies, up, strict=True)}
+    return [joint for joint in scene.skeleton.joints if frozenset((joint.child, joint.parent)) not in links]
+
+
+def describe_lost_threads(scene: Scene, form: str) -> list[Finding]:
+    """Screws that close a loop, which are written as if they only turned."""
+    return [
+        Finding("loop-lost", "warning", text, (joint.child, joint.parent))
+        for joint in scene.skeleton.loops
+        if joint.kind == "screw"
+        and (
+            text := f"{joint.child} and {joint.parent} close a loop by a screw; "
+            f"{form} keeps its axis there, and not what it moves along it"
+        )
+    ]
 
 
 def widen_range(low: float, high: float) -> tuple[float, float]:

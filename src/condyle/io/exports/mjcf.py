@@ -20,6 +20,7 @@ from .mechanism import (
     LoopClosure,
     add,
     build_mechanism,
+    describe_lost_threads,
     format_weights,
     list_loops,
     make_title,
@@ -60,7 +61,7 @@ def write_mjcf(scene: Scene, path: Path) -> Written:
     loops = list_loops(scene, figure)
     path.write_bytes(to_mjcf(figure, qpos, make_title(path), scene.body_mass, loops))
     tables = write_tables(path.with_name(f"{path.stem}-qpos.csv"), figure, columns, qpos)
-    return Written((path, *tables), figure.findings)
+    return Written((path, *tables), (*figure.findings, *describe_lost_threads(scene, "MJCF")))
 
 
 def list_qpos(figure: Figure) -> tuple[list[str], Floats]:

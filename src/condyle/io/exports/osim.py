@@ -21,6 +21,7 @@ from .mechanism import (
     add,
     align_axis,
     build_mechanism,
+    describe_lost_threads,
     format_weights,
     list_loops,
     make_title,
@@ -62,7 +63,7 @@ def write_osim(scene: Scene, path: Path) -> Written:
         files[-1].write_bytes(
             to_sto(figure.time[rows], [(one.name, one.values[rows]) for one in coordinates], figure.fit_id)
         )
-    return Written(tuple(files), figure.findings)
+    return Written(tuple(files), (*figure.findings, *describe_lost_threads(scene, "OpenSim")))
 
 
 def to_sto(

@@ -181,7 +181,8 @@ def _marker_rows(skeleton: Skeleton, frames: Mapping[str, MarkerFrame]) -> list[
         frame, inside = frames.get(marker.body), None
         if frame is not None:
             inside = MM_PER_M * ((marker.p_body_marker - frame.p_body_frame) @ frame.R_body_frame)
-        row: TableRow = {"body": marker.body, "marker": marker.name}
+        what = "centre" if marker.carried else "marker"
+        row: TableRow = {"body": marker.body, "marker": marker.name, "what": what}
         rows.append(row | _vector("{}_mm", MM_PER_M * marker.p_body_marker) | _vector("frame_{}_mm", inside))
     return rows
 
@@ -252,7 +253,7 @@ TABLE_COLUMNS: dict[str, list[str]] = {
         *_find_named("axis_{}"), "play_deg", "residual_mm", "frames",
     ],
     "limbs": ["body", "from_joint", "to_joint", "between", "length_mm", "low_95_mm", "high_95_mm"],
-    "markers": ["body", "marker", *_find_named("{}_mm"), *_find_named("frame_{}_mm")],
+    "markers": ["body", "marker", "what", *_find_named("{}_mm"), *_find_named("frame_{}_mm")],
     "joints-by-markers": [
         "joint", "body", "kind", "point", "origin_marker", "x_marker", "plane_marker",
         *_find_named("{}_mm"), *_find_named("half_95_{}_mm"), *_find_named("axis_{}"),

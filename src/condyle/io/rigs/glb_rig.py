@@ -15,7 +15,7 @@ from ...maths import rotation
 from ...maths.arrays import Floats
 from ..atomic import read_small
 from ..exports.gltf import GlbBuffer, align_signs, pack_glb
-from ..formats._gltf_file import read_chunks
+from ..formats._gltf_file import View, read_chunks
 from ..formats._kinematics import order_parents_first
 from ..formats.gltf import compute_poses, find_nearest, find_parents, find_rotations
 from ..tables.header import number_repeats
@@ -45,6 +45,7 @@ def read_glb_rig(path: Path) -> RigFile:
         )
     names, _ = number_repeats([file.nodes[k].name.strip() or f"node{k}" for k in joints], "joint")
     content = json.loads(raw[20 : 20 + struct.unpack("<I", raw[12:16])[0]])
+    _check_buffer(file.bufferViews, content.get("buffers"), data)
     rest = _Rest(joints, parent, up, A[:, 0], R, p[:, 0])
 
     def render(clips: Sequence[RigClip]) -> list[bytes]:
@@ -61,6 +62,16 @@ def read_glb_rig(path: Path) -> RigFile:
         render,
         tuple(_find_vrm_bones(content).get(node, name) for node, name in zip(joints, names, strict=True)),
     )
+
+
+def _check_buffer(views: Sequence[View], buffers: Any, data: bytes) -> None:
+    """Raises where meshes and skins have their numbers elsewhere or nowhere: the motion goes into that same buffer."""
+    first = buffers[0] if isinstance(buffers, list) and buffers else None
+    if isinstance(first, dict) and "uri" in first:
+        raise CondyleError("has its meshes in another file; export it as one GLB, all inside", code="bad-header")
+    end = max((view.byteOffset + view.byteLength for view in views if view.buffer == 0), default=0)
+    if views and (not isinstance(first, dict) or end > len(data)):
+        raise CondyleError("numbers of its meshes and skins are not in the file; export it again", code="damaged-file")
 
 
 def _find_vrm_bones(content: dict[str, Any]) -> dict[int, str]:

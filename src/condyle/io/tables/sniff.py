@@ -85,6 +85,8 @@ def _describe_text(text: str) -> str:
         return "a glTF scene as JSON (.gltf); save it as one binary file (.glb), which is read"
     if start.startswith("hierarchy"):
         return "a BVH file"
+    if re.match(r"\[[\w.\"' -]+\]\s*(#.*)?\n", start) or re.match(r"[\w-]+ *= *[\"'\[{\d]", start):
+        return "a TOML file"
     if start.startswith(("{", "[")):
         return "a JSON file"
     lines = [line for line in text.split("\n")[:-1] or [text] if line.strip() and not line.startswith("#")][:50]
