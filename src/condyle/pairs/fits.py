@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from ..model.take import Take
 
 DISTANCE_FRAMES = 500  # spread over a take, whose median distance is the usual one
-DENSE_MAX_BODIES = 64  # bodies up to which gaps come from one product of all poses with all joints;
-BODIES_AT_A_TIME = 8  # of more: 500 take a quarter of the time that gathering the poses of every pair takes
+DENSE_MAX_BODIES = 64  # bodies up to which gaps come from one product of all poses with all joints
+BODIES_AT_A_TIME = 8  # of more, in one product: 26 ms for 500 bodies in 1,200 frames; with 4 or 16 of them 42
 OWN_LOADING = 1e-15  # of mean rotations' own products, which a body that spins through its rows leaves singular
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 

@@ -18,7 +18,7 @@ from ..pairs.digest import STEP_FRAMES
 TRACK_MAX_GAP_S = 0.25  # s: samples farther apart do not tell where a track goes on
 TRACK_JUMP_MIN_STEPS = 4.0  # usual steps from which a track may have changed places
 NEARNESS_FRAMES = 50  # spread over a take, in which the distances of all bodies are measured
-NEARNESS_BODIES = 64  # of many, spread over them, whose distance to all others is
+NEARNESS_BODIES = 64  # bodies, spread over all, whose distances to the others are measured
 CROSSED_MAX_SHARE = 0.4  # of the jump: what is left where each track goes on at the other's place
 
 Moves = dict[int, set[tuple[int, int]]]
