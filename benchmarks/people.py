@@ -28,8 +28,6 @@ from .harness import Table, progress, publish
 
 WAYS = ("least squares", "default", "default, no names")
 BINS = (0.0, 0.5, 0.8, 0.9, SURE_SUPPORT, 0.99, 1.01)  # of support
-PAGE = Path(__file__).resolve().parents[1] / "docs" / "real-recordings.md"
-BEGIN, END = "<!-- people -->", "<!-- /people -->"
 NOISE_M, NOISE_RAD = 0.002, np.radians(0.5)  # that is added to each frame of a noisier take
 PARTS = 3  # that a take is cut in
 FEWEST_FRAMES = 15  # of a part that is fitted
@@ -299,13 +297,6 @@ def main() -> None:
         one.name: {"still": one.still, **{way: vars(found) for way, found in one.found.items()}} for one in recordings
     }
     publish("people", "Trees of people", how, tables, data, given)
-    if not given.only:
-        text = PAGE.read_text()
-        begin, end = text.index(BEGIN) + len(BEGIN), text.index(END)
-        parts = "\n\n".join(
-            str(tables[caption]) for caption in list(tables) if not caption.startswith("By ") or caption == "By source"
-        )
-        PAGE.write_text(f"{text[:begin]}\n{parts}\n{text[end:]}")
 
 
 if __name__ == "__main__":

@@ -88,12 +88,11 @@ def section(found: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             f"{found['bodies']} bodies, a free root and 14 ball joints, {found['degrees_of_freedom']} degrees of "
-            f"freedom, in MuJoCo {found['mujoco']}: three servos with damping in every joint follow slow references "
-            "on every axis against gravity and inertia while the trunk hangs in an elastic harness. Poses follow "
-            f"from forces: joints lag {np.degrees(found['off_reference']):.0f} deg rms behind what was asked, with "
-            f"torques of up to {found['largest_torque']:.0f} N m. The least-turned axis of any joint turns by "
-            f"{found['turned_deg']:.0f} deg rms. Sensors sit at random; {trials} simulations of {SECONDS:.0f} s at "
-            f"{RATE:.0f} Hz, nothing known.",
+            f"freedom, in MuJoCo {found['mujoco']}: damped servos in every joint follow slow references on every axis "
+            "against gravity while the trunk hangs in an elastic harness. Joints lag "
+            f"{np.degrees(found['off_reference']):.0f} deg rms behind, with torques of up to "
+            f"{found['largest_torque']:.0f} N m; the least-turned axis turns by {found['turned_deg']:.0f} deg rms. "
+            f"Sensors sit at random; {trials} simulations of {SECONDS:.0f} s at {RATE:.0f} Hz, nothing known.",
             table(["", f"largest error of {found['limbs']} limb lengths", "hierarchy"], rows),
         ]
     )

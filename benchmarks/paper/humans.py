@@ -221,10 +221,9 @@ def section(found: dict[str, Any]) -> str:
         f"moves under every sensor with the joints beside it and rings at 2 to 5 Hz, {SKIN / CM:g} cm rms, "
         f"{SHANK / CM:g} cm on the shanks, where it is up to {found['skin_cm']:.1f} cm in exercise "
         f"({published.SKIN:g} cm in the paper). The pelvis sensor is pushed about by the thighs by up to "
-        f"{WOBBLE / CM:g} cm. Skin and pelvis were sized such that least squares errs about as much, and finds a wrong "
-        "tree about as often, as in the paper. Least squares is given the right tree, as the paper's lengths were; the "
-        "other two are "
-        f"given nothing, or the rod. Each table is one run of {found['repeats']}, the first.",
+        f"{WOBBLE / CM:g} cm. Skin and pelvis were sized such that least squares does about as well as in the paper. "
+        "Least squares is given the right tree, as the paper's lengths were; the other two are given nothing, or the "
+        f"rod. Each table is one run of {found['repeats']}, the first.",
     ]
     for one in TABLES:
         errors = found["tables"][one.name]
@@ -234,8 +233,7 @@ def section(found: dict[str, Any]) -> str:
     hold = found["intervals"]
     parts += [
         f"The default's 95 % intervals hold {hold['held']} of {hold['of']} of these lengths. No estimator gets much "
-        "below a centimetre here: a centre that moves with the joint's angle has no one true place. What it says "
-        "instead is how wide the interval is.",
+        "below a centimetre here: a centre that moves with the joint's angle has no one true place.",
         figure("figure-8", "As figure 8: left shoulder of the man, walk 2, by least squares."),
         figure("figure-1", "As the model in figure 1: the man from walk 2."),
         "### Hierarchy",

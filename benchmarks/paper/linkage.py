@@ -152,11 +152,10 @@ def section(found: dict[str, Any]) -> str:
     return "\n\n".join(
         [
             "Six bodies, five ball joints, the paper's lengths, in the space of experiment 2, 45 s at 30 Hz for each "
-            "set. Sensors sit at random and are mounted anew before set 6. Nothing is known but the rod: *least "
-            "squares* (the paper's method), the *default* and the *field* correction by motion alone take the scale "
-            "from the rod's mean length, as the paper did; *field and rod* fits the rod's length in the same field. "
-            "The simulated field is smooth, as the correction takes it to be; near lumps of metal it gains less: see "
-            "[bent fields](field.md).",
+            "set. Sensors sit at random and are mounted anew before set 6. *Least squares*, the *default* and *field* "
+            "take the scale from the rod's mean length, as the paper did; *field and rod* fits the rod's length in "
+            "the same field. The simulated field is smooth, as the correction takes it to be; near lumps of metal it "
+            "gains less: see [bent fields](field.md).",
             f"One room of {rooms}, the first:",
             tables.paper_table(published.LINKAGE, first, [f"Set {k + 1}" for k in range(SETS)]),
             f"All {rooms} rooms (largest: mean over rooms of the largest error of the six sets):",

@@ -21,32 +21,34 @@ HEAD = """# The paper, done again
 
 <!-- Written by `python -m benchmarks.paper`; changes belong there. -->
 
-The experiments of O'Brien, Bodenheimer, Brostow and Hodgins, *Automatic Joint Parameter Estimation from Magnetic Motion
-Capture Data* (Graphics Interface 2000), with the paper's numbers beside condyle's. [The paper and the code](paper.md)
-says which equation is where. Everything is run again by
+Compare condyle with the experiments of O'Brien, Bodenheimer, Brostow and Hodgins, *Automatic Joint Parameter Estimation
+from Magnetic Motion Capture Data* (Graphics Interface 2000), number by number, and run them again:
 
 ```text
 uv run python -m benchmarks.paper
 ```
 
-which writes this page, its figures and the numbers behind them
-([benchmarks/paper/results](../benchmarks/paper/README.md)). *Least squares* is the paper's method as condyle has it
-(`--method least-squares`: pair by pair, spanning tree), *default* what `condyle fit` does, *field* is `--field`, *field
-and rod* is `--field --rod`. Errors of lengths are told in the paper's centimetres. The paper's recordings are not to be
-had: its linkage and people are simulated with the paper's lengths in a space that is as noisy as the paper's, and real
-recordings of others stand beside them. Seeds from 60000 on were not used to choose any constant of the program."""
+*Least squares* is the paper's method (`--method least-squares`: pair by pair, spanning tree), *default* what
+`condyle fit` does, *field* is `--field`, *field and rod* is `--field --rod`. Lengths are in the paper's
+centimetres. The paper's recordings are not available: its linkage and people are simulated with the paper's
+lengths in a space as noisy as the paper's, beside real recordings of others. Seeds from 60000 on were not used to
+choose any constant. The numbers behind it are in [benchmarks/paper/results](../benchmarks/paper/README.md); [the
+paper and the code](paper.md) has the equations."""
 
 
 def render() -> str:
     parts = [HEAD]
     rivals: list[Rival] = []
+    dated = ""  # the line of the section before, which is not said again
     for name, module in EXPERIMENTS.items():
         record = load(name)
         parts.append(f"## {module.TITLE}")
         if record is None:
             parts.append("Not measured yet.")
             continue
-        parts += [made(record), module.section(record["results"])]
+        parts += [line for line in (made(record),) if line != dated]
+        parts.append(module.section(record["results"]))
+        dated = made(record)
         rivals += module.rivals(record["results"])
     return "\n\n".join([*parts, "## Where condyle is worse", worse(rivals)]) + "\n"
 

@@ -276,9 +276,8 @@ def section(found: dict[str, Any]) -> str:
         for name, joint in joints.items()
     ]
     parts = [
-        "SCoRE and SARA of BioBuddy as its own tasks call them, with their removal of outliers, on each true pair of "
-        "bodies; least squares is one lstsq per pair. condyle's default is run on each pair as if there were nothing "
-        "else, and on all bodies with the tree given to it, as it is to the others. SARA is for hinges. "
+        "SCoRE and SARA (for hinges) of BioBuddy as its own tasks call them, on each true pair of bodies; least "
+        "squares is one lstsq per pair; condyle's default on each pair alone, and on all bodies with the tree given. "
         f"BioBuddy {found.get('biobuddy', BIOBUDDY)}, {found['trials']} recordings a case, 45 s at 30 Hz.",
         "Rms error of joint centres, mm; of hinges across the axis. Last, how many points condyle calls not "
         "determined (of a hinge that is as it should be: any point on the axis is as good):",

@@ -23,7 +23,7 @@ from ._version import __version__
 from .errors import CondyleError, UsageError, check_path, suggest
 from .findings import Finding, sort_findings
 from .io import FIELD, MOTION, OPTIONS, REPORT, SKELETON
-from .io.fit_id import hash_input, make_fit_id, pack_options
+from .io.fit_id import hash_input, list_windows, make_fit_id, pack_options
 from .io.format import Reading, ReadOptions
 from .io.options_file import describe_options, read_options, write_options
 from .io.scale_file import factor_of
@@ -579,6 +579,8 @@ def fit_with(
         result = run(take, options)
     fit_id = make_fit_id(digest.encode(), __version__.encode(), pack_options(options, reading))
     known = {**result.skeleton.take, "sha256": digest}
+    if windows := list_windows(_list_sources(source, take.names), reading):
+        known["windows"] = windows
     skeleton = replace(result.skeleton, fit_id=fit_id, take=known)
     frames = _InMemory(skeleton, result.take, result.gap, result.weight)
     return Fit(skeleton, frames, result.field, (options, reading))
@@ -885,6 +887,18 @@ def _load(source: Recorded, reading: ReadOptions) -> Take:
         _check_files(list(source.values()))
         return place_together({label: load_files([file], reading).take for label, file in source.items()})
     return load_files(_check_files(source), reading).take
+
+
+def _list_sources(source: Recorded, names: Sequence[str]) -> list[tuple[FilePath, Sequence[str]]]:
+    """The files that are given, and which of the bodies are from each; none where poses are given."""
+    if isinstance(source, Take | np.ndarray):
+        return []
+    if isinstance(source, Mapping):
+        return [
+            (file, [name.removeprefix(f"{label}:") for name in names if name.startswith(f"{label}:")])
+            for label, file in source.items()
+        ]
+    return [(file, names) for file in ([source] if isinstance(source, str | os.PathLike) else source)]
 
 
 def _check_files(source: FilePath | Sequence[FilePath]) -> list[FilePath]:

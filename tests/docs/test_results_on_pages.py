@@ -38,3 +38,19 @@ def test_columns_are_chosen_by_how_their_names_begin() -> None:
     table = cut_table("slips", "Detection", "world | false alarms").splitlines()
     assert table[0] == "| world | false alarms |"
     assert all(line.count("|") == 3 for line in table if line.startswith("|"))
+
+
+def test_rows_are_chosen_by_how_their_names_begin() -> None:
+    table = cut_table("slips", "Detection", "world | false alarms", "white | metal").splitlines()
+    assert table[0] == "| world | false alarms |"
+    assert {line.split(",")[0] for line in table[2:]} == {"| white", "| metal spots"}
+
+
+def test_a_row_or_column_that_is_no_longer_there_is_named() -> None:
+    for columns, rows in (("world | no such", None), (None, "no such")):
+        with pytest.raises(AssertionError, match="'no such' begins none of"):
+            cut_table("slips", "Detection", columns, rows)
+
+
+def test_a_heading_may_be_given_as_far_as_its_colon() -> None:
+    assert cut_table("moving_joints", "Drift", "world | none").startswith("| world | none |")

@@ -7,9 +7,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+import condyle
 from condyle.estimate.lengths import measure_between
 from condyle.faults import belonging
-from condyle.faults.belonging import check_belonging, compare_files, is_other_person, mirror_names
+from condyle.faults.belonging import (
+    Comparison,
+    check_belonging,
+    compare_files,
+    describe_change,
+    is_other_person,
+    mirror_names,
+)
 from condyle.faults.files import MovedSensor, locate_places
 from condyle.model.options import FitOptions
 from condyle.model.skeleton import Joint
@@ -45,6 +53,23 @@ TALLER = mount_chain(3, 1, 1.1).take
 )
 def test_a_file_is_told_for_what_it_is(later: Take, relation: str) -> None:
     assert compare_files(_joints(FIRST), _joints(later)).relation == relation
+
+
+@pytest.mark.parametrize(
+    ("later", "codes"),
+    [(AGAIN, []), (ANEW, ["remounted"]), (TALLER, ["another-person"]), (_one_moved(1), ["sensor-moved"])],
+)
+def test_a_later_take_that_does_not_belong_to_its_calibration_is_told(later: Take, codes: list[str]) -> None:
+    told = describe_change(compare_files(_joints(FIRST), _joints(later)))
+    assert [one.code for one in told] == codes
+    assert {one.severity for one in told} <= ({"warning"} if codes == ["sensor-moved"] else {"error"})
+    solved = condyle.solve(later, condyle.fit(FIRST, tree=EDGES)).findings
+    assert [one.code for one in solved if one.code in ("remounted", "another-person", "sensor-moved")] == codes
+
+
+def test_names_that_are_exchanged_against_the_calibration_are_told() -> None:
+    (told,) = describe_change(Comparison("mirrored", (MovedSensor("l_foot", ("l_foot", "l_shank"), 0.3, 99.0),)))
+    assert (told.code, told.severity, told.bodies) == ("mirrored-names", "error", ("l_foot",))
 
 
 def test_what_hardly_moves_is_not_told() -> None:

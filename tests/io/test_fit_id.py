@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from condyle.io.fit_id import FIT_ID_DIGITS, hash_input, make_fit_id, pack_options
+from condyle.io.fit_id import FIT_ID_DIGITS, hash_input, list_windows, make_fit_id, pack_options
 from condyle.io.format import ReadOptions
 from condyle.maths import spool
 from condyle.model.field import Rod
@@ -59,3 +59,16 @@ def test_an_id_tells_the_parts_and_their_borders_apart() -> None:
     assert make_fit_id(b"ab", b"c") != make_fit_id(b"a", b"bc")
     assert make_fit_id(b"ab", b"c") == make_fit_id(b"ab", b"c")
     assert len(make_fit_id(b"ab")) == FIT_ID_DIGITS
+
+
+def test_the_part_of_a_file_that_is_read_is_known_by_its_content(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / name).write_bytes(b"1 2 3")
+    (one,), (other,) = (
+        list_windows([(tmp_path / name, ("hip", "knee"))], ReadOptions(start=start, rename={"pelvis": "hip"}))
+        for name, start in (("a", None), ("b", 2.0))
+    )
+    assert one["bodies"] == ["pelvis", "knee"]
+    assert one["sha256"] == other["sha256"]
+    assert [one["start"], one["stop"], other["start"]] == [0.0, None, 2.0]
+    assert list_windows([(tmp_path, ())], ReadOptions()) == []  # a folder has no content of its own

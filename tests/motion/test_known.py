@@ -97,6 +97,20 @@ def test_a_joint_of_a_body_without_a_sensor_is_freed_where_the_others_disagree_w
     assert np.sqrt((away**2).mean()) < 2 * NEAR_M
 
 
+def test_orientations_around_a_body_without_a_sensor_free_its_joints_too() -> None:
+    plain, stiff = chain(), chain(("ball", "hinge", "hinge"))
+    first = simulate(stiff, seconds=20, seed=4, disturbances=NOISE)
+    fit = condyle.fit(first.take)
+    assert [joint.kind for joint in fit.skeleton.joints].count("hinge") == 2
+    for figure, freed in ((stiff, False), (plain, True)):
+        later = simulate(figure, seconds=10, seed=5, disturbances=NOISE, mounts=first.truth.mounts).take
+        take = later.select([name for name in later.names if name != "link2"])
+        alone = np.tile([name != "link0" for name in take.names], (take.frames, 1))
+        matched = match_sensors(fit.skeleton, take, np.where(alone[..., None, None], take.R_world_body, np.nan))
+        played = play_known(fit.skeleton, matched.take, turns=matched.turns)
+        assert ("kind-differs" in {one.code for one in played.skeleton.findings}) is freed
+
+
 def test_a_joint_that_the_take_orients_the_other_way_is_compared_too() -> None:
     stiff, plain = (simulate(figure, seconds=20, seed=4, disturbances=NOISE) for figure in (_stiffen(chain()), chain()))
     edge = set(plain.take.names[1:3])
@@ -104,7 +118,7 @@ def test_a_joint_that_the_take_orients_the_other_way_is_compared_too() -> None:
     before, now = (next(one for one in found if {one.child, one.parent} == edge) for found in joints)
     assert [before.kind, now.kind] == ["hinge", "ball"]
     for one in (now, turn_round(now)):
-        assert _free_joints([before], [one])[0][0].kind == "ball"
+        assert _free_joints([before], [one], np.zeros((1, 1)))[0][0].kind == "ball"
 
 
 def test_a_joint_that_turned_about_one_axis_at_the_calibration_is_freed_where_it_does_not() -> None:
@@ -148,6 +162,25 @@ def test_one_position_is_enough_for_sensors_that_report_orientation_only(
     away = condyle.forward(played.skeleton, played.motion).p_world_body - later.truth.p_world_body
     assert np.sqrt((away**2).sum(axis=-1).mean()) < 0.02
     assert "orientation-only" in {finding.code for finding in played.skeleton.findings}
+
+
+def test_a_joint_is_freed_by_orientations_alone_where_they_part_its_axis() -> None:
+    plain = chain()
+    stiff = _stiffen(plain)
+    first = simulate(stiff, seconds=20, seed=4, disturbances=NOISE)
+    fit = condyle.fit(first.take)
+    for figure, count in ((stiff, 0), (plain, 1)):
+        later = simulate(figure, seconds=10, seed=5, disturbances=NOISE, mounts=first.truth.mounts)
+        alone = np.tile([k > 0 for k in range(later.take.bodies)], (later.take.frames, 1))
+        matched = match_sensors(
+            fit.skeleton, later.take, np.where(alone[..., None, None], later.take.R_world_body, np.nan)
+        )
+        played = play_known(fit.skeleton, matched.take, turns=matched.turns)
+        told = [set(one.bodies) for one in played.skeleton.findings if one.code == "kind-differs"]
+        assert told == [set(plain.names[1:3])] * count
+        poses = condyle.forward(played.skeleton, played.motion)
+        turned = rotation.angle(np.swapaxes(poses.R_world_body, -1, -2) @ later.truth.R_world_body)
+        assert np.degrees(np.sqrt((turned**2).mean())) < 2.0
 
 
 def test_frames_without_any_position_have_no_pose(performer: tuple[condyle.Fit, World]) -> None:

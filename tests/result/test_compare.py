@@ -9,7 +9,7 @@ import pytest
 
 from condyle.errors import CondyleError
 from condyle.result.compare import compare_figures, measure_agreement
-from condyle.result.profile import make_profile
+from condyle.result.profile import apply_profile, make_profile
 from tests.make.performers import fit_chain
 
 
@@ -44,6 +44,10 @@ def test_lengths_of_one_fit_are_no_retest() -> None:
         assert (1, 2) in found.shared
         assert found.agreement is None
     assert compare_figures([fit, other], ["a", "b"]).shared == ()
+    drawn = apply_profile(replace(fit_chain(3), fit_id="d"), make_profile([fit])[0])
+    again = replace(fit, fit_id="e")  # the same recording, by other options
+    for known in (drawn, again):
+        assert compare_figures([fit, known], ["fit", "known"]).agreement is None
 
 
 def test_trees_that_differ_are_told() -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+import condyle
 from condyle.errors import CondyleError
 from condyle.estimate.lengths import measure_lengths, profile_lengths
+from condyle.model.profile import FileWindow
 from condyle.model.skeleton import Skeleton
 from condyle.result.profile import (
     apply_profile,
@@ -20,6 +23,7 @@ from condyle.result.profile import (
     kinds_of,
     make_profile,
 )
+from condyle.simulate import chain, simulate
 from tests.make.performers import fit_chain
 
 
@@ -106,9 +110,40 @@ def test_a_recording_that_a_profile_was_made_of_counts_once() -> None:
     known = profile_lengths(profile)
     np.testing.assert_allclose(measure_lengths(after).part(list(known.keys)).sd, known.sd, rtol=1e-6)
     (told,) = [finding for finding in after.findings if finding.code == "profile-used"]
-    assert "this recording is among those" in told.text
+    assert "is among those it was made of" in told.text
     with pytest.raises(CondyleError, match="is in it twice, by two fits"):
         make_profile([profile, again])
+
+
+def test_overlapping_parts_of_one_file_count_once(tmp_path: Path) -> None:
+    file, copy = tmp_path / "a.npz", tmp_path / "b.npz"
+    condyle.write_take(file, simulate(chain(), seconds=20, seed=1).take)
+    copy.write_bytes(file.read_bytes())
+    condyle.write_take(tmp_path / "other.npz", simulate(chain(), seconds=20, seed=2).take)
+    whole, first = condyle.fit(file).skeleton, condyle.fit(copy, stop=12.0).skeleton
+    middle, last = (condyle.fit(file, start=start).skeleton for start in (8.0, 12.0))
+    assert whole.take["windows"][0]["stop"] is None
+    for pair in ([whole, first], [first, middle]):
+        with pytest.raises(CondyleError, match="a part of it, is in it twice"):
+            make_profile(pair)
+    profile, _ = make_profile([first, last])  # parts that only touch
+    assert [one.start for one in profile.windows] == [0.0, 12.0]
+    with pytest.raises(CondyleError, match="a part of it, is in it twice"):
+        make_profile([profile, middle])
+    (told,) = [one for one in apply_profile(middle, profile).findings if one.code == "profile-used"]
+    assert "is among those it was made of" in told.text
+    scene = condyle.fit({"a": file, "b": tmp_path / "other.npz"}, stop=5.0).skeleton.take["windows"]
+    assert [one["bodies"] for one in scene] == [list(whole.bodies)] * 2
+    solved = condyle.solve(file, condyle.fit(copy, stop=12.0), start=8.0).skeleton
+    assert "windows" not in solved.take
+
+
+def test_other_sensors_of_one_file_are_another_recording() -> None:
+    whole = FileWindow("x", 0.0, None, ("a", "b", "c"))
+    assert whole.overlaps(replace(whole, start=5.0, bodies=("b", "c", "d")))
+    assert not whole.overlaps(replace(whole, bodies=("c", "d", "e")))  # one sensor tells no joint
+    assert not whole.overlaps(replace(whole, sha256="y"))
+    assert not replace(whole, stop=5.0).overlaps(replace(whole, start=5.0))
 
 
 def test_differences_are_in_standard_errors_the_largest_first() -> None:

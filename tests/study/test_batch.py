@@ -128,6 +128,17 @@ def test_a_list_of_takes_becomes_the_same_study(takes: Path, tmp_path: Path) -> 
     assert contents(tmp_path / "study") == contents(tmp_path / "again" / "study")
 
 
+def test_takes_of_one_name_fail_both_and_once(takes: Path, tmp_path: Path, in_this_process: list[str]) -> None:
+    listed = (("anna/rom.npz", "x"), ("anna/gone.npz", "x"), ("ben/rom.npz", "y"))
+    text = "\n".join(f'[[take]]\nfile = "{file}"\nname = "{name}"\n' for file, name in listed)
+    (takes / "study.toml").write_text(text)
+    first, second = (batch(takes / "study.toml", tmp_path / "out", settings=QUICK) for _ in range(2))
+    for study in (first, second):
+        assert [study.counts[state] for state in ("done", "failed", "waiting")] == [1, 2, 0]
+    assert (first.ran, second.ran) == (2, 0)
+    assert in_this_process == ["y"]
+
+
 def test_a_run_that_is_stopped_goes_on_where_it_was(
     takes: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -23,7 +23,7 @@ from ..model.skeleton import Joint
 from ..model.stage import Decision
 from ..model.take import Take
 from ..model.values import dataclass
-from .files import MovedSensor, find_moved, locate_places
+from .files import MovedSensor, describe_moved, find_moved, locate_places
 
 Relation = Literal["same", "moved", "remounted", "mirrored", "other person", "unknown"]
 LEFT_OUT = -1  # in the place of the number of a source
@@ -152,6 +152,25 @@ def _leave_out(take: Take, gone: Sequence[int]) -> Take:
 
 def _name(take: Take, number: int) -> str:
     return PurePath(take.sources[number]).name if number < len(take.sources) else f"file {number + 1}"
+
+
+def describe_change(found: Comparison) -> list[Finding]:
+    """What to say of a later take that does not belong to the calibration that it is played on, or not wholly."""
+    if found.relation in NEAR:
+        return describe_moved(found.moved)
+    bodies = tuple(one.body for one in found.moved)
+    if found.relation == "mirrored":
+        text = "left and right are exchanged in the names against the calibration; correct them, or give --rename"
+        return [Finding("mirrored-names", "error", text, bodies)]
+    if found.relation == "other person":
+        text = "the limbs have other lengths than at the calibration: another person; solve on a calibration of theirs"
+        return [Finding("another-person", "error", text, bodies)]
+    most = max(one.distance for one in found.moved)
+    text = (
+        f"{many(len(bodies), 'sensor')} sit elsewhere on the person than at the calibration, by up to {mm(most)} mm; "
+        "the poses of their bodies are off by as much. Solve with --remounted"
+    )
+    return [Finding("remounted", "error", text, bodies, value=most, unit="m")]
 
 
 def describe_relation(found: Comparison, file: str, other: str) -> Finding:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +17,7 @@ from ..model.options import FitOptions
 from ..model.take import Take
 from .atomic import read_small
 from .format import ReadOptions
+from .formats import list_files
 from .options_file import describe_options
 from .toml_file import MOST_TOML_BYTES
 
@@ -25,6 +29,25 @@ def hash_input(take: Take) -> str:
     digest = hashlib.sha256()
     _add_take(digest, take)
     return digest.hexdigest()
+
+
+def list_windows(
+    sources: Iterable[tuple[str | os.PathLike[str], Iterable[str]]], reading: ReadOptions
+) -> list[dict[str, Any]]:
+    """The parts of files that are read, as a `FileWindow` each: overlapping ones are of one recording.
+
+    sources  files and the names of the bodies that are taken from them
+    """
+    found = []
+    before = {new: old for old, new in (reading.rename or {}).items()}
+    for path, names in sources:
+        bodies = [before.get(name, name) for name in names]
+        for file in filter(Path.is_file, list_files(path)):
+            with file.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            start, stop = float(reading.start or 0.0), None if reading.stop is None else float(reading.stop)
+            found.append({"sha256": digest, "start": start, "stop": stop, "bodies": bodies})
+    return found
 
 
 def _add_take(digest: hashlib._Hash, take: Take) -> None:

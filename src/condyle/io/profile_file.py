@@ -17,7 +17,7 @@ from .folder import read_checked
 PROFILE = "profile.json"
 PROFILE_VERSION = 1
 PROFILE_FILE_MOST_BYTES = 2**25  # of a profile.json: 64 bodies with 500 lengths take 6 MB
-values.FORMS[Profile] = values.JsonForm(later=("recordings",))
+values.FORMS[Profile] = values.JsonForm(later=("recordings", "windows"))
 
 
 @cache

@@ -61,6 +61,29 @@ class ProfileLength:
 
 
 @dataclass(frozen=True)
+class FileWindow:
+    """The part of a file that was fitted.
+
+    sha256       of the file
+    start, stop  [s] from its first frame; stop None: to its end
+    bodies       as they are called in the file
+    """
+
+    sha256: str
+    start: float
+    stop: float | None
+    bodies: tuple[str, ...]
+
+    def overlaps(self, other: FileWindow) -> bool:
+        """Whether both have two sensors, as many as tell a joint, and a stretch of time in common; a frame at the
+        border of two parts is none.
+        """
+        ends = [np.inf if one.stop is None else one.stop for one in (self, other)]
+        both = set(self.bodies) & set(other.bodies)
+        return self.sha256 == other.sha256 and len(both) > 1 and max(self.start, other.start) < min(ends)
+
+
+@dataclass(frozen=True)
 class Profile:
     """A performer: what does not change with where sensors sit.
 
@@ -69,7 +92,8 @@ class Profile:
     lengths     with their intervals; covariance (L, L) [m^2] of all of them
     mountings   how many independent mountings they come from
     fits        ids of the fits they come from
-    recordings  SHA-256 of the poses of these fits, so that none counts twice
+    recordings  SHA-256 of the poses of these fits, and windows: the parts of files that they were read from, so that
+                none counts twice
     """
 
     bodies: tuple[str, ...]
@@ -80,6 +104,7 @@ class Profile:
     mountings: int
     fits: tuple[str, ...] = ()
     recordings: tuple[str, ...] = ()
+    windows: tuple[FileWindow, ...] = ()
     condyle: str = __version__
 
     def __post_init__(self) -> None:

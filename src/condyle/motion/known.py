@@ -9,11 +9,13 @@ import numpy as np
 
 from ..errors import CondyleError
 from ..estimate.locate import gap_residual
-from ..faults.files import MOVED_MIN_M, describe_moved, find_moved, locate_places, turn_round
+from ..faults.belonging import compare_files, describe_change
+from ..faults.files import MOVED_MIN_M, locate_places, turn_round
 from ..findings import Finding, mm, sort_findings
 from ..maths import rotation
 from ..maths.arrays import Bools, Floats, evenly
 from ..maths.graph import components
+from ..maths.robust import quantile
 from ..maths.spool import over_frames, seal
 from ..model.motion import Motion, forward, order_joints
 from ..model.skeleton import Joint, Skeleton
@@ -24,11 +26,13 @@ from ..prepare.shapes import Shape, fit_poses
 from ..result.verdict import add_verdict
 from .freedom import Absent, describe_absent, find_absent
 from .ik import choose_sigmas, fit_motion
+from .unplaced import HELD, choose_turns, describe_unplaced, measure_parting, measure_place_errors
 
-HELD = ("hinge", "rigid")  # kinds that hold a joint to what it did at the calibration
 COMPARED_FRAMES = 200  # of a take, in which a figure with such joints held is compared with one with them free
 HELD_MIN_RATIO = 2.0  # of the misfits of these two, from which on it is the held joints that do not fit
 OTHER_AXIS_RAD = np.radians(10.0)  # by which the axis of a hinge differs from that of the calibration, to be another
+PARTED_SHARE = 0.95  # of the frames; a joint that is far from its axis for longer is not held to it
+PARTED_MIN_PLAYS = 3.5  # of the rms play at the calibration: twice what its own frames reach in that share
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,15 +180,18 @@ def play_known(
     turned = take.seen if turns is None else take.seen | np.isfinite(turns).all(axis=(-2, -1))
     _check_placed(take)
     now = locate_places(take, [(joint.parent, joint.child) for joint in skeleton.joints])
-    joints, freed = _free_joints(skeleton.joints, now)
+    R = choose_turns(take, turns)
+    parted = measure_parting(skeleton, R, reference)
+    joints, freed = _free_joints(skeleton.joints, now, parted)
     figure = replace(skeleton, loops=skeleton.named_loops, joints=joints)
     figure, unseen = _free_unseen_joints(figure, take, turned, reference, turns)
     before = [joint for joint in skeleton.joints if joint.covariance is not None]
-    moved = find_moved(before, now)
+    changed = describe_change(compare_files(before, now))
     motion = fit_motion(figure, take, reference=reference, turns=turns).motion
     absent = find_absent(figure, forward(figure, motion), take.seen, turned, choose_sigmas(figure))
-    told = [*take.findings, *findings, *freed, *unseen, *describe_moved(moved), *describe_absent(absent)]
-    told += _describe_unplaced(take, turned)
+    told = [*take.findings, *findings, *freed, *unseen, *changed, *describe_absent(absent)]
+    placed, known_turn = (np.asarray(rows.any(axis=0)) for rows in (take.seen, turned))
+    told += describe_unplaced(take.names, measure_place_errors(figure, R, parted, placed), known_turn, placed)
     told += [one for one in motion.findings if not _is_of_absent(one, absent)]
     gap, weight, joints = measure_gaps(figure, take)
     known = {
@@ -196,7 +203,8 @@ def play_known(
         "calibration": {"fit_id": skeleton.fit_id, "sources": list(skeleton.take.get("sources", ()))},
         "sensors": [name for k, name in enumerate(take.names) if turned[:, k].any()],
     }
-    known.pop("sha256", None)
+    for own in ("sha256", "windows"):  # of the calibration's recording
+        known.pop(own, None)
     conventions = {**skeleton.conventions, "up": take.up or skeleton.conventions.get("up")}
     conventions["read_as"] = take.read_as or None
     played = replace(
@@ -205,15 +213,21 @@ def play_known(
     return Played(add_verdict(played), take, replace(motion, findings=()), gap, weight)
 
 
-def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[Joint, ...], list[Finding]]:
+def _free_joints(
+    before: Sequence[Joint], now: Sequence[Joint], parted: Floats
+) -> tuple[tuple[Joint, ...], list[Finding]]:
     """The joints of a figure, and what is to be said of them: those that turned about one axis, or not at all, at the
     calibration, and about several now, play freely.
+
+    now     the joints that the take locates, which needs positions
+    parted  (J, f) [rad] see `measure_parting`, which needs none
     """
     own = {(one.child, one.parent): one for joint in now for one in (joint, turn_round(joint))}
     joints, findings = [], []
-    for joint in before:
+    for joint, apart in zip(before, parted, strict=True):
         joint = replace(joint, time=None)
-        if (joint.child, joint.parent) in own and _turns_otherwise(joint, own[joint.child, joint.parent]):
+        found = own.get((joint.child, joint.parent))
+        if _is_parted(joint, apart) or (found is not None and _turns_otherwise(joint, found)):
             was = "about one axis only" if joint.kind == "hinge" else "not at all"
             text = (
                 f"{joint.parent} - {joint.child} turned {was} at the calibration, and otherwise here: it is "
@@ -223,6 +237,17 @@ def _free_joints(before: Sequence[Joint], now: Sequence[Joint]) -> tuple[tuple[J
             joint = _free(joint)
         joints.append(joint)
     return tuple(joints), findings
+
+
+def _is_parted(joint: Joint, apart: Floats) -> bool:
+    """Whether a joint that is held is further from its axis, or rotation, than its play at the calibration explains.
+
+    apart  (f,) [rad] see `measure_parting`
+    """
+    apart = apart[np.isfinite(apart)]
+    if joint.kind not in HELD or not len(apart):
+        return False
+    return bool(quantile(apart, PARTED_SHARE) > max(OTHER_AXIS_RAD, PARTED_MIN_PLAYS * (joint.play or 0.0)))
 
 
 def _free(joint: Joint) -> Joint:
@@ -240,6 +265,7 @@ def _free_unseen_joints(
         return figure, []
     rows = evenly(take.frames, COMPARED_FRAMES)
     part, part_turns = take.at(rows), None if turns is None else turns[rows]
+    R = choose_turns(part, part_turns)
 
     def measure(freed: Sequence[list[Joint]]) -> Floats:
         """(2, m) rms distance [m] and turn [rad] of the played bodies from their sensors, 0 without one."""
@@ -247,7 +273,7 @@ def _free_unseen_joints(
         played = replace(figure, joints=tuple(_free(one) if id(one) in loose else one for one in figure.joints))
         poses = forward(played, fit_motion(played, part, reference=reference, turns=part_turns, robust=False).motion)
         place = np.linalg.norm(poses.p_world_body - part.p_world_body, axis=-1)
-        turn = rotation.angle(np.swapaxes(part.R_world_body, -1, -2) @ poses.R_world_body)
+        turn = rotation.angle(np.swapaxes(R, -1, -2) @ poses.R_world_body)
         apart = np.stack([place, turn])
         known = np.isfinite(apart)
         square = np.where(known, apart, 0.0) ** 2
@@ -304,15 +330,6 @@ def _check_placed(take: Take) -> None:
             code="no-positions",
             path=", ".join(take.sources) or None,
         )
-
-
-def _describe_unplaced(take: Take, turned: Bools) -> list[Finding]:
-    """What to say of sensors that never have a position."""
-    names = tuple(name for k, name in enumerate(take.names) if turned[:, k].any() and not take.seen[:, k].any())
-    if not names:
-        return []
-    text = f"{', '.join(names)} report orientation only; where they are follows from the figure and the other sensors"
-    return [Finding("orientation-only", "info", text, names)]
 
 
 def _is_of_absent(finding: Finding, absent: Sequence[Absent]) -> bool:

@@ -15,7 +15,7 @@ from ..maths.robust import Z95
 from ..model.profile import Edge, LengthKey, Profile, name_edge
 from ..model.skeleton import Skeleton
 from ..model.values import dataclass
-from .profile import find_mountings, list_fits
+from .profile import find_mountings, is_mixed, list_fits, share_frames
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,8 @@ class ComparedFigures:
 
     same_tree  whether all have the same edges;  edges: those that not all of them have
     mountings  number of the mounting of each
-    shared     pairs of them whose lengths come from one fit, so that they agree by themselves: no test-retest then
+    shared     pairs of them whose lengths come from one fit, one recording, or that others told as well, so that they
+               agree by themselves: no test-retest then
     """
 
     names: tuple[str, ...]
@@ -88,8 +89,7 @@ def compare_figures(figures: Sequence[Skeleton | Profile], names: Sequence[str])
     every = {edge for tree in trees for edge in tree}
     differ = {edge for edge in every if not all(edge in tree for tree in trees)}
     rows = _compare_lengths(figures)
-    fits = [set(list_fits(one)) for one in figures]
-    shared = tuple((a, b) for a, b in combinations(range(len(fits)), 2) if fits[a] & fits[b])
+    shared = tuple((a, b) for a, b in combinations(range(len(figures)), 2) if _share_lengths(figures[a], figures[b]))
     told = np.array([row.length for row in rows if None not in row.length], dtype=np.float64)
     return ComparedFigures(
         tuple(names),
@@ -101,6 +101,11 @@ def compare_figures(figures: Sequence[Skeleton | Profile], names: Sequence[str])
         None if shared else measure_agreement(told),
         shared,
     )
+
+
+def _share_lengths(a: Skeleton | Profile, b: Skeleton | Profile) -> bool:
+    mixed = any(isinstance(one, Skeleton) and is_mixed(one) for one in (a, b))  # with which others is not known
+    return mixed or bool(set(list_fits(a)) & set(list_fits(b))) or share_frames(a, b)
 
 
 def _compare_lengths(figures: Sequence[Skeleton | Profile]) -> tuple[LengthRow, ...]:

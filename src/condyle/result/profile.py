@@ -14,7 +14,7 @@ from ..faults.files import find_moved
 from ..findings import Finding, many, mm, sort_findings
 from ..maths.robust import Z95
 from ..model.anatomy import find_segments
-from ..model.profile import Edge, LengthKey, Profile, ProfileJoint, ProfileLength, name_edge
+from ..model.profile import Edge, FileWindow, LengthKey, Profile, ProfileJoint, ProfileLength, name_edge
 from ..model.skeleton import Kind, Skeleton
 from .verdict import add_verdict
 
@@ -31,7 +31,7 @@ def make_profile(sources: Sequence[Skeleton | Profile]) -> tuple[Profile, list[F
         raise CondyleError("no fit to make a profile from", code="bad-profile")
     check_figures(sources)
     for one in sources:
-        if isinstance(one, Skeleton) and any(finding.code in MIXED_CODES for finding in one.findings):
+        if isinstance(one, Skeleton) and is_mixed(one):
             text = f"fit {one.fit_id} has lengths that other fits told as well; take its profile.json, or fit it alone"
             raise CondyleError(text, code="bad-profile")
     fits = [name for one in sources for name in list_fits(one)]
@@ -41,12 +41,11 @@ def make_profile(sources: Sequence[Skeleton | Profile]) -> tuple[Profile, list[F
             f"fit {twice[0]} is in it twice, by itself, in a profile, or by a take that was solved on it; name it once",
             code="bad-profile",
         )
-    count_of = Counter(name for one in sources for name in list_recordings(one))
-    again = [one for one in sources if any(count_of[name] > 1 for name in list_recordings(one))]
-    if again:
-        files = ", ".join(again[-1].take.get("sources", ())) if isinstance(again[-1], Skeleton) else "a profile"
-        text = f"the recording of {files or 'a fit'} is in it twice, by two fits of it; name one of them"
-        raise CondyleError(text, code="bad-profile")
+    for k, one in enumerate(sources):
+        if any(share_frames(one, other) for other in sources[:k]):
+            files = ", ".join(one.take.get("sources", ())) if isinstance(one, Skeleton) else "a profile"
+            text = f"the recording of {files or 'a fit'}, or a part of it, is in it twice, by two fits of it; "
+            raise CondyleError(f"{text}name one of them, or fit parts that do not overlap", code="bad-profile")
     parts = [measure_lengths(one) if isinstance(one, Skeleton) else profile_lengths(one) for one in sources]
     mountings = find_mountings(sources)
     shared = share_lengths(parts, mountings)
@@ -79,6 +78,7 @@ def build_profile(
         mountings,
         tuple(fits),
         tuple(dict.fromkeys(name for one in sources for name in list_recordings(one))),
+        tuple(dict.fromkeys(window for one in sources for window in list_windows(one))),
     )
 
 
@@ -182,7 +182,7 @@ def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
         text = "has no length with an interval that the profile has; fit with intervals, on a longer take"
         raise CondyleError(text, code="no-lengths", path=", ".join(skeleton.take.get("sources", ())) or None)
     before, prior = own.part(keys), known.part(keys)
-    again = skeleton.fit_id in profile.fits or not set(list_recordings(skeleton)).isdisjoint(profile.recordings)
+    again = skeleton.fit_id in profile.fits or share_frames(skeleton, profile)
     shared = prior if again else share_lengths([before, prior]).lengths.part(keys)
     held = hold_lengths(skeleton, shared)
     moved = shared.value - before.value
@@ -190,7 +190,7 @@ def apply_profile(skeleton: Skeleton, profile: Profile) -> Skeleton:
     off = compare_lengths(prior, before)
     body = keys[most][0]
     known_by = (
-        "its lengths stand as they are, since this recording is among those it was made of"
+        "its lengths stand as they are, since this recording, or a part of it, is among those it was made of"
         if again
         else f"{100 * max(share, 0):.0f} % of what is known of lengths is from it"
     )
@@ -227,6 +227,26 @@ def list_recordings(source: Skeleton | Profile) -> tuple[str, ...]:
         return source.recordings
     own = None if "calibration" in source.take else source.take.get("sha256")
     return (own,) if own else ()
+
+
+def list_windows(source: Skeleton | Profile) -> tuple[FileWindow, ...]:
+    """The parts of files that told the lengths; none of a take played on a known figure, or of poses in memory."""
+    if isinstance(source, Profile):
+        return source.windows
+    known = [] if "calibration" in source.take else source.take.get("windows", ())
+    return tuple(FileWindow(one["sha256"], one["start"], one["stop"], tuple(one["bodies"])) for one in known)
+
+
+def share_frames(a: Skeleton | Profile, b: Skeleton | Profile) -> bool:
+    """Whether one recording, or overlapping parts of one file, told the lengths of both."""
+    if not set(list_recordings(a)).isdisjoint(list_recordings(b)):
+        return True
+    return any(one.overlaps(other) for one in list_windows(a) for other in list_windows(b))
+
+
+def is_mixed(skeleton: Skeleton) -> bool:
+    """Whether a fit has lengths that other fits told as well."""
+    return any(finding.code in MIXED_CODES for finding in skeleton.findings)
 
 
 def check_figures(sources: Sequence[Skeleton | Profile]) -> None:

@@ -89,7 +89,8 @@ def batch(
     steps = make_steps(root, entries, folder)
     with _make_folder(folder), lock_folder(folder), Ledger(folder) as ledger:
         notes += ledger.told
-        todo = [step for step in steps if _is_to_do(ledger.state(step.name, step.key), retry)]
+        named = {(step.name, step.key): step for step in steps}  # takes of one name fail once
+        todo = [step for step in named.values() if _is_to_do(ledger.state(step.name, step.key), retry)]
         try:
             again = run_steps(
                 todo, steps, lambda: _make_engine(workers, cluster, folder, len(todo)), ledger, tell or _tell_nobody

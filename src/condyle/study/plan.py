@@ -81,7 +81,7 @@ def make_steps(root: Path, entries: Sequence[Entry], out: Path) -> tuple[TakeSte
     steps: dict[int, TakeStep] = {}
     for place, entry in sorted(enumerate(entries), key=lambda one: ROLES.index(one[1].role)):
         same = named[entry.name.casefold()]
-        fault = entry.fault or (_describe_same_name(same) if len(same) > 1 else None)
+        fault = _describe_same_name(same) if len(same) > 1 else entry.fault
         known = calibrations.get(entry.performer, []) if entry.role == "performance" else []
         known = [step for step in known if step.entry.mounting == entry.mounting]
         if entry.role == "performance" and not known:
@@ -99,14 +99,15 @@ def _choose(entry: Entry, known: Sequence[TakeStep]) -> TakeStep | None:
 
 def _make_step(root: Path, entry: Entry, fault: tuple[str, str] | None, needs: TakeStep | None, out: Path) -> TakeStep:
     entry = Entry(**{**vars(entry), "fault": fault})
-    facts = [
+    facts: list[object] = [
         __version__,
         [_look_at(root / file) for file in entry.files],
         entry.settings,
         [_look_at(root / file) for file in _name_files(entry.settings)],
         None if needs is None else needs.key,
-        fault,
     ]
+    if fault is not None:  # takes of one name have one, and are one in the ledger
+        facts = [__version__, fault]
     key = hashlib.sha256(json.dumps(facts, sort_keys=True, default=str).encode()).hexdigest()[:KEY_DIGITS]
     folder = str(out / TAKES / entry.name)
     if needs is None:

@@ -67,6 +67,26 @@ def test_every_frame_has_its_transforms_and_joint_states(written: tuple[Scene, P
     assert named == pytest.approx({name: rows[17, head.index(name)] for name in named}, abs=1e-9)
 
 
+def test_what_is_sent_once_is_kept_for_late_subscribers(written: tuple[Scene, Path]) -> None:
+    from mcap.reader import make_reader
+
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    with open(written[1], "rb") as stream:
+        reader = make_reader(stream)
+        summary = reader.get_summary()
+        assert [(one.name, one.metadata) for one in reader.iter_metadata()] == [("rosbag2", {"ROS_DISTRO": "humble"})]
+    assert summary is not None
+    found = {one.topic: one.metadata for one in summary.channels.values()}
+    assert {topic for topic, facts in found.items() if facts} == {"/robot_description", "/tf_static"}
+    (profile,) = yaml.safe_load(found["/tf_static"]["offered_qos_profiles"])
+    policies = {name: profile[name] for name in ("history", "depth", "reliability", "durability", "liveliness")}
+    # Numbers of rmw: keep last, reliable, transient local, automatic.
+    assert policies == {"history": 1, "depth": 1, "reliability": 1, "durability": 1, "liveliness": 1}
+    assert profile["avoid_ros_namespace_conventions"] is False
+    for name in ("deadline", "lifespan", "liveliness_lease_duration"):
+        assert 10**9 * profile[name]["sec"] + profile[name]["nsec"] == 2**63 - 1
+
+
 def test_it_is_a_recording_of_the_same_motion(written: tuple[Scene, Path]) -> None:
     scene, path = written
     back = condyle.read(path)

@@ -26,6 +26,21 @@ TOPICS = {
     "/tf": "tf2_msgs/msg/TFMessage",
     "/joint_states": "sensor_msgs/msg/JointState",
 }
+SENT_ONCE = ("/robot_description", "/tf_static")  # kept for programs that subscribe later, as ROS nodes do
+FOREVER = "{sec: 9223372036, nsec: 854775807}"  # the longest duration of ROS 2
+# Quality of service as a recorder of ROS 2 Humble writes it: keep last 1, reliable, transient local, automatic.
+LATCHED_PROFILE = f"""- history: 1
+  depth: 1
+  reliability: 1
+  durability: 1
+  deadline: {FOREVER}
+  lifespan: {FOREVER}
+  liveliness: 1
+  liveliness_lease_duration: {FOREVER}
+  avoid_ros_namespace_conventions: false
+"""
+# Later players take policies for words, unless this record of the file says that an older recorder wrote it.
+RECORDER = ("rosbag2", {"ROS_DISTRO": "humble"})
 
 
 def check_mcap(scene: Scene) -> None:
@@ -62,7 +77,8 @@ def _write_part(path: Path, robot: Robot, rows: slice, body_mass: float | None) 
         channels = {}
         schemas = {name: writer.register_schema(name, "ros2msg", text.encode()) for name, text in SCHEMAS.items()}
         for topic, kind in TOPICS.items():
-            channels[topic] = writer.register_channel(topic, "cdr", schemas[kind])
+            facts = {"offered_qos_profiles": LATCHED_PROFILE} if topic in SENT_ONCE else {}
+            channels[topic] = writer.register_channel(topic, "cdr", schemas[kind], facts)
 
         def put(topic: str, time: int, message: bytes) -> None:
             writer.add_message(channels[topic], time, message, time)
@@ -77,6 +93,7 @@ def _write_part(path: Path, robot: Robot, rows: slice, body_mass: float | None) 
                 encode_transforms([Transform(up, name, R[frame], p[frame]) for up, name, R, p in moving], time),
             )
             put("/joint_states", time, encode_joint_state(joints, angles[frame], time))
+        writer.add_metadata(*RECORDER)
         writer.finish()
 
 
