@@ -1,16 +1,20 @@
 """Is every hostile packet of a live source read, or refused with the declared error, in time and memory?
 
-`python -m benchmarks.hostile_packets --packets 1000000`; `--only natnet` for some protocols. How packets are damaged,
-and the bounds, are those of tests/live/hostile.py.
+`python -m benchmarks.hostile_packets --packets 1000000`; `--only natnet` for some protocols, the others stay in the
+table as they are. How packets are damaged, and the bounds, are those of tests/live/hostile.py.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+from typing import Any
 
 from tests.live.hostile import MOST_BYTES, MOST_SECONDS, attack
 from tests.live.sources import (
+    test_ascension,
     test_igtl_messages,
+    test_mvn,
     test_natnet_packets,
     test_osc_messages,
     test_polhemus,
@@ -19,11 +23,13 @@ from tests.live.sources import (
 )
 from tests.make import natnet
 
+from condyle.live.sources import ascension
 from condyle.live.sources._osc_messages import read_messages
 from condyle.live.sources._serial import SERIAL_CHUNK_BYTES
+from condyle.live.sources.mvn import read_datagram
 from condyle.live.sources.polhemus import take_records
 
-from .harness import Table, progress, publish
+from .harness import RESULTS, Table, progress, publish
 
 HEADS = ["protocol", "packets", "read", "refused", "other errors", "slowest, ms", "most memory, kB"]
 
@@ -51,27 +57,40 @@ def protocols() -> dict[str, tuple]:
             lambda raw: take_records(bytearray(raw[:SERIAL_CHUNK_BYTES])),
             [test_polhemus.SOUND, test_polhemus.ANSWER],
         ),
+        "Ascension": (
+            lambda raw: ascension.take_records(bytearray(raw[:SERIAL_CHUNK_BYTES]), 2),
+            [test_ascension.SOUND * 4, test_ascension.SOUND],
+        ),
+        "Xsens MVN": (read_datagram, [test_mvn.datagram(1500, test_mvn.POSES)]),
     }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--packets", type=int, default=1_000_000, help="hostile packets a protocol")
-    parser.add_argument("--only", default="", help="protocols whose name contains this; nothing is written")
+    parser.add_argument("--only", default="", help="protocols whose name contains this")
     given = parser.parse_args()
-    rows, data = [], {}
+    stored = RESULTS / "hostile_packets.json"
+    data: dict[str, dict[str, Any]] = json.loads(stored.read_text())["results"] if given.only else {}
     for name, (decode, seeds) in protocols().items():
-        if given.only.lower() not in name.lower():
-            continue
-        one = attack(decode, seeds, given.packets, name)
-        data[name] = vars(one)
-        counts = [str(given.packets), str(one.read), str(one.refused), str(len(one.failures))]
-        rows.append([name, *counts, f"{1000 * one.slowest:.2f}", f"{one.largest / 1000:.0f}"])
-        progress(", ".join(f"{head} {cell}" for head, cell in zip(HEADS, rows[-1], strict=True)))
+        if given.only.lower() in name.lower():
+            data[name] = {"packets": given.packets, **vars(attack(decode, seeds, given.packets, name))}
+            progress(f"{name}: {data[name]}")
+    rows = [
+        [
+            name,
+            *(str(one[key]) for key in ("packets", "read", "refused")),
+            str(len(one["failures"])),
+            f"{1000 * one['slowest']:.2f}",
+            f"{one['largest'] / 1000:.0f}",
+        ]
+        for name, one in data.items()
+    ]
     how = (
         f"{' '.join((__doc__ or '').split('`')[0].split())} At most {1000 * MOST_SECONDS:g} ms of CPU time and "
         f"{MOST_BYTES // 2**20} MB each; memory is traced for one packet in twenty."
     )
+    given.only = ""
     publish("hostile_packets", "Hostile packets", how, {"Packets": Table(HEADS, rows)}, data, given)
 
 

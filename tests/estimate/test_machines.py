@@ -7,7 +7,7 @@ import pytest
 
 import condyle
 from condyle.estimate.kinds import measure_motion, measure_world_motion
-from condyle.estimate.machines import find_sliders, measure_slide
+from condyle.estimate.machines import find_sliders, fit_universal, measure_slide
 from condyle.maths import rotation
 from condyle.pairs.fits import fit_pairs
 from condyle.pairs.noise import Noise
@@ -81,6 +81,18 @@ def test_a_universal_joint_has_both_axes_and_two_rows() -> None:
     assert chain.rows[2].distance.value == pytest.approx(0.25, abs=0.001)
     assert chain.played_m is not None
     assert chain.played_m < 0.004
+
+
+def test_axes_are_not_sought_where_no_two_could_leave_so_little_but_what_they_leave_is_told_as_too_much() -> None:
+    take = simulate(human(), "exercise", seconds=20, rate=30, seed=3).take
+    pairs = np.array([[take.index("r_upper_arm"), take.index("r_forearm")], [0, 1]])
+    whole = fit_universal(take, pairs)
+    for most in (np.zeros(2), 0.5 * whole.off, 2 * whole.off):
+        some = fit_universal(take, pairs, most)
+        near = whole.off * np.sqrt(1 - whole.cosine**2) <= most
+        assert (some.off[~near] > most[~near]).all()
+        np.testing.assert_array_equal(some.off[near], whole.off[near])
+        np.testing.assert_array_equal(some.axis_child[near], whole.axis_child[near])
 
 
 def test_every_joint_has_its_main_axis_and_the_share_of_it() -> None:

@@ -120,6 +120,9 @@ def test_a_session_is_shown_from_its_first_pose_to_its_end(
     page.wait_for_function("() => true")
     server.send("end", encode("end", text="The session is over."))
     page.wait_for_function("() => document.querySelector('.banner').innerText.includes('over')")
+    server._call(lambda: [viewer.transport.abort() for viewer in server._viewers])  # its program is gone
+    page.wait_for_timeout(200)
+    assert page.inner_text(".banner") == "The session is over."
     assert server.said == ["mark knee strapped", "stop"]  # type: ignore[attr-defined]
     assert not [line for line in told if "WebSocket" not in line and "GPU" not in line]
     assert all(url.startswith(server.act) for url in asked)
@@ -182,7 +185,10 @@ def test_a_banner_tells_what_is_not_recorded_and_a_solver_that_died(browser: Any
     for values, words in (
         ({"fault": "the disk is full", "lost": 12}, "Not recorded: 12 frames. the disk is full"),
         ({"restarts": 1}, "The solver died and was started again. The recording is whole."),
-        ({"restarts": 1, "behind": 7.25}, "Behind by 7.3 s."),
+        (
+            {"restarts": 1, "behind": 7.25},
+            "The solver died and was started again. The recording is whole. Behind by 7.3 s",
+        ),
         ({"restarts": 6, "given_up": True}, "Nothing is solved any more"),
     ):
         server.send("status", status(3.0, **values))

@@ -7,7 +7,8 @@ import numpy as np
 from condyle.faults.slips import Slip
 from condyle.live.clock import Stamp
 from condyle.live.newest import NewestPoses
-from tests.make.sessions import person, stream
+from condyle.model.take import BodyMarker
+from tests.make.sessions import layout, packets, person, stream
 
 NEW = Stamp("new", 5.0, 0.0, 0)
 
@@ -55,3 +56,27 @@ def test_a_sensor_that_slipped_is_moved_back() -> None:
 def _turn(angle: float) -> np.ndarray:
     c, s = np.cos(angle), np.sin(angle)
     return np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])
+
+
+def test_markers_are_placed_and_give_the_bodies_that_are_formed_from_them() -> None:
+    one = layout("prop", markers=("a", "b", "c"))
+    packet = packets(one, 1)[0]
+    newest = NewestPoses()
+    newest.listen(packet, NEW)
+    poses = newest.poses(packet.arrival_time)
+    assert poses is not None
+    places = packet.values[7:].reshape(3, 3)
+    assert np.allclose(poses.markers, places)
+    assert poses.names == ("prop",)
+    shape = np.array([[0.0, 0.0, 0.0], [0.1, 0.0, 0.0], [0.0, 0.1, 0.0]])
+    packet.values[7:] = (shape + 1.0).ravel()
+    newest.shapes = [BodyMarker("leg", name, p) for name, p in zip("abc", shape, strict=True)]
+    formed = newest.poses(packet.arrival_time)
+    assert formed is not None
+    assert formed.names == ("prop", "leg")
+    assert np.allclose(formed.p[1], 1.0)
+    assert np.allclose(formed.R[1], np.eye(3))
+    late = newest.poses(packet.arrival_time + 2.0)
+    assert late is not None
+    assert np.isnan(late.p).all()
+    assert np.isnan(late.markers).all()

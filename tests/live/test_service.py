@@ -6,10 +6,12 @@ import json
 import threading
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 
 import condyle
+from condyle.errors import CondyleError
 from condyle.io.exports.figure import Figure
 from condyle.io.log_records import Mark
 from condyle.live.clock import Stamp
@@ -188,3 +190,25 @@ def test_what_came_before_a_restart_is_left_out_of_the_result(tmp_path: Path) ->
     solve = session.solve()
     assert solve.skeleton is not None
     assert solve.skeleton.take["frames"] == fit.skeleton.take["frames"]
+
+
+def test_trouble_with_the_session_itself_is_told_once(tmp_path: Path) -> None:
+    with Recorder(tmp_path / "session.log") as recorder:
+        session = LiveSession(Feed([], recorder), NewestPoses(), Watch())
+        session._solver = SimpleNamespace(given_up=False, restarts=0)  # type: ignore[assignment]
+        told: list[str] = []
+        session.on_trouble(told.append)
+        session._pass_on_trouble()
+        assert told == []
+        session._solver.restarts = 1
+        session._pass_on_trouble()
+        session._pass_on_trouble()
+        assert told == ["the solver died and was started again; the recording goes on"]
+        session._solver.restarts = 2
+        session._pass_on_trouble()
+        assert len(told) == 2
+        recorder.fault = CondyleError("no space left on the disk", code="unwritable")
+        session._pass_on_trouble()
+        recorder.fault = CondyleError("no space left on the disk for 7 frames", code="unwritable")
+        session._pass_on_trouble()
+        assert told[2:] == ["not recorded: no space left on the disk"]

@@ -10,6 +10,8 @@ from condyle.maths.least_squares import (
     clear_of_columns,
     factor_columns,
     invert_normal,
+    invert_positive,
+    is_above,
     solve_normal,
     solve_symmetric,
     solve_triangle,
@@ -79,3 +81,19 @@ def test_only_independent_columns_are_factored(rows) -> None:
     np.testing.assert_allclose(q.T @ q, np.diag(keep.astype(float)), atol=SAME)
     np.testing.assert_allclose((q @ r)[:, keep], A[:, keep], atol=1e-12)
     np.testing.assert_allclose(q @ r @ solve_triangle(r[None], q.T[None] @ A[:, 0], keep[None])[0], A[:, 0], atol=SAME)
+
+
+@pytest.mark.parametrize("columns", [1, 2, 18, 19, 37, 72])
+def test_positive_matrices_are_inverted_block_by_block(rng, columns: int) -> None:
+    X = rng.standard_normal((3, 2 * columns + 5, columns)) * np.geomspace(1, 1e3, columns)
+    A = np.swapaxes(X, 1, 2) @ X
+    found = invert_positive(A)
+    np.testing.assert_allclose(found @ A, np.broadcast_to(np.eye(columns), A.shape), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(invert_positive(A[0]), found[0], rtol=SAME)
+
+
+def test_a_matrix_is_above_its_least_eigenvalue_and_not_beyond(rng) -> None:
+    q = np.linalg.qr(rng.standard_normal((5, 5)))[0]
+    A = (q * [0.1, 0.5, 1.0, 2.0, 3.0]) @ q.T
+    assert is_above(A, 0.0999)
+    assert not is_above(A, 0.1001)

@@ -1,9 +1,14 @@
+import { Vector3 } from "three";
 import { describe, expect, it } from "vitest";
+import { emptyPage } from "../src/live/empty";
+import type { Status } from "../src/live/messages";
 import { LiveMotion } from "../src/live/motion";
+import { describeTrouble } from "../src/live/page";
 import { streamUrl } from "../src/live/stream";
 import { isLive } from "../src/load";
 import { Model } from "../src/model";
 import { rotate } from "../src/motion/quaternion";
+import { Room } from "../src/scene/room";
 import { page } from "./made";
 
 const ROOM = { up: "z", low: [0, 0, 0], high: [1, 1, 1] } as const;
@@ -36,6 +41,23 @@ describe("what comes in", () => {
     expect(motion.pointsAt(1)).toHaveLength(3 * names.length);
   });
 
+  it("takes markers from behind the bodies, and points at those that are seen", () => {
+    const motion = new LiveMotion(model, names, ROOM);
+    motion.write(0, 0, Float32Array.from([...frame(model, names), 1, 2, 3, NaN, NaN, NaN]));
+    expect([...motion.markersAt(0).subarray(0, 3)]).toEqual([1, 2, 3]);
+    expect(motion.markersAt(0)).toHaveLength(6);
+    expect(motion.pointsAt(0)).toHaveLength(3 * (names.length + 1));
+  });
+
+  it("points at markers before there is any body", () => {
+    const motion = new LiveMotion(new Model(emptyPage([])), [], ROOM);
+    motion.write(0, 0, Float32Array.from([0, 0, 0, 1, 0, 0]));
+    motion.write(1, 0, Float32Array.from([0, 0, 0, 1, 0, 0]));
+    expect(motion.pointsAt(1)).toEqual([0, 0, 0, 1, 0, 0]);
+    const room = new Room(motion.page && new Model(emptyPage([])), motion, 1, new Vector3(0, 0, 1));
+    expect(room.shape.size).toBeGreaterThan(0);
+  });
+
   it("puts the figure together at its joints", () => {
     const all = model.bodies.map((body) => body.name);
     const motion = new LiveMotion(model, all, ROOM);
@@ -61,5 +83,24 @@ describe("what comes in", () => {
     );
     expect(isLive('{"format":"condyle.live","version":1}')).toBe(true);
     expect(isLive('{"format":"condyle.page"}')).toBe(false);
+  });
+});
+
+describe("the banner", () => {
+  const well = { fault: "", lost: 0, given_up: false, behind: 1.2 } as Status;
+
+  it("is empty while all is well, and tells a lag in seconds", () => {
+    expect(describeTrouble(well, false)).toBe("");
+    expect(describeTrouble({ ...well, behind: 9.25 }, false)).toBe("Behind by 9.3 s.");
+  });
+
+  it("tells a solver that was started again, and the lag with it", () => {
+    expect(describeTrouble({ ...well, behind: 12 }, true)).toBe(
+      "The solver died and was started again. The recording is whole. Behind by 12.0 s.",
+    );
+  });
+
+  it("tells first what is not recorded", () => {
+    expect(describeTrouble({ ...well, lost: 7, fault: "no space" }, true)).toBe("Not recorded: 7 frames. no space");
   });
 });

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING
 
 from ..errors import CondyleError
 from ..findings import many
-from .session import LOG_NAME, add_session_arguments, check_session, open_feed, print_end, run_session, take_guide
+from .arguments import add_reading_arguments
+from .session import (
+    LOG_NAME,
+    add_session_arguments,
+    check_session,
+    open_feed,
+    print_end,
+    read_options,
+    run_session,
+    take_guide,
+)
 from .terminal import DONE, escape_text, print_json, print_line, print_note, print_table
 
 if TYPE_CHECKING:
@@ -32,6 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--out", metavar="DIR", help=f"folder for {LOG_NAME}; made if it is missing")
     parser.add_argument("--record-only", action="store_true", help="record, and fit nothing meanwhile nor at the end")
     add_session_arguments(parser)
+    add_reading_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     check_session(args)
     if not args.record_only:
         return run_session(args, words)
-    feed = open_feed(words, Path(args.out))
+    feed = open_feed(words, Path(args.out), read_options(args))
     begin = time.monotonic()
     try:
         feed.start()

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import CondyleError, UsageError
 from ..findings import many
+from .arguments import collect_reading
 from .terminal import DONE, DONE_WITH_WARNINGS, print_json, print_line
 
 if TYPE_CHECKING:
+    from ..io.format import ReadOptions
     from ..live.alarms import Alarm
     from ..live.feed import Feed, Listener, SourceStatus
     from ..live.guide import Picture
@@ -87,6 +89,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
     from ..live.newest import NewestPoses
     from ..live.outlets import open_outlets
     from ..live.performer import Performer
+    from ..live.reading import keep_for_fit
     from ..live.service import LiveSession
     from ..live.watch import Watch
 
@@ -100,8 +103,9 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
         newest.listen(packet, stamp)
         watch.listen(packet, stamp)
 
+    reading = read_options(args)
     try:
-        feed = open_feed(words, Path(args.out), listen)
+        feed = open_feed(words, Path(args.out), reading, listen)
     except BaseException:
         for outlet in outlets:
             outlet.close()
@@ -110,6 +114,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
         feed,
         newest,
         watch,
+        reading=keep_for_fit(reading, feed.sources),
         outlets=outlets,
         until_enough=args.until_enough,
         performer=performer or Performer(),
@@ -118,6 +123,7 @@ def run_session(args: argparse.Namespace, words: Sequence[str], performer: Perfo
     begin = time.monotonic()
     if not args.json:
         session.on_alarm(print_alarm)
+        session.on_trouble(print_trouble)
     if not args.no_page and not args.json:
         session.server = open_page(args, session.obey, pictures)
     if sys.stdin is not None and sys.stdin.isatty() and not args.json:
@@ -142,6 +148,12 @@ def _obey_keys(session: LiveSession) -> None:
 def print_alarm(alarm: Alarm) -> None:
     """An alarm at once; the rest is on the page."""
     print_line(f"ALARM at {alarm.raised or 0.0:.0f} s: {alarm.finding.text}", style="bold")
+    sys.stdout.flush()
+
+
+def print_trouble(text: str) -> None:
+    """What is wrong with the session itself, at once."""
+    print_line(f"warning: {text}", style="yellow")
     sys.stdout.flush()
 
 
@@ -182,7 +194,9 @@ def finish_session(args: argparse.Namespace, session: LiveSession, seconds: floa
     try:
         fit = session.fit().save(args.out)
     except CondyleError as error:
-        tell(f"It could not be fitted: {error.text}. The recording is whole: {session.feed.recorder.path}")
+        recorder = session.feed.recorder
+        kept = f"{many(recorder.lost, 'frame')} are not in the recording" if recorder.lost else "The recording is whole"
+        tell(f"It could not be fitted: {error.text}. {kept}: {recorder.path}")
         raise
     tell(
         f"{verdict_of(fit.skeleton).text} Written to {args.out}; look at it with: condyle view {shlex.quote(args.out)}"
@@ -190,8 +204,20 @@ def finish_session(args: argparse.Namespace, session: LiveSession, seconds: floa
     return status
 
 
-def open_feed(words: Sequence[str], folder: Path, listener: Listener | None = None) -> Feed:
-    """The sources of these words, recorded to the folder; raises before anything is written where one cannot be had."""
+def read_options(args: argparse.Namespace) -> ReadOptions:
+    """What the user says of the numbers that come."""
+    from ..io.format import ReadOptions
+
+    return ReadOptions.of(**collect_reading(args))
+
+
+def open_feed(
+    words: Sequence[str], folder: Path, reading: ReadOptions | None = None, listener: Listener | None = None
+) -> Feed:
+    """The sources of these words, recorded to the folder; raises before anything is written where one cannot be had.
+
+    reading  what the user says of their numbers
+    """
     from ..live.feed import Feed, check_distinct
     from ..live.recorder import Recorder
     from ..live.sources import open_source
@@ -199,7 +225,7 @@ def open_feed(words: Sequence[str], folder: Path, listener: Listener | None = No
     sources = []
     try:
         for word in words:
-            sources.append(open_source(word))
+            sources.append(open_source(word, reading))
         check_distinct(sources)
         folder.mkdir(parents=True, exist_ok=True)
         return Feed(sources, Recorder(folder / LOG_NAME), listener)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.least_squares import factor_columns, solve_triangle
+from ..maths.least_squares import factor_columns, invert_positive, solve_triangle
 from ..model.values import dataclass
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ class _Sums:
     def update(self, at: Floats) -> tuple[Floats, Floats]:
         """One round of MacKay's fixed point in the logarithms (P, G + 1), and its slope (P, G + 1, G + 1)."""
         variance, noise = np.exp(at[:, :-1]), np.maximum(np.exp(at[:, -1]), LEAST_NOISE_M2)
-        C = np.linalg.inv(self._precision(variance, noise))
+        C = invert_positive(self._precision(variance, noise))
         b = (C @ self.Xy[..., None])[..., 0] / noise[:, None]
         square = (b * b) @ self.member.T
         told = np.diagonal(C, axis1=1, axis2=2) @ self.member.T / variance

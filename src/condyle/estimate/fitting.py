@@ -34,7 +34,7 @@ NOISE_VARIANCE_DOUBT = 0.05  # relative error of a sensor's noise variance in a 
 
 
 class Solved(NamedTuple):
-    """Joints of given edges, and the plain fits with their sums: rank and axes."""
+    """Joints of given edges, and the plain fits with their sums, of all pairs or of these: rank and axes."""
 
     solution: Solution
     fits: PairFits
@@ -154,7 +154,7 @@ def solve_robust(take: Take, structure: Structure, pairs: Ints, finish: Finish |
     solution = solve_together(rows.take, fits, noise, held, relative, source=rows)
     if solution.robust.any():  # ranks, axes and kinds are read off the poses that the weights kept
         good = find_inliers(rows.take.seen, pairs, solution.weight)
-        sums = rows.sum_masked(good)
+        sums = rows.sum_masked(good, pairs)
         fits = fit_pairs(sums, pairs)
         if rows.digest is None:
             fits = refine_pairs(rows.take.mask(~good), fits)
@@ -195,16 +195,29 @@ def uncertainty_of(
     if solution.together:
         # The pull of orientation noise was taken away as far as the noise is known, which is better in longer takes.
         doubt = min(0.5, max(NOISE_VARIANCE_DOUBT, 2.5 / np.sqrt(take.frames)))
-        alone, k = np.zeros((take.bodies, len(fits.pairs), 6)), np.arange(len(fits.pairs))[:, None]
-        alone[fits.pairs, k] = doubt * orientation_pulls(fits, noise.orientation)
-        pulls = alone.reshape(take.bodies, -1)
-        if solution.basis.shape[0] != solution.basis.shape[1]:
-            pulls = pulls @ solution.basis @ solution.basis.T
-        sure = replace(sure, passing=sure.passing + (1 - (NOISE_VARIANCE_DOUBT / doubt) ** 2) * pulls.T @ pulls)
+        pulled = _multiply_pulls(doubt * orientation_pulls(fits, noise.orientation), solution)
+        sure = replace(sure, passing=sure.passing + (1 - (NOISE_VARIANCE_DOUBT / doubt) ** 2) * pulled)
     else:
         # Plain least squares is pulled towards the sensors by their orientation noise; its interval must reach back.
         pulls = orientation_bias(fits, noise.orientation).reshape(1, -1)
-    return replace(sure, covariance=sure.covariance + pulls.T @ pulls)
+        pulled = pulls.T @ pulls
+    return replace(sure, covariance=sure.covariance + pulled)
+
+
+def _multiply_pulls(pulls: Floats, solution: Solution) -> Floats:
+    """(6J, 6J) [m^2] products of what each sensor pulls the joints by, given joint by joint for its child's and its
+    parent's (J, 2, 6) [m]: a sensor pulls at its own joints alone.
+    """
+    pairs = solution.pairs
+    J, sensor = len(pairs), pairs.ravel()
+    if solution.basis.shape[0] != solution.basis.shape[1]:
+        wide = solution.basis.reshape(J, 6, -1)
+        pulls = pulls @ (wide @ np.swapaxes(wide, 1, 2))
+    ends = pulls.reshape(2 * J, 6)
+    one, other = np.nonzero(sensor[:, None] == sensor)
+    out = np.zeros((J, J, 6, 6))
+    np.add.at(out, (one // 2, other // 2), ends[one, :, None] * ends[other, None])
+    return out.transpose(0, 2, 1, 3).reshape(6 * J, 6 * J)
 
 
 def _roots(take: Take, structure: Structure, options: FitOptions) -> tuple[list[int], Ints]:

@@ -145,7 +145,9 @@ def _carry_errors(
     if lag > 0:
         # The solution weighs errors e by D'DZ, where D takes the differences, instead of by Z.
         rows, flat = blocks.differences(flat, lag)
-    inverse = invert_joints(weigh_joints(rows.T @ rows, S), solution.basis)
+    products = rows.T @ rows
+    inverse = invert_joints(weigh_joints(products, S), solution.basis)
+    products = flat.T @ flat if lag > 0 else products
     explained = noise.gap_variance(*solution.joints)
     # Of a frame, where white noise is larger: `every` times as large as in a row.
     own = np.diagonal(solution.residual_cov) / (1 + COVARIANCE_LOADING)
@@ -156,12 +158,13 @@ def _carry_errors(
     found = list(_find_effects(blocks, explained, white, clean, world))
     white = np.array([one.white for one in found])
     V, faint = _carry_effects(blocks, found, flat, inverse, S, world)
+    blocks.shapes = None  # they are large
     rest = np.stack([one.rest for one in found], axis=2)  # (b, 3, J)
     stretch = np.array([1.0 if one.white else long_run(one.rest, blocks.step, blocks.run) for one in found])
     C = np.einsum("bxi,bxj->ij", rest, rest) / (3 * blocks.count) * np.sqrt(stretch[:, None] * stretch)
 
     def carry(covariance: Floats) -> Floats:
-        return inverse.carry(weigh_joints(flat.T @ flat, S @ covariance @ S))
+        return inverse.carry(weigh_joints(products, S @ covariance @ S))
 
     passing = carry(C)
     V += passing
@@ -277,9 +280,13 @@ def _shapes(blocks: Blocks, joints: Ints, q: Floats, world: bool) -> Floats:
     """(P, 3 b, F) shapes an error could take at joints (P,) in the size that shows beside their centres' columns q,
     weighted as their gaps are.
     """
+    if blocks.shapes is not None and np.array_equal(blocks.shapes[0], joints):
+        return blocks.shapes[1]
     X = blocks.weight_features(joints, pulled=True, world=world)
     share = _measure_shown_shares(q, X)
-    return X / np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1))[:, None]
+    X /= np.sqrt(np.repeat(share, GROUP_COLUMNS[: share.shape[1]], axis=1))[:, None]
+    blocks.shapes = joints, X
+    return X
 
 
 def _each_shape(
@@ -344,9 +351,13 @@ def share_effects(variance: Floats, usual: Floats, limit: float) -> Floats:
 
 
 class Blocks:
-    """Gaps and designs averaged over short blocks of frames, block by block within segments."""
+    """Gaps and designs averaged over short blocks of frames, block by block within segments.
+
+    shapes   joints, and their shapes that were made last: what is fitted is carried through the estimator next
+    """
 
     def __init__(self, take: Take, solution: Solution) -> None:
+        self.shapes: tuple[Ints, Floats] | None = None
         rate = take.rate if np.isfinite(take.rate) else 1.0
         length = max(1, min(round(rate / BLOCK_RATE_HZ), take.frames // BLOCK_MIN_COUNT))
         self.step = length / rate
@@ -421,8 +432,9 @@ class Blocks:
 
     def find_neighbours(self, joint: int, bodies: Ints) -> Ints:
         """The other joints that these bodies of a joint have."""
-        near = np.flatnonzero(np.isin(self.pairs, bodies).any(axis=1))
-        return np.asarray(near[near != joint])
+        near = (self.pairs[..., None] == bodies).any(axis=(1, 2))
+        near[joint] = False
+        return np.flatnonzero(near)
 
     def _find_pulling_angles(self, joint: int) -> Floats:
         """(b, 3) [rad] what the other joints of a joint's two bodies turn by, in the three directions of most motion.

@@ -69,11 +69,15 @@ class PairMotion:
 
 
 def measure_motion(take: Take, sums: PairSums, fits: PairFits, noise: Noise, scale: Floats | None = None) -> PairMotion:
-    """How each fitted pair turns; `scale` (P,) [m] is the per-axis size of its gaps, from the residual by default."""
+    """How each fitted pair turns; `scale` (P,) [m] is the per-axis size of its gaps, from the residual by default.
+
+    sums   of all pairs of bodies, or those of the P pairs themselves
+    """
     i, j = fits.pairs.T
     floor = (noise.orientation[i] ** 2 + noise.orientation[j] ** 2)[:, None]
     spread = np.maximum(fits.spread - floor, 0.0)
-    apart = np.sqrt(sums.dd[i, j] / np.maximum(fits.frames, 1))
+    square = sums.dd if sums.dd.ndim == 1 else sums.dd[i, j]
+    apart = np.sqrt(square / np.maximum(fits.frames, 1))
     size = np.maximum(apart, np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1))
     if len(size):  # sensors that sit on one point still belong to a figure of some size
         size = np.maximum(size, 0.3 * median(size))

@@ -63,7 +63,7 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
         off = (turn - mean[k][..., None]).reshape(9, -1)
         C[k] = (off @ off.T / max(off.shape[1], 1)).reshape(3, 3, 3, 3)
     limit = np.full(len(pairs), np.inf) if most is None else np.square(most)
-    left, u, v = _alternate(C)
+    left, u, v = _alternate(C, limit)
     cosine = np.einsum("pa,pab,pb->p", u, mean, v)
     v = v * np.where(cosine < 0, -1.0, 1.0)[:, None]  # the angle between them is not obtuse
     covariance = np.full((len(pairs), 6, 6), np.nan)
@@ -73,25 +73,28 @@ def fit_universal(take: Take, pairs: Ints, most: Floats | None = None) -> Univer
     return Universal(u, v, np.sqrt(np.maximum(left, 0.0)) / sine, np.abs(cosine), covariance)
 
 
-def _alternate(C: Floats) -> tuple[Floats, Floats, Floats]:
+def _alternate(C: Floats, limit: Floats) -> tuple[Floats, Floats, Floats]:
     """(P,) the least variance of u R v, for R with covariances C, that is found from three starts, and its u and v
-    (P, 3): one after the other in turn, until they stay.
+    (P, 3): one after the other in turn, until they stay. Where the least of any entries of R is above the limit (P,),
+    that is told, and no axes are sought.
     """
     P = len(C)
-    pair, still = np.tile(np.arange(P), 3), np.arange(3 * P)
+    bound = np.linalg.eigvalsh(C.reshape(P, 9, 9))[:, 0]
+    pair = np.tile(np.arange(P), 3)
+    still = np.flatnonzero((bound <= limit)[pair])
     u, v, left = np.zeros((3 * P, 3)), np.repeat(np.eye(3), P, axis=0), np.full(3 * P, np.inf)
-    for _ in range(UNIVERSAL_ROUNDS):
-        own, start = C[pair[still]], v[still]
+    own = C[pair[still]]
+    for _ in range(UNIVERSAL_ROUNDS if len(still) else 0):
+        start, before = v[still], left[still]
         u[still] = np.linalg.eigh(np.einsum("pabcd,pb,pd->pac", own, start, start))[1][:, :, 0]
         value, vector = np.linalg.eigh(np.einsum("pabcd,pa,pc->pbd", own, u[still], u[still]))
-        v[still], before, now = vector[:, :, 0], left[still], value[:, 0]
-        left[still] = now
-        settled = now >= (1 - UNIVERSAL_SETTLED_SHARE) * before
-        still = still[~settled]
+        v[still], left[still] = vector[:, :, 0], value[:, 0]
+        settled = left[still] >= (1 - UNIVERSAL_SETTLED_SHARE) * before
+        still, own = still[~settled], own[~settled]
         if not len(still):
             break
     best = np.argmin(left.reshape(3, P), axis=0) * P + np.arange(P)
-    return left[best], u[best], v[best]
+    return np.where(bound <= limit, left[best], bound), u[best], v[best]
 
 
 def _spread_axes(C: Floats, u: Floats, v: Floats, left: float) -> Floats:

@@ -80,7 +80,7 @@ def _find_touched(estimate: Estimate, bodies: tuple[str, ...]) -> Ints:
 
 def _gaps_before(before: Estimate, pairs: Ints) -> Floats:
     """(n, k, 3) [m] gaps of the pairs in the take before: at the joints it had, or at their own where it had none."""
-    fits = fit_pairs(before.sums, pairs)
+    fits = fit_pairs(before.structure.sums, pairs)
     c, l = fits.p_child_joint.copy(), fits.p_parent_joint.copy()
     known = {tuple(pair): k for k, pair in enumerate(before.pairs.tolist())}
     solution = before.solution

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..maths.arrays import Bools, Floats, Ints
+from ..maths.arrays import Bools, Floats, Ints, distinct
 from ..maths.graph import components, sides, spanning_tree
 from ..maths.robust import median
 from ..maths.spool import POSE_BYTES, blocks_of, over_frames
@@ -468,12 +468,12 @@ def _farther_rest(fits: PairFits, rests: Bools) -> Bools:
     i, j = fits.pairs.T
     out = np.zeros(len(i), dtype=bool)
     reach = np.linalg.norm(fits.p_child_joint, axis=1) + np.linalg.norm(fits.p_parent_joint, axis=1)
-    mixed = rests[i] != rests[j]
-    for body in np.flatnonzero(~rests):
-        rows = np.flatnonzero(mixed & ((i == body) | (j == body)) & np.isfinite(fits.residual))
-        for k in rows:
-            alike = rows[(fits.residual[rows] <= 1.5 * fits.residual[k] + 1e-6 * reach[k]) & (rows != k)]
-            out[k] = bool((reach[alike] < reach[k]).any())
+    mixed = np.flatnonzero((rests[i] != rests[j]) & np.isfinite(fits.residual))
+    moving = np.where(rests[i], j, i)[mixed]
+    for body in distinct(moving):
+        rows = mixed[moving == body]
+        alike = fits.residual[rows] <= (1.5 * fits.residual[rows] + 1e-6 * reach[rows])[:, None]
+        out[rows] = (alike & (reach[rows] < reach[rows, None])).any(axis=1)
     return out
 
 

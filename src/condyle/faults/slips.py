@@ -45,7 +45,8 @@ CREEP_MIN_COSINE = 0.7  # between their directions
 # A step with SLIP_MIN_RATIO makes the gaps of a body with four joints alike by 6 standard errors, however long the take
 LOOK_BLOCKS = 40  # is: blocks of a take for each later one that a block is compared with, those of a second at least
 LOOK_MIN_SE = 3.0  # standard errors above which a body is searched
-REFINE_ROUNDS = 3  # of fitting the joints and the slips in turn
+REFINE_ROUNDS = 3  # of fitting the joints and the slips in turn, at most
+REFINED_SHARE = 1e-3  # of a slip's size: one that changes less by a round is known; the second changes it by 1e-4
 
 
 def find_slips(
@@ -253,10 +254,22 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
     if not options.fixes("slips"):
         return Decision(describe_slips(slips, repaired=False))
     for _ in range(REFINE_ROUNDS):
+        before = slips
         if slips:
             back = estimate.refit(move_back(take, slips))
             slips = _above_share(take, estimate.solution, refine_slips(back.take, back.solution, slips))
+        if _are_known(before, slips):
+            break
     return Decision(changes=[SlipRepair(group) for group in group_creeping(slips)])
+
+
+def _are_known(before: Sequence[Slip], slips: Sequence[Slip]) -> bool:
+    """Whether a round changed next to nothing."""
+    if [one.body for one in before] != [one.body for one in slips]:
+        return False
+    moves = [(one.shift, other.shift) for one, other in zip(before, slips, strict=True)]
+    moves += [(one.turn, other.turn) for one, other in zip(before, slips, strict=True)]
+    return all(np.linalg.norm(one - other) <= REFINED_SHARE * np.linalg.norm(other) for one, other in moves)
 
 
 def _above_share(take: Take, solution: Solution, slips: Sequence[Slip]) -> list[Slip]:

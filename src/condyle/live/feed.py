@@ -139,6 +139,10 @@ class Feed:
         self._stop = threading.Event()
         self._readers = [_Reader(source, recorder, listener, self._stop) for source in sources]
 
+    @property
+    def sources(self) -> list[Source]:
+        return [reader.source for reader in self._readers]
+
     def start(self) -> None:
         for reader in self._readers:
             reader.thread.start()

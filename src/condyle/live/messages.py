@@ -24,11 +24,12 @@ def _plain(value: Any) -> Any:
     raise NotImplementedError
 
 
-def encode_poses(time: float, p: Floats, q_wxyz: Floats) -> bytes:
-    """A frame as little-endian bytes: time as float64 [s], then for each body place [m] and quaternion w x y z as
-    float32, NaN where it is not seen.
+def encode_poses(time: float, p: Floats, q_wxyz: Floats, markers: Floats | None = None) -> bytes:
+    """A frame as little-endian bytes: time as float64 [s], then as float32 place [m] and quaternion w x y z of each
+    body, and behind them the place [m] of each marker; NaN where it is not seen.
     """
-    return np.float64(time).tobytes() + np.concatenate([p, q_wxyz], axis=1).astype("<f4").tobytes()
+    points = b"" if markers is None else markers.astype("<f4").tobytes()
+    return np.float64(time).tobytes() + np.concatenate([p, q_wxyz], axis=1).astype("<f4").tobytes() + points
 
 
 def encode_figure(figure: Poses, skeleton: Skeleton) -> str:

@@ -1,4 +1,4 @@
-"""The newest pose of every body that streams, in metres and one world, for whoever looks on."""
+"""The newest pose of every body and place of every marker, in metres and one world, for whoever looks on."""
 
 from __future__ import annotations
 
@@ -12,18 +12,22 @@ from ..maths import rotation
 from ..maths.arrays import Floats
 from ..model.recording import Bodies, Convention, Recording, to_take, width_of
 from ..model.skeleton import Slip
+from ..model.take import BodyMarker
 from .clock import STALE_AFTER_S, Stamp
 from .source import Packet
 
 
 @dataclass(frozen=True, eq=False)
 class Poses:
-    """Poses of m bodies at a moment [s]: p (m, 3) [m] and R (m, 3, 3), NaN where a body is not seen."""
+    """Poses of m bodies at a moment [s]: p (m, 3) [m] and R (m, 3, 3), NaN where a body is not seen; places (k, 3) [m]
+    of single markers.
+    """
 
     time: float
     names: tuple[str, ...]
     p: Floats
     R: Floats
+    markers: Floats = field(default_factory=lambda: np.empty((0, 3)))
 
 
 @dataclass(eq=False)
@@ -32,10 +36,12 @@ class NewestPoses:
 
     conventions  by the words of sources: how their numbers are read, where the motion has told it
     slips        sensors that are moved back to where they were before
+    shapes       where markers are on the bodies that are formed from them
     """
 
     conventions: dict[str, Convention] = field(default_factory=dict)
     slips: Sequence[Slip] = ()
+    shapes: Sequence[BodyMarker] = ()
     _packets: dict[str, tuple[Packet, Stamp]] = field(default_factory=dict)
 
     def listen(self, packet: Packet, stamp: Stamp) -> None:
@@ -43,8 +49,8 @@ class NewestPoses:
             self._packets[packet.layout.source] = packet, stamp
 
     def poses(self, now: float) -> Poses | None:
-        """Where every body is; None where no body ever was. One whose source has gone silent is not seen."""
-        newest = [one for _, one in sorted(self._packets.copy().items()) if one[0].layout.bodies]
+        """Where every body and marker is; None where none ever was. One whose source has gone silent is not seen."""
+        newest = [one for _, one in sorted(self._packets.copy().items()) if one[0].layout.width]
         if not newest:
             return None
         parts = [self._read(packet, now - packet.arrival_time <= STALE_AFTER_S) for packet, _ in newest]
@@ -54,21 +60,47 @@ class NewestPoses:
             for packet, _ in newest
             for name in packet.layout.bodies
         )
-        p, R = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        p, R, markers = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+        if self.shapes:
+            names, p, R = self._add_formed(names, p, R, markers, [packet for packet, _ in newest])
         for slip in self.slips:
             if slip.body in names:
                 k = names.index(slip.body)
                 R[k] = R[k] @ rotation.from_vector(slip.turn).T
                 p[k] -= R[k] @ slip.shift
-        return Poses(max(stamp.time for _, stamp in newest), names, p, R)
+        return Poses(max(stamp.time for _, stamp in newest), names, p, R, markers)
 
-    def _read(self, packet: Packet, fresh: bool) -> tuple[Floats, Floats]:
+    def _add_formed(
+        self, names: tuple[str, ...], p: Floats, R: Floats, markers: Floats, packets: Sequence[Packet]
+    ) -> tuple[tuple[str, ...], Floats, Floats]:
+        """With the bodies whose markers these are, in the place of what was sent for them."""
+        from .marker_bodies import pose_bodies
+
+        formed = tuple(dict.fromkeys(one.body for one in self.shapes))
+        labels = [name for packet in packets for name in packet.layout.markers]
+        found = pose_bodies(self.shapes, labels, markers)
+        nowhere = np.full((3, 3), np.nan), np.full(3, np.nan)
+        kept = [k for k, name in enumerate(names) if name not in formed]
+        turns = np.stack([found.get(name, nowhere)[0] for name in formed])
+        places = np.stack([found.get(name, nowhere)[1] for name in formed])
+        names = (*(names[k] for k in kept), *formed)
+        return names, np.concatenate([p[kept], places]), np.concatenate([R[kept], turns])
+
+    def _read(self, packet: Packet, fresh: bool) -> tuple[Floats, Floats, Floats]:
+        """p (m, 3), R (m, 3, 3) of the bodies of a packet, and places (k, 3) of its markers."""
         layout = packet.layout
-        m = len(layout.bodies)
+        m, k = len(layout.bodies), len(layout.markers)
         convention = self.conventions.get(layout.source, layout.convention)
         turn = width_of(layout.convention.rotation)
-        p, q = packet.values[: 3 * m].reshape(1, m, 3), packet.values[3 * m : (3 + turn) * m].reshape(1, m, turn)
         if not fresh:
-            return np.full((m, 3), np.nan), np.full((m, 3, 3), np.nan)
+            return np.full((m, 3), np.nan), np.full((m, 3, 3), np.nan), np.full((k, 3), np.nan)
+        markers = np.empty((0, 3))
+        if k:
+            from .marker_bodies import place_markers
+
+            markers = place_markers(layout.markers, packet.values[(3 + turn) * m :].reshape(k, 3), convention)
+        if not m:
+            return np.empty((0, 3)), np.empty((0, 3, 3)), markers
+        p, q = packet.values[: 3 * m].reshape(1, m, 3), packet.values[3 * m : (3 + turn) * m].reshape(1, m, turn)
         take = to_take(Recording(bodies=Bodies(layout.bodies, p, q), rate=1.0, convention=convention))
-        return take.p_world_body[0].copy(), take.R_world_body[0].copy()
+        return take.p_world_body[0].copy(), take.R_world_body[0].copy(), markers

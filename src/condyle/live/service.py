@@ -65,18 +65,20 @@ class LiveSession:
     ending: str = ""
     fault: str = ""
     marks: list[tuple[float, str]] = field(default_factory=list)
-    _names: tuple[str, ...] = ()
+    _names: tuple[str, ...] | None = None
     _finished: int = 0
     _begin: float = field(default_factory=now)
     _next: dict[str, float] = field(default_factory=dict)
     _on_solve: list[Callable[[Solve], None]] = field(default_factory=list)
     _on_alarm: list[Callable[[Alarm], None]] = field(default_factory=list)
+    _on_trouble: list[Callable[[str], None]] = field(default_factory=list)
+    _trouble: str = ""
 
     def obey(self, said: str) -> None:
         """What the page of the operator says: stop, restart, or mark and a text."""
         word, _, text = said.partition(" ")
         if word == "stop":
-            self.ending = "stopped from the page"
+            self.ending = "stopped by the operator"
         elif word == "mark":
             self.mark(text)
         elif word == "restart":
@@ -106,6 +108,10 @@ class LiveSession:
         """Runs `run` with every alarm when it is raised, in the thread of `run`."""
         self._on_alarm.append(run)
 
+    def on_trouble(self, run: Callable[[str], None]) -> None:
+        """Runs `run` with a sentence whenever something is wrong with the session itself, in the thread of `run`."""
+        self._on_trouble.append(run)
+
     @property
     def alarms(self) -> list[Alarm]:
         """All that were raised; their times count from the begin of the session."""
@@ -115,6 +121,8 @@ class LiveSession:
     def run(self, seconds: float | None = None) -> None:
         """Until every source ended, the time is over, an operator said so, or enough is known."""
         self._solver = SolverProcess(Asked(self.feed.recorder.path, self.options, self.reading, self.performer))
+        if self.performer.skeleton is not None:
+            self.newest.shapes = self.performer.skeleton.markers
         self.feed.start()
         try:
             while not self.ending:
@@ -125,6 +133,7 @@ class LiveSession:
                     if self._is_due("look", LOOK_PERIOD_S):
                         self._look()
                     if self._is_due("status", PAGE_STATUS_PERIOD_S):
+                        self._pass_on_trouble()
                         self._pass_on_status()
                 except Exception as error:  # whatever goes wrong with showing, the recording goes on, and it is told
                     self.fault = str(error) if isinstance(error, (CondyleError, OSError)) else repr(error)
@@ -145,7 +154,8 @@ class LiveSession:
 
         log, known = self.feed.recorder.path, self.performer
         if known.skeleton is not None or known.profile is not None:
-            return solve(log, known.skeleton, profile=known.profile)
+            reading = {name: getattr(self.reading, name) for name in self.reading.given if name != "fix"}
+            return solve(log, known.skeleton, profile=known.profile, **reading)
         return fit_with(log, self.options, self.reading)
 
     def _is_due(self, what: str, period: float) -> bool:
@@ -172,6 +182,8 @@ class LiveSession:
         for found in self._solver.poll():
             self.newest.conventions, self.newest.slips = found.conventions, found.slips
             self.watch.conventions = found.conventions
+            if found.skeleton is not None:
+                self.newest.shapes = found.skeleton.markers
             self._finished = self._finished + 1 if found.finished else 0
             if self.until_enough and self._finished >= FINISHED_SOLVES and now() - self._begin >= FINISHED_MIN_S:
                 self.ending = found.prompt.text if found.prompt is not None else "enough is known"
@@ -201,7 +213,8 @@ class LiveSession:
             if poses.names != self._names:
                 self._names = poses.names
                 self.server.send("bodies", encode("bodies", names=poses.names))
-            self.server.send_frame(encode_poses(poses.time, poses.p, rotation.to_quaternion(poses.R)))
+            turns = rotation.to_quaternion(poses.R)
+            self.server.send_frame(encode_poses(poses.time, poses.p, turns, poses.markers))
         skeleton, solve = self._skeleton, self._solver.newest
         if skeleton is None or not set(skeleton.bodies) & set(poses.names):
             return
@@ -211,6 +224,22 @@ class LiveSession:
                 outlet.send(figure, skeleton, None if solve is None else solve.figure)
             if self.server is not None:
                 self.server.send_line(encode_figure(figure, skeleton))
+
+    def _pass_on_trouble(self) -> None:
+        """Tells what is wrong with the recording or the solver, once."""
+        solver, fault = self._solver, self.feed.recorder.fault
+        trouble, text = "", ""
+        if fault is not None:
+            trouble, text = fault.code, f"not recorded: {fault.text}"
+        elif solver.given_up:
+            trouble, text = "given up", "nothing is solved any more: the solver died too often; the recording goes on"
+        elif solver.restarts:
+            trouble = f"{solver.restarts} restarts"
+            text = "the solver died and was started again; the recording goes on"
+        if text and trouble != self._trouble:
+            for run in self._on_trouble:
+                run(text)
+        self._trouble = trouble
 
     def _pass_on_status(self) -> None:
         if self.server is None:

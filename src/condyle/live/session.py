@@ -17,12 +17,13 @@ from ..io.format import ReadOptions
 from ..io.log_records import MARK, LogRecord, decode_mark
 from ..maths.threads import limit_threads
 from ..model.options import FitOptions
-from ..model.recording import Convention
+from ..model.recording import Convention, Recording, length_of
 from ..model.skeleton import Skeleton, Slip
 from ..model.stage import Change
 from ..model.take import Take
+from ..prepare.cutting import choose_bodies
 from ..prepare.read import Loaded, bodies_in, understand
-from .alarms import Alarm, choose_alarming, confirm
+from .alarms import Alarm, choose_alarming, choose_suspicions, confirm
 from .coach import Coach, Progress, Prompt, is_finished
 from .excerpt import Excerpt
 from .performer import Performer, find_figure
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     from ..io.exports.figure import Figure
     from .show import LivePage
 
-SLIP_SETTLED_S = 15.0  # s after which a slip that was told is taken as known and moved back before each solve
+# s after which a slip that was told is taken as known and moved back before each solve: longer than the slowest of
+# benchmarks/live.py took to be told (13 s), and half of what is kept whole (excerpt.NEWEST_S)
+SLIP_SETTLED_S = 15.0
 SHORTEST_S = 1.0  # s below which nothing is solved
 
 
@@ -98,6 +101,11 @@ class Session:
         self.excerpt.restart()
         self.coach, self._slips, self._alarms = Coach(self.coach.width), [], []
 
+    @property
+    def is_waiting(self) -> bool:
+        """Whether something was told that another solve has to confirm."""
+        return any(one.raised is None for one in self._alarms)
+
     def solve(self) -> Solve:
         """The figure as of the newest frame."""
         from .show import find_bones, show_calibration
@@ -105,7 +113,7 @@ class Session:
         started = _cpu()
         try:
             with limit_threads():
-                loaded = understand(bodies_in([self.excerpt.make_recording()], self.reading), self.reading)
+                loaded = understand(self._form_bodies(), self.reading)
             take = loaded.take
             self._until = float(take.time[-1])
             take = self._settle(take)
@@ -125,9 +133,9 @@ class Session:
                 cpu=_cpu() - started,
             )
         self._remember(found.changes)
-        self._alarms, raised = confirm(
-            self._alarms, choose_alarming(found.skeleton.findings), self._until - (self.excerpt.begin or 0.0)
-        )
+        told = found.skeleton.findings
+        moment = self._until - (self.excerpt.begin or 0.0)
+        self._alarms, raised = confirm(self._alarms, choose_alarming(told), moment, choose_suspicions(told))
         figure = find_bones(found)
         prompt, progress = self.coach.advise(found.skeleton, self._until)
         return Solve(
@@ -147,10 +155,19 @@ class Session:
             cpu=_cpu() - started,
         )
 
+    def _form_bodies(self) -> list[Recording]:
+        reading = self.reading
+        formed = bodies_in([self.excerpt.make_recording()], reading)
+        return [choose_bodies(one, reading.only, reading.drop, reading.rename) for one in formed]
+
     def _conventions(self, loaded: Loaded) -> dict[str, Convention]:
-        """How the numbers of the only source are read; several are read as they say themselves."""
-        words = self.excerpt.sources
-        return {words[0]: loaded.recordings[0].convention} if len(words) == 1 else {}
+        """How the numbers of the only source are read, a unit that was guessed from all of them with it; several are
+        read as they say themselves.
+        """
+        words, recording = self.excerpt.sources, loaded.recordings[0]
+        if len(words) != 1:
+            return {}
+        return {words[0]: recording.convention.but(unit=f"{length_of(recording)[0]:.9g}")}
 
     def _list_standing(self) -> tuple[Alarm, ...]:
         return tuple(one for one in self._alarms if one.raised is not None)

@@ -25,8 +25,8 @@ from .clock import Stamp
 from .feed import SourceStatus
 from .source import Packet
 
-RING_S = 4.0  # s of the newest frames that are looked at
-LOOK_PERIOD_S = 0.4  # s from one look to the next: two of them within the 1.5 s in which a swap is to be told
+RING_S = 4.0  # s of the newest frames that are looked at: every swap of benchmarks/live.py is told, and nothing else
+LOOK_PERIOD_S = 0.4  # s from one look to the next: a swap is told by the second, after 0.7 s (benchmarks/live.py)
 RING_MIN_FRAMES = 40
 RING_MOST_PACKETS = 4096  # of one source, at whatever rate it sends
 UNSEEN_AFTER_S = 0.5  # s without a pose, from which a sensor that had one is told

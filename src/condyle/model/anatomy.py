@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import combinations
 from typing import Literal, NamedTuple
 
@@ -158,7 +159,7 @@ def find_finger(body: str) -> int | None:
 
 def segment_of(name: str) -> Segment | None:
     """The segment that a name means on its own, or None: "LeftUpLeg", "thigh_l", "LTHI", "Skeleton:Hip"."""
-    words = _words(name)
+    words = list(_words(name))
     sides = [k for k, word in enumerate(words) if word in _SIDES]
     if len(sides) > 1:
         return None
@@ -178,17 +179,18 @@ def segment_of(name: str) -> Segment | None:
     return Segment(part, side)
 
 
-def _words(name: str) -> list[str]:
+@lru_cache(maxsize=4096)  # every check of names asks for them again
+def _words(name: str) -> tuple[str, ...]:
     """Lower-case words: split at separators, at capitals and before digits; counters and words like `sensor` go."""
     bare = name.rsplit(":", 1)[-1].rsplit("|", 1)[-1]
     bare = re.sub(r"^(?:mixamorig\d*|bip\d*|skeleton\d*|subject\d*)[_ .-]+", "", bare, flags=re.IGNORECASE)
     bare = re.sub(r"_4x4$", "", bare, flags=re.IGNORECASE)  # matrices of Theia
     vertebra = re.fullmatch(r"[CTLctl]\d{1,2}", bare)
     if vertebra:
-        return [bare.lower()]
+        return (bare.lower(),)
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|(?<=[A-Za-z])(?=\d)|(?<=\d)(?=[A-Za-z])", " ", bare)
     words = [word.lower() for word in re.split(r"[\W_\s]+", spaced) if word]
-    return [word for word in words if not word.isdigit() and word not in _NOISE]
+    return tuple(word for word in words if not word.isdigit() and word not in _NOISE)
 
 
 def count_between(names: Sequence[str]) -> tuple[Floats, Bools]:

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from ..model.take import Take
 
 DISTANCE_FRAMES = 500  # spread over a take, whose median distance is the usual one
-DENSE_MAX_BODIES = 64  # bodies up to which gaps come from one product of all poses with all joints
+DENSE_MAX_BODIES = 64  # bodies up to which gaps come from one product of all poses with all joints;
+BODIES_AT_A_TIME = 8  # of more: 500 take a quarter of the time that gathering the poses of every pair takes
 OWN_LOADING = 1e-15  # of mean rotations' own products, which a body that spins through its rows leaves singular
 RANK_RATIO = 1e-6  # singular values below this share of the largest are rounding: the direction is not determined
 
@@ -248,10 +249,28 @@ def apply_joints(X: Floats, pairs: Ints, p_child_joint: Floats, p_parent_joint: 
     bodies = X.shape[1] // 4
     if bodies <= DENSE_MAX_BODIES:
         return np.asarray(X @ gap_columns(bodies, pairs, p_child_joint, p_parent_joint))
-    poses, one = X.reshape(len(X), bodies, 4), np.ones((len(pairs), 1))
-    sides = zip(np.asarray(pairs).T, (p_child_joint, p_parent_joint), strict=True)
-    child, parent = (np.einsum("npk,pk->np", poses[:, i], np.concatenate([p, one], axis=1)) for i, p in sides)
-    return np.asarray(child - parent)
+    child, parent = (
+        _apply_halves(X, own, p) for own, p in zip(np.asarray(pairs).T, (p_child_joint, p_parent_joint), strict=True)
+    )
+    return np.subtract(child, parent, out=child)
+
+
+def _apply_halves(X: Floats, bodies: Ints, points: Floats) -> Floats:
+    """(3 n, P) [m] where points (P, 3) of bodies (P,) are in stacked poses X (3 n, 4 m): a few neighbouring columns of
+    X at a time, since in a product with all of them nearly everything would be zero.
+    """
+    order = np.argsort(bodies, kind="stable")
+    own, p = bodies[order], np.concatenate([points, np.ones((len(points), 1))], axis=1)[order]
+    out = np.empty((len(X), len(own)))
+    for first in range(0, X.shape[1] // 4, BODIES_AT_A_TIME):
+        some = slice(*np.searchsorted(own, (first, first + BODIES_AT_A_TIME)).tolist())
+        part = X[:, 4 * first : 4 * (first + BODIES_AT_A_TIME)]
+        W = np.zeros((part.shape[1] // 4, 4, some.stop - some.start))
+        W[own[some] - first, :, np.arange(W.shape[2])] = p[some]
+        np.matmul(part, W.reshape(part.shape[1], W.shape[2]), out=out[:, some])
+    back = np.empty_like(order)
+    back[order] = np.arange(len(order))
+    return out.take(back, axis=1)
 
 
 def gap_columns(bodies: int, pairs: Ints, p_child_joint: Floats, p_parent_joint: Floats) -> Floats:

@@ -48,38 +48,46 @@ class NearInverse:
         np.fill_diagonal(size, np.inf)
         self.near = np.argsort(-size, axis=1, kind="stable")[:, : min(NEAR_JOINTS, J)]  # (J, K), each itself first
         wide = basis.reshape(J, 6, -1)
-        whole = basis.shape[0] == basis.shape[1]
-        self.free = np.tile(np.eye(6), (J, 1, 1)) if whole else wide @ np.swapaxes(wide, 1, 2)
+        self.whole = basis.shape[0] == basis.shape[1]
+        self.free = np.tile(np.eye(6), (J, 1, 1)) if self.whole else wide @ np.swapaxes(wide, 1, 2)
 
     def unknowns(self, joints: Ints) -> Ints:
         """(P, 6K) of the joints near to each of some."""
         return np.asarray((6 * self.near[joints][..., None] + np.arange(6)).reshape(len(joints), -1))
 
-    def solve(self, joints: Ints, values: Floats) -> Floats:
-        """(P, 6K, F) solutions of the equations around joints (P,) for values (P, 6K, F)."""
+    def equations(self, joints: Ints) -> tuple[Floats, Floats]:
+        """(P, 6K, 6K) the equations around joints (P,) in unknowns of unit size, and these sizes (P, 6K, 1)."""
         at = self.unknowns(joints)
         N = self._project(joints, self.N[at[:, :, None], at[:, None]])
-        N = np.swapaxes(self._project(joints, np.swapaxes(N, 1, 2)), 1, 2)
+        if not self.whole:
+            N = np.swapaxes(self._project(joints, np.swapaxes(N, 1, 2)), 1, 2)
         k = np.arange(at.shape[1])
         size = np.maximum(N[:, k, k], 0.0)
         scale = 1 / np.sqrt(np.where(size > 0, size, 1.0))
         N *= scale[:, None] * scale[..., None]
         P, K = self.near[joints].shape
-        blocks, own = N.reshape(P, K, 6, K, 6), np.arange(K)
-        blocks[:, own, :, own] += (np.eye(6) - self.free[self.near[joints]]).transpose(1, 0, 2, 3)
+        if not self.whole:
+            blocks, own = N.reshape(P, K, 6, K, 6), np.arange(K)
+            blocks[:, own, :, own] += (np.eye(6) - self.free[self.near[joints]]).transpose(1, 0, 2, 3)
         N[:, k, k] += WELL_CONDITIONED_MIN
-        right = self._project(joints, values) * scale[..., None]
-        return self._project(joints, np.linalg.solve(N, right) * scale[..., None])
+        return N, scale[..., None]
+
+    def solve(self, joints: Ints, equations: tuple[Floats, Floats], values: Floats) -> Floats:
+        """(P, 6K, F) solutions of the equations around joints (P,) for values (P, 6K, F)."""
+        N, scale = equations
+        return self._project(joints, np.linalg.solve(N, self._project(joints, values) * scale) * scale)
 
     def _project(self, joints: Ints, values: Floats) -> Floats:
         """Values (P, 6K, F) without what lies outside the directions that are solved for."""
+        if self.whole:
+            return values
         P, K = self.near[joints].shape
         return np.asarray((self.free[self.near[joints]] @ values.reshape(P, K, 6, -1)).reshape(values.shape))
 
     def apply(self, values: Floats, a: int) -> tuple[Ints, Floats]:
         joints = np.array([a])
         at = self.unknowns(joints)[0]
-        return at, self.solve(joints, values[at][None])[0]
+        return at, self.solve(joints, self.equations(joints), values[at][None])[0]
 
     def carry(self, M: Floats) -> Floats:
         J = len(self.near)
@@ -90,9 +98,10 @@ class NearInverse:
             at = self.unknowns(joints)
             one = np.zeros((*at.shape, 6))
             one[:, :6] = np.eye(6)
-            onto = M[at[:, :, None], at[:, None]] @ self.solve(joints, one)
+            around = self.equations(joints)
+            onto = M[at[:, :, None], at[:, None]] @ self.solve(joints, around, one)
             own = 6 * joints[:, None] + np.arange(6)
-            V[at[:, :, None], own[:, None]] = self.solve(joints, onto)
+            V[at[:, :, None], own[:, None]] = self.solve(joints, around, onto)
         both = V.reshape(J, 6, J, 6)
         both += both.transpose(2, 3, 0, 1).copy()
         both /= np.maximum(told + told.T, 1.0)[:, None, :, None]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..maths.least_squares import solve_normal
+from ..maths.least_squares import is_above, solve_normal
 from ..maths.spool import BLOCK_BYTES, blocks, empty, over_frames
 from ..model.values import dataclass
 from .fits import apply_joints, gap_columns
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..maths.arrays import Bools, Floats, Ints
     from ..model.take import Take
 
+COVARIANCE_MIN_VALUE = 1e-6  # least eigenvalue of the joints' correlations, to which lesser ones are lifted
 COVARIANCE_LOADING = 0.02  # of the diagonal, added to the joints' covariance before it is inverted
 DENSE_MAX_JOINTS = 150  # joints up to which their equations are solved at once; at 500 four solves take 0.4 s, not 2.1
 DESCENT_SETTLED = 1e-13  # of the right side: what is left where the steps end
@@ -221,7 +222,9 @@ def condition_covariance(C: Floats) -> Floats:
     # Else rounding would tell how exact joints correlate, and weigh them beyond all precision against the others.
     floor = max(ROUNDING_M, FAINT_GAP_SHARE * float(np.sqrt(np.diagonal(C).max(initial=0.0))))
     size = np.sqrt(np.maximum(np.diagonal(C), floor**2))
-    value, vector = np.linalg.eigh(C / size / size[:, None])
-    C = (vector * np.maximum(value, 1e-6)) @ vector.T
+    C = C / size / size[:, None]
+    if not is_above(C, COVARIANCE_MIN_VALUE):
+        value, vector = np.linalg.eigh(C)
+        C = (vector * np.maximum(value, COVARIANCE_MIN_VALUE)) @ vector.T
     np.fill_diagonal(C, np.diagonal(C) + COVARIANCE_LOADING)
     return np.asarray(C * size * size[:, None])

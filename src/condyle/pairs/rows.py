@@ -11,7 +11,7 @@ from ..maths.arrays import Bools, Floats, Ints
 from ..model.values import dataclass
 from .digest import Digest, digest_take
 from .noise import Noise
-from .sums import PairSums, keep_stack, sum_pairs, sum_rows
+from .sums import PairSums, keep_stack, sum_pairs, sum_row_pairs, sum_rows, whole_gram, whole_stack
 
 if TYPE_CHECKING:
     from ..model.take import Take
@@ -42,14 +42,16 @@ class RowTake:
     @cached_property
     def sums(self) -> PairSums:
         """Of all pairs of bodies."""
-        return sum_pairs(self.take) if self.digest is None else sum_rows(self.digest.pose, self.digest.seen)
-
-    def sum_masked(self, good: Bools) -> PairSums:
-        """The same over rows (N, m) to trust."""
         if self.digest is None:
-            return sum_pairs(self.take.mask(~good))
-        seen = self.digest.seen & good
-        return sum_rows(self.digest.pose * seen[..., None], seen)
+            return sum_pairs(self.take)
+        gram = whole_gram(self.take, whole_stack(self.take))
+        return sum_rows(self.digest.pose, self.digest.seen, gram)
+
+    def sum_masked(self, good: Bools, pairs: Ints) -> PairSums:
+        """Of pairs (P, 2), side by side, over rows (N, m) to trust."""
+        if self.digest is None:
+            return sum_pairs(self.take.mask(~good))[pairs[:, 0], pairs[:, 1]]
+        return sum_row_pairs(self.digest.pose, self.digest.seen & good, pairs)
 
     def steps(
         self, joint: tuple[Ints, Floats, Floats], white: float, scale: float, before: Ints, after: Ints

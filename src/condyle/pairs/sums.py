@@ -76,11 +76,14 @@ class RowSums(PairSums):
     own_parent: Floats
 
 
-def sum_rows(pose: Floats, seen: Bools) -> RowSums:
-    """The sums of all pairs of m bodies over rows of mean poses (3, N, m, 4), 0 where not seen (N, m)."""
+def sum_rows(pose: Floats, seen: Bools, gram: Floats | None = None) -> RowSums:
+    """The sums of all pairs of m bodies over rows of mean poses (3, N, m, 4), 0 where not seen (N, m).
+
+    gram   (4m, 4m) products of the poses' columns, where they are known
+    """
     _, n, m, _ = pose.shape
     whole = bool(seen.all())
-    sums = PoseProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen).pairs()
+    sums = PoseProducts.of(pose.reshape(3 * n, 4 * m), m, None if whole else seen, gram=gram).pairs()
     R = pose[..., :3]
     own = np.matmul(R.transpose(1, 2, 3, 0), R.transpose(1, 2, 0, 3))  # (N, m, 3, 3)
     if whole:
@@ -88,6 +91,21 @@ def sum_rows(pose: Floats, seen: Bools) -> RowSums:
     else:
         child = (seen.T.astype(np.float64) @ own.reshape(n, 9 * m)).reshape(m, m, 3, 3).swapaxes(0, 1)
     return RowSums(sums.frames, sums.M, sums.b_child, sums.b_parent, sums.dd, child, child.swapaxes(0, 1))
+
+
+def sum_row_pairs(pose: Floats, seen: Bools, pairs: Ints) -> RowSums:
+    """The same of some pairs (P, 2) of bodies, side by side: of few, many times faster than those of all."""
+    both = np.asarray(seen[:, pairs].all(axis=2))
+    mask = None if both.all() else np.tile(both.T, (1, 3))[..., None]
+    sides = [pose[:, :, own].transpose(2, 0, 1, 3).reshape(len(pairs), -1, 4) for own in pairs.T]  # (P, 3 N, 4)
+    child, parent = sides if mask is None else (side * mask for side in sides)
+    own_child, own_parent, across = (
+        np.swapaxes(one, 1, 2) @ other for one, other in ((child, child), (parent, parent), (child, parent))
+    )
+    dd = np.maximum(own_child[:, 3, 3] + own_parent[:, 3, 3] - 2 * across[:, 3, 3], 0.0)
+    b_child, b_parent = across[:, :3, 3] - own_child[:, :3, 3], across[:, 3, :3] - own_parent[:, :3, 3]
+    frames = both.sum(axis=0).astype(np.float64)
+    return RowSums(frames, across[:, :3, :3], b_child, b_parent, dd, own_child[:, :3, :3], own_parent[:, :3, :3])
 
 
 def stack_sums(parts: Sequence[PairSums]) -> PairSums:

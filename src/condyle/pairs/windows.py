@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -168,11 +169,10 @@ def _sum_blocks(
     take: Take, good: Bools | None, blocks: Ints, run: Ints, every: int, bodies: Ints | None = None
 ) -> Windows:
     """The sums of each block (b, size) of frames, with the room as one more body."""
-    who: Ints | slice = slice(None) if bodies is None else bodies
-    R, p = take.R_world_body[blocks][..., who, :, :], take.p_world_body[blocks][..., who, :]
-    seen = take.seen[blocks][..., who]
+    there: Any = blocks if bodies is None else (blocks[..., None], bodies)
+    R, p, seen = take.R_world_body[there], take.p_world_body[there], take.seen[there]
     if good is not None:
-        seen = seen & good[blocks][..., who]
+        seen = seen & good[there]
     known = p[seen.any(axis=-1)][:1]
     room = np.nanmean(known, axis=(0, 1)) if known.size else np.zeros(3)  # any place near by, so that digits are kept
     X = stack_poses(R, p, seen, room)

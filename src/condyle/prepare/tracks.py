@@ -5,17 +5,20 @@ A step is judged by where a track was going. Few frames have steps far above the
 
 from __future__ import annotations
 
+from weakref import WeakKeyDictionary
+
 import numpy as np
 
 from ..maths.arrays import Bools, Floats, Ints, distinct, evenly
 from ..maths.robust import median
-from ..maths.spool import blocks_of, empty, over_frames
+from ..maths.spool import empty, over_frames
 from ..model.take import Take
 from ..pairs.digest import STEP_FRAMES
 
 TRACK_MAX_GAP_S = 0.25  # s: samples farther apart do not tell where a track goes on
 TRACK_JUMP_MIN_STEPS = 4.0  # usual steps from which a track may have changed places
 NEARNESS_FRAMES = 50  # spread over a take, in which the distances of all bodies are measured
+NEARNESS_BODIES = 64  # of many, spread over them, whose distance to all others is
 CROSSED_MAX_SHARE = 0.4  # of the jump: what is left where each track goes on at the other's place
 
 Moves = dict[int, set[tuple[int, int]]]
@@ -55,18 +58,19 @@ def find_moves(take: Take) -> Moves:
 
 
 def measure_nearness(take: Take) -> float:
-    """[m] usual distance of a body to the nearest other one."""
-    part, _ = take.thin(NEARNESS_FRAMES)
-    i, j = np.triu_indices(take.bodies, 1)
-    usual = np.empty(len(i))
-    for rows in blocks_of(len(i), 8 * part.frames):
-        square = np.zeros((part.frames, rows.stop - rows.start))
+    """[m] usual distance of a body to the nearest other one; worked out once for a take."""
+    if take not in _nearness:
+        part, _ = take.thin(NEARNESS_FRAMES)
+        some = evenly(take.bodies, NEARNESS_BODIES)
+        square = np.zeros((part.frames, len(some), take.bodies))
         for p in np.moveaxis(part.p_world_body, 2, 0):
-            square += np.square(p[:, i[rows]] - p[:, j[rows]])
-        usual[rows] = median(np.sqrt(square))
-    apart = np.full((take.bodies, take.bodies), np.inf)
-    apart[i, j] = apart[j, i] = np.where(usual > 0, usual, np.inf)
-    return float(median(apart.min(axis=1)))
+            square += np.square(p[:, some, None] - p[:, None])
+        usual = median(np.sqrt(square))
+        _nearness[take] = float(median(np.where(usual > 0, usual, np.inf).min(axis=1, initial=np.inf)))
+    return _nearness[take]
+
+
+_nearness: WeakKeyDictionary[Take, float] = WeakKeyDictionary()
 
 
 class _Before:

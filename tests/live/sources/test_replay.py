@@ -12,6 +12,7 @@ import pytest
 from condyle import fit
 from condyle.errors import CondyleError, UsageError
 from condyle.io.exports import write_take
+from condyle.io.format import ReadOptions
 from condyle.io.formats import read_recording
 from condyle.io.skeleton_file import to_plain
 from condyle.live.recorder import Recorder
@@ -112,3 +113,37 @@ def test_a_speed_that_is_none_and_a_file_that_is_not_there_are_told(tmp_path: Pa
             open_source(f"{tmp_path / 'a.npz'}{speed}")
     with pytest.raises(CondyleError, match="no such file"):
         open_source(str(tmp_path / "a.npz"))
+
+
+def test_what_is_said_of_a_file_is_said_of_its_replay(tmp_path: Path) -> None:
+    take = simulate(human(), "exercise", seconds=8, rate=60, seed=5).take
+    write_take(tmp_path / "take.npz", take)
+    said = {
+        "unit": "cm",
+        "only": ("*thigh", "pelvis", "*shank"),
+        "rename": {"pelvis": "hip"},
+        "start": 1.0,
+        "stop": 7.0,
+    }
+    source = open_source(f"{tmp_path / 'take.npz'}@max", ReadOptions(**said))  # type: ignore[arg-type]
+    with Recorder(tmp_path / "session.log") as recorder:
+        while not source.ended:
+            for packet in source.read(0.1):
+                recorder.write(packet)
+    assert facts(tmp_path / "session.log") == facts(tmp_path / "take.npz", **said)
+    with pytest.raises(UsageError, match="'bodies' is for markers, but this file has none"):
+        open_source(str(tmp_path / "take.npz"), ReadOptions(bodies={"a": ["b"]}))
+    with pytest.raises(UsageError, match="no body named 'hand'"):
+        open_source(str(tmp_path / "take.npz"), ReadOptions(drop="hand"))
+
+
+def test_a_bag_that_is_a_folder_is_replayed_where_it_has_one_file(tmp_path: Path) -> None:
+    from tests.io.formats.test_rosbag import SMALL
+
+    (tmp_path / "bag").mkdir()
+    (tmp_path / "bag" / "metadata.yaml").write_text("rosbag2_bagfile_information:\n")
+    (tmp_path / "bag" / "bag_0.mcap").write_bytes(SMALL["MCAP"])
+    assert open_source(f"{tmp_path / 'bag'}@max").read(0.1)
+    (tmp_path / "bag" / "bag_1.mcap").write_bytes(SMALL["MCAP"])
+    with pytest.raises(UsageError, match=r"a bag of 2 files; replay one of them: bag_0.mcap, bag_1.mcap"):
+        open_source(str(tmp_path / "bag"))

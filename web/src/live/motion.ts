@@ -16,11 +16,12 @@ export class LiveMotion implements MotionView {
   private readonly columns: readonly number[];
   private readonly gaps = new Float32Array(SLOTS).fill(NaN);
   private readonly weights = new Uint8Array(SLOTS).fill(1);
+  private readonly markers: Float32Array[] = Array.from({ length: SLOTS }, () => new Float32Array(0));
 
   /** names: of the bodies whose poses come in */
   constructor(
     private readonly model: Model,
-    names: readonly string[],
+    private readonly names: readonly string[],
     room: { readonly up: string | null; readonly low: Vector; readonly high: Vector },
   ) {
     const m = model.bodies.length;
@@ -42,11 +43,12 @@ export class LiveMotion implements MotionView {
     };
   }
 
-  /** Writes a frame: place and quaternion of every body that comes in. */
+  /** Writes a frame: place and quaternion of every body that comes in, then the place of every marker. */
   write(frame: number, time: number, values: Float32Array): void {
     const { slots } = this;
     const m = this.model.bodies.length;
     slots.time[frame] = time;
+    this.markers[frame] = values.subarray(this.names.length * 7);
     for (let b = 0; b < m; b++) {
       const from = at(this.columns, b) * 7;
       const i = frame * m + b;
@@ -92,7 +94,15 @@ export class LiveMotion implements MotionView {
     for (let i = frame * m; i < (frame + 1) * m; i++) {
       if (this.slots.seen[i]) points.push(...this.slots.p.subarray(i * 3, i * 3 + 3));
     }
+    const markers = this.markersAt(frame);
+    for (let i = 0; i < markers.length; i += 3) {
+      if (Number.isFinite(markers[i])) points.push(...markers.subarray(i, i + 3));
+    }
     return points;
+  }
+
+  markersAt(frame: number): Float32Array {
+    return at(this.markers, frame);
   }
 
   timeAt(frame: number): number {

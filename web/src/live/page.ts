@@ -15,6 +15,8 @@ import { LiveMotion } from "./motion";
 import { Pictures } from "./pictures";
 import { Stream, streamUrl } from "./stream";
 
+/** [s] from which it is told that the newest solve lags: three periods of it */
+const BEHIND_FROM_S = 6;
 const NOWHERE: { up: string | null; low: Vector; high: Vector } = { up: null, low: [0, 0, 0], high: [0, 0, 0] };
 
 /** The page of a session in progress: everything on it is told by the stream. */
@@ -81,7 +83,10 @@ class LivePage {
     this.stream = new Stream(streamUrl(location), {
       message: (message) => this.take(message),
       frame: (time, values) => this.move(time, values),
-      connected: (there) => this.say(there || this.over ? "" : "The stream was cut. Trying to reach it again …"),
+      connected: (there) => {
+        // The last words stay when the session is over, and its program gone.
+        if (!this.over) this.say(there ? "" : "The stream was cut. Trying to reach it again …");
+      },
     });
   }
 
@@ -134,6 +139,7 @@ class LivePage {
 
   private meet({ names }: Bodies): void {
     this.names = names;
+    this.store.set({ body: null, link: null }); // they are numbers among other bodies
     this.build(new Model(emptyPage(names)), NOWHERE);
   }
 
@@ -213,12 +219,7 @@ class LivePage {
     if (status.restarts > this.restarts) this.revivedUntil = status.seconds + 10;
     this.restarts = status.restarts;
     document.documentElement.dataset.seconds = status.seconds.toFixed(1);
-    if (status.fault) this.say(`Not recorded: ${status.lost} frames. ${status.fault}`);
-    else if (status.given_up) this.say("Nothing is solved any more: the solver died too often. The recording goes on.");
-    else if (status.behind !== null && status.behind > 6) this.say(`Behind by ${status.behind.toFixed(1)} s.`);
-    else if (status.seconds < this.revivedUntil)
-      this.say("The solver died and was started again. The recording is whole.");
-    else this.say("");
+    this.say(describeTrouble(status, status.seconds < this.revivedUntil));
   }
 
   private end(text: string): void {
@@ -231,6 +232,15 @@ class LivePage {
     this.banner.textContent = text;
     this.banner.hidden = text === "";
   }
+}
+
+/** What the banner says; revived: the solver was started again a moment ago. */
+export function describeTrouble(status: Status, revived: boolean): string {
+  if (status.fault) return `Not recorded: ${status.lost} frames. ${status.fault}`;
+  if (status.given_up) return "Nothing is solved any more: the solver died too often. The recording goes on.";
+  const behind =
+    status.behind !== null && status.behind > BEHIND_FROM_S ? `Behind by ${status.behind.toFixed(1)} s.` : "";
+  return revived ? `The solver died and was started again. The recording is whole. ${behind}`.trim() : behind;
 }
 
 /** The body whose joint a step of a routine is for: the first that is not known yet. */

@@ -5,7 +5,7 @@ const LONGEST_WAIT_MS = 5000;
 
 export interface Listener {
   message(message: Message): void;
-  /** a frame: time [s], then place and quaternion of every body */
+  /** a frame: time [s], then place and quaternion of every body, and place of every marker */
   frame(time: number, values: Float32Array): void;
   /** whether the stream is there */
   connected(there: boolean): void;

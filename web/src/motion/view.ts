@@ -8,6 +8,8 @@ export interface MotionView {
   poses(frame: number): Poses | null;
   /** Places of all bodies in a frame; x, y, z one after the other. */
   pointsAt(frame: number): number[];
+  /** Places of single markers in a frame, where there are any; NaN where one is not seen. */
+  markersAt?(frame: number): Float32Array;
   timeAt(frame: number): number;
   /** [m] of a link over frames; NaN where not known. */
   gap(link: number): Float32Array;

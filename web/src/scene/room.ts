@@ -16,6 +16,7 @@ import type { State } from "../store";
 import type { Vector } from "../vector";
 import type { Eye } from "./camera";
 import type { Colours } from "./colours";
+import { Dots } from "./dots";
 import { Floor } from "./floor";
 import { Gesture, type Movement } from "./gesture";
 import type { Picture } from "./pictures";
@@ -24,7 +25,7 @@ import { type Shape, shapeOf } from "./shape";
 import { Trails } from "./trails";
 import { extentOf } from "./upright";
 
-/** Everything there is to be drawn: both copies of the figure with their shadows, trails, the floor and the light. */
+/** Everything there is to be drawn: both copies of the figure with their shadows, markers, trails, the floor and the light. */
 export class Room {
   readonly scene = new Scene();
   readonly shape: Shape;
@@ -34,12 +35,18 @@ export class Room {
   readonly gridStep: number;
   private readonly floor: Floor;
   private readonly trails: Trails;
+  private readonly markers = new Dots();
   private readonly shade = new MeshBasicMaterial({ side: DoubleSide });
   private readonly lamp = new DirectionalLight(0xffffff, 2.1);
   private gesture: Gesture | null = null;
 
   /** Sizes are those of the figure in `frame`. */
-  constructor(model: Model, motion: MotionView, frame: number, up: Vector3) {
+  constructor(
+    model: Model,
+    private readonly motion: MotionView,
+    frame: number,
+    up: Vector3,
+  ) {
     const { page } = motion;
     const corner = (v: Vector): Vector3 => new Vector3(...v).sub(new Vector3(...page.origin));
     const low = corner(page.low);
@@ -60,7 +67,14 @@ export class Room {
     }
     const sky = new HemisphereLight(0xffffff, 0xb0a89c, 1.6);
     sky.position.copy(up);
-    this.scene.add(this.floor.lines, this.trails.lines, sky, new AmbientLight(0xffffff, 0.5), this.lamp);
+    this.scene.add(
+      this.floor.lines,
+      this.trails.lines,
+      this.markers.points,
+      sky,
+      new AmbientLight(0xffffff, 0.5),
+      this.lamp,
+    );
   }
 
   /** A movement that is shown on the figure; null: none. */
@@ -78,6 +92,7 @@ export class Room {
       if (part instanceof InstancedMesh) part.dispose();
     });
     this.trails.lines.geometry.dispose();
+    this.markers.dispose();
   }
 
   get rigs(): readonly Rig[] {
@@ -88,6 +103,7 @@ export class Room {
   paint(colours: Colours): void {
     this.shade.color.copy(colours.shadow);
     this.floor.paint(colours.grid);
+    this.markers.paint(colours);
   }
 
   resize(width: number, height: number): void {
@@ -100,6 +116,8 @@ export class Room {
     this.played.update(poses, k, 1, paint);
     this.measured.update(poses, k, state.enlarged, paint);
     for (const picture of pictures) for (const rig of picture.rigs) rig.paint(paint);
+    const markers = this.motion.markersAt?.(state.frame);
+    if (markers) this.markers.update(markers);
     if (state.trails) this.drawTrails(state, paint.colours);
     this.trails.lines.visible = state.trails;
     const { matrices, shows } = (state.view === "measured" ? this.measured : this.played).poses;

@@ -197,7 +197,7 @@ def _make_recording(names: Sequence[str], poses: Floats, time: Floats | None, cu
         if names.count(name) > 1:
             text = f"two tools are named '{name[:60]}'; names must differ"
             raise CondyleError(text, code="duplicate-name", body=name)
-    poses = hide(poses, over_frames(_find_missing, poses))
+    poses = np.ascontiguousarray(hide(poses, over_frames(_find_missing, poses)))  # frame by frame: sums end alike
     return Recording(
         bodies=Bodies(tuple(names), poses[..., 4:], poses[..., :4]),
         time=time,

@@ -1,6 +1,7 @@
 """Where packets come from: one file a protocol, opened by a word such as `natnet:192.168.0.4`.
 
-A protocol is a module with `open_source(address)`, and its line in `PROTOCOLS`.
+A protocol is a module with `open_source(address)`, and its line in `PROTOCOLS`; one that replays files has
+`open_source(address, reading)`.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from importlib import import_module
 from typing import NamedTuple
 
 from ...errors import CondyleError, UsageError
+from ...io.format import ReadOptions
+from ..reading import SaidSource, check_streamed, is_said_of_packets
 from ..source import Source
 
 
@@ -20,6 +23,7 @@ class Protocol(NamedTuple):
     about    what it connects
     needs    extra that has to be installed for it, or ""
     finds    the module's `find_streams` tells what streams here
+    replays  it is a file, which is read as any file is
     """
 
     module: str
@@ -27,6 +31,7 @@ class Protocol(NamedTuple):
     about: str
     needs: str = ""
     finds: bool = False
+    replays: bool = False
 
 
 class Stream(NamedTuple):
@@ -50,13 +55,19 @@ PROTOCOLS: dict[str, Protocol] = {
     "vrpn": Protocol("vrpn", "NAME@HOST[:PORT]", "the sensors of a VRPN tracker; * in the place of NAME: of all"),
     "polhemus": Protocol("polhemus", "TTY[@BAUD]", "a Polhemus Liberty or Patriot on a serial line"),
     "ascension": Protocol("ascension", "BIRDS@TTY", "an Ascension Flock of Birds on a serial line"),
-    "replay": Protocol("replay", "FILE[@FACTOR|@max]", "any recording that condyle reads, as if it came now"),
-    "ros": Protocol("replay", "BAG[@FACTOR|@max]", "a bag of ROS 1, ROS 2 or MCAP, as if it came now"),
+    "replay": Protocol(
+        "replay", "FILE[@FACTOR|@max]", "any recording that condyle reads, as if it came now", replays=True
+    ),
+    "ros": Protocol("replay", "BAG[@FACTOR|@max]", "a bag of ROS 1, ROS 2 or MCAP, as if it came now", replays=True),
 }
 
 
-def open_source(word: str) -> Source:
-    """The source that a word names; raises UsageError with what can be connected."""
+def open_source(word: str, reading: ReadOptions | None = None) -> Source:
+    """The source that a word names; raises UsageError with what can be connected.
+
+    reading  what the user says of its numbers and its bodies
+    """
+    reading = reading or ReadOptions()
     name, colon, address = word.partition(":")
     if name not in PROTOCOLS or bool(colon) != bool(PROTOCOLS[name].address):
         words = ", ".join(name_protocol(known) for known in PROTOCOLS)
@@ -64,8 +75,13 @@ def open_source(word: str) -> Source:
     if PROTOCOLS[name].address and not address:
         text = f"'{word}' does not say what to connect; it is {name}:{PROTOCOLS[name].address}"
         raise UsageError(text, code="bad-option")
-    source: Source = import_module(f".{PROTOCOLS[name].module}", __name__).open_source(address)
-    return source
+    module = import_module(f".{PROTOCOLS[name].module}", __name__)
+    if PROTOCOLS[name].replays:
+        replayed: Source = module.open_source(address, reading)
+        return replayed
+    check_streamed(word, reading)
+    source: Source = module.open_source(address)
+    return SaidSource(source, reading) if is_said_of_packets(reading) else source
 
 
 def name_protocol(name: str) -> str:

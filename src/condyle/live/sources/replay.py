@@ -14,12 +14,14 @@ from collections.abc import Sequence
 import numpy as np
 
 from ...errors import UsageError
-from ...io.formats import read_recording
+from ...io.format import ReadOptions
+from ...io.formats import list_files, read_recording
 from ...io.log_records import ClockKind, Layout
 from ...maths.arrays import Floats
 from ...model.clock import PAUSE
 from ...model.recording import Recording
 from ...model.take import UNTIMED_RATE
+from ...prepare.cutting import choose_bodies, cut_time
 from ..source import Packet, now
 
 PACKETS_AT_ONCE = 256  # at most, of a file that is replayed as fast as it can be
@@ -37,6 +39,11 @@ class ReplaySource:
         self._due = find_due_times(recording) / factor
         self._begin: float | None = None
         self._layout: Layout | None = None
+
+    @property
+    def has_markers_only(self) -> bool:
+        """Whether its bodies are formed when it is fitted."""
+        return self._recording.bodies is None
 
     def read(self, timeout: float) -> list[Packet]:
         if self._begin is None:
@@ -106,15 +113,31 @@ def describe_recording(recording: Recording, word: str) -> Layout:
     )
 
 
-def open_source(address: str) -> ReplaySource:
-    """The recording FILE, FILE@2 twice as fast, FILE@max as fast as can be."""
+def open_source(address: str, reading: ReadOptions | None = None) -> ReplaySource:
+    """The recording FILE, FILE@2 twice as fast, FILE@max as fast as can be; reading: what the user says of it."""
+    reading = reading or ReadOptions()
     file, _, speed = address.rpartition("@")
     if not file or os.path.exists(address):
-        return ReplaySource(read_recording(address), f"replay:{address}")
+        return ReplaySource(_read(address, reading), f"replay:{address}")
     try:
         factor = math.inf if speed == SPEED_AT_MOST else float(speed)
     except ValueError:
         factor = math.nan
     if not factor > 0:
         raise UsageError(f"'@{speed}' is no speed; give a factor such as @2, or @{SPEED_AT_MOST}", code="bad-option")
-    return ReplaySource(read_recording(file), f"replay:{file}", factor)
+    return ReplaySource(_read(file, reading), f"replay:{file}", factor)
+
+
+def _read(file: str, reading: ReadOptions) -> Recording:
+    """The part of a file that is asked for, or of the only file of a bag that is a folder."""
+    files = list_files(file)
+    if len(files) > 1:
+        names = ", ".join(one.name for one in files)
+        raise UsageError(f"is a bag of {len(files)} files; replay one of them: {names}", code="bad-call", path=file)
+    recording = cut_time(read_recording(files[0], reading), reading.start, reading.stop)
+    if reading.bodies is not None and recording.markers is None:
+        text = "the option 'bodies' is for markers, but this file has none"
+        raise UsageError(text, code="option-not-used", path=file)
+    if reading.bodies is not None or recording.bodies is None:
+        return recording  # its bodies are formed, and chosen, when it is fitted
+    return choose_bodies(recording, reading.only, reading.drop, reading.rename)

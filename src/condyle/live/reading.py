@@ -1,0 +1,117 @@
+"""What the user says of a source, as of a file: how its numbers are read, and which of its bodies, by which names.
+
+It goes into the layout of the packets before they are recorded, so that whoever reads the log need not be told again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from typing import NamedTuple
+
+import numpy as np
+
+from ..errors import UsageError
+from ..io.format import ReadOptions, apply_options
+from ..io.log_records import Layout
+from ..maths.arrays import Ints
+from ..model.recording import Bodies, Markers, Recording, width_of
+from .source import Packet, Source
+
+FILE_OPTIONS = ("rate", "columns", "format", "start", "stop", "bodies")  # which say nothing of a stream of bodies
+FIT_OPTIONS = ("bodies", "doctor")  # which are told to the fit, not to the source
+CHOOSING = ("only", "drop", "rename")  # which are told to the source, or to the fit where that forms bodies
+
+
+class SaidLayout(NamedTuple):
+    """A layout as the user has it; where its numbers stand in a packet, None: as they come; names that it lacks."""
+
+    layout: Layout
+    columns: Ints | None = None
+    missing: tuple[str, ...] = ()
+
+
+class SaidSource:
+    """A source whose packets bear what the user says of them."""
+
+    def __init__(self, source: Source, reading: ReadOptions) -> None:
+        self._source, self._reading = source, reading
+        self._missing = ""
+        self._known: dict[int, tuple[Layout, SaidLayout]] = {}  # by the identity of layouts, which are kept for that
+
+    @property
+    def word(self) -> str:
+        return self._source.word
+
+    @property
+    def ended(self) -> bool:
+        return self._source.ended
+
+    @property
+    def bad_packets(self) -> int:
+        return self._source.bad_packets
+
+    @property
+    def fault(self) -> str:
+        return self._source.fault or self._missing
+
+    def read(self, timeout: float) -> list[Packet]:
+        return [self._say(packet) for packet in self._source.read(timeout)]
+
+    def close(self) -> None:
+        self._source.close()
+
+    def _say(self, packet: Packet) -> Packet:
+        known = self._known.get(id(packet.layout))
+        if known is None:
+            known = self._known[id(packet.layout)] = packet.layout, say_of_layout(packet.layout, self._reading)
+        layout, columns, missing = known[1]
+        names = ", ".join(packet.layout.bodies)
+        self._missing = f"no body named '{missing[0]}'; it sends {names}" if missing else ""
+        return packet._replace(layout=layout, values=packet.values if columns is None else packet.values[columns])
+
+
+def say_of_layout(layout: Layout, reading: ReadOptions) -> SaidLayout:
+    """The layout under what the user says. A body that is named and not there may still come."""
+    m, k, turn = len(layout.bodies), len(layout.markers), width_of(layout.convention.rotation)
+    bodies = Bodies(layout.bodies, np.zeros((1, m, 3)), np.zeros((1, m, turn)))
+    markers = Markers(layout.markers, np.zeros((1, k, 3)))
+    recording = Recording(bodies=bodies, markers=markers, convention=layout.convention)
+    layout = replace(layout, convention=apply_options(recording, reading, "source").convention)
+    names = dict(reading.rename or {})
+    if not (reading.only or reading.drop or names):
+        return SaidLayout(layout)
+    only, drop = tuple(reading.only), tuple(reading.drop)
+    kept = [b for b in range(m) if _is_any(layout.bodies[b], only or ("*",)) and not _is_any(layout.bodies[b], drop)]
+    missing = [one for one in (*only, *drop, *names) if not any(_is_any(name, [one]) for name in layout.bodies)]
+    renamed = tuple(names.get(layout.bodies[b], layout.bodies[b]) for b in kept)
+    twice = [name for b, name in enumerate(renamed) if name in renamed[:b]]
+    if twice:
+        raise UsageError(f"two bodies would be named '{twice[0]}'", code="duplicate-name")
+    parts = np.split(np.arange(layout.width), [3 * m, (3 + turn) * m])
+    chosen = [parts[0].reshape(m, 3)[kept].ravel(), parts[1].reshape(m, turn)[kept].ravel(), parts[2]]
+    return SaidLayout(replace(layout, bodies=renamed), np.concatenate(chosen), tuple(missing))
+
+
+def _is_any(name: str, patterns: Sequence[str]) -> bool:
+    return any(name == one or fnmatchcase(name, one) for one in patterns)
+
+
+def is_said_of_packets(reading: ReadOptions) -> bool:
+    """Whether anything is said that changes how packets are read."""
+    return bool(set(reading.given) - {*FIT_OPTIONS, "fix"})
+
+
+def check_streamed(word: str, reading: ReadOptions) -> None:
+    """Raises where something is said of a stream that can be said of a file only."""
+    wrong = [name for name in reading.given if name in FILE_OPTIONS]
+    if wrong:
+        raise UsageError(f"the option '{wrong[0]}' is for files, and {word} is none", code="option-not-used")
+
+
+def keep_for_fit(reading: ReadOptions, sources: Sequence[Source]) -> ReadOptions:
+    """What is left to be told to the fit of a log: where bodies are formed from markers, they are chosen then."""
+    formed = reading.bodies is not None or any(getattr(source, "has_markers_only", False) for source in sources)
+    kept = (*FIT_OPTIONS, *CHOOSING, "fix") if formed else (*FIT_OPTIONS, "fix")
+    return ReadOptions(**{name: getattr(reading, name) for name in reading.given if name in kept})
