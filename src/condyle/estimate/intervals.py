@@ -58,8 +58,8 @@ FAINT_EFFECT_SHARE = 0.5  # of the variance of effects that slow noise explains 
 INTERVAL_WIDENING = 1.1  # widening of all intervals: real errors are not of the shapes assumed
 SEGMENTS_MAX_COUNT = 12  # segments up to which a take is no less sure than they are one by one
 # Of a gap's variance, what may follow angles or the place. Joints that move under skin, walk, of benchmarks/coverage.py
-# hold 92 % at 0.75 and 93 % at 0.80. Takes of one person in different activities (data/more) have a median d2 of 0.97 at
-# 0.75, of 0.91 at 0.80 and of 0.86 at 0.85 (2.37 is right), hips of data/hard 3.57, 3.35 and 3.15.
+# hold 92 % at 0.75 and 93 % at 0.80. Takes of one person in different activities (data/more) have a median d2 of 0.97
+# at 0.75, of 0.91 at 0.80 and of 0.86 at 0.85 (2.37 is right), hips of data/hard 3.57, 3.35 and 3.15.
 FOLLOWING_MAX_SHARE = 0.80
 SHOWN_MIN_SHARE = 1 / 3  # of an error that follows something: of the angle, motion about one axis shows as much
 
