@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -248,7 +249,7 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
     mirrored = [] if options.puts_flips_right else describe_left_flips(take)
     if mirrored:
         return Decision(mirrored)
-    slips = find_slips(take, estimate.solution, take.names.index(WORLD) if options.world else None)
+    slips = _search_once(take, estimate.solution, take.names.index(WORLD) if options.world else None)
     no = {(one.body, one.frame) for change in refused if isinstance(change, SlipRepair) for one in change.slips}
     slips = [one for one in slips if (one.body, one.frame) not in no]
     if not options.fixes("slips"):
@@ -261,6 +262,16 @@ def repair_slips(estimate: Estimate, options: FitOptions, refused: Sequence[Chan
         if _are_known(before, slips):
             break
     return Decision(changes=[SlipRepair(group) for group in group_creeping(slips)])
+
+
+_searched: WeakKeyDictionary[Solution, list[Slip]] = WeakKeyDictionary()
+
+
+def _search_once(take: Take, solution: Solution, still: int | None) -> list[Slip]:
+    """The slips of a solution, searched for once: it is the same after a repair that was refused."""
+    if solution not in _searched:
+        _searched[solution] = find_slips(take, solution, still)
+    return _searched[solution]
 
 
 def _are_known(before: Sequence[Slip], slips: Sequence[Slip]) -> bool:
