@@ -212,3 +212,10 @@ def test_trouble_with_the_session_itself_is_told_once(tmp_path: Path) -> None:
         recorder.fault = CondyleError("no space left on the disk for 7 frames", code="unwritable")
         session._pass_on_trouble()
         assert told[2:] == ["not recorded: no space left on the disk"]
+        recorder.fault = None  # there is room again: the restart of before is no news
+        session._pass_on_trouble()
+        assert len(told) == 3
+        recorder.fault = CondyleError("no space left on the disk", code="unwritable")
+        session._solver.restarts, session._solver.given_up = 6, True
+        session._pass_on_trouble()
+        assert [text.partition(":")[0] for text in told[3:]] == ["not recorded", "nothing is solved any more"]

@@ -72,7 +72,7 @@ class LiveSession:
     _on_solve: list[Callable[[Solve], None]] = field(default_factory=list)
     _on_alarm: list[Callable[[Alarm], None]] = field(default_factory=list)
     _on_trouble: list[Callable[[str], None]] = field(default_factory=list)
-    _trouble: str = ""
+    _troubles: dict[str, str] = field(default_factory=dict)
 
     def obey(self, said: str) -> None:
         """What the page of the operator says: stop, restart, or mark and a text."""
@@ -228,18 +228,18 @@ class LiveSession:
     def _pass_on_trouble(self) -> None:
         """Tells what is wrong with the recording or the solver, once."""
         solver, fault = self._solver, self.feed.recorder.fault
-        trouble, text = "", ""
+        troubles: dict[str, str] = {}
         if fault is not None:
-            trouble, text = fault.code, f"not recorded: {fault.text}"
-        elif solver.given_up:
-            trouble, text = "given up", "nothing is solved any more: the solver died too often; the recording goes on"
+            troubles[fault.code] = f"not recorded: {fault.text}"
+        if solver.given_up:
+            troubles["given up"] = "nothing is solved any more: the solver died too often; the recording goes on"
         elif solver.restarts:
-            trouble = f"{solver.restarts} restarts"
-            text = "the solver died and was started again; the recording goes on"
-        if text and trouble != self._trouble:
-            for run in self._on_trouble:
-                run(text)
-        self._trouble = trouble
+            troubles[f"{solver.restarts} restarts"] = "the solver died and was started again; the recording goes on"
+        before, self._troubles = self._troubles, troubles
+        for trouble, text in troubles.items():
+            if trouble not in before:
+                for run in self._on_trouble:
+                    run(text)
 
     def _pass_on_status(self) -> None:
         if self.server is None:
